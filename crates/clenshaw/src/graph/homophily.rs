@@ -1,0 +1,47 @@
+//! How far neighbours agree, given a class for each node (`None`: not known, left out).
+
+use super::Graph;
+
+/// The share of edges that join two nodes of one class; `None` when no edge has both ends known.
+///
+/// ```
+/// use clenshaw::graph::{Graph, edge_homophily};
+/// let path = Graph::from_edges("path", 3, &[(0, 1), (1, 2)]).unwrap();
+/// assert_eq!(edge_homophily(&path, &[Some(0), Some(0), Some(1)]), Some(0.5));
+/// ```
+pub fn edge_homophily(graph: &Graph, classes: &[Option<u32>]) -> Option<f64> {
+    let known =
+        graph.edges().filter_map(|(u, v)| Some((classes[u as usize]?, classes[v as usize]?)));
+    let (agree, total) =
+        known.fold((0, 0), |(agree, total), (a, b)| (agree + usize::from(a == b), total + 1));
+    (total > 0).then(|| agree as f64 / total as f64)
+}
+
+/// Geom-GCN's H(G): the mean, over nodes with a known neighbour, of the share that agrees.
+pub fn node_homophily(graph: &Graph, classes: &[Option<u32>]) -> Option<f64> {
+    let share = |i: usize| {
+        let own = classes[i]?;
+        let known: Vec<u32> =
+            graph.neighbours(i).iter().filter_map(|&j| classes[j as usize]).collect();
+        let agree = known.iter().filter(|&&class| class == own).count();
+        (!known.is_empty()).then(|| agree as f64 / known.len() as f64)
+    };
+    let shares: Vec<f64> = (0..graph.n_nodes()).filter_map(share).collect();
+    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_of_two_colours() {
+        // 0 - 0 - 1 - ? and a lonely 1
+        let graph = Graph::from_edges("test", 5, &[(0, 1), (1, 2), (2, 3)]).unwrap();
+        let classes = [Some(0), Some(0), Some(1), None, Some(1)];
+        assert_eq!(edge_homophily(&graph, &classes), Some(0.5));
+        // Node 0: 1, node 1: 1/2, node 2: 0 (its other neighbour is not known).
+        assert_eq!(node_homophily(&graph, &classes), Some(0.5));
+        assert_eq!(edge_homophily(&graph, &[None; 5]), None);
+    }
+}

@@ -1,0 +1,107 @@
+//! Graphs and the operators that spread signals over them.
+
+mod operator;
+mod homophily;
+
+pub use homophily::{edge_homophily, node_homophily};
+pub use operator::{Normalisation, operator};
+
+use crate::error::{Error, Result};
+use crate::tensor::Pattern;
+use std::sync::Arc;
+
+/// An undirected simple graph: no loops, no repeated edges, both directions stored.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    adjacency: Arc<Pattern>,
+}
+
+impl Graph {
+    /// Makes edges symmetric and drops loops and repetitions; `place` names the source in errors.
+    ///
+    /// ```
+    /// use clenshaw::graph::Graph;
+    /// let path = Graph::from_edges("path", 3, &[(0, 1), (1, 2), (2, 1), (2, 2)]).unwrap();
+    /// assert_eq!((path.n_nodes(), path.n_edges()), (3, 2));
+    /// assert_eq!(path.neighbours(1), [0, 2]);
+    /// ```
+    pub fn from_edges(place: &str, n_nodes: usize, edges: &[(u32, u32)]) -> Result<Self> {
+        let data_error = |problem| Error::Data { place: place.into(), problem };
+        if n_nodes == 0 {
+            return Err(data_error("the graph has no nodes; expected at least one".into()));
+        }
+        let outside = |&&(u, v): &&(u32, u32)| u.max(v) as usize >= n_nodes;
+        if let Some(&(u, v)) = edges.iter().find(outside) {
+            let node = u.max(v);
+            return Err(data_error(format!(
+                "node {node} in the edge list, but the graph has {n_nodes} nodes"
+            )));
+        }
+        let mut arcs: Vec<(u32, u32)> =
+            edges.iter().filter(|(u, v)| u != v).flat_map(|&(u, v)| [(u, v), (v, u)]).collect();
+        arcs.sort_unstable();
+        arcs.dedup();
+        let mut offsets = vec![0; n_nodes + 1];
+        for &(u, _) in &arcs {
+            offsets[u as usize + 1] += 1;
+        }
+        for i in 0..n_nodes {
+            offsets[i + 1] += offsets[i];
+        }
+        let indices = arcs.into_iter().map(|(_, v)| v).collect();
+        Ok(Self { adjacency: Arc::new(Pattern::new(n_nodes, offsets, indices)) })
+    }
+
+    /// Number of nodes.
+    pub fn n_nodes(&self) -> usize {
+        self.adjacency.n_rows()
+    }
+
+    /// Number of undirected edges, each counted once.
+    pub fn n_edges(&self) -> usize {
+        self.adjacency.n_entries() / 2
+    }
+
+    /// The neighbours of node `i`, ascending.
+    pub fn neighbours(&self, i: usize) -> &[u32] {
+        self.adjacency.row(i)
+    }
+
+    /// Number of neighbours of node `i`.
+    pub fn degree(&self, i: usize) -> usize {
+        self.neighbours(i).len()
+    }
+
+    /// Every undirected edge once, `u < v`, in ascending order.
+    pub fn edges(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        (0..self.n_nodes() as u32).flat_map(move |u| {
+            self.neighbours(u as usize).iter().filter(move |&&v| u < v).map(move |&v| (u, v))
+        })
+    }
+
+    /// The adjacency pattern A: symmetric, without loops.
+    pub fn adjacency(&self) -> &Arc<Pattern> {
+        &self.adjacency
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_outside_the_graph_are_named() {
+        let error = Graph::from_edges("cora/edges", 3, &[(0, 1), (1, 3)]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cora/edges: node 3 in the edge list, but the graph has 3 nodes"
+        );
+        assert!(Graph::from_edges("x", 0, &[]).is_err());
+    }
+
+    #[test]
+    fn edges_come_back_once_each() {
+        let graph = Graph::from_edges("x", 4, &[(2, 0), (0, 2), (3, 1), (1, 1)]).unwrap();
+        assert_eq!(graph.edges().collect::<Vec<_>>(), [(0, 2), (1, 3)]);
+    }
+}

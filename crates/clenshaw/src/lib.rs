@@ -1,0 +1,9 @@
+//! Spectral graph learning without a framework.
+
+pub mod error;
+pub mod rng;
+pub mod hyper;
+pub mod tensor;
+pub mod graph;
+
+pub use error::{Error, Result};
