@@ -5,5 +5,6 @@ pub mod rng;
 pub mod hyper;
 pub mod tensor;
 pub mod graph;
+pub mod filter;
 
 pub use error::{Error, Result};
