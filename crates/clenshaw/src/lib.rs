@@ -5,6 +5,7 @@ pub mod rng;
 pub mod hyper;
 pub mod tensor;
 pub mod graph;
+pub mod data;
 pub mod filter;
 
 pub use error::{Error, Result};

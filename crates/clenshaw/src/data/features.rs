@@ -1,0 +1,236 @@
+//! Node features, dense or sparse, and the ways papers scale them.
+
+use crate::error::{Error, Result};
+use crate::tensor::{Mat, Pattern};
+use std::str::FromStr;
+
+/// One row of numbers per node.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Features {
+    /// Every entry stored.
+    Dense(Mat<f32>),
+    /// Entries outside the pattern are zero.
+    Sparse {
+        /// Which entries exist.
+        pattern: Pattern,
+        /// One value per entry.
+        values: Vec<f32>,
+    },
+}
+
+/// What is done to the features before training.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scaling {
+    /// Nothing.
+    #[default]
+    Raw,
+    /// `x / sum_j x_j`; a row whose sum is zero becomes zero.
+    Row0,
+    /// `x - min(X)`, then `x / max(1, sum_j x_j)`: rows with a small sum are not scaled up.
+    Row,
+    /// `(x - mean) / std` column by column, unbiased std; a constant column becomes zero.
+    ZScore,
+}
+
+impl Scaling {
+    /// The words people type.
+    pub const WORDS: &[&str] = &["raw", "row0", "row", "zscore"];
+}
+
+impl FromStr for Scaling {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "raw" => Ok(Self::Raw),
+            "row0" => Ok(Self::Row0),
+            "row" => Ok(Self::Row),
+            "zscore" => Ok(Self::ZScore),
+            _ => Err(Error::unknown("scaling", text, Self::WORDS.iter().copied())),
+        }
+    }
+}
+
+impl Features {
+    /// Number of nodes.
+    pub fn n_rows(&self) -> usize {
+        match self {
+            Self::Dense(x) => x.rows(),
+            Self::Sparse { pattern, .. } => pattern.n_rows(),
+        }
+    }
+
+    /// Number of features of a node.
+    pub fn n_cols(&self) -> usize {
+        match self {
+            Self::Dense(x) => x.cols(),
+            Self::Sparse { pattern, .. } => pattern.n_cols(),
+        }
+    }
+
+    /// The stored values, row by row.
+    pub fn values(&self) -> &[f32] {
+        match self {
+            Self::Dense(x) => x.as_slice(),
+            Self::Sparse { values, .. } => values,
+        }
+    }
+
+    /// The same matrix, written out.
+    pub fn to_dense(&self) -> Mat<f32> {
+        match self {
+            Self::Dense(x) => x.clone(),
+            Self::Sparse { pattern, values } => {
+                let mut dense = Mat::zeros(pattern.n_rows(), pattern.n_cols());
+                for i in 0..pattern.n_rows() {
+                    let entries = pattern.offsets()[i]..pattern.offsets()[i + 1];
+                    for (&j, &value) in pattern.row(i).iter().zip(&values[entries]) {
+                        dense[(i, j as usize)] = value;
+                    }
+                }
+                dense
+            }
+        }
+    }
+
+    /// The features as a model sees them; sparse ones stay sparse where zeros stay zero.
+    ///
+    /// ```
+    /// use clenshaw::data::{Features, Scaling};
+    /// use clenshaw::tensor::Mat;
+    /// let x = Features::Dense(Mat::from_vec(2, 2, vec![1.0, 3.0, 0.0, 0.5]));
+    /// assert_eq!(x.scaled(Scaling::Row0).values(), [0.25, 0.75, 0.0, 1.0]);
+    /// assert_eq!(x.scaled(Scaling::Row).values(), [0.25, 0.75, 0.0, 0.5]);
+    /// ```
+    pub fn scaled(&self, scaling: Scaling) -> Self {
+        match scaling {
+            Scaling::Raw => self.clone(),
+            Scaling::Row0 => self.rows_times(|sum| if sum == 0.0 { 0.0 } else { 1.0 / sum }),
+            Scaling::Row => self.minus_minimum().rows_times(|sum| 1.0 / sum.max(1.0)),
+            Scaling::ZScore => Self::Dense(z_score(self.to_dense())),
+        }
+    }
+
+    /// Where the first value that is not a number or infinite stands, as (node, column, value).
+    pub(super) fn first_not_finite(&self) -> Option<(usize, usize, f32)> {
+        let e = self.values().iter().position(|value| !value.is_finite())?;
+        let (node, column) = match self {
+            Self::Dense(x) => (e / x.cols(), e % x.cols()),
+            Self::Sparse { pattern, .. } => {
+                let node = pattern.offsets().partition_point(|&start| start <= e) - 1;
+                (node, pattern.indices()[e] as usize)
+            }
+        };
+        Some((node, column, self.values()[e]))
+    }
+
+    /// Multiplies each row by a function of its sum.
+    fn rows_times(&self, factor: impl Fn(f64) -> f64) -> Self {
+        let mut scaled = self.clone();
+        let scale = |row: &mut [f32]| {
+            let by = factor(row.iter().map(|&v| f64::from(v)).sum());
+            row.iter_mut().for_each(|v| *v = (f64::from(*v) * by) as f32);
+        };
+        match &mut scaled {
+            Self::Dense(x) => {
+                let cols = x.cols().max(1);
+                x.as_mut_slice().chunks_mut(cols).for_each(scale);
+            }
+            Self::Sparse { pattern, values } => {
+                let bounds = pattern.offsets().windows(2);
+                bounds.for_each(|row| scale(&mut values[row[0]..row[1]]));
+            }
+        }
+        scaled
+    }
+
+    /// `x - min(X)`; the minimum of a sparse matrix counts the zeros that are not stored.
+    fn minus_minimum(&self) -> Self {
+        let stored = self.values().iter().copied().fold(f32::INFINITY, f32::min);
+        let all_stored = self.values().len() == self.n_rows() * self.n_cols();
+        let minimum = if all_stored { stored } else { stored.min(0.0) };
+        if minimum == 0.0 {
+            return self.clone();
+        }
+        let mut dense = self.to_dense();
+        dense.as_mut_slice().iter_mut().for_each(|v| *v -= minimum);
+        Self::Dense(dense)
+    }
+}
+
+/// `(x - mean) / std` for every column, with `std^2 = sum (x - mean)^2 / (n - 1)`.
+fn z_score(mut x: Mat<f32>) -> Mat<f32> {
+    let n = x.rows();
+    for j in 0..x.cols() {
+        let mean = (0..n).map(|i| f64::from(x[(i, j)])).sum::<f64>() / n as f64;
+        let square = |i| (f64::from(x[(i, j)]) - mean).powi(2);
+        let variance = (0..n).map(square).sum::<f64>() / (n as f64 - 1.0).max(1.0);
+        let std = if variance > 0.0 { variance.sqrt() } else { 1.0 };
+        for i in 0..n {
+            x[(i, j)] = ((f64::from(x[(i, j)]) - mean) / std) as f32;
+        }
+    }
+    x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ```text
+    /// 2 0 6
+    /// 0 0 0
+    /// 0 v 0
+    /// ```
+    fn sparse(v: f32) -> Features {
+        let pattern = Pattern::new(3, vec![0, 2, 2, 3], vec![0, 2, 1]);
+        Features::Sparse { pattern, values: vec![2.0, 6.0, v] }
+    }
+
+    #[test]
+    fn sparse_rows_scale_like_dense_ones() {
+        for (v, scaling) in [(0.5, Scaling::Row0), (0.5, Scaling::Row), (-4.0, Scaling::Row)] {
+            let x = sparse(v);
+            let dense = Features::Dense(x.to_dense()).scaled(scaling);
+            assert_eq!(x.scaled(scaling).to_dense(), dense.to_dense(), "{v} {scaling:?}");
+        }
+    }
+
+    #[test]
+    fn row_scaling_does_not_enlarge_small_rows() {
+        assert_eq!(sparse(0.5).scaled(Scaling::Row).values(), [0.25, 0.75, 0.5]);
+        assert_eq!(sparse(0.5).scaled(Scaling::Row0).values(), [0.25, 0.75, 1.0]);
+    }
+
+    #[test]
+    fn a_negative_minimum_is_lifted_to_zero() {
+        // Rows 6 4 10, 4 4 4 and 4 0 4 after lifting by 4.
+        let x = sparse(-4.0).scaled(Scaling::Row);
+        let third = 1.0 / 3.0;
+        assert_eq!(x.values(), [0.3, 0.2, 0.5, third, third, third, 0.5, 0.0, 0.5]);
+    }
+
+    #[test]
+    fn z_scores_use_the_unbiased_deviation() {
+        // Column 1, 2, 3 has std 1; a constant column has none.
+        let x = Features::Dense(Mat::from_vec(3, 2, vec![1.0, 5.0, 2.0, 5.0, 3.0, 5.0]));
+        assert_eq!(x.scaled(Scaling::ZScore).values(), [-1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn a_bad_value_is_found_where_it_stands() {
+        assert_eq!(sparse(1.0).first_not_finite(), None);
+        assert_eq!(sparse(f32::INFINITY).first_not_finite(), Some((2, 1, f32::INFINITY)));
+        let dense = Features::Dense(sparse(f32::NEG_INFINITY).to_dense());
+        assert_eq!(dense.first_not_finite(), Some((2, 1, f32::NEG_INFINITY)));
+    }
+
+    #[test]
+    fn every_word_is_read() {
+        for word in Scaling::WORDS {
+            assert!(word.parse::<Scaling>().is_ok(), "{word}");
+        }
+        let error = "zscor".parse::<Scaling>().unwrap_err().to_string();
+        assert!(error.starts_with("unknown scaling `zscor`; did you mean `zscore`?"), "{error}");
+    }
+}

@@ -1,0 +1,158 @@
+//! Splits partition the labelled nodes, and say why when they cannot.
+
+use super::*;
+use crate::data::{Features, load};
+use crate::graph::Graph;
+use crate::tensor::Mat;
+use proptest::prelude::*;
+
+/// A graph without edges whose nodes have these classes out of three.
+fn labelled(y: Vec<Option<u32>>) -> Dataset {
+    let n = y.len();
+    Dataset {
+        name: "test".into(),
+        graph: Graph::from_edges("test", n, &[]).unwrap(),
+        x: Features::Dense(Mat::zeros(n, 1)),
+        y,
+        class_names: ["ant", "bee", "cat"].map(String::from).to_vec(),
+        source: "test".into(),
+        warnings: vec![],
+    }
+}
+
+/// Classes of these sizes, one after the other.
+fn sized(sizes: [usize; 3]) -> Dataset {
+    let class = |(class, size)| vec![Some(class); size];
+    labelled((0..3).zip(sizes).flat_map(class).collect())
+}
+
+fn kind(text: &str) -> SplitKind {
+    text.parse().unwrap()
+}
+
+fn class_counts(dataset: &Dataset, nodes: &[u32]) -> Vec<usize> {
+    let mut counts = vec![0; dataset.n_classes()];
+    nodes.iter().for_each(|&node| counts[dataset.y[node as usize].unwrap() as usize] += 1);
+    counts
+}
+
+fn sizes(split: &Split) -> [usize; 3] {
+    [&split.train, &split.val, &split.test].map(Vec::len)
+}
+
+#[test]
+fn balanced_on_cora_is_what_the_papers_have() {
+    let cora = load("cora").unwrap();
+    for seed in 0..5 {
+        let split = SplitKind::Balanced.draw(&cora, seed).unwrap();
+        assert_eq!(sizes(&split), [1557, 542, 609]);
+        assert_eq!(class_counts(&cora, &split.train), [232, 217, 232, 232, 232, 232, 180]);
+        assert_eq!(
+            split.provenance,
+            format!("balanced: 1557 train, 542 val, 609 test, seed {seed}")
+        );
+    }
+}
+
+#[test]
+fn stratified_keeps_the_shares_of_every_class() {
+    let dataset = sized([3, 10, 101]);
+    let split = SplitKind::Stratified.draw(&dataset, 4).unwrap();
+    assert_eq!(class_counts(&dataset, &split.train), [1, 6, 61]);
+    assert_eq!(class_counts(&dataset, &split.val), [1, 2, 20]);
+    assert_eq!(class_counts(&dataset, &split.test), [1, 2, 20]);
+}
+
+#[test]
+fn ratios_are_proportions() {
+    let dataset = sized([4, 8, 8]);
+    let first = kind("ratio:60/20/20").draw(&dataset, 2).unwrap();
+    assert_eq!(sizes(&first), [12, 4, 4]);
+    for text in ["ratio:3/1/1", "ratio:0.6/0.2/0.2"] {
+        assert_eq!(kind(text).draw(&dataset, 2).unwrap().sha256(), first.sha256(), "{text}");
+    }
+}
+
+#[test]
+fn splits_that_cannot_be_made_say_why() {
+    let refused = |text: &str, sizes| kind(text).draw(&sized(sizes), 0).unwrap_err().to_string();
+    assert_eq!(
+        refused("stratified", [5, 2, 9]),
+        "cannot make the split `stratified`: class 1 (`bee`) has 2 labelled nodes; \
+         each part needs one"
+    );
+    assert_eq!(
+        refused("ratio:98/1/1", [5, 5, 5]),
+        "cannot make the split `ratio:98/1/1`: no node is left for val: 15 train, 0 val, 0 test"
+    );
+    assert_eq!(
+        refused("balanced", [2, 1, 1]),
+        "cannot make the split `balanced`: no node is left for test: 3 train, 1 val, 0 test"
+    );
+}
+
+#[test]
+fn a_file_is_a_split_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("split.csv");
+    std::fs::write(&path, "node,part\n2,test\n1,train\n0,train\n4,val\n").unwrap();
+    let text = format!("file:{}", path.display());
+    let split = kind(&text).draw(&sized([2, 2, 2]), 9).unwrap();
+    assert_eq!((split.train, split.val, split.test), (vec![0, 1], vec![4], vec![2]));
+    assert_eq!(split.provenance, format!("{text}: 2 train, 1 val, 1 test"));
+
+    std::fs::write(&path, "2,test\n1,train\n").unwrap();
+    let error = kind(&text).draw(&sized([2, 2, 2]), 9).unwrap_err().to_string();
+    assert!(error.ends_with("no node is left for val: 1 train, 0 val, 1 test"), "{error}");
+}
+
+#[test]
+fn words_that_are_no_split_are_refused() {
+    for text in ["balanced", "stratified", "ratio:1/2.5/3", "file:a/b.csv"] {
+        assert_eq!(kind(text).to_string(), text);
+    }
+    let refused = |text: &str| text.parse::<SplitKind>().unwrap_err().to_string();
+    assert_eq!(
+        refused("balance"),
+        "unknown split `balance`; did you mean `balanced`? \
+         known: balanced, stratified, ratio:a/b/c, file:PATH"
+    );
+    for text in ["ratio:", "ratio:60/40", "ratio:60/0/40", "ratio:1/nan/1", "ratio:1/2/-3"] {
+        let expected = "expected three positive numbers as in `ratio:60/20/20`";
+        assert_eq!(refused(text), format!("`split` is `{text}`; {expected}"));
+    }
+}
+
+#[test]
+fn overlapping_parts_are_refused() {
+    let parts = [vec![1, 2], vec![3], vec![2]];
+    let error = Split::new(&SplitKind::Balanced, parts, String::new()).unwrap_err().to_string();
+    assert_eq!(error, "cannot make the split `balanced`: node 2 stands in it twice");
+}
+
+proptest! {
+    #[test]
+    fn every_labelled_node_is_in_one_part(
+        y in prop::collection::vec(prop::option::of(0..3u32), 1..60),
+        seed: u64,
+        which in 0..3usize,
+    ) {
+        let dataset = labelled(y);
+        let kind = kind(["balanced", "stratified", "ratio:2/1/1"][which]);
+        let Ok(split) = kind.draw(&dataset, seed) else { return Ok(()) };
+        for part in [&split.train, &split.val, &split.test] {
+            prop_assert!(!part.is_empty() && part.is_sorted_by(|a, b| a < b));
+        }
+        let mut all = [&split.train[..], &split.val, &split.test].concat();
+        all.sort_unstable();
+        prop_assert_eq!(all, dataset.labelled());
+        prop_assert_eq!(kind.draw(&dataset, seed).unwrap(), split);
+    }
+
+    #[test]
+    fn other_seeds_give_other_splits(seed: u64) {
+        let dataset = sized([30, 30, 30]);
+        let draw = |seed| SplitKind::Balanced.draw(&dataset, seed).unwrap().sha256();
+        prop_assert_ne!(draw(seed), draw(seed.wrapping_add(1)));
+    }
+}
