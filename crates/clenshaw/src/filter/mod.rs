@@ -97,15 +97,18 @@ mod tests {
     use super::*;
     use crate::graph::{Graph, Normalisation, operator};
     use nalgebra::{DMatrix, SymmetricEigen};
-    use proptest::prelude::*;
+    use proptest::{prelude::*, test_runner::RngSeed};
 
     const BASES: [Basis; 3] = [Basis::Monomial, Basis::ChebyshevFirst, Basis::ChebyshevSecond];
 
     /// `V h(M) V^T x` with the eigenpairs of P.
     fn through_the_spectrum(filter: &Filter, p: &Operator, x: &Mat<f64>) -> DMatrix<f64> {
         let n = p.pattern.n_rows();
-        let eigen = SymmetricEigen::new(DMatrix::from_row_slice(n, n, p.to_dense().as_slice()));
-        let h = DMatrix::from_diagonal(&eigen.eigenvalues.map(|mu| filter.at(mu)));
+        // nalgebra finds NaN in some matrices with many zero rows; P + 2I has none.
+        let mut shifted = DMatrix::from_row_slice(n, n, p.to_dense().as_slice());
+        (0..n).for_each(|i| shifted[(i, i)] += 2.0);
+        let eigen = SymmetricEigen::new(shifted);
+        let h = DMatrix::from_diagonal(&eigen.eigenvalues.map(|mu| filter.at(mu - 2.0)));
         let x = DMatrix::from_row_slice(x.rows(), x.cols(), x.as_slice());
         &eigen.eigenvectors * h * eigen.eigenvectors.transpose() * x
     }
@@ -118,7 +121,11 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            rng_seed: RngSeed::Fixed(0),
+            ..ProptestConfig::default()
+        })]
 
         #[test]
         fn applying_a_filter_scales_every_frequency_by_its_response(
