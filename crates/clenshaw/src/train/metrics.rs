@@ -1,0 +1,151 @@
+//! How good predictions are: pure functions of the predicted and the true classes.
+//!
+//! ```text
+//! accuracy          = share of nodes whose class is right
+//! recall_c          = right nodes of class c / nodes of class c
+//! F1_c              = 2 right_c / (nodes of class c + predictions of class c)
+//! balanced accuracy = mean of recall_c over the classes that occur in the truth
+//! macro-F1          = mean of F1_c over the classes that occur in the truth or the predictions
+//! majority share    = the accuracy of always answering the most frequent class
+//! ```
+//!
+//! A class that nobody has and nobody predicts enters no mean, as in scikit-learn's defaults; the
+//! numbers in the tests are its.
+//! Nothing to score gives NaN, which a JSON record shows as `null`.
+
+/// The share of predictions that are right.
+///
+/// ```
+/// use clenshaw::train::metrics::{accuracy, balanced_accuracy, majority_share};
+/// let (predicted, truth) = ([0, 0, 0, 0], [0, 0, 0, 1]);
+/// assert_eq!(accuracy(&predicted, &truth), 0.75);
+/// assert_eq!(majority_share(&truth), 0.75); // so nothing was learned,
+/// assert_eq!(balanced_accuracy(&predicted, &truth, 2), 0.5); // as this one shows
+/// ```
+pub fn accuracy(predicted: &[u32], truth: &[u32]) -> f64 {
+    assert_same_length(predicted, truth);
+    let right = predicted.iter().zip(truth).filter(|(p, t)| p == t).count();
+    right as f64 / truth.len() as f64
+}
+
+/// How often class `t` was taken for class `p`: entry `[t][p]`.
+///
+/// # Shapes
+/// [n_classes, n_classes], rows true, columns predicted.
+pub fn confusion(predicted: &[u32], truth: &[u32], n_classes: usize) -> Vec<Vec<usize>> {
+    assert_same_length(predicted, truth);
+    let mut counts = vec![vec![0; n_classes]; n_classes];
+    for (&p, &t) in predicted.iter().zip(truth) {
+        counts[t as usize][p as usize] += 1;
+    }
+    counts
+}
+
+/// The mean of `F1_c` over the classes that occur in the truth or the predictions.
+pub fn macro_f1(predicted: &[u32], truth: &[u32], n_classes: usize) -> f64 {
+    let counts = confusion(predicted, truth, n_classes);
+    mean((0..n_classes).filter_map(|c| {
+        let both = n_true(&counts, c) + n_predicted(&counts, c);
+        (both > 0).then(|| 2.0 * counts[c][c] as f64 / both as f64)
+    }))
+}
+
+/// The mean of `recall_c` over the classes that occur in the truth.
+pub fn balanced_accuracy(predicted: &[u32], truth: &[u32], n_classes: usize) -> f64 {
+    let counts = confusion(predicted, truth, n_classes);
+    mean((0..n_classes).filter_map(|c| {
+        let nodes = n_true(&counts, c);
+        (nodes > 0).then(|| counts[c][c] as f64 / nodes as f64)
+    }))
+}
+
+/// The share of the most frequent class.
+pub fn majority_share(truth: &[u32]) -> f64 {
+    let n_classes = truth.iter().max().map_or(0, |&c| c as usize + 1);
+    let mut counts = vec![0usize; n_classes];
+    for &c in truth {
+        counts[c as usize] += 1;
+    }
+    counts.into_iter().max().unwrap_or(0) as f64 / truth.len() as f64
+}
+
+fn n_true(counts: &[Vec<usize>], c: usize) -> usize {
+    counts[c].iter().sum()
+}
+
+fn n_predicted(counts: &[Vec<usize>], c: usize) -> usize {
+    counts.iter().map(|row| row[c]).sum()
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, n) = values.fold((0.0, 0), |(sum, n), v| (sum + v, n + 1));
+    sum / n as f64
+}
+
+fn assert_same_length(predicted: &[u32], truth: &[u32]) {
+    let (p, t) = (predicted.len(), truth.len());
+    assert_eq!(p, t, "metrics: {p} predictions for {t} nodes");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn five_nodes_by_hand() {
+        // Class 0: one of two found; class 1: two of three; one wrong guess each.
+        let (predicted, truth) = ([0, 1, 1, 1, 0], [0, 0, 1, 1, 1]);
+        assert_eq!(confusion(&predicted, &truth, 2), [[1, 1], [1, 2]]);
+        assert_eq!(accuracy(&predicted, &truth), 0.6);
+        assert_eq!(balanced_accuracy(&predicted, &truth, 2), (1.0 / 2.0 + 2.0 / 3.0) / 2.0);
+        assert_eq!(macro_f1(&predicted, &truth, 2), (2.0 / 4.0 + 4.0 / 6.0) / 2.0);
+        assert_eq!(majority_share(&truth), 0.6);
+    }
+
+    #[test]
+    fn classes_that_do_not_occur_do_not_count() {
+        // Class 2 is predicted but not true: it has an F1 of 0 and no recall. Class 3 is neither.
+        let (predicted, truth) = ([0, 1, 2], [0, 1, 1]);
+        assert_eq!(balanced_accuracy(&predicted, &truth, 4), 0.75);
+        assert_eq!(macro_f1(&predicted, &truth, 4), (1.0 + 2.0 / 3.0 + 0.0) / 3.0);
+    }
+
+    #[test]
+    fn nothing_to_score_is_not_a_number() {
+        assert!(accuracy(&[], &[]).is_nan() && majority_share(&[]).is_nan());
+        assert!(macro_f1(&[], &[], 3).is_nan() && balanced_accuracy(&[], &[], 3).is_nan());
+    }
+
+    /// Drawn at random and scored by scikit-learn: accuracy_score, f1_score(average="macro") and
+    /// balanced_accuracy_score. In the second case two classes are predicted that never occur.
+    #[test]
+    fn scikit_learn_says_the_same() {
+        let check = |predicted: &[u32], truth: &[u32], n_classes, expected: [f64; 3]| {
+            let actual = [
+                accuracy(predicted, truth),
+                macro_f1(predicted, truth, n_classes),
+                balanced_accuracy(predicted, truth, n_classes),
+            ];
+            let close = actual.iter().zip(&expected).all(|(a, e)| (a - e).abs() < 1e-15);
+            assert!(close, "{actual:?} instead of {expected:?}");
+        };
+        check(
+            &[0, 0, 1, 1, 1, 0, 0, 0, 0, 2, 1, 1],
+            &[2, 1, 1, 0, 0, 0, 0, 0, 0, 2, 1, 2],
+            3,
+            [0.5833333333333334, 0.5555555555555555, 0.5555555555555555],
+        );
+        check(
+            &[3, 1, 2, 0, 4, 2, 4, 2, 3, 2, 2, 0, 2, 2, 2, 0, 4, 0, 3, 2],
+            &[0, 1, 2, 1, 1, 2, 2, 2, 1, 2, 2, 1, 2, 2, 2, 1, 2, 0, 1, 2],
+            5,
+            [0.55, 0.2966666666666667, 0.48701298701298706],
+        );
+        check(
+            &[3, 3, 3, 2, 0, 0, 2, 3, 3, 1, 3, 3, 2, 0, 3],
+            &[3, 1, 3, 2, 3, 0, 3, 3, 0, 1, 2, 0, 2, 2, 3],
+            4,
+            [0.5333333333333333, 0.5357142857142857, 0.5],
+        );
+    }
+}
