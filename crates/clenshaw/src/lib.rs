@@ -7,5 +7,6 @@ pub mod tensor;
 pub mod graph;
 pub mod data;
 pub mod filter;
+pub mod report;
 
 pub use error::{Error, Result};

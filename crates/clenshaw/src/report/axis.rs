@@ -1,0 +1,74 @@
+//! Axes with ticks at round numbers.
+
+/// An axis over `[low, high]` with a tick at every multiple of `step` in it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Axis {
+    low: f64,
+    high: f64,
+    step: f64,
+}
+
+impl Axis {
+    /// At most `n_steps` steps of 1, 2 or 5 times a power of ten fit in; a flat range is widened.
+    pub fn over(low: f64, high: f64, n_steps: usize) -> Self {
+        let (low, high) = if high > low { (low, high) } else { (low - 1.0, low + 1.0) };
+        let least = (high - low) / n_steps.max(1) as f64;
+        let power = 10f64.powf(least.log10().floor());
+        // Rounding must not turn a step that just fits into the next one.
+        let fits = |factor: &f64| factor * power >= 0.999 * least;
+        let step = power * [1.0, 2.0, 5.0].into_iter().find(fits).unwrap_or(10.0);
+        Self { low, high, step }
+    }
+
+    /// The ticks, ascending.
+    pub fn ticks(self) -> impl Iterator<Item = f64> {
+        let first = (self.low / self.step - 1e-9).ceil() as i64;
+        let last = (self.high / self.step + 1e-9).floor() as i64;
+        (first..=last).map(move |i| i as f64 * self.step)
+    }
+
+    /// Where a value lies: 0 at the low end, 1 at the high end.
+    pub fn share(self, value: f64) -> f64 {
+        (value - self.low) / (self.high - self.low)
+    }
+
+    /// A tick's value with the digits its step needs.
+    pub fn label(self, tick: f64) -> String {
+        let digits = -self.step.log10().floor();
+        match digits {
+            -6.0..=6.0 => format!("{tick:.*}", digits.max(0.0) as usize),
+            _ if tick == 0.0 => "0".into(),
+            _ => format!("{tick:e}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(low: f64, high: f64, n_steps: usize) -> Vec<String> {
+        let axis = Axis::over(low, high, n_steps);
+        axis.ticks().map(|tick| axis.label(tick)).collect()
+    }
+
+    #[test]
+    fn ticks_are_round() {
+        assert_eq!(labels(-1.0, 1.0, 4), ["-1.0", "-0.5", "0.0", "0.5", "1.0"]);
+        assert_eq!(labels(0.0, 1.3, 6), ["0.0", "0.5", "1.0"]);
+        assert_eq!(labels(-37.0, 212.0, 5), ["0", "50", "100", "150", "200"]);
+        assert_eq!(labels(0.0, 0.3, 3), ["0.0", "0.1", "0.2", "0.3"]);
+        assert_eq!(labels(0.0, 3e9, 3), ["0", "1e9", "2e9", "3e9"]);
+    }
+
+    #[test]
+    fn a_flat_line_still_has_an_axis() {
+        assert_eq!(labels(0.0, 0.0, 2), ["-1", "0", "1"]);
+    }
+
+    #[test]
+    fn shares_run_from_zero_to_one() {
+        let axis = Axis::over(-2.0, 6.0, 4);
+        assert_eq!([-2.0, 0.0, 6.0].map(|v| axis.share(v)), [0.0, 0.25, 1.0]);
+    }
+}

@@ -1,0 +1,12 @@
+//! Tables, numbers and pictures, made from records alone; everything comes back as text.
+
+pub mod stats;
+pub mod table;
+mod axis;
+pub mod plot;
+pub mod svg;
+
+pub use plot::terminal_plot;
+pub use stats::Statistic;
+pub use svg::{Figure, Series, svg_plot};
+pub use table::Table;

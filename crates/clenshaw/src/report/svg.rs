@@ -1,0 +1,252 @@
+//! Line charts as one self-contained SVG: no script, no style sheet, no font to fetch.
+//!
+//! Colours are Okabe and Ito's, safe for colour-blind eyes; dashes tell the lines apart in print.
+
+use super::axis::Axis;
+use std::fmt::Write;
+
+/// Okabe & Ito 2008, those that show on white, with a dash pattern each.
+const STROKES: [(&str, &str); 6] = [
+    ("#0072B2", "none"),
+    ("#D55E00", "9 3"),
+    ("#009E73", "2 3"),
+    ("#CC79A7", "9 3 2 3"),
+    ("#E69F00", "5 4"),
+    ("#56B4E9", "14 4"),
+];
+const WIDTH: f64 = 640.0;
+const HEIGHT: f64 = 360.0;
+const LEFT: f64 = 62.0;
+const TOP: f64 = 44.0;
+const BOTTOM: f64 = 58.0;
+/// A letter of the 12-pixel face, on the wide side.
+const LETTER: f64 = 7.0;
+/// The line and its gap before a name in the legend.
+const KEY: f64 = 36.0;
+
+/// A chart of named lines over one pair of axes.
+#[derive(Clone, Debug, Default)]
+pub struct Figure {
+    /// What the chart shows.
+    pub title: String,
+    /// The name of the horizontal axis.
+    pub x_label: String,
+    /// What the left end stands for; may be empty.
+    pub x_left: String,
+    /// What the right end stands for; may be empty.
+    pub x_right: String,
+    /// The name of the vertical axis.
+    pub y_label: String,
+    /// The lines, in the order of the legend.
+    pub series: Vec<Series>,
+}
+
+/// One line of a chart.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// Its name in the legend.
+    pub name: String,
+    /// Its points, joined in order.
+    pub points: Vec<(f64, f64)>,
+}
+
+impl Figure {
+    /// The responses of filters over the spectrum of `P~`.
+    pub fn responses(title: &str, series: Vec<Series>) -> Self {
+        Self {
+            title: title.into(),
+            x_label: "μ".into(),
+            x_left: "high frequency".into(),
+            x_right: "low frequency".into(),
+            y_label: "h(μ)".into(),
+            series,
+        }
+    }
+}
+
+/// Draws a figure; 0 is always part of the vertical axis, points that are not finite are left out.
+///
+/// ```
+/// use clenshaw::report::{Figure, Series, svg_plot};
+/// let points = vec![(-1.0, 0.0), (1.0, 1.0)];
+/// let figure = Figure::responses("Cora", vec![Series { name: "low pass".into(), points }]);
+/// assert!(svg_plot(&figure).starts_with("<svg xmlns"));
+/// ```
+pub fn svg_plot(figure: &Figure) -> String {
+    let frame = Frame::around(figure);
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
+         width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\" \
+         font-family=\"system-ui, Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#222\">\n\
+         <title>{title}</title>\n\
+         <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#fff\"/>\n\
+         <text x=\"{LEFT}\" y=\"26\" font-size=\"15\" font-weight=\"600\">{title}</text>\n",
+        title = escaped(&figure.title),
+    );
+    frame.draw_grid(&mut svg);
+    frame.draw_names(&mut svg, figure);
+    for (i, series) in figure.series.iter().enumerate() {
+        frame.draw_line(&mut svg, i, series);
+        frame.draw_key(&mut svg, i, series);
+    }
+    svg + "</svg>\n"
+}
+
+/// The axes and the box they span.
+struct Frame {
+    x: Axis,
+    y: Axis,
+    right: f64,
+}
+
+impl Frame {
+    /// As wide as the legend's longest name allows.
+    fn around(figure: &Figure) -> Self {
+        let points = || figure.series.iter().flat_map(|s| &s.points).filter(is_finite);
+        let (x_low, x_high) = range(points().map(|p| p.0)).unwrap_or((0.0, 1.0));
+        let (y_low, y_high) = range(points().map(|p| p.1).chain([0.0])).unwrap_or((0.0, 1.0));
+        let name = figure.series.iter().map(|s| s.name.chars().count()).max().unwrap_or(0);
+        let legend = KEY + LETTER * name as f64 + 24.0;
+        let right = (WIDTH - legend).max(WIDTH / 2.0);
+        // Room around the lines, but none beyond 0 when it is the end.
+        let room = 0.04 * (y_high - y_low);
+        let y_low = if y_low < 0.0 { y_low - room } else { y_low };
+        let y_high = if y_high > 0.0 { y_high + room } else { y_high };
+        Self { x: Axis::over(x_low, x_high, 8), y: Axis::over(y_low, y_high, 6), right }
+    }
+
+    fn x(&self, value: f64) -> f64 {
+        LEFT + self.x.share(value) * (self.right - LEFT)
+    }
+
+    fn y(&self, value: f64) -> f64 {
+        HEIGHT - BOTTOM - self.y.share(value) * (HEIGHT - BOTTOM - TOP)
+    }
+
+    /// Ticks, their values and faint lines; the line of 0 is drawn darker.
+    fn draw_grid(&self, svg: &mut String) {
+        let (right, bottom) = (self.right, HEIGHT - BOTTOM);
+        for tick in self.x.ticks() {
+            let (x, label) = (self.x(tick), self.x.label(tick));
+            line(svg, (x, TOP), (x, bottom), "#e6e6e6");
+            text(svg, (x, bottom + 16.0), "middle", &label);
+        }
+        for tick in self.y.ticks() {
+            let (y, label) = (self.y(tick), self.y.label(tick));
+            let colour = if tick == 0.0 { "#777" } else { "#e6e6e6" };
+            line(svg, (LEFT, y), (right, y), colour);
+            text(svg, (LEFT - 8.0, y + 4.0), "end", &label);
+        }
+        line(svg, (LEFT, TOP), (LEFT, bottom), "#777");
+        line(svg, (LEFT, bottom), (right, bottom), "#777");
+    }
+
+    fn draw_names(&self, svg: &mut String, figure: &Figure) {
+        let y = HEIGHT - BOTTOM + 38.0;
+        text(svg, (LEFT, y), "start", &figure.x_left);
+        text(svg, ((LEFT + self.right) / 2.0, y), "middle", &figure.x_label);
+        text(svg, (self.right, y), "end", &figure.x_right);
+        let middle = (TOP + HEIGHT - BOTTOM) / 2.0;
+        let name = escaped(&figure.y_label);
+        let turn = format!("rotate(-90 16 {middle:.1})");
+        push(
+            svg,
+            format_args!(
+                "<text x=\"16\" y=\"{middle:.1}\" text-anchor=\"middle\" transform=\"{turn}\">{name}</text>"
+            ),
+        );
+    }
+
+    fn draw_line(&self, svg: &mut String, i: usize, series: &Series) {
+        let points = series.points.iter().filter(is_finite);
+        let points: Vec<String> =
+            points.map(|&(x, y)| format!("{:.1},{:.1}", self.x(x), self.y(y))).collect();
+        let points = points.join(" ");
+        push(svg, format_args!("<polyline points=\"{points}\" {}/>", stroke(i)));
+    }
+
+    fn draw_key(&self, svg: &mut String, i: usize, series: &Series) {
+        let (x, y) = (self.right + 14.0, TOP + 8.0 + 20.0 * i as f64);
+        let points = format!("{x:.1},{y:.1} {:.1},{y:.1}", x + 28.0);
+        push(svg, format_args!("<polyline points=\"{points}\" {}/>", stroke(i)));
+        text(svg, (x + KEY, y + 4.0), "start", &series.name);
+    }
+}
+
+fn stroke(i: usize) -> String {
+    let (colour, dashes) = STROKES[i % STROKES.len()];
+    format!(
+        "fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" stroke-dasharray=\"{dashes}\" \
+         stroke-linejoin=\"round\""
+    )
+}
+
+fn line(svg: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64), colour: &str) {
+    push(
+        svg,
+        format_args!(
+            "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"{colour}\"/>"
+        ),
+    );
+}
+
+fn text(svg: &mut String, (x, y): (f64, f64), anchor: &str, content: &str) {
+    let content = escaped(content);
+    push(
+        svg,
+        format_args!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{content}</text>"),
+    );
+}
+
+fn push(svg: &mut String, element: std::fmt::Arguments) {
+    writeln!(svg, "{element}").expect("writing to a string cannot fail");
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+fn is_finite(&&(x, y): &&(f64, f64)) -> bool {
+    x.is_finite() && y.is_finite()
+}
+
+fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.fold(None, |range, v| {
+        let (low, high) = range.unwrap_or((v, v));
+        Some((v.min(low), v.max(high)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(name: &str, points: &[(f64, f64)]) -> String {
+        let series = Series { name: name.into(), points: points.to_vec() };
+        svg_plot(&Figure::responses("a < b & c", vec![series]))
+    }
+
+    #[test]
+    fn a_line_runs_from_corner_to_corner() {
+        let svg = figure("two", &[(-1.0, 0.0), (0.0, f64::NAN), (1.0, 25.0)]);
+        // The box is 62..559 wide (3 letters of legend) and 44..302 high, less 1/26 of room.
+        assert!(svg.contains("<polyline points=\"62.0,302.0 559.0,53.9\" "), "{svg}");
+    }
+
+    #[test]
+    fn every_part_is_named() {
+        let svg = figure("<script>", &[(-1.0, -1.0), (1.0, 1.0)]);
+        let words = ["a &lt; b &amp; c", ">μ<", ">h(μ)<", ">high frequency<", ">low frequency<"];
+        for word in words.into_iter().chain([">-1.0<", ">0.5<", "&lt;script&gt;"]) {
+            assert!(svg.contains(word), "{word} is missing:\n{svg}");
+        }
+        assert!(!svg.contains("<script"));
+        assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count());
+    }
+
+    #[test]
+    fn nothing_to_draw_is_an_empty_frame() {
+        assert!(!svg_plot(&Figure::default()).contains("NaN"));
+        assert!(!figure("broken", &[(0.0, f64::NAN)]).contains("NaN"));
+    }
+}
