@@ -7,6 +7,7 @@ pub mod tensor;
 pub mod graph;
 pub mod data;
 pub mod filter;
+pub mod model;
 pub mod report;
 
 pub use error::{Error, Result};

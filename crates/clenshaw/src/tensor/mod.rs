@@ -3,7 +3,17 @@
 mod real;
 mod mat;
 mod sparse;
+mod kernel;
+mod plan;
+mod optimiser;
 
 pub use mat::Mat;
+pub use optimiser::{Optimiser, Rule, Settings};
+pub use plan::{Coef, Init, Param, Plan, Spread, Tape, Targets, Team, Term, Var, Workspace};
 pub use real::Real;
 pub use sparse::{Operator, Pattern, Sparse};
+
+/// `log sum_c exp z_c`, safe from overflow.
+pub fn log_sum_exp<T: Real>(z: &[T]) -> T {
+    kernel::log_sum_exp(z)
+}

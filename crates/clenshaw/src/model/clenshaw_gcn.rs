@@ -1,0 +1,68 @@
+//! ClenshawGCN: a GCN whose residuals make every layer one step of Clenshaw summation.
+//!
+//! ```text
+//! S(l) = 2 P~ H(l-1) - H(l-2) + alpha_l H*                H(-1) = H(-2) = 0
+//! H(l) = relu*( beta_l (S(l) W(l) + b(l)) + (1 - beta_l) S(l) )      l = 0..=K
+//! ```
+//!
+//! Without `W`, `b` and the activation the last layer is `sum_k alpha_{K-k} U_k(P~) H*`, so the network
+//! simulates any filter of degree K in the second-kind Chebyshev basis; `tests/theorems.rs` says so.
+//!
+//! It starts as the identity filter, `alpha = (0, ..., 0, 1)`, with every inner layer exactly zero.
+//! `relu*` passes the gradient there; with the usual convention the layers up to K - 2 would never wake.
+//! Guo & Wei, KDD 2023, arXiv:2210.16508.
+
+use super::residual::{self, Layers, by_degree, decaying, identity_filter};
+use super::{Family, ModelInfo, Net, PATIENT_STOP, Weights};
+use crate::filter::{Basis, Filter};
+use crate::graph::Normalisation;
+use crate::hyper::Params;
+use crate::tensor::Var;
+
+pub static INFO: ModelInfo = ModelInfo {
+    name: "clenshaw-gcn",
+    title: "ClenshawGCN",
+    paper: "Guo & Wei, KDD 2023, arXiv:2210.16508",
+    family: Family::Clenshaw,
+    equation: "S(l) = 2 P~ H(l-1) - H(l-2) + alpha_l H*; \
+               H(l) = relu(beta_l (S(l) W(l) + b(l)) + (1 - beta_l) S(l))",
+    operator: Some(Normalisation::Looped),
+    hyper: &[
+        residual::order(8),
+        residual::HIDDEN,
+        residual::LAMBDA,
+        residual::DROPOUT,
+        residual::DROPOUT_CONV,
+        residual::LR_CONV,
+        residual::LR_DENSE,
+        residual::LR_ALPHA,
+        residual::MOMENTUM,
+        residual::WD_CONV,
+        residual::WD_DENSE,
+        residual::WD_ALPHA,
+        residual::USE_WEIGHT,
+        residual::USE_ACT,
+    ],
+    stop: &PATIENT_STOP,
+    groups: &residual::GROUPS,
+    build,
+    filter: Some(filter),
+};
+
+fn build(net: &mut Net, hp: &Params) -> Var {
+    let order = hp.int("K");
+    let layers = Layers {
+        beta: decaying(hp.real("lambda"), order),
+        use_weight: hp.flag("use_weight"),
+        use_act: hp.flag("use_act"),
+    };
+    let alpha = net.param("alpha", 1, order + 1, identity_filter(order), "alpha");
+    residual::network(net, hp, &layers, |net, l, h1, h2, h_star| {
+        vec![2.0 * net.p().of(h1), -1.0 * h2, alpha.at(l) * h_star]
+    })
+}
+
+/// `h(mu) = sum_k alpha_{K-k} U_k(mu)`.
+fn filter(weights: &Weights<'_>, _: &Params) -> Filter {
+    Filter { basis: Basis::ChebyshevSecond, coefficients: by_degree(&weights("alpha")) }
+}

@@ -1,0 +1,112 @@
+//! Fixed-parameter ClenshawGCN: the recurrence with frozen coefficients, an ablation.
+//!
+//! ```text
+//! S(l) = 2 P~ H(l-1) - H(l-2) + alpha_l H*
+//! released   alpha_l = a (1-a)^l for l < K, alpha_K = (1-a)^K         weight grows with the degree
+//! ppr        alpha_l = a (1-a)^{K-l}                                  U_k has a (1-a)^k
+//! ppr-tail   as ppr, but alpha_0 = (1-a)^K                            U_K carries the rest
+//! ```
+//!
+//! Three readings exist because the published class cannot run; see `docs/divergences.md`.
+//! Guo & Wei, KDD 2023, arXiv:2210.16508.
+
+use super::residual::{self, Layers, decaying};
+use super::{Family, ModelInfo, Net, PATIENT_STOP, Weights};
+use crate::filter::{Basis, Filter};
+use crate::graph::Normalisation;
+use crate::hyper::{Hyper, Params, Space};
+use crate::tensor::Var;
+
+pub static INFO: ModelInfo = ModelInfo {
+    name: "fixed-clenshaw-gcn",
+    title: "FixedParamClenshawGCN",
+    paper: "Guo & Wei, KDD 2023, arXiv:2210.16508",
+    family: Family::Clenshaw,
+    equation: "S(l) = 2 P~ H(l-1) - H(l-2) + alpha_l H*, alpha frozen; \
+               H(l) = relu(beta_l (S(l) W(l) + b(l)) + (1 - beta_l) S(l))",
+    operator: Some(Normalisation::Looped),
+    hyper: &[
+        residual::order(8),
+        residual::HIDDEN,
+        residual::LAMBDA,
+        Hyper::real(
+            "alpha",
+            0.1,
+            (0.0, 1.0),
+            Space::Among(&[0.1, 0.2, 0.5, 0.9]),
+            "restart share a",
+        ),
+        Hyper::word(
+            "order",
+            "released",
+            &["released", "ppr", "ppr-tail"],
+            Space::Any,
+            "reading of the frozen coefficients",
+        ),
+        residual::DROPOUT,
+        residual::DROPOUT_CONV,
+        residual::LR_CONV,
+        residual::LR_DENSE,
+        residual::WD_CONV,
+        residual::WD_DENSE,
+        residual::USE_WEIGHT,
+        residual::USE_ACT,
+    ],
+    stop: &PATIENT_STOP,
+    groups: residual::GROUPS.split_at(2).0,
+    build,
+    filter: Some(filter),
+};
+
+fn build(net: &mut Net, hp: &Params) -> Var {
+    let layers = Layers {
+        beta: decaying(hp.real("lambda"), hp.int("K")),
+        use_weight: hp.flag("use_weight"),
+        use_act: hp.flag("use_act"),
+    };
+    let alpha = frozen(hp);
+    residual::network(net, hp, &layers, |net, l, h1, h2, h_star| {
+        vec![2.0 * net.p().of(h1), -1.0 * h2, alpha[l] * h_star]
+    })
+}
+
+/// The frozen `alpha_l`, in layer order.
+fn frozen(hp: &Params) -> Vec<f64> {
+    let (a, order) = (hp.real("alpha"), hp.int("K"));
+    let power = |k: usize| (1.0 - a).powi(k as i32);
+    let mut alpha: Vec<f64> = match hp.word("order") {
+        "released" => (0..=order).map(|l| a * power(l)).collect(),
+        _ => (0..=order).map(|l| a * power(order - l)).collect(),
+    };
+    match hp.word("order") {
+        "released" => alpha[order] = power(order),
+        "ppr-tail" => alpha[0] = power(order),
+        _ => {}
+    }
+    alpha
+}
+
+/// `h(mu) = sum_k alpha_{K-k} U_k(mu)`.
+fn filter(_: &Weights<'_>, hp: &Params) -> Filter {
+    let coefficients = frozen(hp).into_iter().rev().collect();
+    Filter { basis: Basis::ChebyshevSecond, coefficients }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_three_readings() {
+        let mut hp = INFO.defaults();
+        hp.set("K", "2").unwrap();
+        hp.set("alpha", "0.5").unwrap();
+        let mut read = |order| {
+            hp.set("order", order).unwrap();
+            frozen(&hp)
+        };
+        assert_eq!(read("released"), [0.5, 0.25, 0.25]);
+        assert_eq!(read("ppr"), [0.125, 0.25, 0.5]);
+        assert_eq!(read("ppr-tail"), [0.25, 0.25, 0.5]);
+    }
+}

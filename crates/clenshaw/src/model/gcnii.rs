@@ -1,0 +1,106 @@
+//! GCNII: every layer goes back to the start a little and stays close to the identity.
+//!
+//! ```text
+//! H0 = relu( drop(X) W + b )
+//! S  = (1 - alpha) P~ H + alpha H0                 H dropped before it is spread, H0 not
+//! H  = relu( t_l M W_l + (1 - t_l) S )             t_l = ln(lambda / l + 1), l = 1..=L
+//! ```
+//!
+//! `M = S`; in the variant GCNII*, `M = [P~ H | H0]` and `W_l` is twice as tall. `t_l` is not clipped:
+//! it exceeds 1 when `lambda / l > e - 1`. Without `W` and `relu` the last layer is a polynomial in P~
+//! with fixed positive coefficients, which is what ClenshawGCN sets free.
+//! Chen et al., ICML 2020, arXiv:2007.02133.
+
+use super::residual::blend;
+use super::stop::stopping;
+use super::{Family, Group, GroupKind, ModelInfo, Net, out};
+use crate::graph::Normalisation;
+use crate::hyper::{Hyper, Params, Space};
+use crate::tensor::Var;
+
+static STOP: [Hyper; 3] = stopping("patience", 100, 1500);
+
+pub static INFO: ModelInfo = ModelInfo {
+    name: "gcnii",
+    title: "GCNII",
+    paper: "Chen et al., ICML 2020, arXiv:2007.02133",
+    family: Family::Residual,
+    equation: "S = (1 - alpha) P~ H + alpha H0; H = relu(t_l S W_l + (1 - t_l) S), t_l = ln(lambda/l + 1)",
+    operator: Some(Normalisation::Looped),
+    hyper: &[
+        Hyper::int(
+            "L",
+            64,
+            (1, 256),
+            Space::Among(&[2.0, 8.0, 16.0, 32.0, 64.0]),
+            "number of layers",
+        ),
+        Hyper::int("hidden", 64, (1, 4096), Space::Fixed, "width of the hidden layers"),
+        Hyper::real(
+            "alpha",
+            0.5,
+            (0.0, 1.0),
+            Space::Among(&[0.1, 0.2, 0.5]),
+            "share of the initial residue",
+        ),
+        Hyper::real(
+            "lambda",
+            0.5,
+            (0.0, 10.0),
+            Space::Among(&[0.5, 1.0, 1.5]),
+            "strength of the weights",
+        ),
+        Hyper::flag(
+            "star",
+            false,
+            Space::Any,
+            "GCNII*: weights of their own for the initial residue",
+        ),
+        Hyper::dropout("dropout", 0.5, "dropout before every layer"),
+        Hyper::learning_rate("lr_conv", 0.01, "learning rate of the inner layers"),
+        Hyper::learning_rate("lr_dense", 0.01, "learning rate of the dense layers"),
+        Hyper::weight_decay("wd_conv", 1e-4, "weight decay of the inner layers"),
+        Hyper::weight_decay("wd_dense", 1e-4, "weight decay of the dense layers"),
+    ],
+    stop: &STOP,
+    groups: &[
+        Group { name: "conv", kind: GroupKind::Adam, rate: "lr_conv", decay: "wd_conv" },
+        Group { name: "dense", kind: GroupKind::Adam, rate: "lr_dense", decay: "wd_dense" },
+    ],
+    build,
+    filter: None,
+};
+
+fn build(net: &mut Net, hp: &Params) -> Var {
+    let (drop, width) = (hp.real("dropout"), hp.int("hidden"));
+    let x = net.x();
+    let x = net.dropout(x, drop);
+    let h0 = net.dense_layer(("w_in", "b_in"), x, width, "dense");
+    let h0 = net.relu(h0);
+    let mut h = h0;
+    for l in 1..=hp.int("L") {
+        h = net.dropout(h, drop);
+        h = layer(net, hp, l, h, h0);
+    }
+    let h = net.dropout(h, drop);
+    net.dense_layer(("w_out", "b_out"), h, net.n_classes(), "dense")
+}
+
+fn layer(net: &mut Net, hp: &Params, l: usize, h: Var, h0: Var) -> Var {
+    let (p, width) = (net.p(), hp.int("hidden"));
+    let (alpha, t) = (hp.real("alpha"), (hp.real("lambda") / l as f64 + 1.0).ln());
+    let name = format!("conv.{}.w", l - 1);
+    let mixed = if hp.flag("star") {
+        let ph = net.sum([p.of(h)]);
+        let m = net.concat(&[ph, h0]);
+        let w = net.param(name, 2 * width, width, out(width), "conv");
+        let mw = net.linear(m, w, None);
+        net.sum([t * mw, (1.0 - t) * (1.0 - alpha) * ph, (1.0 - t) * alpha * h0])
+    } else {
+        let s = net.sum([(1.0 - alpha) * p.of(h), alpha * h0]);
+        let w = net.param(name, width, width, out(width), "conv");
+        let w = blend(net, w, t);
+        net.linear(s, w, None)
+    };
+    net.relu(mixed)
+}

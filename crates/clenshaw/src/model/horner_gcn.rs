@@ -1,0 +1,63 @@
+//! HornerGCN: ClenshawGCN without the second-order residue; its layers are Horner's method.
+//!
+//! ```text
+//! S(l) = P~ H(l-1) + alpha_l H*                           H(-1) = 0
+//! H(l) = relu*( beta_l (S(l) W(l) + b(l)) + (1 - beta_l) S(l) )      l = 0..=K
+//! ```
+//!
+//! Without `W`, `b` and the activation the last layer is `sum_k alpha_{K-k} P~^k H*`.
+//! Guo & Wei, KDD 2023, arXiv:2210.16508, where it stands as the incomplete ClenshawGCN.
+
+use super::residual::{self, Layers, by_degree, decaying, identity_filter};
+use super::{Family, ModelInfo, Net, PATIENT_STOP, Weights};
+use crate::filter::{Basis, Filter};
+use crate::graph::Normalisation;
+use crate::hyper::{Hyper, Params, Space};
+use crate::tensor::Var;
+
+pub static INFO: ModelInfo = ModelInfo {
+    name: "horner-gcn",
+    title: "HornerGCN",
+    paper: "Guo & Wei, KDD 2023, arXiv:2210.16508",
+    family: Family::Clenshaw,
+    equation: "S(l) = P~ H(l-1) + alpha_l H*; \
+               H(l) = relu(beta_l (S(l) W(l) + b(l)) + (1 - beta_l) S(l))",
+    operator: Some(Normalisation::Looped),
+    hyper: &[
+        residual::order(8),
+        residual::HIDDEN,
+        residual::LAMBDA,
+        Hyper::flag("decay", true, Space::Fixed, "false: beta_l = 1/2 in every layer"),
+        residual::DROPOUT,
+        residual::DROPOUT_CONV,
+        residual::LR_CONV,
+        residual::LR_DENSE,
+        residual::LR_ALPHA,
+        residual::MOMENTUM,
+        residual::WD_CONV,
+        residual::WD_DENSE,
+        residual::WD_ALPHA,
+        residual::USE_WEIGHT,
+        residual::USE_ACT,
+    ],
+    stop: &PATIENT_STOP,
+    groups: &residual::GROUPS,
+    build,
+    filter: Some(filter),
+};
+
+fn build(net: &mut Net, hp: &Params) -> Var {
+    let order = hp.int("K");
+    let beta =
+        if hp.flag("decay") { decaying(hp.real("lambda"), order) } else { vec![0.5; order + 1] };
+    let layers = Layers { beta, use_weight: hp.flag("use_weight"), use_act: hp.flag("use_act") };
+    let alpha = net.param("alpha", 1, order + 1, identity_filter(order), "alpha");
+    residual::network(net, hp, &layers, |net, l, h1, _, h_star| {
+        vec![net.p().of(h1), alpha.at(l) * h_star]
+    })
+}
+
+/// `h(mu) = sum_k alpha_{K-k} mu^k`.
+fn filter(weights: &Weights<'_>, _: &Params) -> Filter {
+    Filter { basis: Basis::Monomial, coefficients: by_degree(&weights("alpha")) }
+}

@@ -1,0 +1,124 @@
+//! The models, one file a paper, and the list that everything else is derived from.
+//!
+//! A model file holds the paper's forward equations, its hyper-parameters and its optimiser groups.
+//! It reads no files, clocks or terminals and says nothing about gradients.
+
+mod net;
+mod stop;
+mod residual;
+
+mod mlp;
+mod gcn;
+mod gcnii;
+mod clenshaw_gcn;
+mod horner_gcn;
+mod fixed_clenshaw_gcn;
+
+pub use net::{Net, glorot, lin, out};
+pub use stop::{MEAN_STOP, PATIENT_STOP};
+
+use crate::error::{Error, Result};
+use crate::filter::Filter;
+use crate::graph::Normalisation;
+use crate::hyper::{Hyper, Params};
+use crate::tensor::{Mat, Var};
+
+/// Every model, in the order of its listing.
+pub static MODELS: &[&ModelInfo] = &[
+    &mlp::INFO,                // the features alone
+    &gcn::INFO,                // Kipf & Welling 2017
+    &gcnii::INFO,              // Chen et al. 2020
+    &horner_gcn::INFO,         // Guo & Wei 2023, without the second-order residue
+    &fixed_clenshaw_gcn::INFO, // Guo & Wei 2023, with frozen coefficients
+    &clenshaw_gcn::INFO,       // Guo & Wei 2023
+];
+
+/// All there is to know about a model.
+#[derive(Debug)]
+pub struct ModelInfo {
+    /// The word people type.
+    pub name: &'static str,
+    /// The name in print.
+    pub title: &'static str,
+    /// Where it comes from.
+    pub paper: &'static str,
+    /// Which of the paper's tables it stands in.
+    pub family: Family,
+    /// The forward equations.
+    pub equation: &'static str,
+    /// The operator it spreads with, if it looks at the graph at all.
+    pub operator: Option<Normalisation>,
+    /// Its own hyper-parameters.
+    pub hyper: &'static [Hyper],
+    /// When training stops.
+    pub stop: &'static [Hyper],
+    /// Its optimiser groups.
+    pub groups: &'static [Group],
+    /// Writes its equations down; returns the class scores.
+    pub build: fn(&mut Net, &Params) -> Var,
+    /// The polynomial that its coefficients are now, if it has any.
+    pub filter: Option<fn(&Weights<'_>, &Params) -> Filter>,
+}
+
+/// What a model is built from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Family {
+    /// It does not look at the graph.
+    Baseline,
+    /// Message passing with residual connections.
+    Residual,
+    /// A filter on the graph's spectrum.
+    Spectral,
+    /// Both: residual connections that make a filter.
+    Clenshaw,
+}
+
+/// Parameters that one optimiser moves.
+#[derive(Debug)]
+pub struct Group {
+    /// The name parameters are declared with.
+    pub name: &'static str,
+    /// Which optimiser.
+    pub kind: GroupKind,
+    /// The hyper-parameter that holds its learning rate.
+    pub rate: &'static str,
+    /// The hyper-parameter that holds its weight decay.
+    pub decay: &'static str,
+}
+
+/// Which optimiser moves a group.
+#[derive(Clone, Copy, Debug)]
+pub enum GroupKind {
+    /// Adam with coupled weight decay.
+    Adam,
+    /// Momentum, held by this hyper-parameter.
+    Momentum(&'static str),
+}
+
+/// Looks up a trained parameter by its name.
+pub type Weights<'a> = dyn Fn(&str) -> Mat<f64> + 'a;
+
+impl ModelInfo {
+    /// Own hyper-parameters, then those of training.
+    pub fn hypers(&self) -> impl Iterator<Item = &'static Hyper> + use<> {
+        self.hyper.iter().chain(self.stop)
+    }
+
+    /// Every hyper-parameter at its default.
+    pub fn defaults(&self) -> Params {
+        Params::defaults(self.hypers())
+    }
+}
+
+/// The model of this name.
+///
+/// ```
+/// assert_eq!(clenshaw::model::find("gcnii").unwrap().title, "GCNII");
+/// assert!(clenshaw::model::find("gcniii").is_err());
+/// ```
+pub fn find(name: &str) -> Result<&'static ModelInfo> {
+    let names = MODELS.iter().map(|info| info.name);
+    let found = MODELS.iter().find(|info| info.name == name);
+    found.copied().ok_or_else(|| Error::unknown("model", name, names))
+}

@@ -1,0 +1,94 @@
+//! What a model's `build` gets: a tape with the features and the operator already on it.
+
+use crate::tensor::{Init, Mat, Operator, Sparse, Spread, Tape, Var};
+use std::ops::{Deref, DerefMut};
+
+/// A tape with the graph's side of a model; all of [`Tape`]'s words work on it.
+#[derive(Clone, Debug)]
+pub struct Net {
+    tape: Tape,
+    x: Var,
+    p: Option<Spread>,
+    n_classes: usize,
+}
+
+impl Net {
+    /// For dense features.
+    pub fn dense(x: Mat<f64>, p: Option<Operator>, n_classes: usize) -> Self {
+        let mut tape = Tape::new();
+        let x = tape.features(x);
+        let p = p.map(|p| tape.operator(p));
+        Self { tape, x, p, n_classes }
+    }
+
+    /// For sparse features.
+    pub fn sparse(x: Sparse, p: Option<Operator>, n_classes: usize) -> Self {
+        let mut tape = Tape::new();
+        let x = tape.sparse_features(x);
+        let p = p.map(|p| tape.operator(p));
+        Self { tape, x, p, n_classes }
+    }
+
+    /// The features, `[n, F]`.
+    pub fn x(&self) -> Var {
+        self.x
+    }
+
+    /// The operator that the model declared.
+    pub fn p(&self) -> Spread {
+        self.p.expect("build: the model declared no operator")
+    }
+
+    /// Number of features F.
+    pub fn n_features(&self) -> usize {
+        self.tape.shape(self.x).1
+    }
+
+    /// Number of classes C.
+    pub fn n_classes(&self) -> usize {
+        self.n_classes
+    }
+
+    /// A dense layer `x w + b` with parameters `w` and `b` of these names, started as [`lin`].
+    pub fn dense_layer(
+        &mut self,
+        (w, b): (&str, &str),
+        x: Var,
+        width: usize,
+        group: &'static str,
+    ) -> Var {
+        let k = self.shape(x).1;
+        let w = self.param(w, k, width, lin(k), group);
+        let b = self.param(b, 1, width, lin(k), group);
+        self.linear(x, w, Some(b))
+    }
+}
+
+impl Deref for Net {
+    type Target = Tape;
+
+    fn deref(&self) -> &Tape {
+        &self.tape
+    }
+}
+
+impl DerefMut for Net {
+    fn deref_mut(&mut self) -> &mut Tape {
+        &mut self.tape
+    }
+}
+
+/// LIN: uniform within `1/sqrt(inputs)`, for weights and biases of dense layers.
+pub fn lin(inputs: usize) -> Init {
+    Init::Uniform(1.0 / (inputs as f64).sqrt())
+}
+
+/// GLO: uniform within `sqrt(6 / (inputs + outputs))`, for graph convolutions.
+pub fn glorot(inputs: usize, outputs: usize) -> Init {
+    Init::Uniform((6.0 / (inputs + outputs) as f64).sqrt())
+}
+
+/// OUT: uniform within `1/sqrt(outputs)`, for the inner layers of GCNII and ClenshawGCN.
+pub fn out(outputs: usize) -> Init {
+    Init::Uniform(1.0 / (outputs as f64).sqrt())
+}

@@ -1,0 +1,163 @@
+//! What ClenshawGCN, HornerGCN and the fixed variant share: everything but the recurrence.
+//!
+//! ```text
+//! H*   = drop( relu*( drop(X) W + b ) )
+//! Z    = residues( H(l-1), H(l-2), H* )                        the model's own recurrence
+//! H(l) = drop( relu*( beta_l (Z W(l) + b(l)) + (1 - beta_l) Z ) )      l = 0..=K
+//! out  = drop( relu*( H(K) ) ) W' + b'
+//! ```
+//!
+//! The last two layers have neither activation nor dropout of their own. The residue H* is taken after
+//! its dropout.
+
+use super::{Group, GroupKind, Net, out};
+use crate::hyper::{Hyper, Params, Space};
+use crate::tensor::{Init, Mat, Term, Var};
+
+/// Names of the hyper-parameters that every member of the family declares.
+pub(super) const fn order(default: i64) -> Hyper {
+    let space = Space::Steps { low: 4.0, high: 32.0, step: 4.0 };
+    Hyper::int("K", default, (1, 256), space, "order of the filter; K + 1 layers")
+}
+
+pub(super) const HIDDEN: Hyper =
+    Hyper::int("hidden", 64, (1, 4096), Space::Fixed, "width of the hidden layers");
+
+pub(super) const LAMBDA: Hyper = Hyper::real(
+    "lambda",
+    1.0,
+    (0.0, 10.0),
+    Space::Among(&[1.0, 1.5, 2.0]),
+    "strength of the weights: beta_l = min(1, ln(lambda / l + 1))",
+);
+
+pub(super) const DROPOUT: Hyper =
+    Hyper::dropout("dropout", 0.5, "dropout on the features, on H* and before the last layer");
+
+pub(super) const DROPOUT_CONV: Hyper =
+    Hyper::dropout("dropout_conv", 0.0, "dropout behind the inner activations");
+
+pub(super) const LR_CONV: Hyper =
+    Hyper::learning_rate("lr_conv", 0.01, "learning rate of the inner layers");
+
+pub(super) const LR_DENSE: Hyper =
+    Hyper::learning_rate("lr_dense", 0.01, "learning rate of the dense layers");
+
+pub(super) const LR_ALPHA: Hyper =
+    Hyper::learning_rate("lr_alpha", 0.01, "learning rate of the filter coefficients");
+
+pub(super) const MOMENTUM: Hyper = Hyper::real(
+    "momentum",
+    0.9,
+    (0.0, 0.999),
+    Space::Among(&[0.8, 0.85, 0.9, 0.95]),
+    "momentum of the filter coefficients",
+);
+
+pub(super) const WD_CONV: Hyper =
+    Hyper::weight_decay("wd_conv", 1e-5, "weight decay of the inner layers");
+
+pub(super) const WD_DENSE: Hyper =
+    Hyper::weight_decay("wd_dense", 1e-3, "weight decay of the dense layers");
+
+pub(super) const WD_ALPHA: Hyper =
+    Hyper::weight_decay("wd_alpha", 1e-5, "weight decay of the filter coefficients");
+
+pub(super) const USE_WEIGHT: Hyper =
+    Hyper::flag("use_weight", true, Space::Fixed, "ablation: false drops W(l) and b(l)");
+
+pub(super) const USE_ACT: Hyper = Hyper::flag(
+    "use_act",
+    true,
+    Space::Fixed,
+    "ablation: false drops the inner activations and the dropout behind them",
+);
+
+/// The optimisers of inner layers, dense layers and, last, filter coefficients.
+pub(super) const GROUPS: [Group; 3] = [
+    Group { name: "conv", kind: GroupKind::Adam, rate: "lr_conv", decay: "wd_conv" },
+    Group { name: "dense", kind: GroupKind::Adam, rate: "lr_dense", decay: "wd_dense" },
+    Group {
+        name: "alpha",
+        kind: GroupKind::Momentum("momentum"),
+        rate: "lr_alpha",
+        decay: "wd_alpha",
+    },
+];
+
+/// Which parts of a layer are there, and how strong its weights are.
+pub(super) struct Layers {
+    /// `beta_l` for `l = 0..=K`.
+    pub beta: Vec<f64>,
+    /// Whether the layers have `W(l)` and `b(l)`.
+    pub use_weight: bool,
+    /// Whether the inner layers have an activation.
+    pub use_act: bool,
+}
+
+/// The network around a recurrence; `residues(net, l, h1, h2, h_star)` lists the terms of Z.
+pub(super) fn network(
+    net: &mut Net,
+    hp: &Params,
+    layers: &Layers,
+    residues: impl Fn(&Net, usize, Var, Var, Var) -> Vec<Term>,
+) -> Var {
+    let (drop, width, order) = (hp.real("dropout"), hp.int("hidden"), hp.int("K"));
+    let x = net.x();
+    let x = net.dropout(x, drop);
+    let h_star = net.dense_layer(("w_in", "b_in"), x, width, "dense");
+    let h_star = net.relu_star(h_star);
+    let h_star = net.dropout(h_star, drop);
+
+    let (mut h1, mut h2) = (net.zeros_like(h_star), net.zeros_like(h_star)); // H(l-1), H(l-2)
+    for l in 0..=order {
+        let terms = residues(net, l, h1, h2, h_star);
+        let mut h = net.sum(terms);
+        if layers.use_weight {
+            h = transform(net, l, h, layers.beta[l]);
+        }
+        if layers.use_act && l + 2 <= order {
+            h = net.relu_star(h);
+            h = net.dropout(h, hp.real("dropout_conv"));
+        }
+        (h1, h2) = (h, h1);
+    }
+    let h = net.relu_star(h1);
+    let h = net.dropout(h, drop);
+    net.dense_layer(("w_out", "b_out"), h, net.n_classes(), "dense")
+}
+
+/// `beta (Z W + b) + (1 - beta) Z`, as one product with `W' = beta W + (1 - beta) I`.
+fn transform(net: &mut Net, l: usize, z: Var, beta: f64) -> Var {
+    let width = net.shape(z).1;
+    let w = net.param(format!("conv.{l}.w"), width, width, out(width), "conv");
+    let b = net.param(format!("conv.{l}.b"), 1, width, Init::Zeros, "conv");
+    let w = blend(net, w, beta);
+    let b = net.sum([beta * b]);
+    net.linear(z, w, Some(b))
+}
+
+/// `t W + (1 - t) I`.
+pub(super) fn blend(net: &mut Net, w: Var, t: f64) -> Var {
+    let eye = Mat::identity(net.shape(w).0);
+    let eye = net.constant(eye);
+    net.sum([t * w, (1.0 - t) * eye])
+}
+
+/// `beta_l = min(1, ln(lambda / l + 1))`; layer 0 takes the value of layer K, as the authors' code does.
+pub(super) fn decaying(lambda: f64, order: usize) -> Vec<f64> {
+    let beta = |l: usize| (lambda / l as f64 + 1.0).ln().min(1.0);
+    (0..=order).map(|l| beta(if l == 0 { order } else { l })).collect()
+}
+
+/// `alpha = (0, ..., 0, 1)` in layer order: the filter starts as the identity.
+pub(super) fn identity_filter(order: usize) -> Init {
+    let mut alpha = vec![0.0; order + 1];
+    alpha[order] = 1.0;
+    Init::Values(alpha)
+}
+
+/// Layer order reversed: the coefficient of the k-th polynomial stands in layer `K - k`.
+pub(super) fn by_degree(alpha: &Mat<f64>) -> Vec<f64> {
+    alpha.as_slice().iter().rev().copied().collect()
+}

@@ -1,0 +1,214 @@
+//! Gates: activation and dropout both let an entry through or stop it.
+//!
+//! ```text
+//! out  = open . scale . x        open = keep & (x > 0)   relu
+//!                                       keep & (x >= 0)  relu*
+//!                                       keep             dropout alone
+//! grad = open . scale . g
+//! ```
+//!
+//! The open bits are all the backward pass needs: one word per 64 columns.
+
+use super::{Arith, Kernel};
+use crate::rng::{Coin, Stream};
+use crate::tensor::Real;
+
+/// What decides besides dropout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Act {
+    /// Everything passes.
+    Identity,
+    /// Positive entries pass.
+    Relu,
+    /// Entries that are not negative pass, so that the gradient passes at exactly zero.
+    ReluStar,
+}
+
+/// The forward gate on the rows of one block.
+pub(crate) struct Gate<'a, T> {
+    pub cols: usize,
+    pub act: Act,
+    pub drop: Option<(Coin, &'a Stream)>,
+    /// The first row of the block.
+    pub first: usize,
+    pub src: &'a [T],
+    pub out: &'a mut [T],
+    /// The open bits, when somebody will need them.
+    pub mask: Option<&'a mut [u64]>,
+}
+
+impl<T: Real> Kernel for Gate<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arith>(mut self) {
+        let cols = self.cols;
+        let words = cols.div_ceil(64);
+        let scale = self.drop.map_or(T::ONE, |(coin, _)| T::from_f64(1.0 / coin.keep()));
+        for r in 0..self.out.len() / cols.max(1) {
+            for w in 0..words {
+                let from = r * cols + 64 * w;
+                let to = (from + 64).min((r + 1) * cols);
+                let src = &self.src[from..to];
+                let number = ((self.first + r) * words + w) as u64;
+                let keep = self.drop.map_or(u64::MAX, |(coin, stream)| coin.word(stream, number));
+                let open = keep & passing(self.act, src);
+                pass(open, scale, src, &mut self.out[from..to]);
+                if let Some(mask) = &mut self.mask {
+                    mask[r * words + w] = open;
+                }
+            }
+        }
+    }
+}
+
+/// The backward gate on the rows of one block.
+pub(crate) struct Ungate<'a, T> {
+    pub cols: usize,
+    pub scale: T,
+    pub mask: &'a [u64],
+    pub src: &'a [T],
+    pub out: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Ungate<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arith>(self) {
+        let cols = self.cols;
+        let words = cols.div_ceil(64);
+        for r in 0..self.out.len() / cols.max(1) {
+            for w in 0..words {
+                let from = r * cols + 64 * w;
+                let to = (from + 64).min((r + 1) * cols);
+                pass(
+                    self.mask[r * words + w],
+                    self.scale,
+                    &self.src[from..to],
+                    &mut self.out[from..to],
+                );
+            }
+        }
+    }
+}
+
+/// One bit per entry of up to 64.
+#[inline(always)]
+fn passing<T: Real>(act: Act, x: &[T]) -> u64 {
+    let bits = |passes: fn(T) -> bool| {
+        let mut word = 0;
+        let (eights, rest) = x.as_chunks::<8>();
+        for (i, eight) in eights.iter().enumerate() {
+            let mut byte = 0u64;
+            for j in 0..8 {
+                byte |= u64::from(passes(eight[j])) << j;
+            }
+            word |= byte << (8 * i);
+        }
+        for (j, v) in rest.iter().enumerate() {
+            word |= u64::from(passes(*v)) << (8 * eights.len() + j);
+        }
+        word
+    };
+    match act {
+        Act::Identity => u64::MAX,
+        Act::Relu => bits(|v| v > T::ZERO),
+        Act::ReluStar => bits(|v| v >= T::ZERO),
+    }
+}
+
+/// `out = open . scale . x` for up to 64 entries.
+#[inline(always)]
+fn pass<T: Real>(open: u64, scale: T, x: &[T], out: &mut [T]) {
+    let (x8, x_rest) = x.as_chunks::<8>();
+    let (out8, out_rest) = out.as_chunks_mut::<8>();
+    for (i, (out, x)) in out8.iter_mut().zip(x8).enumerate() {
+        let byte = (open >> (8 * i)) as u32;
+        for j in 0..8 {
+            out[j] = if byte & (1 << j) != 0 { scale * x[j] } else { T::ZERO };
+        }
+    }
+    for (j, (out, x)) in out_rest.iter_mut().zip(x_rest).enumerate() {
+        let bit = 8 * x8.len() + j;
+        *out = if open >> bit & 1 == 1 { scale * *x } else { T::ZERO };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Portable, dispatch, testing::*};
+    use super::*;
+
+    #[test]
+    fn relu_and_relu_star_differ_at_zero_only() {
+        let src = [-1.0f32, 0.0, 2.0, -0.0];
+        for (act, open) in [(Act::Relu, 0b0100), (Act::ReluStar, 0b1110)] {
+            let (mut out, mut mask) = ([9.0f32; 4], [0u64]);
+            let mask_out = Some(&mut mask[..]);
+            dispatch(Gate {
+                cols: 4,
+                act,
+                drop: None,
+                first: 0,
+                src: &src,
+                out: &mut out,
+                mask: mask_out,
+            });
+            assert_eq!(out, [0.0, 0.0, 2.0, 0.0]);
+            assert_eq!(mask[0] & 0b1111, open);
+            let mut grad = [9.0f32; 4];
+            dispatch(Ungate { cols: 4, scale: 1.0, mask: &mask, src: &[1.0; 4], out: &mut grad });
+            let expected: Vec<f32> = (0..4).map(|j| (open >> j & 1) as f32).collect();
+            assert_eq!(grad[..], expected);
+        }
+    }
+
+    #[test]
+    fn dropout_keeps_the_mean_and_backward_uses_the_same_mask() {
+        let (stream, coin) = (Stream::new(1, "dropout"), Coin::dropping(0.3));
+        let (rows, cols) = (500, 71);
+        let src = vec![1.0f32; rows * cols];
+        let mut out = vec![0.0; rows * cols];
+        let mut mask = vec![0; rows * 2];
+        let drop = Some((coin, &stream));
+        let act = Act::Identity;
+        dispatch(Gate {
+            cols,
+            act,
+            drop,
+            first: 0,
+            src: &src,
+            out: &mut out,
+            mask: Some(&mut mask),
+        });
+        let mean = out.iter().sum::<f32>() / out.len() as f32;
+        assert!((mean - 1.0).abs() < 0.02, "{mean}");
+        let mut grad = vec![0.0; rows * cols];
+        let scale = (1.0 / coin.keep()) as f32;
+        Ungate { cols, scale, mask: &mask, src: &src, out: &mut grad }.run::<Portable>();
+        assert_eq!(grad, out);
+    }
+
+    #[test]
+    fn masks_depend_on_the_row_and_not_on_the_block() {
+        let (stream, coin) = (Stream::new(2, "dropout"), Coin::dropping(0.5));
+        let src = numbers(10 * 64, 3);
+        let run = |first: usize, rows: usize| {
+            let mut out = vec![0.0; rows * 64];
+            let src = &src[first * 64..(first + rows) * 64];
+            let drop = Some((coin, &stream));
+            dispatch(Gate {
+                cols: 64,
+                act: Act::ReluStar,
+                drop,
+                first,
+                src,
+                out: &mut out,
+                mask: None,
+            });
+            out
+        };
+        assert_eq!(run(0, 10), [run(0, 4), run(4, 6)].concat());
+    }
+}

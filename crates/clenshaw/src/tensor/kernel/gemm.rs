@@ -1,0 +1,257 @@
+//! The dense product for tall matrices.
+//!
+//! ```text
+//! C (+)= A B + bias                               A [m, k] with strides, B [k, n], C [m, n]
+//! ```
+//!
+//! The strides of A serve both `H W` and the weight gradient `Z^T dY`. B is small and stays in cache,
+//! so nothing is packed but the last, narrow columns.
+
+use super::{Arith, Kernel};
+use crate::tensor::Real;
+
+/// One product over the rows of one block.
+pub(crate) struct Gemm<'a, T> {
+    pub m: usize,
+    pub k: usize,
+    pub n: usize,
+    pub a: &'a [T],
+    /// Distance in `a` between two rows of A.
+    pub a_row: usize,
+    /// Distance in `a` between two columns of A.
+    pub a_col: usize,
+    pub b: &'a [T],
+    pub bias: Option<&'a [T]>,
+    pub c: &'a mut [T],
+    /// Add to `c` instead of overwriting it.
+    pub add: bool,
+}
+
+/// Columns in the narrow tile, and rows of B packed at a time for it.
+const NARROW: usize = 8;
+const PACKED: usize = 256;
+
+impl<T: Real> Kernel for Gemm<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arith>(mut self) {
+        let Self { m, k, n, .. } = self;
+        let last = |count: usize, stride: usize| count.saturating_sub(1) * stride;
+        assert!(m * k == 0 || last(m, self.a_row) + last(k, self.a_col) < self.a.len(), "gemm: A");
+        assert!(self.b.len() >= k * n && self.c.len() >= m * n, "gemm: B and C");
+        let mut j = 0;
+        while A::WIDE && n - j >= 32 {
+            self.column_of_tiles::<A, 32>(j);
+            j += 32;
+        }
+        while n - j >= 16 {
+            self.column_of_tiles::<A, 16>(j);
+            j += 16;
+        }
+        while j < n {
+            self.narrow_column::<A>(j, (n - j).min(NARROW));
+            j += NARROW;
+        }
+    }
+}
+
+impl<T: Real> Gemm<'_, T> {
+    #[inline(always)]
+    fn column_of_tiles<A: Arith, const NR: usize>(&mut self, j: usize) {
+        let mut i = 0;
+        while A::WIDE && self.m - i >= 8 {
+            self.tile::<A, 8, NR>(i, j);
+            i += 8;
+        }
+        while self.m - i >= 4 {
+            self.tile::<A, 4, NR>(i, j);
+            i += 4;
+        }
+        while i < self.m {
+            self.tile::<A, 1, NR>(i, j);
+            i += 1;
+        }
+    }
+
+    /// `C[i..i+MR, j..j+NR]`, its sums in registers.
+    #[inline(always)]
+    fn tile<A: Arith, const MR: usize, const NR: usize>(&mut self, i: usize, j: usize) {
+        // SAFETY: `i + MR <= m` and `j + NR <= n`; `run` checked all three extents.
+        let acc = unsafe {
+            let b = self.b.as_ptr().add(j);
+            product::<T, A, MR, NR>(
+                self.a.as_ptr().add(i * self.a_row),
+                self.a_row,
+                self.a_col,
+                b,
+                self.n,
+                self.k,
+            )
+        };
+        for r in 0..MR {
+            self.store(i + r, j, &acc[r]);
+        }
+    }
+
+    /// `C[.., j..j+width]` for a width up to eight: B's columns are copied beside zeros.
+    #[inline(always)]
+    fn narrow_column<A: Arith>(&mut self, j: usize, width: usize) {
+        let mut packed = [[T::ZERO; NARROW]; PACKED];
+        let mut start = 0;
+        loop {
+            let depth = (self.k - start).min(PACKED);
+            for p in 0..depth {
+                let row = (start + p) * self.n + j;
+                packed[p][..width].copy_from_slice(&self.b[row..row + width]);
+            }
+            self.narrow_rows::<A>(j, width, start, depth, &packed);
+            start += depth;
+            if start >= self.k {
+                break;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn narrow_rows<A: Arith>(
+        &mut self,
+        j: usize,
+        width: usize,
+        start: usize,
+        depth: usize,
+        packed: &[[T; NARROW]; PACKED],
+    ) {
+        let (add, bias) = (self.add, self.bias);
+        if start > 0 {
+            (self.add, self.bias) = (true, None);
+        }
+        let b = packed.as_ptr().cast::<T>();
+        let mut i = 0;
+        while i < self.m {
+            let a = self.a.as_ptr().wrapping_add(i * self.a_row + start * self.a_col);
+            if self.m - i >= 4 {
+                // SAFETY: rows `i..i+4` of A and `depth` columns from `start` exist; `b` is `packed`.
+                let acc = unsafe {
+                    product::<T, A, 4, NARROW>(a, self.a_row, self.a_col, b, NARROW, depth)
+                };
+                for r in 0..4 {
+                    self.store(i + r, j, &acc[r][..width]);
+                }
+                i += 4;
+            } else {
+                // SAFETY: as above, for one row.
+                let acc = unsafe {
+                    product::<T, A, 1, NARROW>(a, self.a_row, self.a_col, b, NARROW, depth)
+                };
+                self.store(i, j, &acc[0][..width]);
+                i += 1;
+            }
+        }
+        (self.add, self.bias) = (add, bias);
+    }
+
+    #[inline(always)]
+    fn store(&mut self, i: usize, j: usize, sums: &[T]) {
+        let c = &mut self.c[i * self.n + j..i * self.n + j + sums.len()];
+        if let Some(bias) = self.bias {
+            for ((c, sum), bias) in c.iter_mut().zip(sums).zip(&bias[j..]) {
+                *c = if self.add { *c + *sum + *bias } else { *sum + *bias };
+            }
+        } else {
+            for (c, sum) in c.iter_mut().zip(sums) {
+                *c = if self.add { *c + *sum } else { *sum };
+            }
+        }
+    }
+}
+
+/// `sum_p a[r, p] b[p, c]` for `MR` rows and `NR` columns.
+///
+/// # Safety
+/// `a` holds `MR` rows and `k` columns at its strides, `b` holds `k` rows of at least `NR` at `b_row`.
+#[inline(always)]
+unsafe fn product<T: Real, A: Arith, const MR: usize, const NR: usize>(
+    a: *const T,
+    a_row: usize,
+    a_col: usize,
+    b: *const T,
+    b_row: usize,
+    k: usize,
+) -> [[T; NR]; MR] {
+    let mut acc = [[T::ZERO; NR]; MR];
+    for p in 0..k {
+        // SAFETY: the caller's promise.
+        let b = unsafe { &*b.add(p * b_row).cast::<[T; NR]>() };
+        for r in 0..MR {
+            // SAFETY: the caller's promise.
+            let x = unsafe { *a.add(r * a_row + p * a_col) };
+            for c in 0..NR {
+                acc[r][c] = A::madd(x, b[c], acc[r][c]);
+            }
+        }
+    }
+    acc
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Portable, dispatch, testing::*};
+    use super::*;
+
+    fn plain(m: usize, k: usize, n: usize, a: impl Fn(usize, usize) -> f32, b: &[f32]) -> Vec<f32> {
+        let entry =
+            |i, j| (0..k).map(|p| f64::from(a(i, p)) * f64::from(b[p * n + j])).sum::<f64>() as f32;
+        (0..m * n).map(|at| entry(at / n, at % n)).collect()
+    }
+
+    const SHAPES: [(usize, usize, usize); 9] = [
+        (64, 64, 64),
+        (61, 64, 7),
+        (5, 300, 3),
+        (9, 2, 16),
+        (1, 1, 1),
+        (12, 513, 40),
+        (7, 5, 5),
+        (13, 64, 49),
+        (3, 0, 4),
+    ];
+
+    #[test]
+    fn every_copy_computes_the_product_at_every_shape() {
+        for (m, k, n) in SHAPES {
+            let (a, b, bias) = (numbers(m * k, 1), numbers(k * n, 2), numbers(n, 3));
+            let product = plain(m, k, n, |i, p| a[i * k + p], &b);
+            let with_bias: Vec<f32> =
+                product.iter().enumerate().map(|(at, v)| v + bias[at % n]).collect();
+            let gemm =
+                |c, bias, add| Gemm { m, k, n, a: &a, a_row: k, a_col: 1, b: &b, bias, c, add };
+            let (mut fast, mut plain) = (vec![9.0; m * n], with_bias.clone());
+            dispatch(gemm(&mut fast, Some(&bias), false));
+            gemm(&mut plain, None, true).run::<Portable>();
+            assert_close(&fast, &with_bias, 1e-5);
+            let twice: Vec<f32> = with_bias.iter().zip(&product).map(|(a, b)| a + b).collect();
+            assert_close(&plain, &twice, 1e-5);
+        }
+    }
+
+    #[test]
+    fn strides_transpose_the_left_factor() {
+        let (m, k, n) = (20, 33, 24);
+        let (z, g) = (numbers(k * m, 4), numbers(k * n, 5)); // Z [k, m], so A = Z^T
+        let mut c = vec![0.0; m * n];
+        dispatch(Gemm {
+            m,
+            k,
+            n,
+            a: &z,
+            a_row: 1,
+            a_col: m,
+            b: &g,
+            bias: None,
+            c: &mut c,
+            add: false,
+        });
+        assert_close(&c, &plain(m, k, n, |i, p| z[p * m + i], &g), 1e-5);
+    }
+}

@@ -1,0 +1,130 @@
+//! The arithmetic on blocks of rows, compiled once for each kind of processor.
+//!
+//! A kernel is a struct of slices whose [`Kernel::run`] is inlined into one copy per instruction set;
+//! [`dispatch`] picks the best copy the processor has. Every kernel is one loop over plain arrays that
+//! the compiler turns into vector instructions, so the portable copy *is* the plain twin: the tests
+//! run both and compare.
+
+mod sum;
+mod gemm;
+mod gate;
+mod nll;
+mod sparse;
+mod reduce;
+
+pub(crate) use gate::{Act, Gate, Ungate};
+pub(crate) use gemm::Gemm;
+pub(crate) use nll::{Nll, log_sum_exp};
+pub(crate) use reduce::{accumulate, column_sums, dot};
+pub(crate) use sparse::{SparseProduct, SparseTransposeProduct};
+pub(crate) use sum::{Gather, MAX_TERMS, Sum};
+
+use super::Real;
+
+/// How a processor multiplies and adds, and how wide its registers are.
+pub(crate) trait Arith {
+    /// f32 numbers a register tile spans in the dense product.
+    const WIDE: bool;
+    /// `a * b + c`.
+    fn madd<T: Real>(a: T, b: T, c: T) -> T;
+}
+
+/// Separate multiplication and addition: any processor.
+pub(crate) struct Portable;
+
+/// Fused multiply-add on 256-bit registers.
+#[cfg(target_arch = "x86_64")]
+pub(crate) struct Avx2;
+
+/// Fused multiply-add on 512-bit registers.
+#[cfg(target_arch = "x86_64")]
+pub(crate) struct Avx512;
+
+impl Arith for Portable {
+    const WIDE: bool = false;
+    #[inline(always)]
+    fn madd<T: Real>(a: T, b: T, c: T) -> T {
+        a * b + c
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Arith for Avx2 {
+    const WIDE: bool = false;
+    #[inline(always)]
+    fn madd<T: Real>(a: T, b: T, c: T) -> T {
+        a.mul_add(b, c)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Arith for Avx512 {
+    const WIDE: bool = true;
+    #[inline(always)]
+    fn madd<T: Real>(a: T, b: T, c: T) -> T {
+        a.mul_add(b, c)
+    }
+}
+
+/// A computation that can be compiled for several processors.
+pub(crate) trait Kernel {
+    /// What it returns.
+    type Output;
+    /// The computation; must be `#[inline(always)]`, or the copies lose their instruction sets.
+    fn run<A: Arith>(self) -> Self::Output;
+}
+
+/// Runs the copy made for this processor.
+#[inline]
+pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
+            // SAFETY: the processor has the features the copy was compiled for.
+            return unsafe { avx512(kernel) };
+        }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            // SAFETY: as above.
+            return unsafe { avx2(kernel) };
+        }
+    }
+    kernel.run::<Portable>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
+fn avx512<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<Avx512>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn avx2<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<Avx2>()
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use crate::rng::Stream;
+
+    /// Uniform numbers in [-1, 1).
+    pub fn numbers(n: usize, seed: u64) -> Vec<f32> {
+        let mut stream = Stream::new(seed, "kernel test");
+        (0..n).map(|_| stream.symmetric(1.0) as f32).collect()
+    }
+
+    /// Compares within `tolerance` relative to the largest entry; prints the worst one.
+    pub fn assert_close(actual: &[f32], expected: &[f32], tolerance: f32) {
+        assert_eq!(actual.len(), expected.len());
+        let largest = expected.iter().fold(1e-30f32, |m, v| m.max(v.abs()));
+        let errors = actual.iter().zip(expected).map(|(a, e)| (a - e).abs() / largest);
+        let (at, worst) =
+            errors.enumerate().fold((0, 0.0), |w, (i, e)| if e > w.1 { (i, e) } else { w });
+        assert!(
+            worst <= tolerance,
+            "entry {at}: {} instead of {}, relative error {worst}",
+            actual[at],
+            expected[at]
+        );
+    }
+}

@@ -1,0 +1,71 @@
+//! The loss: mean negative log-likelihood of the softmax, and its gradient.
+//!
+//! ```text
+//! loss  = sum_i w_i (log sum_c exp z_ic - z_iy)          w_i = 1/m on the m training nodes, else 0
+//! dz_ic = w_i (softmax(z_i)_c - [c = y_i])
+//! ```
+
+use super::{Arith, Kernel};
+use crate::tensor::Real;
+
+/// Loss and gradient over the rows of one block; returns the block's share of the loss.
+pub(crate) struct Nll<'a, T> {
+    pub cols: usize,
+    pub logits: &'a [T],
+    pub labels: &'a [u32],
+    pub weights: &'a [T],
+    pub grad: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Nll<'_, T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn run<A: Arith>(self) -> T {
+        let mut loss = T::ZERO;
+        for (i, (&label, &weight)) in self.labels.iter().zip(self.weights).enumerate() {
+            let grad = &mut self.grad[i * self.cols..(i + 1) * self.cols];
+            if weight == T::ZERO {
+                grad.fill(T::ZERO);
+                continue;
+            }
+            let z = &self.logits[i * self.cols..(i + 1) * self.cols];
+            let log_sum = log_sum_exp(z);
+            for (grad, z) in grad.iter_mut().zip(z) {
+                *grad = weight * (*z - log_sum).exp();
+            }
+            grad[label as usize] = grad[label as usize] - weight;
+            loss += weight * (log_sum - z[label as usize]);
+        }
+        loss
+    }
+}
+
+/// `log sum_c exp z_c`, the largest taken out first.
+#[inline(always)]
+pub(crate) fn log_sum_exp<T: Real>(z: &[T]) -> T {
+    let largest = z.iter().copied().fold(z[0], |m, v| if v > m { v } else { m });
+    let sum = z.iter().fold(T::ZERO, |sum, v| sum + (*v - largest).exp());
+    largest + sum.ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::dispatch;
+    use super::*;
+
+    #[test]
+    fn two_equal_scores_cost_log_two() {
+        let mut grad = [9.0f64; 4];
+        let logits = [1000.0, 1000.0, 3.0, 4.0];
+        let loss = dispatch(Nll {
+            cols: 2,
+            logits: &logits,
+            labels: &[1, 0],
+            weights: &[1.0, 0.0],
+            grad: &mut grad,
+        });
+        assert!((loss - 2f64.ln()).abs() < 1e-15);
+        assert_eq!(grad, [0.5, -0.5, 0.0, 0.0]);
+    }
+}

@@ -1,0 +1,134 @@
+//! Products with a sparse feature matrix, which is known from the start and never learns.
+//!
+//! ```text
+//! out   = X W + bias                              one row of W gathered per entry of X
+//! dW    = X^T g                                   through the transposed pattern: no sums to share
+//! ```
+
+use super::{Arith, Kernel};
+use crate::tensor::Real;
+
+/// `out = X W + bias` over the rows of one block.
+pub(crate) struct SparseProduct<'a, T> {
+    pub cols: usize,
+    /// Offsets of the block's rows and the end of its last one.
+    pub offsets: &'a [usize],
+    pub indices: &'a [u32],
+    pub values: &'a [T],
+    pub w: &'a [T],
+    pub bias: Option<&'a [T]>,
+    pub out: &'a mut [T],
+}
+
+impl<T: Real> Kernel for SparseProduct<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arith>(self) {
+        for (r, out) in self.out.chunks_exact_mut(self.cols).enumerate() {
+            match self.bias {
+                Some(bias) => out.copy_from_slice(bias),
+                None => out.fill(T::ZERO),
+            }
+            let entries = self.offsets[r]..self.offsets[r + 1];
+            for (&j, &v) in self.indices[entries.clone()].iter().zip(&self.values[entries]) {
+                add_row::<T, A>(out, v, &self.w[j as usize * self.cols..][..self.cols]);
+            }
+        }
+    }
+}
+
+/// `out (+)= X^T g` over a block of rows of the result, that is of columns of X.
+pub(crate) struct SparseTransposeProduct<'a, T> {
+    pub cols: usize,
+    /// Offsets, into the transposed pattern, of the block's rows.
+    pub offsets: &'a [usize],
+    pub indices: &'a [u32],
+    /// Where the value of each transposed entry stands among `values`.
+    pub origin: &'a [u32],
+    pub values: &'a [T],
+    pub g: &'a [T],
+    pub out: &'a mut [T],
+    pub add: bool,
+}
+
+impl<T: Real> Kernel for SparseTransposeProduct<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arith>(self) {
+        for (r, out) in self.out.chunks_exact_mut(self.cols).enumerate() {
+            if !self.add {
+                out.fill(T::ZERO);
+            }
+            let entries = self.offsets[r]..self.offsets[r + 1];
+            for (&i, &e) in self.indices[entries.clone()].iter().zip(&self.origin[entries]) {
+                let v = self.values[e as usize];
+                add_row::<T, A>(out, v, &self.g[i as usize * self.cols..][..self.cols]);
+            }
+        }
+    }
+}
+
+/// `out += v x`; dropped entries have `v = 0` and cost nothing.
+#[inline(always)]
+fn add_row<T: Real, A: Arith>(out: &mut [T], v: T, x: &[T]) {
+    if v == T::ZERO {
+        return;
+    }
+    for (out, x) in out.iter_mut().zip(x) {
+        *out = A::madd(v, *x, *out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Portable, dispatch, testing::*};
+    use super::*;
+
+    // 1 0 2
+    // 0 0 0
+    // 0 3 4
+    const OFFSETS: [usize; 4] = [0, 2, 2, 4];
+    const INDICES: [u32; 4] = [0, 2, 1, 2];
+    const VALUES: [f32; 4] = [1.0, 2.0, 3.0, 4.0];
+
+    #[test]
+    fn rows_of_weights_are_gathered() {
+        let (w, bias) = ([1.0, 10.0, 2.0, 20.0, 3.0, 30.0], [0.5, 0.25]);
+        let product = |out| SparseProduct {
+            cols: 2,
+            offsets: &OFFSETS,
+            indices: &INDICES,
+            values: &VALUES,
+            w: &w,
+            bias: Some(&bias),
+            out,
+        };
+        let (mut fast, mut plain) = ([0.0; 6], [9.0; 6]);
+        dispatch(product(&mut fast));
+        product(&mut plain).run::<Portable>();
+        assert_eq!(fast, [7.5, 70.25, 0.5, 0.25, 18.5, 180.25]);
+        assert_close(&plain, &fast, 1e-6);
+    }
+
+    #[test]
+    fn the_transposed_product_is_the_weight_gradient() {
+        let g = [1.0, 10.0, 5.0, 50.0, 2.0, 20.0];
+        let product = |out, add| SparseTransposeProduct {
+            cols: 2,
+            offsets: &[0, 1, 2, 4],
+            indices: &[0, 2, 0, 2],
+            origin: &[0, 2, 1, 3],
+            values: &VALUES,
+            g: &g,
+            out,
+            add,
+        };
+        let (mut fast, mut plain) = ([7.0; 6], [1.0; 6]);
+        dispatch(product(&mut fast, false));
+        product(&mut plain, true).run::<Portable>();
+        assert_eq!(fast, [1.0, 10.0, 6.0, 60.0, 10.0, 100.0]);
+        assert_eq!(plain, [2.0, 11.0, 7.0, 61.0, 11.0, 101.0]);
+    }
+}

@@ -1,0 +1,207 @@
+//! Weighted sums of matrices, one of which may be spread over the graph first.
+//!
+//! ```text
+//! out (+)= c P src + sum_t coef_t x_t + bias
+//! ```
+//!
+//! With one gather and two terms this is Clenshaw's step, `2 P H1 - H2 + alpha H*`, in one pass.
+
+use super::{Arith, Kernel};
+use crate::tensor::Real;
+
+/// The largest number of plain terms in one pass.
+pub(crate) const MAX_TERMS: usize = 4;
+
+/// `coef diag(scale) pattern diag(scale) src`, for the rows of a block.
+pub(crate) struct Gather<'a, T> {
+    pub coef: T,
+    /// Offsets of the block's rows and the end of its last one.
+    pub offsets: &'a [usize],
+    /// Columns of all entries of the pattern.
+    pub indices: &'a [u32],
+    /// The factor of every node.
+    pub scale: &'a [T],
+    /// The first row of the block.
+    pub first: usize,
+    /// The whole source, `[n, cols]`.
+    pub src: &'a [T],
+}
+
+/// The sum over the rows of one block.
+pub(crate) struct Sum<'a, T> {
+    pub cols: usize,
+    pub gather: Option<Gather<'a, T>>,
+    pub terms: [(T, &'a [T]); MAX_TERMS],
+    pub n_terms: usize,
+    pub bias: Option<&'a [T]>,
+    pub out: &'a mut [T],
+    /// Add to `out` instead of overwriting it.
+    pub add: bool,
+}
+
+impl<T: Real> Kernel for Sum<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arith>(mut self) {
+        if let Some(gather) = &self.gather {
+            assert_eq!(gather.src.len(), gather.scale.len() * self.cols, "sum: source shape");
+        }
+        let rows = self.out.len() / self.cols.max(1);
+        for r in 0..rows {
+            let mut c = 0;
+            while self.cols - c >= 64 {
+                self.columns::<A, 64>(r, c);
+                c += 64;
+            }
+            while self.cols - c >= 16 {
+                self.columns::<A, 16>(r, c);
+                c += 16;
+            }
+            while self.cols - c >= 8 {
+                self.columns::<A, 8>(r, c);
+                c += 8;
+            }
+            if c < self.cols {
+                self.last_columns::<A>(r, c, self.cols - c);
+            }
+        }
+    }
+}
+
+impl<T: Real> Sum<'_, T> {
+    /// `W` columns from `c` of row `r`.
+    #[inline(always)]
+    fn columns<A: Arith, const W: usize>(&mut self, r: usize, c: usize) {
+        let at = r * self.cols + c;
+        let mut acc = [T::ZERO; W];
+        if let Some(g) = &self.gather {
+            for &j in &g.indices[g.offsets[r]..g.offsets[r + 1]] {
+                let j = j as usize;
+                // SAFETY: columns of a pattern are below its number of columns, which is the length
+                // of `scale`, and `src` holds `cols` numbers for each of them (asserted in `run`).
+                let (weight, x) = unsafe {
+                    (
+                        *g.scale.get_unchecked(j),
+                        g.src.get_unchecked(j * self.cols + c..j * self.cols + c + W),
+                    )
+                };
+                for i in 0..W {
+                    acc[i] = A::madd(weight, x[i], acc[i]);
+                }
+            }
+            let outer = g.coef * g.scale[g.first + r];
+            for i in 0..W {
+                acc[i] = outer * acc[i];
+            }
+        }
+        for (coef, x) in &self.terms[..self.n_terms] {
+            let x = &x[at..at + W];
+            for i in 0..W {
+                acc[i] = A::madd(*coef, x[i], acc[i]);
+            }
+        }
+        if let Some(bias) = self.bias {
+            let bias = &bias[c..c + W];
+            for i in 0..W {
+                acc[i] += bias[i];
+            }
+        }
+        let out = &mut self.out[at..at + W];
+        for i in 0..W {
+            out[i] = if self.add { out[i] + acc[i] } else { acc[i] };
+        }
+    }
+
+    /// The last `width < 8` columns of row `r`.
+    #[inline(always)]
+    fn last_columns<A: Arith>(&mut self, r: usize, c: usize, width: usize) {
+        let at = r * self.cols + c;
+        let mut acc = [T::ZERO; 8];
+        if let Some(g) = &self.gather {
+            for &j in &g.indices[g.offsets[r]..g.offsets[r + 1]] {
+                let j = j as usize;
+                let x = &g.src[j * self.cols + c..j * self.cols + c + width];
+                for (acc, x) in acc.iter_mut().zip(x) {
+                    *acc = A::madd(g.scale[j], *x, *acc);
+                }
+            }
+            let outer = g.coef * g.scale[g.first + r];
+            for acc in &mut acc {
+                *acc = outer * *acc;
+            }
+        }
+        for i in 0..width {
+            for (coef, x) in &self.terms[..self.n_terms] {
+                acc[i] = A::madd(*coef, x[at + i], acc[i]);
+            }
+            if let Some(bias) = self.bias {
+                acc[i] += bias[c + i];
+            }
+            let out = &mut self.out[at + i];
+            *out = if self.add { *out + acc[i] } else { acc[i] };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Portable, dispatch, testing::*};
+    use super::*;
+
+    const OFFSETS: [usize; 4] = [0, 2, 2, 5];
+    const INDICES: [u32; 5] = [0, 2, 0, 1, 2];
+    const SCALE: [f32; 3] = [0.5, 0.25, 2.0];
+
+    fn step<'a>(cols: usize, x: &'a [f32], out: &'a mut [f32], add: bool) -> Sum<'a, f32> {
+        let n = 3 * cols;
+        let (src, h2, star, bias) =
+            (&x[..n], &x[n..2 * n], &x[2 * n..3 * n], &x[3 * n..3 * n + cols]);
+        let gather = Gather {
+            coef: 2.0,
+            offsets: &OFFSETS,
+            indices: &INDICES,
+            scale: &SCALE,
+            first: 0,
+            src,
+        };
+        let none: (f32, &[f32]) = (0.0, &[]);
+        Sum {
+            cols,
+            gather: Some(gather),
+            terms: [(-1.0, h2), (0.3, star), none, none],
+            n_terms: 2,
+            bias: Some(bias),
+            out,
+            add,
+        }
+    }
+
+    /// The equation, entry by entry.
+    fn expected(cols: usize, x: &[f32], before: &[f32]) -> Vec<f32> {
+        let n = 3 * cols;
+        let entry = |r: usize, c: usize| {
+            let spread: f32 = INDICES[OFFSETS[r]..OFFSETS[r + 1]]
+                .iter()
+                .map(|&j| SCALE[r] * SCALE[j as usize] * x[j as usize * cols + c])
+                .sum();
+            let at = r * cols + c;
+            before[at] + 2.0 * spread - x[n + at] + 0.3 * x[2 * n + at] + x[3 * n + c]
+        };
+        (0..n).map(|at| entry(at / cols, at % cols)).collect()
+    }
+
+    #[test]
+    fn every_copy_computes_the_equation_at_every_width() {
+        for cols in [1, 3, 7, 8, 13, 16, 24, 64, 71, 135] {
+            let x = numbers(10 * cols, 1);
+            let before = numbers(3 * cols, 2);
+            let mut out = before.clone();
+            dispatch(step(cols, &x, &mut out, true));
+            assert_close(&out, &expected(cols, &x, &before), 1e-6);
+            let mut out = before.clone();
+            step(cols, &x, &mut out, false).run::<Portable>();
+            assert_close(&out, &expected(cols, &x, &vec![0.0; 3 * cols]), 1e-6);
+        }
+    }
+}

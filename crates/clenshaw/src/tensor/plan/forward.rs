@@ -1,0 +1,218 @@
+//! The forward pass as instructions.
+
+use super::instr::{Buf, Drop, Factor, Home, Instr, Listing, Mask};
+use super::tape::{Coef, Node, Op, Tape, Var};
+use crate::rng::Coin;
+use crate::tensor::kernel::{Act, MAX_TERMS};
+
+/// Whether dropout acts and masks are kept for a backward pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Training,
+    Evaluation,
+}
+
+/// A forward pass under construction, and where it put every value.
+pub(super) struct Forward {
+    pub nodes: Vec<Node>,
+    pub list: Listing,
+    pub values: Vec<Option<Buf>>,
+    pub masks: Vec<Option<Mask>>,
+    /// Offsets of the parameters in the parameter vector.
+    pub offsets: Vec<usize>,
+    mode: Mode,
+}
+
+/// Lists the instructions that compute `output` from the tape's inputs.
+pub(super) fn forward(tape: &Tape, output: Var, mode: Mode) -> Forward {
+    let nodes = fuse_gates(&tape.nodes, output);
+    let alive = alive(&nodes, output);
+    let offsets = tape
+        .params
+        .iter()
+        .scan(0, |at, p| Some(std::mem::replace(at, *at + p.rows * p.cols)))
+        .collect();
+    let n = nodes.len();
+    let (values, masks) = (vec![None; n], vec![None; n]);
+    let mut pass = Forward { nodes, list: Listing::default(), values, masks, offsets, mode };
+    let mut n_consts = 0;
+    for i in 0..n {
+        // Constants are numbered alike in every pass, whether it uses them or not.
+        let is_const = matches!(pass.nodes[i].op, Op::Dense(_) | Op::Sparse(_));
+        if alive[i] {
+            pass.lower(i, n_consts);
+        }
+        n_consts += usize::from(is_const);
+    }
+    pass
+}
+
+impl Forward {
+    fn lower(&mut self, i: usize, next_const: usize) {
+        let Node { op, rows, cols, per_node, .. } = self.nodes[i].clone();
+        let value = match op {
+            Op::Dense(_) => self.list.buffer(rows, cols, Home::Const(next_const)),
+            Op::Sparse(x) => self.list.buffer(x.values.len(), 1, Home::Const(next_const)),
+            Op::Zero => {
+                let dst = self.list.computed(rows, cols);
+                self.emit(per_node, Instr::Clear { dst });
+                dst
+            }
+            Op::Param(p) => self.list.buffer(rows, cols, Home::Param(self.offsets[p])),
+            Op::Sum { spread, terms, bias } => {
+                let dst = self.list.computed(rows, cols);
+                let spread = spread.map(|(by, c, v)| (by.0, c, self.value(v)));
+                let terms: Vec<_> =
+                    terms.iter().map(|&(coef, v)| (self.factor(coef), self.value(v))).collect();
+                let bias = bias.map(|v| self.value(v));
+                self.sum(per_node, dst, spread, &terms, bias);
+                dst
+            }
+            Op::Linear { x, w, bias } => {
+                let dst = self.list.computed(rows, cols);
+                let (w, bias) = (self.value(w), bias.map(|v| self.value(v)));
+                let values = self.value(x);
+                self.emit(
+                    per_node,
+                    match self.sparse_source(x) {
+                        Some(x) => Instr::SparseMatMul { x, values, w, bias, dst },
+                        None => Instr::MatMul { a: values, w, bias, dst },
+                    },
+                );
+                dst
+            }
+            Op::Gate { x, act, drop, site } => self.gate(i, x, act, drop, site),
+            Op::Concat(parts) => {
+                let dst = self.list.computed(rows, cols);
+                let mut to = 0;
+                for part in parts {
+                    let (src, width) = (self.value(part), self.nodes[part.0].cols);
+                    self.emit(per_node, Instr::CopyColumns { src, from: 0, dst, to, width });
+                    to += width;
+                }
+                dst
+            }
+        };
+        self.values[i] = Some(value);
+    }
+
+    fn gate(&mut self, i: usize, x: Var, act: Act, drop: f64, site: u64) -> Buf {
+        let src = self.value(x);
+        let training = self.mode == Mode::Training;
+        let drop = (training && drop > 0.0).then(|| Drop { site, coin: Coin::dropping(drop) });
+        let Node { rows, cols, per_node, .. } = self.nodes[i];
+        if self.sparse_source(x).is_some() {
+            assert!(act == Act::Identity, "relu: sparse features take dropout only");
+            let Some(drop) = drop else { return src };
+            let dst = self.list.computed(self.list.bufs[src].rows, 1);
+            self.emit(per_node, Instr::DropEntries { values: src, drop, dst });
+            return dst;
+        }
+        if act == Act::Identity && drop.is_none() {
+            return src;
+        }
+        let mask = training.then(|| {
+            self.list.masks.push((rows, cols));
+            self.list.masks.len() - 1
+        });
+        self.masks[i] = mask;
+        let dst = self.list.computed(rows, cols);
+        self.emit(per_node, Instr::Gate { src, dst, act, drop, mask });
+        dst
+    }
+
+    fn sum(
+        &mut self,
+        per_node: bool,
+        dst: Buf,
+        spread: Option<(usize, f64, Buf)>,
+        terms: &[(Factor, Buf)],
+        bias: Option<Buf>,
+    ) {
+        let (head, rest) = terms.split_at(terms.len().min(MAX_TERMS));
+        self.emit(per_node, Instr::Sum { dst, add: false, spread, terms: head.to_vec(), bias });
+        for terms in rest.chunks(MAX_TERMS) {
+            let terms = terms.to_vec();
+            self.emit(per_node, Instr::Sum { dst, add: true, spread: None, terms, bias: None });
+        }
+    }
+
+    fn emit(&mut self, per_node: bool, instr: Instr) {
+        if per_node { &mut self.list.main } else { &mut self.list.prologue }.push(instr);
+    }
+
+    /// The buffer of a value that was computed before.
+    pub fn value(&self, v: Var) -> Buf {
+        self.values[v.0].expect("inputs stand before their operations on the tape")
+    }
+
+    pub fn factor(&self, coef: Coef) -> Factor {
+        match coef {
+            Coef::Fixed(c) => Factor::Fixed(c),
+            Coef::At(row, k) => Factor::At(self.value(row), k),
+        }
+    }
+
+    /// The number of the sparse matrix behind `v`, if `v` is one or its dropout.
+    pub fn sparse_source(&self, v: Var) -> Option<usize> {
+        match &self.nodes[v.0].op {
+            Op::Sparse(_) => {
+                let before = &self.nodes[..v.0];
+                Some(before.iter().filter(|node| matches!(node.op, Op::Sparse(_))).count())
+            }
+            Op::Gate { x, .. } => self.sparse_source(*x),
+            _ => None,
+        }
+    }
+}
+
+/// Turns `dropout(act(x))` into one gate where nobody else looks at `act(x)`.
+fn fuse_gates(nodes: &[Node], output: Var) -> Vec<Node> {
+    let mut uses = vec![0; nodes.len()];
+    uses[output.0] += 1;
+    for node in nodes {
+        for v in inputs(&node.op) {
+            uses[v.0] += 1;
+        }
+    }
+    let mut fused = nodes.to_vec();
+    for node in &mut fused {
+        let Op::Gate { x, act: Act::Identity, drop, site } = node.op else { continue };
+        if let Op::Gate { x: source, act, drop: 0.0, .. } = nodes[x.0].op
+            && uses[x.0] == 1
+        {
+            node.op = Op::Gate { x: source, act, drop, site };
+        }
+    }
+    fused
+}
+
+fn alive(nodes: &[Node], output: Var) -> Vec<bool> {
+    let mut alive = vec![false; nodes.len()];
+    alive[output.0] = true;
+    for i in (0..nodes.len()).rev() {
+        if alive[i] {
+            for v in inputs(&nodes[i].op) {
+                alive[v.0] = true;
+            }
+        }
+    }
+    alive
+}
+
+fn inputs(op: &Op) -> Vec<Var> {
+    match op {
+        Op::Dense(_) | Op::Sparse(_) | Op::Zero | Op::Param(_) => vec![],
+        Op::Sum { spread, terms, bias } => {
+            let factors = terms.iter().filter_map(|(coef, _)| match coef {
+                Coef::At(row, _) => Some(*row),
+                Coef::Fixed(_) => None,
+            });
+            let terms = terms.iter().map(|(_, v)| *v);
+            terms.chain(factors).chain(spread.map(|(_, _, v)| v)).chain(*bias).collect()
+        }
+        Op::Linear { x, w, bias } => [*x, *w].into_iter().chain(*bias).collect(),
+        Op::Gate { x, .. } => vec![*x],
+        Op::Concat(parts) => parts.clone(),
+    }
+}

@@ -1,0 +1,118 @@
+//! Stored numbers of public implementations: scores, loss and every gradient.
+//!
+//! Runs over every file of `$GOLDEN_DIR`, or else of `tests/golden`.
+//! A file whose model is unknown fails.
+
+mod common;
+
+use clenshaw::graph::{Graph, operator};
+use clenshaw::hyper::{Params, Range};
+use clenshaw::model::{self, ModelInfo, Net};
+use clenshaw::rng::Stream;
+use clenshaw::tensor::{Mat, Plan, Real, Targets, Team};
+use common::npz::{self, Array};
+use common::{assert_close, largest};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+type Arrays = BTreeMap<String, Array>;
+
+fn fixtures() -> Vec<PathBuf> {
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden");
+    let folder = std::env::var_os("GOLDEN_DIR").map_or(PathBuf::from(beside), PathBuf::from);
+    let listing = std::fs::read_dir(&folder).expect("the fixtures' folder");
+    let mut files: Vec<PathBuf> = listing.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|e| e == "npz"));
+    files.sort();
+    assert!(!files.is_empty(), "no fixtures in {}", folder.display());
+    files
+}
+
+/// The model and its hyper-parameters as a file states them, with dropout off.
+fn model_of(path: &Path, arrays: &Arrays) -> (&'static ModelInfo, Params) {
+    let file = path.file_name().unwrap().to_str().unwrap();
+    let name = file.split('.').next().unwrap().replace('_', "-");
+    let info = model::find(&name).unwrap_or_else(|e| panic!("{file}: {e}"));
+    let mut hp = info.defaults();
+    for hyper in info.hypers().filter(|h| h.name.starts_with("dropout")) {
+        hp.set(hyper.name, "0").unwrap();
+    }
+    for (key, array) in arrays {
+        let Some(key) = key.strip_prefix("hp.") else { continue };
+        if key == "features" || key == "classes" {
+            continue;
+        }
+        let value = array.values[0];
+        let hyper = info.hypers().find(|h| h.name == key);
+        let text = match hyper.unwrap_or_else(|| panic!("{file}: no `{key}`")).range {
+            Range::OneOf(words) => words[value as usize].to_owned(),
+            _ => value.to_string(),
+        };
+        hp.set(key, &text).unwrap_or_else(|e| panic!("{file}: {e}"));
+    }
+    (info, hp)
+}
+
+fn net_of(info: &ModelInfo, arrays: &Arrays) -> Net {
+    let x = &arrays["x"];
+    let (n, f) = (x.shape[0], x.shape[1]);
+    let pairs = arrays["edges"].values.chunks_exact(2);
+    let edges: Vec<(u32, u32)> = pairs.map(|e| (e[0] as u32, e[1] as u32)).collect();
+    let graph = Graph::from_edges("fixture", n, &edges).unwrap();
+    let p = info.operator.map(|kind| operator(&graph, kind));
+    Net::dense(Mat::from_vec(n, f, x.values.clone()), p, arrays["hp.classes"].values[0] as usize)
+}
+
+fn check<T: Real>(path: &Path, tolerance: f64) {
+    let arrays = npz::read(path);
+    let file = path.file_name().unwrap().to_str().unwrap();
+    let (info, hp) = model_of(path, &arrays);
+    let mut net = net_of(info, &arrays);
+    let logits = (info.build)(&mut net, &hp);
+    let plan = Plan::<T>::compile(&net, logits);
+
+    let mut params = Vec::new();
+    for param in plan.params() {
+        let key = format!("param.{}", param.name);
+        let array = arrays.get(&key).unwrap_or_else(|| panic!("{file}: no {key}"));
+        assert_eq!(array.values.len(), param.rows * param.cols, "{file}: {key}");
+        params.extend(array.values.iter().map(|v| T::from_f64(*v)));
+    }
+    let stored = arrays.keys().filter(|key| key.starts_with("param.")).count();
+    assert_eq!(stored, plan.params().len(), "{file}: number of parameters");
+
+    let mut work = plan.workspace(Team::new(1));
+    let expected = &arrays["logits"].values;
+    let scores = plan.scores(&mut work, &params);
+    assert_close(&format!("{file}: logits"), scores, expected, largest(expected), tolerance);
+
+    let train: Vec<u32> = (0..arrays["y"].values.len() as u32)
+        .filter(|&i| arrays["train_mask"].values[i as usize] == 1.0)
+        .collect();
+    let label = |i: u32| arrays["y"].values[i as usize] as u32;
+    let targets = Targets::mean_over(arrays["y"].values.len(), &train, label);
+    let loss = plan.gradient(&mut work, &params, &targets, &Stream::new(0, "dropout"));
+    assert_close(&format!("{file}: loss"), &[loss], &arrays["loss"].values, 1.0, tolerance);
+
+    let grads = arrays.iter().filter(|(key, _)| key.starts_with("grad."));
+    let scale = grads.map(|(_, array)| largest(&array.values)).fold(0.0, f64::max);
+    for (param, range) in plan.params().iter().zip(plan.ranges()) {
+        let key = format!("grad.{}", param.name);
+        let what = format!("{file}: {key}");
+        assert_close(&what, &work.gradients()[range], &arrays[&key].values, scale, tolerance);
+    }
+}
+
+#[test]
+fn double_precision_agrees_to_ten_digits() {
+    for path in fixtures() {
+        check::<f64>(&path, 1e-10);
+    }
+}
+
+#[test]
+fn single_precision_agrees_to_its_own_accuracy() {
+    for path in fixtures() {
+        check::<f32>(&path, 2e-5);
+    }
+}
