@@ -1,0 +1,46 @@
+//! Features drawn around a mean for each class: the context of a generated graph.
+//!
+//! ```text
+//! x_i = s m_{y_i} + z_i        z_i ~ N(0, I_d)        m_c ~ N(0, I_d / d), so |m_c| is about 1
+//! ```
+
+use super::Features;
+use crate::rng::Stream;
+use crate::tensor::Mat;
+
+/// `x_i = s m_{y_i} + z_i` for nodes of these classes, in `d` dimensions.
+pub(super) fn features(stream: &Stream, classes: &[u32], d: usize, s: f64) -> Features {
+    let n_classes = classes.iter().max().map_or(0, |&class| class as usize + 1);
+    let mut means = stream.named("means");
+    let length = s / (d as f64).sqrt();
+    let means: Vec<f64> = (0..n_classes * d).map(|_| length * means.normal()).collect();
+
+    let mut noise = stream.named("noise");
+    let mut x = Mat::zeros(classes.len(), d);
+    for (i, &class) in classes.iter().enumerate() {
+        for j in 0..d {
+            x[(i, j)] = (means[class as usize * d + j] + noise.normal()) as f32;
+        }
+    }
+    Features::Dense(x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_of_the_classes_are_as_far_apart_as_the_signal_says() {
+        let (n, d, s) = (20_000, 200, 3.0);
+        let classes: Vec<u32> = (0..n).map(|i| i % 2).collect();
+        let x = features(&Stream::new(1, "graph"), &classes, d, s).to_dense();
+        let difference = |j: usize| {
+            let signed = |i: usize| f64::from(x[(i, j)]) * [1.0, -1.0][i % 2];
+            (0..n as usize).map(signed).sum::<f64>() * 2.0 / f64::from(n)
+        };
+        // E|s m_0 - s m_1|^2 = 2 s^2; the estimate adds d (4/n) and varies by about 2 s^2 sqrt(2/d).
+        let distance2: f64 = (0..d).map(|j| difference(j).powi(2)).sum();
+        let (expected, error) = (2.0 * s * s + 0.04, 2.0 * s * s * 0.1);
+        assert!((distance2 - expected).abs() < 4.0 * error, "{distance2}, expected {expected}");
+    }
+}

@@ -1,0 +1,153 @@
+//! A picture: pixels on a grid, each with a noisy look at how bright it is.
+//!
+//! ```text
+//! f(r, c) = sum_w cos(2 pi (a_w r + b_w c) + phi_w)       slow waves, |a_w|, |b_w| below 2 per side
+//! x_i = f_i g + noise z_i                                 g ~ N(0, I_d / d)
+//! y_i = which of the equally filled bands of brightness f_i falls into
+//! ```
+//!
+//! Neighbouring pixels are about equally bright, so averaging them is the right thing to do: the
+//! homophilous counterpart of `csbm`, with a spectrum known in closed form.
+
+use super::{Dataset, DatasetInfo, Features, Origin, SEED, check_classes};
+use crate::error::Result;
+use crate::graph::Graph;
+use crate::hyper::{Hyper, Params, Space};
+use crate::rng::Stream;
+use crate::tensor::Mat;
+use std::f64::consts::TAU;
+
+/// The grid's entry in the registry.
+pub static INFO: DatasetInfo = DatasetInfo {
+    name: "grid",
+    title: "2-D grid whose pixels see a smooth picture through noise, classed by brightness",
+    paper: "after Shuman et al., The Emerging Field of Signal Processing on Graphs, 2013",
+    source: "generated from a seed",
+    origin: Origin::Generated { hyper: HYPER, generate },
+};
+
+static HYPER: &[Hyper] = &[
+    Hyper::int("rows", 40, (2, 1000), Space::Fixed, "height of the picture"),
+    Hyper::int("columns", 40, (2, 1000), Space::Fixed, "width of the picture"),
+    Hyper::int("classes", 4, (2, 100), Space::Fixed, "number of bands of brightness"),
+    Hyper::int("features", 8, (1, 1000), Space::Fixed, "number of features"),
+    Hyper::real("noise", 0.5, (0.0, 100.0), Space::Fixed, "standard deviation of the noise"),
+    SEED,
+];
+
+/// How many waves make a picture.
+const WAVES: usize = 6;
+
+fn generate(params: &Params) -> Result<Dataset> {
+    let (rows, columns) = (params.int("rows"), params.int("columns"));
+    check_classes(params.int("classes"), rows * columns)?;
+    let stream = Stream::new(params.int("seed") as u64, "graph");
+    let graph = Graph::from_edges(INFO.name, rows * columns, &edges(rows, columns))?;
+    let f = picture(&mut stream.named("picture"), rows, columns);
+    let classes = bands(&f, params.int("classes"));
+    let x = looks(&stream, &f, params.int("features"), params.real("noise"));
+    INFO.generated(params, graph, x, &classes)
+}
+
+/// Right and lower neighbour of every pixel, numbered row by row.
+fn edges(rows: usize, columns: usize) -> Vec<(u32, u32)> {
+    let pixel = |r: usize, c: usize| (r * columns + c) as u32;
+    let mut edges = vec![];
+    for r in 0..rows {
+        for c in 0..columns {
+            edges.extend((c + 1 < columns).then(|| (pixel(r, c), pixel(r, c + 1))));
+            edges.extend((r + 1 < rows).then(|| (pixel(r, c), pixel(r + 1, c))));
+        }
+    }
+    edges
+}
+
+/// `f(r, c)`, scaled to mean 0 and variance 1.
+fn picture(stream: &mut Stream, rows: usize, columns: usize) -> Vec<f64> {
+    let mut wave = || [stream.symmetric(2.0), stream.symmetric(2.0), stream.unit()];
+    let waves: Vec<[f64; 3]> = (0..WAVES).map(|_| wave()).collect();
+    let brightness = |i: usize| {
+        let (r, c) = ((i / columns) as f64 / rows as f64, (i % columns) as f64 / columns as f64);
+        waves.iter().map(|[a, b, phi]| (TAU * (a * r + b * c + phi)).cos()).sum::<f64>()
+    };
+    let f: Vec<f64> = (0..rows * columns).map(brightness).collect();
+    let mean = f.iter().sum::<f64>() / f.len() as f64;
+    let variance = f.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / f.len() as f64;
+    f.iter().map(|v| (v - mean) / variance.sqrt()).collect()
+}
+
+/// The `n_classes` bands, from dark to bright, each with the same number of pixels.
+fn bands(f: &[f64], n_classes: usize) -> Vec<u32> {
+    let mut by_brightness: Vec<usize> = (0..f.len()).collect();
+    by_brightness.sort_by(|&i, &j| f[i].total_cmp(&f[j]));
+    let mut classes = vec![0; f.len()];
+    for (rank, i) in by_brightness.into_iter().enumerate() {
+        classes[i] = (rank * n_classes / f.len()) as u32;
+    }
+    classes
+}
+
+/// `x_i = f_i g + noise z_i`.
+fn looks(stream: &Stream, f: &[f64], d: usize, noise: f64) -> Features {
+    let mut gains = stream.named("gains");
+    let g: Vec<f64> = (0..d).map(|_| gains.normal() / (d as f64).sqrt()).collect();
+    let mut z = stream.named("noise");
+    let mut x = Mat::zeros(f.len(), d);
+    for i in 0..f.len() {
+        for j in 0..d {
+            x[(i, j)] = (f[i] * g[j] + noise * z.normal()) as f32;
+        }
+    }
+    Features::Dense(x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::load;
+    use crate::graph::edge_homophily;
+
+    #[test]
+    fn three_by_two_by_hand() {
+        // 0 1
+        // 2 3
+        // 4 5
+        let mut edges = edges(3, 2);
+        edges.sort_unstable();
+        assert_eq!(edges, [(0, 1), (0, 2), (1, 3), (2, 3), (2, 4), (3, 5), (4, 5)]);
+    }
+
+    #[test]
+    fn bands_are_filled_equally_from_dark_to_bright() {
+        assert_eq!(bands(&[0.3, -1.0, 2.0, 0.1, 9.0, -3.0], 3), [1, 0, 2, 1, 2, 0]);
+        let dataset = load("grid:rows=30,columns=20").unwrap();
+        assert_eq!(dataset.class_sizes(), [150; 4]);
+    }
+
+    #[test]
+    fn corners_have_two_neighbours_and_the_inside_four() {
+        let graph = load("grid:rows=5,columns=7").unwrap().graph;
+        assert_eq!(graph.n_edges(), 5 * 6 + 7 * 4);
+        assert_eq!([0, 6, 28, 34].map(|corner| graph.degree(corner)), [2; 4]);
+        assert_eq!((graph.degree(3), graph.degree(7), graph.degree(8)), (3, 3, 4));
+    }
+
+    #[test]
+    fn neighbours_are_about_equally_bright() {
+        for seed in 0..5 {
+            let dataset = load(&format!("grid:seed={seed}")).unwrap();
+            let homophily = edge_homophily(&dataset.graph, &dataset.y).unwrap();
+            assert!(homophily > 0.75, "seed {seed}: {homophily}");
+        }
+    }
+
+    #[test]
+    fn without_noise_features_are_the_picture() {
+        let dataset = load("grid:noise=0,features=1").unwrap();
+        let x: Vec<f64> = dataset.x.values().iter().map(|&v| f64::from(v)).collect();
+        // One feature is f times one gain: its bands are the classes, or their mirror image.
+        let mirrored: Vec<f64> = x.iter().map(|v| -v).collect();
+        let y: Vec<u32> = dataset.y.iter().map(|label| label.unwrap()).collect();
+        assert!(bands(&x, 4) == y || bands(&mirrored, 4) == y);
+    }
+}
