@@ -37,17 +37,17 @@ const CLASSES: [&str; 7] = [
 
 /// `cargo xtask cora` writes the asset; with `--check` it only compares.
 pub fn run(words: &[String]) -> Outcome {
+    let finish = match words {
+        [] => write,
+        [word] if word == "--check" => check,
+        _ => return Err(format!("`{}`; expected nothing or `--check`", words.join(" ")).into()),
+    };
     let folder = std::env::temp_dir().join(format!("clenshaw-cora-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     let built = build(&folder);
     std::fs::remove_dir_all(&folder)?;
-    let bytes = built?;
     let asset = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/clenshaw/assets/cora.graph");
-    match words {
-        [] => write(&asset, &bytes),
-        [word] if word == "--check" => check(&asset, &bytes),
-        _ => Err("expected nothing or `--check`".into()),
-    }
+    finish(&asset, &built?)
 }
 
 fn write(asset: &Path, bytes: &[u8]) -> Outcome {

@@ -7,22 +7,32 @@ use std::process::ExitCode;
 /// What a chore returns; the message is all a person needs.
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
-/// Every chore: its name, what it does, and the function that does it with the words that follow.
-const CHORES: &[(&str, &str, fn(&[String]) -> Outcome)] =
-    &[("cora", "rebuild the embedded Cora; --check only compares", cora::run)];
+/// One thing `cargo xtask` can do.
+struct Chore {
+    name: &'static str,
+    what: &'static str,
+    /// Does it, with the words that follow the name.
+    run: fn(&[String]) -> Outcome,
+}
+
+const CHORES: &[Chore] = &[Chore {
+    name: "cora",
+    what: "rebuild the embedded Cora; --check only compares",
+    run: cora::run,
+}];
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let chosen = words.first().and_then(|name| CHORES.iter().find(|chore| chore.0 == name));
-    let Some((name, _, run)) = chosen else {
+    let chosen = words.first().and_then(|name| CHORES.iter().find(|chore| chore.name == name));
+    let Some(chore) = chosen else {
         eprintln!("usage: cargo xtask CHORE");
-        CHORES.iter().for_each(|(name, what, _)| eprintln!("  {name:<8} {what}"));
+        CHORES.iter().for_each(|chore| eprintln!("  {:<8} {}", chore.name, chore.what));
         return ExitCode::from(2);
     };
-    match run(&words[1..]) {
+    match (chore.run)(&words[1..]) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{name}: {error}");
+            eprintln!("{}: {error}", chore.name);
             ExitCode::FAILURE
         }
     }
