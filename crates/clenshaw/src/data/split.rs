@@ -102,7 +102,7 @@ impl SplitKind {
     }
 }
 
-/// S-BAL of `models.md`.
+/// `min(p, class size)` nodes of each class, then `v` of all that are left, then the others.
 fn balanced(dataset: &Dataset, stream: &mut Stream) -> [Vec<u32>; 3] {
     let n = dataset.labelled().len() as f64;
     let p = round(0.6 * n / dataset.n_classes() as f64);
