@@ -8,6 +8,7 @@ pub mod graph;
 pub mod data;
 pub mod filter;
 pub mod model;
+pub mod train;
 pub mod report;
 
 pub use error::{Error, Result};

@@ -13,7 +13,7 @@
 //! Guo & Wei, KDD 2023, arXiv:2210.16508.
 
 use super::residual::{self, Layers, by_degree, decaying, identity_filter};
-use super::{Family, ModelInfo, Net, PATIENT_STOP, Weights};
+use super::{Family, ModelInfo, Net, PATIENT, Weights};
 use crate::filter::{Basis, Filter};
 use crate::graph::Normalisation;
 use crate::hyper::Params;
@@ -43,7 +43,7 @@ pub static INFO: ModelInfo = ModelInfo {
         residual::USE_WEIGHT,
         residual::USE_ACT,
     ],
-    stop: &PATIENT_STOP,
+    training: &PATIENT,
     groups: &residual::GROUPS,
     build,
     filter: Some(filter),

@@ -11,7 +11,7 @@
 //! Guo & Wei, KDD 2023, arXiv:2210.16508.
 
 use super::residual::{self, Layers, decaying};
-use super::{Family, ModelInfo, Net, PATIENT_STOP, Weights};
+use super::{Family, ModelInfo, Net, PATIENT, Weights};
 use crate::filter::{Basis, Filter};
 use crate::graph::Normalisation;
 use crate::hyper::{Hyper, Params, Space};
@@ -52,7 +52,7 @@ pub static INFO: ModelInfo = ModelInfo {
         residual::USE_WEIGHT,
         residual::USE_ACT,
     ],
-    stop: &PATIENT_STOP,
+    training: &PATIENT,
     groups: residual::GROUPS.split_at(2).0,
     build,
     filter: Some(filter),

@@ -7,7 +7,7 @@
 //! The 60/20/20 variant of the GPRGNN line of papers: no dropout on the features, weight decay on all
 //! parameters. Kipf & Welling, ICLR 2017, arXiv:1609.02907.
 
-use super::{Family, Group, GroupKind, MEAN_STOP, ModelInfo, Net, glorot};
+use super::{Family, Group, GroupKind, MEAN, ModelInfo, Net, glorot};
 use crate::graph::Normalisation;
 use crate::hyper::{Hyper, Params, Space};
 use crate::tensor::{Init, Var};
@@ -25,7 +25,7 @@ pub static INFO: ModelInfo = ModelInfo {
         Hyper::learning_rate("lr", 0.01, "learning rate"),
         Hyper::weight_decay("wd", 5e-4, "weight decay"),
     ],
-    stop: &MEAN_STOP,
+    training: &MEAN,
     groups: &[Group { name: "conv", kind: GroupKind::Adam, rate: "lr", decay: "wd" }],
     build,
     filter: None,

@@ -12,13 +12,13 @@
 //! Chen et al., ICML 2020, arXiv:2007.02133.
 
 use super::residual::blend;
-use super::stop::stopping;
+use super::training::training;
 use super::{Family, Group, GroupKind, ModelInfo, Net, out};
 use crate::graph::Normalisation;
 use crate::hyper::{Hyper, Params, Space};
 use crate::tensor::Var;
 
-static STOP: [Hyper; 3] = stopping("patience", 100, 1500);
+static TRAINING: [Hyper; 4] = training("patience", 100, 1500);
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "gcnii",
@@ -62,7 +62,7 @@ pub static INFO: ModelInfo = ModelInfo {
         Hyper::weight_decay("wd_conv", 1e-4, "weight decay of the inner layers"),
         Hyper::weight_decay("wd_dense", 1e-4, "weight decay of the dense layers"),
     ],
-    stop: &STOP,
+    training: &TRAINING,
     groups: &[
         Group { name: "conv", kind: GroupKind::Adam, rate: "lr_conv", decay: "wd_conv" },
         Group { name: "dense", kind: GroupKind::Adam, rate: "lr_dense", decay: "wd_dense" },

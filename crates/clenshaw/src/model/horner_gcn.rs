@@ -9,7 +9,7 @@
 //! Guo & Wei, KDD 2023, arXiv:2210.16508, where it stands as the incomplete ClenshawGCN.
 
 use super::residual::{self, Layers, by_degree, decaying, identity_filter};
-use super::{Family, ModelInfo, Net, PATIENT_STOP, Weights};
+use super::{Family, ModelInfo, Net, PATIENT, Weights};
 use crate::filter::{Basis, Filter};
 use crate::graph::Normalisation;
 use crate::hyper::{Hyper, Params, Space};
@@ -40,7 +40,7 @@ pub static INFO: ModelInfo = ModelInfo {
         residual::USE_WEIGHT,
         residual::USE_ACT,
     ],
-    stop: &PATIENT_STOP,
+    training: &PATIENT,
     groups: &residual::GROUPS,
     build,
     filter: Some(filter),

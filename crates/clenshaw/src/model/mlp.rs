@@ -6,7 +6,7 @@
 //!
 //! As in the comparisons of the GPRGNN line of papers (BernNet's public code).
 
-use super::{Family, Group, GroupKind, MEAN_STOP, ModelInfo, Net};
+use super::{Family, Group, GroupKind, MEAN, ModelInfo, Net};
 use crate::hyper::{Hyper, Params, Space};
 use crate::tensor::Var;
 
@@ -23,7 +23,7 @@ pub static INFO: ModelInfo = ModelInfo {
         Hyper::learning_rate("lr", 0.01, "learning rate"),
         Hyper::weight_decay("wd", 5e-4, "weight decay"),
     ],
-    stop: &MEAN_STOP,
+    training: &MEAN,
     groups: &[Group { name: "dense", kind: GroupKind::Adam, rate: "lr", decay: "wd" }],
     build,
     filter: None,

@@ -4,7 +4,7 @@
 //! It reads no files, clocks or terminals and says nothing about gradients.
 
 mod net;
-mod stop;
+mod training;
 mod residual;
 
 mod mlp;
@@ -15,7 +15,7 @@ mod horner_gcn;
 mod fixed_clenshaw_gcn;
 
 pub use net::{Net, glorot, lin, out};
-pub use stop::{MEAN_STOP, PATIENT_STOP};
+pub use training::{MEAN, PATIENT};
 
 use crate::error::{Error, Result};
 use crate::filter::Filter;
@@ -50,8 +50,8 @@ pub struct ModelInfo {
     pub operator: Option<Normalisation>,
     /// Its own hyper-parameters.
     pub hyper: &'static [Hyper],
-    /// When training stops.
-    pub stop: &'static [Hyper],
+    /// How its features are scaled and when its training stops.
+    pub training: &'static [Hyper],
     /// Its optimiser groups.
     pub groups: &'static [Group],
     /// Writes its equations down; returns the class scores.
@@ -102,7 +102,7 @@ pub type Weights<'a> = dyn Fn(&str) -> Mat<f64> + 'a;
 impl ModelInfo {
     /// Own hyper-parameters, then those of training.
     pub fn hypers(&self) -> impl Iterator<Item = &'static Hyper> + use<> {
-        self.hyper.iter().chain(self.stop)
+        self.hyper.iter().chain(self.training)
     }
 
     /// Every hyper-parameter at its default.

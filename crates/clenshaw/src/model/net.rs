@@ -29,6 +29,11 @@ impl Net {
         Self { tape, x, p, n_classes }
     }
 
+    /// The finished recording.
+    pub fn into_tape(self) -> Tape {
+        self.tape
+    }
+
     /// The features, `[n, F]`.
     pub fn x(&self) -> Var {
         self.x

@@ -1,0 +1,27 @@
+//! What every model declares about its training: the features' scaling and when to stop.
+
+use crate::hyper::{Hyper, Space};
+
+const SCALINGS: &[&str] = &["raw", "row0", "row", "zscore"];
+const SCALING: &str = "features: raw as they are, row0 rows sum to 1, row the same but never scaled up, \
+                       zscore columns standardised";
+const RULES: &[&str] = &["patience", "mean"];
+const RULE: &str = "patience: stop after so many epochs without a lower validation loss; \
+                    mean: stop when the validation loss exceeds the mean of so many before it";
+
+/// Patience 300 within 2000 epochs: ClenshawGCN and its kin.
+pub static PATIENT: [Hyper; 4] = training("patience", 300, 2000);
+
+/// The mean of 200 within 1000 epochs: the GPRGNN line of papers.
+pub static MEAN: [Hyper; 4] = training("mean", 200, 1000);
+
+/// A stopping rule with its numbers.
+pub(super) const fn training(rule: &'static str, patience: i64, max_epochs: i64) -> [Hyper; 4] {
+    const MOST: (i64, i64) = (1, 1_000_000);
+    [
+        Hyper::word("scaling", "raw", SCALINGS, Space::Fixed, SCALING),
+        Hyper::int("max_epochs", max_epochs, MOST, Space::Fixed, "epochs at most"),
+        Hyper::int("patience", patience, MOST, Space::Fixed, "epochs the stopping rule looks back"),
+        Hyper::word("stop", rule, RULES, Space::Fixed, RULE),
+    ]
+}

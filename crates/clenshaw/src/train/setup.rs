@@ -1,0 +1,103 @@
+//! A model made ready for a graph: compiled once, then shared by all its runs.
+
+use crate::data::{Dataset, Features, Scaling};
+use crate::graph::operator;
+use crate::hyper::Params;
+use crate::model::{GroupKind, ModelInfo, Net};
+use crate::rng::Stream;
+use crate::tensor::{
+    Mat, Optimiser, Plan, Real, Rule, Settings, Sparse, Tape, Team, Var, log_sum_exp,
+};
+
+/// A model, its hyper-parameters and its plan for one graph.
+pub struct Setup {
+    /// The model.
+    pub info: &'static ModelInfo,
+    /// Its hyper-parameters.
+    pub hp: Params,
+    plan: Plan<f32>,
+}
+
+impl Setup {
+    /// Scales the features, builds the model and compiles it.
+    ///
+    /// ```
+    /// use clenshaw::{data, model, train::Setup};
+    /// let cora = data::load("cora")?;
+    /// let info = model::find("clenshaw-gcn")?;
+    /// let setup = Setup::new(&cora, info, info.defaults());
+    /// assert_eq!(setup.plan().shape(), (2708, 7));
+    /// # Ok::<(), clenshaw::Error>(())
+    /// ```
+    pub fn new(dataset: &Dataset, info: &'static ModelInfo, hp: Params) -> Self {
+        let (tape, logits) = record(dataset, info, &hp);
+        Self { info, plan: Plan::compile(&tape, logits), hp }
+    }
+
+    /// The compiled model.
+    pub fn plan(&self) -> &Plan<f32> {
+        &self.plan
+    }
+
+    /// The initial parameters of a run.
+    pub fn initial(&self, seed: u64) -> Vec<f32> {
+        self.plan.initial(&Stream::new(seed, "weights"))
+    }
+
+    /// The probability of every class for every node, `[n, C]`.
+    pub fn predict(&self, params: &[f32], threads: usize) -> Mat<f32> {
+        let (n, c) = self.plan.shape();
+        let mut work = self.plan.workspace(Team::new(threads));
+        let mut out = Mat::from_vec(n, c, self.plan.scores(&mut work, params).to_vec());
+        for row in out.as_mut_slice().chunks_exact_mut(c) {
+            let log_sum = log_sum_exp(row);
+            row.iter_mut().for_each(|z| *z = (*z - log_sum).exp());
+        }
+        out
+    }
+}
+
+/// The model's equations on this graph.
+fn record(dataset: &Dataset, info: &ModelInfo, hp: &Params) -> (Tape, Var) {
+    let scaling: Scaling = hp.word("scaling").parse().expect("the range lists the scalings");
+    let p = info.operator.map(|kind| operator(&dataset.graph, kind));
+    let mut net = match dataset.x.scaled(scaling) {
+        Features::Dense(x) => Net::dense(x.cast(), p, dataset.n_classes()),
+        Features::Sparse { pattern, values } => {
+            let values = values.into_iter().map(f64::from).collect();
+            Net::sparse(Sparse { pattern, values }, p, dataset.n_classes())
+        }
+    };
+    let logits = (info.build)(&mut net, hp);
+    (net.into_tape(), logits)
+}
+
+/// The optimisers that a model's groups and hyper-parameters ask for.
+pub fn optimiser<T: Real>(plan: &Plan<T>, info: &ModelInfo, hp: &Params) -> Optimiser<T> {
+    let settings = |name: &str| {
+        let group = info.groups.iter().find(|group| group.name == name);
+        let group = group.expect("parameters are declared in the model's own groups");
+        let rule = match group.kind {
+            GroupKind::Adam => Rule::Adam,
+            GroupKind::Momentum(key) => Rule::Momentum(hp.real(key)),
+        };
+        Settings { rule, rate: hp.real(group.rate), decay: hp.real(group.decay) }
+    };
+    let params = plan.params().iter().zip(plan.ranges());
+    Optimiser::new(params.map(|(param, range)| (range, settings(param.group))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::data::Scaling;
+    use crate::hyper::Range;
+    use crate::model::MODELS;
+
+    #[test]
+    fn every_declared_scaling_exists() {
+        for info in MODELS {
+            let scaling = info.hypers().find(|hyper| hyper.name == "scaling").unwrap();
+            assert_eq!(scaling.range, Range::OneOf(Scaling::WORDS), "{}", info.name);
+        }
+    }
+}

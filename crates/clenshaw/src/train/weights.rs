@@ -1,0 +1,76 @@
+//! Named matrices in a safetensors file, with one line of metadata.
+
+use crate::error::{Error, Result};
+use crate::tensor::Mat;
+use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use std::collections::HashMap;
+
+/// The single metadata key; one key, so that the bytes do not depend on a map's order.
+const KEY: &str = "clenshaw";
+
+/// What a file holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weights {
+    /// Names and matrices, ordered by name.
+    pub tensors: Vec<(String, Mat<f32>)>,
+    /// What the writer said about them.
+    pub metadata: String,
+}
+
+/// The bytes of a safetensors file.
+pub fn write_weights(tensors: &[(String, Mat<f32>)], metadata: &str) -> Vec<u8> {
+    let bytes: Vec<Vec<u8>> = tensors
+        .iter()
+        .map(|(_, m)| m.as_slice().iter().flat_map(|v| v.to_le_bytes()).collect())
+        .collect();
+    let views = tensors.iter().zip(&bytes).map(|((name, m), bytes)| {
+        let view = TensorView::new(Dtype::F32, vec![m.rows(), m.cols()], bytes);
+        (name, view.expect("the bytes were made from the shape"))
+    });
+    let metadata = HashMap::from([(KEY.to_owned(), metadata.to_owned())]);
+    safetensors::serialize(views, Some(metadata)).expect("names and sizes are well formed")
+}
+
+/// Reads what [`write_weights`] wrote; `place` names the file in errors.
+pub fn read_weights(place: &str, bytes: &[u8]) -> Result<Weights> {
+    let wrong = |problem: String| Error::Data { place: place.into(), problem };
+    let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| wrong(e.to_string()))?;
+    let metadata = header.metadata().as_ref().and_then(|map| map.get(KEY)).cloned();
+    let metadata = metadata.ok_or_else(|| wrong("not written by clenshaw: no metadata".into()))?;
+    let file = SafeTensors::deserialize(bytes).map_err(|e| wrong(e.to_string()))?;
+    let mut tensors = Vec::new();
+    for (name, view) in file.iter() {
+        let &[rows, cols] = view.shape() else {
+            return Err(wrong(format!("`{name}` has shape {:?}; expected a matrix", view.shape())));
+        };
+        if view.dtype() != Dtype::F32 {
+            return Err(wrong(format!("`{name}` is {:?}; expected F32", view.dtype())));
+        }
+        let four = view.data().as_chunks::<4>().0;
+        let values = four.iter().map(|b| f32::from_le_bytes(*b)).collect();
+        tensors.push((name.to_owned(), Mat::from_vec(rows, cols, values)));
+    }
+    tensors.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(Weights { tensors, metadata })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_comes_back() {
+        let m = Mat::from_vec(2, 2, vec![1.0, -2.5, f32::MIN_POSITIVE, 4.0]);
+        let tensors = vec![("a".to_owned(), m.clone()), ("b".to_owned(), Mat::zeros(1, 3))];
+        let bytes = write_weights(&tensors, "{\"model\":\"gcn\"}");
+        let read = read_weights("x", &bytes).unwrap();
+        assert_eq!(read, Weights { tensors, metadata: "{\"model\":\"gcn\"}".into() });
+    }
+
+    #[test]
+    fn damaged_files_are_refused() {
+        let bytes = write_weights(&[("a".into(), Mat::zeros(2, 2))], "x");
+        assert!(read_weights("x", &bytes[..bytes.len() - 1]).is_err());
+        assert!(read_weights("x", b"").is_err());
+    }
+}
