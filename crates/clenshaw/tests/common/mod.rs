@@ -2,6 +2,8 @@
 #![allow(dead_code)]
 
 pub mod npz;
+pub mod problem;
+pub mod differences;
 
 use clenshaw::tensor::Real;
 

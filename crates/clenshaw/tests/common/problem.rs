@@ -1,0 +1,208 @@
+//! Small random problems, and every model of the registry set up for them.
+
+use clenshaw::graph::{Graph, operator};
+use clenshaw::hyper::{Hyper, Params, Range, Space, Value};
+use clenshaw::model::{GroupKind, MODELS, ModelInfo, Net};
+use clenshaw::rng::Stream;
+use clenshaw::tensor::{Pattern, Plan, Real, Sparse, Targets};
+
+/// The largest size (layers, width, order) of a model in a test that visits every parameter.
+const SMALL: i64 = 5;
+
+/// A graph whose nodes have features and classes.
+#[derive(Clone)]
+pub struct Problem {
+    pub n_features: usize,
+    pub n_classes: usize,
+    pub edges: Vec<(u32, u32)>,
+    /// Column and value of every feature, node by node.
+    pub features: Vec<Vec<(u32, f64)>>,
+    pub labels: Vec<u32>,
+}
+
+/// How features are handed to a model.
+#[derive(Clone, Copy, Debug)]
+pub enum Form {
+    Dense,
+    Sparse,
+}
+
+impl Problem {
+    /// About four neighbours a node; the first node has no features, the last one no neighbours.
+    pub fn random(n_nodes: usize, seed: u64) -> Self {
+        let (n_features, n_classes) = (7, 3);
+        let mut stream = Stream::new(seed, "test problem");
+        let mut end = || stream.below(n_nodes - 1) as u32;
+        let edges = (0..2 * n_nodes).map(|_| (end(), end())).collect();
+        let mut row = |i: usize| {
+            let kept = (0..n_features as u32).filter(|_| i > 0 && stream.unit() < 0.5);
+            let kept: Vec<u32> = kept.collect();
+            kept.into_iter().map(|j| (j, stream.symmetric(2.0))).collect()
+        };
+        let features = (0..n_nodes).map(&mut row).collect();
+        let labels = (0..n_nodes).map(|_| stream.below(n_classes) as u32).collect();
+        Self { n_features, n_classes, edges, features, labels }
+    }
+
+    pub fn n_nodes(&self) -> usize {
+        self.labels.len()
+    }
+
+    pub fn graph(&self) -> Graph {
+        Graph::from_edges("test problem", self.n_nodes(), &self.edges).unwrap()
+    }
+
+    pub fn x(&self) -> Sparse {
+        let starts = self.features.iter().scan(0, |end, row| {
+            *end += row.len();
+            Some(*end)
+        });
+        let offsets = std::iter::once(0).chain(starts).collect();
+        let (indices, values) = self.features.iter().flatten().copied().unzip();
+        Sparse { pattern: Pattern::new(self.n_features, offsets, indices), values }
+    }
+
+    /// The same problem with node `i` called `name[i]`.
+    pub fn renumbered(&self, name: &[u32]) -> Self {
+        let mut renumbered = self.clone();
+        renumbered.edges =
+            self.edges.iter().map(|&(u, v)| (name[u as usize], name[v as usize])).collect();
+        for (i, &j) in name.iter().enumerate() {
+            renumbered.features[j as usize] = self.features[i].clone();
+            renumbered.labels[j as usize] = self.labels[i];
+        }
+        renumbered
+    }
+
+    /// The mean over two thirds of the nodes, the first and the last among them.
+    pub fn targets<T: Real>(&self) -> Targets<T> {
+        let last = self.n_nodes() as u32 - 1;
+        let nodes: Vec<u32> = (0..=last).filter(|i| i % 3 != 1 || *i == last).collect();
+        Targets::mean_over(self.n_nodes(), &nodes, |i| self.labels[i as usize])
+    }
+
+    fn net(&self, info: &ModelInfo, form: Form) -> Net {
+        let p = info.operator.map(|kind| operator(&self.graph(), kind));
+        match form {
+            Form::Dense => Net::dense(self.x().to_dense(), p, self.n_classes),
+            Form::Sparse => Net::sparse(self.x(), p, self.n_classes),
+        }
+    }
+}
+
+/// A model with a value for each of its hyper-parameters.
+#[derive(Clone)]
+pub struct Setting {
+    pub info: &'static ModelInfo,
+    pub hp: Params,
+    /// The model's name and what was moved.
+    pub what: String,
+}
+
+impl Setting {
+    /// As declared, but for dropout: off.
+    pub fn defaults(info: &'static ModelInfo) -> Self {
+        Self { info, hp: info.defaults(), what: info.name.into() }.with_dropout(0.0)
+    }
+
+    /// The same with every size at most [`SMALL`].
+    pub fn small(info: &'static ModelInfo) -> Self {
+        let mut setting = Self::defaults(info);
+        for hyper in info.hyper {
+            if let (Range::Int(low, _), Value::Int(default)) = (hyper.range, hyper.default) {
+                setting.set(hyper, Value::Int(default.min(SMALL).max(low)));
+            }
+        }
+        setting
+    }
+
+    /// [`Setting::small`], and then with one hyper-parameter at a time moved to another value.
+    pub fn moved(info: &'static ModelInfo) -> Vec<Self> {
+        let base = Self::small(info);
+        let shapes_the_model =
+            |hyper: &&Hyper| !is_dropout(hyper) && !optimiser_keys(info).contains(&hyper.name);
+        let mut settings = vec![base.clone()];
+        for hyper in info.hyper.iter().filter(shapes_the_model) {
+            for value in other_values(hyper) {
+                let mut setting = base.clone();
+                setting.set(hyper, value);
+                setting.what = format!("{} with {} = {value}", info.name, hyper.name);
+                settings.push(setting);
+            }
+        }
+        settings
+    }
+
+    /// Every dropout at this rate.
+    pub fn with_dropout(mut self, rate: f64) -> Self {
+        for hyper in self.info.hyper.iter().filter(|hyper| is_dropout(hyper)) {
+            self.set(hyper, Value::Real(rate));
+        }
+        self
+    }
+
+    pub fn compile<T: Real>(&self, problem: &Problem, form: Form) -> Plan<T> {
+        let mut net = problem.net(self.info, form);
+        let logits = (self.info.build)(&mut net, &self.hp);
+        Plan::compile(&net, logits)
+    }
+
+    fn set(&mut self, hyper: &Hyper, value: Value) {
+        self.hp.set(hyper.name, &value.to_string()).unwrap();
+    }
+}
+
+/// [`Setting::moved`] for every model of the registry.
+pub fn every_setting() -> impl Iterator<Item = Setting> {
+    MODELS.iter().flat_map(|info| Setting::moved(info))
+}
+
+fn is_dropout(hyper: &Hyper) -> bool {
+    hyper.name.starts_with("dropout")
+}
+
+/// The keys that a model's optimiser groups name: rates, decays and momenta.
+pub fn optimiser_keys(info: &ModelInfo) -> Vec<&'static str> {
+    let momentum = |kind| match kind {
+        GroupKind::Momentum(key) => Some(key),
+        GroupKind::Adam => None,
+    };
+    info.groups.iter().flat_map(|g| [g.rate, g.decay].into_iter().chain(momentum(g.kind))).collect()
+}
+
+/// Values a tuner tries, as far as they are written down.
+pub fn tuned_values(hyper: &Hyper) -> Vec<Value> {
+    let number = |v: &f64| match hyper.range {
+        Range::Int(..) => Value::Int(*v as i64),
+        _ => Value::Real(*v),
+    };
+    match (hyper.space, hyper.range) {
+        (Space::Steps { low, high, step }, _) => {
+            [low, low + step, high].iter().map(number).collect()
+        }
+        (Space::Among(values), _) => values.iter().map(number).collect(),
+        (Space::Any, Range::OneOf(words)) => words.iter().map(|word| Value::Word(word)).collect(),
+        _ => vec![],
+    }
+}
+
+/// Every other word or flag, the smallest size, the ends of a number's tuning space.
+fn other_values(hyper: &Hyper) -> Vec<Value> {
+    let candidates: Vec<Value> = match hyper.range {
+        Range::Flag => [false, true].map(Value::Flag).to_vec(),
+        Range::OneOf(words) => words.iter().map(|word| Value::Word(word)).collect(),
+        Range::Int(low, _) => vec![Value::Int(low)],
+        Range::Real(..) => {
+            let tuned = tuned_values(hyper);
+            tuned.first().into_iter().chain(tuned.last()).copied().collect()
+        }
+    };
+    candidates.into_iter().filter(|value| *value != hyper.default).collect()
+}
+
+/// Initial parameters moved by noise: no coefficient or bias stays at zero.
+pub fn perturbed<T: Real>(plan: &Plan<T>, seed: u64) -> Vec<T> {
+    let mut noise = Stream::new(seed, "perturbation");
+    let initial = plan.initial(&Stream::new(seed, "weights")).into_iter();
+    initial.map(|w| w + T::from_f64(noise.symmetric(0.4))).collect()
+}

@@ -1,0 +1,206 @@
+//! Every parameter of every model, and the corners of the tape, against finite differences in f64.
+
+mod common;
+
+use clenshaw::graph::{Normalisation, operator};
+use clenshaw::rng::Stream;
+use clenshaw::tensor::{Init, Mat, Plan, Spread, Tape, Team, Var};
+use common::differences::assert_gradients;
+use common::problem::{Form, Problem, every_setting, perturbed};
+
+fn check(what: &str, plan: &Plan<f64>, problem: &Problem) {
+    let chance = Stream::new(3, "dropout");
+    let (params, targets) = (perturbed(plan, 5), problem.targets());
+    assert_gradients(what, plan, &params, &targets, &chance, 1e-6);
+}
+
+#[test]
+fn of_every_model_at_every_setting() {
+    let problem = Problem::random(12, 1);
+    for setting in every_setting() {
+        check(&setting.what, &setting.compile(&problem, Form::Dense), &problem);
+    }
+}
+
+#[test]
+fn of_every_model_under_a_fixed_dropout() {
+    // The masks are a function of the stream, so the loss is still differentiable.
+    let problem = Problem::random(12, 2);
+    for setting in every_setting().map(|setting| setting.with_dropout(0.3)) {
+        check(&setting.what, &setting.compile(&problem, Form::Sparse), &problem);
+    }
+}
+
+#[test]
+fn over_several_chunks_of_rows() {
+    let problem = Problem::random(150, 3);
+    for setting in every_setting() {
+        if setting.what == setting.info.name {
+            check(&setting.what, &setting.compile(&problem, Form::Dense), &problem);
+        }
+    }
+}
+
+/// A tape with the features of a problem on it.
+struct Bench {
+    problem: Problem,
+    tape: Tape,
+    x: Var,
+    p: Spread,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let problem = Problem::random(12, 4);
+        let mut tape = Tape::new();
+        let x = tape.features(problem.x().to_dense());
+        let p = tape.operator(operator(&problem.graph(), Normalisation::Looped));
+        Self { problem, tape, x, p }
+    }
+
+    fn param(&mut self, name: &str, rows: usize, cols: usize) -> Var {
+        self.tape.param(name, rows, cols, Init::Uniform(0.8), "test")
+    }
+
+    /// `x w` with a weight of this name, `[n, width]`.
+    fn projected(&mut self, name: &str, width: usize) -> Var {
+        let w = self.param(name, self.problem.n_features, width);
+        self.tape.linear(self.x, w, None)
+    }
+
+    fn check(self, what: &str, logits: Var) {
+        check(what, &Plan::compile(&self.tape, logits), &self.problem);
+    }
+}
+
+#[test]
+fn of_a_value_used_many_times() {
+    let mut b = Bench::new();
+    let h = b.projected("w", 3);
+    let mut y = b.tape.relu(h);
+    for l in 0..7 {
+        let terms = [0.5 * b.p.of(y), 0.1 * l as f64 * h, -0.2 * h];
+        y = b.tape.sum(terms);
+        y = b.tape.relu_star(y);
+    }
+    let y = b.tape.sum([1.0 * y, b.p.of(h)]);
+    b.check("a value used many times", y);
+}
+
+#[test]
+fn of_a_value_spread_many_times() {
+    let mut b = Bench::new();
+    let h = b.projected("w", 3);
+    let spread: Vec<Var> = (1..=6).map(|c| b.tape.sum([c as f64 * b.p.of(h), -1.0 * h])).collect();
+    let y = b.tape.sum(spread.into_iter().map(|v| 0.3 * v));
+    b.check("a value spread many times", y);
+}
+
+#[test]
+fn of_sums_with_more_terms_than_one_pass_takes() {
+    let mut b = Bench::new();
+    let alpha = b.param("alpha", 1, 11);
+    let bias = b.param("bias", 1, 3);
+    let parts: Vec<Var> = (0..11).map(|k| b.projected(&format!("w{k}"), 3)).collect();
+    let mut terms: Vec<_> = parts.iter().enumerate().map(|(k, v)| alpha.at(k) * *v).collect();
+    terms.extend(parts.iter().map(|v| -0.5 * *v));
+    terms.extend([2.0 * b.p.of(parts[0]), 1.0 * bias]);
+    let y = b.tape.sum(terms);
+    b.check("a long sum", y);
+}
+
+#[test]
+fn of_a_weight_shared_by_linears_and_a_sum() {
+    let mut b = Bench::new();
+    let w = b.param("w", 3, 3);
+    let bias = b.param("bias", 1, 3);
+    let h = b.projected("w_in", 3);
+    let first = b.tape.linear(h, w, Some(bias));
+    let first = b.tape.relu(first);
+    let eye = b.tape.constant(Mat::identity(3));
+    let mixed = b.tape.sum([0.4 * w, 0.6 * eye]);
+    let second = b.tape.linear(first, mixed, Some(bias));
+    let third = b.tape.linear(second, w, None);
+    let y = b.tape.sum([1.0 * third, 0.5 * first, 1.0 * bias]);
+    b.check("a shared weight", y);
+}
+
+#[test]
+fn of_a_weight_used_among_parameters_and_then_on_nodes() {
+    let mut b = Bench::new();
+    let (w, bias) = (b.param("w", 3, 3), b.param("bias", 1, 3));
+    let product = b.param("v", 3, 3);
+    let product = b.tape.linear(product, w, Some(bias));
+    let product = b.tape.relu(product);
+    let h = b.projected("w_in", 3);
+    let h = b.tape.linear(h, w, Some(bias));
+    let y = b.tape.linear(h, product, None);
+    b.check("a weight used among parameters, then on nodes", y);
+}
+
+#[test]
+fn of_parts_shared_by_concatenations() {
+    let mut b = Bench::new();
+    let h = b.projected("w", 2);
+    let g = b.projected("v", 3);
+    let ph = b.tape.sum([b.p.of(h)]);
+    let wide = b.tape.concat(&[h, g, ph, h, b.x]);
+    let wide = b.tape.relu(wide);
+    let wider = b.tape.concat(&[wide, h]);
+    let (_, width) = b.tape.shape(wider);
+    let w_out = b.param("w_out", width, 3);
+    let y = b.tape.linear(wider, w_out, None);
+    let y = b.tape.sum([1.0 * y, 0.5 * g]);
+    b.check("shared parts of concatenations", y);
+}
+
+#[test]
+fn of_a_learned_factor_used_twice() {
+    let mut b = Bench::new();
+    let alpha = b.param("alpha", 1, 3);
+    let (h, g) = (b.projected("w", 3), b.projected("v", 3));
+    let s = b.tape.sum([b.p.of(h), alpha.at(1) * h, alpha.at(1) * g]);
+    let s = b.tape.relu_star(s);
+    let y = b.tape.sum([alpha.at(1) * s, alpha.at(0) * h, 1.0 * alpha]); // and once as a bias
+    b.check("a learned factor used twice", y);
+}
+
+#[test]
+fn of_a_factor_that_is_computed() {
+    let mut b = Bench::new();
+    let alpha = b.param("alpha", 1, 4);
+    let t = b.tape.constant(Mat::from_vec(4, 4, (0..16).map(|i| (i as f64).sin()).collect()));
+    let gamma = b.tape.linear(alpha, t, None);
+    let gamma = b.tape.relu(gamma);
+    let h = b.projected("w", 3);
+    let y = b.tape.sum((0..4).map(|k| gamma.at(k) * h).chain([alpha.at(3) * h]));
+    b.check("a computed factor", y);
+}
+
+#[test]
+fn of_dropout_that_others_look_behind() {
+    let mut b = Bench::new();
+    let h = b.projected("w", 3);
+    let active = b.tape.relu(h);
+    let dropped = b.tape.dropout(active, 0.5);
+    let again = b.tape.dropout(dropped, 0.25);
+    let y = b.tape.sum([b.p.of(dropped), 0.5 * active, 2.0 * again, -0.3 * h]);
+    b.check("dropout behind an activation with other users", y);
+}
+
+#[test]
+fn is_exactly_zero_for_what_is_not_used() {
+    let mut b = Bench::new();
+    let unused = b.param("unused", 2, 3);
+    let _dead_end = b.tape.relu(unused);
+    let y = b.projected("w", 3);
+    let plan = Plan::<f64>::compile(&b.tape, y);
+    let mut work = plan.workspace(Team::new(1));
+    let params = perturbed(&plan, 5);
+    for _ in 0..2 {
+        plan.gradient(&mut work, &params, &b.problem.targets(), &Stream::new(0, "dropout"));
+        let (unused, used) = work.gradients().split_at(6);
+        assert_eq!(unused, [0.0; 6]);
+        assert!(used.iter().all(|g| *g != 0.0), "{used:?}");
+    }
+}
