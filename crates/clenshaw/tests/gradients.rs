@@ -126,6 +126,19 @@ fn of_a_weight_shared_by_linears_and_a_sum() {
 }
 
 #[test]
+fn of_a_weight_used_on_nodes_and_then_among_parameters() {
+    let mut b = Bench::new();
+    let (w, bias) = (b.param("w", 3, 3), b.param("bias", 1, 3));
+    let h = b.projected("w_in", 3);
+    let h = b.tape.linear(h, w, Some(bias));
+    let h = b.tape.relu(h);
+    let product = b.param("v", 3, 3);
+    let product = b.tape.linear(product, w, Some(bias)); // V W + b: no row per node
+    let y = b.tape.linear(h, product, None);
+    b.check("a weight used on nodes, then among parameters", y);
+}
+
+#[test]
 fn of_a_weight_used_among_parameters_and_then_on_nodes() {
     let mut b = Bench::new();
     let (w, bias) = (b.param("w", 3, 3), b.param("bias", 1, 3));

@@ -112,7 +112,7 @@ impl Backward {
         if !self.node(w).learns {
             return;
         }
-        let (dst, add) = self.own(w);
+        let (dst, add) = self.summed(per_node, w);
         let a = self.pass.value(x);
         let instr = match self.pass.sparse_source(x) {
             Some(x) => Instr::SparseWeightGrad { x, values: a, g, dst, add },
@@ -123,7 +123,7 @@ impl Backward {
 
     fn bias_grad(&mut self, per_node: bool, bias: Option<Var>, g: Buf) {
         if let Some(bias) = bias.filter(|b| self.node(*b).learns) {
-            let (dst, add) = self.own(bias);
+            let (dst, add) = self.summed(per_node, bias);
             self.emit(per_node, Instr::ColumnSums { g, dst, add });
         }
     }
@@ -158,6 +158,11 @@ impl Backward {
         };
         self.pending[v.0].partial = Some(buf);
         (buf, false)
+    }
+
+    /// The same for an operation on parameters alone: it runs last, so it may not be the one to overwrite.
+    fn summed(&mut self, per_node: bool, v: Var) -> (Buf, bool) {
+        if per_node { self.own(v) } else { (self.cleared(v), true) }
     }
 
     /// The same for gradients that arrive entry by entry: it starts at zero.
