@@ -5,7 +5,7 @@ pub mod npz;
 pub mod problem;
 pub mod differences;
 
-use clenshaw::tensor::Real;
+use clenshaw::tensor::{Mat, Plan, Real};
 
 /// The largest magnitude among numbers.
 pub fn largest(values: &[f64]) -> f64 {
@@ -30,5 +30,15 @@ pub fn assert_close<T: Real>(
             actual[at],
             expected[at]
         );
+    }
+}
+
+/// Looks parameters up by name in a parameter vector.
+pub fn lookup<'a, T: Real>(plan: &'a Plan<T>, params: &'a [T]) -> impl Fn(&str) -> Mat<f64> + 'a {
+    |name| {
+        let at = plan.params().iter().position(|param| param.name == name);
+        let at = at.unwrap_or_else(|| panic!("no parameter `{name}`"));
+        let values = params[plan.ranges()[at].clone()].iter().map(|v| v.to_f64()).collect();
+        Mat::from_vec(plan.params()[at].rows, plan.params()[at].cols, values)
     }
 }

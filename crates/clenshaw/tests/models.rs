@@ -1,0 +1,284 @@
+//! The contract of every model of the registry; a new one is covered by being listed.
+
+mod common;
+
+use clenshaw::hyper::{Hyper, Range, Space, Value};
+use clenshaw::model::{self, MODELS};
+use clenshaw::rng::Stream;
+use clenshaw::tensor::{Mat, Plan, Real, Team};
+use common::problem::{
+    Form, Problem, Setting, every_setting, optimiser_keys, perturbed, tuned_values,
+};
+use common::{assert_close, largest};
+use std::collections::BTreeSet;
+
+/// Nodes enough for several chunks, so that several threads have something to share.
+const MANY: usize = 260;
+
+fn every_default() -> impl Iterator<Item = Setting> {
+    MODELS.iter().map(|info| Setting::defaults(info))
+}
+
+fn assert_unique<'a>(what: &str, names: impl Iterator<Item = &'a str>) {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        assert!(seen.insert(name), "{what} `{name}` is declared twice");
+    }
+}
+
+/// Words of letters and digits, joined by this letter, the first one starting with a letter.
+fn is_joined_by(joint: char, name: &str) -> bool {
+    let plain = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric());
+    name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.split(joint).all(plain)
+}
+
+#[test]
+fn names_are_unique_and_well_formed() {
+    assert_unique("model", MODELS.iter().map(|info| info.name));
+    assert_unique("title", MODELS.iter().map(|info| info.title));
+    for info in MODELS {
+        let name = info.name;
+        let lower = name.chars().all(|c| !c.is_ascii_uppercase());
+        assert!(is_joined_by('-', name) && lower, "`{name}` is not kebab-case");
+        assert_eq!(model::find(name).unwrap().title, info.title);
+        for text in [info.title, info.paper, info.equation] {
+            assert!(!text.trim().is_empty(), "{name}: an empty title, paper or equation");
+        }
+    }
+}
+
+#[test]
+fn hyper_parameters_are_named_once_and_explained() {
+    for info in MODELS {
+        assert_unique(&format!("{}: hyper-parameter", info.name), info.hypers().map(|h| h.name));
+        for hyper in info.hypers() {
+            let what = format!("{}: `{}`", info.name, hyper.name);
+            assert!(is_joined_by('_', hyper.name), "{what} is no word to type");
+            assert!(!hyper.meaning.trim().is_empty(), "{what} has no meaning");
+        }
+    }
+}
+
+#[test]
+fn defaults_and_tuned_values_are_allowed() {
+    for info in MODELS {
+        for hyper in info.hypers() {
+            for value in tuned_values(hyper).into_iter().chain([hyper.default]) {
+                hyper.check(value).unwrap_or_else(|e| panic!("{}: {e}", info.name));
+                let read = hyper.parse(&value.to_string()).unwrap();
+                assert_eq!(read, value, "{}: `{}` as it is printed", info.name, hyper.name);
+            }
+            assert_tunable(info.name, hyper);
+        }
+    }
+}
+
+/// The tuning space fits the kind of its range, and its steps end where they say.
+fn assert_tunable(model: &str, hyper: &Hyper) {
+    let whole = |v: &f64| v.fract() == 0.0;
+    let fits = match (hyper.space, hyper.range) {
+        (Space::Fixed, _) | (Space::Any, Range::Flag | Range::OneOf(_)) => true,
+        (Space::Among(values), Range::Int(..)) => !values.is_empty() && values.iter().all(whole),
+        (Space::Among(values), Range::Real(..)) => !values.is_empty(),
+        (Space::Steps { low, high, step }, range) => {
+            let n_steps = (high - low) / step;
+            let ends = step > 0.0 && high > low && (n_steps - n_steps.round()).abs() < 1e-9;
+            let kind = match range {
+                Range::Int(..) => [low, high, step].iter().all(whole),
+                Range::Real(..) => true,
+                Range::Flag | Range::OneOf(_) => false,
+            };
+            ends && kind
+        }
+        _ => false,
+    };
+    assert!(fits, "{model}: `{}` is {} and tuned over {}", hyper.name, hyper.range, hyper.space);
+}
+
+#[test]
+fn every_parameter_has_an_optimiser() {
+    let problem = Problem::random(12, 1);
+    for info in MODELS {
+        assert_unique(&format!("{}: group", info.name), info.groups.iter().map(|g| g.name));
+        for key in optimiser_keys(info) {
+            let hyper = info.hypers().find(|hyper| hyper.name == key);
+            let hyper = hyper.unwrap_or_else(|| panic!("{}: no `{key}`", info.name));
+            assert!(matches!(hyper.default, Value::Real(_)), "{}: `{key}`", info.name);
+        }
+        let declared: BTreeSet<&str> = info.groups.iter().map(|group| group.name).collect();
+        for (i, setting) in Setting::moved(info).iter().enumerate() {
+            let plan = setting.compile::<f32>(&problem, Form::Dense);
+            let used: BTreeSet<&str> = plan.params().iter().map(|param| param.group).collect();
+            assert!(used.is_subset(&declared), "{}: {used:?} in {declared:?}", setting.what);
+            assert!(i > 0 || used == declared, "{}: {used:?} of {declared:?}", setting.what);
+        }
+    }
+}
+
+#[test]
+fn scores_are_finite() {
+    let problem = Problem::random(12, 2);
+    for setting in every_setting().chain(every_default()) {
+        for form in [Form::Dense, Form::Sparse] {
+            let plan = setting.compile::<f32>(&problem, form);
+            for params in [plan.initial(&Stream::new(7, "weights")), perturbed(&plan, 7)] {
+                let mut work = plan.workspace(Team::new(1));
+                let scores = plan.scores(&mut work, &params);
+                assert_eq!(scores.len(), problem.n_nodes() * problem.n_classes);
+                let bad = scores.iter().position(|score| !score.is_finite());
+                assert_eq!(bad, None, "{} ({form:?}): a score is not finite", setting.what);
+                assert!(largest(&wide(scores)) > 0.0, "{}: all scores are 0", setting.what);
+            }
+        }
+    }
+}
+
+#[test]
+fn sparse_and_dense_features_give_the_same_scores_and_gradients() {
+    let problem = Problem::random(MANY, 3);
+    for setting in every_setting() {
+        let dense = evaluated(&setting, &problem, Form::Dense);
+        let sparse = evaluated(&setting, &problem, Form::Sparse);
+        for (what, d, s) in [("scores", dense.0, sparse.0), ("gradients", dense.1, sparse.1)] {
+            assert_close(&format!("{}: {what}", setting.what), &s, &d, largest(&d), 1e-11);
+        }
+    }
+}
+
+#[test]
+fn renumbered_nodes_give_renumbered_scores() {
+    let problem = Problem::random(MANY, 4);
+    let mut name: Vec<u32> = (0..MANY as u32).collect();
+    Stream::new(4, "renumbering").shuffle(&mut name);
+    let renumbered = problem.renumbered(&name);
+    for setting in every_setting() {
+        let (scores, _) = evaluated(&setting, &problem, Form::Dense);
+        let (moved, _) = evaluated(&setting, &renumbered, Form::Dense);
+        let moved = Mat::from_vec(MANY, problem.n_classes, moved);
+        let back: Vec<f64> = name.iter().flat_map(|&j| moved.row(j as usize)).copied().collect();
+        assert_close(&setting.what, &back, &scores, largest(&scores), 1e-11);
+    }
+}
+
+#[test]
+fn the_number_of_parameters_does_not_depend_on_the_graph() {
+    for setting in every_default() {
+        let count = |n| setting.compile::<f32>(&Problem::random(n, 5), Form::Sparse).n_params();
+        assert_eq!(count(5), count(50), "{}", setting.what);
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
+    let problem = Problem::random(MANY, 6);
+    for setting in every_default().map(|setting| setting.with_dropout(0.4)) {
+        for form in [Form::Dense, Form::Sparse] {
+            let alone = trained(&setting, &problem, form, 1);
+            for threads in [1, 2, 3] {
+                let again = trained(&setting, &problem, form, threads);
+                assert_eq!(alone.len(), again.len(), "{}", setting.what);
+                let differs = alone.iter().zip(&again).position(|(a, b)| a != b);
+                let what = format!("{} ({form:?}), {threads} threads", setting.what);
+                assert_eq!(differs, None, "{what}: first byte that differs");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_workspace_remembers_nothing() {
+    let problem = Problem::random(MANY, 6);
+    for setting in every_default().map(|setting| setting.with_dropout(0.4)) {
+        let plan = setting.compile::<f32>(&problem, Form::Sparse);
+        let mut work = plan.workspace(Team::new(1));
+        let chance = Stream::new(0, "dropout");
+        for seed in [1, 2, 1] {
+            let params = perturbed(&plan, seed);
+            plan.gradient(&mut work, &params, &problem.targets(), &chance);
+            let fresh = gradient(&plan, &params, &problem, 0);
+            assert!(work.gradients() == fresh, "{}: gradients depend on history", setting.what);
+        }
+    }
+}
+
+#[test]
+fn seeds_matter() {
+    let problem = Problem::random(30, 7);
+    for setting in every_default().map(|setting| setting.with_dropout(0.5)) {
+        let plan = setting.compile::<f32>(&problem, Form::Sparse);
+        let initial = |seed| plan.initial(&Stream::new(seed, "weights"));
+        assert_eq!(initial(1), initial(1), "{}", setting.what);
+        assert_ne!(initial(1), initial(2), "{}: weights of two seeds", setting.what);
+
+        let params = perturbed(&plan, 1);
+        let gradient = |seed| gradient(&plan, &params, &problem, seed);
+        assert_ne!(gradient(1), gradient(2), "{}: dropout of two seeds", setting.what);
+    }
+}
+
+#[test]
+fn without_dropout_its_seed_does_not_matter() {
+    let problem = Problem::random(30, 8);
+    for setting in every_default() {
+        let plan = setting.compile::<f32>(&problem, Form::Sparse);
+        let params = perturbed(&plan, 1);
+        let gradient = |seed| gradient(&plan, &params, &problem, seed);
+        assert_eq!(gradient(1), gradient(2), "{}", setting.what);
+    }
+}
+
+#[test]
+fn dropout_does_not_act_on_scores() {
+    let problem = Problem::random(30, 9);
+    for setting in every_default() {
+        let (plain, _) = evaluated(&setting, &problem, Form::Sparse);
+        let (dropped, _) = evaluated(&setting.clone().with_dropout(0.5), &problem, Form::Sparse);
+        assert_eq!(plain, dropped, "{}", setting.what);
+    }
+}
+
+#[test]
+fn a_declared_filter_draws_a_response() {
+    let problem = Problem::random(12, 10);
+    for setting in every_setting() {
+        let Some(filter) = setting.info.filter else { continue };
+        let plan = setting.compile::<f64>(&problem, Form::Dense);
+        let weights = perturbed(&plan, 1);
+        let filter = filter(&common::lookup(&plan, &weights), &setting.hp);
+        let response = filter.sample(21);
+        assert!(response.iter().all(|(_, h)| h.is_finite()), "{}: {response:?}", setting.what);
+    }
+}
+
+/// Scores and gradients at perturbed parameters in f64.
+fn evaluated(setting: &Setting, problem: &Problem, form: Form) -> (Vec<f64>, Vec<f64>) {
+    let plan = setting.compile::<f64>(problem, form);
+    let params = perturbed(&plan, 11);
+    let mut work = plan.workspace(Team::new(1));
+    let scores = plan.scores(&mut work, &params).to_vec();
+    (scores, gradient(&plan, &params, problem, 0))
+}
+
+fn gradient<T: Real>(plan: &Plan<T>, params: &[T], problem: &Problem, seed: u64) -> Vec<T> {
+    let mut work = plan.workspace(Team::new(1));
+    plan.gradient(&mut work, params, &problem.targets(), &Stream::new(seed, "dropout"));
+    work.gradients().to_vec()
+}
+
+/// The bytes of two training gradients, the losses and the scores, all in one workspace.
+fn trained(setting: &Setting, problem: &Problem, form: Form, threads: usize) -> Vec<u8> {
+    let plan = setting.compile::<f32>(problem, form);
+    let mut work = plan.workspace(Team::new(threads));
+    let (targets, chance) = (problem.targets(), Stream::new(12, "dropout"));
+    let mut numbers = plan.initial(&Stream::new(12, "weights"));
+    for params in [numbers.clone(), perturbed(&plan, 12)] {
+        numbers.push(plan.gradient(&mut work, &params, &targets, &chance));
+        numbers.extend(work.gradients());
+        numbers.extend(plan.scores(&mut work, &params));
+    }
+    numbers.iter().flat_map(|v| v.to_le_bytes()).collect()
+}
+
+fn wide(values: &[f32]) -> Vec<f64> {
+    values.iter().map(|v| f64::from(*v)).collect()
+}
