@@ -10,5 +10,6 @@ pub mod filter;
 pub mod model;
 pub mod train;
 pub mod report;
+pub mod experiment;
 
 pub use error::{Error, Result};

@@ -44,6 +44,7 @@ pub static INFO: ModelInfo = ModelInfo {
         residual::USE_ACT,
     ],
     training: &PATIENT,
+    presets: include_str!("../../../../experiments/presets/clenshaw-gcn.toml"),
     groups: &residual::GROUPS,
     build,
     filter: Some(filter),

@@ -53,6 +53,7 @@ pub static INFO: ModelInfo = ModelInfo {
         residual::USE_ACT,
     ],
     training: &PATIENT,
+    presets: include_str!("../../../../experiments/presets/fixed-clenshaw-gcn.toml"),
     groups: residual::GROUPS.split_at(2).0,
     build,
     filter: Some(filter),

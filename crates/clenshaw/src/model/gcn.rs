@@ -26,6 +26,7 @@ pub static INFO: ModelInfo = ModelInfo {
         Hyper::weight_decay("wd", 5e-4, "weight decay"),
     ],
     training: &MEAN,
+    presets: include_str!("../../../../experiments/presets/gcn.toml"),
     groups: &[Group { name: "conv", kind: GroupKind::Adam, rate: "lr", decay: "wd" }],
     build,
     filter: None,

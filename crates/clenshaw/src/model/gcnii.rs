@@ -63,6 +63,7 @@ pub static INFO: ModelInfo = ModelInfo {
         Hyper::weight_decay("wd_dense", 1e-4, "weight decay of the dense layers"),
     ],
     training: &TRAINING,
+    presets: include_str!("../../../../experiments/presets/gcnii.toml"),
     groups: &[
         Group { name: "conv", kind: GroupKind::Adam, rate: "lr_conv", decay: "wd_conv" },
         Group { name: "dense", kind: GroupKind::Adam, rate: "lr_dense", decay: "wd_dense" },

@@ -41,6 +41,7 @@ pub static INFO: ModelInfo = ModelInfo {
         residual::USE_ACT,
     ],
     training: &PATIENT,
+    presets: include_str!("../../../../experiments/presets/horner-gcn.toml"),
     groups: &residual::GROUPS,
     build,
     filter: Some(filter),

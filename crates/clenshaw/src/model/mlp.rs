@@ -24,6 +24,7 @@ pub static INFO: ModelInfo = ModelInfo {
         Hyper::weight_decay("wd", 5e-4, "weight decay"),
     ],
     training: &MEAN,
+    presets: include_str!("../../../../experiments/presets/mlp.toml"),
     groups: &[Group { name: "dense", kind: GroupKind::Adam, rate: "lr", decay: "wd" }],
     build,
     filter: None,

@@ -52,6 +52,8 @@ pub struct ModelInfo {
     pub hyper: &'static [Hyper],
     /// How its features are scaled and when its training stops.
     pub training: &'static [Hyper],
+    /// Published settings in TOML, a table per graph; may be empty.
+    pub presets: &'static str,
     /// Its optimiser groups.
     pub groups: &'static [Group],
     /// Writes its equations down; returns the class scores.

@@ -17,3 +17,8 @@ pub use sparse::{Operator, Pattern, Sparse};
 pub fn log_sum_exp<T: Real>(z: &[T]) -> T {
     kernel::log_sum_exp(z)
 }
+
+/// The instructions the kernels use on this processor: `avx512`, `avx2` or `portable`.
+pub fn instruction_set() -> &'static str {
+    kernel::instruction_set()
+}

@@ -95,6 +95,11 @@ impl<'a> Fit<'a> {
         Ok(record)
     }
 
+    /// Every epoch so far.
+    pub fn history(&self) -> &[Epoch] {
+        &self.history
+    }
+
     /// Whether the stopping rule or the limit of epochs has been reached.
     pub fn finished(&self) -> bool {
         let losses: Vec<f64> = self.history.iter().map(|epoch| epoch.val_loss).collect();

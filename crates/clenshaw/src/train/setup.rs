@@ -1,6 +1,7 @@
 //! A model made ready for a graph: compiled once, then shared by all its runs.
 
 use crate::data::{Dataset, Features, Scaling};
+use crate::filter::Filter;
 use crate::graph::operator;
 use crate::hyper::Params;
 use crate::model::{GroupKind, ModelInfo, Net};
@@ -42,6 +43,25 @@ impl Setup {
     /// The initial parameters of a run.
     pub fn initial(&self, seed: u64) -> Vec<f32> {
         self.plan.initial(&Stream::new(seed, "weights"))
+    }
+
+    /// A parameter vector as named matrices.
+    pub fn named(&self, params: &[f32]) -> Vec<(String, Mat<f32>)> {
+        let each = self.plan.params().iter().zip(self.plan.ranges());
+        each.map(|(p, range)| {
+            (p.name.clone(), Mat::from_vec(p.rows, p.cols, params[range].to_vec()))
+        })
+        .collect()
+    }
+
+    /// The polynomial that the coefficients among these parameters are, if the model has any.
+    pub fn filter(&self, params: &[f32]) -> Option<Filter> {
+        let named = self.named(params);
+        let weights = |name: &str| {
+            let found = named.iter().find(|(other, _)| other == name);
+            found.expect("a filter asks for its own model's parameters").1.cast()
+        };
+        self.info.filter.map(|filter| filter(&weights, &self.hp))
     }
 
     /// The probability of every class for every node, `[n, C]`.

@@ -79,11 +79,11 @@ pub(crate) trait Kernel {
 pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
     {
-        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
+        if has_avx512() {
             // SAFETY: the processor has the features the copy was compiled for.
             return unsafe { avx512(kernel) };
         }
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        if has_avx2() {
             // SAFETY: as above.
             return unsafe { avx2(kernel) };
         }
@@ -91,8 +91,34 @@ pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     kernel.run::<Portable>()
 }
 
+/// The instructions that [`dispatch`] picks; the last bits of results depend on them.
+pub(crate) fn instruction_set() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if has_avx512() {
+            return "avx512";
+        }
+        if has_avx2() {
+            return "avx2";
+        }
+    }
+    "portable"
+}
+
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
+#[inline]
+fn has_avx512() -> bool {
+    has_avx2() && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl")
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn has_avx2() -> bool {
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vl,avx2,fma")]
 fn avx512<K: Kernel>(kernel: K) -> K::Output {
     kernel.run::<Avx512>()
 }

@@ -133,6 +133,14 @@ impl<T: Real> Plan<T> {
         all
     }
 
+    /// The size of a single-threaded workspace, gradients and parameters aside.
+    pub fn workspace_bytes(&self) -> usize {
+        let longest = |len: fn(&Program) -> usize| len(&self.train).max(len(&self.evaluate));
+        let numbers =
+            longest(|p| p.arena_len) + longest(|p| p.scratch_len) + longest(|p| p.partial_len);
+        numbers * size_of::<T>() + longest(|p| p.mask_len) * size_of::<u64>()
+    }
+
     /// Memory for one run.
     pub fn workspace(&self, team: Team) -> Workspace<T> {
         let longest = |len: fn(&Program) -> usize| len(&self.train).max(len(&self.evaluate));

@@ -1,0 +1,205 @@
+//! A run folder on disk: nothing in it is ever half written.
+
+use super::{Record, Request, Summary};
+use crate::data::{Dataset, Split};
+use crate::error::{Error, Result};
+use crate::tensor;
+use serde::Serialize;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+pub(super) struct Folder {
+    path: PathBuf,
+}
+
+/// What one finished run leaves, by file name.
+pub(super) type Files = Vec<(&'static str, Vec<u8>)>;
+
+impl Folder {
+    /// Makes or reuses a folder; one that holds something else is refused.
+    pub fn open(path: &Path, request: &Request, resume: bool) -> Result<Self> {
+        let folder = Self { path: path.to_owned() };
+        let (run_toml, text) = (folder.path.join("run.toml"), request.to_toml());
+        let refused = |problem: &str| Error::Data {
+            place: path.display().to_string(),
+            problem: problem.to_owned() + "; choose another folder with --out, or remove it",
+        };
+        match fs::read_to_string(&run_toml) {
+            Ok(existing) if existing != text => {
+                return Err(refused("holds a run with other settings"));
+            }
+            Ok(_) if resume => {}
+            Ok(_) => folder.forget()?,
+            Err(_) if path.is_file() => return Err(refused("is a file, not a folder")),
+            Err(_) if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) => {
+                return Err(refused("is not empty and holds no run.toml"));
+            }
+            Err(_) => {}
+        }
+        fs::create_dir_all(folder.runs()).map_err(Error::io(folder.runs()))?;
+        write(&run_toml, text.as_bytes())?;
+        Ok(folder)
+    }
+
+    /// Opens a folder that must exist, and its request.
+    pub fn existing(path: &Path) -> Result<(Self, Request)> {
+        let run_toml = path.join("run.toml");
+        let text = fs::read_to_string(&run_toml).map_err(Error::io(&run_toml))?;
+        let request = Request::from_toml(&run_toml.display().to_string(), &text)?;
+        Ok((Self { path: path.to_owned() }, request))
+    }
+
+    /// Removes the results of an earlier time.
+    fn forget(&self) -> Result<()> {
+        for file in ["summary.json", "receipt.json"] {
+            remove(fs::remove_file(self.path.join(file)), self.path.join(file))?;
+        }
+        remove(fs::remove_dir_all(self.runs()), self.runs())
+    }
+
+    fn runs(&self) -> PathBuf {
+        self.path.join("runs")
+    }
+
+    fn run(&self, seed: u64) -> PathBuf {
+        self.runs().join(seed.to_string())
+    }
+
+    /// A file of a finished run.
+    pub fn read(&self, seed: u64, file: &str) -> Result<Vec<u8>> {
+        let path = self.run(seed).join(file);
+        fs::read(&path).map_err(Error::io(path))
+    }
+
+    /// The record of a run, if it is finished.
+    pub fn record(&self, seed: u64) -> Result<Option<Record>> {
+        let path = self.run(seed).join("record.json");
+        let Ok(bytes) = fs::read(&path) else { return Ok(None) };
+        let wrong = |e: serde_json::Error| Error::Data {
+            place: path.display().to_string(),
+            problem: e.to_string(),
+        };
+        serde_json::from_slice(&bytes).map(Some).map_err(wrong)
+    }
+
+    /// Writes a run's files beside, then gives their folder its name; its checkpoint goes.
+    pub fn finish_run(&self, seed: u64, files: Files) -> Result<()> {
+        let partial = self.runs().join(format!(".{seed}.partial"));
+        remove(fs::remove_dir_all(&partial), partial.clone())?;
+        fs::create_dir_all(&partial).map_err(Error::io(&partial))?;
+        for (name, bytes) in files {
+            write(&partial.join(name), &bytes)?;
+        }
+        fs::rename(&partial, self.run(seed)).map_err(Error::io(self.run(seed)))?;
+        remove(fs::remove_file(self.checkpoint_path(seed)), self.checkpoint_path(seed))
+    }
+
+    fn checkpoint_path(&self, seed: u64) -> PathBuf {
+        self.runs().join(format!("{seed}.checkpoint"))
+    }
+
+    /// The state of an interrupted run, and the name of its file.
+    pub fn checkpoint(&self, seed: u64) -> Option<(String, Vec<u8>)> {
+        let path = self.checkpoint_path(seed);
+        fs::read(&path).ok().map(|bytes| (path.display().to_string(), bytes))
+    }
+
+    /// Keeps the state of a run in progress.
+    pub fn keep_checkpoint(&self, seed: u64, bytes: &[u8]) -> Result<()> {
+        write(&self.checkpoint_path(seed), bytes)
+    }
+
+    /// Writes summary and receipt.
+    pub fn finish(&self, summary: &Summary, receipt: &Receipt) -> Result<()> {
+        write(&self.path.join("summary.json"), &json(summary))?;
+        write(&self.path.join("receipt.json"), &json(receipt))
+    }
+}
+
+/// Where a result comes from.
+#[derive(Serialize)]
+pub(super) struct Receipt {
+    version: &'static str,
+    graph: String,
+    source: String,
+    data_sha256: String,
+    splits: Vec<SplitReceipt>,
+    processor: String,
+    instructions: &'static str,
+    threads: usize,
+    finished_unix_seconds: u64,
+    seconds: f64,
+}
+
+#[derive(Serialize)]
+struct SplitReceipt {
+    seed: u64,
+    provenance: String,
+    sha256: String,
+}
+
+impl Receipt {
+    pub fn new(
+        dataset: &Dataset,
+        seed: u64,
+        splits: &[Split],
+        threads: usize,
+        seconds: f64,
+    ) -> Self {
+        let split = |(i, split): (usize, &Split)| SplitReceipt {
+            seed: seed + i as u64,
+            provenance: split.provenance.clone(),
+            sha256: split.sha256(),
+        };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            graph: dataset.name.clone(),
+            source: dataset.source.clone(),
+            data_sha256: dataset.sha256(),
+            splits: splits.iter().enumerate().map(split).collect(),
+            processor: processor(),
+            instructions: tensor::instruction_set(),
+            threads,
+            finished_unix_seconds: now.map_or(0, |d| d.as_secs()),
+            seconds,
+        }
+    }
+}
+
+fn processor() -> String {
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let line = info.lines().find(|line| line.starts_with("model name"));
+    let name = line.and_then(|line| line.split(':').nth(1));
+    name.map_or_else(|| std::env::consts::ARCH.to_owned(), |name| name.trim().to_owned())
+}
+
+/// Indented JSON with a newline at the end.
+pub(super) fn json(value: &impl Serialize) -> Vec<u8> {
+    let mut bytes = serde_json::to_vec_pretty(value).expect("texts and numbers only");
+    bytes.push(b'\n');
+    bytes
+}
+
+/// Writes beside, then renames: a reader sees the old file or the new one.
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let name = path.file_name().expect("a file of the run folder").to_string_lossy();
+    let beside = path.with_file_name(format!(".{name}.partial"));
+    let put = || {
+        let mut file = fs::File::create(&beside)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    };
+    put().map_err(Error::io(path))
+}
+
+/// It is fine if there was nothing to remove.
+fn remove(result: std::io::Result<()>, path: PathBuf) -> Result<()> {
+    match result {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path)(e)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,30 @@
+//! Requests in, records out: the only room that writes run folders.
+//!
+//! ```text
+//! <folder>/run.toml                        everything needed to do it again
+//! <folder>/receipt.json                    version, data and split sha256, processor, threads, time
+//! <folder>/summary.json                    the records of all runs and what they say together
+//! <folder>/runs/<seed>/record.json         one run's numbers
+//!                     /epochs.jsonl        one line an epoch
+//!                     /model.safetensors   weights and filter coefficients
+//!                     /predictions.csv     node, prediction, probability per class, part
+//! <folder>/runs/<seed>.checkpoint          an interrupted run
+//! ```
+//!
+//! Run `i` of a request has the seed `request.seed + i`, from which its split, its initial weights and
+//! its dropout are drawn, each by a stream of its own; so any run can be done again alone.
+
+mod config;
+mod request;
+mod preset;
+mod record;
+mod folder;
+mod run;
+mod predict;
+
+pub use config::Config;
+pub use predict::{Predictions, predict};
+pub use preset::preset_graphs;
+pub use record::{Record, Summary};
+pub use request::Request;
+pub use run::{Event, Options, run};

@@ -1,0 +1,77 @@
+//! Published settings, a TOML file per model, a table per graph.
+
+use super::config::settings;
+use crate::error::{Error, Result};
+use crate::model::ModelInfo;
+use toml::{Table, Value};
+
+/// The settings published for a model on a graph, split included; the graph by its registry name.
+pub(super) fn preset(name: &str, info: &ModelInfo, graph: &str) -> Result<Vec<(String, String)>> {
+    if name != "paper" {
+        return Err(Error::unknown("preset", name, ["paper"]));
+    }
+    let table = table(info);
+    match table.get(graph).or_else(|| table.get("default")) {
+        Some(Value::Table(entries)) => Ok(settings(entries)),
+        _ => Err(Error::BadValue {
+            key: "graph".into(),
+            value: graph.into(),
+            expected: format!(
+                "one with a published setting of {}: {}",
+                info.name,
+                graphs(&table).join(", ")
+            ),
+        }),
+    }
+}
+
+/// The graphs for which a model has published settings; `default` stands for all.
+pub fn preset_graphs(info: &ModelInfo) -> Vec<String> {
+    graphs(&table(info))
+}
+
+fn graphs(table: &Table) -> Vec<String> {
+    let entries = table.iter().filter(|(_, value)| value.is_table());
+    entries.map(|(graph, _)| graph.clone()).collect()
+}
+
+fn table(info: &ModelInfo) -> Table {
+    info.presets.parse().expect("a test reads every preset")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::experiment::Request;
+    use crate::model::MODELS;
+
+    #[test]
+    fn every_preset_is_accepted_by_its_model() {
+        for info in MODELS {
+            for graph in super::preset_graphs(info) {
+                let mut request = Request::new("csbm", info.name).unwrap();
+                request.graph = graph.clone();
+                request
+                    .apply_preset("paper")
+                    .unwrap_or_else(|e| panic!("{} {graph}: {e}", info.name));
+            }
+        }
+    }
+
+    #[test]
+    fn the_papers_numbers_for_cora() {
+        let mut request = Request::new("cora", "clenshaw-gcn").unwrap();
+        request.apply_preset("paper").unwrap();
+        let hp = &request.hyper;
+        assert_eq!((hp.int("K"), hp.real("lambda"), hp.real("dropout")), (8, 1.5, 0.7));
+        assert_eq!((hp.real("lr_alpha"), hp.real("momentum")), (0.03, 0.8));
+    }
+
+    #[test]
+    fn a_graph_without_a_preset_is_named() {
+        let mut request = Request::new("csbm", "gcnii").unwrap();
+        let error = request.apply_preset("paper").unwrap_err().to_string();
+        assert!(error.starts_with(
+            "`graph` is `csbm`; expected one with a published setting of gcnii: cora"
+        ));
+    }
+}

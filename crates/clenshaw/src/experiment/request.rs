@@ -1,0 +1,143 @@
+//! What is asked for.
+
+use super::{Config, preset};
+use crate::data::{self, SplitKind};
+use crate::error::{Error, Result};
+use crate::hyper::Params;
+use crate::model::{self, ModelInfo};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use std::path::PathBuf;
+
+/// A model, a graph, and how often to train on what split: all that decides a result.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The graph, as one would type it.
+    pub graph: String,
+    /// The model.
+    pub model: &'static ModelInfo,
+    /// How nodes are dealt out.
+    pub split: SplitKind,
+    /// Number of runs.
+    pub runs: usize,
+    /// Seed of the first run; run `i` has `seed + i`.
+    pub seed: u64,
+    /// Checked hyper-parameters.
+    pub hyper: Params,
+}
+
+impl Request {
+    /// A model's defaults on a graph: one run, balanced split, seed 0.
+    pub fn new(graph: &str, model: &str) -> Result<Self> {
+        data::find(base_name(graph))?;
+        let model = model::find(model)?;
+        let (graph, hyper) = (graph.to_owned(), model.defaults());
+        Ok(Self { graph, model, split: SplitKind::Balanced, runs: 1, seed: 0, hyper })
+    }
+
+    /// Takes the settings of a preset, by name `paper`.
+    pub fn apply_preset(&mut self, name: &str) -> Result<()> {
+        for (key, value) in preset::preset(name, self.model, base_name(&self.graph))? {
+            self.set(&key, &value)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what a file says, but for graph and model, which were needed to begin with.
+    pub fn apply(&mut self, config: &Config) -> Result<()> {
+        if let Some(split) = &config.split {
+            self.split = split.parse()?;
+        }
+        self.runs = config.runs.unwrap_or(self.runs);
+        self.seed = config.seed.unwrap_or(self.seed);
+        config.hyper.iter().try_for_each(|(key, value)| self.set(key, value))
+    }
+
+    /// Sets one hyper-parameter, or the split, from what somebody typed.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
+        if key == "split" {
+            self.split = value.parse()?;
+            return Ok(());
+        }
+        self.hyper.set(key, value)
+    }
+
+    /// Refuses what no run could satisfy.
+    pub fn check(&self) -> Result<()> {
+        let outside = |key: &str, value: String, allowed: &str| Error::OutOfRange {
+            key: key.into(),
+            value,
+            allowed: allowed.into(),
+        };
+        if !(1..=100_000).contains(&self.runs) {
+            return Err(outside("runs", self.runs.to_string(), "1..=100000"));
+        }
+        if self.seed > i64::MAX as u64 - 100_000 {
+            return Err(outside("seed", self.seed.to_string(), "0..=9223372036854675807"));
+        }
+        Ok(())
+    }
+
+    /// Reads a `run.toml`.
+    pub fn from_toml(place: &str, text: &str) -> Result<Self> {
+        let config = Config::from_toml(place, text)?;
+        let missing = |key: &str| Error::Data {
+            place: place.into(),
+            problem: format!("no `{key}`; expected a run.toml"),
+        };
+        let graph = config.graph.as_ref().ok_or_else(|| missing("graph"))?;
+        let model = config.model.as_ref().ok_or_else(|| missing("model"))?;
+        let mut request = Self::new(graph, model)?;
+        request.apply(&config)?;
+        Ok(request)
+    }
+
+    /// The `run.toml` of this request.
+    pub fn to_toml(&self) -> String {
+        #[derive(Serialize)]
+        struct Run<'a> {
+            graph: &'a str,
+            model: &'a str,
+            split: String,
+            runs: usize,
+            seed: u64,
+            hyper: &'a Params,
+        }
+        let Self { graph, model, split, runs, seed, hyper } = self;
+        let (model, split) = (model.name, split.to_string());
+        let run = Run { graph, model, split, runs: *runs, seed: *seed, hyper };
+        toml::to_string(&run).expect("texts and numbers only")
+    }
+
+    /// Where its run folder goes when nobody says otherwise: the same request, the same folder.
+    pub fn default_folder(&self) -> PathBuf {
+        let digest = Sha256::digest(self.to_toml());
+        let short: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.=".contains(c) { c } else { '-' };
+        let graph: String = self.graph.chars().map(plain).take(60).collect();
+        PathBuf::from("runs").join(format!("{graph}-{}-{short}", self.model.name))
+    }
+}
+
+/// `csbm` of `csbm:nodes=200`.
+fn base_name(graph: &str) -> &str {
+    graph.split(':').next().unwrap_or(graph)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_survives_its_toml() {
+        let mut request = Request::new("csbm:nodes=200", "gcnii").unwrap();
+        request.set("L", "4").unwrap();
+        request.set("split", "ratio:50/25/25").unwrap();
+        request.runs = 3;
+        let text = request.to_toml();
+        let again = Request::from_toml("run.toml", &text).unwrap();
+        assert_eq!(again.to_toml(), text);
+        assert_eq!((again.runs, again.hyper.int("L")), (3, 4));
+        assert_eq!(again.default_folder(), request.default_folder());
+    }
+}
