@@ -1,0 +1,264 @@
+//! The paper's claims about its own networks, against an eigendecomposition.
+//!
+//! ```text
+//! Theorem 1   linear HornerGCN    H(K) = sum_l alpha_{K-l} P~^l H*
+//! Theorem 2   linear ClenshawGCN  H(K) = sum_l alpha_{K-l} U_l(P~) H*
+//! ```
+//!
+//! The network ends in `relu`, which hides the sign of `H(K)`. But `H(K)` is linear in alpha, so a
+//! second run with `-alpha` shows the other half: `relu(h) - relu(-h) = h`.
+//! Guo & Wei, KDD 2023, arXiv:2210.16508.
+
+mod common;
+
+use clenshaw::filter::Filter;
+use clenshaw::graph::{Graph, Normalisation, operator};
+use clenshaw::hyper::Params;
+use clenshaw::model::{self, Family, ModelInfo, Net};
+use clenshaw::rng::Stream;
+use clenshaw::tensor::{Init, Mat, Operator, Plan, Tape, Team, Var};
+use clenshaw::train::optimiser;
+use common::problem::{Form, Problem, Setting};
+use common::{assert_close, largest, lookup};
+use nalgebra::{DMatrix, SymmetricEigen};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+/// Columns of H*, width of the network and number of classes, so that no layer need change it.
+const WIDTH: usize = 2;
+
+/// Both models that learn their coefficients.
+const LEARNED: [&str; 2] = ["horner-gcn", "clenshaw-gcn"];
+
+fn set(info: &'static ModelInfo, values: &[(&str, String)]) -> Params {
+    let mut hp = Setting::defaults(info).hp;
+    for (key, value) in values {
+        hp.set(key, value).unwrap();
+    }
+    hp
+}
+
+/// The model without `W(l)` and inner activations.
+fn linear(info: &'static ModelInfo, order: usize) -> Params {
+    let off = || "false".to_string();
+    let (order, width) = (order.to_string(), WIDTH.to_string());
+    set(info, &[("K", order), ("hidden", width), ("use_weight", off()), ("use_act", off())])
+}
+
+/// `relu(H(K))` of the linear network whose dense layers are the identity, so that `H* = x >= 0`.
+fn rectified(info: &ModelInfo, hp: &Params, p: &Operator, x: &Mat<f64>, alpha: &[f64]) -> Vec<f64> {
+    let mut net = Net::dense(x.clone(), Some(p.clone()), WIDTH);
+    let logits = (info.build)(&mut net, hp);
+    let plan = Plan::<f64>::compile(&net, logits);
+    let mut params = Vec::new();
+    for param in plan.params() {
+        match param.name.as_str() {
+            "alpha" => params.extend(alpha),
+            "w_in" | "w_out" => params.extend(Mat::<f64>::identity(WIDTH).as_slice()),
+            "b_in" | "b_out" => params.extend([0.0; WIDTH]),
+            other => panic!("a linear network has no `{other}`"),
+        }
+    }
+    plan.scores(&mut plan.workspace(Team::new(1)), &params).to_vec()
+}
+
+/// `H(K)` of the linear network, with its sign.
+fn last_layer(name: &str, p: &Operator, x: &Mat<f64>, alpha: &[f64]) -> Vec<f64> {
+    let info = model::find(name).unwrap();
+    let hp = linear(info, alpha.len() - 1);
+    let negated: Vec<f64> = alpha.iter().map(|a| -a).collect();
+    let above = rectified(info, &hp, p, x, alpha);
+    let below = rectified(info, &hp, p, x, &negated);
+    above.iter().zip(below).map(|(a, b)| a - b).collect()
+}
+
+/// `V h(M) V^T X` for `P~ = V M V^T`, row by row.
+fn through_the_spectrum(p: &Operator, x: &Mat<f64>, h: impl Fn(f64) -> f64) -> Vec<f64> {
+    let n = x.rows();
+    let SymmetricEigen { eigenvectors: v, eigenvalues: mu } =
+        DMatrix::from_row_slice(n, n, p.to_dense().as_slice()).symmetric_eigen();
+    let x = DMatrix::from_row_slice(n, x.cols(), x.as_slice());
+    let y = &v * DMatrix::from_diagonal(&mu.map(h)) * v.transpose() * x;
+    y.transpose().as_slice().to_vec() // nalgebra stores columns
+}
+
+/// `h(mu) = sum_l alpha_{K-l} mu^l`.
+fn monomial(alpha: &[f64], mu: f64) -> f64 {
+    alpha.iter().rev().enumerate().map(|(l, a)| a * mu.powi(l as i32)).sum()
+}
+
+/// `h(mu) = sum_l alpha_{K-l} U_l(mu)`, each `U_l` from the two before it.
+fn second_kind(alpha: &[f64], mu: f64) -> f64 {
+    let (mut u, mut next, mut sum) = (1.0, 2.0 * mu, 0.0);
+    for a in alpha.iter().rev() {
+        sum += a * u;
+        (u, next) = (next, 2.0 * mu * next - u);
+    }
+    sum
+}
+
+fn graphs() -> impl Strategy<Value = Graph> {
+    (2..=20u32).prop_flat_map(|n| {
+        let edges = prop::collection::vec((0..n, 0..n), 0..=50);
+        edges.prop_map(move |edges| Graph::from_edges("random", n as usize, &edges).unwrap())
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 256,
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(0),
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn linear_networks_are_polynomial_filters(
+        graph in graphs(),
+        alpha in prop::collection::vec(-1.0..1.0f64, 2..=33), // K = 1..=32
+        entries in prop::collection::vec(0.0..1.0f64, 20 * WIDTH),
+    ) {
+        let n = graph.n_nodes();
+        let p = operator(&graph, Normalisation::Looped);
+        let x = Mat::from_vec(n, WIDTH, entries[..n * WIDTH].to_vec());
+        let theorems: [(&str, fn(&[f64], f64) -> f64); 2] =
+            [("horner-gcn", monomial), ("clenshaw-gcn", second_kind)];
+        for (name, h) in theorems {
+            let expected = through_the_spectrum(&p, &x, |mu| h(&alpha, mu));
+            let actual = last_layer(name, &p, &x, &alpha);
+            // U_32 is 33 at mu = 1 and its slope there about 12,000.
+            assert_close(name, &actual, &expected, largest(&expected).max(1.0), 1e-10);
+        }
+    }
+}
+
+#[test]
+fn the_declared_filter_is_the_linear_network_of_the_whole_family() {
+    let problem = Problem::random(20, 1);
+    let p = operator(&problem.graph(), Normalisation::Looped);
+    let mut stream = Stream::new(1, "theorems");
+    let x = Mat::from_vec(20, WIDTH, (0..20 * WIDTH).map(|_| stream.unit()).collect());
+    let alpha: Vec<f64> = (0..=6).map(|_| stream.symmetric(1.0)).collect();
+    for info in model::MODELS.iter().filter(|info| info.family == Family::Clenshaw) {
+        let filter = info.filter.expect("a residual network that simulates a filter");
+        let hp = linear(info, 6);
+        let weights = |_: &str| Mat::from_vec(1, 7, alpha.clone());
+        let h = filter(&weights, &hp);
+        let expected = through_the_spectrum(&p, &x, |mu| h.at(mu));
+        let rectified_expected: Vec<f64> = expected.iter().map(|v| v.max(0.0)).collect();
+        let actual = rectified(info, &hp, &p, &x, &alpha);
+        assert_close(info.name, &actual, &rectified_expected, largest(&expected), 1e-12);
+    }
+}
+
+#[test]
+fn the_initial_filter_is_the_identity() {
+    let problem = Problem::random(15, 2);
+    for name in LEARNED {
+        let setting = Setting::defaults(model::find(name).unwrap());
+        let plan = setting.compile::<f64>(&problem, Form::Dense);
+        let initial = plan.initial(&Stream::new(0, "weights"));
+        let filter = setting.info.filter.expect("a learned filter");
+        let h: Filter = filter(&lookup(&plan, &initial), &setting.hp);
+        assert!(h.sample(101).iter().all(|&(_, h)| h == 1.0), "{name}: {h:?}");
+    }
+}
+
+/// `relu( H* W' ) W_out + b_out` with `W' = beta_K W(K) + (1 - beta_K) I`: a network without a graph.
+fn head(net: &mut Net, hp: &Params) -> Var {
+    let (width, order) = (hp.int("hidden"), hp.int("K"));
+    let x = net.x();
+    let h_star = net.dense_layer(("w_in", "b_in"), x, width, "dense");
+    let mut h = net.relu(h_star);
+    if hp.flag("use_weight") {
+        let beta = (hp.real("lambda") / order as f64 + 1.0).ln().min(1.0);
+        let w = net.param(format!("conv.{order}.w"), width, width, model::out(width), "conv");
+        let hw = net.linear(h, w, None);
+        h = net.sum([beta * hw, (1.0 - beta) * h]);
+    }
+    let h = net.relu(h);
+    net.dense_layer(("w_out", "b_out"), h, net.n_classes(), "dense")
+}
+
+#[test]
+fn at_the_start_the_network_is_its_head() {
+    let problem = Problem::random(15, 3);
+    let weights = Stream::new(3, "weights"); // one stream per name: both draw the same parameters
+    for name in LEARNED {
+        for use_weight in ["true", "false"] {
+            let mut setting = Setting::defaults(model::find(name).unwrap());
+            setting.hp.set("use_weight", use_weight).unwrap();
+            let plan = setting.compile::<f64>(&problem, Form::Dense);
+            let mut net = Net::dense(problem.x().to_dense(), None, problem.n_classes);
+            let logits = head(&mut net, &setting.hp);
+            let alone = Plan::<f64>::compile(&net, logits);
+            let scores = |plan: &Plan<f64>| {
+                let mut work = plan.workspace(Team::new(1));
+                plan.scores(&mut work, &plan.initial(&weights)).to_vec()
+            };
+            let (actual, expected) = (scores(&plan), scores(&alone));
+            let what = format!("{name}, use_weight = {use_weight}");
+            assert_close(&what, &actual, &expected, largest(&expected), 1e-14);
+        }
+    }
+}
+
+#[test]
+fn one_step_moves_every_coefficient() {
+    let problem = Problem::random(30, 4);
+    for name in LEARNED {
+        let setting = Setting::defaults(model::find(name).unwrap());
+        let plan = setting.compile::<f64>(&problem, Form::Sparse);
+        let initial = plan.initial(&Stream::new(4, "weights"));
+        let mut work = plan.workspace(Team::new(1));
+        plan.gradient(&mut work, &initial, &problem.targets(), &Stream::new(4, "dropout"));
+        let mut stepped = initial.clone();
+        optimiser(&plan, setting.info, &setting.hp).step(&mut stepped, work.gradients());
+        let (before, after) = (lookup(&plan, &initial)("alpha"), lookup(&plan, &stepped)("alpha"));
+        for (l, (a, b)) in before.as_slice().iter().zip(after.as_slice()).enumerate() {
+            // Weight decay alone moves alpha_K = 1, by lr * wd = 1e-7.
+            assert!((a - b).abs() > 1e-6, "{name}: alpha_{l} went from {a} to {b}");
+        }
+    }
+}
+
+/// The gradient of alpha at the paper's initialisation, with this activation in the inner layers.
+fn alpha_gradient(order: usize, act: fn(&mut Tape, Var) -> Var) -> Vec<f64> {
+    let problem = Problem::random(30, 5);
+    let mut t = Tape::new();
+    let x = t.features(problem.x().to_dense());
+    let p = t.operator(operator(&problem.graph(), Normalisation::Looped));
+    let mut start = vec![0.0; order + 1];
+    start[order] = 1.0;
+    let alpha = t.param("alpha", 1, order + 1, Init::Values(start), "alpha");
+    let w_in = t.param("w_in", problem.n_features, 8, Init::Uniform(0.4), "dense");
+    let h_star = t.linear(x, w_in, None);
+    let h_star = act(&mut t, h_star);
+    let (mut h1, mut h2) = (t.zeros_like(h_star), t.zeros_like(h_star)); // H(l-1), H(l-2)
+    for l in 0..=order {
+        let mut h = t.sum([2.0 * p.of(h1), -1.0 * h2, alpha.at(l) * h_star]);
+        if l + 2 <= order {
+            h = act(&mut t, h);
+        }
+        (h1, h2) = (h, h1);
+    }
+    let h = act(&mut t, h1);
+    let w_out = t.param("w_out", 8, problem.n_classes, Init::Uniform(0.4), "dense");
+    let logits = t.linear(h, w_out, None);
+    let plan = Plan::<f64>::compile(&t, logits);
+    let mut work = plan.workspace(Team::new(1));
+    let params = plan.initial(&Stream::new(5, "weights"));
+    plan.gradient(&mut work, &params, &problem.targets(), &Stream::new(5, "dropout"));
+    work.gradients()[..=order].to_vec()
+}
+
+#[test]
+fn with_the_usual_relu_the_inner_layers_never_wake() {
+    let order = 6;
+    let usual = alpha_gradient(order, Tape::relu);
+    assert_eq!(usual[..order - 1], vec![0.0; order - 1], "alpha_0 ..= alpha_(K-2)");
+    assert!(usual[order - 1..].iter().all(|g| g.abs() > 1e-6), "{usual:?}");
+
+    let star = alpha_gradient(order, Tape::relu_star);
+    assert!(star.iter().all(|g| g.abs() > 1e-6), "{star:?}");
+}
