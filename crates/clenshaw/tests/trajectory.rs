@@ -1,0 +1,170 @@
+//! Training step by step as the authors' program does it, in double precision.
+//!
+//! The fixtures fix the layer, the loss, every gradient and both optimisers. Their names and layouts
+//! are the reference's: dense weights are `[out, in]`, and layer l takes entry K - l of alpha.
+
+mod common;
+
+use clenshaw::graph::{Graph, operator};
+use clenshaw::hyper::Params;
+use clenshaw::model::{self, ModelInfo, Net};
+use clenshaw::rng::Stream;
+use clenshaw::tensor::{Mat, Param, Plan, Targets, Team, Workspace, log_sum_exp};
+use clenshaw::train::optimiser;
+use common::npz::{self, Array};
+use common::problem::Setting;
+use common::{assert_close, largest};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The reference's hyper-parameters and ours.
+const KEYS: [(&str, &str); 7] = [
+    ("lr1", "lr_conv"),
+    ("lr2", "lr_dense"),
+    ("lr3", "lr_alpha"),
+    ("momentum", "momentum"),
+    ("wd1", "wd_conv"),
+    ("wd2", "wd_dense"),
+    ("wd3", "wd_alpha"),
+];
+
+/// A fixture and the plan that should reproduce it.
+struct Trajectory {
+    file: String,
+    arrays: BTreeMap<String, Array>,
+    info: &'static ModelInfo,
+    hp: Params,
+    plan: Plan<f64>,
+    work: Workspace<f64>,
+}
+
+impl Trajectory {
+    fn read(path: &Path) -> Self {
+        let arrays = npz::read(path);
+        let info = model::find("clenshaw-gcn").unwrap();
+        let hp = hyper_parameters(info, &arrays);
+        let x = &arrays["X"];
+        let (n, f) = (x.shape[0], x.shape[1]);
+        let ends = arrays["edge_src"].values.iter().zip(&arrays["edge_dst"].values);
+        let edges: Vec<(u32, u32)> = ends.map(|(u, v)| (*u as u32, *v as u32)).collect();
+        let graph = Graph::from_edges("fixture", n, &edges).unwrap();
+        let p = operator(&graph, info.operator.expect("it spreads with P~"));
+        assert_close("P~", p.to_dense().as_slice(), &arrays["P_dense"].values, 1.0, 1e-15);
+        let x = Mat::from_vec(n, f, x.values.clone());
+        let mut net = Net::dense(x, Some(p), arrays["C"].values[0] as usize);
+        let logits = (info.build)(&mut net, &hp);
+        let plan = Plan::compile(&net, logits);
+        let work = plan.workspace(Team::new(1));
+        let file = path.file_name().unwrap().to_str().unwrap().to_owned();
+        Self { file, arrays, info, hp, plan, work }
+    }
+
+    /// All parameters, or what belongs to them, under this prefix, in our order and layout.
+    fn stored(&self, prefix: &str) -> Vec<f64> {
+        let of = |param: &Param| {
+            let key = format!("{prefix}.{}", reference_name(&param.name));
+            let array = self.arrays.get(&key).unwrap_or_else(|| panic!("{}: no {key}", self.file));
+            assert_eq!(array.values.len(), param.rows * param.cols, "{}: {key}", self.file);
+            our_layout(param, &array.values)
+        };
+        self.plan.params().iter().flat_map(of).collect()
+    }
+
+    /// Compares a whole parameter vector, one parameter at a time.
+    fn assert_params(&self, prefix: &str, actual: &[f64], tolerance: f64) {
+        let expected = self.stored(prefix);
+        for (param, range) in self.plan.params().iter().zip(self.plan.ranges()) {
+            let what = format!("{}: {prefix}.{}", self.file, param.name);
+            let scale = largest(&expected);
+            assert_close(&what, &actual[range.clone()], &expected[range], scale, tolerance);
+        }
+    }
+
+    fn assert_log_probabilities(&mut self, key: &str, params: &[f64], tolerance: f64) {
+        let classes = self.plan.shape().1;
+        let rows = self.plan.scores(&mut self.work, params).chunks_exact(classes);
+        let log_p: Vec<f64> =
+            rows.flat_map(|z| z.iter().map(|s| s - log_sum_exp(z)).collect::<Vec<_>>()).collect();
+        let expected = &self.arrays[key].values;
+        assert_close(&format!("{}: {key}", self.file), &log_p, expected, 1.0, tolerance);
+    }
+
+    fn targets(&self) -> Targets<f64> {
+        let (y, mask) = (&self.arrays["y"].values, &self.arrays["train_mask"].values);
+        let train: Vec<u32> = (0..y.len() as u32).filter(|&i| mask[i as usize] == 1.0).collect();
+        Targets::mean_over(y.len(), &train, |i| y[i as usize] as u32)
+    }
+
+    fn check(mut self, tolerance: f64) {
+        let (targets, chance) = (self.targets(), Stream::new(0, "dropout"));
+        let mut params = self.stored("param");
+        self.assert_log_probabilities("logprobs", &params, tolerance);
+        let mut optimiser = optimiser(&self.plan, self.info, &self.hp);
+        let losses = self.arrays["traj_loss"].values.clone();
+        assert_eq!(losses.len() as f64, self.arrays["traj_steps"].values[0], "{}", self.file);
+        for (t, expected) in losses.iter().enumerate() {
+            let loss = self.plan.gradient(&mut self.work, &params, &targets, &chance);
+            let what = format!("{}: loss before step {t}", self.file);
+            assert_close(&what, &[loss], &[*expected], 1.0, tolerance);
+            if t == 0 {
+                assert_close(&what, &[loss], &self.arrays["loss"].values, 1.0, tolerance);
+                self.assert_params("grad", self.work.gradients(), tolerance);
+            }
+            optimiser.step(&mut params, self.work.gradients());
+            if t == 0 {
+                self.assert_params("after1", &params, tolerance);
+            }
+        }
+        self.assert_params("afterN", &params, tolerance);
+        self.assert_log_probabilities("afterN_logprobs", &params, tolerance);
+    }
+}
+
+/// The optimisers' numbers from `hp_json`, the model's from the scalars, dropout off.
+fn hyper_parameters(info: &'static ModelInfo, arrays: &BTreeMap<String, Array>) -> Params {
+    let mut hp = Setting::defaults(info).hp;
+    let stated: serde_json::Value = serde_json::from_str(&arrays["hp_json"].text).unwrap();
+    for (theirs, ours) in KEYS {
+        hp.set(ours, &stated[theirs].to_string()).unwrap();
+    }
+    for (theirs, ours) in [("K", "K"), ("H", "hidden"), ("lamda", "lambda")] {
+        hp.set(ours, &arrays[theirs].values[0].to_string()).unwrap();
+    }
+    hp
+}
+
+/// `w_in` is `fcs.0.weight`, `conv.3.b` is `convs.3.bias`.
+fn reference_name(ours: &str) -> String {
+    match ours {
+        "alpha" => "alpha_params".into(),
+        "w_in" => "fcs.0.weight".into(),
+        "b_in" => "fcs.0.bias".into(),
+        "w_out" => "fcs.1.weight".into(),
+        "b_out" => "fcs.1.bias".into(),
+        _ => ours.replace("conv.", "convs.").replace(".w", ".weight").replace(".b", ".bias"),
+    }
+}
+
+/// Alpha reversed, dense weights transposed, the rest as it is.
+fn our_layout(param: &Param, values: &[f64]) -> Vec<f64> {
+    match param.name.as_str() {
+        "alpha" => values.iter().rev().copied().collect(),
+        "w_in" | "w_out" => {
+            let entry = |at: usize| values[at % param.cols * param.rows + at / param.cols];
+            (0..values.len()).map(entry).collect()
+        }
+        _ => values.to_vec(),
+    }
+}
+
+#[test]
+fn losses_gradients_and_parameters_follow_the_reference() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden-training");
+    let listing = std::fs::read_dir(&folder).expect("the fixtures' folder");
+    let mut files: Vec<PathBuf> = listing.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|e| e == "npz"));
+    assert!(!files.is_empty(), "no fixtures in {}", folder.display());
+    for path in files {
+        Trajectory::read(&path).check(1e-11);
+    }
+}
