@@ -1,0 +1,130 @@
+//! `clenshaw models`: what can be trained, and what can be set.
+
+use crate::{Run, stdout};
+use clap::Parser;
+use clenshaw::Result;
+use clenshaw::hyper::{Hyper, Range, Space};
+use clenshaw::model::{self, Family, MODELS, ModelInfo};
+use clenshaw::report::Table;
+use serde_json::{Value as Json, json};
+
+/// List the models, or show one with its equation and hyper-parameters
+#[derive(Parser)]
+#[command(name = "models", after_help = EXAMPLES)]
+pub struct Models {
+    /// The model to show; all are listed without it
+    name: Option<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  clenshaw models
+  clenshaw models clenshaw-gcn
+  clenshaw models --json";
+
+impl Run for Models {
+    fn run(self) -> Result<()> {
+        let chosen = self.name.as_deref().map(model::find).transpose()?;
+        match (chosen, self.json) {
+            (None, false) => stdout::print(&list()),
+            (None, true) => stdout::print_json(&MODELS.iter().map(|i| object(i)).collect::<Json>()),
+            (Some(info), false) => stdout::print(&page(info)),
+            (Some(info), true) => stdout::print_json(&object(info)),
+        }
+    }
+}
+
+fn list() -> String {
+    let mut table = Table::new(["name", "title", "family", "paper"]);
+    for info in MODELS {
+        table.row([info.name, info.title, family(info.family), info.paper]);
+    }
+    table.to_text()
+}
+
+fn page(info: &ModelInfo) -> String {
+    let equations: String = info.equation.split("; ").map(|line| format!("  {line}\n")).collect();
+    let (name, title, family, paper) = (info.name, info.title, family(info.family), info.paper);
+    let keys = keys(info).to_text();
+    format!("{title} ({name}), family {family}\n{paper}\n\n{equations}\n{keys}")
+}
+
+/// What can be set; a long meaning goes on in rows of its own.
+fn keys(info: &ModelInfo) -> Table {
+    let mut table = Table::new(["key", "default", "range", "tuned over", "meaning"]);
+    for hyper in info.hypers() {
+        let (default, range) = (hyper.default.to_string(), hyper.range.to_string());
+        let mut row = [hyper.name.to_owned(), default, range, hyper.space.to_string()];
+        for line in wrapped(hyper.meaning, 60) {
+            table.row(row.into_iter().chain([line]));
+            row = Default::default();
+        }
+    }
+    table
+}
+
+/// The words in lines of at most `width` characters, as far as the words allow.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is always a line");
+        match line.chars().count() + 1 + word.chars().count() {
+            _ if line.is_empty() => line.push_str(word),
+            length if length <= width => line.extend([" ", word]),
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+fn family(family: Family) -> &'static str {
+    match family {
+        Family::Baseline => "baseline",
+        Family::Residual => "residual",
+        Family::Spectral => "spectral",
+        Family::Clenshaw => "clenshaw",
+    }
+}
+
+fn object(info: &ModelInfo) -> Json {
+    json!({
+        "name": info.name,
+        "title": info.title,
+        "paper": info.paper,
+        "family": info.family,
+        "equation": info.equation,
+        "hyper": info.hypers().map(hyper).collect::<Json>(),
+    })
+}
+
+/// A hyper-parameter; both range and space are `{low, high}` or `{among}`, a space of null is fixed.
+pub fn hyper(hyper: &Hyper) -> Json {
+    let whole = matches!(hyper.range, Range::Int(..));
+    let number = |v: f64| if whole { json!(v as i64) } else { json!(v) };
+    let range = match hyper.range {
+        Range::Int(low, high) => json!({"low": low, "high": high}),
+        Range::Real(low, high) => json!({"low": low, "high": high}),
+        Range::Flag => json!({"among": [false, true]}),
+        Range::OneOf(words) => json!({"among": words}),
+    };
+    let space = match hyper.space {
+        Space::Fixed => Json::Null,
+        Space::Steps { low, high, step } => {
+            json!({"low": number(low), "high": number(high), "step": number(step)})
+        }
+        Space::Among(values) => {
+            json!({"among": values.iter().map(|&v| number(v)).collect::<Json>()})
+        }
+        Space::Any => range.clone(),
+    };
+    json!({
+        "name": hyper.name,
+        "default": hyper.default,
+        "range": range,
+        "space": space,
+        "meaning": hyper.meaning,
+    })
+}

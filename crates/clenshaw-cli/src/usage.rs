@@ -1,0 +1,34 @@
+//! What clap says about wrong words, in our form: one `error:` line and at most one `hint:`.
+
+use clap::error::ErrorKind;
+use std::process::ExitCode;
+
+/// Prints help where it was asked for, else what was wrong.
+pub fn answer(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // A closed pipe is nothing to complain about here.
+            let _ = crate::stdout::print(&text);
+            return ExitCode::SUCCESS;
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => eprint!("{text}"),
+        _ => eprint!("{}", short(&text)),
+    }
+    ExitCode::from(2)
+}
+
+/// The first paragraph on one line, then clap's first tip or else the usage.
+fn short(text: &str) -> String {
+    let text = text.replace('\'', "`");
+    let first = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
+    let first: Vec<&str> = first.collect();
+    let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+    let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
+    let hint = match (tip, usage) {
+        (Some(tip), _) => format!("hint: {tip}\n"),
+        (None, Some(usage)) => format!("hint: usage is {usage}\n"),
+        (None, None) => String::new(),
+    };
+    format!("{}\n{hint}", first.join(" "))
+}
