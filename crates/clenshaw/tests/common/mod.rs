@@ -4,6 +4,7 @@
 pub mod npz;
 pub mod problem;
 pub mod differences;
+pub mod source;
 
 use clenshaw::tensor::{Mat, Plan, Real};
 
