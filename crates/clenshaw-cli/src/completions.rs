@@ -1,6 +1,6 @@
 //! `clenshaw completions`: what a shell needs to complete our words.
 
-use crate::{Run, stdout};
+use crate::{Run, output};
 use clap::Parser;
 use clap_complete::Shell;
 use clenshaw::Result;
@@ -22,6 +22,6 @@ impl Run for Completions {
     fn run(self) -> Result<()> {
         let mut script = vec![];
         clap_complete::generate(self.shell, &mut crate::command(), "clenshaw", &mut script);
-        stdout::print(&String::from_utf8(script).expect("our words are UTF-8"))
+        output::print(&String::from_utf8(script).expect("our words are UTF-8"))
     }
 }

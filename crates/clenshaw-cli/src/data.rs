@@ -1,6 +1,6 @@
 //! `clenshaw data`: the graphs there are to learn from.
 
-use crate::{Run, models, stdout};
+use crate::{Run, models, output};
 use clap::{Parser, Subcommand};
 use clenshaw::Result;
 use clenshaw::data::{self, DATASETS, Dataset, DatasetInfo};
@@ -39,8 +39,8 @@ impl Run for Data {
         let loaded = DATASETS.iter().map(|info| Ok((*info, data::load(info.name)?)));
         let loaded: Vec<(&DatasetInfo, Dataset)> = loaded.collect::<Result<_>>()?;
         match json {
-            true => stdout::print_json(&loaded.iter().map(object).collect::<Json>()),
-            false => stdout::print(&table(&loaded)),
+            true => output::print_json(&loaded.iter().map(object).collect::<Json>()),
+            false => output::print(&table(&loaded)),
         }
     }
 }

@@ -2,8 +2,13 @@
 //!
 //! A verb is one file and one line of [`VERBS`]; help, completions and man pages follow from it.
 
-mod stdout;
+mod output;
 mod usage;
+mod progress;
+mod interrupt;
+mod threads;
+mod train;
+mod predict;
 mod models;
 mod data;
 mod completions;
@@ -16,6 +21,8 @@ use std::process::ExitCode;
 
 /// Every verb, in the order of the help.
 static VERBS: &[Verb] = &[
+    Verb::of::<train::Train>(),
+    Verb::of::<predict::Predict>(),
     Verb::of::<models::Models>(),
     Verb::of::<data::Data>(),
     Verb::of::<completions::Completions>(),

@@ -1,6 +1,6 @@
 //! `clenshaw man`: the help as man pages.
 
-use crate::{Run, stdout};
+use crate::{Run, output};
 use clap::Parser;
 use clenshaw::{Error, Result};
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ impl Run for Man {
                 let mut page = vec![];
                 let rendered = clap_mangen::Man::new(crate::command()).render(&mut page);
                 rendered.expect("writing to memory cannot fail");
-                stdout::print(&String::from_utf8(page).expect("our words are UTF-8"))
+                output::print(&String::from_utf8(page).expect("our words are UTF-8"))
             }
         }
     }

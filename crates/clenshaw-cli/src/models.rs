@@ -1,6 +1,6 @@
 //! `clenshaw models`: what can be trained, and what can be set.
 
-use crate::{Run, stdout};
+use crate::{Run, output};
 use clap::Parser;
 use clenshaw::Result;
 use clenshaw::hyper::{Hyper, Range, Space};
@@ -29,10 +29,10 @@ impl Run for Models {
     fn run(self) -> Result<()> {
         let chosen = self.name.as_deref().map(model::find).transpose()?;
         match (chosen, self.json) {
-            (None, false) => stdout::print(&list()),
-            (None, true) => stdout::print_json(&MODELS.iter().map(|i| object(i)).collect::<Json>()),
-            (Some(info), false) => stdout::print(&page(info)),
-            (Some(info), true) => stdout::print_json(&object(info)),
+            (None, false) => output::print(&list()),
+            (None, true) => output::print_json(&MODELS.iter().map(|i| object(i)).collect::<Json>()),
+            (Some(info), false) => output::print(&page(info)),
+            (Some(info), true) => output::print_json(&object(info)),
         }
     }
 }

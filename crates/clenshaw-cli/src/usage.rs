@@ -9,7 +9,7 @@ pub fn answer(error: &clap::Error) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             // A closed pipe is nothing to complain about here.
-            let _ = crate::stdout::print(&text);
+            let _ = crate::output::print(&text);
             return ExitCode::SUCCESS;
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => eprint!("{text}"),

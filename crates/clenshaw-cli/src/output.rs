@@ -1,0 +1,28 @@
+//! Where results go: stdout, or a file somebody named.
+
+use clenshaw::{Error, Result};
+use serde::Serialize;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+/// Writes text to stdout as it is; a reader who left early is an error like any other.
+pub fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.map_err(Error::io("stdout"))
+}
+
+/// Writes one JSON document to stdout.
+pub fn print_json(document: &impl Serialize) -> Result<()> {
+    let text = serde_json::to_string_pretty(document).expect("documents have text keys only");
+    print(&(text + "\n"))
+}
+
+/// Writes beside, then renames: nobody ever sees half a file.
+pub fn save(path: &Path, text: &str) -> Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".partial");
+    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
+    written.map_err(Error::io(path))
+}
