@@ -1,5 +1,7 @@
 //! The project's chores, as `cargo xtask CHORE`.
 
+mod test;
+mod acceptance;
 mod cora;
 
 use std::process::ExitCode;
@@ -15,18 +17,26 @@ struct Chore {
     run: fn(&[String]) -> Outcome,
 }
 
-const CHORES: &[Chore] = &[Chore {
-    name: "cora",
-    what: "rebuild the embedded Cora; --check only compares",
-    run: cora::run,
-}];
+const CHORES: &[Chore] = &[
+    Chore { name: "test", what: "every test there is", run: test::run },
+    Chore {
+        name: "acceptance",
+        what: "the release program on Cora: accuracy and determinism",
+        run: acceptance::run,
+    },
+    Chore {
+        name: "cora",
+        what: "rebuild the embedded Cora; --check only compares",
+        run: cora::run,
+    },
+];
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let chosen = words.first().and_then(|name| CHORES.iter().find(|chore| chore.name == name));
     let Some(chore) = chosen else {
         eprintln!("usage: cargo xtask CHORE");
-        CHORES.iter().for_each(|chore| eprintln!("  {:<8} {}", chore.name, chore.what));
+        CHORES.iter().for_each(|chore| eprintln!("  {:<12} {}", chore.name, chore.what));
         return ExitCode::from(2);
     };
     match (chore.run)(&words[1..]) {

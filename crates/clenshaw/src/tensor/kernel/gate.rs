@@ -1,13 +1,14 @@
 //! Gates: activation and dropout both let an entry through or stop it.
 //!
 //! ```text
-//! out  = open . scale . x        open = keep & (x > 0)   relu
-//!                                       keep & (x >= 0)  relu*
-//!                                       keep             dropout alone
+//! out  = open . scale . x        open = keep & not (x <= 0)  relu
+//!                                       keep & not (x < 0)   relu*
+//!                                       keep                 dropout alone
 //! grad = open . scale . g
 //! ```
 //!
 //! The open bits are all the backward pass needs: one word per 64 columns.
+//! What is not a number passes, so that a network that blows up cannot look healthy.
 
 use super::{Arith, Kernel};
 use crate::rng::{Coin, Stream};
@@ -96,25 +97,25 @@ impl<T: Real> Kernel for Ungate<'_, T> {
 /// One bit per entry of up to 64.
 #[inline(always)]
 fn passing<T: Real>(act: Act, x: &[T]) -> u64 {
-    let bits = |passes: fn(T) -> bool| {
+    let unless = |stops: fn(T) -> bool| {
         let mut word = 0;
         let (eights, rest) = x.as_chunks::<8>();
         for (i, eight) in eights.iter().enumerate() {
             let mut byte = 0u64;
             for j in 0..8 {
-                byte |= u64::from(passes(eight[j])) << j;
+                byte |= u64::from(!stops(eight[j])) << j;
             }
             word |= byte << (8 * i);
         }
         for (j, v) in rest.iter().enumerate() {
-            word |= u64::from(passes(*v)) << (8 * eights.len() + j);
+            word |= u64::from(!stops(*v)) << (8 * eights.len() + j);
         }
         word
     };
     match act {
         Act::Identity => u64::MAX,
-        Act::Relu => bits(|v| v > T::ZERO),
-        Act::ReluStar => bits(|v| v >= T::ZERO),
+        Act::Relu => unless(|v| v <= T::ZERO),
+        Act::ReluStar => unless(|v| v < T::ZERO),
     }
 }
 
@@ -161,6 +162,24 @@ mod tests {
             dispatch(Ungate { cols: 4, scale: 1.0, mask: &mask, src: &[1.0; 4], out: &mut grad });
             let expected: Vec<f32> = (0..4).map(|j| (open >> j & 1) as f32).collect();
             assert_eq!(grad[..], expected);
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_number_passes() {
+        for act in [Act::Relu, Act::ReluStar] {
+            let mut out = [0.0f32; 9];
+            let src = [f32::NAN; 9];
+            dispatch(Gate {
+                cols: 9,
+                act,
+                drop: None,
+                first: 0,
+                src: &src,
+                out: &mut out,
+                mask: None,
+            });
+            assert!(out.iter().all(|v| v.is_nan()), "{out:?}");
         }
     }
 

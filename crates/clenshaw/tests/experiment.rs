@@ -1,0 +1,154 @@
+//! Requests carried out for real: the same bits whatever the threads, interruptions and folders.
+
+use clenshaw::experiment::{Event, Options, Request, predict, run};
+use clenshaw::{Error, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+fn request(runs: usize) -> Request {
+    let mut request = Request::new("csbm:nodes=300", "clenshaw-gcn").unwrap();
+    for (key, value) in
+        [("max_epochs", "12"), ("K", "4"), ("hidden", "16"), ("dropout_conv", "0.2")]
+    {
+        request.set(key, value).unwrap();
+    }
+    request.runs = runs;
+    request
+}
+
+fn carry_out(
+    request: &Request,
+    threads: usize,
+    out: Option<PathBuf>,
+    resume: bool,
+) -> Result<String> {
+    let cancel = AtomicBool::new(false);
+    let options = Options { threads, out, resume, watch: &|_| {}, cancel: &cancel };
+    run(request, &options).map(|mut summary| {
+        summary.seconds = 0.0;
+        summary.runs.iter_mut().for_each(|record| record.seconds = 0.0);
+        serde_json::to_string(&summary).unwrap()
+    })
+}
+
+/// Cancels after the given epoch of the given run.
+fn interrupt(request: &Request, out: &Path, at: (usize, usize)) {
+    let cancel = AtomicBool::new(false);
+    let watch = |event: Event<'_>| {
+        if let Event::Epoch { run, epoch } = event
+            && (run, epoch.epoch) == at
+        {
+            cancel.store(true, Ordering::Relaxed);
+        }
+    };
+    let out = Some(out.to_owned());
+    let options = Options { threads: 1, out, resume: true, watch: &watch, cancel: &cancel };
+    assert!(matches!(run(request, &options), Err(Error::Interrupted)));
+}
+
+fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.is_dir() {
+            found.extend(files(&entry));
+        } else {
+            let name = entry.strip_prefix(folder).unwrap().display().to_string();
+            let timed = ["record.json", "summary.json", "receipt.json"].contains(&name.as_str());
+            if !timed {
+                found.push((name, fs::read(&entry).unwrap()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn threads_change_nothing() {
+    let request = request(3);
+    let alone = carry_out(&request, 1, None, false).unwrap();
+    assert_eq!(carry_out(&request, 2, None, false).unwrap(), alone, "side by side");
+    let single = self::request(1);
+    let alone = carry_out(&single, 1, None, false).unwrap();
+    assert_eq!(carry_out(&single, 3, None, false).unwrap(), alone, "threads within a step");
+}
+
+#[test]
+fn run_i_is_the_run_of_seed_plus_i() {
+    let three: serde_json::Value =
+        serde_json::from_str(&carry_out(&request(3), 1, None, false).unwrap()).unwrap();
+    let mut last = request(1);
+    last.seed = 2;
+    let one: serde_json::Value =
+        serde_json::from_str(&carry_out(&last, 1, None, false).unwrap()).unwrap();
+    assert_eq!(three["runs"][2], one["runs"][0]);
+}
+
+#[test]
+fn an_interrupted_request_goes_on_to_the_same_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, broken) = (folder.path().join("whole"), folder.path().join("broken"));
+    let request = request(2);
+    let expected = carry_out(&request, 1, Some(whole.clone()), false).unwrap();
+    interrupt(&request, &broken, (0, 5));
+    interrupt(&request, &broken, (0, 9));
+    interrupt(&request, &broken, (1, 3));
+    assert!(
+        broken.join("runs/0/record.json").exists() && broken.join("runs/1.checkpoint").exists()
+    );
+    assert_eq!(carry_out(&request, 1, Some(broken.clone()), true).unwrap(), expected);
+    assert_eq!(files(&broken), files(&whole));
+}
+
+#[test]
+fn a_folder_that_holds_something_else_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let precious = folder.path().join("thesis.tex");
+    fs::write(&precious, "chapter one").unwrap();
+    let out = Some(folder.path().to_owned());
+    let error = carry_out(&request(1), 1, out, false).unwrap_err();
+    assert!(error.is_input() && error.to_string().contains("holds no run.toml"), "{error}");
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "chapter one");
+
+    let out = folder.path().join("run");
+    carry_out(&request(1), 1, Some(out.clone()), false).unwrap();
+    let before = files(&out);
+    let error = carry_out(&request(2), 1, Some(out.clone()), false).unwrap_err();
+    assert!(error.to_string().contains("holds a run with other settings"), "{error}");
+    assert_eq!(files(&out), before);
+}
+
+#[test]
+fn predictions_can_be_had_again_from_the_weights() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    carry_out(&request(2), 1, Some(out.clone()), false).unwrap();
+    let written = fs::read_to_string(out.join("runs/1/predictions.csv")).unwrap();
+    assert_eq!(predict(&out, None, Some(1), 2).unwrap().to_csv(), written);
+    assert_eq!(
+        predict(&out, None, Some(7), 1).unwrap_err().to_string().split(": ").nth(1),
+        Some("no finished run of seed 7")
+    );
+    let other = predict(&out, Some("cora"), None, 1).unwrap_err();
+    assert!(
+        other.to_string().contains("`w_in` is 32 x 16, but on cora the model has 1433 x 16"),
+        "{other}"
+    );
+}
+
+#[test]
+fn divergence_says_what_to_lower() {
+    let mut request = request(2);
+    for (key, value) in [("lr_dense", "10"), ("lr_conv", "10"), ("lr_alpha", "10"), ("K", "64")] {
+        request.set(key, value).unwrap();
+    }
+    let error = carry_out(&request, 2, None, false).unwrap_err();
+    assert!(!error.is_input());
+    let text = error.to_string();
+    assert!(text.starts_with("training diverged at epoch "), "{text}");
+    assert!(
+        text.ends_with("lower `lr_conv` (now 10) or `lr_dense` (now 10) or `lr_alpha` (now 10)"),
+        "{text}"
+    );
+}

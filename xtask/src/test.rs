@@ -1,0 +1,32 @@
+//! Every test there is: style, lints, tests, documentation, and the program's promises on Cora.
+
+use crate::Outcome;
+use crate::acceptance;
+use std::process::Command;
+
+/// The steps before the program itself is tried.
+const STEPS: &[(&str, &[&str])] = &[
+    ("style", &["fmt", "--all", "--check"]),
+    ("lints", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
+    ("tests", &["test", "--workspace", "--quiet"]),
+    ("documentation", &["doc", "--workspace", "--no-deps", "--quiet"]),
+];
+
+pub fn run(words: &[String]) -> Outcome {
+    if let Some(word) = words.first() {
+        return Err(format!("unexpected `{word}`; `cargo xtask test` takes no words").into());
+    }
+    for (name, words) in STEPS {
+        eprintln!("== {name}: cargo {}", words.join(" "));
+        cargo(words)?;
+    }
+    eprintln!("== acceptance: the release program on Cora");
+    acceptance::run(&[])
+}
+
+/// Runs cargo; documentation warnings count as errors.
+pub fn cargo(words: &[&str]) -> Outcome {
+    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    let status = Command::new(cargo).args(words).env("RUSTDOCFLAGS", "-D warnings").status()?;
+    if status.success() { Ok(()) } else { Err(format!("cargo {} failed", words.join(" ")).into()) }
+}
