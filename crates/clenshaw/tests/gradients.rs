@@ -41,6 +41,20 @@ fn over_several_chunks_of_rows() {
     }
 }
 
+#[test]
+fn of_graphs_no_larger_than_a_layer() {
+    // As many nodes as a parameter has rows: sums over nodes and over parameters look alike.
+    for n in [2, 3, 5, 7] {
+        let problem = Problem::random(n, 6);
+        for setting in every_setting() {
+            let what = format!("{} on {n} nodes", setting.what);
+            for form in [Form::Dense, Form::Sparse] {
+                check(&what, &setting.compile(&problem, form), &problem);
+            }
+        }
+    }
+}
+
 /// A tape with the features of a problem on it.
 struct Bench {
     problem: Problem,
@@ -51,7 +65,11 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let problem = Problem::random(12, 4);
+        Self::on(12)
+    }
+
+    fn on(n_nodes: usize) -> Self {
+        let problem = Problem::random(n_nodes, 4);
         let mut tape = Tape::new();
         let x = tape.features(problem.x().to_dense());
         let p = tape.operator(operator(&problem.graph(), Normalisation::Looped));
@@ -152,6 +170,18 @@ fn of_a_weight_used_among_parameters_and_then_on_nodes() {
 }
 
 #[test]
+fn of_a_computed_weight_as_tall_as_the_graph() {
+    // The weight's gradient is complete only when all nodes have been seen; its rows look like nodes.
+    let mut b = Bench::on(7);
+    let w = b.param("w", 7, 7);
+    let doubled = b.tape.sum([2.0 * w]);
+    let h = b.tape.linear(b.x, doubled, None);
+    let w_out = b.param("w_out", 7, 3);
+    let y = b.tape.linear(h, w_out, None);
+    b.check("a computed weight as tall as the graph", y);
+}
+
+#[test]
 fn of_parts_shared_by_concatenations() {
     let mut b = Bench::new();
     let h = b.projected("w", 2);
@@ -199,6 +229,20 @@ fn of_dropout_that_others_look_behind() {
     let again = b.tape.dropout(dropped, 0.25);
     let y = b.tape.sum([b.p.of(dropped), 0.5 * active, 2.0 * again, -0.3 * h]);
     b.check("dropout behind an activation with other users", y);
+}
+
+#[test]
+fn of_two_dropouts_of_one_value() {
+    let mut b = Bench::new();
+    let h = b.projected("w", 3);
+    let (left, right) = (b.tape.dropout(h, 0.5), b.tape.dropout(h, 0.5));
+    let y = b.tape.sum([1.0 * left, -1.0 * right]);
+    let plan = Plan::<f64>::compile(&b.tape, y);
+    let mut work = plan.workspace(Team::new(1));
+    let chance = Stream::new(3, "dropout");
+    plan.gradient(&mut work, &perturbed(&plan, 5), &b.problem.targets(), &chance);
+    assert!(work.gradients().iter().any(|g| *g != 0.0), "two places share one mask");
+    b.check("two dropouts of one value", y);
 }
 
 #[test]

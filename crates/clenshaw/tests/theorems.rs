@@ -8,6 +8,7 @@
 //! The network ends in `relu`, which hides the sign of `H(K)`. But `H(K)` is linear in alpha, so a
 //! second run with `-alpha` shows the other half: `relu(h) - relu(-h) = h`.
 //! Guo & Wei, KDD 2023, arXiv:2210.16508.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 
@@ -82,6 +83,9 @@ fn through_the_spectrum(p: &Operator, x: &Mat<f64>, h: impl Fn(f64) -> f64) -> V
     y.transpose().as_slice().to_vec() // nalgebra stores columns
 }
 
+/// `h(mu)` for coefficients in layer order.
+type Response = fn(&[f64], f64) -> f64;
+
 /// `h(mu) = sum_l alpha_{K-l} mu^l`.
 fn monomial(alpha: &[f64], mu: f64) -> f64 {
     alpha.iter().rev().enumerate().map(|(l, a)| a * mu.powi(l as i32)).sum()
@@ -121,7 +125,7 @@ proptest! {
         let n = graph.n_nodes();
         let p = operator(&graph, Normalisation::Looped);
         let x = Mat::from_vec(n, WIDTH, entries[..n * WIDTH].to_vec());
-        let theorems: [(&str, fn(&[f64], f64) -> f64); 2] =
+        let theorems: [(&str, Response); 2] =
             [("horner-gcn", monomial), ("clenshaw-gcn", second_kind)];
         for (name, h) in theorems {
             let expected = through_the_spectrum(&p, &x, |mu| h(&alpha, mu));

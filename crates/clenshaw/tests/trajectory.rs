@@ -2,6 +2,7 @@
 //!
 //! The fixtures fix the layer, the loss, every gradient and both optimisers. Their names and layouts
 //! are the reference's: dense weights are `[out, in]`, and layer l takes entry K - l of alpha.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 
