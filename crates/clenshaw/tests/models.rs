@@ -5,7 +5,7 @@ mod common;
 use clenshaw::hyper::{Hyper, Range, Space, Value};
 use clenshaw::model::{self, MODELS};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Mat, Plan, Real, Team};
+use clenshaw::tensor::{Init, Mat, Pattern, Plan, Real, Sparse, Tape, Targets, Team};
 use common::problem::{
     Form, Problem, Setting, every_setting, optimiser_keys, perturbed, tuned_values,
 };
@@ -213,6 +213,53 @@ fn seeds_matter() {
         let params = perturbed(&plan, 1);
         let gradient = |seed| gradient(&plan, &params, &problem, seed);
         assert_ne!(gradient(1), gradient(2), "{}: dropout of two seeds", setting.what);
+    }
+}
+
+#[test]
+fn no_two_parameters_start_alike() {
+    let problem = Problem::random(12, 7);
+    for setting in every_default() {
+        let plan = setting.compile::<f64>(&problem, Form::Sparse);
+        let initial = plan.initial(&Stream::new(7, "weights"));
+        let drawn = plan.params().iter().zip(plan.ranges());
+        let drawn = drawn.filter_map(|(param, range)| match param.init {
+            Init::Uniform(bound) => Some((&param.name, (initial[range.start] / bound).to_bits())),
+            _ => None,
+        });
+        let drawn: Vec<_> = drawn.collect();
+        let starts: BTreeSet<u64> = drawn.iter().map(|(_, start)| *start).collect();
+        assert_eq!(starts.len(), drawn.len(), "{}: {drawn:?}", setting.what);
+    }
+}
+
+#[test]
+fn dropout_does_not_repeat_itself() {
+    // One feature, 1 everywhere: the loss of a single node tells whether its entry was dropped.
+    let n = 256;
+    let ones = Pattern::new(1, (0..=n).collect(), vec![0; n]);
+    let ones = Sparse { pattern: ones, values: vec![1.0; n] };
+    for form in [Form::Dense, Form::Sparse] {
+        let mut t = Tape::new();
+        let x = match form {
+            Form::Dense => t.features(ones.to_dense()),
+            Form::Sparse => t.sparse_features(ones.clone()),
+        };
+        let x = t.dropout(x, 0.5);
+        let w = t.param("w", 1, 2, Init::Values(vec![1.0, 0.0]), "dense");
+        let y = t.linear(x, w, None);
+        let plan = Plan::<f64>::compile(&t, y);
+        let mut work = plan.workspace(Team::new(1));
+        let mut dropped = |i: u32| {
+            let alone = Targets::mean_over(n, &[i], |_| 0);
+            let chance = Stream::new(8, "dropout");
+            plan.gradient(&mut work, &[1.0, 0.0], &alone, &chance) == 2f64.ln()
+        };
+        let mask: Vec<bool> = (0..n as u32).map(&mut dropped).collect();
+        let share = mask.iter().filter(|dropped| **dropped).count() as f64 / n as f64;
+        assert!((share - 0.5).abs() < 0.1, "{form:?}: {share} dropped");
+        let words: BTreeSet<&[bool]> = mask.chunks(64).collect();
+        assert_eq!(words.len(), n / 64, "{form:?}: the same mask for two blocks of nodes");
     }
 }
 
