@@ -1,4 +1,5 @@
 //! Requests carried out for real: the same bits whatever the threads, interruptions and folders.
+#![allow(clippy::unwrap_used)]
 
 use clenshaw::experiment::{Event, Options, Request, predict, run};
 use clenshaw::{Error, Result};

@@ -2,6 +2,7 @@
 //!
 //! Runs over every file of `$GOLDEN_DIR`, or else of `tests/golden`.
 //! A file whose model is unknown fails.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -46,7 +46,7 @@ pub fn write(dataset: &Dataset) -> Vec<u8> {
     out.0
 }
 
-/// Reads what [`write`] wrote, and checks it; `place` names the bytes in errors.
+/// Reads what [`write()`] wrote, and checks it; `place` names the bytes in errors.
 pub fn read(place: &str, bytes: &[u8]) -> Result<Dataset> {
     let mut input = Reader { place, body: verified(place, bytes)?, at: MAGIC.len() };
     let version = input.number()?;
