@@ -212,7 +212,8 @@ fn seeds_matter() {
 
         let params = perturbed(&plan, 1);
         let gradient = |seed| gradient(&plan, &params, &problem, seed);
-        assert_ne!(gradient(1), gradient(2), "{}: dropout of two seeds", setting.what);
+        let drops = setting.info.hypers().any(|hyper| hyper.name.starts_with("dropout"));
+        assert_eq!(gradient(1) != gradient(2), drops, "{}: dropout of two seeds", setting.what);
     }
 }
 
