@@ -7,6 +7,8 @@ mod usage;
 mod progress;
 mod interrupt;
 mod threads;
+mod picture;
+mod demo;
 mod train;
 mod predict;
 mod models;
@@ -21,6 +23,7 @@ use std::process::ExitCode;
 
 /// Every verb, in the order of the help.
 static VERBS: &[Verb] = &[
+    Verb::of::<demo::Demo>(),
     Verb::of::<train::Train>(),
     Verb::of::<predict::Predict>(),
     Verb::of::<models::Models>(),
@@ -31,9 +34,10 @@ static VERBS: &[Verb] = &[
 
 const EXAMPLES: &str = "\
 Examples:
-  clenshaw models                     what can be trained
-  clenshaw models clenshaw-gcn        its equation, and what can be set
-  clenshaw data list                  what it can be trained on";
+  clenshaw demo                                    five models on two graphs, in under a minute
+  clenshaw train cora --preset paper --runs 10     the paper's settings, ten splits
+  clenshaw models clenshaw-gcn                     its equation, and what can be set
+  clenshaw data list                               what it can be trained on";
 
 /// A verb whose words clap has read.
 trait Run: CommandFactory + FromArgMatches {

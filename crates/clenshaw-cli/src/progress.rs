@@ -8,6 +8,7 @@ use std::io::IsTerminal;
 use std::sync::{Mutex, MutexGuard};
 
 const RUN: &str = "{prefix} {wide_bar} epoch {pos:>4}/{len:<4} {msg} eta {eta:>3}";
+const TOTAL: &str = "{prefix} {wide_bar} {percent}% eta {eta:>3}";
 
 /// Shared by all runs and by the interrupt's message.
 #[derive(Clone)]
@@ -40,6 +41,14 @@ impl Progress {
         self.bars.suspend(|| eprintln!("{line}"));
     }
 
+    /// A bar for all runs together, above theirs.
+    pub fn total(&self, label: &'static str, length: u64) -> ProgressBar {
+        match self.form {
+            Form::Bars => self.bar(TOTAL, length).with_prefix(label),
+            _ => ProgressBar::hidden(),
+        }
+    }
+
     /// Follows the runs of a request.
     pub fn follow(&self, request: &Request) -> Follower {
         let patience =
@@ -52,9 +61,9 @@ impl Progress {
         }
     }
 
-    fn bar(&self, template: &str, length: usize) -> ProgressBar {
+    fn bar(&self, template: &str, length: u64) -> ProgressBar {
         let style = ProgressStyle::with_template(template).expect("the template is ours");
-        let bar = ProgressBar::new(length as u64).with_style(style.progress_chars("━╸ "));
+        let bar = ProgressBar::new(length).with_style(style.progress_chars("━╸ "));
         self.bars.add(bar)
     }
 }
@@ -95,7 +104,7 @@ impl Follower {
     }
 
     fn start(&self, run: usize, seed: u64, max_epochs: usize) {
-        let bar = self.progress.bar(RUN, max_epochs);
+        let bar = self.progress.bar(RUN, max_epochs as u64);
         bar.set_prefix(format!("{} seed {seed}", self.label));
         let run_state = Run { bar, max_epochs, lowest_loss: f64::INFINITY };
         self.runs().insert(run, run_state);
