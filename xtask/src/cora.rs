@@ -121,19 +121,12 @@ fn parse(content: &str, cites: &str) -> Outcome<Dataset> {
         y.push(Some(class.ok_or_else(|| format!("cora.content: the class of {paper}"))? as u32));
     }
     let edges = cites.lines().map(|line| edge(line, &papers)).collect::<Outcome<Vec<_>>>()?;
-    let dataset = Dataset {
-        name: "cora".into(),
-        graph: Graph::from_edges("cora.cites", y.len(), &edges)?,
-        x: Features::Sparse {
-            values: vec![1.0; indices.len()],
-            pattern: Pattern::new(n_cols, offsets, indices),
-        },
-        y,
-        class_names: CLASSES.map(String::from).to_vec(),
-        source: SOURCE.into(),
-        warnings: vec![],
-    };
-    Ok(dataset.checked()?)
+    let graph = Graph::from_edges("cora.cites", y.len(), &edges)?;
+    let values = vec![1.0; indices.len()];
+    let x = Features::Sparse { pattern: Pattern::new(n_cols, offsets, indices), values };
+    let classes = CLASSES.map(String::from).to_vec();
+    let dataset = Dataset::new("cora", graph, x, y, classes);
+    Ok(Dataset { source: SOURCE.into(), ..dataset }.checked()?)
 }
 
 fn edge(line: &str, papers: &HashMap<&str, u32>) -> Outcome<(u32, u32)> {

@@ -61,7 +61,7 @@ pub fn read(place: &str, bytes: &[u8]) -> Result<Dataset> {
     if input.left() > 0 {
         return Err(input.bad(format!("{} bytes after the last label", input.left())));
     }
-    Dataset { name, graph, x, y, class_names, source, warnings }.checked()
+    Dataset { source, warnings, ..Dataset::new(name, graph, x, y, class_names) }.checked()
 }
 
 /// All bytes but the digest, once magic and digest are right.
@@ -286,14 +286,13 @@ mod tests {
                 let mut y = y;
                 (y[0], y[1]) = (Some(0), Some(2));
                 let values: Vec<f32> = values.into_iter().map(f32::from).collect();
+                let graph = Graph::from_edges("test", n, &edges).unwrap();
+                let x = features(n, d, &values, encoding);
+                let class_names = ["é", "", "third"].map(String::from).to_vec();
                 Dataset {
-                    graph: Graph::from_edges("test", n, &edges).unwrap(),
-                    x: features(n, d, &values, encoding),
-                    y,
-                    class_names: ["é", "", "third"].map(String::from).to_vec(),
                     source: "generated".into(),
                     warnings: vec![name.clone(); d],
-                    name,
+                    ..Dataset::new(name, graph, x, y, class_names)
                 }
             })
         })

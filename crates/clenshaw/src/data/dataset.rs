@@ -1,7 +1,7 @@
 //! A graph whose nodes carry features and, some of them, labels.
 
-use super::Features;
 use super::fingerprint::Fingerprint;
+use super::{Features, Split};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 
@@ -22,9 +22,57 @@ pub struct Dataset {
     pub source: String,
     /// What a user should know before trusting results on it.
     pub warnings: Vec<String>,
+    /// What the nodes are called; empty when they are called by their numbers.
+    pub node_names: Vec<String>,
+    /// Splits published with it, by the name people type.
+    pub splits: Vec<FixedSplit>,
+    /// What its papers measure.
+    pub metric: Metric,
+}
+
+/// A split that came with a data set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FixedSplit {
+    /// What to type: `geom:3`.
+    pub name: String,
+    /// The nodes.
+    pub split: Split,
+}
+
+/// What predictions are judged by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// The share of nodes whose class is right.
+    #[default]
+    Accuracy,
+    /// The chance that a node of the second class scores higher than one of the first.
+    RocAuc,
 }
 
 impl Dataset {
+    /// The parts without which there is nothing to learn; all else is empty.
+    pub fn new(
+        name: impl Into<String>,
+        graph: Graph,
+        x: Features,
+        y: Vec<Option<u32>>,
+        class_names: Vec<String>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            graph,
+            x,
+            y,
+            class_names,
+            source: String::new(),
+            warnings: vec![],
+            node_names: vec![],
+            splits: vec![],
+            metric: Metric::Accuracy,
+        }
+    }
+
     /// Refuses parts that do not fit together, and features or labels nothing can be learned from.
     ///
     /// ```
@@ -32,15 +80,10 @@ impl Dataset {
     /// use clenshaw::graph::Graph;
     /// use clenshaw::tensor::Mat;
     ///
-    /// let pair = Dataset {
-    ///     name: "pair".into(),
-    ///     graph: Graph::from_edges("pair", 2, &[(0, 1)])?,
-    ///     x: Features::Dense(Mat::from_vec(2, 1, vec![0.5, f32::NAN])),
-    ///     y: vec![Some(0), Some(1)],
-    ///     class_names: vec!["left".into(), "right".into()],
-    ///     source: "written by hand".into(),
-    ///     warnings: vec![],
-    /// };
+    /// let graph = Graph::from_edges("pair", 2, &[(0, 1)])?;
+    /// let x = Features::Dense(Mat::from_vec(2, 1, vec![0.5, f32::NAN]));
+    /// let classes = vec!["left".into(), "right".into()];
+    /// let pair = Dataset::new("pair", graph, x, vec![Some(0), Some(1)], classes);
     /// let error = pair.checked().unwrap_err();
     /// assert_eq!(error.to_string(), "pair: node 1, feature 0 is NaN; expected a finite number");
     /// # Ok::<(), clenshaw::Error>(())
@@ -131,15 +174,8 @@ mod tests {
     use crate::tensor::Mat;
 
     fn path(x: Features, y: Vec<Option<u32>>) -> Dataset {
-        Dataset {
-            name: "path".into(),
-            graph: Graph::from_edges("path", 3, &[(0, 1), (1, 2)]).unwrap(),
-            x,
-            y,
-            class_names: vec!["a".into(), "b".into()],
-            source: "test".into(),
-            warnings: vec![],
-        }
+        let graph = Graph::from_edges("path", 3, &[(0, 1), (1, 2)]).unwrap();
+        Dataset::new("path", graph, x, y, vec!["a".into(), "b".into()])
     }
 
     fn numbers(values: &[f32]) -> Features {

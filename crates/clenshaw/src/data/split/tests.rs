@@ -9,15 +9,9 @@ use proptest::prelude::*;
 /// A graph without edges whose nodes have these classes out of three.
 fn labelled(y: Vec<Option<u32>>) -> Dataset {
     let n = y.len();
-    Dataset {
-        name: "test".into(),
-        graph: Graph::from_edges("test", n, &[]).unwrap(),
-        x: Features::Dense(Mat::zeros(n, 1)),
-        y,
-        class_names: ["ant", "bee", "cat"].map(String::from).to_vec(),
-        source: "test".into(),
-        warnings: vec![],
-    }
+    let graph = Graph::from_edges("test", n, &[]).unwrap();
+    let names = ["ant", "bee", "cat"].map(String::from).to_vec();
+    Dataset::new("test", graph, Features::Dense(Mat::zeros(n, 1)), y, names)
 }
 
 /// Classes of these sizes, one after the other.
