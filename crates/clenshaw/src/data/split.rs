@@ -69,8 +69,7 @@ impl SplitKind {
             Self::Ratio(shares) => ratio(dataset.labelled(), *shares, &mut stream),
             Self::File(path) => file::read(path, &dataset.y)?,
         };
-        let [train, val, test] = parts.each_ref().map(Vec::len);
-        let sizes = format!("{train} train, {val} val, {test} test");
+        let sizes = sizes(&parts);
         let provenance = match self {
             Self::File(_) => format!("{self}: {sizes}"),
             _ => format!("{self}: {sizes}, seed {seed}"),
@@ -147,25 +146,33 @@ fn round(x: f64) -> usize {
     x.round_ties_even() as usize
 }
 
+fn sizes(parts: &[Vec<u32>; 3]) -> String {
+    let [train, val, test] = parts.each_ref().map(Vec::len);
+    format!("{train} train, {val} val, {test} test")
+}
+
 impl Split {
-    /// Sorts the parts; refuses empty ones and nodes that stand in two.
-    fn new(kind: &SplitKind, mut parts: [Vec<u32>; 3], provenance: String) -> Result<Self> {
+    /// A published split; a part may be empty but no node may stand in two.
+    pub(crate) fn fixed(name: &str, mut parts: [Vec<u32>; 3]) -> Result<Self> {
         parts.iter_mut().for_each(|part| part.sort_unstable());
-        let sizes = parts.each_ref().map(Vec::len);
-        if let Some(empty) = sizes.iter().position(|&size| size == 0) {
-            let [train, val, test] = sizes;
-            let part = PARTS[empty];
-            return Err(kind.error(format!(
-                "no node is left for {part}: {train} train, {val} val, {test} test"
-            )));
-        }
         let mut all = parts.concat();
         all.sort_unstable();
         if let Some(pair) = all.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(kind.error(format!("node {} stands in it twice", pair[0])));
+            let problem = format!("node {} stands in it twice", pair[0]);
+            return Err(Error::Split { split: name.into(), problem });
         }
+        let provenance = format!("{name}: {}", sizes(&parts));
         let [train, val, test] = parts;
         Ok(Self { train, val, test, provenance })
+    }
+
+    /// Sorts the parts; refuses empty ones and nodes that stand in two.
+    fn new(kind: &SplitKind, parts: [Vec<u32>; 3], provenance: String) -> Result<Self> {
+        if let Some(empty) = parts.iter().position(Vec::is_empty) {
+            let (part, sizes) = (PARTS[empty], sizes(&parts));
+            return Err(kind.error(format!("no node is left for {part}: {sizes}")));
+        }
+        Ok(Self { provenance, ..Self::fixed(&kind.to_string(), parts)? })
     }
 
     /// The sha256 of the three lists, in hexadecimal.
