@@ -1,7 +1,7 @@
 //! `clenshaw demo`: five models on a graph whose neighbours agree and on one whose neighbours do not.
 
+use crate::options::{Threads, whole};
 use crate::progress::Progress;
-use crate::threads::Threads;
 use crate::train::describe;
 use crate::{Run, interrupt, output, picture};
 use clap::Parser;
@@ -21,10 +21,10 @@ use std::time::Instant;
 #[command(name = "demo", after_help = EXAMPLES)]
 pub struct Demo {
     /// Number of splits each model is trained on
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole::<usize>, allow_negative_numbers = true)]
     runs: usize,
     /// Seed of the first run; the next ones count up
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    #[arg(long, value_name = "S", default_value_t = 0, value_parser = whole::<u64>, allow_negative_numbers = true)]
     seed: u64,
     #[command(flatten)]
     threads: Threads,
@@ -210,4 +210,18 @@ fn picture(graph: &Dataset, summary: &Summary) -> String {
     let filter = best.filter.as_ref().expect("clenshaw-gcn has coefficients");
     let title = format!("h(mu) of {} on {}, seed {}", summary.model, graph.name, best.seed);
     format!("\n{}", picture::response(&title, filter, graph))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_is_accepted_and_keeps_to_the_limits() {
+        for entry in &ENTRIES {
+            let job = Job::new(entry, 3, 0).unwrap();
+            assert!(GRAPHS.contains(&entry.graph) && job.max_epochs() <= 150, "{}", entry.model);
+            assert!(job.folder().starts_with(FOLDER));
+        }
+    }
 }

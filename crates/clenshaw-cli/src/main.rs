@@ -6,7 +6,7 @@ mod output;
 mod usage;
 mod progress;
 mod interrupt;
-mod threads;
+mod options;
 mod picture;
 mod demo;
 mod train;
@@ -90,6 +90,6 @@ fn fail(error: &Error) -> ExitCode {
     if matches!(error, Error::Io { source, .. } if source.kind() == ErrorKind::BrokenPipe) {
         return ExitCode::SUCCESS;
     }
-    eprintln!("error: {error}");
+    output::tell(&format!("error: {error}"));
     ExitCode::from(if error.is_input() { 2 } else { 1 })
 }

@@ -21,14 +21,15 @@ Examples:
 
 impl Run for Man {
     fn run(self) -> Result<()> {
+        let command = crate::command().disable_help_subcommand(true);
         match self.out {
             Some(folder) => {
                 std::fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
-                clap_mangen::generate_to(crate::command(), &folder).map_err(Error::io(&folder))
+                clap_mangen::generate_to(command, &folder).map_err(Error::io(&folder))
             }
             None => {
                 let mut page = vec![];
-                let rendered = clap_mangen::Man::new(crate::command()).render(&mut page);
+                let rendered = clap_mangen::Man::new(command).render(&mut page);
                 rendered.expect("writing to memory cannot fail");
                 output::print(&String::from_utf8(page).expect("our words are UTF-8"))
             }

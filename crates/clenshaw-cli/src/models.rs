@@ -3,6 +3,7 @@
 use crate::{Run, output};
 use clap::Parser;
 use clenshaw::Result;
+use clenshaw::experiment::preset_graphs;
 use clenshaw::hyper::{Hyper, Range, Space};
 use clenshaw::model::{self, Family, MODELS, ModelInfo};
 use clenshaw::report::Table;
@@ -48,8 +49,17 @@ fn list() -> String {
 fn page(info: &ModelInfo) -> String {
     let equations: String = info.equation.split("; ").map(|line| format!("  {line}\n")).collect();
     let (name, title, family, paper) = (info.name, info.title, family(info.family), info.paper);
-    let keys = keys(info).to_text();
-    format!("{title} ({name}), family {family}\n{paper}\n\n{equations}\n{keys}")
+    let (keys, presets) = (keys(info).to_text(), presets(info));
+    format!("{title} ({name}), family {family}\n{paper}\n\n{equations}\n{keys}\n{presets}\n")
+}
+
+/// Where `--preset paper` works; settings named `default` are for every graph.
+fn presets(info: &ModelInfo) -> String {
+    let graphs = preset_graphs(info);
+    match graphs.iter().any(|graph| graph == "default") {
+        true => "--preset paper: one setting for all graphs".into(),
+        false => format!("--preset paper: {}", graphs.join(", ")),
+    }
 }
 
 /// What can be set; a long meaning goes on in rows of its own.
@@ -97,6 +107,7 @@ fn object(info: &ModelInfo) -> Json {
         "family": info.family,
         "equation": info.equation,
         "hyper": info.hypers().map(hyper).collect::<Json>(),
+        "presets": preset_graphs(info),
     })
 }
 

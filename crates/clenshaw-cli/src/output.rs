@@ -1,4 +1,4 @@
-//! Where results go: stdout, or a file somebody named.
+//! Where words go: results to stdout or a file somebody named, everything else to stderr.
 
 use clenshaw::{Error, Result};
 use serde::Serialize;
@@ -17,6 +17,11 @@ pub fn print(text: &str) -> Result<()> {
 pub fn print_json(document: &impl Serialize) -> Result<()> {
     let text = serde_json::to_string_pretty(document).expect("documents have text keys only");
     print(&(text + "\n"))
+}
+
+/// Writes a line to stderr; if nobody listens there, nobody minds.
+pub fn tell(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// Writes beside, then renames: nobody ever sees half a file.

@@ -1,6 +1,6 @@
 //! `clenshaw predict`: what a trained run says about every node.
 
-use crate::threads::Threads;
+use crate::options::{Threads, whole};
 use crate::{Run, output};
 use clap::Parser;
 use clenshaw::{Error, Result, experiment};
@@ -15,7 +15,7 @@ pub struct Predict {
     /// Another graph with the same features and classes [default: the graph it was trained on]
     graph: Option<String>,
     /// The run of this seed [default: the one with the lowest validation loss]
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = whole::<u64>, allow_negative_numbers = true)]
     seed: Option<u64>,
     /// Write to this file instead of stdout
     #[arg(long, value_name = "FILE")]

@@ -1,5 +1,6 @@
 //! What happens, on stderr: a live bar per run on a terminal, else a line when a run starts or ends.
 
+use crate::output;
 use clenshaw::experiment::{Event, Record, Request};
 use clenshaw::train::Epoch;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -38,7 +39,7 @@ impl Progress {
 
     /// A line that is always printed, above the bars.
     pub fn say(&self, line: &str) {
-        self.bars.suspend(|| eprintln!("{line}"));
+        self.bars.suspend(|| output::tell(line));
     }
 
     /// A bar for all runs together, above theirs.
@@ -94,10 +95,12 @@ impl Follower {
             (Form::Bars, Event::Finished { run, .. }) => self.finish(*run),
             (Form::Lines, Event::Started { seed, max_epochs, epochs_done, .. }) => {
                 let label = &self.label;
-                eprintln!("{label} seed {seed}: epoch {epochs_done} of at most {max_epochs}");
+                let state = format!("epoch {epochs_done} of at most {max_epochs}");
+                output::tell(&format!("{label} seed {seed}: {state}"));
             }
             (Form::Lines, Event::Finished { record, .. }) => {
-                eprintln!("{} seed {}: {}", self.label, record.seed, finished(record));
+                let (label, seed) = (&self.label, record.seed);
+                output::tell(&format!("{label} seed {seed}: {}", finished(record)));
             }
             _ => {}
         }

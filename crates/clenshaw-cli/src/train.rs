@@ -1,7 +1,7 @@
 //! `clenshaw train`: one model on one graph, several splits.
 
+use crate::options::{Threads, whole};
 use crate::progress::Progress;
-use crate::threads::Threads;
 use crate::{Run, interrupt, output};
 use clap::Parser;
 use clenshaw::data::Dataset;
@@ -13,9 +13,6 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Train a model on a graph and score it on the test nodes
-///
-/// Settings come from the model's defaults, then --preset, then --config, then --set and the other
-/// options; the later wins.
 #[derive(Parser)]
 #[command(name = "train", after_help = EXAMPLES)]
 pub struct Train {
@@ -38,10 +35,10 @@ pub struct Train {
     #[arg(long, value_name = "NAME")]
     split: Option<String>,
     /// Number of runs, each with a split of its own [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true)]
     runs: Option<usize>,
     /// Seed of the first run; the next ones count up [default: 0]
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = whole::<u64>, allow_negative_numbers = true)]
     seed: Option<u64>,
     #[command(flatten)]
     threads: Threads,
@@ -60,6 +57,8 @@ pub struct Train {
 }
 
 const EXAMPLES: &str = "\
+The model's defaults yield to --preset, that to --config, and that to --set and the other options.
+
 Examples:
   clenshaw train cora --preset paper --runs 10
   clenshaw train cora --model gcnii --set L=16 --set max_epochs=500

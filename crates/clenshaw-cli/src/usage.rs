@@ -1,5 +1,6 @@
 //! What clap says about wrong words, in our form: one `error:` line and at most one `hint:`.
 
+use crate::output;
 use clap::error::ErrorKind;
 use std::process::ExitCode;
 
@@ -9,11 +10,11 @@ pub fn answer(error: &clap::Error) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             // A closed pipe is nothing to complain about here.
-            let _ = crate::output::print(&text);
+            let _ = output::print(&text);
             return ExitCode::SUCCESS;
         }
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => eprint!("{text}"),
-        _ => eprint!("{}", short(&text)),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => output::tell(text.trim_end()),
+        _ => output::tell(&short(&text)),
     }
     ExitCode::from(2)
 }
@@ -26,9 +27,9 @@ fn short(text: &str) -> String {
     let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
     let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
     let hint = match (tip, usage) {
-        (Some(tip), _) => format!("hint: {tip}\n"),
-        (None, Some(usage)) => format!("hint: usage is {usage}\n"),
+        (Some(tip), _) => format!("\nhint: {tip}"),
+        (None, Some(usage)) => format!("\nhint: usage is {usage}"),
         (None, None) => String::new(),
     };
-    format!("{}\n{hint}", first.join(" "))
+    first.join(" ") + &hint
 }

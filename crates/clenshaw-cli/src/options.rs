@@ -1,0 +1,31 @@
+//! Options that several verbs share.
+
+use clap::Args;
+use std::num::NonZero;
+use std::str::FromStr;
+
+/// How many threads may work; the number never changes a result.
+#[derive(Args)]
+pub struct Threads {
+    /// Threads at most; results do not depend on it [default: all processors]
+    #[arg(long, value_name = "T", value_parser = threads, allow_negative_numbers = true)]
+    threads: Option<usize>,
+}
+
+impl Threads {
+    /// What was asked for, else all processors.
+    pub fn count(&self) -> usize {
+        let available = || std::thread::available_parallelism().map_or(1, NonZero::get);
+        self.threads.unwrap_or_else(available)
+    }
+}
+
+fn threads(text: &str) -> Result<usize, &'static str> {
+    let count = text.parse().ok().filter(|count| (1..=1024).contains(count));
+    count.ok_or("expected a whole number in 1..=1024")
+}
+
+/// A number that counts something; its limits are checked where they are known.
+pub fn whole<N: FromStr>(text: &str) -> Result<N, &'static str> {
+    text.parse().map_err(|_| "expected a whole number")
+}

@@ -1,0 +1,75 @@
+//! The real program, run in a folder of its own.
+#![allow(dead_code, reason = "no test file needs all of it")]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// An empty folder in which the program is run.
+pub struct Desk {
+    folder: TempDir,
+}
+
+impl Desk {
+    pub fn new() -> Self {
+        Self { folder: TempDir::new().unwrap() }
+    }
+
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn read(&self, name: impl AsRef<Path>) -> Vec<u8> {
+        let path = self.path(name);
+        std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    pub fn is_empty(&self) -> bool {
+        std::fs::read_dir(self.folder.path()).unwrap().next().is_none()
+    }
+
+    /// The program with its words separated by blanks.
+    pub fn command(&self, words: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_clenshaw"));
+        command.current_dir(self.folder.path()).args(words.split_whitespace());
+        command
+    }
+
+    pub fn run(&self, words: &str) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    /// What a command prints to stdout, which must succeed.
+    pub fn stdout(&self, words: &str) -> String {
+        let output = self.run(words);
+        assert!(output.status.success(), "{words}: {}", text(&output.stderr));
+        text(&output.stdout)
+    }
+
+    /// The one JSON document on stdout.
+    pub fn json(&self, words: &str) -> Value {
+        serde_json::from_str(&self.stdout(words)).unwrap()
+    }
+
+    /// Exit code and stderr of a command that prints no result.
+    pub fn refused(&self, words: &str) -> (i32, String) {
+        let output = self.run(words);
+        assert_eq!(text(&output.stdout), "", "{words}");
+        (output.status.code().unwrap(), text(&output.stderr))
+    }
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// All but the lines that tell the time.
+pub fn timeless(document: &str) -> String {
+    let lines = document.lines().filter(|line| !line.trim_start().starts_with("\"seconds\":"));
+    lines.map(|line| line.to_owned() + "\n").collect()
+}

@@ -1,0 +1,177 @@
+//! Training from the command line: the same words give the same bytes, interrupted or not.
+
+mod common;
+
+use common::{Desk, text, timeless};
+use serde_json::{Value, json};
+
+const SMALL: &str = "train csbm:nodes=200 --set max_epochs=20 --runs 2 --json --quiet";
+
+#[test]
+fn the_same_words_give_the_same_document() {
+    let desk = Desk::new();
+    let first = timeless(&desk.stdout(SMALL));
+    for again in ["", "--threads 1", "--threads 2", "--out elsewhere"] {
+        assert_eq!(timeless(&desk.stdout(&format!("{SMALL} {again}"))), first, "{again}");
+    }
+}
+
+#[test]
+fn the_document_says_what_was_done() {
+    let desk = Desk::new();
+    let document = desk.json(&format!("{SMALL} --seed 5 --model gcn --out here"));
+    assert_eq!(document["graph"], "csbm:nodes=200");
+    assert_eq!(document["model"], "gcn");
+    assert_eq!(document["split"], "balanced");
+    assert_eq!(document["hyper"]["max_epochs"], 20);
+    let runs = document["runs"].as_array().unwrap();
+    assert_eq!([&runs[0]["seed"], &runs[1]["seed"]], [5, 6]);
+    for run in runs {
+        assert_eq!(run["epochs"], 20);
+        for key in ["best_epoch", "val_loss", "val_accuracy", "macro_f1", "balanced_accuracy"] {
+            assert!(run[key].is_number(), "{key}");
+        }
+    }
+    let accuracies: Vec<f64> =
+        runs.iter().map(|run| run["test_accuracy"].as_f64().unwrap()).collect();
+    let statistic = clenshaw::report::Statistic::of(&accuracies);
+    assert_eq!(document["test_accuracy"], json!(statistic));
+    let stored: Value = serde_json::from_slice(&desk.read("here/summary.json")).unwrap();
+    assert_eq!(stored, document);
+}
+
+#[test]
+fn defaults_yield_to_preset_config_and_words() {
+    let desk = Desk::new();
+    desk.write(
+        "my.toml",
+        "model = \"gcn\"\nruns = 2\nseed = 3\n[hyper]\nhidden = 8\nmax_epochs = 5\ndropout = 0.1\n",
+    );
+    let document = desk.json(
+        "train csbm:nodes=100 --preset paper --config my.toml --set hidden=4 --runs 1 \
+         --split stratified --json",
+    );
+    assert_eq!(document["model"], "gcn");
+    assert_eq!((&document["split"], &document["seed"]), (&json!("stratified"), &json!(3)));
+    assert_eq!(document["runs"].as_array().unwrap().len(), 1);
+    let hyper = &document["hyper"];
+    assert_eq!((&hyper["hidden"], &hyper["max_epochs"]), (&json!(4), &json!(5)));
+    assert_eq!((&hyper["dropout"], &hyper["scaling"]), (&json!(0.1), &json!("row")));
+}
+
+#[test]
+fn a_runs_own_settings_do_it_again() {
+    let desk = Desk::new();
+    let first = desk.stdout(&format!("{SMALL} --out one"));
+    let again = desk.stdout("train --config one/run.toml --json --out two");
+    assert_eq!(timeless(&again), timeless(&first));
+    assert_eq!(desk.read("two/run.toml"), desk.read("one/run.toml"));
+}
+
+#[test]
+fn people_get_a_table_and_the_folder() {
+    let desk = Desk::new();
+    let page = desk.stdout("train csbm:nodes=200 --set max_epochs=20 --runs 2 --out here --quiet");
+    let document: Value = serde_json::from_slice(&desk.read("here/summary.json")).unwrap();
+    let lines: Vec<&str> = page.lines().collect();
+    let graph =
+        "csbm:nodes=200: 200 nodes, 1464 edges, 32 features, 3 classes, edge homophily 0.09";
+    assert_eq!(lines[0], graph);
+    assert_eq!(
+        lines[1],
+        "clenshaw-gcn on balanced: 120 train, 40 val, 40 test, seed 0 (and the next 1)"
+    );
+    let header = "seed  epochs  best epoch  val acc  test acc  macro-F1  balanced acc  seconds";
+    assert_eq!(lines[3], header);
+    let percent = |value: &Value| format!("{:.2}", 100.0 * value.as_f64().unwrap());
+    for (line, run) in lines[5..7].iter().zip(document["runs"].as_array().unwrap()) {
+        let cells: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(cells[0], run["seed"].to_string());
+        assert_eq!(cells[2], run["best_epoch"].to_string());
+        assert_eq!(cells[4], percent(&run["test_accuracy"]));
+        assert_eq!(cells[6], percent(&run["balanced_accuracy"]));
+    }
+    let mean = percent(&document["test_accuracy"]["mean"]);
+    assert!(lines[8].starts_with(&format!("test accuracy {mean} ± ")), "{}", lines[8]);
+    assert!(lines[8].contains("] over 2 runs; majority share "), "{}", lines[8]);
+    assert_eq!(lines[9], "run folder here");
+}
+
+#[test]
+fn quiet_means_quiet_and_lines_stand_in_for_bars() {
+    let desk = Desk::new();
+    let output = desk.run(SMALL);
+    assert_eq!(text(&output.stderr), "");
+    let stderr = text(&desk.run(&SMALL.replace("--quiet", "--threads 1")).stderr);
+    let lines: Vec<&str> = stderr.lines().collect();
+    assert_eq!(lines.len(), 4, "{stderr}");
+    assert_eq!(lines[0], "csbm:nodes=200 clenshaw-gcn seed 0: epoch 0 of at most 20");
+    assert!(lines[1].starts_with("csbm:nodes=200 clenshaw-gcn seed 0: 20 epochs, best "));
+}
+
+#[test]
+fn predictions_are_those_of_the_folder() {
+    let desk = Desk::new();
+    let document = desk.json(&format!("{SMALL} --out here"));
+    let loss = |run: &Value| run["val_loss"].as_f64().unwrap();
+    let runs = document["runs"].as_array().unwrap();
+    let best = runs.iter().min_by(|a, b| loss(a).total_cmp(&loss(b))).unwrap();
+    let stored = |seed: &Value| text(&desk.read(format!("here/runs/{seed}/predictions.csv")));
+    assert_eq!(desk.stdout("predict here"), stored(&best["seed"]));
+    for run in runs {
+        let seed = &run["seed"];
+        assert_eq!(desk.stdout(&format!("predict here --seed {seed}")), stored(seed));
+    }
+    assert_eq!(desk.stdout("predict here --seed 1 --threads 2 --out mine.csv"), "");
+    assert_eq!(text(&desk.read("mine.csv")), stored(&json!(1)));
+
+    let other = desk.stdout("predict here csbm:nodes=50");
+    assert_eq!(other.lines().count(), 51);
+    assert!(other.lines().skip(1).all(|line| line.ends_with(',')), "no node has a part");
+    let (code, message) = desk.refused("predict here csbm:features=5");
+    assert_eq!(code, 2);
+    assert!(message.contains("predict on a graph with the features and classes"), "{message}");
+    assert_eq!(
+        desk.refused("predict here --seed 9"),
+        (2, "error: here: no finished run of seed 9\n".into())
+    );
+}
+
+/// The first run is finished and the second one under way when the interrupt arrives.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_is_resumed_to_the_same_bytes() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    let desk = Desk::new();
+    let words = "train csbm:nodes=1000 --set max_epochs=200 --set K=4 --set hidden=32 --runs 2 --threads 1 --json";
+    let whole = desk.stdout(&format!("{words} --out whole"));
+
+    let mut command = desk.command(&format!("{words} --out parts"));
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(
+        stderr.any(|line| line == "csbm:nodes=1000 clenshaw-gcn seed 1: epoch 0 of at most 200")
+    );
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let rest: Vec<String> = stderr.collect();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(text(&output.stdout), "");
+    let message = "finishing up; run again with --resume to go on (Ctrl-C once more stops at once)";
+    assert_eq!(rest, [message, "error: interrupted"]);
+    assert!(desk.path("parts/runs/1.checkpoint").exists());
+    assert!(!desk.path("parts/summary.json").exists());
+
+    let resumed = desk.stdout(&format!("{words} --out parts --resume"));
+    assert_eq!(timeless(&resumed), timeless(&whole));
+    for seed in [0, 1] {
+        for file in ["model.safetensors", "epochs.jsonl", "predictions.csv"] {
+            let of = |folder| desk.read(format!("{folder}/runs/{seed}/{file}"));
+            assert!(of("parts") == of("whole"), "{file} of seed {seed} differs");
+        }
+    }
+    assert!(!desk.path("parts/runs/1.checkpoint").exists());
+}
