@@ -2,6 +2,7 @@
 
 mod operator;
 mod homophily;
+mod rows;
 
 pub use homophily::{edge_homophily, node_homophily};
 pub use operator::{Normalisation, operator};
@@ -26,30 +27,28 @@ impl Graph {
     /// assert_eq!(path.neighbours(1), [0, 2]);
     /// ```
     pub fn from_edges(place: &str, n_nodes: usize, edges: &[(u32, u32)]) -> Result<Self> {
+        Self::from_blocks(place, n_nodes, &[edges])
+    }
+
+    /// The same for edges that stand in several places.
+    pub(crate) fn from_blocks(
+        place: &str,
+        n_nodes: usize,
+        blocks: &[&[(u32, u32)]],
+    ) -> Result<Self> {
         let data_error = |problem| Error::Data { place: place.into(), problem };
         if n_nodes == 0 {
             return Err(data_error("the graph has no nodes; expected at least one".into()));
         }
         let outside = |&&(u, v): &&(u32, u32)| u.max(v) as usize >= n_nodes;
-        if let Some(&(u, v)) = edges.iter().find(outside) {
+        if let Some(&(u, v)) = blocks.iter().copied().flatten().find(outside) {
             let node = u.max(v);
             return Err(data_error(format!(
                 "node {node} in the edge list, but the graph has {n_nodes} nodes"
             )));
         }
-        let mut arcs: Vec<(u32, u32)> =
-            edges.iter().filter(|(u, v)| u != v).flat_map(|&(u, v)| [(u, v), (v, u)]).collect();
-        arcs.sort_unstable();
-        arcs.dedup();
-        let mut offsets = vec![0; n_nodes + 1];
-        for &(u, _) in &arcs {
-            offsets[u as usize + 1] += 1;
-        }
-        for i in 0..n_nodes {
-            offsets[i + 1] += offsets[i];
-        }
-        let indices = arcs.into_iter().map(|(_, v)| v).collect();
-        Ok(Self { adjacency: Arc::new(Pattern::new(n_nodes, offsets, indices)) })
+        let (offsets, columns) = rows::compress(n_nodes, blocks);
+        Ok(Self { adjacency: Arc::new(Pattern::new(n_nodes, offsets, columns)) })
     }
 
     /// Number of nodes.
