@@ -3,3 +3,5 @@
 //! A reader takes a path and returns a [`Dataset`](super::Dataset) that the caller still has to check.
 //! Whatever the bytes, it returns an error that names file and line or byte, and it never allocates
 //! more than a small multiple of the file's size.
+
+pub mod matlab;

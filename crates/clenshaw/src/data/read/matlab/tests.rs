@@ -1,0 +1,257 @@
+//! Files written by scipy and by hand, then cut, flipped and made to lie.
+
+use super::*;
+use proptest::prelude::*;
+
+/// What follows the text of the header in
+///
+/// ```python
+/// A = csc_matrix([[0, 1.5, 0], [2, 0, 0], [0, 0, -3], [4, 0, 5]])
+/// d = np.array([[1, 2, 3], [4, 5, 600]], np.uint16)
+/// c, z = np.array([1, 'x'], object), np.array([[1 + 2j]])
+/// b = csc_matrix([[True, False], [True, True]])
+/// savemat(f, dict(A=A, d=d, t='text', c=c, z=z, b=b), do_compression=True)
+/// ```
+const BY_SCIPY: &str = "\
+    0001494d0f00000047000000789ce36360609800c46c40cc01c4ac4818c4670162662066044247a8b808980f11\
+    0701262436485e004d1c24c609c41a0c70e000a104a0f40f7b08cd7100428b380000d98104630f000000330000\
+    00789ce36360607000623620e600626e06086085f299809819881981300548b300310f98cf02946305ca458094\
+    3000002d4e01590f00000028000000789ce36360603000623620e600621606086085f219a1628c405802a40580\
+    bc92d48a12001c9902b20f0000003e000000789ce36360605800c46c40cc01c48c0c10c08ac46702d38c0cc940\
+    9a0f882d90d4f36151cf88640e0f9ab920f50648fa5908e81700b22a803400fe7002a30f0000002b000000789c\
+    e3636060f000623620e600d120020858a17c46386664a802d29c507108f8608fca677000004e21028f0f000000\
+    37000000789ce36360604800623620e600625626060666100de533413123102641c579182080118a19d0c441ea\
+    99e16c6606464646060056e7012d";
+
+fn by_scipy() -> Vec<u8> {
+    let digit = |byte: u8| (byte as char).to_digit(16).unwrap() as u8;
+    let bytes = BY_SCIPY.as_bytes().chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1]));
+    [b' '; 124].into_iter().chain(bytes).collect()
+}
+
+/// Writes what the tests read.
+#[derive(Clone, Copy)]
+struct Writer(Endian);
+
+impl Writer {
+    fn word(self, word: u32) -> [u8; 4] {
+        match self.0 {
+            Endian::Little => word.to_le_bytes(),
+            Endian::Big => word.to_be_bytes(),
+        }
+    }
+
+    fn words(self, words: &[u32]) -> Vec<u8> {
+        words.iter().flat_map(|&word| self.word(word)).collect()
+    }
+
+    fn element(self, kind: u32, data: &[u8]) -> Vec<u8> {
+        let padding = vec![0; data.len().next_multiple_of(8) - data.len()];
+        [&self.words(&[kind, data.len() as u32]), data, &padding].concat()
+    }
+
+    fn small(self, kind: u32, data: &[u8]) -> Vec<u8> {
+        let padding = vec![0; 4 - data.len()];
+        [&self.word((data.len() as u32) << 16 | kind)[..], data, &padding].concat()
+    }
+
+    fn file(self, variables: &[Vec<u8>]) -> Vec<u8> {
+        let end = match self.0 {
+            Endian::Little => [0, 1, b'I', b'M'],
+            Endian::Big => [1, 0, b'M', b'I'],
+        };
+        [&[b' '; 124][..], &end, &variables.concat()].concat()
+    }
+
+    fn variable(self, class: u32, dims: &[u32], name: &str, parts: &[Vec<u8>]) -> Vec<u8> {
+        let flags = self.element(6, &self.words(&[class, 0]));
+        let dims = self.element(5, &self.words(dims));
+        let name = self.element(1, name.as_bytes());
+        self.element(MATRIX, &[flags, dims, name, parts.concat()].concat())
+    }
+
+    fn dense(self, dims: &[u32], bytes: &[u8]) -> Vec<u8> {
+        self.variable(DOUBLE, dims, "d", &[self.element(2, bytes)])
+    }
+
+    fn sparse(self, dims: &[u32], rows: &[u32], starts: &[u32], values: &[u8]) -> Vec<u8> {
+        let [rows, starts] = [rows, starts].map(|list| self.element(5, &self.words(list)));
+        self.variable(SPARSE, dims, "A", &[rows, starts, self.element(2, values)])
+    }
+}
+
+const LITTLE: Writer = Writer(Endian::Little);
+
+fn deflated(variable: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::read::ZlibEncoder::new(variable, flate2::Compression::default());
+    let mut bytes = vec![];
+    encoder.read_to_end(&mut bytes).unwrap();
+    [LITTLE.words(&[COMPRESSED, bytes.len() as u32]), bytes].concat()
+}
+
+fn rows(matrix: &Matrix) -> Mat<f64> {
+    match matrix {
+        Matrix::Dense(dense) => dense.clone(),
+        Matrix::Sparse(sparse) => sparse.to_dense(),
+    }
+}
+
+fn refused(variables: &[Vec<u8>]) -> String {
+    MatFile::read_bytes("x.mat", &LITTLE.file(variables)).unwrap_err().to_string()
+}
+
+#[test]
+fn what_scipy_writes_is_read() {
+    let file = MatFile::read_bytes("x.mat", &by_scipy()).unwrap();
+    let read = |name| rows(file.matrix(name).unwrap());
+    let a = [0.0, 1.5, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, -3.0, 4.0, 0.0, 5.0];
+    assert_eq!(read("A"), Mat::from_vec(4, 3, a.to_vec()));
+    assert_eq!(read("d"), Mat::from_vec(2, 3, vec![1.0, 2.0, 3.0, 4.0, 5.0, 600.0]));
+    assert_eq!(read("b"), Mat::from_vec(2, 2, vec![1.0, 0.0, 1.0, 1.0]));
+    assert!(matches!(file.matrix("A").unwrap(), Matrix::Sparse(_)));
+    let said = |name| file.matrix(name).unwrap_err().to_string();
+    assert_eq!(said("t"), "x.mat: `t` is a text; expected a matrix of real numbers");
+    assert_eq!(said("c"), "x.mat: `c` is a cell array; expected a matrix of real numbers");
+    assert_eq!(said("z"), "x.mat: `z` is complex; expected a matrix of real numbers");
+    assert_eq!(said("B"), "x.mat: no variable `B`; the file has: A, d, t, c, z, b");
+}
+
+#[test]
+fn both_byte_orders_and_every_type_of_number_are_read() {
+    let expected = Mat::from_vec(1, 2, vec![1.0, 100.0]);
+    for order in [Endian::Little, Endian::Big] {
+        let writer = Writer(order);
+        let turned = |mut bytes: Vec<u8>| {
+            if order == Endian::Big {
+                bytes.reverse();
+            }
+            bytes
+        };
+        // Reversing the bytes of a pair swaps the pair too.
+        let pair = if order == Endian::Big { [100.0, 1.0] } else { [1.0, 100.0] };
+        let mut stored = vec![
+            (7, pair.iter().flat_map(|&v| (v as f32).to_le_bytes()).collect::<Vec<u8>>()),
+            (9, pair.iter().flat_map(|v: &f64| v.to_le_bytes()).collect()),
+        ];
+        for (kind, width) in [(1, 1), (2, 1), (3, 2), (4, 2), (5, 4), (6, 4), (12, 8), (13, 8)] {
+            let bytes = pair.iter().flat_map(|&v| (v as u64).to_le_bytes()[..width].to_vec());
+            stored.push((kind, bytes.collect()));
+        }
+        for (kind, bytes) in stored {
+            let bytes = turned(bytes);
+            let parts = match bytes.len() {
+                1..=4 => writer.small(kind, &bytes),
+                _ => writer.element(kind, &bytes),
+            };
+            let bytes = writer.file(&[writer.variable(DOUBLE, &[1, 2], "d", &[parts])]);
+            let file = MatFile::read_bytes("x.mat", &bytes).unwrap();
+            assert_eq!(rows(file.matrix("d").unwrap()), expected, "type {kind}");
+        }
+    }
+}
+
+#[test]
+fn a_matrix_of_more_dimensions_is_passed_over() {
+    let file = LITTLE.file(&[LITTLE.dense(&[2, 1, 2], &[1, 2, 3, 4]), LITTLE.dense(&[0, 0], &[])]);
+    let file = MatFile::read_bytes("x.mat", &file).unwrap();
+    assert!(matches!(file.variables[0].content, Content::Other(_)));
+    assert!(matches!(file.variables[1].content, Content::Matrix(_)));
+}
+
+#[test]
+fn other_files_are_named() {
+    let said = |bytes: &[u8]| MatFile::read_bytes("x.mat", bytes).unwrap_err().to_string();
+    assert_eq!(
+        said(&[0; 128]),
+        "x.mat: not a MATLAB 5 file; bytes 124 to 127 are not its version and `MI`"
+    );
+    let mut newer = LITTLE.file(&[]);
+    newer[125] = 2;
+    assert_eq!(said(&newer), "x.mat: a MATLAB 7.3 file, which is HDF5; save it with `-v7` instead");
+}
+
+#[test]
+fn lies_are_named_with_their_byte() {
+    let huge = LITTLE.words(&[MATRIX, u32::MAX, 0, 0]);
+    assert_eq!(refused(&[huge]), "x.mat: byte 136: 4294967295 bytes expected, 8 left");
+    assert_eq!(
+        refused(&[LITTLE.dense(&[3, 4], &[1, 2, 3, 4, 5])]),
+        "x.mat: byte 184: 5 numbers in a matrix of 3 x 4"
+    );
+    assert_eq!(
+        refused(&[LITTLE.dense(&[i32::MAX as u32; 2], &[1])]),
+        "x.mat: byte 184: 1 numbers in a matrix of 2147483647 x 2147483647"
+    );
+    let wide = LITTLE.small(6, &[0; 4]).repeat(2);
+    let wide = LITTLE.element(MATRIX, &wide);
+    assert_eq!(refused(&[wide]), "x.mat: byte 136: array flags are two numbers");
+    let mut small = LITTLE.small(2, &[1]);
+    small[2] = 9;
+    assert_eq!(
+        refused(&[LITTLE.variable(DOUBLE, &[1, 1], "d", &[small])]),
+        "x.mat: byte 184: 9 bytes in a small element; at most 4 fit"
+    );
+}
+
+#[test]
+fn sparse_lies_are_named_with_their_byte() {
+    let sparse = |rows: &[u32], starts: &[u32], values: &[u8]| {
+        refused(&[LITTLE.sparse(&[3, 2], rows, starts, values)])
+    };
+    let starts = "x.mat: byte 200: column starts are not 3 ascending numbers from 0";
+    assert_eq!(sparse(&[0, 1], &[0, 2, 1], &[1, 1]), starts);
+    assert_eq!(sparse(&[0, 1], &[0, 1], &[1, 1]), starts);
+    assert_eq!(sparse(&[0, 1], &[1, 1, 2], &[1, 1]), starts);
+    let rows = "x.mat: byte 184: row indices of a column do not ascend below 3";
+    assert_eq!(sparse(&[0, 3], &[0, 1, 2], &[1, 1]), rows);
+    assert_eq!(sparse(&[1, 0], &[0, 2, 2], &[1, 1]), rows);
+    assert_eq!(sparse(&[1, 1], &[0, 2, 2], &[1, 1]), rows);
+    let few = "x.mat: byte 184: 2 row indices and 1 numbers for 2 entries";
+    assert_eq!(sparse(&[0, 1], &[0, 1, 2], &[1]), few);
+    let negative = "x.mat: byte 184: -1 in row indices; expected an index";
+    assert_eq!(sparse(&[u32::MAX, 1], &[0, 1, 2], &[1, 1]), negative);
+    let tall = LITTLE.sparse(&[i32::MAX as u32, 0], &[], &[0], &[]);
+    let said = refused(&[tall]);
+    assert!(
+        said.starts_with("x.mat: byte 184: 2147483648 x 32 bytes asked for; at most"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_bomb_is_not_unfolded() {
+    // 100 MB of zeros in 100 KB, more than 64 MB and 256 times the file.
+    let zeros = LITTLE.dense(&[100 << 20, 1], &vec![0; 100 << 20]);
+    let bomb = LITTLE.file(&[deflated(&zeros)]);
+    let said = MatFile::read_bytes("x.mat", &bomb).unwrap_err().to_string();
+    assert!(said.starts_with("x.mat: byte 128: "), "{said}");
+    assert!(said.contains("asked for; at most"), "{said}");
+}
+
+#[test]
+fn a_compressed_lie_is_named_with_both_bytes() {
+    let said = refused(&[deflated(&LITTLE.dense(&[3, 4], &[1, 2, 3, 4, 5]))]);
+    assert_eq!(said, "x.mat: byte 128, inflated: byte 56: 5 numbers in a matrix of 3 x 4");
+}
+
+proptest! {
+    #[test]
+    fn damage_never_panics(
+        cut: prop::sample::Index,
+        flips in prop::collection::vec((any::<prop::sample::Index>(), 0..8u8), 1..4),
+    ) {
+        let plain = LITTLE.file(&[
+            LITTLE.sparse(&[3, 2], &[0, 2, 1], &[0, 2, 3], &[1, 2, 3]),
+            LITTLE.dense(&[2, 2], &[1, 2, 3, 4]),
+        ]);
+        for mut bytes in [by_scipy(), plain] {
+            // A cut between two variables is a shorter file.
+            let _ = MatFile::read_bytes("x.mat", &bytes[..cut.index(bytes.len())]);
+            for (at, bit) in &flips {
+                let at = at.index(bytes.len());
+                bytes[at] ^= 1 << bit;
+            }
+            let _ = MatFile::read_bytes("x.mat", &bytes);
+        }
+    }
+}
