@@ -52,27 +52,27 @@ struct Entry {
     cost: u64,
 }
 
-/// Cora has published settings, but GCNII's 64 layers become 16 for the sake of time, and a slow
-/// filter keeps a shape that the eye can read; csbm has the defaults, but for less dropout.
+/// Cora has the published settings, but for GCNII's 64 layers, which would take too long; csbm has the
+/// defaults with less dropout, which on seeds 100 to 102 lowered the validation loss of four models and
+/// left GCN's where it was.
 static ENTRIES: [Entry; 10] = [
     Entry { graph: "cora", model: "mlp", set: &[], cost: 3 },
     Entry { graph: "cora", model: "gcn", set: &[], cost: 3 },
-    Entry { graph: "cora", model: "gcnii", set: &[("L", "16"), SHORT], cost: 30 },
-    Entry { graph: "cora", model: "horner-gcn", set: &[SLOW], cost: 18 },
-    Entry { graph: "cora", model: "clenshaw-gcn", set: &[SLOW], cost: 20 },
+    Entry { graph: "cora", model: "gcnii", set: &[("L", "16")], cost: 30 },
+    Entry { graph: "cora", model: "horner-gcn", set: &[], cost: 18 },
+    Entry { graph: "cora", model: "clenshaw-gcn", set: &[], cost: 20 },
     Entry { graph: "csbm", model: "mlp", set: &[LIGHT], cost: 1 },
     Entry { graph: "csbm", model: "gcn", set: &[LIGHT], cost: 2 },
-    Entry { graph: "csbm", model: "gcnii", set: &[("L", "16"), SHORT, LIGHT], cost: 26 },
+    Entry { graph: "csbm", model: "gcnii", set: &[("L", "16"), LIGHT], cost: 26 },
     Entry { graph: "csbm", model: "horner-gcn", set: &[LIGHT], cost: 14 },
     Entry { graph: "csbm", model: "clenshaw-gcn", set: &[LIGHT], cost: 16 },
 ];
 
-const SHORT: (&str, &str) = ("max_epochs", "100");
-const SLOW: (&str, &str) = ("lr_alpha", "0.005");
 const LIGHT: (&str, &str) = ("dropout", "0.3");
 
-/// Enough to see who wins; the published limits are for tables.
-const LIMITS: [(&str, &str); 3] = [("max_epochs", "150"), ("stop", "patience"), ("patience", "50")];
+/// The same short limits for everybody; the published ones are for tables.
+const LIMITS: [(&str, &str); 3] =
+    [("max_epochs", "150"), ("stop", "patience"), ("patience", "100")];
 
 impl Run for Demo {
     fn run(self) -> Result<()> {
@@ -179,7 +179,10 @@ fn page(summaries: &[Summary], seconds: f64) -> Result<String> {
     let learned = summaries.iter().filter(|summary| summary.model == "clenshaw-gcn");
     let pictures: String = graphs.iter().zip(learned).map(|(g, s)| picture(g, s)).collect();
     let table = table(summaries).to_text();
-    Ok(format!("{lines}\n{table}{pictures}\n{seconds:.0} s; run folders in {FOLDER}\n{NEXT}\n"))
+    let (splits, limit) = (summaries[0].runs.len(), LIMITS[0].1);
+    let caution = format!("{splits} splits, at most {limit} epochs: a demonstration, no benchmark");
+    let done = format!("run folders in {FOLDER}, {seconds:.0} s");
+    Ok(format!("{lines}\n{table}{caution}\n{pictures}\n{done}\n{NEXT}\n"))
 }
 
 fn table(summaries: &[Summary]) -> Table {

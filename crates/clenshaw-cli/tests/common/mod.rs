@@ -1,5 +1,5 @@
 //! The real program, run in a folder of its own.
-#![allow(dead_code, reason = "no test file needs all of it")]
+#![allow(dead_code, clippy::unwrap_used, reason = "no test needs all of it, and tests may unwrap")]
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
