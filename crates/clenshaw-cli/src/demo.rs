@@ -180,7 +180,8 @@ fn page(summaries: &[Summary], seconds: f64) -> Result<String> {
     let pictures: String = graphs.iter().zip(learned).map(|(g, s)| picture(g, s)).collect();
     let table = table(summaries).to_text();
     let (splits, limit) = (summaries[0].runs.len(), LIMITS[0].1);
-    let caution = format!("{splits} splits, at most {limit} epochs: a demonstration, no benchmark");
+    let caution =
+        format!("splits: {splits}, epochs: at most {limit}; a demonstration, no benchmark");
     let done = format!("run folders in {FOLDER}, {seconds:.0} s");
     Ok(format!("{lines}\n{table}{caution}\n{pictures}\n{done}\n{NEXT}\n"))
 }
