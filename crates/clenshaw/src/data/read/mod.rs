@@ -5,3 +5,7 @@
 //! more than a small multiple of the file's size.
 
 pub mod matlab;
+pub mod array;
+pub mod npy;
+pub mod npz;
+pub mod pickle;

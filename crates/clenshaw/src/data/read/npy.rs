@@ -1,0 +1,271 @@
+//! `.npy`: one NumPy array in a file.
+//!
+//! ```text
+//! file   = "\x93NUMPY" major minor length header data
+//! length = two bytes in version 1, four in versions 2 and 3, little-endian
+//! header = {'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }
+//! data   = the entries, or a pickle of the whole array when 'descr' is '|O'
+//! ```
+//!
+//! The shape is believed only if the bytes are there.
+//! <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>
+
+use super::array::{Array, Dtype, Kind, Order, Shape};
+use super::pickle::{self, Pickle, Value};
+use crate::error::{Error, Result};
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// The array of numbers or texts in these bytes; `place` names them in errors.
+///
+/// ```
+/// let header = b"\x93NUMPY\x01\x00\x38\x00{'descr': '<u2', 'fortran_order': False, 'shape': (2,)}\n";
+/// let file = [&header[..], &[7, 0, 1, 1]].concat();
+/// let array = clenshaw::data::read::npy::read_bytes("small.npy", &file)?;
+/// assert_eq!(array.to_u32()?, [7, 257]);
+/// # Ok::<(), clenshaw::Error>(())
+/// ```
+pub fn read_bytes<'a>(place: &str, bytes: &'a [u8]) -> Result<Array<'a>> {
+    let Header { dtype, order, shape, data } = header(place, bytes)?;
+    Array::new(place.into(), dtype, shape, order, bytes[data..].into())
+}
+
+/// The same array, without a second copy of its bytes.
+pub(super) fn read_vec(place: &str, mut bytes: Vec<u8>) -> Result<Array<'static>> {
+    let Header { dtype, order, shape, data } = header(place, &bytes)?;
+    bytes.drain(..data);
+    Array::new(place.into(), dtype, shape, order, bytes.into())
+}
+
+/// The pickle behind an array of Python objects, and the objects.
+pub fn read_objects<'a>(place: &str, bytes: &'a [u8]) -> Result<(Pickle<'a>, Vec<Value>)> {
+    let bad = |problem| Error::Data { place: place.into(), problem };
+    let Header { dtype, shape, data, .. } = header(place, bytes)?;
+    if dtype.kind != Kind::Object {
+        return Err(bad(format!("entries of type `{dtype}`; expected Python objects")));
+    }
+    let pickle = pickle::read_from(place, bytes, data)?;
+    match pickle.objects(pickle.root()) {
+        Some((found, objects)) if found == shape => {
+            let objects = objects.to_vec();
+            Ok((pickle, objects))
+        }
+        _ => Err(bad(format!("the pickle is not an array of objects of shape {}", Shape(&shape)))),
+    }
+}
+
+struct Header {
+    dtype: Dtype,
+    order: Order,
+    shape: Vec<usize>,
+    /// Where the data begin.
+    data: usize,
+}
+
+fn header(place: &str, bytes: &[u8]) -> Result<Header> {
+    let bad = |problem: String| Error::Data { place: place.into(), problem };
+    let cut = || bad("the header is cut off".into());
+    let rest = bytes.strip_prefix(MAGIC);
+    let rest = rest.ok_or_else(|| bad("not an .npy file; it does not begin as one".into()))?;
+    let ([major, _minor], rest) = rest.split_first_chunk().ok_or_else(cut)?;
+    let (length, rest) = match major {
+        1 => rest.split_first_chunk().map(|(n, rest)| (u16::from_le_bytes(*n).into(), rest)),
+        2 | 3 => rest.split_first_chunk().map(|(n, rest)| (u32::from_le_bytes(*n) as usize, rest)),
+        _ => return Err(bad(format!(".npy version {major}; this program reads 1, 2 and 3"))),
+    }
+    .ok_or_else(cut)?;
+    let text = rest.get(..length).ok_or_else(cut)?;
+    let data = bytes.len() - rest.len() + length;
+    let (dtype, order, shape) = std::str::from_utf8(text)
+        .ok()
+        .and_then(|text| Literal(text).header())
+        .ok_or_else(|| bad(not_understood(text)))?;
+    let known = Dtype::parse(dtype);
+    let dtype = known.ok_or_else(|| {
+        bad(format!("entries of type `{dtype}`; expected truth values, integers, floats or texts"))
+    })?;
+    Ok(Header { dtype, order, shape, data })
+}
+
+fn not_understood(header: &[u8]) -> String {
+    let shown = header.trim_ascii().escape_ascii().to_string();
+    let shown = shown.get(..200).unwrap_or(&shown);
+    format!(
+        "the header is `{shown}`; \
+         expected {{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2)}}"
+    )
+}
+
+/// What is left of a Python literal.
+struct Literal<'a>(&'a str);
+
+impl<'a> Literal<'a> {
+    /// The three entries of the dictionary, in any order; `None` for anything else.
+    fn header(mut self) -> Option<(&'a str, Order, Vec<usize>)> {
+        let (mut dtype, mut order, mut shape) = (None, None, None);
+        self.skip("{")?;
+        while self.skip("}").is_none() {
+            let key = self.quoted()?;
+            self.skip(":")?;
+            match key {
+                "descr" => dtype = Some(self.quoted()?),
+                "fortran_order" => order = Some(self.order()?),
+                "shape" => shape = Some(self.shape()?),
+                _ => return None,
+            }
+            if self.skip(",").is_none() {
+                self.skip("}")?;
+                break;
+            }
+        }
+        let at_end = self.0.trim().is_empty();
+        at_end.then_some((dtype?, order?, shape?))
+    }
+
+    fn skip(&mut self, word: &str) -> Option<()> {
+        self.0 = self.0.trim_start().strip_prefix(word)?;
+        Some(())
+    }
+
+    fn quoted(&mut self) -> Option<&'a str> {
+        let quote = if self.skip("'").is_some() { '\'' } else { self.skip("\"").map(|()| '"')? };
+        let (text, rest) = self.0.split_once(quote)?;
+        self.0 = rest;
+        Some(text)
+    }
+
+    fn order(&mut self) -> Option<Order> {
+        match self.skip("False") {
+            Some(()) => Some(Order::C),
+            None => self.skip("True").map(|()| Order::Fortran),
+        }
+    }
+
+    fn shape(&mut self) -> Option<Vec<usize>> {
+        let mut shape = vec![];
+        self.skip("(")?;
+        while self.skip(")").is_none() {
+            shape.push(self.number()?);
+            // Python 2 marked long integers.
+            let _ = self.skip("L");
+            if self.skip(",").is_none() {
+                self.skip(")")?;
+                break;
+            }
+        }
+        Some(shape)
+    }
+
+    fn number(&mut self) -> Option<usize> {
+        let text = self.0.trim_start();
+        let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        let (digits, rest) = text.split_at(end);
+        self.0 = rest;
+        digits.parse().ok()
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A file of version 1, padded as NumPy pads it.
+    pub(crate) fn file(descr: &str, order: Order, shape: &[usize], data: &[u8]) -> Vec<u8> {
+        let order = if order == Order::C { "False" } else { "True" };
+        let shape = Shape(shape);
+        let header =
+            format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
+        let length = (10 + header.len() + 1).next_multiple_of(64) - 10;
+        let header = format!("{header:<width$}\n", width = length - 1);
+        let length = (length as u16).to_le_bytes();
+        [MAGIC, &[1, 0], &length, header.as_bytes(), data].concat()
+    }
+
+    fn refused(bytes: &[u8]) -> String {
+        read_bytes("it", bytes).unwrap_err().to_string()
+    }
+
+    /// `np.save` of NumPy 2.4: `np.asfortranarray(np.array([[1, 2, 3], [4, 5, 6]], '>i2'))`.
+    const BIG_FORTRAN: &[u8] = b"\x93NUMPY\x01\0v\0{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }                \
+      \x20                                          \n\0\x01\0\x04\0\x02\0\x05\0\x03\0\x06";
+
+    #[test]
+    fn what_numpy_wrote_is_read() {
+        let array = read_bytes("it", BIG_FORTRAN).unwrap();
+        assert_eq!(array.shape(), [2, 3]);
+        assert_eq!(array.to_i64().unwrap(), [1, 2, 3, 4, 5, 6]);
+        let ours = file(">i2", Order::Fortran, &[2, 3], &BIG_FORTRAN[128..]);
+        assert_eq!(ours, BIG_FORTRAN);
+    }
+
+    #[test]
+    fn versions_differ_in_the_length_of_the_length() {
+        let mut file = file("<f4", Order::C, &[1], &1.5f32.to_le_bytes());
+        file.splice(8..10, [0x76, 0, 0, 0]);
+        for version in [2, 3] {
+            file[6] = version;
+            assert_eq!(read_bytes("it", &file).unwrap().to_f32().unwrap(), [1.5]);
+        }
+        file[6] = 4;
+        assert_eq!(refused(&file), "it: .npy version 4; this program reads 1, 2 and 3");
+    }
+
+    #[test]
+    fn headers_may_be_written_in_other_ways() {
+        let read = |text| Literal(text).header();
+        let longs = "{\"shape\": (3L, 2L), 'descr': '|b1', 'fortran_order': False}  \n";
+        assert_eq!(read(longs), Some(("|b1", Order::C, vec![3, 2])));
+        let scalar = "{'shape':(),'descr':'|b1','fortran_order':True,}";
+        assert_eq!(read(scalar), Some(("|b1", Order::Fortran, vec![])));
+        for bad in [
+            "",
+            "{}",
+            "{'descr': '<f4'}",
+            "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': ()} x",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (), 'more': 1}",
+        ] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn hostile_headers_are_refused() {
+        assert_eq!(
+            refused(&file("<f8", Order::C, &[1_000_000_000_000_000_000], &[0; 16])),
+            "it: 16 bytes for entries of type `<f8` in the shape (1000000000000000000,); \
+             they do not fit"
+        );
+        assert_eq!(refused(b"PK"), "it: not an .npy file; it does not begin as one");
+        assert_eq!(refused(b"\x93NUMPY\x02\0\xff\xff\xff\xff{"), "it: the header is cut off");
+        assert_eq!(
+            refused(b"\x93NUMPY\x01\0\x02\0{\xff"),
+            "it: the header is `{\\xff`; \
+             expected {'descr': '<f4', 'fortran_order': False, 'shape': (3, 2)}"
+        );
+        assert_eq!(
+            refused(&file("<c8", Order::C, &[1], &[0; 8])),
+            "it: entries of type `<c8`; expected truth values, integers, floats or texts"
+        );
+        assert_eq!(
+            refused(&file("|O", Order::C, &[1], b"N.")),
+            "it: an array of Python objects; expected numbers"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn damage_does_not_panic(at: prop::sample::Index, byte: u8, cut: prop::sample::Index) {
+            let mut bytes = BIG_FORTRAN.to_vec();
+            bytes[at.index(BIG_FORTRAN.len())] = byte;
+            if let Ok(array) = read_bytes("it", &bytes) {
+                let _ = (array.to_f32(), array.to_u32(), array.to_bool(), array.to_text());
+            }
+            let _ = read_objects("it", &bytes);
+            prop_assert!(read_bytes("it", &BIG_FORTRAN[..cut.index(BIG_FORTRAN.len())]).is_err());
+        }
+    }
+}
