@@ -278,4 +278,4 @@ fn other(class: u32) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

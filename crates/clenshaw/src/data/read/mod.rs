@@ -9,3 +9,8 @@ pub mod array;
 pub mod npy;
 pub mod npz;
 pub mod pickle;
+pub mod facebook100;
+pub mod geom_gcn;
+
+#[cfg(test)]
+mod tests;

@@ -31,7 +31,9 @@ fn by_scipy() -> Vec<u8> {
 
 /// Writes what the tests read.
 #[derive(Clone, Copy)]
-struct Writer(Endian);
+pub(crate) struct Writer(Endian);
+
+pub(crate) const LITTLE: Writer = Writer(Endian::Little);
 
 impl Writer {
     fn word(self, word: u32) -> [u8; 4] {
@@ -55,7 +57,7 @@ impl Writer {
         [&self.word((data.len() as u32) << 16 | kind)[..], data, &padding].concat()
     }
 
-    fn file(self, variables: &[Vec<u8>]) -> Vec<u8> {
+    pub(crate) fn file(self, variables: &[Vec<u8>]) -> Vec<u8> {
         let end = match self.0 {
             Endian::Little => [0, 1, b'I', b'M'],
             Endian::Big => [1, 0, b'M', b'I'],
@@ -70,17 +72,22 @@ impl Writer {
         self.element(MATRIX, &[flags, dims, name, parts.concat()].concat())
     }
 
-    fn dense(self, dims: &[u32], bytes: &[u8]) -> Vec<u8> {
-        self.variable(DOUBLE, dims, "d", &[self.element(2, bytes)])
+    pub(crate) fn dense(self, name: &str, dims: &[u32], bytes: &[u8]) -> Vec<u8> {
+        self.variable(DOUBLE, dims, name, &[self.element(2, bytes)])
     }
 
-    fn sparse(self, dims: &[u32], rows: &[u32], starts: &[u32], values: &[u8]) -> Vec<u8> {
+    /// The matrix `A`, all values 1 to 255.
+    pub(crate) fn sparse(
+        self,
+        dims: &[u32],
+        rows: &[u32],
+        starts: &[u32],
+        values: &[u8],
+    ) -> Vec<u8> {
         let [rows, starts] = [rows, starts].map(|list| self.element(5, &self.words(list)));
         self.variable(SPARSE, dims, "A", &[rows, starts, self.element(2, values)])
     }
 }
-
-const LITTLE: Writer = Writer(Endian::Little);
 
 fn deflated(variable: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::read::ZlibEncoder::new(variable, flate2::Compression::default());
@@ -152,7 +159,8 @@ fn both_byte_orders_and_every_type_of_number_are_read() {
 
 #[test]
 fn a_matrix_of_more_dimensions_is_passed_over() {
-    let file = LITTLE.file(&[LITTLE.dense(&[2, 1, 2], &[1, 2, 3, 4]), LITTLE.dense(&[0, 0], &[])]);
+    let file = LITTLE
+        .file(&[LITTLE.dense("d", &[2, 1, 2], &[1, 2, 3, 4]), LITTLE.dense("d", &[0, 0], &[])]);
     let file = MatFile::read_bytes("x.mat", &file).unwrap();
     assert!(matches!(file.variables[0].content, Content::Other(_)));
     assert!(matches!(file.variables[1].content, Content::Matrix(_)));
@@ -175,11 +183,11 @@ fn lies_are_named_with_their_byte() {
     let huge = LITTLE.words(&[MATRIX, u32::MAX, 0, 0]);
     assert_eq!(refused(&[huge]), "x.mat: byte 136: 4294967295 bytes expected, 8 left");
     assert_eq!(
-        refused(&[LITTLE.dense(&[3, 4], &[1, 2, 3, 4, 5])]),
+        refused(&[LITTLE.dense("d", &[3, 4], &[1, 2, 3, 4, 5])]),
         "x.mat: byte 184: 5 numbers in a matrix of 3 x 4"
     );
     assert_eq!(
-        refused(&[LITTLE.dense(&[i32::MAX as u32; 2], &[1])]),
+        refused(&[LITTLE.dense("d", &[i32::MAX as u32; 2], &[1])]),
         "x.mat: byte 184: 1 numbers in a matrix of 2147483647 x 2147483647"
     );
     let wide = LITTLE.small(6, &[0; 4]).repeat(2);
@@ -221,7 +229,7 @@ fn sparse_lies_are_named_with_their_byte() {
 #[test]
 fn a_bomb_is_not_unfolded() {
     // 100 MB of zeros in 100 KB, more than 64 MB and 256 times the file.
-    let zeros = LITTLE.dense(&[100 << 20, 1], &vec![0; 100 << 20]);
+    let zeros = LITTLE.dense("d", &[100 << 20, 1], &vec![0; 100 << 20]);
     let bomb = LITTLE.file(&[deflated(&zeros)]);
     let said = MatFile::read_bytes("x.mat", &bomb).unwrap_err().to_string();
     assert!(said.starts_with("x.mat: byte 128: "), "{said}");
@@ -230,7 +238,7 @@ fn a_bomb_is_not_unfolded() {
 
 #[test]
 fn a_compressed_lie_is_named_with_both_bytes() {
-    let said = refused(&[deflated(&LITTLE.dense(&[3, 4], &[1, 2, 3, 4, 5]))]);
+    let said = refused(&[deflated(&LITTLE.dense("d", &[3, 4], &[1, 2, 3, 4, 5]))]);
     assert_eq!(said, "x.mat: byte 128, inflated: byte 56: 5 numbers in a matrix of 3 x 4");
 }
 
@@ -242,7 +250,7 @@ proptest! {
     ) {
         let plain = LITTLE.file(&[
             LITTLE.sparse(&[3, 2], &[0, 2, 1], &[0, 2, 3], &[1, 2, 3]),
-            LITTLE.dense(&[2, 2], &[1, 2, 3, 4]),
+            LITTLE.dense("d", &[2, 2], &[1, 2, 3, 4]),
         ]);
         for mut bytes in [by_scipy(), plain] {
             // A cut between two variables is a shorter file.

@@ -1,0 +1,392 @@
+//! Geom-GCN's text files: one of nodes, one of edges, each with a header.
+//!
+//! ```text
+//! out1_node_feature_label.txt   id <TAB> features <TAB> label      ids 0..n in any order
+//! out1_graph_edges.txt          id <TAB> id                        any direction, loops and repeats
+//! splits/                       ten masks a data set, where they are published
+//! ```
+//!
+//! Features are a list of zeros and ones; only `film` (Actor) lists the columns of the ones instead,
+//! which its header tells by counting them, wrongly: `feature(feature_amount:931)` has 932.
+//! Pei et al., ICLR 2020, arXiv:2002.05287.
+
+use crate::data::{Dataset, Features};
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use crate::tensor::Pattern;
+use std::path::Path;
+
+const NODES: &str = "out1_node_feature_label.txt";
+const EDGES: &str = "out1_graph_edges.txt";
+
+/// More columns than this are a mistake: each costs a row of weights.
+const MOST_COLUMNS: usize = 1 << 24;
+
+/// How a node's features are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FeatureStyle {
+    /// `0,1,0,0`.
+    ZeroOne,
+    /// `1`: the columns of the ones, in any order, repeats allowed.
+    IndexList {
+        /// How many columns there are; if not said, up to the last one that is named.
+        columns: Option<usize>,
+    },
+}
+
+impl FeatureStyle {
+    fn of_header(header: &str) -> Self {
+        match header.contains("feature_amount") {
+            true => Self::IndexList { columns: None },
+            false => Self::ZeroOne,
+        }
+    }
+}
+
+/// Reads a folder.
+pub fn read(folder: &Path, name: &str) -> Result<Dataset> {
+    let bytes = |file: &str| std::fs::read(folder.join(file)).map_err(Error::io(folder.join(file)));
+    let place = folder.display().to_string();
+    let dataset = read_bytes(&place, &bytes(NODES)?, &bytes(EDGES)?, None)?;
+    Ok(Dataset { name: name.into(), ..dataset })
+}
+
+/// Reads the bytes of a folder's two files; `place` names it in errors, and the data set.
+///
+/// Without a style, the header of the nodes decides.
+///
+/// ```
+/// use clenshaw::data::read::geom_gcn::read_bytes;
+/// let nodes = b"node_id\tfeature\tlabel\n1\t0,1\t1\n0\t1,1\t0\n";
+/// let pair = read_bytes("pair", nodes, b"node_id\tnode_id\n0\t1\n", None)?;
+/// assert_eq!(pair.x.to_dense().row(1), [0.0, 1.0]);
+/// let error = read_bytes("pair", nodes, b"node_id\tnode_id\n0\t2\n", None).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "pair/out1_graph_edges.txt:2: node 2 in an edge, but there are 2 nodes"
+/// );
+/// # Ok::<(), clenshaw::Error>(())
+/// ```
+pub fn read_bytes(
+    place: &str,
+    nodes: &[u8],
+    edges: &[u8],
+    style: Option<FeatureStyle>,
+) -> Result<Dataset> {
+    let nodes = Table::new(format!("{place}/{NODES}"), nodes)?;
+    let edges = Table::new(format!("{place}/{EDGES}"), edges)?;
+    let style = style.unwrap_or(FeatureStyle::of_header(nodes.header));
+    let rows = nodes.nodes()?;
+    let x = match style {
+        FeatureStyle::ZeroOne => nodes.zeros_and_ones(&rows)?,
+        FeatureStyle::IndexList { columns } => nodes.index_lists(&rows, columns)?,
+    };
+    let graph = Graph::from_edges(&edges.place, rows.len(), &edges.edges(rows.len())?)?;
+    let n_classes = rows.iter().map(|node| node.label + 1).max().unwrap_or(0);
+    let class_names = (0..n_classes).map(|class| class.to_string()).collect();
+    let y = rows.iter().map(|node| Some(node.label)).collect();
+    let source = "Geom-GCN (Pei et al. 2020)".into();
+    Ok(Dataset { source, ..Dataset::new(place, graph, x, y, class_names) })
+}
+
+/// A text with a header.
+struct Table<'a> {
+    place: String,
+    header: &'a str,
+    rest: &'a str,
+}
+
+/// A line of the node file; its place in the list is its id.
+#[derive(Clone, Copy)]
+struct Node<'a> {
+    line: usize,
+    features: &'a str,
+    label: u32,
+}
+
+impl<'a> Table<'a> {
+    fn new(place: String, bytes: &'a [u8]) -> Result<Self> {
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let good = &bytes[..error.valid_up_to()];
+            let line = 1 + good.iter().filter(|&&byte| byte == b'\n').count();
+            let problem = "the text is not UTF-8".into();
+            Error::Data { place: format!("{place}:{line}"), problem }
+        })?;
+        let (header, rest) = text.split_once('\n').unwrap_or((text, ""));
+        let table = Self { place, header, rest };
+        match header.starts_with(|c: char| c.is_alphabetic()) {
+            true => Ok(table),
+            false => Err(table.bad(1, "expected a header that begins with `node_id`".into())),
+        }
+    }
+
+    fn bad(&self, line: usize, problem: String) -> Error {
+        Error::Data { place: format!("{}:{line}", self.place), problem }
+    }
+
+    /// The lines after the header that are not empty, with their numbers.
+    fn lines(&self) -> impl Iterator<Item = (usize, &'a str)> {
+        (2..).zip(self.rest.lines()).filter(|(_, line)| !line.is_empty())
+    }
+
+    /// A line's fields.
+    fn fields<const N: usize>(&self, line: usize, text: &'a str) -> Result<[&'a str; N]> {
+        let mut fields = text.split('\t');
+        let found = [(); N].map(|()| fields.next().unwrap_or_default());
+        match text.bytes().filter(|&byte| byte == b'\t').count() + 1 {
+            count if count == N => Ok(found),
+            count => {
+                Err(self.bad(line, format!("{count} fields; expected {N}, with tabs between")))
+            }
+        }
+    }
+
+    fn number(&self, line: usize, what: &str, text: &str) -> Result<usize> {
+        let number = text.trim().parse();
+        number.map_err(|_| self.bad(line, format!("`{text}` as {what}; expected a whole number")))
+    }
+
+    /// All nodes by id: with as many lines as nodes, each id below their number stands once.
+    fn nodes(&self) -> Result<Vec<Node<'a>>> {
+        let n = self.lines().count();
+        let mut nodes: Vec<Option<Node>> = vec![None; n];
+        for (line, text) in self.lines() {
+            let [id, features, label] = self.fields(line, text)?;
+            let id = self.number(line, "a node id", id)?;
+            let label = self.number(line, "a label", label)?;
+            if label >= n {
+                let problem =
+                    format!("label {label}; {n} nodes have at most the labels 0 to {}", n - 1);
+                return Err(self.bad(line, problem));
+            }
+            let node = Node { line, features, label: label as u32 };
+            match nodes.get_mut(id) {
+                Some(empty @ None) => *empty = Some(node),
+                Some(Some(Node { line: first, .. })) => {
+                    let problem = format!("node {id} again; it stood in line {first}");
+                    return Err(self.bad(line, problem));
+                }
+                None => {
+                    let problem = format!("node {id}; {n} nodes have the ids 0 to {}", n - 1);
+                    return Err(self.bad(line, problem));
+                }
+            }
+        }
+        Ok(nodes.into_iter().flatten().collect())
+    }
+
+    /// `0,1,0`: every second byte is a comma.
+    fn zeros_and_ones(&self, nodes: &[Node]) -> Result<Features> {
+        let columns = |node: &Node| node.features.len().div_ceil(2);
+        let Some(first) = nodes.iter().min_by_key(|node| node.line) else {
+            return Err(self.bad(1, "no nodes after the header".into()));
+        };
+        let n_cols = columns(first);
+        let mut rows = Rows::default();
+        for node in nodes {
+            for (j, cell) in node.features.as_bytes().chunks(2).enumerate() {
+                match cell {
+                    b"0" | b"0," => {}
+                    b"1" | b"1," => rows.indices.push(j as u32),
+                    _ => {
+                        let problem = format!("feature {j} is neither 0 nor 1");
+                        return Err(self.bad(node.line, problem));
+                    }
+                }
+            }
+            if node.features.ends_with(',') || columns(node) != n_cols {
+                let found = node.features.split(',').count();
+                let (line, first) = (node.line, first.line);
+                return Err(self.bad(line, format!("{found} features; line {first} has {n_cols}")));
+            }
+            rows.end();
+        }
+        Ok(rows.features(n_cols))
+    }
+
+    /// `92,521`: the columns of the ones.
+    fn index_lists(&self, nodes: &[Node], columns: Option<usize>) -> Result<Features> {
+        let end = columns.unwrap_or(MOST_COLUMNS);
+        let mut rows = Rows::default();
+        for node in nodes {
+            let mut row = vec![];
+            for index in node.features.split(',').filter(|_| !node.features.is_empty()) {
+                match self.number(node.line, "a feature", index)? {
+                    index if index < end => row.push(index as u32),
+                    index => {
+                        let problem = format!("feature {index}; there are at most {end}");
+                        return Err(self.bad(node.line, problem));
+                    }
+                }
+            }
+            row.sort_unstable();
+            row.dedup();
+            rows.indices.append(&mut row);
+            rows.end();
+        }
+        let last = rows.indices.iter().max().map_or(0, |&index| index as usize + 1);
+        Ok(rows.features(columns.unwrap_or(last)))
+    }
+
+    fn edges(&self, n_nodes: usize) -> Result<Vec<(u32, u32)>> {
+        let node = |line: usize, text: &str| match self.number(line, "a node id", text)? {
+            id if id < n_nodes => Ok(id as u32),
+            id => {
+                let problem = format!("node {id} in an edge, but there are {n_nodes} nodes");
+                Err(self.bad(line, problem))
+            }
+        };
+        let edge = |(line, text)| {
+            let [u, v] = self.fields(line, text)?;
+            Ok((node(line, u)?, node(line, v)?))
+        };
+        self.lines().map(edge).collect()
+    }
+}
+
+/// Compressed rows of ones, while they are read.
+struct Rows {
+    offsets: Vec<usize>,
+    indices: Vec<u32>,
+}
+
+impl Default for Rows {
+    fn default() -> Self {
+        Self { offsets: vec![0], indices: vec![] }
+    }
+}
+
+impl Rows {
+    fn end(&mut self) {
+        self.offsets.push(self.indices.len());
+    }
+
+    fn features(self, n_cols: usize) -> Features {
+        let values = vec![1.0; self.indices.len()];
+        Features::Sparse { pattern: Pattern::new(n_cols, self.offsets, self.indices), values }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const NODE_TEXT: &str = "node_id\tfeature\tlabel\n2\t0,1,0\t1\n0\t1,1,0\t0\n1\t0,0,0\t1\n";
+    const EDGE_TEXT: &str = "node_id\tnode_id\n0\t1\n1\t0\n2\t2\n2\t1\n2\t1\n";
+
+    fn read(nodes: &str, edges: &str) -> Result<Dataset> {
+        read_bytes("x", nodes.as_bytes(), edges.as_bytes(), None)
+    }
+
+    /// What is wrong with nodes of these lines.
+    fn refused(lines: &str) -> String {
+        let error = read(&format!("node_id\tfeature\tlabel\n{lines}"), EDGE_TEXT).unwrap_err();
+        error.to_string().replace("x/out1_node_feature_label.txt:", "")
+    }
+
+    fn refused_edges(lines: &str) -> String {
+        let error = read(NODE_TEXT, &format!("node_id\tnode_id\n{lines}")).unwrap_err();
+        error.to_string().replace("x/out1_graph_edges.txt:", "")
+    }
+
+    #[test]
+    fn ids_in_any_order_are_put_in_order() {
+        for ending in ["\n", "\r\n"] {
+            let [nodes, edges] = [NODE_TEXT, EDGE_TEXT].map(|text| text.replace('\n', ending));
+            let dataset = read(&nodes, &edges).unwrap().checked().unwrap();
+            assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
+            assert_eq!(dataset.y, [Some(0), Some(1), Some(1)]);
+            assert_eq!(dataset.class_names, ["0", "1"]);
+            let x = dataset.x.to_dense();
+            assert_eq!(x.as_slice(), [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+        }
+    }
+
+    #[test]
+    fn lists_of_indices_are_sorted_and_repeats_dropped() {
+        let nodes = "node_id\tfeature(feature_amount:3)\tlabel\n1\t3,0,3\t0\n0\t\t1\n";
+        let edges = b"node_id\tnode_id\n0\t1\n";
+        let read = |columns: Option<usize>| {
+            let style = columns.map(|c| FeatureStyle::IndexList { columns: Some(c) });
+            read_bytes("x", nodes.as_bytes(), edges, style)
+        };
+        let x = read(None).unwrap().x.to_dense();
+        assert_eq!(x.as_slice(), [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0]);
+        assert_eq!(read(Some(6)).unwrap().x.n_cols(), 6);
+        assert_eq!(
+            read(Some(3)).unwrap_err().to_string(),
+            "x/out1_node_feature_label.txt:2: feature 3; there are at most 3"
+        );
+    }
+
+    #[test]
+    fn a_bad_node_is_named_with_its_line() {
+        let cases = [
+            ("0\t1,0\t0\n1\t1\t1\n", "3: 1 features; line 2 has 2"),
+            ("0\t1,0\t0\n1\t1,0,\t1\n", "3: 3 features; line 2 has 2"),
+            ("0\t1,0\t0\n1\t1,0\n", "3: 2 fields; expected 3, with tabs between"),
+            ("0\t1,2\t0\n", "2: feature 1 is neither 0 nor 1"),
+            ("0\t1,0.5\t0\n", "2: feature 1 is neither 0 nor 1"),
+            ("0\t1\t0\n2\t1\t1\n", "3: node 2; 2 nodes have the ids 0 to 1"),
+            ("0\t1\t0\n0\t1\t1\n", "3: node 0 again; it stood in line 2"),
+            ("-1\t1\t0\n", "2: `-1` as a node id; expected a whole number"),
+            ("1099511627776\t1\t0\n", "2: node 1099511627776; 1 nodes have the ids 0 to 0"),
+            ("0\t1\tred\n", "2: `red` as a label; expected a whole number"),
+            (
+                "0\t1\t1099511627776\n",
+                "2: label 1099511627776; 1 nodes have at most the labels 0 to 0",
+            ),
+            ("", "1: no nodes after the header"),
+        ];
+        for (lines, problem) in cases {
+            assert_eq!(refused(lines), problem);
+        }
+    }
+
+    #[test]
+    fn a_bad_edge_is_named_with_its_line() {
+        let cases = [
+            ("0\t1\n0\t-1\n", "3: `-1` as a node id; expected a whole number"),
+            ("0\t1099511627776\n", "2: node 1099511627776 in an edge, but there are 3 nodes"),
+            ("0\n", "2: 1 fields; expected 2, with tabs between"),
+            ("0\t\n", "2: `` as a node id; expected a whole number"),
+            ("0\t1\t2\n", "2: 3 fields; expected 2, with tabs between"),
+        ];
+        for (lines, problem) in cases {
+            assert_eq!(refused_edges(lines), problem);
+        }
+    }
+
+    #[test]
+    fn text_must_be_utf8_and_have_a_header() {
+        let error = read_bytes("x", b"node_id\n\n0\t\xff", b"", None).unwrap_err();
+        assert_eq!(error.to_string(), "x/out1_node_feature_label.txt:3: the text is not UTF-8");
+        let error = read(NODE_TEXT, "0\t1\n").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "x/out1_graph_edges.txt:1: expected a header that begins with `node_id`"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn damage_never_panics(
+            cut: prop::sample::Index,
+            wounds in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+            listed: bool,
+        ) {
+            let style = listed.then_some(FeatureStyle::IndexList { columns: None });
+            let [mut nodes, mut edges] = [NODE_TEXT, EDGE_TEXT].map(|text| text.as_bytes().to_vec());
+            for bytes in [&mut nodes, &mut edges] {
+                for (at, byte) in &wounds {
+                    let at = at.index(bytes.len());
+                    bytes[at] = *byte;
+                }
+            }
+            let _ = read_bytes("x", &nodes, EDGE_TEXT.as_bytes(), style);
+            let _ = read_bytes("x", NODE_TEXT.as_bytes(), &edges, style);
+            let _ = read_bytes("x", &nodes[..cut.index(nodes.len())], &edges, style);
+        }
+    }
+}
