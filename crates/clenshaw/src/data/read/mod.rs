@@ -11,6 +11,7 @@ pub mod npz;
 pub mod pickle;
 pub mod facebook100;
 pub mod geom_gcn;
+pub mod graphml;
 
 #[cfg(test)]
 mod tests;

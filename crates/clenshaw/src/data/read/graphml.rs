@@ -1,0 +1,353 @@
+//! GraphML, as NetworkX, igraph and Gephi write it: a graph of the user's own.
+//!
+//! ```text
+//! <key id="d0" for="node" attr.name="age" attr.type="double"><default>0</default></key>
+//! <key id="d1" for="node" attr.name="label" attr.type="string"/>
+//! <graph edgedefault="directed">
+//!   <node id="ann"><data key="d0">31</data><data key="d1">doctor</data></node>
+//!   <edge source="ann" target="bob"/>
+//! </graph>
+//! ```
+//!
+//! One key of the nodes is the label, all others that are numbers or truth values are features.
+//! Edges lose their direction, loops and repeats.
+//! Entities other than XML's own five are refused, so nothing expands.
+//! Brandes et al., GD 2001; <http://graphml.graphdrawing.org/specification.html>.
+
+mod key;
+
+use self::key::{Keys, Kind};
+use crate::data::{Dataset, Features};
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use crate::tensor::Mat;
+use quick_xml::escape::resolve_xml_entity;
+use quick_xml::events::{BytesRef, BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+
+/// The names of the label when nobody says which it is, the first that is there.
+const LABELS: [&str; 3] = ["label", "class", "y"];
+
+/// Numbers per byte of the file; with defaults a short node could ask for any number of them.
+const MOST_NUMBERS: usize = 16;
+
+/// Reads a file; `label` names the key of the label, else it is `label`, `class` or `y`.
+pub fn read(file: &Path, name: &str, label: Option<&str>) -> Result<Dataset> {
+    let bytes = std::fs::read(file).map_err(Error::io(file))?;
+    let dataset = read_bytes(&file.display().to_string(), &bytes, label)?;
+    Ok(Dataset { name: name.into(), ..dataset })
+}
+
+/// Reads the bytes of a file; `place` names them in errors, and the data set.
+///
+/// ```
+/// let pair = br#"<graphml>
+///     <key id="k" for="node" attr.name="size" attr.type="int"/>
+///     <key id="l" for="node" attr.name="colour" attr.type="string"/>
+///     <graph edgedefault="undirected">
+///         <node id="a"><data key="k">3</data><data key="l">red</data></node>
+///         <node id="b"><data key="k">4</data><data key="l">blue</data></node>
+///         <edge source="a" target="b"/>
+///     </graph>
+/// </graphml>"#;
+/// let pair = clenshaw::data::read::graphml::read_bytes("pair", pair, Some("colour"))?;
+/// assert_eq!(pair.class_names, ["blue", "red"]);
+/// assert_eq!(pair.x.values(), [3.0, 4.0]);
+/// # Ok::<(), clenshaw::Error>(())
+/// ```
+pub fn read_bytes(place: &str, bytes: &[u8], label: Option<&str>) -> Result<Dataset> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let place = Place { name: place, bytes };
+        place.bad(error.valid_up_to(), "the text is not UTF-8")
+    })?;
+    let mut reader = Reader::from_str(text);
+    let mut document = Document::new(Place { name: place, bytes }, label);
+    loop {
+        document.at = reader.buffer_position() as usize;
+        match reader.read_event() {
+            Ok(Event::Start(tag)) => document.start(&tag)?,
+            Ok(Event::Empty(tag)) => {
+                document.start(&tag)?;
+                document.end(tag.name().into_inner())?;
+            }
+            Ok(Event::End(tag)) => document.end(tag.name().into_inner())?,
+            Ok(Event::Text(text)) => document.text.push_str(&text.xml10_content()),
+            Ok(Event::CData(text)) => document.text.push_str(&text.xml10_content()),
+            Ok(Event::GeneralRef(entity)) => document.entity(&entity)?,
+            Ok(Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => {}
+            Ok(Event::Eof) => return document.dataset(),
+            Err(error) => {
+                let at = reader.error_position() as usize;
+                return Err(document.place.bad(at, error.to_string()));
+            }
+        }
+    }
+}
+
+/// A file and its bytes, to find lines in.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    name: &'a str,
+    bytes: &'a [u8],
+}
+
+impl Place<'_> {
+    fn bad(&self, at: usize, problem: impl Into<String>) -> Error {
+        let before = self.bytes.iter().take(at);
+        let line = 1 + before.filter(|&&byte| byte == b'\n').count();
+        Error::Data { place: format!("{}:{line}", self.name), problem: problem.into() }
+    }
+}
+
+/// What has been read so far.
+struct Document<'a> {
+    place: Place<'a>,
+    /// The byte at which the piece being read begins.
+    at: usize,
+    /// Elements that are open.
+    depth: usize,
+    /// The text since the last tag.
+    text: String,
+    keys: Keys,
+    wanted: Option<&'a str>,
+    /// Which key is the label, once the graph has begun.
+    label: Option<usize>,
+    in_graph: bool,
+    /// The key whose default is being read.
+    open_key: Option<usize>,
+    /// What the node being read has for each key.
+    open_node: Option<Vec<Option<String>>>,
+    open_data: Option<usize>,
+    number_of: HashMap<String, u32>,
+    x: Vec<f32>,
+    labels: Vec<Option<String>>,
+    edges: Vec<(u32, u32)>,
+    /// Edges whose nodes are not known yet, with their byte.
+    early: Vec<(usize, [String; 2])>,
+}
+
+impl<'a> Document<'a> {
+    fn new(place: Place<'a>, wanted: Option<&'a str>) -> Self {
+        Self {
+            place,
+            at: 0,
+            depth: 0,
+            text: String::new(),
+            keys: Keys::default(),
+            wanted,
+            label: None,
+            in_graph: false,
+            open_key: None,
+            open_node: None,
+            open_data: None,
+            number_of: HashMap::new(),
+            x: vec![],
+            labels: vec![],
+            edges: vec![],
+            early: vec![],
+        }
+    }
+
+    fn bad(&self, problem: impl Into<String>) -> Error {
+        self.place.bad(self.at, problem)
+    }
+
+    fn attribute(&self, tag: &BytesStart, name: &str) -> Result<Option<String>> {
+        let bad = |error: &dyn std::fmt::Display| self.bad(format!("attribute `{name}`: {error}"));
+        let attribute = tag.try_get_attribute(name).map_err(|error| bad(&error))?;
+        let value = attribute.map(|found| found.normalized_value(XmlVersion::Implicit1_0));
+        Ok(value.transpose().map_err(|error| bad(&error))?.map(String::from))
+    }
+
+    fn required(&self, tag: &BytesStart, name: &str) -> Result<String> {
+        let element = tag.name().into_inner();
+        let missing = || self.bad(format!("a `{element}` without `{name}`"));
+        self.attribute(tag, name)?.ok_or_else(missing)
+    }
+
+    fn start(&mut self, tag: &BytesStart) -> Result<()> {
+        self.depth += 1;
+        self.text.clear();
+        match tag.name().into_inner() {
+            "key" => self.key(tag),
+            "graph" if self.in_graph => Err(self.bad("a second graph; expected one")),
+            "graph" => {
+                self.in_graph = true;
+                self.label = self.find_label()?;
+                Ok(())
+            }
+            "node" => self.node(tag),
+            "data" if self.open_node.is_some() => self.data(tag),
+            "edge" => self.edge(tag),
+            "hyperedge" => Err(self.bad("a hyperedge; expected edges between two nodes")),
+            _ => Ok(()),
+        }
+    }
+
+    fn end(&mut self, name: &str) -> Result<()> {
+        self.depth = self.depth.saturating_sub(1);
+        let text = std::mem::take(&mut self.text);
+        match name {
+            "default" => {
+                if let Some(key) = self.open_key.and_then(|key| self.keys.list.get_mut(key)) {
+                    key.default = Some(text.trim().into());
+                }
+            }
+            "key" => self.open_key = None,
+            "data" => {
+                let values = self.open_node.as_mut();
+                let value = values.zip(self.open_data.take()).and_then(|(v, key)| v.get_mut(key));
+                if let Some(value) = value {
+                    *value = Some(text.trim().into());
+                }
+            }
+            "node" => self.end_of_node()?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn entity(&mut self, entity: &BytesRef) -> Result<()> {
+        let character = entity.resolve_char_ref().map_err(|error| self.bad(error.to_string()))?;
+        match (character, resolve_xml_entity(entity)) {
+            (Some(character), _) => self.text.push(character),
+            (None, Some(text)) => self.text.push_str(text),
+            (None, None) => {
+                let name: &str = entity;
+                let problem = format!("the entity `&{name};`; expected one of XML's own five");
+                return Err(self.bad(problem));
+            }
+        }
+        Ok(())
+    }
+
+    fn key(&mut self, tag: &BytesStart) -> Result<()> {
+        let id = self.required(tag, "id")?;
+        if self.in_graph {
+            return Err(self.bad(format!("the key `{id}` after the graph; expected it before")));
+        }
+        if self.keys.find(&id).is_some() {
+            return Err(self.bad(format!("the key `{id}` again")));
+        }
+        let name = self.attribute(tag, "attr.name")?.unwrap_or_else(|| id.clone());
+        let (element, values) = (self.attribute(tag, "for")?, self.attribute(tag, "attr.type")?);
+        let kind = Kind::of(element.as_deref(), values.as_deref());
+        self.open_key = Some(self.keys.insert(id, name, kind));
+        Ok(())
+    }
+
+    fn find_label(&self) -> Result<Option<usize>> {
+        let Some(wanted) = self.wanted else {
+            return Ok(LABELS.iter().find_map(|name| self.keys.named(name)));
+        };
+        let known = self.keys.list.iter().filter(|key| key.kind != Kind::Elsewhere);
+        let known = known.map(|key| key.name.as_str());
+        self.keys.named(wanted).map(Some).ok_or_else(|| Error::unknown("key", wanted, known))
+    }
+
+    fn node(&mut self, tag: &BytesStart) -> Result<()> {
+        let id = self.required(tag, "id")?;
+        if self.open_node.is_some() || !self.in_graph {
+            return Err(
+                self.bad(format!("the node `{id}` outside the graph or inside another node"))
+            );
+        }
+        let number = self.number_of.len() as u32;
+        if self.number_of.contains_key(&id) {
+            return Err(self.bad(format!("the node `{id}` again")));
+        }
+        self.number_of.insert(id, number);
+        self.open_node = Some(vec![None; self.keys.list.len()]);
+        Ok(())
+    }
+
+    fn data(&mut self, tag: &BytesStart) -> Result<()> {
+        let id = self.required(tag, "key")?;
+        self.open_data = self.keys.find(&id);
+        match self.open_data {
+            Some(_) => Ok(()),
+            None => Err(self.bad(format!("no key `{id}` is declared"))),
+        }
+    }
+
+    /// The node's features and label, from its data or the keys' defaults.
+    fn end_of_node(&mut self) -> Result<()> {
+        let values = self.open_node.take().unwrap_or_default();
+        let mut label = None;
+        for (k, (key, value)) in self.keys.list.iter().zip(values).enumerate() {
+            let value = value.or_else(|| key.default.clone());
+            if Some(k) == self.label {
+                label = value.filter(|value| !value.is_empty());
+            } else if key.kind == Kind::Feature {
+                self.x.push(key.number(value.as_deref()).map_err(|problem| self.bad(problem))?);
+            }
+        }
+        self.labels.push(label);
+        match self.x.len() <= MOST_NUMBERS * self.place.bytes.len() {
+            true => Ok(()),
+            false => Err(self.bad("more features than the file has room for")),
+        }
+    }
+
+    fn edge(&mut self, tag: &BytesStart) -> Result<()> {
+        let ends = [self.required(tag, "source")?, self.required(tag, "target")?];
+        let numbers = ends.each_ref().map(|end| self.number_of.get(end).copied());
+        match numbers {
+            [Some(u), Some(v)] => self.edges.push((u, v)),
+            _ => self.early.push((self.at, ends)),
+        }
+        Ok(())
+    }
+
+    fn dataset(mut self) -> Result<Dataset> {
+        if self.depth > 0 || !self.in_graph {
+            let problem = "the file ends too early; expected `<graphml>` with one `<graph>` in it";
+            return Err(self.bad(problem));
+        }
+        for (at, ends) in &self.early {
+            let number = |end: &String| {
+                let unknown =
+                    || self.place.bad(*at, format!("an edge of `{end}`, which is no node"));
+                self.number_of.get(end).copied().ok_or_else(unknown)
+            };
+            self.edges.push((number(&ends[0])?, number(&ends[1])?));
+        }
+        let n = self.number_of.len();
+        let graph = Graph::from_edges(self.place.name, n, &self.edges)?;
+        let mut node_names = vec![String::new(); n];
+        for (name, number) in self.number_of {
+            node_names[number as usize] = name;
+        }
+        let keys = self.keys.list.iter().enumerate().filter(|(k, _)| Some(*k) != self.label);
+        let of = |kind: Kind| keys.clone().filter(move |(_, key)| key.kind == kind);
+        let warnings =
+            of(Kind::Text).map(|(_, key)| format!("`{}` is text, not a feature", key.name));
+        let warnings = warnings.collect();
+        let x = Features::Dense(Mat::from_vec(n, of(Kind::Feature).count(), self.x));
+        let (class_names, y) = classes(&self.labels);
+        Ok(Dataset {
+            source: format!("GraphML, {}", self.place.name),
+            warnings,
+            node_names,
+            ..Dataset::new(self.place.name, graph, x, y, class_names)
+        })
+    }
+}
+
+/// The labels that occur, in the order of their numbers or else of their letters; and each node's.
+fn classes(labels: &[Option<String>]) -> (Vec<String>, Vec<Option<u32>>) {
+    let names: BTreeSet<&String> = labels.iter().flatten().collect();
+    let mut names: Vec<&String> = names.into_iter().collect();
+    let number = |name: &String| name.parse::<f64>().ok();
+    if names.iter().all(|name| number(name).is_some()) {
+        names.sort_by(|a, b| f64::total_cmp(&number(a).unwrap_or(0.0), &number(b).unwrap_or(0.0)));
+    }
+    let class_of: HashMap<&String, u32> = names.iter().copied().zip(0..).collect();
+    let y = labels.iter().map(|label| class_of.get(label.as_ref()?).copied()).collect();
+    (names.into_iter().cloned().collect(), y)
+}
+
+#[cfg(test)]
+mod tests;

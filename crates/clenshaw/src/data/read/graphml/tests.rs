@@ -1,0 +1,181 @@
+//! Files written by NetworkX and by hand, then cut, wounded and made to lie.
+
+use super::*;
+use proptest::prelude::*;
+
+/// `nx.generate_graphml` of NetworkX 3, for a `MultiDiGraph` whose ages are of two types.
+const BY_NETWORKX: &str = r#"<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="d5" for="edge" attr.name="weight" attr.type="long" />
+  <key id="d4" for="node" attr.name="age" attr.type="long" />
+  <key id="d3" for="node" attr.name="city" attr.type="string" />
+  <key id="d2" for="node" attr.name="male" attr.type="boolean" />
+  <key id="d1" for="node" attr.name="label" attr.type="string" />
+  <key id="d0" for="node" attr.name="age" attr.type="double" />
+  <graph edgedefault="directed">
+    <node id="ann">
+      <data key="d0">31.5</data>
+      <data key="d1">doctor</data>
+      <data key="d2">False</data>
+      <data key="d3">Rome</data>
+    </node>
+    <node id="b&amp;b">
+      <data key="d4">7</data>
+      <data key="d1">child</data>
+      <data key="d2">True</data>
+      <data key="d3">&lt;Oslo&gt;</data>
+    </node>
+    <node id="zo&#233;">
+      <data key="d0">-2.0</data>
+      <data key="d2">True</data>
+      <data key="d3">x</data>
+    </node>
+    <edge source="ann" target="b&amp;b" id="0">
+      <data key="d5">2</data>
+    </edge>
+    <edge source="b&amp;b" target="ann" id="0">
+      <data key="d5">1</data>
+    </edge>
+    <edge source="b&amp;b" target="zo&#233;" id="0">
+      <data key="d5">1</data>
+    </edge>
+    <edge source="zo&#233;" target="zo&#233;" id="0">
+      <data key="d5">1</data>
+    </edge>
+  </graph>
+</graphml>"#;
+
+fn read(text: &str, label: Option<&str>) -> Result<Dataset> {
+    read_bytes("x.graphml", text.as_bytes(), label)
+}
+
+/// A graph of these elements on line 4, with a feature `f` and a label `y`.
+fn small(elements: &str) -> String {
+    format!(
+        "<graphml>\n<key id='f' for='node' attr.name='size' attr.type='float'/>\n\
+         <key id='y' for='node' attr.type='int'/>\n<graph>{elements}</graph></graphml>"
+    )
+}
+
+fn node(id: &str, f: &str, y: &str) -> String {
+    format!("<node id='{id}'><data key='f'>{f}</data><data key='y'>{y}</data></node>")
+}
+
+fn refused(elements: &str) -> String {
+    let error = read(&small(elements), None).unwrap_err().to_string();
+    error.replace("x.graphml:", "")
+}
+
+#[test]
+fn what_networkx_writes_is_read() {
+    let dataset = read(BY_NETWORKX, None).unwrap().checked().unwrap();
+    assert_eq!(dataset.node_names, ["ann", "b&b", "zoé"]);
+    assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
+    // One column for both types of age, one for `male`.
+    let x = dataset.x.to_dense();
+    assert_eq!((x.rows(), x.cols()), (3, 2));
+    assert_eq!(x.as_slice(), [31.5, 0.0, 7.0, 1.0, -2.0, 1.0]);
+    assert_eq!(dataset.class_names, ["child", "doctor"]);
+    assert_eq!(dataset.y, [Some(1), Some(0), None]);
+    assert_eq!(dataset.warnings, ["`city` is text, not a feature"]);
+}
+
+#[test]
+fn another_key_can_be_the_label() {
+    let dataset = read(BY_NETWORKX, Some("age")).unwrap();
+    // In the order of the numbers, not of the letters.
+    assert_eq!(dataset.class_names, ["-2.0", "7", "31.5"]);
+    assert_eq!(dataset.x.n_cols(), 1);
+    let error = read(BY_NETWORKX, Some("ages")).unwrap_err().to_string();
+    assert_eq!(error, "unknown key `ages`; did you mean `age`? known: age, city, male, label");
+}
+
+#[test]
+fn defaults_fill_gaps_and_edges_may_come_first() {
+    let text = "<graphml><key id='f' attr.name='f' attr.type='int'><default>5</default></key>\
+        <key id='c' attr.name='class'/><graph><edge source='1' target='0'/>\
+        <node id='0'><data key='f'>1</data></node><node id='1'/>\
+        <node id='2'><data key='c'><![CDATA[ a<b ]]></data></node></graph></graphml>";
+    let dataset = read(text, None).unwrap();
+    assert_eq!(dataset.x.values(), [1.0, 5.0, 5.0]);
+    assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1)]);
+    assert_eq!((&dataset.class_names[..], dataset.y[2]), (&["a<b".to_owned()][..], Some(0)));
+}
+
+#[test]
+fn a_bad_element_is_named_with_its_line() {
+    let a = node("a", "1", "0");
+    let cases = [
+        (format!("{a}{a}"), "4: the node `a` again"),
+        (format!("{a}\n<edge source='a' target='b'/>"), "5: an edge of `b`, which is no node"),
+        (format!("{a}<edge source='a'/>"), "4: a `edge` without `target`"),
+        (node("a", "one", "0"), "4: `size` is `one`; expected a finite number"),
+        (node("a", "1e99", "0"), "4: `size` is `1e99`; expected a finite number"),
+        ("<node id='a'/>".into(), "4: the node has no `size`, and the key has no default"),
+        ("<node id='a'><data key='z'/></node>".into(), "4: no key `z` is declared"),
+        (
+            format!("<node id='b'>{a}</node>"),
+            "4: the node `a` outside the graph or inside another node",
+        ),
+        ("<graph/>".into(), "4: a second graph; expected one"),
+        ("<hyperedge/>".into(), "4: a hyperedge; expected edges between two nodes"),
+        ("<key id='k'/>".into(), "4: the key `k` after the graph; expected it before"),
+        ("</node>".into(), "4: ill-formed document: expected `</graph>`, but `</node>` was found"),
+    ];
+    for (elements, problem) in cases {
+        assert_eq!(refused(&elements), problem);
+    }
+}
+
+#[test]
+fn text_must_be_utf8_and_whole() {
+    let error = read_bytes("x", b"<graphml>\n\xff", None).unwrap_err().to_string();
+    assert_eq!(error, "x:2: the text is not UTF-8");
+    let whole = small(&node("a", "1", "0"));
+    for end in 0..whole.len() {
+        assert!(read(&whole[..end], None).is_err(), "cut at {end}");
+    }
+    let early = "the file ends too early; expected `<graphml>` with one `<graph>` in it";
+    assert_eq!(read("", None).unwrap_err().to_string(), format!("x.graphml:1: {early}"));
+}
+
+#[test]
+fn entities_do_not_expand() {
+    let bomb = "<!DOCTYPE g [<!ENTITY a 'ha'><!ENTITY b '&a;&a;&a;&a;'>]>\n";
+    let inside = format!("{bomb}{}", small(&node("a", "&b;", "0")));
+    assert_eq!(
+        read(&inside, None).unwrap_err().to_string(),
+        "x.graphml:5: the entity `&b;`; expected one of XML's own five"
+    );
+    let attribute = format!("{bomb}{}", small(&node("&b;", "1", "0")));
+    let error = read(&attribute, None).unwrap_err().to_string();
+    assert!(error.starts_with("x.graphml:5: attribute `id`: "), "{error}");
+    let file = "<!DOCTYPE g [<!ENTITY a SYSTEM 'file:///etc/passwd'>]>\n<graphml>&a;</graphml>";
+    assert!(read(file, None).unwrap_err().to_string().contains("the entity `&a;`"));
+}
+
+#[test]
+fn defaults_cannot_fill_the_memory() {
+    let key = |k| format!("<key id='{k}' attr.type='int'><default>1</default></key>");
+    let keys: String = (0..1000).map(key).collect();
+    let nodes: String = (0..2000).map(|i| format!("<node id='{i}'/>")).collect();
+    let text = format!("<graphml>{keys}<graph>{nodes}</graph></graphml>");
+    let error = read(&text, None).unwrap_err().to_string();
+    assert_eq!(error, "x.graphml:1: more features than the file has room for");
+}
+
+proptest! {
+    #[test]
+    fn damage_never_panics(
+        cut: prop::sample::Index,
+        wounds in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
+        let mut bytes = BY_NETWORKX.as_bytes().to_vec();
+        let _ = read_bytes("x", &bytes[..cut.index(bytes.len())], None);
+        for (at, byte) in wounds {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        let _ = read_bytes("x", &bytes, None);
+        let _ = read_bytes("x", &bytes[..cut.index(bytes.len())], Some("age"));
+    }
+}
