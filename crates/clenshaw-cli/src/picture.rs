@@ -8,10 +8,16 @@ use clenshaw::tensor::Mat;
 
 /// Draws `h(mu)` from the graph's lowest eigenvalue to 1; below it no signal on this graph exists.
 pub fn response(title: &str, filter: &Filter, dataset: &Dataset) -> String {
+    let (lowest, points) = points(filter, dataset);
+    terminal_plot(&format!("{title}; mu from {lowest:.2}"), &points, 72, 10)
+}
+
+/// The graph's lowest eigenvalue, and `h(mu)` from there to 1.
+pub fn points(filter: &Filter, dataset: &Dataset) -> (f64, Vec<(f64, f64)>) {
     let lowest = lowest_eigenvalue(dataset);
     let mut points = filter.sample(401);
     points.retain(|&(mu, _)| mu >= lowest);
-    terminal_plot(&format!("{title}; mu from {lowest:.2}"), &points, 72, 10)
+    (lowest, points)
 }
 
 /// The lowest eigenvalue of P~, by power iteration on `I - P~`, whose eigenvalues are `1 - mu`.
