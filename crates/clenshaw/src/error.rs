@@ -110,9 +110,17 @@ impl Error {
         move |source| Self::Io { path, source }
     }
 
-    /// Wrong words or bad input, as opposed to a failure while running.
+    /// Wrong words or bad input, a file that is not there included, as opposed to a failure while
+    /// running.
     pub fn is_input(&self) -> bool {
-        !matches!(self, Self::Io { .. } | Self::Diverged { .. } | Self::Interrupted)
+        use std::io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
+        match self {
+            Self::Io { source, .. } => {
+                matches!(source.kind(), NotFound | IsADirectory | NotADirectory)
+            }
+            Self::Diverged { .. } | Self::Interrupted => false,
+            _ => true,
+        }
     }
 }
 
