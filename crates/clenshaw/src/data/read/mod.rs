@@ -9,9 +9,12 @@ pub mod array;
 pub mod npy;
 pub mod npz;
 pub mod pickle;
+pub mod heterophilous;
+pub mod linkx;
 pub mod facebook100;
 pub mod geom_gcn;
 pub mod graphml;
 
 #[cfg(test)]
+mod real_files;
 mod tests;

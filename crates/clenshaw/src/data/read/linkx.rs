@@ -1,0 +1,250 @@
+//! Twitch-Gamers as LINKX uses it: who streams content for adults?
+//!
+//! ```text
+//! large_twitch_edges.csv      numeric_id_1,numeric_id_2
+//! large_twitch_features.csv   views,mature,life_time,created_at,updated_at,numeric_id,dead_account,
+//!                             language,affiliate
+//! twitch-gamer-splits.npy     five dictionaries of node lists: train, valid, test
+//! ```
+//!
+//! The label is `mature`; features are the other columns but `numeric_id`, in the order above.
+//! Dates become whole numbers, 2018-10-05 is 20181005, and languages are numbered as they appear.
+//! LINKX scales the columns to mean 0 and deviation 1; here that is left to `zscore`.
+//! Lim et al., NeurIPS 2021, arXiv:2110.14446.
+
+use super::geom_splits::fixed;
+use super::npy;
+use super::pickle::{Pickle, Value};
+use crate::data::{Dataset, Features, FixedSplit};
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use crate::tensor::Mat;
+use std::collections::HashMap;
+use std::path::Path;
+
+const EDGES: &str = "large_twitch_edges.csv";
+const NODES: &str = "large_twitch_features.csv";
+const SPLITS: &str = "twitch-gamer-splits.npy";
+
+/// The columns that become features.
+const FEATURES: [&str; 7] =
+    ["views", "life_time", "created_at", "updated_at", "dead_account", "language", "affiliate"];
+const LABEL: &str = "mature";
+const ID: &str = "numeric_id";
+
+/// Reads a folder; the splits may be missing.
+pub fn read(folder: &Path) -> Result<Dataset> {
+    let bytes = |name: &str| std::fs::read(folder.join(name)).map_err(Error::io(folder.join(name)));
+    let place = folder.display().to_string();
+    let splits = match folder.join(SPLITS).exists() {
+        true => Some(bytes(SPLITS)?),
+        false => None,
+    };
+    let dataset = read_bytes(&place, &bytes(NODES)?, &bytes(EDGES)?, splits.as_deref())?;
+    Ok(Dataset { name: "twitch-gamers".into(), ..dataset })
+}
+
+/// Reads the bytes of a folder's files; `place` names it in errors, and the data set.
+pub fn read_bytes(
+    place: &str,
+    nodes: &[u8],
+    edges: &[u8],
+    splits: Option<&[u8]>,
+) -> Result<Dataset> {
+    let nodes = Table::new(format!("{place}/{NODES}"), nodes)?.nodes()?;
+    let n = nodes.len();
+    let graph = graph(&format!("{place}/{EDGES}"), edges, n)?;
+    let splits = match splits {
+        Some(bytes) => read_splits(&format!("{place}/{SPLITS}"), bytes, n)?,
+        None => vec![],
+    };
+    let values = nodes.iter().flat_map(|node| node.features).collect();
+    let x = Features::Dense(Mat::from_vec(n, FEATURES.len(), values));
+    let y = nodes.iter().map(|node| Some(node.label)).collect();
+    let class_names = ["not mature", "mature"].map(String::from).to_vec();
+    let source = "Twitch-Gamers (Rozemberczki & Sarkar 2021), snap.stanford.edu".into();
+    Ok(Dataset { source, splits, ..Dataset::new(place, graph, x, y, class_names) })
+}
+
+/// The splits `linkx:0`, `linkx:1`, ... of `n_nodes` nodes; `place` names the bytes in errors.
+pub fn read_splits(place: &str, bytes: &[u8], n_nodes: usize) -> Result<Vec<FixedSplit>> {
+    let bad = |problem| Error::Data { place: place.into(), problem };
+    let (pickle, dicts) = npy::read_objects(place, bytes)?;
+    let mut n_listed = 0;
+    let mut splits = vec![];
+    for (i, &dict) in dicts.iter().enumerate() {
+        let part = |key: &str| {
+            let nodes = pickle.get(dict, key).ok_or_else(|| {
+                bad(format!("split {i} has no `{key}`; expected train, valid and test"))
+            })?;
+            node_list(&pickle, nodes, n_nodes)
+                .map_err(|problem| bad(format!("split {i}, `{key}`: {problem}")))
+        };
+        let parts = [part("train")?, part("valid")?, part("test")?];
+        // A node takes two bytes; there are more only if splits share a list.
+        n_listed += parts.iter().map(Vec::len).sum::<usize>();
+        if n_listed > bytes.len() {
+            return Err(bad("more nodes than the file can hold".into()));
+        }
+        splits.push(fixed(place, &format!("linkx:{i}"), parts)?);
+    }
+    Ok(splits)
+}
+
+fn node_list(
+    pickle: &Pickle,
+    nodes: Value,
+    n_nodes: usize,
+) -> std::result::Result<Vec<u32>, String> {
+    let items = pickle.items(nodes).ok_or("expected a list of nodes")?;
+    let node = |item: &Value| match *item {
+        Value::Int(node) if (0..n_nodes as i64).contains(&node) => Ok(node as u32),
+        Value::Int(node) => Err(format!("node {node}, but the graph has {n_nodes} nodes")),
+        other => Err(format!("{other:?} is not a node number")),
+    };
+    items.iter().map(node).collect()
+}
+
+fn graph(place: &str, bytes: &[u8], n_nodes: usize) -> Result<Graph> {
+    let table = Table::new(place.into(), bytes)?;
+    let columns = [table.column("numeric_id_1")?, table.column("numeric_id_2")?];
+    let mut edges = vec![];
+    for row in table.rows() {
+        let row = row?;
+        let [u, v] = columns.map(|column| row.node(column, n_nodes));
+        edges.push((u?, v?));
+    }
+    Graph::from_edges(place, n_nodes, &edges)
+}
+
+/// A comma-separated text with a header.
+struct Table<'a> {
+    place: String,
+    header: Vec<&'a str>,
+    rest: &'a [u8],
+}
+
+/// One line of it.
+struct Row<'t, 'a> {
+    table: &'t Table<'a>,
+    line: usize,
+    fields: Vec<&'a str>,
+}
+
+struct Node {
+    features: [f32; FEATURES.len()],
+    label: u32,
+}
+
+impl<'a> Table<'a> {
+    fn new(place: String, bytes: &'a [u8]) -> Result<Self> {
+        let end = bytes.iter().position(|&byte| byte == b'\n').unwrap_or(bytes.len());
+        let (header, rest) = bytes.split_at(end);
+        let mut table = Self { place, header: vec![], rest: rest.get(1..).unwrap_or_default() };
+        table.header = table.fields(1, header)?;
+        Ok(table)
+    }
+
+    fn column(&self, name: &str) -> Result<usize> {
+        self.header.iter().position(|&column| column == name).ok_or_else(|| {
+            self.bad(1, format!("no column `{name}`; it has: {}", self.header.join(", ")))
+        })
+    }
+
+    fn fields(&self, line: usize, bytes: &'a [u8]) -> Result<Vec<&'a str>> {
+        let text = std::str::from_utf8(bytes);
+        let text = text.map_err(|_| self.bad(line, "the text is not UTF-8".into()))?;
+        Ok(text.trim_end_matches('\r').split(',').map(str::trim).collect())
+    }
+
+    /// The lines after the header that are not empty.
+    fn rows(&self) -> impl Iterator<Item = Result<Row<'_, 'a>>> {
+        let lines = (2..).zip(self.rest.split(|&byte| byte == b'\n'));
+        lines.filter(|(_, bytes)| !bytes.trim_ascii().is_empty()).map(|(line, bytes)| {
+            let fields = self.fields(line, bytes)?;
+            let (n, expected) = (fields.len(), self.header.len());
+            if n != expected {
+                return Err(self.bad(line, format!("{n} fields; expected {expected}")));
+            }
+            Ok(Row { table: self, line, fields })
+        })
+    }
+
+    /// The nodes in the order of their numbers.
+    fn nodes(&self) -> Result<Vec<Node>> {
+        let (id, label) = (self.column(ID)?, self.column(LABEL)?);
+        let columns = FEATURES.iter().map(|name| self.column(name)).collect::<Result<Vec<_>>>()?;
+        let rows = self.rows().collect::<Result<Vec<_>>>()?;
+        let mut languages = HashMap::new();
+        let mut nodes: Vec<Option<Node>> = rows.iter().map(|_| None).collect();
+        for row in &rows {
+            let node = row.node(id, rows.len())?;
+            let mut features = [0.0; FEATURES.len()];
+            for ((feature, name), &column) in features.iter_mut().zip(FEATURES).zip(&columns) {
+                *feature = match name {
+                    "created_at" | "updated_at" => row.date(column)?,
+                    "language" => {
+                        let next = languages.len();
+                        *languages.entry(row.fields[column]).or_insert(next) as f32
+                    }
+                    _ => row.number(column)?,
+                };
+            }
+            let node_of_row = Node { features, label: row.truth(label)? };
+            if nodes[node as usize].replace(node_of_row).is_some() {
+                return Err(row.bad(format!("node {node} is listed twice")));
+            }
+        }
+        // As many nodes as rows, none twice: all are there.
+        Ok(nodes.into_iter().flatten().collect())
+    }
+
+    fn bad(&self, line: usize, problem: String) -> Error {
+        Error::Data { place: format!("{}:{line}", self.place), problem }
+    }
+}
+
+impl Row<'_, '_> {
+    fn node(&self, column: usize, n_nodes: usize) -> Result<u32> {
+        let id = self.fields[column].parse::<u32>().ok().filter(|&id| (id as usize) < n_nodes);
+        id.ok_or_else(|| self.expected(column, &format!("a node number below {n_nodes}")))
+    }
+
+    fn number(&self, column: usize) -> Result<f32> {
+        let number = self.fields[column].parse::<i64>().map(|number| number as f32);
+        number.map_err(|_| self.expected(column, "a whole number"))
+    }
+
+    fn truth(&self, column: usize) -> Result<u32> {
+        match self.fields[column] {
+            "0" => Ok(0),
+            "1" => Ok(1),
+            _ => Err(self.expected(column, "0 or 1")),
+        }
+    }
+
+    /// `2018-10-05` as 20181005.
+    fn date(&self, column: usize) -> Result<f32> {
+        let field = self.fields[column];
+        let parts: Vec<&str> = field.split('-').collect();
+        let widths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+        let digits = parts.concat();
+        let number = digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse::<u32>().ok());
+        match number.flatten() {
+            Some(number) if widths == [4, 2, 2] => Ok(number as f32),
+            _ => Err(self.expected(column, "a date such as 2018-10-05")),
+        }
+    }
+
+    fn expected(&self, column: usize, expected: &str) -> Error {
+        let (name, field) = (self.table.header[column], self.fields[column].escape_debug());
+        self.bad(format!("{name} is `{field}`; expected {expected}"))
+    }
+
+    fn bad(&self, problem: String) -> Error {
+        self.table.bad(self.line, problem)
+    }
+}
+
+#[cfg(test)]
+mod tests;

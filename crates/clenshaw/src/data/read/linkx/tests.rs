@@ -1,0 +1,146 @@
+use super::*;
+use proptest::prelude::*;
+
+const NODE_TABLE: &[u8] = b"\
+views,mature,life_time,created_at,updated_at,numeric_id,dead_account,language,affiliate
+7879,1,969,2016-02-16,2018-10-12,0,0,EN,1
+500,0,2699,2011-05-19,2018-10-08,2,1,DE,0
+
+382502,1,3149,2010-02-27,2018-10-12,1,1,EN,1
+386,0,1344,2015-01-26,2018-10-01,3,0,FR,0\r
+";
+
+const EDGE_TABLE: &[u8] = b"numeric_id_1,numeric_id_2\n0,1\n3,2\n1,0\n2,2\n1,3";
+
+/// `np.save` of NumPy 2.4: an array of two dictionaries.
+const SPLITS_FILE: &[u8] =
+    b"\x93NUMPY\x01\0v\0{'descr': '|O', 'fortran_order': False, 'shape': (2,), }                  \
+      \x20                                          \n\x80\x04\x95\xd3\0\0\0\0\0\0\0\x8c\x16numpy.\
+      _core.multiarray\x94\x8c\x0c_reconstruct\x94\x93\x94\x8c\x05numpy\x94\x8c\x07ndarray\x94\x93\
+      \x94K\0\x85\x94C\x01b\x94\x87\x94R\x94(K\x01K\x02\x85\x94h\x03\x8c\x05dtype\x94\x93\x94\x8c\
+      \x02O8\x94\x89\x88\x87\x94R\x94(K\x03\x8c\x01|\x94NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK?t\
+      \x94b\x89]\x94(}\x94(\x8c\x05train\x94]\x94(K\x02K\0e\x8c\x05valid\x94]\x94K\x01a\x8c\x04tes\
+      t\x94]\x94K\x03au}\x94(h\x14]\x94K\x01ah\x16]\x94(K\0K\x02eh\x18]\x94K\x03auet\x94b.";
+
+fn refused(nodes: &[u8], edges: &[u8]) -> String {
+    read_bytes("it", nodes, edges, None).unwrap_err().to_string()
+}
+
+#[test]
+fn tables_become_a_data_set() {
+    let dataset = read_bytes("it", NODE_TABLE, EDGE_TABLE, Some(SPLITS_FILE)).unwrap();
+    let dataset = dataset.checked().unwrap();
+    assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 3), (2, 3)]);
+    assert_eq!(dataset.y, [Some(1), Some(1), Some(0), Some(0)]);
+    let x = dataset.x.to_dense();
+    assert_eq!(x.row(0), [7879.0, 969.0, 20160216.0, 20181012.0, 0.0, 0.0, 1.0]);
+    assert_eq!(x.row(1)[5..], [0.0, 1.0]);
+    assert_eq!(x.row(2), [500.0, 2699.0, 20110519.0, 20181008.0, 1.0, 1.0, 0.0]);
+    assert_eq!(x.row(3)[5], 2.0);
+    let names: Vec<&str> = dataset.splits.iter().map(|split| &*split.name).collect();
+    assert_eq!(names, ["linkx:0", "linkx:1"]);
+    let split = &dataset.splits[0].split;
+    assert_eq!(
+        (&split.train[..], &split.val[..], &split.test[..]),
+        (&[0, 2][..], &[1][..], &[3][..])
+    );
+    assert_eq!(dataset.splits[1].split.val, [0, 2]);
+}
+
+#[test]
+fn a_folder_is_read_with_or_without_splits() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name, bytes| std::fs::write(folder.path().join(name), bytes).unwrap();
+    write(NODES, NODE_TABLE);
+    let error = read(folder.path()).unwrap_err().to_string();
+    assert!(error.contains(EDGES), "{error}");
+    write(EDGES, EDGE_TABLE);
+    assert_eq!(read(folder.path()).unwrap().splits, []);
+    write(SPLITS, SPLITS_FILE);
+    let dataset = read(folder.path()).unwrap();
+    assert_eq!((&*dataset.name, dataset.splits.len()), ("twitch-gamers", 2));
+}
+
+#[test]
+fn bad_nodes_are_named_by_line() {
+    let with = |from: &str, to: &str| {
+        let text = std::str::from_utf8(NODE_TABLE).unwrap();
+        assert!(text.contains(from));
+        refused(text.replacen(from, to, 1).as_bytes(), EDGE_TABLE)
+    };
+    let place = "it/large_twitch_features.csv";
+    assert_eq!(with("12,1,1,EN", "12,0,1,EN"), format!("{place}:5: node 0 is listed twice"));
+    assert_eq!(
+        with("12,1,1,EN", "12,7,1,EN"),
+        format!("{place}:5: numeric_id is `7`; expected a node number below 4")
+    );
+    assert_eq!(
+        with("7879", "many"),
+        format!("{place}:2: views is `many`; expected a whole number")
+    );
+    assert_eq!(with("7879,1", "7879,2"), format!("{place}:2: mature is `2`; expected 0 or 1"));
+    assert_eq!(
+        with("2011-05-19", "19-05-2011"),
+        format!("{place}:3: created_at is `19-05-2011`; expected a date such as 2018-10-05")
+    );
+    assert_eq!(with("DE,0", "DE"), format!("{place}:3: 8 fields; expected 9"));
+    assert!(with("mature", "adult").starts_with(&format!("{place}:1: no column `mature`; it has")));
+    assert_eq!(refused(b"views,\xff\n", EDGE_TABLE), format!("{place}:1: the text is not UTF-8"));
+}
+
+#[test]
+fn bad_edges_are_named_by_line() {
+    let edges = |line: &str| {
+        let text = format!("numeric_id_1,numeric_id_2\n0,1\n{line}\n");
+        refused(NODE_TABLE, text.as_bytes())
+    };
+    let place = "it/large_twitch_edges.csv:3";
+    for id in ["4", "-1", "1099511627776", "", "x", "1.5"] {
+        assert_eq!(
+            edges(&format!("{id},0")),
+            format!("{place}: numeric_id_1 is `{id}`; expected a node number below 4")
+        );
+    }
+    assert_eq!(edges("0"), format!("{place}: 1 fields; expected 2"));
+    assert_eq!(edges("0,1,2"), format!("{place}: 3 fields; expected 2"));
+}
+
+#[test]
+fn bad_splits_are_named() {
+    let message = |bytes: &[u8], n| read_splits("it", bytes, n).unwrap_err().to_string();
+    assert_eq!(message(SPLITS_FILE, 3), "it: split 0, `test`: node 3, but the graph has 3 nodes");
+    let with = |from: &[u8], to: &[u8]| {
+        let at = SPLITS_FILE.windows(from.len()).position(|window| window == from).unwrap();
+        let mut bytes = SPLITS_FILE.to_vec();
+        bytes.splice(at..at + from.len(), to.iter().copied());
+        message(&bytes, 4)
+    };
+    assert_eq!(with(b"K\x01a", b"K\x02a"), "it: split `linkx:0`: node 2 stands in it twice");
+    assert_eq!(
+        with(b"valid", b"xalid"),
+        "it: split 0 has no `valid`; expected train, valid and test"
+    );
+    assert_eq!(with(b"K\x01a", b"NaN0"), "it: split 0, `valid`: None is not a node number");
+    assert!(with(b"_reconstruct", b"_xeconstruct").contains("it names `numpy._core.multiarray."));
+}
+
+proptest! {
+    #[test]
+    fn damage_does_not_panic(
+        file in 0..3usize,
+        wounds in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        cut: prop::sample::Index,
+    ) {
+        let good = [NODE_TABLE, EDGE_TABLE, SPLITS_FILE];
+        let mut bytes = good[file].to_vec();
+        for (at, byte) in wounds {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        for bytes in [&bytes[..], &good[file][..cut.index(good[file].len())]] {
+            let mut files = good;
+            files[file] = bytes;
+            let _ = read_bytes("it", files[0], files[1], Some(files[2]));
+        }
+    }
+}
