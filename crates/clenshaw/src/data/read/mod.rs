@@ -4,17 +4,21 @@
 //! Whatever the bytes, it returns an error that names file and line or byte, and it never allocates
 //! more than a small multiple of the file's size.
 
+pub mod facebook100;
+pub mod geom_gcn;
+pub mod graphml;
 pub mod matlab;
 pub mod array;
 pub mod npy;
 pub mod npz;
 pub mod pickle;
+mod csr;
+pub mod geom_splits;
+pub mod planetoid;
 pub mod heterophilous;
 pub mod linkx;
-pub mod facebook100;
-pub mod geom_gcn;
-pub mod graphml;
 
 #[cfg(test)]
-mod real_files;
 mod tests;
+#[cfg(test)]
+mod real_files;

@@ -1,0 +1,120 @@
+//! SciPy's compressed sparse rows: `indptr`, `indices`, `data`.
+
+use super::array::{Array, Shape};
+use crate::error::{Error, Result};
+use crate::tensor::Pattern;
+
+/// A sparse matrix of whatever was stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Csr {
+    /// Which entries exist; columns ascend.
+    pub pattern: Pattern,
+    /// One value per entry.
+    pub values: Vec<f32>,
+}
+
+impl Csr {
+    /// Sorts columns within a row and adds up repeated ones, as SciPy understands them.
+    pub fn new(
+        place: &str,
+        shape: [usize; 2],
+        indptr: &Array,
+        indices: &Array,
+        data: &Array,
+    ) -> Result<Self> {
+        let bad = |problem| Error::Data { place: place.into(), problem };
+        let [n_rows, n_cols] = shape;
+        let offsets: Vec<usize> = indptr.to_u32()?.into_iter().map(|o| o as usize).collect();
+        let (indices, values) = (indices.to_u32()?, data.to_f32()?);
+        let starts_and_ends = (offsets.first(), offsets.last()) == (Some(&0), Some(&indices.len()));
+        let fits = n_rows.checked_add(1) == Some(offsets.len()) && indices.len() == values.len();
+        if !fits || !starts_and_ends || !offsets.is_sorted() {
+            return Err(bad(format!(
+                "{} offsets, {} columns and {} values do not make a sparse matrix of shape {}",
+                offsets.len(),
+                indices.len(),
+                values.len(),
+                Shape(&shape)
+            )));
+        }
+        if let Some(e) = indices.iter().position(|&column| column as usize >= n_cols) {
+            let row = offsets.partition_point(|&start| start <= e) - 1;
+            let column = indices[e];
+            return Err(bad(format!("row {row} has column {column}, but there are {n_cols}")));
+        }
+        let ascends = |row: &[usize]| indices[row[0]..row[1]].is_sorted_by(|a, b| a < b);
+        if offsets.windows(2).all(ascends) {
+            return Ok(Self { pattern: Pattern::new(n_cols, offsets, indices), values });
+        }
+        Ok(sorted(n_cols, &offsets, &indices, &values))
+    }
+
+    /// Columns and values of row `i`.
+    pub fn row(&self, i: usize) -> (&[u32], &[f32]) {
+        let offsets = self.pattern.offsets();
+        (self.pattern.row(i), &self.values[offsets[i]..offsets[i + 1]])
+    }
+}
+
+fn sorted(n_cols: usize, offsets: &[usize], indices: &[u32], values: &[f32]) -> Csr {
+    let (mut new_offsets, mut new_indices, mut new_values) = (vec![0], vec![], vec![]);
+    for row in offsets.windows(2) {
+        let entries = indices[row[0]..row[1]].iter().zip(&values[row[0]..row[1]]);
+        let mut entries: Vec<(u32, f32)> = entries.map(|(&j, &value)| (j, value)).collect();
+        entries.sort_by_key(|&(j, _)| j);
+        for same in entries.chunk_by(|a, b| a.0 == b.0) {
+            new_indices.push(same[0].0);
+            new_values.push(same.iter().map(|entry| entry.1).sum());
+        }
+        new_offsets.push(new_indices.len());
+    }
+    Csr { pattern: Pattern::new(n_cols, new_offsets, new_indices), values: new_values }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::array::{Dtype, Order};
+    use super::*;
+
+    fn csr(shape: [usize; 2], indptr: &[u8], indices: &[u8], data: &[u8]) -> Result<Csr> {
+        let array = |bytes: &[u8]| {
+            let (dtype, shape) = (Dtype::parse("|u1").unwrap(), vec![bytes.len()]);
+            Array::new("it".into(), dtype, shape, Order::C, bytes.to_vec().into()).unwrap()
+        };
+        Csr::new("it", shape, &array(indptr), &array(indices), &array(data))
+    }
+
+    #[test]
+    fn rows_are_sorted_and_repetitions_added() {
+        // 1 0 2
+        // 0 7 0
+        let expected = csr([2, 3], &[0, 2, 3], &[0, 2, 1], &[1, 2, 7]).unwrap();
+        assert_eq!(expected.row(0), (&[0, 2][..], &[1.0, 2.0][..]));
+        let stored = csr([2, 3], &[0, 2, 4], &[2, 0, 1, 1], &[2, 1, 3, 4]).unwrap();
+        assert_eq!(stored, expected);
+    }
+
+    #[test]
+    fn parts_that_do_not_fit_are_refused() {
+        let message = |outcome: Result<Csr>| outcome.unwrap_err().to_string();
+        assert_eq!(
+            message(csr([1, 2], &[0, 1], &[2], &[1])),
+            "it: row 0 has column 2, but there are 2"
+        );
+        assert_eq!(
+            message(csr([2, 2], &[0, 1], &[1], &[1])),
+            "it: 2 offsets, 1 columns and 1 values do not make a sparse matrix of shape (2, 2)"
+        );
+        for (indptr, indices, data) in [
+            (&[][..], &[][..], &[][..]),
+            (&[1, 1], &[0], &[1]),
+            (&[0, 2], &[0], &[1]),
+            (&[0, 1], &[0], &[1, 2]),
+            (&[0, 0], &[0], &[1]),
+        ] {
+            assert!(csr([1, 2], indptr, indices, data).is_err(), "{indptr:?}");
+        }
+        assert!(csr([2, 2], &[0, 3, 1], &[0], &[1]).is_err());
+        assert!(csr([usize::MAX, 2], &[0], &[], &[]).is_err());
+    }
+}

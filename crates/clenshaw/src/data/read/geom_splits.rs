@@ -1,0 +1,151 @@
+//! Geom-GCN's ten splits of a graph, and masks in general.
+//!
+//! ```text
+//! <folder>/splits/<name>_split_0.6_0.2_{0..9}.npz    train_mask, val_mask, test_mask, each of length n
+//! ```
+//!
+//! The files say 60/20, the masks deal out 48/32/20.
+//! A node in no mask is in no part: in Cora the masks cover the largest component only.
+//! Pei et al., ICLR 2020, arXiv:2002.05287.
+
+use super::npz;
+use crate::data::{FixedSplit, Split};
+use crate::error::{Error, Result};
+use std::path::Path;
+
+const N_SPLITS: usize = 10;
+const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
+
+/// The splits `geom:0` to `geom:9` of a data set, or none if its folder has not the first of them.
+pub fn geom_splits(folder: &Path, name: &str, n_nodes: usize) -> Result<Vec<FixedSplit>> {
+    let path = |i| folder.join("splits").join(format!("{name}_split_0.6_0.2_{i}.npz"));
+    if !path(0).exists() {
+        return Ok(vec![]);
+    }
+    let read = |i| {
+        let bytes = std::fs::read(path(i)).map_err(Error::io(path(i)))?;
+        read_bytes(&path(i).display().to_string(), &format!("geom:{i}"), &bytes, n_nodes)
+    };
+    (0..N_SPLITS).map(read).collect()
+}
+
+/// The split in one file; `place` names its bytes in errors.
+pub fn read_bytes(place: &str, name: &str, bytes: &[u8], n_nodes: usize) -> Result<FixedSplit> {
+    let npz = npz::read_bytes(place, bytes)?;
+    let mask = |key| {
+        let mask = npz.array(key)?;
+        match mask.length()? {
+            n if n == n_nodes => mask.to_bool(),
+            n => Err(Error::Data {
+                place: format!("{place}: {key}"),
+                problem: format!("a mask of {n} nodes, but the graph has {n_nodes}"),
+            }),
+        }
+    };
+    let [train, val, test] = MASKS.map(mask);
+    from_masks(place, name, [&train?, &val?, &test?])
+}
+
+/// The nodes under each of three masks of one length; refuses a node that stands under two.
+pub(super) fn from_masks(place: &str, name: &str, masks: [&[bool]; 3]) -> Result<FixedSplit> {
+    let parts = masks.map(|mask| {
+        let nodes = (0u32..).zip(mask).filter(|(_, under)| **under);
+        nodes.map(|(node, _)| node).collect()
+    });
+    fixed(place, name, parts)
+}
+
+/// A published split; an error names the file it stands in.
+pub(super) fn fixed(place: &str, name: &str, parts: [Vec<u32>; 3]) -> Result<FixedSplit> {
+    let split = Split::fixed(name, parts).map_err(|error| match error {
+        Error::Split { problem, .. } => {
+            Error::Data { place: place.into(), problem: format!("split `{name}`: {problem}") }
+        }
+        other => other,
+    })?;
+    Ok(FixedSplit { name: name.into(), split })
+}
+
+/// The same splits without the nodes that have no label, from which nothing can be learned.
+pub(super) fn labelled(splits: Vec<FixedSplit>, y: &[Option<u32>]) -> Result<Vec<FixedSplit>> {
+    let known = |node: &u32| y.get(*node as usize).is_some_and(Option::is_some);
+    let keep = |FixedSplit { name, split }: FixedSplit| {
+        let parts = [split.train, split.val, split.test];
+        let parts = parts.map(|part| part.into_iter().filter(known).collect());
+        fixed(&name, &name, parts)
+    };
+    splits.into_iter().map(keep).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::array::Order;
+    use super::super::npy::tests::file;
+    use super::super::npz::tests::npz;
+    use super::*;
+
+    fn masks(train: &[u8], val: &[u8], test: &[u8]) -> Vec<u8> {
+        let array = |descr, mask: &[u8]| file(descr, Order::C, &[mask.len()], mask);
+        npz(&[
+            ("train_mask", array("|b1", train)),
+            ("val_mask", array("|u1", val)),
+            ("test_mask", array("|u1", test)),
+        ])
+    }
+
+    fn refused(bytes: &[u8]) -> String {
+        read_bytes("it", "geom:3", bytes, 4).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn masks_of_either_type_become_parts() {
+        let bytes = masks(&[0, 1, 0, 1], &[1, 0, 0, 0], &[0; 4]);
+        let FixedSplit { name, split } = read_bytes("it", "geom:3", &bytes, 4).unwrap();
+        assert_eq!(name, "geom:3");
+        assert_eq!((split.train, split.val, split.test), (vec![1, 3], vec![0], vec![]));
+        assert_eq!(split.provenance, "geom:3: 2 train, 1 val, 0 test");
+    }
+
+    #[test]
+    fn masks_that_do_not_fit_are_refused() {
+        assert_eq!(
+            refused(&masks(&[0, 1, 0, 1], &[0, 0, 0, 1], &[0; 4])),
+            "it: split `geom:3`: node 3 stands in it twice"
+        );
+        assert_eq!(
+            refused(&masks(&[0; 4], &[0; 4], &[0; 5])),
+            "it: test_mask: a mask of 5 nodes, but the graph has 4"
+        );
+        assert_eq!(
+            refused(&masks(&[0; 4], &[0, 0, 7, 0], &[0; 4])),
+            "it: val_mask: entry 2 is 7; expected 0 or 1"
+        );
+    }
+
+    #[test]
+    fn nodes_without_a_label_are_left_out() {
+        let bytes = masks(&[1, 1, 0, 0], &[0, 0, 1, 0], &[0, 0, 0, 1]);
+        let splits = vec![read_bytes("it", "geom:0", &bytes, 4).unwrap()];
+        let splits = labelled(splits, &[Some(0), None, Some(1), None]).unwrap();
+        let split = &splits[0].split;
+        assert_eq!(
+            (&split.train[..], &split.val[..], &split.test[..]),
+            (&[0][..], &[2][..], &[][..])
+        );
+    }
+
+    #[test]
+    fn a_folder_has_all_ten_or_none() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(geom_splits(folder.path(), "small", 4).unwrap(), []);
+        std::fs::create_dir(folder.path().join("splits")).unwrap();
+        let path = |i| folder.path().join(format!("splits/small_split_0.6_0.2_{i}.npz"));
+        let bytes = masks(&[1, 0, 0, 0], &[0, 1, 0, 0], &[0, 0, 1, 0]);
+        (0..9).for_each(|i| std::fs::write(path(i), &bytes).unwrap());
+        let error = geom_splits(folder.path(), "small", 4).unwrap_err();
+        assert!(error.to_string().contains("small_split_0.6_0.2_9.npz"), "{error}");
+        std::fs::write(path(9), &bytes).unwrap();
+        let splits = geom_splits(folder.path(), "small", 4).unwrap();
+        assert_eq!((splits.len(), &*splits[9].name), (10, "geom:9"));
+    }
+}

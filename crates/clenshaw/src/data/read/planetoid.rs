@@ -1,0 +1,301 @@
+//! Planetoid's pickles of Cora, Citeseer and PubMed.
+//!
+//! ```text
+//! ind.<name>.allx, .ally    features and one-hot labels of nodes 0 .. a-1
+//! ind.<name>.tx, .ty        those of the test nodes, in the order of test.index
+//! ind.<name>.x, .y          the first rows of allx, ally: the public training nodes
+//! ind.<name>.graph          a dictionary from each node to the list of its neighbours
+//! ind.<name>.test.index     the test nodes, one a line
+//! ```
+//!
+//! Citeseer's `test.index` leaves out 15 nodes: they have neither features nor a label.
+//! The split `public` trains on `x`, validates on the next 500 nodes and tests on `test.index`.
+//! Yang et al., ICML 2016, arXiv:1603.08861.
+
+use super::csr::Csr;
+use super::geom_splits::{fixed, geom_splits, labelled};
+use super::pickle::{self, Global, Node, Value};
+use crate::data::{Dataset, Features};
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use crate::tensor::Pattern;
+use std::path::Path;
+
+/// The bytes of the eight files.
+#[derive(Clone, Copy, Debug)]
+pub struct Files<'a> {
+    /// Features of the training nodes.
+    pub x: &'a [u8],
+    /// Features of the test nodes.
+    pub tx: &'a [u8],
+    /// Features of all nodes but the test nodes.
+    pub allx: &'a [u8],
+    /// Labels of the training nodes.
+    pub y: &'a [u8],
+    /// Labels of the test nodes.
+    pub ty: &'a [u8],
+    /// Labels of all nodes but the test nodes.
+    pub ally: &'a [u8],
+    /// Who neighbours whom.
+    pub graph: &'a [u8],
+    /// Which nodes are test nodes.
+    pub test_index: &'a [u8],
+}
+
+/// How many nodes of the public split validate.
+const N_VAL: usize = 500;
+
+/// More columns than this are a mistake: each costs a row of weights.
+const MOST_COLUMNS: usize = 1 << 24;
+
+/// Reads `ind.<name>.*`, and Geom-GCN's splits if they are in `splits`.
+pub fn read(folder: &Path, name: &str) -> Result<Dataset> {
+    let path = |part: &str| folder.join(format!("ind.{name}.{part}"));
+    let bytes = |part: &str| std::fs::read(path(part)).map_err(Error::io(path(part)));
+    let files = Files {
+        x: &bytes("x")?,
+        tx: &bytes("tx")?,
+        allx: &bytes("allx")?,
+        y: &bytes("y")?,
+        ty: &bytes("ty")?,
+        ally: &bytes("ally")?,
+        graph: &bytes("graph")?,
+        test_index: &bytes("test.index")?,
+    };
+    let place = folder.join(format!("ind.{name}")).display().to_string();
+    let mut dataset = read_bytes(&place, &files)?;
+    let splits = geom_splits(folder, name, dataset.graph.n_nodes())?;
+    dataset.splits.extend(labelled(splits, &dataset.y)?);
+    Ok(Dataset { name: name.into(), ..dataset })
+}
+
+/// Reads the eight files; `place` is what their names have in common, and names the data set.
+pub fn read_bytes(place: &str, files: &Files) -> Result<Dataset> {
+    let part = |name: &str| format!("{place}.{name}");
+    let graph = graph(&part("graph"), files.graph)?;
+    let n = graph.n_nodes();
+    let rest = Labelled::read(place, ["allx", "ally"], [files.allx, files.ally])?;
+    let train = Labelled::read(place, ["x", "y"], [files.x, files.y])?;
+    let test = Labelled::read(place, ["tx", "ty"], [files.tx, files.ty])?;
+    rest.expect_like(&part("x"), &train)?;
+    rest.expect_like(&part("tx"), &test)?;
+    if rest.classes.get(..train.classes.len()) != Some(&train.classes) {
+        return Err(data_error(&part("y"), "not the first rows of `ally`".into()));
+    }
+    let test_nodes = TestNodes { place: &part("test.index"), first: rest.classes.len(), n };
+    let test_nodes = test_nodes.read(files.test_index, test.classes.len())?;
+    let (x, y) = assemble(n, &rest, &test, &test_nodes);
+
+    let known = |nodes: &mut dyn Iterator<Item = u32>| -> Vec<u32> {
+        nodes.filter(|&node| y[node as usize].is_some()).collect()
+    };
+    let n_train = train.classes.len() as u32;
+    let val_end = (train.classes.len() + N_VAL).min(rest.classes.len()) as u32;
+    let parts = [
+        known(&mut (0..n_train)),
+        known(&mut (n_train..val_end)),
+        known(&mut test_nodes.iter().copied()),
+    ];
+    let splits = vec![fixed(place, "public", parts)?];
+    let class_names = (0..rest.n_classes).map(|class| class.to_string()).collect();
+    let warnings = match n - rest.classes.len() - test_nodes.len() {
+        0 => vec![],
+        missing => vec![format!(
+            "{missing} nodes have neither features nor a label; here they are in no part of any split, \
+             in most published figures they count as class 0"
+        )],
+    };
+    let source = "Planetoid (Yang et al. 2016), github.com/kimiyoung/planetoid".into();
+    Ok(Dataset { source, warnings, splits, ..Dataset::new(place, graph, x, y, class_names) })
+}
+
+/// Rows of features and the class of each.
+struct Labelled {
+    x: Csr,
+    classes: Vec<Option<u32>>,
+    n_classes: usize,
+}
+
+impl Labelled {
+    fn read(place: &str, names: [&str; 2], bytes: [&[u8]; 2]) -> Result<Self> {
+        let [x_place, y_place] = names.map(|name| format!("{place}.{name}"));
+        let x = matrix(&x_place, bytes[0])?;
+        let (classes, n_classes) = one_hot(&y_place, bytes[1])?;
+        let (rows, labels) = (x.pattern.n_rows(), classes.len());
+        if rows != labels {
+            let problem = format!("{labels} rows of labels for {rows} rows of features");
+            return Err(data_error(&y_place, problem));
+        }
+        Ok(Self { x, classes, n_classes })
+    }
+
+    /// Refuses rows of other widths.
+    fn expect_like(&self, place: &str, other: &Self) -> Result<()> {
+        let widths = |rows: &Self| (rows.x.pattern.n_cols(), rows.n_classes);
+        let ((columns, classes), expected) = (widths(other), widths(self));
+        if (columns, classes) != expected {
+            return Err(data_error(
+                place,
+                format!(
+                    "{columns} features and {classes} classes, but `allx` and `ally` have {} and {}",
+                    expected.0, expected.1
+                ),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// A pickled `csr_matrix`.
+fn matrix(place: &str, bytes: &[u8]) -> Result<Csr> {
+    let pickle = pickle::read_bytes(place, bytes)?;
+    let bad = |problem: &str| data_error(place, problem.into());
+    let Some(&Node::Object { class: Global::CsrMatrix, state }) = pickle.node(pickle.root()) else {
+        return Err(bad("expected a pickled `csr_matrix`"));
+    };
+    let shape = pickle.get(state, "_shape").and_then(|shape| pickle.items(shape));
+    let &[Value::Int(rows), Value::Int(cols)] = shape.unwrap_or_default() else {
+        return Err(bad("a sparse matrix without a shape"));
+    };
+    let (Ok(rows), Ok(cols @ ..=MOST_COLUMNS)) = (usize::try_from(rows), usize::try_from(cols))
+    else {
+        let problem = format!("a sparse matrix of {rows} rows and {cols} columns");
+        return Err(data_error(place, problem));
+    };
+    let array = |name| pickle.array(pickle.get(state, name).unwrap_or(Value::None), name);
+    Csr::new(place, [rows, cols], &array("indptr")?, &array("indices")?, &array("data")?)
+}
+
+/// The class of each row of a pickled one-hot matrix, and how many there are; a zero row has none.
+fn one_hot(place: &str, bytes: &[u8]) -> Result<(Vec<Option<u32>>, usize)> {
+    let pickle = pickle::read_bytes(place, bytes)?;
+    let array = pickle.array(pickle.root(), "labels")?;
+    let (rows, n_classes) = array.rows_and_columns()?;
+    if rows == 0 || n_classes == 0 {
+        return Err(data_error(place, format!("{rows} rows of {n_classes} classes")));
+    }
+    let marks = array.to_bool()?;
+    let class = |(i, row): (usize, &[bool])| {
+        let mut classes = (0u32..).zip(row).filter(|(_, mark)| **mark).map(|(class, _)| class);
+        match (classes.next(), classes.next()) {
+            (class, None) => Ok(class),
+            _ => Err(data_error(place, format!("row {i} is of two classes; expected one"))),
+        }
+    };
+    let classes = marks.chunks(n_classes).enumerate().map(class);
+    Ok((classes.collect::<Result<_>>()?, n_classes))
+}
+
+/// A pickled dictionary from node to neighbours.
+fn graph(place: &str, bytes: &[u8]) -> Result<Graph> {
+    let pickle = pickle::read_bytes(place, bytes)?;
+    let bad = |problem: String| data_error(place, problem);
+    let lists = pickle.pairs(pickle.root());
+    let lists = lists.ok_or_else(|| bad("expected a dictionary of neighbours".into()))?;
+    let n = lists.len();
+    let mut listed = vec![false; n];
+    let mut edges = vec![];
+    for &(node, neighbours) in lists {
+        let id = node_id(node).filter(|&u| (u as usize) < n).ok_or_else(|| {
+            bad(format!("a list for node {}; expected 0 to {}", shown(node), n.saturating_sub(1)))
+        })?;
+        if std::mem::replace(&mut listed[id as usize], true) {
+            return Err(bad(format!("node {id} is listed twice")));
+        }
+        let neighbours = pickle.items(neighbours);
+        for &v in neighbours.ok_or_else(|| bad(format!("node {id} has no list of neighbours")))? {
+            let v = node_id(v)
+                .ok_or_else(|| bad(format!("node {id} has the neighbour {}", shown(v))))?;
+            edges.push((id, v));
+        }
+        // A neighbour takes two bytes; there are more only if nodes share a list.
+        if edges.len() > bytes.len() {
+            return Err(bad("more neighbours than the file can hold".into()));
+        }
+    }
+    Graph::from_edges(place, n, &edges)
+}
+
+fn node_id(value: Value) -> Option<u32> {
+    match value {
+        Value::Int(id) => u32::try_from(id).ok(),
+        _ => None,
+    }
+}
+
+fn shown(value: Value) -> String {
+    match value {
+        Value::Int(id) => id.to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// `test.index`: nodes from `first` to `n - 1`.
+struct TestNodes<'a> {
+    place: &'a str,
+    first: usize,
+    n: usize,
+}
+
+impl TestNodes<'_> {
+    fn read(&self, bytes: &[u8], n_rows: usize) -> Result<Vec<u32>> {
+        let mut listed = vec![false; self.n];
+        let mut nodes = vec![];
+        for (i, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
+            let line = line.trim_ascii();
+            if line.is_empty() {
+                continue;
+            }
+            let problem =
+                |problem: String| data_error(&format!("{}:{}", self.place, i + 1), problem);
+            let node = self.node(line).ok_or_else(|| {
+                let (line, first, last) = (line.escape_ascii(), self.first, self.n - 1);
+                problem(format!("`{line}`; expected a node from {first} to {last}"))
+            })?;
+            if std::mem::replace(&mut listed[node as usize], true) {
+                return Err(problem(format!("node {node} is listed twice")));
+            }
+            nodes.push(node);
+        }
+        match nodes.len() {
+            n if n == n_rows => Ok(nodes),
+            n => Err(data_error(self.place, format!("{n} nodes, but `tx` has {n_rows} rows"))),
+        }
+    }
+
+    fn node(&self, line: &[u8]) -> Option<u32> {
+        let node = std::str::from_utf8(line).ok()?.parse::<u32>().ok()?;
+        (self.first..self.n).contains(&(node as usize)).then_some(node)
+    }
+}
+
+/// Features and labels of all nodes; those that are neither in `rest` nor in `test` have none.
+fn assemble(
+    n: usize,
+    rest: &Labelled,
+    test: &Labelled,
+    test_nodes: &[u32],
+) -> (Features, Vec<Option<u32>>) {
+    let mut origin: Vec<Option<(&Labelled, usize)>> = vec![None; n];
+    (0..rest.classes.len()).for_each(|i| origin[i] = Some((rest, i)));
+    (0..).zip(test_nodes).for_each(|(i, &node)| origin[node as usize] = Some((test, i)));
+    let (mut offsets, mut indices, mut values) = (vec![0], vec![], vec![]);
+    for (rows, i) in origin.iter().map(|row| row.unzip()) {
+        if let (Some(rows), Some(i)) = (rows, i) {
+            let (columns, entries) = rows.x.row(i);
+            indices.extend(columns);
+            values.extend(entries);
+        }
+        offsets.push(indices.len());
+    }
+    let pattern = Pattern::new(rest.x.pattern.n_cols(), offsets, indices);
+    let y = origin.iter().map(|row| row.and_then(|(rows, i)| rows.classes[i])).collect();
+    (Features::Sparse { pattern, values }, y)
+}
+
+fn data_error(place: &str, problem: String) -> Error {
+    Error::Data { place: place.into(), problem }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+use super::*;
+use proptest::prelude::*;
+
+/// An array as Python 2 and NumPy 1 pickle it.
+fn array(descr: &str, shape: &[u8], data: &[u8]) -> Vec<u8> {
+    let mut out =
+        b"cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\0\x85U\x01b\x87R(K\x01("
+            .to_vec();
+    shape.iter().for_each(|&n| out.extend([b'K', n]));
+    out.extend(b"tcnumpy\ndtype\nU\x02");
+    out.extend(descr.as_bytes());
+    out.extend(b"K\0K\x01\x87R(K\x03U\x01<NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\0tb\x89U");
+    out.push(data.len() as u8);
+    out.extend(data);
+    out.extend(b"tb");
+    out
+}
+
+fn le(numbers: &[u32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+/// A `csr_matrix` of ones at these columns.
+fn sparse(n_cols: u8, rows: &[&[u32]]) -> Vec<u8> {
+    let offsets: Vec<u32> = (0..=rows.len()).map(|i| rows[..i].concat().len() as u32).collect();
+    let indices = rows.concat();
+    let n = indices.len() as u8;
+    let ones: Vec<u8> = indices.iter().flat_map(|_| 1f32.to_le_bytes()).collect();
+    let parts = [
+        ("indptr", array("i4", &[offsets.len() as u8], &le(&offsets))),
+        ("indices", array("i4", &[n], &le(&indices))),
+        ("data", array("f4", &[n], &ones)),
+    ];
+    let mut out = b"\x80\x02cscipy.sparse.csr\ncsr_matrix\n)\x81}(U\x06_shape".to_vec();
+    out.extend([b'K', rows.len() as u8, b'K', n_cols, 0x86]);
+    for (name, part) in parts {
+        out.extend([b'U', name.len() as u8]);
+        out.extend(name.as_bytes());
+        out.extend(part);
+    }
+    out.extend(b"ub.");
+    out
+}
+
+/// One row for each class; `None` is a row of zeros.
+fn classes(classes: &[Option<u32>]) -> Vec<u8> {
+    let row = |class: &Option<u32>| [0, 1].map(|c| u32::from(*class == Some(c)));
+    let rows: Vec<u32> = classes.iter().flat_map(row).collect();
+    [&b"\x80\x02"[..], &array("i4", &[classes.len() as u8, 2], &le(&rows)), b"."].concat()
+}
+
+fn neighbours(lists: &[&[u8]]) -> Vec<u8> {
+    let mut out = b"\x80\x02ccollections\ndefaultdict\nc__builtin__\nlist\n\x85R(".to_vec();
+    for (node, list) in lists.iter().enumerate() {
+        out.extend([b'K', node as u8, b']', b'(']);
+        list.iter().for_each(|&neighbour| out.extend([b'K', neighbour]));
+        out.push(b'e');
+    }
+    out.extend(b"u.");
+    out
+}
+
+/// The eight files, owned.
+struct Small([Vec<u8>; 8]);
+
+impl Small {
+    /// Nodes 0..4 are known, 6 and 4 are test nodes, 5 has nothing; a loop and a repetition.
+    fn new() -> Self {
+        let (zero, one) = (Some(0), Some(1));
+        Self([
+            sparse(3, &[&[0], &[1, 2]]),
+            sparse(3, &[&[2], &[0, 1]]),
+            sparse(3, &[&[0], &[1, 2], &[], &[2]]),
+            classes(&[zero, one]),
+            classes(&[one, zero]),
+            classes(&[zero, one, one, zero]),
+            neighbours(&[&[1, 2], &[0], &[0, 3, 3], &[2, 2, 4], &[3], &[5, 5], &[0]]),
+            b"6\n4\n".to_vec(),
+        ])
+    }
+
+    fn files(&self) -> Files<'_> {
+        let [x, tx, allx, y, ty, ally, graph, test_index] = &self.0;
+        Files { x, tx, allx, y, ty, ally, graph, test_index }
+    }
+
+    fn with(mut self, part: usize, bytes: Vec<u8>) -> Self {
+        self.0[part] = bytes;
+        self
+    }
+
+    fn refused(&self) -> String {
+        read_bytes("ind.small", &self.files()).unwrap_err().to_string()
+    }
+}
+
+const TX: usize = 1;
+const ALLX: usize = 2;
+const Y: usize = 3;
+const ALLY: usize = 5;
+const GRAPH: usize = 6;
+const TEST_INDEX: usize = 7;
+
+#[test]
+fn rows_find_their_nodes() {
+    let small = Small::new();
+    let dataset = read_bytes("ind.small", &small.files()).unwrap().checked().unwrap();
+    let edges: Vec<_> = dataset.graph.edges().collect();
+    assert_eq!(edges, [(0, 1), (0, 2), (0, 6), (2, 3), (3, 4)]);
+    let y = [Some(0), Some(1), Some(1), Some(0), Some(0), None, Some(1)];
+    assert_eq!(dataset.y, y);
+    let x = dataset.x.to_dense();
+    let rows: Vec<&[f32]> = (0..7).map(|i| x.row(i)).collect();
+    assert_eq!(rows[1], [0.0, 1.0, 1.0]);
+    assert_eq!(rows[4], [1.0, 1.0, 0.0]);
+    assert_eq!(rows[5], [0.0; 3]);
+    assert_eq!(rows[6], [0.0, 0.0, 1.0]);
+    assert_eq!(dataset.class_names, ["0", "1"]);
+    let public = &dataset.splits[0];
+    assert_eq!(public.name, "public");
+    let parts = (&public.split.train[..], &public.split.val[..], &public.split.test[..]);
+    assert_eq!(parts, (&[0, 1][..], &[2, 3][..], &[4, 6][..]));
+    assert_eq!(
+        dataset.warnings,
+        ["1 nodes have neither features nor a label; here they are in no part of any split, \
+          in most published figures they count as class 0"]
+    );
+}
+
+#[test]
+fn files_that_do_not_fit_together_are_refused() {
+    let cases = [
+        (TEST_INDEX, b"6\n3\n".to_vec(), ".test.index:2: `3`; expected a node from 4 to 6"),
+        (TEST_INDEX, b"6\n\n6".to_vec(), ".test.index:3: node 6 is listed twice"),
+        (TEST_INDEX, b"6\n-4\n".to_vec(), ".test.index:2: `-4`; expected a node from 4 to 6"),
+        (TEST_INDEX, b"\xff\n".to_vec(), ".test.index:1: `\\xff`; expected a node from 4 to 6"),
+        (TEST_INDEX, b"6\n".to_vec(), ".test.index: 1 nodes, but `tx` has 2 rows"),
+        (TX, sparse(3, &[&[2]]), ".ty: 2 rows of labels for 1 rows of features"),
+        (
+            TX,
+            sparse(4, &[&[2], &[0]]),
+            ".tx: 4 features and 2 classes, but `allx` and `ally` have 3 and 2",
+        ),
+        (
+            ALLX,
+            sparse(3, &[&[0], &[1, 3], &[], &[2]]),
+            ".allx: row 1 has column 3, but there are 3",
+        ),
+        (ALLX, b"N.".to_vec(), ".allx: expected a pickled `csr_matrix`"),
+        (Y, classes(&[Some(0), Some(0)]), ".y: not the first rows of `ally`"),
+        (ALLY, classes(&[]), ".ally: 0 rows of 2 classes"),
+        (
+            GRAPH,
+            neighbours(&[&[7][..]; 7]),
+            ".graph: node 7 in the edge list, but the graph has 7 nodes",
+        ),
+        (GRAPH, b"}(K\0]K\0]u.".to_vec(), ".graph: node 0 is listed twice"),
+        (GRAPH, b"}(K\x01]u.".to_vec(), ".graph: a list for node 1; expected 0 to 0"),
+        (GRAPH, b"}(K\0]J\xff\xff\xff\xffau.".to_vec(), ".graph: node 0 has the neighbour -1"),
+        (GRAPH, b"}.".to_vec(), ".graph: the graph has no nodes; expected at least one"),
+        (GRAPH, b"].".to_vec(), ".graph: expected a dictionary of neighbours"),
+    ];
+    for (part, bytes, message) in cases {
+        assert_eq!(Small::new().with(part, bytes).refused(), format!("ind.small{message}"));
+    }
+    let two = array("i4", &[1, 2], &le(&[1, 1]));
+    let two = Small::new().with(Y, [&two[..], b"."].concat());
+    assert_eq!(two.refused(), "ind.small.y: row 0 is of two classes; expected one");
+}
+
+#[test]
+fn a_list_that_all_nodes_share_is_not_written_out() {
+    let mut bytes = b"}(K\0](".to_vec();
+    bytes.extend(b"K\0".repeat(200));
+    bytes.extend(b"eq\x01");
+    (1..200).for_each(|node| bytes.extend([b'K', node, b'h', 1]));
+    bytes.extend(b"u.");
+    let refused = Small::new().with(GRAPH, bytes).refused();
+    assert_eq!(refused, "ind.small.graph: more neighbours than the file can hold");
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = read(Path::new("nowhere"), "cora").unwrap_err().to_string();
+    assert!(error.starts_with("nowhere/ind.cora.x: "), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn damage_does_not_panic(
+        part in 0..8usize,
+        wounds in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        cut: prop::sample::Index,
+    ) {
+        let good = Small::new().0[part].clone();
+        let mut bytes = good.clone();
+        for (at, byte) in wounds {
+            bytes[at.index(good.len())] = byte;
+        }
+        let _ = read_bytes("it", &Small::new().with(part, bytes).files());
+        let short = good[..cut.index(good.len())].to_vec();
+        let outcome = read_bytes("it", &Small::new().with(part, short).files());
+        // The last line needs no end.
+        prop_assert!(outcome.is_err() || part == TEST_INDEX);
+    }
+}
