@@ -17,6 +17,7 @@ pub mod geom_splits;
 pub mod planetoid;
 pub mod heterophilous;
 pub mod linkx;
+pub mod arrays;
 
 #[cfg(test)]
 mod tests;
