@@ -1,0 +1,119 @@
+//! Small files in Geom-GCN's way, whole, wrong and damaged.
+
+use super::*;
+use proptest::prelude::*;
+
+const NODE_TEXT: &str = "node_id\tfeature\tlabel\n2\t0,1,0\t1\n0\t1,1,0\t0\n1\t0,0,0\t1\n";
+const EDGE_TEXT: &str = "node_id\tnode_id\n0\t1\n1\t0\n2\t2\n2\t1\n2\t1\n";
+
+fn read(nodes: &str, edges: &str) -> Result<Dataset> {
+    read_bytes("x", nodes.as_bytes(), edges.as_bytes(), None)
+}
+
+/// What is wrong with nodes of these lines.
+fn refused(lines: &str) -> String {
+    let error = read(&format!("node_id\tfeature\tlabel\n{lines}"), EDGE_TEXT).unwrap_err();
+    error.to_string().replace("x/out1_node_feature_label.txt:", "")
+}
+
+fn refused_edges(lines: &str) -> String {
+    let error = read(NODE_TEXT, &format!("node_id\tnode_id\n{lines}")).unwrap_err();
+    error.to_string().replace("x/out1_graph_edges.txt:", "")
+}
+
+#[test]
+fn ids_in_any_order_are_put_in_order() {
+    for ending in ["\n", "\r\n"] {
+        let [nodes, edges] = [NODE_TEXT, EDGE_TEXT].map(|text| text.replace('\n', ending));
+        let dataset = read(&nodes, &edges).unwrap().checked().unwrap();
+        assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
+        assert_eq!(dataset.y, [Some(0), Some(1), Some(1)]);
+        assert_eq!(dataset.class_names, ["0", "1"]);
+        let x = dataset.x.to_dense();
+        assert_eq!(x.as_slice(), [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+    }
+}
+
+#[test]
+fn lists_of_indices_are_sorted_and_repeats_dropped() {
+    let nodes = "node_id\tfeature(feature_amount:3)\tlabel\n1\t3,0,3\t0\n0\t\t1\n";
+    let edges = b"node_id\tnode_id\n0\t1\n";
+    let read = |columns: Option<usize>| {
+        let style = columns.map(|c| FeatureStyle::IndexList { columns: Some(c) });
+        read_bytes("x", nodes.as_bytes(), edges, style)
+    };
+    let x = read(None).unwrap().x.to_dense();
+    assert_eq!(x.as_slice(), [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0]);
+    assert_eq!(read(Some(6)).unwrap().x.n_cols(), 6);
+    assert_eq!(
+        read(Some(3)).unwrap_err().to_string(),
+        "x/out1_node_feature_label.txt:2: feature 3; there are at most 3"
+    );
+}
+
+#[test]
+fn a_bad_node_is_named_with_its_line() {
+    let cases = [
+        ("0\t1,0\t0\n1\t1\t1\n", "3: 1 features; line 2 has 2"),
+        ("0\t1,0\t0\n1\t1,0,\t1\n", "3: 3 features; line 2 has 2"),
+        ("0\t1,0\t0\n1\t1,0\n", "3: 2 fields; expected 3, with tabs between"),
+        ("0\t1,2\t0\n", "2: feature 1 is neither 0 nor 1"),
+        ("0\t1,0.5\t0\n", "2: feature 1 is neither 0 nor 1"),
+        ("0\t1\t0\n2\t1\t1\n", "3: node 2; 2 nodes have the ids 0 to 1"),
+        ("0\t1\t0\n0\t1\t1\n", "3: node 0 again; it stood in line 2"),
+        ("-1\t1\t0\n", "2: `-1` as a node id; expected a whole number"),
+        ("1099511627776\t1\t0\n", "2: node 1099511627776; 1 nodes have the ids 0 to 0"),
+        ("0\t1\tred\n", "2: `red` as a label; expected a whole number"),
+        ("0\t1\t1099511627776\n", "2: label 1099511627776; 1 nodes have at most the labels 0 to 0"),
+        ("", "1: no nodes after the header"),
+    ];
+    for (lines, problem) in cases {
+        assert_eq!(refused(lines), problem);
+    }
+}
+
+#[test]
+fn a_bad_edge_is_named_with_its_line() {
+    let cases = [
+        ("0\t1\n0\t-1\n", "3: `-1` as a node id; expected a whole number"),
+        ("0\t1099511627776\n", "2: node 1099511627776 in an edge, but there are 3 nodes"),
+        ("0\n", "2: 1 fields; expected 2, with tabs between"),
+        ("0\t\n", "2: `` as a node id; expected a whole number"),
+        ("0\t1\t2\n", "2: 3 fields; expected 2, with tabs between"),
+    ];
+    for (lines, problem) in cases {
+        assert_eq!(refused_edges(lines), problem);
+    }
+}
+
+#[test]
+fn text_must_be_utf8_and_have_a_header() {
+    let error = read_bytes("x", b"node_id\n\n0\t\xff", b"", None).unwrap_err();
+    assert_eq!(error.to_string(), "x/out1_node_feature_label.txt:3: the text is not UTF-8");
+    let error = read(NODE_TEXT, "0\t1\n").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "x/out1_graph_edges.txt:1: expected a header that begins with `node_id`"
+    );
+}
+
+proptest! {
+    #[test]
+    fn damage_never_panics(
+        cut: prop::sample::Index,
+        wounds in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        listed: bool,
+    ) {
+        let style = listed.then_some(FeatureStyle::IndexList { columns: None });
+        let [mut nodes, mut edges] = [NODE_TEXT, EDGE_TEXT].map(|text| text.as_bytes().to_vec());
+        for bytes in [&mut nodes, &mut edges] {
+            for (at, byte) in &wounds {
+                let at = at.index(bytes.len());
+                bytes[at] = *byte;
+            }
+        }
+        let _ = read_bytes("x", &nodes, EDGE_TEXT.as_bytes(), style);
+        let _ = read_bytes("x", NODE_TEXT.as_bytes(), &edges, style);
+        let _ = read_bytes("x", &nodes[..cut.index(nodes.len())], &edges, style);
+    }
+}
