@@ -15,6 +15,7 @@ mod dataset;
 pub mod compact;
 pub mod split;
 pub mod read;
+pub mod fetch;
 mod gaussian;
 mod cora;
 mod csbm;

@@ -1,0 +1,184 @@
+//! One member of a zip archive, in a single pass and in constant memory.
+//!
+//! ```text
+//! archive = members directory
+//! member  = "PK\3\4" version:2 flags:2 method:2 time:4 crc:4 packed:4 unpacked:4 n:2 m:2
+//!           name:n extra:m data, and after streamed data ["PK\7\8"] crc:4 packed:4 unpacked:4
+//! ```
+//!
+//! The checksum of the member is known, so neither the directory nor the archive's own sums are read.
+
+use super::delivery::Job;
+use super::partial::Partial;
+use super::trouble::{Failure, Trouble};
+use crate::error::Error;
+use flate2::bufread::DeflateDecoder;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::path::Path;
+
+const HEADER: &[u8] = b"PK\x03\x04";
+const DESCRIPTOR: [u8; 4] = *b"PK\x07\x08";
+const STORED: u16 = 0;
+const DEFLATED: u16 = 8;
+
+/// What stands before a member's data.
+struct Header {
+    name: String,
+    encrypted: bool,
+    /// Its size stands after it.
+    streamed: bool,
+    method: u16,
+    packed: u64,
+}
+
+/// Unpacks the member of that name, whatever folder of the archive it is in.
+pub(super) fn extract(
+    job: &Job<'_>,
+    archive: &Path,
+    member: &str,
+    into: &mut Partial,
+) -> Result<(), Failure> {
+    into.restart()?;
+    let mut reader = BufReader::new(File::open(archive).map_err(Error::io(archive))?);
+    while let Some(header) = read_header(&mut reader).map_err(damaged)? {
+        let data = header.data(&mut reader)?;
+        if header.name.rsplit('/').next() == Some(member) {
+            return job.pour(data, job.bytes, into, |error, _| damaged(error));
+        }
+        // Past the bound nothing looks like a header, which ends the walk.
+        io::copy(&mut data.take(job.most()), &mut io::sink()).map_err(damaged)?;
+        if header.streamed {
+            skip_descriptor(&mut reader).map_err(damaged)?;
+        }
+    }
+    Err(Trouble::Archive(format!("no member `{member}`")).into())
+}
+
+fn damaged(error: io::Error) -> Trouble {
+    Trouble::Archive(match error.kind() {
+        ErrorKind::UnexpectedEof => "it is cut off".into(),
+        _ => error.to_string(),
+    })
+}
+
+/// The sums and sizes that follow streamed data, with or without a signature.
+fn skip_descriptor(reader: &mut impl BufRead) -> io::Result<()> {
+    let mut first = [0; 4];
+    reader.read_exact(&mut first)?;
+    let rest: &mut [u8] = if first == DESCRIPTOR { &mut [0; 12] } else { &mut [0; 8] };
+    reader.read_exact(rest)
+}
+
+/// The next member's header; none when the directory begins.
+fn read_header(reader: &mut impl Read) -> io::Result<Option<Header>> {
+    let mut bytes = [0; 30];
+    reader.read_exact(&mut bytes)?;
+    if !bytes.starts_with(HEADER) {
+        return match bytes.starts_with(b"PK") {
+            true => Ok(None),
+            false => Err(io::Error::new(ErrorKind::InvalidData, "not a zip archive")),
+        };
+    }
+    let u16 = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+    let mut name = vec![0; u16(26).into()];
+    reader.read_exact(&mut name)?;
+    io::copy(&mut reader.take(u16(28).into()), &mut io::sink())?;
+    Ok(Some(Header {
+        name: String::from_utf8_lossy(&name).into_owned(),
+        encrypted: u16(6) & 1 != 0,
+        streamed: u16(6) & 8 != 0,
+        method: u16(8),
+        packed: u64::from(u16(18)) | u64::from(u16(20)) << 16,
+    }))
+}
+
+impl Header {
+    /// The member's content.
+    fn data<'a>(&self, reader: &'a mut impl BufRead) -> Result<Box<dyn Read + 'a>, Trouble> {
+        match self.method {
+            _ if self.encrypted => Err(Trouble::Archive(format!("`{}` is encrypted", self.name))),
+            STORED if !self.streamed => Ok(Box::new(reader.take(self.packed))),
+            DEFLATED if self.streamed => Ok(Box::new(DeflateDecoder::new(reader))),
+            DEFLATED => Ok(Box::new(DeflateDecoder::new(reader.take(self.packed)))),
+            _ => Err(Trouble::Archive(format!("`{}` is packed in a way we lack", self.name))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Options;
+    use super::*;
+    use flate2::{Compression, read::DeflateEncoder};
+    use std::sync::atomic::AtomicBool;
+
+    /// A member as the format wants it; `flags` 8 puts its sizes after it.
+    fn member(name: &str, method: u16, flags: u16, content: &[u8]) -> Vec<u8> {
+        let mut data = content.to_vec();
+        if method == DEFLATED {
+            data.clear();
+            DeflateEncoder::new(content, Compression::fast()).read_to_end(&mut data).unwrap();
+        }
+        let length = |n: usize| u32::try_from(n).unwrap().to_le_bytes();
+        let sizes = [[0; 4], length(data.len()), length(content.len())].concat();
+        let before = if flags & 8 != 0 { vec![0; 12] } else { sizes.clone() };
+        let after = if flags & 8 != 0 { [&DESCRIPTOR[..], &sizes].concat() } else { vec![] };
+        let start = [HEADER, &[20, 0], &flags.to_le_bytes(), &method.to_le_bytes(), &[0; 4]];
+        let lengths = [name.len() as u8, 0, 3, 0];
+        [&start.concat(), &before[..], &lengths, name.as_bytes(), b"xyz", &data, &after].concat()
+    }
+
+    fn extracted(archive: &[u8], name: &str, bytes: Option<u64>) -> Result<Vec<u8>, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let (zip, out) = (folder.path().join("a.zip"), folder.path().join("out"));
+        std::fs::write(&zip, archive).unwrap();
+        let cancel = AtomicBool::new(false);
+        let options = Options::new(folder.path(), &cancel);
+        let job = Job { file: "out", source: "a.zip", bytes, options: &options };
+        let mut partial = Partial::open(&out).unwrap();
+        match extract(&job, &zip, name, &mut partial) {
+            Ok(()) => partial.accept().map_err(|error| error.to_string()),
+            Err(Failure::There(trouble)) => Err(trouble.to_string()),
+            Err(Failure::Here(error)) => Err(error.to_string()),
+        }?;
+        Ok(std::fs::read(out).unwrap())
+    }
+
+    #[test]
+    fn every_way_of_packing_is_read() {
+        let (long, end) = (vec![b'l'; 300_000], b"PK\x01\x02 and the directory, of any content");
+        let archive = [
+            &member("folder/", STORED, 0, b"")[..],
+            &member("folder/streamed", DEFLATED, 8, b"one"),
+            &member("deflated", DEFLATED, 0, &long),
+            &member("stored", STORED, 0, b"three"),
+            end,
+        ]
+        .concat();
+        assert_eq!(extracted(&archive, "streamed", Some(3)), Ok(b"one".to_vec()));
+        assert_eq!(extracted(&archive, "deflated", Some(300_000)), Ok(long));
+        assert_eq!(extracted(&archive, "stored", None), Ok(b"three".to_vec()));
+        let refused = |name| extracted(&archive, name, None).unwrap_err();
+        assert_eq!(refused("other"), "damaged archive: no member `other`");
+    }
+
+    #[test]
+    fn bad_archives_are_refused_and_bombs_do_not_go_off() {
+        let refused = |archive: &[u8]| extracted(archive, "a", Some(1000)).unwrap_err();
+        let bomb = member("a", DEFLATED, 0, &vec![0; 10_000_000]);
+        assert_eq!(refused(&bomb), "sends more than 1000 bytes");
+        let short = |bytes: Vec<u8>| bytes[..bytes.len() - 2].to_vec();
+        let long: Vec<u8> = (0..900u32).flat_map(|i| (i * i).to_le_bytes()).take(900).collect();
+        assert_eq!(
+            refused(&short(member("a", DEFLATED, 0, &long))),
+            "damaged archive: it is cut off"
+        );
+        assert_eq!(refused(b"PK\x03\x04"), "damaged archive: it is cut off");
+        assert_eq!(refused(&[b'<'; 99]), "damaged archive: not a zip archive");
+        assert_eq!(refused(&member("a", STORED, 1, b"x")), "damaged archive: `a` is encrypted");
+        let how = "damaged archive: `a` is packed in a way we lack";
+        assert_eq!(refused(&member("a", 12, 0, b"x")), how);
+        assert_eq!(refused(&member("a", STORED, 8, b"x")), how);
+    }
+}

@@ -1,0 +1,157 @@
+//! A web server on loopback that does as it is told, once for each entry of its script.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Long enough never to matter, short enough for a test that hangs.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// What to do with one request; content is served in part if that is asked for.
+#[derive(Clone, Debug)]
+pub enum Act {
+    Serve(Vec<u8>),
+    /// All of it, whatever part is asked for.
+    ServeWhole(Vec<u8>),
+    /// A part that begins elsewhere than asked.
+    ServePart(Vec<u8>, usize),
+    /// Only the first bytes, then the connection is closed.
+    CutAfter(usize, Vec<u8>),
+    /// Only the first bytes, then silence.
+    StallAfter(usize, Vec<u8>),
+    /// Not even an answer.
+    Silence,
+    /// The connection is closed before any answer.
+    Close,
+    Status(u16),
+    Redirect(String),
+    /// A length, then nothing.
+    Claim(String),
+}
+
+/// Runs until its script is played or it is dropped.
+pub struct Server {
+    url: String,
+    requests: mpsc::Receiver<String>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    pub fn start(script: impl IntoIterator<Item = Act>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let script: Vec<Act> = script.into_iter().collect();
+        let (seen, requests) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            for act in script {
+                let (stream, _) = listener.accept().unwrap();
+                stream.set_read_timeout(Some(LIMIT)).unwrap();
+                let Some(request) = Request::read(&stream) else { return };
+                seen.send(request.to_string()).unwrap_or(());
+                // The other side may hang up at any time.
+                let _ = act.play(&request, stream);
+            }
+        });
+        Self { url, requests, thread: Some(thread) }
+    }
+
+    /// Where a path is served.
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.url)
+    }
+
+    /// What was asked so far: the path, and the range if there was one.
+    pub fn requests(&self) -> Vec<String> {
+        self.requests.try_iter().collect()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // An empty request ends the script early.
+        let _ = TcpStream::connect(self.url.trim_start_matches("http://"));
+        let outcome = self.thread.take().unwrap().join();
+        assert!(outcome.is_ok() || std::thread::panicking(), "the server panicked");
+    }
+}
+
+struct Request {
+    path: String,
+    range: Option<String>,
+}
+
+impl Request {
+    /// None if the other side hung up.
+    fn read(stream: &TcpStream) -> Option<Self> {
+        let mut lines = BufReader::new(stream).lines();
+        let first = lines.next()?.ok()?;
+        let path = first.split(' ').nth(1)?.to_owned();
+        let mut range = None;
+        for line in lines.map_while(Result::ok).take_while(|line| !line.is_empty()) {
+            if let Some(value) = line.to_ascii_lowercase().strip_prefix("range: ") {
+                range = Some(value.to_owned());
+            }
+        }
+        Some(Self { path, range })
+    }
+
+    /// `7` of `bytes=7-`.
+    fn first_byte(&self) -> Option<usize> {
+        self.range.as_ref()?.strip_prefix("bytes=")?.strip_suffix('-')?.parse().ok()
+    }
+}
+
+impl std::fmt::Display for Request {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let range = self.range.as_ref().map_or(String::new(), |range| format!(" {range}"));
+        write!(f, "{}{range}", self.path)
+    }
+}
+
+impl Act {
+    fn play(self, request: &Request, mut stream: TcpStream) -> std::io::Result<()> {
+        let ok = |length: usize| head("200 OK", &format!("Content-Length: {length}"));
+        match self {
+            Self::Serve(content) => match request.first_byte() {
+                Some(at) if at < content.len() => stream.write_all(&part(&content, at)),
+                Some(_) => stream.write_all(&head("416 Range Not Satisfiable", "")),
+                None => stream.write_all(&[ok(content.len()), content].concat()),
+            },
+            Self::ServeWhole(content) => stream.write_all(&[ok(content.len()), content].concat()),
+            Self::ServePart(content, at) => stream.write_all(&part(&content, at)),
+            Self::CutAfter(n, content) => {
+                stream.write_all(&[&ok(content.len()), &content[..n]].concat())
+            }
+            Self::StallAfter(n, content) => {
+                stream.write_all(&[&ok(content.len()), &content[..n]].concat())?;
+                hang_up_is_awaited(stream)
+            }
+            Self::Silence => hang_up_is_awaited(stream),
+            Self::Close => Ok(()),
+            Self::Status(code) => stream.write_all(&head(&format!("{code} As Told"), "")),
+            Self::Redirect(url) => stream
+                .write_all(&head("302 Found", &format!("Location: {url}\r\nContent-Length: 0"))),
+            Self::Claim(length) => {
+                stream.write_all(&head("200 OK", &format!("Content-Length: {length}")))
+            }
+        }
+    }
+}
+
+fn head(status: &str, header: &str) -> Vec<u8> {
+    let header = if header.is_empty() { "Content-Length: 0" } else { header };
+    format!("HTTP/1.1 {status}\r\n{header}\r\nConnection: close\r\n\r\n").into_bytes()
+}
+
+fn part(content: &[u8], at: usize) -> Vec<u8> {
+    let (n, last) = (content.len(), content.len() - 1);
+    let length = n - at;
+    let header = format!("Content-Range: bytes {at}-{last}/{n}\r\nContent-Length: {length}");
+    [&head("206 Partial Content", &header), &content[at..]].concat()
+}
+
+fn hang_up_is_awaited(mut stream: TcpStream) -> std::io::Result<()> {
+    stream.read(&mut [0]).map(|_| ())
+}
