@@ -7,6 +7,7 @@
 pub mod facebook100;
 pub mod geom_gcn;
 pub mod graphml;
+pub mod arrays;
 pub mod matlab;
 pub mod array;
 pub mod npy;
@@ -17,7 +18,20 @@ pub mod geom_splits;
 pub mod planetoid;
 pub mod heterophilous;
 pub mod linkx;
-pub mod arrays;
+
+use super::{Dataset, compact};
+use crate::error::{Error, Result};
+use std::path::Path;
+
+/// A user's own graph: a GraphML file or an imported graph.
+pub fn own(path: &Path) -> Result<Dataset> {
+    let name = path.display().to_string();
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("graphml" | "xml") => graphml::read(path, &name, None),
+        Some("graph") => compact::read(&name, &std::fs::read(path).map_err(Error::io(path))?),
+        _ => Err(Error::Data { place: name, problem: "expected .graphml or .graph".into() }),
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,7 @@
 //! <https://docs.python.org/3/library/pickletools.html>
 
 mod globals;
+mod input;
 mod literals;
 mod machine;
 

@@ -77,6 +77,10 @@ pub fn read_bytes(place: &str, files: &Files) -> Result<Dataset> {
     let rest = Labelled::read(place, ["allx", "ally"], [files.allx, files.ally])?;
     let train = Labelled::read(place, ["x", "y"], [files.x, files.y])?;
     let test = Labelled::read(place, ["tx", "ty"], [files.tx, files.ty])?;
+    if rest.classes.len() > n {
+        let problem = format!("{} rows, but the graph has {n} nodes", rest.classes.len());
+        return Err(data_error(&part("allx"), problem));
+    }
     rest.expect_like(&part("x"), &train)?;
     rest.expect_like(&part("tx"), &test)?;
     if rest.classes.get(..train.classes.len()) != Some(&train.classes) {

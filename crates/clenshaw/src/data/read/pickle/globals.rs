@@ -142,7 +142,7 @@ impl<'a> Machine<'_, 'a> {
         else {
             return Err(self.bad("a number without type or bytes".into()));
         };
-        let place = self.here();
+        let place = self.input.here();
         let entry = Array::new(place, dtype, vec![], Order::C, bytes[..].into())?;
         let value = match dtype.kind {
             Kind::Bool => entry.to_bool()?.first().copied().map(Value::Bool),
@@ -160,7 +160,7 @@ impl<'a> Machine<'_, 'a> {
         };
         // Python encodes a text once; a hostile pickle could ask for it at every other byte.
         let encoded = self.encoded + text.len();
-        if encoded > self.input.len() {
+        if encoded > self.input.bytes.len() {
             return Err(self.bad("one text is encoded again and again".into()));
         }
         let bytes: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(c).ok()).collect();

@@ -1,5 +1,6 @@
 //! The stack machine: one opcode at a time.
 
+use super::input::Input;
 use super::literals::{two_complement, unescaped, unquoted};
 use super::{Global, Node, Value, globals};
 use crate::error::{Error, Result};
@@ -8,23 +9,23 @@ use std::borrow::Cow;
 /// Every node, and the value that is left when the pickle stops.
 pub(super) fn run<'a>(
     place: &str,
-    input: &'a [u8],
+    bytes: &'a [u8],
     start: usize,
 ) -> Result<(Vec<Node<'a>>, Value)> {
     let mut machine = Machine {
-        place,
-        input,
-        at: start,
-        opcode_at: start,
+        input: Input { place, bytes, at: start, opcode_at: start },
         stack: vec![],
         marks: vec![],
         memo: vec![],
         nodes: vec![],
         encoded: 0,
     };
+    if u32::try_from(bytes.len()).is_err() {
+        return Err(machine.bad("a pickle of 4 GiB or more".into()));
+    }
     while machine.step()? {}
     let root = machine.pop()?;
-    match (machine.stack.len(), input.len() - machine.at) {
+    match (machine.stack.len(), machine.input.left()) {
         (0, 0) => Ok((machine.nodes, root)),
         (0, left) => Err(machine.bad(format!("the pickle ends, but {left} bytes follow"))),
         (left, _) => Err(machine.bad(format!("the pickle ends with {left} values too many"))),
@@ -32,11 +33,7 @@ pub(super) fn run<'a>(
 }
 
 pub(super) struct Machine<'p, 'a> {
-    place: &'p str,
-    pub(super) input: &'a [u8],
-    at: usize,
-    /// Where the present opcode stands.
-    opcode_at: usize,
+    pub(super) input: Input<'p, 'a>,
     stack: Vec<Value>,
     /// How long the stack was at each mark.
     marks: Vec<usize>,
@@ -49,8 +46,8 @@ pub(super) struct Machine<'p, 'a> {
 impl<'a> Machine<'_, 'a> {
     /// Does one opcode; false when it was the last.
     fn step(&mut self) -> Result<bool> {
-        self.opcode_at = self.at;
-        let opcode = self.byte()?;
+        self.input.opcode_at = self.input.at;
+        let opcode = self.input.byte()?;
         match opcode {
             b'.' => return Ok(false),
             0x80 => self.protocol()?,
@@ -86,7 +83,7 @@ impl<'a> Machine<'_, 'a> {
     }
 
     fn protocol(&mut self) -> Result<()> {
-        match self.byte()? {
+        match self.input.byte()? {
             0..=5 => Ok(()),
             protocol => Err(self.bad(format!("pickle protocol {protocol}; expected 0 to 5"))),
         }
@@ -94,8 +91,8 @@ impl<'a> Machine<'_, 'a> {
 
     /// A frame only announces how many bytes come.
     fn frame(&mut self) -> Result<()> {
-        let length = self.length(8)?;
-        let left = self.input.len() - self.at;
+        let length = self.input.length(8)?;
+        let left = self.input.left();
         if length > left {
             return Err(self.bad(format!("a frame of {length} bytes, {left} are left")));
         }
@@ -113,17 +110,19 @@ impl<'a> Machine<'_, 'a> {
 
     fn integer(&mut self, opcode: u8) -> Result<()> {
         let value = match opcode {
-            b'J' => Value::Int(i32::from_le_bytes(self.word()?).into()),
-            b'K' => Value::Int(self.byte()?.into()),
-            b'M' => Value::Int(u16::from_le_bytes(self.word()?).into()),
-            b'I' | b'L' => match self.line()? {
+            b'J' => Value::Int(i32::from_le_bytes(self.input.word()?).into()),
+            b'K' => Value::Int(self.input.byte()?.into()),
+            b'M' => Value::Int(u16::from_le_bytes(self.input.word()?).into()),
+            b'I' | b'L' => match self.input.line()? {
                 b"00" if opcode == b'I' => Value::Bool(false),
                 b"01" if opcode == b'I' => Value::Bool(true),
-                digits => Value::Int(self.number(digits.strip_suffix(b"L").unwrap_or(digits))?),
+                digits => {
+                    Value::Int(self.input.number(digits.strip_suffix(b"L").unwrap_or(digits))?)
+                }
             },
             _ => {
-                let length = self.length(if opcode == 0x8a { 1 } else { 4 })?;
-                let bytes = self.take(length)?;
+                let length = self.input.length(if opcode == 0x8a { 1 } else { 4 })?;
+                let bytes = self.input.take(length)?;
                 Value::Int(two_complement(bytes).ok_or_else(|| {
                     self.bad(format!("an integer of {length} bytes; expected at most 8"))
                 })?)
@@ -136,10 +135,10 @@ impl<'a> Machine<'_, 'a> {
     fn float(&mut self, opcode: u8) -> Result<()> {
         let value = match opcode {
             b'F' => {
-                let digits = self.line()?;
-                self.number(digits)?
+                let digits = self.input.line()?;
+                self.input.number(digits)?
             }
-            _ => f64::from_be_bytes(self.word()?),
+            _ => f64::from_be_bytes(self.input.word()?),
         };
         self.stack.push(Value::Float(value));
         Ok(())
@@ -148,13 +147,13 @@ impl<'a> Machine<'_, 'a> {
     fn bytes(&mut self, opcode: u8) -> Result<()> {
         let bytes = match opcode {
             b'S' => {
-                let quoted = self.line()?;
+                let quoted = self.input.line()?;
                 let problem = || self.bad("a string that is not quoted as Python quotes".into());
                 Cow::Owned(unquoted(quoted).ok_or_else(problem)?)
             }
-            b'U' | b'C' => Cow::Borrowed(self.counted(1)?),
-            b'T' | b'B' => Cow::Borrowed(self.counted(4)?),
-            _ => Cow::Borrowed(self.counted(8)?),
+            b'U' | b'C' => Cow::Borrowed(self.input.counted(1)?),
+            b'T' | b'B' => Cow::Borrowed(self.input.counted(4)?),
+            _ => Cow::Borrowed(self.input.counted(8)?),
         };
         self.push(Node::Bytes(bytes));
         Ok(())
@@ -163,7 +162,7 @@ impl<'a> Machine<'_, 'a> {
     fn text(&mut self, opcode: u8) -> Result<()> {
         let text = match opcode {
             b'V' => {
-                let line = self.line()?;
+                let line = self.input.line()?;
                 let problem = || self.bad("a text with a broken `\\u`".into());
                 Cow::Owned(unescaped(line).ok_or_else(problem)?)
             }
@@ -173,7 +172,7 @@ impl<'a> Machine<'_, 'a> {
                     b'X' => 4,
                     _ => 8,
                 };
-                let bytes = self.counted(width)?;
+                let bytes = self.input.counted(width)?;
                 let text = std::str::from_utf8(bytes);
                 Cow::Borrowed(text.map_err(|_| self.bad("text is not UTF-8".into()))?)
             }
@@ -242,15 +241,15 @@ impl<'a> Machine<'_, 'a> {
     /// Python numbers its memo from zero, so no index reaches the number of bytes.
     fn memo_index(&mut self, opcode: u8) -> Result<usize> {
         let index = match opcode {
-            b'h' | b'q' => self.length(1)?,
-            b'j' | b'r' => self.length(4)?,
+            b'h' | b'q' => self.input.length(1)?,
+            b'j' | b'r' => self.input.length(4)?,
             _ => {
-                let digits = self.line()?;
-                self.number(digits)?
+                let digits = self.input.line()?;
+                self.input.number(digits)?
             }
         };
-        if index >= self.input.len() {
-            let most = self.input.len();
+        if index >= self.input.bytes.len() {
+            let most = self.input.bytes.len();
             return Err(self.bad(format!("memo entry {index} in a file of {most} bytes")));
         }
         Ok(index)
@@ -259,7 +258,7 @@ impl<'a> Machine<'_, 'a> {
     fn global(&mut self, opcode: u8) -> Result<()> {
         let (module, name) = match opcode {
             b'c' => {
-                let (module, name) = (self.line()?, self.line()?);
+                let (module, name) = (self.input.line()?, self.input.line()?);
                 (String::from_utf8_lossy(module), String::from_utf8_lossy(name))
             }
             _ => {
@@ -308,7 +307,7 @@ impl<'a> Machine<'_, 'a> {
     pub(super) fn add(&mut self, node: Node<'a>) -> Value {
         self.nodes.push(node);
         let id = u32::try_from(self.nodes.len() - 1);
-        Value::Node(id.expect("a file of less than 4 GiB makes fewer nodes"))
+        Value::Node(id.expect("fewer nodes than bytes, of which there are less than 4 GiB"))
     }
 
     pub(super) fn node(&self, value: Value) -> Option<&Node<'a>> {
@@ -330,13 +329,8 @@ impl<'a> Machine<'_, 'a> {
         self.node(value)?.text()
     }
 
-    /// Where the present opcode stands.
-    pub(super) fn here(&self) -> String {
-        format!("{}: byte {}", self.place, self.opcode_at)
-    }
-
     pub(super) fn bad(&self, problem: String) -> Error {
-        Error::Data { place: self.here(), problem }
+        self.input.bad(problem)
     }
 
     fn push(&mut self, node: Node<'a>) {
@@ -378,48 +372,5 @@ impl<'a> Machine<'_, 'a> {
             (pairs, []) => Ok(pairs.iter().map(|&[key, value]| (key, value)).collect()),
             _ => Err(self.bad("a key without a value".into())),
         }
-    }
-
-    fn take(&mut self, count: usize) -> Result<&'a [u8]> {
-        let rest = &self.input[self.at..];
-        let taken = rest.get(..count).ok_or_else(|| {
-            self.bad(format!("{count} bytes expected, {} left: the file is cut off", rest.len()))
-        })?;
-        self.at += count;
-        Ok(taken)
-    }
-
-    fn byte(&mut self) -> Result<u8> {
-        self.word().map(|[byte]| byte)
-    }
-
-    fn word<const N: usize>(&mut self) -> Result<[u8; N]> {
-        Ok(self.take(N)?.try_into().expect("as many bytes as asked for"))
-    }
-
-    /// A little-endian length of `width` bytes.
-    fn length(&mut self, width: usize) -> Result<usize> {
-        let bytes = self.take(width)?;
-        Ok(bytes.iter().rfold(0, |number, &byte| number << 8 | usize::from(byte)))
-    }
-
-    fn counted(&mut self, width: usize) -> Result<&'a [u8]> {
-        let length = self.length(width)?;
-        self.take(length)
-    }
-
-    /// Up to the next line feed, which is skipped.
-    fn line(&mut self) -> Result<&'a [u8]> {
-        let rest = &self.input[self.at..];
-        let end = rest.iter().position(|&byte| byte == b'\n');
-        let end = end.ok_or_else(|| self.bad("a line without an end".into()))?;
-        self.at += end + 1;
-        Ok(&rest[..end])
-    }
-
-    fn number<T: std::str::FromStr>(&self, digits: &[u8]) -> Result<T> {
-        let text = std::str::from_utf8(digits).ok();
-        text.and_then(|text| text.trim().parse().ok())
-            .ok_or_else(|| self.bad("a number that is none, or too large".into()))
     }
 }

@@ -154,6 +154,7 @@ fn files_that_do_not_fit_together_are_refused() {
             neighbours(&[&[7][..]; 7]),
             ".graph: node 7 in the edge list, but the graph has 7 nodes",
         ),
+        (GRAPH, neighbours(&[&[1], &[0]]), ".allx: 4 rows, but the graph has 2 nodes"),
         (GRAPH, b"}(K\0]K\0]u.".to_vec(), ".graph: node 0 is listed twice"),
         (GRAPH, b"}(K\x01]u.".to_vec(), ".graph: a list for node 1; expected 0 to 0"),
         (GRAPH, b"}(K\0]J\xff\xff\xff\xffau.".to_vec(), ".graph: node 0 has the neighbour -1"),

@@ -1,0 +1,70 @@
+//! The bytes of a pickle, taken one after the other.
+
+use crate::error::{Error, Result};
+
+pub(super) struct Input<'p, 'a> {
+    pub(super) place: &'p str,
+    pub(super) bytes: &'a [u8],
+    /// What comes next.
+    pub(super) at: usize,
+    /// Where the present opcode stands.
+    pub(super) opcode_at: usize,
+}
+
+impl<'a> Input<'_, 'a> {
+    pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8]> {
+        let rest = &self.bytes[self.at..];
+        let taken = rest.get(..count).ok_or_else(|| {
+            self.bad(format!("{count} bytes expected, {} left: the file is cut off", rest.len()))
+        })?;
+        self.at += count;
+        Ok(taken)
+    }
+
+    pub(super) fn byte(&mut self) -> Result<u8> {
+        self.word().map(|[byte]| byte)
+    }
+
+    pub(super) fn word<const N: usize>(&mut self) -> Result<[u8; N]> {
+        Ok(self.take(N)?.try_into().expect("as many bytes as asked for"))
+    }
+
+    /// A little-endian length of `width` bytes.
+    pub(super) fn length(&mut self, width: usize) -> Result<usize> {
+        let bytes = self.take(width)?;
+        Ok(bytes.iter().rfold(0, |number, &byte| number << 8 | usize::from(byte)))
+    }
+
+    pub(super) fn counted(&mut self, width: usize) -> Result<&'a [u8]> {
+        let length = self.length(width)?;
+        self.take(length)
+    }
+
+    /// Up to the next line feed, which is skipped.
+    pub(super) fn line(&mut self) -> Result<&'a [u8]> {
+        let rest = &self.bytes[self.at..];
+        let end = rest.iter().position(|&byte| byte == b'\n');
+        let end = end.ok_or_else(|| self.bad("a line without an end".into()))?;
+        self.at += end + 1;
+        Ok(&rest[..end])
+    }
+
+    pub(super) fn number<T: std::str::FromStr>(&self, digits: &[u8]) -> Result<T> {
+        let text = std::str::from_utf8(digits).ok();
+        text.and_then(|text| text.trim().parse().ok())
+            .ok_or_else(|| self.bad("a number that is none, or too large".into()))
+    }
+
+    /// Where the present opcode stands, in words.
+    pub(super) fn here(&self) -> String {
+        format!("{}: byte {}", self.place, self.opcode_at)
+    }
+
+    pub(super) fn bad(&self, problem: String) -> Error {
+        Error::Data { place: self.here(), problem }
+    }
+
+    pub(super) fn left(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+}
