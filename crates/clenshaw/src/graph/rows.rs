@@ -1,130 +1,142 @@
 //! From edges to compressed rows: a counting sort by row, then a sort within each row.
 //!
-//! Every thread owns a range of rows and looks at all edges, so there is nothing to lock.
-//! Besides the edges and the result, memory holds one number a node.
+//! ```text
+//! counted   c_g[u]  arcs from u among the edges of group g, one group a thread
+//! summed    c_g[u]  where group g writes its first arc from u
+//! written   c_g[u]  where its last one ended; for the last group, the end of row u
+//! ```
+//!
+//! The groups write to places of their own, so there is nothing to lock; that they write to one
+//! list is what its atomic entries are for, which cost no more than plain ones.
+//! Besides the edges and the result, memory holds one number a node and a group.
 //! Rows end up sorted, so the result does not depend on the number of threads.
 
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 pub(super) type Edge = (u32, u32);
 
-/// Fewer edges than this are not worth a second thread.
-const WORTH_SHARING: usize = 1 << 15;
-/// More ranges than this only look at edges that belong to others.
-const MOST_RANGES: usize = 16;
+/// What is dealt to threads at once; fewer edges are not worth a second thread.
+const DEAL: usize = 1 << 14;
+/// More groups than this cost more to sum than they save.
+const MOST_GROUPS: usize = 16;
 
 /// Offsets and columns of the symmetric adjacency, without loops and repetitions.
 ///
-/// All ends of edges are below `n_nodes`.
+/// All ends of edges are below `n_nodes`, which is not 0.
 pub(super) fn compress(n_nodes: usize, blocks: &[&[Edge]]) -> (Vec<usize>, Vec<u32>) {
-    let n_edges: usize = blocks.iter().map(|block| block.len()).sum();
-    let n_ranges = match n_edges < WORTH_SHARING {
-        true => 1,
-        false => rayon::current_num_threads().clamp(1, MOST_RANGES),
-    };
-    let mut next = Vec::with_capacity(n_nodes + 1);
-    next.resize(n_nodes, 0);
-    let n_arcs = starts(&mut next, blocks, n_ranges);
-    let mut columns = vec![0; n_arcs];
-    let mut ranges = cut(&mut next, &mut columns, n_ranges);
-    let kept: Vec<usize> = ranges.par_iter_mut().map(|range| range.fill(blocks)).collect();
+    let (mut ends, mut columns) = scatter(n_nodes, blocks);
+    let mut ranges = cut(&mut ends, &mut columns);
+    let kept: Vec<usize> = ranges.par_iter_mut().map(Range::sort).collect();
     let sizes: Vec<(usize, usize)> =
-        ranges.iter().map(|range| (range.next.len(), range.columns.len())).collect();
-    close_gaps(&mut next, &mut columns, &sizes, &kept);
-    // What was the end of each row is the start of the following one.
-    next.insert(0, 0);
-    (next, columns)
+        ranges.iter().map(|range| (range.ends.len(), range.columns.len())).collect();
+    close_gaps(&mut ends, &mut columns, &sizes, &kept);
+    // The end of each row is the start of the following one.
+    ends.insert(0, 0);
+    (ends, columns)
 }
 
-/// Where each row starts if nothing is repeated; returns where the last one ends.
-fn starts(next: &mut [usize], blocks: &[&[Edge]], n_ranges: usize) -> usize {
-    let rows = next.len().div_ceil(n_ranges).max(1);
-    next.par_chunks_mut(rows).enumerate().for_each(|(range, degrees)| {
-        let first = range * rows;
-        for &(u, v) in blocks.iter().copied().flatten().filter(|(u, v)| u != v) {
-            for row in [u, v] {
-                if let Some(degree) = degrees.get_mut((row as usize).wrapping_sub(first)) {
-                    *degree += 1;
-                }
+/// Puts every arc in its row, in the order of the edges; returns where rows end, and their columns.
+fn scatter(n_nodes: usize, blocks: &[&[Edge]]) -> (Vec<usize>, Vec<u32>) {
+    let deals: Vec<&[Edge]> = blocks.iter().flat_map(|block| block.chunks(DEAL)).collect();
+    let n_edges: usize = blocks.iter().map(|block| block.len()).sum();
+    // One number a node and a group, but no more than one an edge.
+    let n_groups = rayon::current_num_threads().min(1 + n_edges / n_nodes).min(MOST_GROUPS);
+    let groups: Vec<&[&[Edge]]> = deals.chunks(deals.len().div_ceil(n_groups).max(1)).collect();
+    let mut cursors: Vec<Vec<usize>> = groups.par_iter().map(|g| degrees(n_nodes, g)).collect();
+    let n_arcs = sum(n_nodes, &mut cursors);
+    let columns: Vec<_> = (0..n_arcs).into_par_iter().map(|_| AtomicU32::new(0)).collect();
+    cursors.par_iter_mut().zip(groups).for_each(|(cursors, group)| {
+        let mut put = |row: u32, column| {
+            let at = &mut cursors[row as usize];
+            columns[*at].store(column, Relaxed);
+            *at += 1;
+        };
+        for deal in group {
+            for &(u, v) in deal.iter().filter(|(u, v)| u != v) {
+                put(u, v);
+                put(v, u);
             }
         }
     });
+    let ends = cursors.pop().unwrap_or_else(|| vec![0; n_nodes]);
+    (ends, columns.into_iter().map(AtomicU32::into_inner).collect())
+}
+
+/// How many arcs of a group leave each node; with room for one more number.
+fn degrees(n_nodes: usize, group: &[&[Edge]]) -> Vec<usize> {
+    let mut degrees = Vec::with_capacity(n_nodes + 1);
+    degrees.resize(n_nodes, 0);
+    for deal in group {
+        for &(u, v) in deal.iter().filter(|(u, v)| u != v) {
+            degrees[u as usize] += 1;
+            degrees[v as usize] += 1;
+        }
+    }
+    degrees
+}
+
+/// Turns counts into places, row by row and in a row group by group; returns how many there are.
+fn sum(n_nodes: usize, cursors: &mut [Vec<usize>]) -> usize {
     let mut sum = 0;
-    for start in next.iter_mut() {
-        sum += std::mem::replace(start, sum);
+    for u in 0..n_nodes {
+        for group in cursors.iter_mut() {
+            sum += std::mem::replace(&mut group[u], sum);
+        }
     }
     sum
 }
 
-/// Consecutive rows and the columns that belong to them.
+/// Consecutive rows: where they end, counted from the first, and the columns that belong to them.
 struct Range<'a> {
-    first_row: usize,
     first_column: usize,
-    next: &'a mut [usize],
+    ends: &'a mut [usize],
     columns: &'a mut [u32],
 }
 
 /// Ranges with about the same number of columns each.
-fn cut<'a>(
-    mut next: &'a mut [usize],
-    mut columns: &'a mut [u32],
-    n_ranges: usize,
-) -> Vec<Range<'a>> {
-    let (n_arcs, mut ranges) = (columns.len(), vec![]);
-    let (mut first_row, mut first_column) = (0, 0);
+fn cut<'a>(mut ends: &'a mut [usize], mut columns: &'a mut [u32]) -> Vec<Range<'a>> {
+    let (n_arcs, mut ranges, mut first_column) = (columns.len(), vec![], 0);
+    let n_ranges = (n_arcs / DEAL).clamp(1, 8 * rayon::current_num_threads());
     for range in 1..=n_ranges {
         let goal = n_arcs / n_ranges * range;
         let rows = match range == n_ranges {
-            true => next.len(),
-            false => next.partition_point(|&start| start < goal),
+            true => ends.len(),
+            false => ends.partition_point(|&end| end <= goal),
         };
-        let end = next.get(rows).copied().unwrap_or(n_arcs);
-        let (own_next, other_next) = next.split_at_mut(rows);
-        let (own_columns, other_columns) = columns.split_at_mut(end - first_column);
-        ranges.push(Range { first_row, first_column, next: own_next, columns: own_columns });
-        (next, columns) = (other_next, other_columns);
-        (first_row, first_column) = (first_row + rows, end);
+        let (own_ends, other_ends) = ends.split_at_mut(rows);
+        let last = own_ends.last().copied().unwrap_or(first_column);
+        let (own_columns, other_columns) = columns.split_at_mut(last - first_column);
+        ranges.push(Range { first_column, ends: own_ends, columns: own_columns });
+        (ends, columns, first_column) = (other_ends, other_columns, last);
     }
     ranges
 }
 
 impl Range<'_> {
-    /// Puts every arc in its row, sorts the rows, drops repetitions; returns how many are left.
-    ///
-    /// `next` then holds the end of each row, counted from the range's first column.
-    fn fill(&mut self, blocks: &[&[Edge]]) -> usize {
-        self.next.iter_mut().for_each(|start| *start -= self.first_column);
-        for &(u, v) in blocks.iter().copied().flatten().filter(|(u, v)| u != v) {
-            self.put(u, v);
-            self.put(v, u);
-        }
+    /// Sorts the rows and moves together what is not repeated; returns how many columns are left.
+    fn sort(&mut self) -> usize {
         let (mut start, mut kept) = (0, 0);
-        for end in self.next.iter_mut() {
-            self.columns[start..*end].sort_unstable();
+        for end in self.ends.iter_mut() {
+            let stop = *end - self.first_column;
+            self.columns[start..stop].sort_unstable();
             let row = kept;
-            for at in start..*end {
+            for at in start..stop {
                 let column = self.columns[at];
                 if kept == row || self.columns[kept - 1] != column {
                     self.columns[kept] = column;
                     kept += 1;
                 }
             }
-            start = std::mem::replace(end, kept);
+            (*end, start) = (kept, stop);
         }
         kept
-    }
-
-    fn put(&mut self, row: u32, column: u32) {
-        if let Some(at) = self.next.get_mut((row as usize).wrapping_sub(self.first_row)) {
-            self.columns[*at] = column;
-            *at += 1;
-        }
     }
 }
 
 /// Moves the ranges together; `sizes` are their rows and the columns they had, `kept` those they have.
 fn close_gaps(
-    next: &mut [usize],
+    ends: &mut [usize],
     columns: &mut Vec<u32>,
     sizes: &[(usize, usize)],
     kept: &[usize],
@@ -132,7 +144,7 @@ fn close_gaps(
     let (mut first_row, mut first_column, mut total) = (0, 0, 0);
     for (&(rows, had), &has) in sizes.iter().zip(kept) {
         columns.copy_within(first_column..first_column + has, total);
-        next[first_row..first_row + rows].iter_mut().for_each(|end| *end += total);
+        ends[first_row..first_row + rows].iter_mut().for_each(|end| *end += total);
         (first_row, first_column, total) = (first_row + rows, first_column + had, total + has);
     }
     columns.truncate(total);
@@ -175,7 +187,7 @@ mod tests {
         // A few rows take most arcs, and many arcs are repeated.
         let mut stream = Stream::new(7, "test");
         let mut node = || (500.0 * stream.unit().powi(4)) as u32;
-        let edges: Vec<Edge> = (0..2 * WORTH_SHARING).map(|_| (node(), node())).collect();
+        let edges: Vec<Edge> = (0..4 * DEAL).map(|_| (node(), node())).collect();
         let expected = plainly(500, &edges);
         for n in [1, 2, 5, 40] {
             with_threads(n, || assert_eq!(compress(500, &[&edges]), expected, "{n} threads"));
