@@ -4,6 +4,13 @@
 //! Whatever the bytes, it returns an error that names file and line or byte, and it never allocates
 //! more than a small multiple of the file's size.
 
+mod text;
+mod fields;
+pub mod edges;
+mod nodes;
+pub mod tables;
+#[cfg(feature = "parquet")]
+mod parquet;
 pub mod facebook100;
 pub mod geom_gcn;
 pub mod graphml;

@@ -1,0 +1,176 @@
+//! What edge tables may look like, and what is said about those that may not.
+
+use super::*;
+use crate::data::read::text::tests::{gzip, zstd};
+use proptest::prelude::*;
+use std::fmt::Write;
+
+fn refused(bytes: &[u8], n_nodes: Option<usize>) -> String {
+    read_bytes("e.csv", bytes, n_nodes).unwrap_err().to_string()
+}
+
+fn edges(text: &str) -> Vec<Edge> {
+    read_bytes("e.csv", text.as_bytes(), None).unwrap().edges().collect()
+}
+
+#[test]
+fn every_layout_gives_the_same_graph() {
+    let layouts = [
+        "0,1\n1,2\n",
+        "0,1\r\n1,2\r\n",
+        "0,1\n\n1,2",
+        "numeric_id_1,numeric_id_2\n0,1\n1,2\n",
+        "Source;weight;Target\n0;0,5;1\n1;1,5;2\n",
+        "# a remark\n# FromNodeId\tToNodeId\n0\t1\n1\t2\n",
+        " 0   1\n 1   2 \n",
+        "\u{feff}\"src\",\"dst\"\n\"0\", \"1\"\n1,\"2\"\n",
+        ",a,b\n0,0,1\n1,1,2\n",
+        "0,1,7\n1,2,8\n",
+        "0000000000,1\n1,0000000002\n",
+    ];
+    for text in layouts {
+        assert_eq!(edges(text), [(0, 1), (1, 2)], "{text}");
+    }
+}
+
+#[test]
+fn packed_lists_are_read_too() {
+    let text = b"0,1\n1,2\n";
+    for packed in [gzip(text), zstd(text)] {
+        let graph = read_bytes("e", &packed, Some(5)).unwrap();
+        assert_eq!((graph.n_nodes(), graph.n_edges()), (5, 2));
+    }
+    let bomb = gzip(&b"0,1\n".repeat(8 << 20));
+    assert_eq!(
+        refused(&bomb, None),
+        "e.csv: it unpacks to more than 200 times its size; if that is right, unpack it first"
+    );
+}
+
+#[test]
+fn a_bad_line_is_told_with_its_number() {
+    let cases: [(&[u8], &str); 14] = [
+        (b"", "e.csv:1: the table ends before it begins; expected lines of two ids"),
+        (b"# only\n", "e.csv:2: the table ends before it begins; expected lines of two ids"),
+        (
+            b"7\n",
+            "e.csv:1: `7`; expected two ids with a comma, tab, semicolon or space between them",
+        ),
+        (b"0,1\n1,-2\n", "e.csv:2: id `-2`; expected a node number, 0 or above"),
+        (b"-1,0\n", "e.csv:1: id `-1`; expected a node number, 0 or above"),
+        (b"0,1\n1,x\n", "e.csv:2: id `x`; expected a node number, 0 or above"),
+        (b"0,1\n1,0.5\n", "e.csv:2: id `0.5`; expected a node number, 0 or above"),
+        (b"a,b\n0,1\n1,\n", "e.csv:3: an id is missing"),
+        (b"a,b\n0,1\n1\n", "e.csv:3: the line has 1 field; expected 2, as in line 1"),
+        (b"0,1\n\n1,2,3\n", "e.csv:3: the line has 3 fields; expected 2, as in line 1"),
+        (b"0,1\n1,1099511627776\n", "e.csv:2: id 1099511627776; node numbers end at 4294967295"),
+        (b"0,1\n1,10\n", "e.csv:2: node 10, but the graph has 10 nodes, counted from 0"),
+        (b"0,1\n1,\xff\n", "e.csv:2: the text is not UTF-8"),
+        (b"0,1\n\"1,2\n", "e.csv:2: a quote opens and does not close"),
+    ];
+    for (bytes, expected) in cases {
+        assert_eq!(refused(bytes, Some(10)), expected);
+    }
+}
+
+#[test]
+fn an_id_out_of_all_proportion_is_refused() {
+    assert_eq!(
+        refused(b"0,1\n1,4000000000\n", None),
+        "e.csv: node 4000000000 in a list of 2 edges; expected node numbers from 0 without large \
+         gaps, or a table of nodes"
+    );
+    assert_eq!(refused(b"u,v\n", None), "e.csv: the graph has no nodes; expected at least one");
+    assert_eq!(read_bytes("e", b"u,v\n", Some(3)).unwrap().n_edges(), 0);
+}
+
+/// A list of `n` edges that takes several blocks.
+fn long_list(n: usize) -> String {
+    let mut text = String::from("numeric_id_1,numeric_id_2\n");
+    for i in 0..n {
+        writeln!(text, "{},{}", i % 1009, i % 1013 + 1000).unwrap();
+    }
+    text
+}
+
+fn with_threads<T: Send>(n: usize, run: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap().install(run)
+}
+
+#[test]
+fn threads_change_neither_graph_nor_error() {
+    let n = 1_000_000;
+    let text = long_list(n);
+    assert!(text.len() > 2 * BLOCK);
+    let read = || read_bytes("e.csv", text.as_bytes(), None).unwrap();
+    let expected: Vec<Edge> = with_threads(1, || read().edges().collect());
+    let distinct: std::collections::BTreeSet<Edge> = (0..n as u32)
+        .map(|i| (i % 1009, i % 1013 + 1000))
+        .filter(|(u, v)| u != v)
+        .map(|(u, v)| (u.min(v), u.max(v)))
+        .collect();
+    assert!(expected.iter().eq(&distinct));
+    assert_eq!(with_threads(3, || read().edges().collect::<Vec<_>>()), expected);
+
+    let bad = text.clone() + "1,2\n1,oops\n1,2\n" + &text[26..] + "1,worse\n";
+    for threads in [1, 2, 5] {
+        let told = with_threads(threads, || refused(bad.as_bytes(), None));
+        assert_eq!(told, format!("e.csv:{}: id `oops`; expected a node number, 0 or above", n + 3));
+    }
+}
+
+#[test]
+fn a_line_may_be_long_but_not_endless() {
+    let long = format!("0,1,{}\n1,2,x\n", "y".repeat(2 * BLOCK));
+    assert_eq!(edges(&long), [(0, 1), (1, 2)]);
+    let endless = vec![b'1'; LONGEST_LINE + BLOCK];
+    assert_eq!(refused(&endless, None), "e.csv: a line is longer than 64 MiB");
+}
+
+#[test]
+fn the_quick_way_reads_up_to_seven_digits() {
+    for number in ["0", "7", "42", "007", "168113", "9999999"] {
+        let line = format!("{number},12345678\n");
+        let (value, rest) = plain_number(line.as_bytes()).unwrap();
+        assert_eq!((value, rest), (number.parse().unwrap(), &line.as_bytes()[number.len()..]));
+    }
+    // These take the careful way; so does the end of the bytes.
+    for line in ["12345678,1\n", ",1234567\n", "-1,23456\n", "1,2\n"] {
+        assert_eq!(plain_number(line.as_bytes()), None, "{line}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn damage_does_not_panic(
+        at: prop::sample::Index,
+        bit in 0..8u8,
+        n_nodes in prop::option::of(0..20usize),
+    ) {
+        for text in ["u,v\n0,1\n1,2\n10,3\n", "0\t1\n\"2\"\t1\n", "# x\n0 1 5\n1 2 6\n"] {
+            let mut bytes = text.as_bytes().to_vec();
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+            let _ = read_bytes("e", &bytes, n_nodes);
+            let _ = read_bytes("e", &text.as_bytes()[..at], n_nodes);
+        }
+    }
+
+    #[test]
+    fn any_eight_bytes_are_read_as_one_would(bytes: [u8; 8]) {
+        let n_digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let expected = str::from_utf8(&bytes[..n_digits]).unwrap().parse().ok();
+        let expected = expected.filter(|_| n_digits < 8).map(|number| (number, &bytes[n_digits..]));
+        prop_assert_eq!(plain_number(&bytes), expected);
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+        let _ = read_bytes("e", &bytes, None);
+    }
+
+    #[test]
+    fn any_signs_are_read_or_refused(text in "[0-9,;\t \"\r\n#a-]{0,40}") {
+        let _ = read_bytes("e", text.as_bytes(), None);
+    }
+}

@@ -1,0 +1,169 @@
+//! What node tables may look like, and what is said about those that may not.
+
+use super::*;
+use crate::data::Split;
+use proptest::prelude::*;
+
+fn nodes(text: &str) -> Nodes {
+    parse("n.csv", text, Header::Guessed).unwrap()
+}
+
+fn refused(text: &str) -> String {
+    parse("n.csv", text, Header::Guessed).unwrap_err().to_string()
+}
+
+#[test]
+fn a_table_gives_names_features_labels_and_a_split() {
+    let table = nodes(
+        "id,age,town,label,split\n\
+         ann,31,York,tea,train\n\
+         bob,27.5,Bath,coffee,val\n\
+         \"cid, the 3rd\",-1e1,,,\n\
+         \n\
+         dot,0,York,tea,test\n",
+    );
+    assert_eq!(table.names, ["ann", "bob", "cid, the 3rd", "dot"]);
+    assert_eq!(table.numbers["dot"], 3);
+    assert_eq!(table.class_names, ["coffee", "tea"]);
+    assert_eq!(table.y, [Some(1), Some(0), None, Some(1)]);
+    // age, town is Bath, town is York
+    let rows = [31.0, 0.0, 1.0, 27.5, 1.0, 0.0, -10.0, 0.0, 0.0, 0.0, 0.0, 1.0];
+    assert_eq!(table.x.to_dense().as_slice(), rows);
+    let provenance = "own: 1 train, 1 val, 1 test".into();
+    let split = Split { train: vec![0], val: vec![1], test: vec![3], provenance };
+    assert_eq!(table.split, Some(FixedSplit { name: "own".into(), split }));
+    assert!(table.warnings.is_empty());
+}
+
+#[test]
+fn headers_are_told_from_nodes() {
+    let with = ["id,0,1,y\na,1,2,c\n", ",x,z,kind\na,1,2,c\n", "user,p,q,kind\na,1,2,c\n"];
+    let without = ["a,1,2,c\n", "7,1,2,c\n", "a,1,2,y\n", "# remark\na,1,2,c\n"];
+    for text in with.into_iter().chain(without) {
+        let table = nodes(text);
+        assert_eq!((table.names.len(), table.x.n_cols()), (1, 2), "{text}");
+    }
+    // All texts: only a known word makes the first line a header.
+    assert_eq!(nodes("user,town,label\na,York,c\n").names, ["a"]);
+    assert_eq!(nodes("ann,York,tea\na,York,c\n").names, ["ann", "a"]);
+}
+
+#[test]
+fn columns_are_found_by_name_wherever_they_stand() {
+    let table = nodes("label,x,Node\n10,1,a\n9,2,b\n10,3,c\n");
+    assert_eq!(table.names, ["a", "b", "c"]);
+    assert_eq!(table.class_names, ["9", "10"]);
+    assert_eq!(table.y, [Some(1), Some(0), Some(1)]);
+    assert_eq!(table.x.values(), [1.0, 2.0, 3.0]);
+    assert_eq!(nodes("id,x,label\na,1,10\nb,2,9\nc,3,x\n").class_names, ["10", "9", "x"]);
+}
+
+#[test]
+fn columns_that_say_nothing_are_ignored_aloud() {
+    let table = nodes(",id,x,note,label\n0,a,1,,c\n1,b,2,,d\n");
+    assert_eq!(table.x.n_cols(), 1);
+    assert_eq!(
+        table.warnings,
+        [
+            "n.csv: ignored column 1, which has no name",
+            "n.csv: ignored column `note`, which is empty"
+        ]
+    );
+    let table = nodes("id,x,split,label\na,1,train,c\nb,2,test,\n");
+    assert_eq!(table.warnings, ["n.csv: 1 nodes of the split have no label; left out"]);
+}
+
+#[test]
+fn few_numbers_are_kept_sparse() {
+    let row = |id, filled| format!("{id},{filled},0,0,0,c\n");
+    let quarter = nodes(&(row("a", 5) + &row("b", 7)));
+    assert!(matches!(&quarter.x, Features::Sparse { values, .. } if values[..] == [5.0, 7.0]));
+    let more = nodes("a,5,0,0,0,c\nb,7,1,0,0,c\n");
+    assert!(matches!(more.x, Features::Dense(_)));
+    assert_eq!(more.x.values(), [5.0, 0.0, 0.0, 0.0, 7.0, 1.0, 0.0, 0.0]);
+}
+
+#[test]
+fn what_cannot_be_read_is_told_with_line_and_column() {
+    let cases = [
+        ("", "n.csv:1: the table ends before it begins; expected a line a node"),
+        ("id,x,label\n", "n.csv: there are no nodes; expected a line a node"),
+        ("id,x,label\na,1,c\na,2,d\n", "n.csv:3: id `a` again; it stood in line 2"),
+        ("id,x,label\n,1,c\n", "n.csv:2: the id is missing"),
+        ("id,x,label\na,1\n", "n.csv:2: the line has 2 fields; expected 3, as in line 1"),
+        ("id,x,label\na,1,c,d\n", "n.csv:2: the line has 4 fields; expected 3, as in line 1"),
+        ("id,x,label\na,nan,c\n", "n.csv:2: column `x` is `nan`; expected a finite number"),
+        ("a,1,c\nb,-inf,c\n", "n.csv:2: column 2 is `-inf`; expected a finite number"),
+        ("id,x,label\na,1e99,c\n", "n.csv:2: column `x` is `1e99`; expected a finite number"),
+        ("id,x,label\na,1,c\nb,,c\n", "n.csv:3: column `x` is empty; expected a number"),
+        (
+            "id,x,label\na,1,c\nb,2,c\nc,two,c\n",
+            "n.csv:4: column `x` holds a text, but line 2 holds a number",
+        ),
+        (
+            "id,x,label\na,one,c\nb,2,c\n",
+            "n.csv:3: column `x` holds a number, but line 2 holds a text",
+        ),
+        (
+            "id,x,label\na,1,\nb,2,\n",
+            "n.csv: no node has a label; expected labels of at least two classes",
+        ),
+        (
+            "id,x,z\na,1,2\n",
+            "n.csv: no column of labels; expected one called label, class, y, target, or a last \
+             one of texts",
+        ),
+        (
+            "id,label\na,c\n",
+            "n.csv: no column of features; expected one besides id, label and split",
+        ),
+        (
+            "id,x,x,label\na,1,2,c\n",
+            "n.csv:1: two columns are called `x`; expected different names",
+        ),
+        (
+            "id,x,split,label\na,1,dev,c\n",
+            "n.csv:2: part `dev`; expected train, val, test or nothing",
+        ),
+        ("id,x,label\na,\"1,c\n", "n.csv:2: a quote opens and does not close"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(refused(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn too_many_texts_and_columns_are_refused() {
+    let rows = |n: usize| -> String { (0..n).map(|i| format!("{i},bio{i},c\n")).collect() };
+    let head = "id,bio,label\n".to_owned();
+    assert_eq!(nodes(&(head.clone() + &rows(100))).x.n_cols(), 100);
+    assert_eq!(
+        refused(&(head + &rows(101))),
+        "n.csv: column `bio` holds more than 100 different texts; turn it into numbers, or remove it"
+    );
+    assert_eq!(
+        refused(&",".repeat(MOST_COLUMNS)),
+        "n.csv:1: 100001 columns; expected at most 100000"
+    );
+}
+
+proptest! {
+    #[test]
+    fn any_signs_are_read_or_refused(text in "[01.,;\t \"\r\nabi-]{0,60}") {
+        let _ = parse("n", &text, Header::Guessed);
+        let _ = parse("n", &text, Header::Certain);
+    }
+
+    #[test]
+    fn rows_in_any_order_give_the_same_nodes(order in Just([0, 1, 2, 3]).prop_shuffle()) {
+        let rows = ["a,1,red,x\n", "b,2,blue,y\n", "c,3,,x\n", "d,4,red,\n"];
+        let text: String = order.iter().map(|&i| rows[i]).collect();
+        let (table, plain) = (nodes(&text), nodes(&rows.concat()));
+        prop_assert_eq!(&table.class_names, &plain.class_names);
+        let (x, plain_x) = (table.x.to_dense(), plain.x.to_dense());
+        for (at, &i) in order.iter().enumerate() {
+            prop_assert_eq!(table.y[at], plain.y[i]);
+            prop_assert_eq!(x.row(at), plain_x.row(i));
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Parquet files, as the tab-separated text they would be: one line a row, the first the header.
+//!
+//! Numbers, texts and truths are read; lists, dates and other things are not.
+//! A file may unpack to a bounded multiple of its size, as packed texts may.
+
+use super::text::{TOO_MUCH, at, most};
+use crate::error::{Error, Result};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, Length, SerializedFileReader};
+use parquet::record::{Field, Row};
+use std::fmt::Write;
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+/// What pandas calls an index that has no name.
+const INDEX: &str = "__index_level_";
+
+/// The table in a file, as text.
+pub(super) fn read(path: &Path) -> Result<String> {
+    let file = File::open(path).map_err(Error::io(path))?;
+    read_file(&path.display().to_string(), file)
+}
+
+fn read_file(place: &str, file: File) -> Result<String> {
+    // The crate trusts some of the numbers in a file and panics where they are wrong.
+    let text = catch_unwind(AssertUnwindSafe(|| text(place, file)));
+    text.unwrap_or_else(|_| Err(error(place, "the file is damaged")))
+}
+
+fn text(place: &str, file: File) -> Result<String> {
+    let most = most(file.len());
+    let damaged = |e: ParquetError| error(place, &format!("the file cannot be read: {e}"));
+    let reader = SerializedFileReader::new(file).map_err(damaged)?;
+    let schema = reader.metadata().file_metadata().schema_descr_ptr();
+    let names = schema.root_schema().get_fields().iter().map(|column| match column.name() {
+        name if name.starts_with(INDEX) => "",
+        name => name,
+    });
+    let mut text = String::new();
+    for (i, name) in names.enumerate() {
+        text.push_str(if i > 0 { "\t" } else { "" });
+        quote(&mut text, name).map_err(|problem| at(place, 1, problem))?;
+    }
+    for (line, row) in (2..).zip(reader.get_row_iter(None).map_err(damaged)?) {
+        text.push('\n');
+        write_row(&mut text, &row.map_err(damaged)?).map_err(|problem| at(place, line, problem))?;
+        if text.len() as u64 > most {
+            return Err(error(place, TOO_MUCH));
+        }
+    }
+    Ok(text)
+}
+
+fn write_row(text: &mut String, row: &Row) -> std::result::Result<(), String> {
+    for (i, (name, field)) in row.get_column_iter().enumerate() {
+        text.push_str(if i > 0 { "\t" } else { "" });
+        match field {
+            Field::Null => {}
+            Field::Str(field) => quote(text, field)?,
+            Field::Bool(_)
+            | Field::Byte(_)
+            | Field::Short(_)
+            | Field::Int(_)
+            | Field::Long(_)
+            | Field::UByte(_)
+            | Field::UShort(_)
+            | Field::UInt(_)
+            | Field::ULong(_) => write!(text, "{field}").expect("strings can be written to"),
+            Field::Float16(x) => write!(text, "{x}").expect("strings can be written to"),
+            Field::Float(x) => write!(text, "{x}").expect("strings can be written to"),
+            Field::Double(x) => write!(text, "{x}").expect("strings can be written to"),
+            _ => return Err(format!("column `{name}` holds neither numbers nor texts")),
+        }
+    }
+    Ok(())
+}
+
+fn quote(text: &mut String, field: &str) -> std::result::Result<(), String> {
+    if field.contains('\n') {
+        return Err("a text of more than one line; expected one".into());
+    }
+    text.push('"');
+    text.push_str(&field.replace('"', "\"\""));
+    text.push('"');
+    Ok(())
+}
+
+fn error(place: &str, problem: &str) -> Error {
+    Error::Data { place: place.into(), problem: problem.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::read::tables::read_pair;
+    use parquet::basic::Compression;
+    use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+    use parquet::file::properties::WriterProperties;
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+    use proptest::prelude::*;
+    use std::io::Write;
+    use std::sync::Arc;
+
+    enum Column<'a> {
+        Whole(&'a [i64]),
+        Real(&'a [f64]),
+        Text(&'a [&'a str]),
+    }
+
+    fn file(columns: &[(&str, Column)]) -> Vec<u8> {
+        let kind = |(name, column): &(&str, Column)| match column {
+            Column::Whole(_) => format!("required int64 {name};"),
+            Column::Real(_) => format!("required double {name};"),
+            Column::Text(_) => format!("required binary {name} (utf8);"),
+        };
+        let schema: String = columns.iter().map(kind).collect();
+        let schema = Arc::new(parse_message_type(&format!("message m {{ {schema} }}")).unwrap());
+        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+        let mut bytes = vec![];
+        let mut file = SerializedFileWriter::new(&mut bytes, schema, Arc::new(properties)).unwrap();
+        let mut group = file.next_row_group().unwrap();
+        for (_, column) in columns {
+            let mut writer = group.next_column().unwrap().unwrap();
+            match column {
+                Column::Whole(x) => {
+                    writer.typed::<Int64Type>().write_batch(x, None, None).map(drop)
+                }
+                Column::Real(x) => {
+                    writer.typed::<DoubleType>().write_batch(x, None, None).map(drop)
+                }
+                Column::Text(x) => {
+                    let x: Vec<ByteArray> = x.iter().map(|&text| text.into()).collect();
+                    writer.typed::<ByteArrayType>().write_batch(&x, None, None).map(drop)
+                }
+            }
+            .unwrap();
+            writer.close().unwrap();
+        }
+        group.close().unwrap();
+        file.close().unwrap();
+        bytes
+    }
+
+    fn nodes() -> Vec<u8> {
+        file(&[
+            ("user", Column::Text(&["ann", "b\"o\"b", "c\td"])),
+            ("age", Column::Real(&[31.0, 27.5, 1e-3])),
+            ("__index_level_0__", Column::Whole(&[0, 1, 2])),
+            ("label", Column::Whole(&[1, 10, 9])),
+        ])
+    }
+
+    fn read_bytes(bytes: &[u8]) -> Result<String> {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        read_file("n.parquet", file)
+    }
+
+    #[test]
+    fn rows_become_lines() {
+        assert_eq!(
+            read_bytes(&nodes()).unwrap(),
+            "\"user\"\t\"age\"\t\"\"\t\"label\"\n\
+             \"ann\"\t31\t0\t1\n\"b\"\"o\"\"b\"\t27.5\t1\t10\n\"c\td\"\t0.001\t2\t9"
+        );
+    }
+
+    #[test]
+    fn a_pair_of_files_is_a_graph() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = ["edges", "nodes"].map(|stem| folder.path().join(format!("{stem}.parquet")));
+        let ends = [&["ann", "ann"], &["b\"o\"b", "c\td"]];
+        let edges = file(&[("a", Column::Text(ends[0])), ("b", Column::Text(ends[1]))]);
+        std::fs::write(&paths[0], edges).unwrap();
+        std::fs::write(&paths[1], nodes()).unwrap();
+        let dataset = read_pair(&paths[0], &paths[1]).unwrap();
+        assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1), (0, 2)]);
+        assert_eq!(dataset.class_names, ["1", "9", "10"]);
+        assert_eq!(dataset.x.values(), [31.0, 27.5, 1e-3]);
+        assert_eq!(dataset.warnings.len(), 1);
+    }
+
+    #[test]
+    fn what_is_no_table_is_refused() {
+        let two_lines = file(&[("id", Column::Text(&["a\nb"]))]);
+        assert_eq!(
+            read_bytes(&two_lines).unwrap_err().to_string(),
+            "n.parquet:2: a text of more than one line; expected one"
+        );
+        let ones = vec![1; 3 << 20];
+        assert_eq!(
+            read_bytes(&file(&[("id", Column::Whole(&ones))])).unwrap_err().to_string(),
+            "n.parquet: it unpacks to more than 200 times its size; if that is right, unpack it first"
+        );
+        assert!(read_bytes(b"PAR1").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn damage_does_not_panic(at: prop::sample::Index, bit in 0..8u8) {
+            let mut bytes = nodes();
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+            let _ = read_bytes(&bytes);
+            bytes.truncate(at);
+            prop_assert!(read_bytes(&bytes).is_err());
+        }
+    }
+}
