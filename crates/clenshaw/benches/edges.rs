@@ -1,0 +1,163 @@
+//! From a CSV of 6.8 million edges to a symmetric CSR: ours beside pandas and scipy.
+//!
+//! ```text
+//! cargo bench -p clenshaw --bench edges
+//! ```
+//!
+//! The list has the size and layout of Twitch-Gamers: 168,114 nodes, a few of them with most edges.
+//! Every run is a process of its own, ours and theirs in turn; each tells its seconds, without its
+//! start, and its peak memory.
+//! Where `python3` or its packages are not to be had, ours is told alone.
+
+use clenshaw::data::read::edges::read_edges;
+use clenshaw::rng::Stream;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+const N_NODES: usize = 168_114;
+const N_EDGES: usize = 6_797_557;
+const RUNS: usize = 7;
+/// The word that makes this program one run.
+const ONCE: &str = "--once";
+
+/// What pandas and scipy do; summing the two directions while converting is their quickest way.
+const PYTHON: &str = r#"
+import resource, sys, time
+import numpy, pandas, scipy.sparse
+
+n = int(sys.argv[2])
+start = time.perf_counter()
+table = pandas.read_csv(sys.argv[1])
+u, v = (table.iloc[:, i].to_numpy() for i in (0, 1))
+ends = numpy.concatenate([u, v]), numpy.concatenate([v, u])
+ones = numpy.ones(2 * len(u), dtype=numpy.int8)
+csr = scipy.sparse.coo_matrix((ones, ends), shape=(n, n)).tocsr()
+csr.sort_indices()
+seconds = time.perf_counter() - start
+print(seconds, csr.nnz, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"#;
+
+/// What one run tells.
+#[derive(Clone, Copy)]
+struct Run {
+    seconds: f64,
+    n_entries: f64,
+    peak_bytes: f64,
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(at) = arguments.iter().position(|argument| argument == ONCE) {
+        return once(Path::new(&arguments[at + 1]));
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let list = folder.path().join("edges.csv");
+    write_list(&list).expect("room for the list");
+    let megabytes = fs::metadata(&list).expect("the list is there").len() as f64 / 1e6;
+    println!("{N_EDGES} edges, {N_NODES} nodes, {megabytes:.1} MB of text, {RUNS} runs each");
+
+    let python = python().inspect_err(|why| println!("no pandas to compare with: {why}")).ok();
+    let (mut ours, mut theirs) = (vec![], vec![]);
+    for _ in 0..RUNS {
+        let this = std::env::current_exe().expect("this program has a path");
+        ours.push(run(Command::new(this).arg(ONCE).arg(&list)));
+        if let Some(python) = &python {
+            let nodes = N_NODES.to_string();
+            theirs.push(run(Command::new(python).args(["-c", PYTHON]).arg(&list).arg(nodes)));
+        }
+    }
+    let csr = 4.0 * ours[0].n_entries + 8.0 * (N_NODES + 1) as f64;
+    println!("the CSR takes {:.1} MB", csr / 1e6);
+    let our_median = tell("clenshaw", &ours, csr);
+    if !theirs.is_empty() {
+        assert_eq!(ours[0].n_entries, theirs[0].n_entries, "both count the same entries");
+        let their_median = tell("pandas + scipy", &theirs, csr);
+        println!("clenshaw is {:.1} times as fast", their_median / our_median);
+    }
+}
+
+/// Prints medians and returns that of the seconds.
+fn tell(name: &str, runs: &[Run], csr: f64) -> f64 {
+    let seconds = median(runs.iter().map(|run| run.seconds));
+    let peak = median(runs.iter().map(|run| run.peak_bytes));
+    let all: Vec<String> = runs.iter().map(|run| format!("{:.3}", run.seconds)).collect();
+    println!(
+        "{name:<15} {seconds:.3} s, peak memory {:.0} MB, {:.2} times the CSR  ({})",
+        peak / 1e6,
+        peak / csr,
+        all.join(" ")
+    );
+    seconds
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// One run of ours, in the words that [`run`] reads.
+fn once(list: &Path) {
+    let start = Instant::now();
+    let graph = read_edges(list, Some(N_NODES)).expect("the list is good");
+    let seconds = start.elapsed().as_secs_f64();
+    println!("{seconds} {} {}", graph.adjacency().n_entries(), peak_bytes());
+}
+
+/// The most memory this process had at once; NaN where the system does not say.
+fn peak_bytes() -> f64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok());
+    kilobytes.map_or(f64::NAN, |kilobytes| 1024.0 * kilobytes)
+}
+
+fn run(command: &mut Command) -> Run {
+    let output = command.output().expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let numbers: Vec<f64> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    match numbers[..] {
+        [seconds, n_entries, peak_bytes] => Run { seconds, n_entries, peak_bytes },
+        _ => panic!("{command:?}: {said}{}", String::from_utf8_lossy(&output.stderr)),
+    }
+}
+
+/// A list whose degrees fall off like a power of the rank; no loops.
+fn write_list(path: &Path) -> std::io::Result<()> {
+    let mut stream = Stream::new(0, "bench");
+    let mut ids: Vec<usize> = (0..N_NODES).collect();
+    stream.shuffle(&mut ids);
+    let mut end = |power| ids[(N_NODES as f64 * stream.unit().powi(power)) as usize];
+    let mut file = BufWriter::new(File::create(path)?);
+    writeln!(file, "numeric_id_1,numeric_id_2")?;
+    let mut left = N_EDGES;
+    while left > 0 {
+        let (u, v) = (end(3), end(2));
+        if u != v {
+            writeln!(file, "{u},{v}")?;
+            left -= 1;
+        }
+    }
+    file.flush()
+}
+
+/// A Python with pandas and scipy, made once and kept below `target`.
+fn python() -> Result<PathBuf, String> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pandas");
+    let python = folder.join("bin/python");
+    if succeeds(Command::new(&python).args(["-c", "import pandas, scipy"])).is_ok() {
+        return Ok(python);
+    }
+    succeeds(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+    succeeds(Command::new(&python).args(["-m", "pip", "install", "--quiet", "pandas", "scipy"]))?;
+    Ok(python)
+}
+
+fn succeeds(command: &mut Command) -> Result<(), String> {
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    let said = || format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr).trim());
+    output.status.success().then_some(()).ok_or_else(said)
+}
