@@ -1,9 +1,11 @@
 //! `clenshaw data`: the graphs there are to learn from.
 
+use crate::get::{self, Get};
+use crate::options::DataFolder;
 use crate::{Run, models, output};
 use clap::{Parser, Subcommand};
 use clenshaw::Result;
-use clenshaw::data::{self, DATASETS, Dataset, DatasetInfo};
+use clenshaw::data::{self, DATASETS, DatasetInfo, Description, Store};
 use clenshaw::report::Table;
 use serde_json::{Value as Json, json};
 
@@ -17,56 +19,133 @@ pub struct Data {
 
 #[derive(Subcommand)]
 enum Action {
-    /// List the graphs known by name, with their sizes and sources
+    /// List the graphs known by name, and whether they are on this machine
     #[command(after_help = EXAMPLES)]
     List {
+        #[command(flatten)]
+        data: DataFolder,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
+    /// Describe a graph: sizes, classes, homophily, components, degrees, what to mind
+    #[command(after_help = EXAMPLES)]
+    Show {
+        /// A graph's name, or a path to your own files
+        graph: String,
+        #[command(flatten)]
+        data: DataFolder,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Fetch the files of public graphs, and check them
+    #[command(after_help = get::EXAMPLES)]
+    Get(Get),
 }
 
 const EXAMPLES: &str = "\
 Examples:
   clenshaw data list
-  clenshaw data list --json
-  clenshaw train csbm:nodes=500,homophily=0.3     a generated graph takes settings after a colon";
+  clenshaw data show cora
+  clenshaw data show csbm:homophily=0.3 --json    a generated graph takes settings after a colon";
 
 impl Run for Data {
     fn run(self) -> Result<()> {
-        let Action::List { json } = self.action;
-        // Everything listed so far is embedded or generated, so loading it takes milliseconds.
-        let loaded = DATASETS.iter().map(|info| Ok((*info, data::load(info.name)?)));
-        let loaded: Vec<(&DatasetInfo, Dataset)> = loaded.collect::<Result<_>>()?;
-        match json {
-            true => output::print_json(&loaded.iter().map(object).collect::<Json>()),
-            false => output::print(&table(&loaded)),
+        match self.action {
+            Action::Get(get) => get.run(),
+            Action::List { data, json: true } => {
+                let entry = |info: &&DatasetInfo| object(info, &data.store());
+                output::print_json(&DATASETS.iter().map(entry).collect::<Json>())
+            }
+            Action::List { data, json: false } => output::print(&table(&data.store())),
+            Action::Show { graph, data, json } => {
+                let description = Description::of(&data::load_from(&data.store(), &graph)?);
+                match json {
+                    true => output::print_json(&description),
+                    false => output::print(&page(&description)),
+                }
+            }
         }
     }
 }
 
-fn table(loaded: &[(&DatasetInfo, Dataset)]) -> String {
-    let mut table = Table::new(["name", "kind", "nodes", "edges", "title", "source"]);
-    for (info, dataset) in loaded {
-        let (nodes, edges) = (dataset.graph.n_nodes(), dataset.graph.n_edges());
-        let (nodes, edges) = (nodes.to_string(), edges.to_string());
-        table.row([info.name, info.kind(), &nodes, &edges, info.title, info.source]);
+/// Whether it can be loaded here.
+fn is_here(info: &DatasetInfo, store: &Store) -> bool {
+    match (info.kind(), info.files()) {
+        ("files", Some(files)) => store.find(files.folder).is_some(),
+        _ => true,
+    }
+}
+
+fn table(store: &Store) -> String {
+    let mut table = Table::new(["name", "kind", "here", "title", "source"]);
+    for info in DATASETS {
+        let here = if is_here(info, store) { "yes" } else { "no" };
+        table.row([info.name, info.kind(), here, info.title, info.source]);
     }
     table.to_text()
 }
 
-fn object((info, dataset): &(&DatasetInfo, Dataset)) -> Json {
+fn object(info: &DatasetInfo, store: &Store) -> Json {
+    let files = info.files();
     json!({
         "name": info.name,
         "kind": info.kind(),
+        "here": is_here(info, store),
         "title": info.title,
-        "nodes": dataset.graph.n_nodes(),
-        "edges": dataset.graph.n_edges(),
-        "features": dataset.x.n_cols(),
-        "classes": dataset.n_classes(),
         "paper": info.paper,
         "source": info.source,
-        "warnings": dataset.warnings,
+        "licence": files.map(|files| files.licence),
+        "splits": files.map(|files| files.splits),
+        "metric": files.map(|files| files.metric),
+        "warnings": files.map(|files| files.warnings),
         "hyper": info.hyper().iter().map(models::hyper).collect::<Json>(),
     })
+}
+
+fn page(d: &Description) -> String {
+    let share = |share: Option<f64>| share.map_or("-".into(), |share| format!("{share:.3}"));
+    let classes: Vec<String> = d
+        .class_names
+        .iter()
+        .zip(&d.class_sizes)
+        .map(|(name, size)| format!("{name} {size}"))
+        .collect();
+    let degrees: Vec<String> = d.degree_histogram.iter().enumerate().map(degrees).collect();
+    let mut lines = vec![
+        d.name.clone(),
+        d.source.clone(),
+        String::new(),
+        format!("nodes            {}", d.nodes),
+        format!("edges            {}", d.edges),
+        format!("features         {} ({} entries are not zero)", d.features, d.feature_entries),
+        format!("classes          {}: {}", d.classes, classes.join(", ")),
+        format!("unlabelled       {}", d.unlabelled),
+        format!("edge homophily   {}", share(d.edge_homophily)),
+        format!("node homophily   {}", share(d.node_homophily)),
+        format!("isolated nodes   {}", d.isolated),
+        format!("duplicate nodes  {}", d.duplicates),
+        format!(
+            "components       {} (the largest has {} nodes)",
+            d.components, d.largest_component
+        ),
+        format!("degrees          {}", degrees.join(", ")),
+        format!(
+            "splits           {}",
+            if d.splits.is_empty() { "-".into() } else { d.splits.join(", ") }
+        ),
+        format!("sha256           {}", d.sha256),
+    ];
+    lines.extend(d.warnings.iter().map(|warning| format!("warning: {warning}")));
+    lines.join("\n") + "\n"
+}
+
+/// `4-7: 12` for bin 3 of the histogram.
+fn degrees((bin, count): (usize, &usize)) -> String {
+    match bin {
+        0 => format!("0: {count}"),
+        1 => format!("1: {count}"),
+        _ => format!("{}-{}: {count}", 1usize << (bin - 1), (1usize << bin) - 1),
+    }
 }

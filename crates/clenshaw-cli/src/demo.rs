@@ -5,7 +5,7 @@ use crate::progress::Progress;
 use crate::train::describe;
 use crate::{Run, interrupt, output, picture};
 use clap::Parser;
-use clenshaw::data::{self, Dataset};
+use clenshaw::data::{self, Dataset, Store};
 use clenshaw::experiment::{self, Event, Options, Record, Request, Summary};
 use clenshaw::filter::Filter;
 use clenshaw::report::{Figure, Series, Statistic, Table, svg_plot};
@@ -142,7 +142,8 @@ impl Job {
             }
         };
         let out = Some(self.folder());
-        let options = Options { threads, out, resume: false, watch: &watch, cancel };
+        let store = &Store::new(None);
+        let options = Options { threads, store, out, resume: false, watch: &watch, cancel };
         let result = experiment::run(&self.request, &options);
         cancel.fetch_or(result.is_err(), Ordering::Relaxed);
         *self.result.lock().expect("written once, here") = result;

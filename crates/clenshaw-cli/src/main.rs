@@ -13,6 +13,7 @@ mod train;
 mod predict;
 mod models;
 mod data;
+mod get;
 mod completions;
 mod man;
 

@@ -1,7 +1,9 @@
 //! Options that several verbs share.
 
 use clap::Args;
+use clenshaw::data::Store;
 use std::num::NonZero;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// How many threads may work; the number never changes a result.
@@ -17,6 +19,21 @@ impl Threads {
     pub fn count(&self) -> usize {
         let available = || std::thread::available_parallelism().map_or(1, NonZero::get);
         self.threads.unwrap_or_else(available)
+    }
+}
+
+/// Where files are looked for first.
+#[derive(Args)]
+pub struct DataFolder {
+    /// Look for data files here first [default: $CLENSHAW_DATA, then the cache folder]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+impl DataFolder {
+    /// The folders that are searched.
+    pub fn store(&self) -> Store {
+        Store::new(self.data.clone())
     }
 }
 

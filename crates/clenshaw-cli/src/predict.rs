@@ -1,6 +1,6 @@
 //! `clenshaw predict`: what a trained run says about every node.
 
-use crate::options::{Threads, whole};
+use crate::options::{DataFolder, Threads, whole};
 use crate::{Run, output};
 use clap::Parser;
 use clenshaw::{Error, Result, experiment};
@@ -22,6 +22,8 @@ pub struct Predict {
     out: Option<PathBuf>,
     #[command(flatten)]
     threads: Threads,
+    #[command(flatten)]
+    data: DataFolder,
 }
 
 const EXAMPLES: &str = "\
@@ -36,8 +38,9 @@ impl Run for Predict {
             let problem = "no run.toml in it; expected a run folder, as `train` names it".into();
             return Err(Error::Data { place, problem });
         }
-        let graph = self.graph.as_deref();
-        let csv = experiment::predict(&self.run, graph, self.seed, self.threads.count())?.to_csv();
+        let (graph, store) = (self.graph.as_deref(), self.data.store());
+        let threads = self.threads.count();
+        let csv = experiment::predict(&self.run, &store, graph, self.seed, threads)?.to_csv();
         match self.out {
             Some(path) => output::save(&path, &csv),
             None => output::print(&csv),

@@ -9,6 +9,7 @@ use std::io::IsTerminal;
 use std::sync::{Mutex, MutexGuard};
 
 const RUN: &str = "{prefix} {wide_bar} epoch {pos:>4}/{len:<4} {msg} eta {eta:>3}";
+const BYTES: &str = "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} eta {eta:>3}";
 const TOTAL: &str = "{prefix} {wide_bar} {percent}% eta {eta:>3}";
 
 /// Shared by all runs and by the interrupt's message.
@@ -47,6 +48,21 @@ impl Progress {
         match self.form {
             Form::Bars => self.bar(TOTAL, length).with_prefix(label),
             _ => ProgressBar::hidden(),
+        }
+    }
+
+    /// A bar that counts bytes.
+    pub fn bytes(&self) -> ProgressBar {
+        match self.form {
+            Form::Bars => self.bar(BYTES, 0),
+            _ => ProgressBar::hidden(),
+        }
+    }
+
+    /// A line for those who see no bars.
+    pub fn note(&self, line: &str) {
+        if self.form == Form::Lines {
+            output::tell(line);
         }
     }
 

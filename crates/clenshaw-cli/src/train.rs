@@ -1,10 +1,10 @@
 //! `clenshaw train`: one model on one graph, several splits.
 
-use crate::options::{Threads, whole};
+use crate::options::{DataFolder, Threads, whole};
 use crate::progress::Progress;
 use crate::{Run, interrupt, output};
 use clap::Parser;
-use clenshaw::data::Dataset;
+use clenshaw::data::{Dataset, SplitKind, Store};
 use clenshaw::experiment::{self, Config, Event, Options, Record, Request, Summary};
 use clenshaw::graph::edge_homophily;
 use clenshaw::report::Table;
@@ -16,7 +16,8 @@ use std::sync::OnceLock;
 #[derive(Parser)]
 #[command(name = "train", after_help = EXAMPLES)]
 pub struct Train {
-    /// A graph's name, with settings after a colon if it is generated; --config may name it instead
+    /// A graph's name, with settings after a colon if it is generated, or a path to your own files;
+    /// --config may name it instead
     #[arg(required_unless_present = "config")]
     graph: Option<String>,
     /// The model [default: clenshaw-gcn]
@@ -31,10 +32,11 @@ pub struct Train {
     /// Set a hyper-parameter or a key of training; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// balanced, stratified, ratio:a/b/c or file:PATH [default: balanced]
+    /// balanced, stratified, ratio:a/b/c, file:PATH, or one that came with the graph: public, geom:3,
+    /// linkx:0, fixed:2, own, all [default: balanced]
     #[arg(long, value_name = "NAME")]
     split: Option<String>,
-    /// Number of runs, each with a split of its own [default: 1]
+    /// Number of runs, each with a split of its own [default: 1; with --split all, one a split]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true)]
     runs: Option<usize>,
     /// Seed of the first run; the next ones count up [default: 0]
@@ -42,6 +44,8 @@ pub struct Train {
     seed: Option<u64>,
     #[command(flatten)]
     threads: Threads,
+    #[command(flatten)]
+    data: DataFolder,
     /// The run folder [default: runs/GRAPH-MODEL-HASH, the same for the same settings]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -70,7 +74,8 @@ const ON_INTERRUPT: &str =
 
 impl Run for Train {
     fn run(self) -> Result<()> {
-        let request = self.request()?;
+        let store = self.data.store();
+        let request = self.request(&store)?;
         let folder = self.out.clone().unwrap_or_else(|| request.default_folder());
         let progress = if self.quiet { Progress::silent() } else { Progress::on_stderr() };
         let follower = progress.follow(&request);
@@ -83,6 +88,7 @@ impl Run for Train {
         };
         let options = Options {
             threads: self.threads.count(),
+            store: &store,
             out: Some(folder.clone()),
             resume: self.resume,
             watch: &watch,
@@ -98,7 +104,7 @@ impl Run for Train {
 
 impl Train {
     /// Defaults, then the preset, then the file, then the words.
-    fn request(&self) -> Result<Request> {
+    fn request(&self, store: &Store) -> Result<Request> {
         let config = self.config.as_deref().map_or(Ok(Config::default()), read_config)?;
         let model = self.model.as_ref().or(config.model.as_ref());
         let graph = self.graph.as_ref().or(config.graph.as_ref()).ok_or_else(|| Error::Data {
@@ -121,7 +127,11 @@ impl Train {
             })?;
             request.hyper.set(key.trim(), value.trim())?;
         }
-        request.runs = self.runs.unwrap_or(request.runs);
+        request.runs = match self.runs.or(config.runs) {
+            Some(runs) => runs,
+            None if request.split == SplitKind::All => request.load(store)?.splits.len().max(1),
+            None => request.runs,
+        };
         request.seed = self.seed.unwrap_or(request.seed);
         request.check()?;
         Ok(request)

@@ -35,7 +35,7 @@ fn unknown_names_are_answered_with_known_ones() {
     refused(
         "train cora --split balance",
         "unknown split `balance`; did you mean `balanced`? \
-         known: balanced, stratified, ratio:a/b/c, file:PATH",
+         known: balanced, stratified, ratio:a/b/c, file:PATH, public, geom:N, linkx:N, fixed:N, own, all",
     );
     refused(
         "train cora --preset papers",

@@ -1,6 +1,7 @@
 //! Requests carried out for real: the same bits whatever the threads, interruptions and folders.
 #![allow(clippy::unwrap_used)]
 
+use clenshaw::data::Store;
 use clenshaw::experiment::{Event, Options, Request, predict, run};
 use clenshaw::{Error, Result};
 use std::fs;
@@ -25,7 +26,8 @@ fn carry_out(
     resume: bool,
 ) -> Result<String> {
     let cancel = AtomicBool::new(false);
-    let options = Options { threads, out, resume, watch: &|_| {}, cancel: &cancel };
+    let options =
+        Options { threads, store: &Store::new(None), out, resume, watch: &|_| {}, cancel: &cancel };
     run(request, &options).map(|mut summary| {
         summary.seconds = 0.0;
         summary.runs.iter_mut().for_each(|record| record.seconds = 0.0);
@@ -44,7 +46,8 @@ fn interrupt(request: &Request, out: &Path, at: (usize, usize)) {
         }
     };
     let out = Some(out.to_owned());
-    let options = Options { threads: 1, out, resume: true, watch: &watch, cancel: &cancel };
+    let store = &Store::new(None);
+    let options = Options { threads: 1, store, out, resume: true, watch: &watch, cancel: &cancel };
     assert!(matches!(run(request, &options), Err(Error::Interrupted)));
 }
 
@@ -126,12 +129,16 @@ fn predictions_can_be_had_again_from_the_weights() {
     let out = folder.path().join("run");
     carry_out(&request(2), 1, Some(out.clone()), false).unwrap();
     let written = fs::read_to_string(out.join("runs/1/predictions.csv")).unwrap();
-    assert_eq!(predict(&out, None, Some(1), 2).unwrap().to_csv(), written);
+    assert_eq!(predict(&out, &Store::new(None), None, Some(1), 2).unwrap().to_csv(), written);
     assert_eq!(
-        predict(&out, None, Some(7), 1).unwrap_err().to_string().split(": ").nth(1),
+        predict(&out, &Store::new(None), None, Some(7), 1)
+            .unwrap_err()
+            .to_string()
+            .split(": ")
+            .nth(1),
         Some("no finished run of seed 7")
     );
-    let other = predict(&out, Some("cora"), None, 1).unwrap_err();
+    let other = predict(&out, &Store::new(None), Some("cora"), None, 1).unwrap_err();
     assert!(
         other.to_string().contains("`w_in` is 32 x 16, but on cora the model has 1433 x 16"),
         "{other}"

@@ -295,6 +295,15 @@ fn nobody_at_the_door_is_said() {
 }
 
 #[test]
+fn an_open_connection_does_not_pass_for_a_checked_one() {
+    let server = Server::start([serve()]);
+    let (desk, url) = (Desk::new(), server.url("/a").replace("http:", "https:"));
+    let told = desk.refused(&toy([url.clone()]));
+    assert!(told.starts_with(&format!("{url}: ")) && told.ends_with(ADVICE), "{told}");
+    assert!(server.requests().is_empty() && desk.files().is_empty());
+}
+
+#[test]
 fn impossible_lengths_are_not_believed() {
     let claim = |length: &str| Act::Claim(length.into());
     let server = Server::start([claim("1000000000000"), claim("1000000000000")]);

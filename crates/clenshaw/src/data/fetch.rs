@@ -124,7 +124,7 @@ pub enum Progress<'a> {
         source: &'a str,
         /// How.
         problem: &'a str,
-        /// When it is asked again, if it is.
+        /// When it is asked again; if never, it is the next one's turn.
         again_in: Option<Duration>,
     },
     /// A file is there and good.
@@ -209,7 +209,8 @@ fn ask_around(
     make_folder(path.parent().unwrap_or(options.into))?;
     let mut partial = Partial::open(path)?;
     let mut failed = Vec::new();
-    for place in base.places(listed) {
+    let mut places = base.places(listed).into_iter().peekable();
+    while let Some(place) = places.next() {
         if options.cancel.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
@@ -220,7 +221,9 @@ fn ask_around(
             Ok(found) => return partial.accept().map(|()| found),
             Err(Failure::Here(error)) => return Err(error),
             Err(Failure::There(trouble)) => {
-                delivery.job.failed(&trouble.to_string(), None);
+                if places.peek().is_some() {
+                    delivery.job.failed(&trouble.to_string(), None);
+                }
                 failed.push(format!("{source}: {trouble}"));
             }
         }

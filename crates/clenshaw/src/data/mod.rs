@@ -15,20 +15,26 @@ mod dataset;
 pub mod compact;
 pub mod split;
 pub mod read;
+mod store;
+mod describe;
 pub mod fetch;
 mod gaussian;
 mod cora;
 mod csbm;
 mod grid;
 mod power_law;
+mod public;
 
 pub use dataset::{Dataset, FixedSplit, Metric};
+pub use describe::Description;
 pub use features::{Features, Scaling};
 pub use split::{Split, SplitKind};
+pub use store::Store;
 
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::hyper::{Hyper, Params, Space, Value};
+use std::path::Path;
 
 /// Every data set we know by name.
 pub static DATASETS: &[&DatasetInfo] = &[
@@ -36,6 +42,25 @@ pub static DATASETS: &[&DatasetInfo] = &[
     &csbm::INFO,      // Deshpande et al. 2018
     &grid::INFO,      // after Shuman et al. 2013
     &power_law::INFO, // Barabasi & Albert 1999
+    &public::CITESEER,
+    &public::PUBMED,
+    &public::CHAMELEON,
+    &public::SQUIRREL,
+    &public::ACTOR,
+    &public::TEXAS,
+    &public::CORNELL,
+    &public::CORNELL_CORRECTED,
+    &public::WISCONSIN,
+    &public::CHAMELEON_FILTERED,
+    &public::SQUIRREL_FILTERED,
+    &public::MINESWEEPER,
+    &public::TOLOKERS,
+    &public::ROMAN_EMPIRE,
+    &public::AMAZON_RATINGS,
+    &public::QUESTIONS,
+    &public::TWITCH_GAMERS,
+    &public::PENN94,
+    &public::CORNELL5,
 ];
 
 /// What a data set's file says about it.
@@ -57,7 +82,14 @@ pub struct DatasetInfo {
 #[derive(Debug)]
 pub enum Origin {
     /// It travels inside the binary.
-    Embedded(fn() -> Result<Dataset>),
+    Embedded {
+        /// Unpacks it.
+        load: fn() -> Result<Dataset>,
+        /// The files whose order of nodes its published splits refer to.
+        published: &'static Files,
+    },
+    /// It is read from files that somebody published.
+    Files(Files),
     /// It is drawn at random.
     Generated {
         /// What can be set, `seed` included.
@@ -65,6 +97,23 @@ pub enum Origin {
         /// Draws it.
         generate: fn(&Params) -> Result<Dataset>,
     },
+}
+
+/// A data set in files.
+#[derive(Debug)]
+pub struct Files {
+    /// Its folder below the data folder.
+    pub folder: &'static str,
+    /// On what terms it may be used.
+    pub licence: &'static str,
+    /// The splits that come with it.
+    pub splits: &'static str,
+    /// What its papers measure.
+    pub metric: Metric,
+    /// What a user should know before trusting results on it.
+    pub warnings: &'static [&'static str],
+    /// Reads its folder.
+    pub read: fn(&Path) -> Result<Dataset>,
 }
 
 /// The key every generator has.
@@ -77,20 +126,50 @@ const SEED: Hyper = Hyper::int(
 );
 
 impl DatasetInfo {
-    /// `embedded` or `generated`.
+    /// `embedded`, `generated` or `files`.
     pub fn kind(&self) -> &'static str {
         match self.origin {
-            Origin::Embedded(_) => "embedded",
+            Origin::Embedded { .. } => "embedded",
             Origin::Generated { .. } => "generated",
+            Origin::Files(_) => "files",
+        }
+    }
+
+    /// Its files, if it has any.
+    pub fn files(&self) -> Option<&Files> {
+        match &self.origin {
+            Origin::Embedded { published, .. } => Some(published),
+            Origin::Generated { .. } => None,
+            Origin::Files(files) => Some(files),
         }
     }
 
     /// The keys that can be set; none unless it is generated.
     pub fn hyper(&self) -> &'static [Hyper] {
         match self.origin {
-            Origin::Embedded(_) => &[],
             Origin::Generated { hyper, .. } => hyper,
+            _ => &[],
         }
+    }
+
+    /// Reads its files.
+    fn read(&self, store: &Store, files: &Files) -> Result<Dataset> {
+        let folder = store.find(files.folder).ok_or_else(|| self.absent(store, files))?;
+        let mut dataset = (files.read)(&folder)?;
+        (dataset.name, dataset.source) = (self.name.into(), self.source.into());
+        dataset.metric = files.metric;
+        dataset.warnings.extend(files.warnings.iter().map(ToString::to_string));
+        dataset.checked()
+    }
+
+    fn absent(&self, store: &Store, files: &Files) -> Error {
+        let looked: Vec<String> =
+            store.folders().iter().map(|f| f.join(files.folder).display().to_string()).collect();
+        let (name, looked) = (self.name, looked.join(", "));
+        let problem = format!(
+            "its files are not here; get them with `clenshaw data get {name}` or name their place with --data or CLENSHAW_DATA; looked for {looked}"
+        );
+        Error::Data { place: name.into(), problem }
     }
 
     /// What a generator drew, with a name that draws it again.
@@ -143,15 +222,34 @@ pub fn find(name: &str) -> Result<&'static DatasetInfo> {
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
 pub fn load(text: &str) -> Result<Dataset> {
+    load_from(&Store::new(None), text)
+}
+
+/// The same, with files looked for in this store; a path to the user's own files is a name, too.
+pub fn load_from(store: &Store, text: &str) -> Result<Dataset> {
     let (name, settings) = text.split_once(':').unwrap_or((text, ""));
-    match find(name)?.origin {
-        Origin::Embedded(load) if settings.is_empty() => load(),
-        Origin::Embedded(_) => Err(Error::BadValue {
-            key: "graph".into(),
-            value: text.into(),
-            expected: format!("`{name}` alone, which has nothing to set"),
-        }),
-        Origin::Generated { hyper, generate } => generate(&settings_of(hyper, settings)?),
+    let info = match find(name) {
+        Ok(info) => info,
+        Err(_) if Path::new(text).exists() => return read::own(Path::new(text))?.checked(),
+        Err(unknown) => return Err(unknown),
+    };
+    match &info.origin {
+        Origin::Generated { hyper, generate } => return generate(&settings_of(hyper, settings)?),
+        _ if !settings.is_empty() => {}
+        Origin::Embedded { load, .. } => return load(),
+        Origin::Files(files) => return info.read(store, files),
+    }
+    let expected = format!("`{name}` alone, which has nothing to set");
+    Err(Error::BadValue { key: "graph".into(), value: text.into(), expected })
+}
+
+/// The same, in the order of nodes to which its published splits refer.
+pub fn load_published(store: &Store, text: &str) -> Result<Dataset> {
+    match find(text) {
+        Ok(info @ DatasetInfo { origin: Origin::Embedded { published, .. }, .. }) => {
+            info.read(store, published)
+        }
+        _ => load_from(store, text),
     }
 }
 
@@ -179,13 +277,26 @@ mod tests {
 
     #[test]
     fn every_entry_loads_and_its_name_loads_it_again() {
-        for info in DATASETS {
+        for info in DATASETS.iter().filter(|info| info.kind() != "files") {
             let dataset = load(info.name).unwrap();
             assert_eq!(dataset.name, info.name);
             assert!(dataset.class_sizes().iter().all(|&size| size > 0), "{}", info.name);
             assert_eq!(load(info.name).unwrap().sha256(), dataset.sha256());
             assert_eq!(std::ptr::from_ref(find(info.name).unwrap()), *info as *const _);
         }
+    }
+
+    #[test]
+    fn absent_files_say_where_they_were_looked_for() {
+        let error = load_from(&Store::only("/nowhere"), "texas").unwrap_err().to_string();
+        assert!(
+            error.starts_with(
+                "texas: its files are not here; get them with `clenshaw data get texas`"
+            )
+        );
+        assert!(error.ends_with("looked for /nowhere/texas"), "{error}");
+        let error = load_published(&Store::only("/nowhere"), "cora").unwrap_err().to_string();
+        assert!(error.ends_with("looked for /nowhere/cora"), "{error}");
     }
 
     #[test]
@@ -203,10 +314,9 @@ mod tests {
 
     #[test]
     fn wrong_words_are_answered_with_the_right_ones() {
-        assert_eq!(
-            refused("coar"),
-            "unknown graph `coar`; did you mean `cora`? known: cora, csbm, grid, power-law"
-        );
+        let unknown =
+            "unknown graph `coar`; did you mean `cora`? known: cora, csbm, grid, power-law,";
+        assert!(refused("coar").starts_with(unknown), "{}", refused("coar"));
         assert_eq!(
             refused("csbm:homophly=0.1"),
             "unknown key `homophly`; did you mean `homophily`? \

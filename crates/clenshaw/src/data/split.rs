@@ -6,6 +6,8 @@
 //! | `stratified` | a true 60/20/20 of each class |
 //! | `ratio:a/b/c` | `a : b : c` of all labelled nodes, whatever their class |
 //! | `file:PATH` | lines `node,part` with part `train`, `val` or `test` |
+//! | `public`, `geom:3`, `linkx:0`, `fixed:2`, `own` | one that came with the data set |
+//! | `all` | every published one in turn: the run of seed `s` takes number `s` |
 //!
 //! `n` counts labelled nodes; a node without a label is in no part.
 //! `balanced` is what GPRGNN, BernNet, ChebNetII and ClenshawGCN report: small classes lend all their
@@ -46,12 +48,42 @@ pub enum SplitKind {
     Ratio([f64; 3]),
     /// Read from a file.
     File(PathBuf),
+    /// The one of this name that came with the data set.
+    Published(String),
+    /// Every one that came with the data set, by number.
+    All,
 }
 
 /// The names of the parts, in the order of [`Split`]'s lists.
 const PARTS: [&str; 3] = ["train", "val", "test"];
 
 impl SplitKind {
+    /// Whether it needs the order of nodes in which the data set was published.
+    pub fn is_published(&self) -> bool {
+        matches!(self, Self::Published(_) | Self::All)
+    }
+
+    /// One that came with the data set; nodes without a label are left out of it.
+    fn published(&self, dataset: &Dataset, seed: u64) -> Result<Split> {
+        let known = &dataset.splits;
+        let names: Vec<&str> = known.iter().map(|fixed| fixed.name.as_str()).collect();
+        let chosen = match self {
+            Self::Published(name) => known.iter().find(|fixed| fixed.name == *name),
+            _ => known.get((seed % known.len().max(1) as u64) as usize),
+        };
+        let fixed = chosen.ok_or_else(|| match &names[..] {
+            [] => self.error(format!("no split came with {}", dataset.name)),
+            names => self.error(format!("{} has {}", dataset.name, names.join(", "))),
+        })?;
+        let labelled = |part: &[u32]| -> Vec<u32> {
+            part.iter().copied().filter(|&i| dataset.y[i as usize].is_some()).collect()
+        };
+        let Split { train, val, test, .. } = &fixed.split;
+        let parts = [labelled(train), labelled(val), labelled(test)];
+        let provenance = format!("{}: {}", fixed.name, sizes(&parts));
+        Split::new(self, parts, provenance)
+    }
+
     /// Deals out the nodes; the same seed gives the same split.
     ///
     /// ```
@@ -68,6 +100,7 @@ impl SplitKind {
             Self::Stratified => self.stratified(dataset, &mut stream)?,
             Self::Ratio(shares) => ratio(dataset.labelled(), *shares, &mut stream),
             Self::File(path) => file::read(path, &dataset.y)?,
+            Self::Published(_) | Self::All => return self.published(dataset, seed),
         };
         let sizes = sizes(&parts);
         let provenance = match self {
@@ -196,8 +229,24 @@ impl FromStr for SplitKind {
                 Error::BadValue { key: "split".into(), value: text.into(), expected }
             }),
             ("file", path) if !path.is_empty() => Ok(Self::File(path.into())),
+            ("all", "") => Ok(Self::All),
+            ("public" | "own", "") => Ok(Self::Published(text.into())),
+            ("geom" | "linkx" | "fixed", number) if number.parse::<u32>().is_ok() => {
+                Ok(Self::Published(text.into()))
+            }
             _ => {
-                let known = ["balanced", "stratified", "ratio:a/b/c", "file:PATH"];
+                let known = [
+                    "balanced",
+                    "stratified",
+                    "ratio:a/b/c",
+                    "file:PATH",
+                    "public",
+                    "geom:N",
+                    "linkx:N",
+                    "fixed:N",
+                    "own",
+                    "all",
+                ];
                 Err(Error::unknown("split", text, known))
             }
         }
@@ -219,6 +268,8 @@ impl fmt::Display for SplitKind {
             Self::Stratified => f.write_str("stratified"),
             Self::Ratio([a, b, c]) => write!(f, "ratio:{a}/{b}/{c}"),
             Self::File(path) => write!(f, "file:{}", path.display()),
+            Self::Published(name) => f.write_str(name),
+            Self::All => f.write_str("all"),
         }
     }
 }

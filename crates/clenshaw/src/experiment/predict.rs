@@ -3,7 +3,7 @@
 use super::folder::Folder;
 use super::record::best;
 use super::{Record, Request};
-use crate::data::{self, Dataset, Split};
+use crate::data::{self, Dataset, Split, Store};
 use crate::error::{Error, Result};
 use crate::tensor::Mat;
 use crate::train::{Setup, most_likely, read_weights};
@@ -13,6 +13,8 @@ use std::path::Path;
 /// A class and its probabilities for every node.
 #[derive(Clone, Debug)]
 pub struct Predictions {
+    /// What the nodes are called; empty when they are called by their numbers.
+    pub node_names: Vec<String>,
     /// What the classes are called.
     pub class_names: Vec<String>,
     /// The probability of every class for every node, `[n, C]`.
@@ -28,7 +30,8 @@ impl Predictions {
         for (nodes, part) in lists.into_iter().flatten() {
             nodes.iter().for_each(|&i| parts[i as usize] = part);
         }
-        Self { class_names: dataset.class_names.clone(), probabilities, parts }
+        let (node_names, class_names) = (dataset.node_names.clone(), dataset.class_names.clone());
+        Self { node_names, class_names, probabilities, parts }
     }
 
     /// `node,prediction,<one column a class>,part`.
@@ -37,7 +40,8 @@ impl Predictions {
         let mut csv = format!("node,prediction,{},part\n", classes.join(","));
         for (i, part) in self.parts.iter().enumerate() {
             let row = self.probabilities.row(i);
-            write!(csv, "{i},{}", classes[most_likely(row) as usize]).expect("memory grows");
+            let node = self.node_names.get(i).map_or_else(|| i.to_string(), |name| quoted(name));
+            write!(csv, "{node},{}", classes[most_likely(row) as usize]).expect("memory grows");
             row.iter().for_each(|p| write!(csv, ",{p:.6}").expect("memory grows"));
             writeln!(csv, ",{part}").expect("memory grows");
         }
@@ -50,6 +54,7 @@ impl Predictions {
 /// Without `seed` it is the run with the lowest validation loss.
 pub fn predict(
     folder: &Path,
+    store: &Store,
     graph: Option<&str>,
     seed: Option<u64>,
     threads: usize,
@@ -57,7 +62,11 @@ pub fn predict(
     let (files, request) = Folder::existing(folder)?;
     let place = folder.display().to_string();
     let seed = choose(&files, &request, &place, seed)?.seed;
-    let dataset = data::load(graph.unwrap_or(&request.graph))?;
+    let other = graph.filter(|graph| *graph != request.graph);
+    let dataset = match other {
+        Some(graph) => data::load_from(store, graph)?,
+        None => request.load(store)?,
+    };
     let setup = Setup::new(&dataset, request.model, request.hyper.clone());
     let file = format!("{place}/runs/{seed}/model.safetensors");
     let stored = read_weights(&file, &files.read(seed, "model.safetensors")?)?.tensors;
@@ -81,9 +90,9 @@ pub fn predict(
         }
         params.extend_from_slice(found.as_slice());
     }
-    let split = match graph {
-        Some(graph) if graph != request.graph => None,
-        _ => Some(request.split.draw(&dataset, seed)?),
+    let split = match other {
+        Some(_) => None,
+        None => Some(request.split.draw(&dataset, seed)?),
     };
     Ok(Predictions::new(&dataset, split.as_ref(), setup.predict(&params, threads)))
 }

@@ -31,6 +31,9 @@ pub struct Record {
     pub balanced_accuracy: f64,
     /// The test accuracy of always answering the most frequent class.
     pub majority_share: f64,
+    /// Of two classes: the chance that a test node of the second scores higher than one of the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub roc_auc: Option<f64>,
     /// The polynomial that the model's coefficients are, if it has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<Filter>,
@@ -61,6 +64,9 @@ pub struct Summary {
     pub macro_f1: Statistic,
     /// Mean recall over classes.
     pub balanced_accuracy: Statistic,
+    /// Of two classes: the area under the curve of true against false positives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roc_auc: Option<Statistic>,
     /// The test accuracy of always answering the most frequent class, averaged over runs.
     pub majority_share: f64,
     /// Time taken by all runs together.
@@ -87,6 +93,11 @@ impl Summary {
             test_accuracy: of(|run| run.test_accuracy),
             macro_f1: of(|run| run.macro_f1),
             balanced_accuracy: of(|run| run.balanced_accuracy),
+            roc_auc: runs
+                .iter()
+                .map(|run| run.roc_auc)
+                .collect::<Option<Vec<f64>>>()
+                .map(|runs| Statistic::of(&runs)),
             majority_share: of(|run| run.majority_share).mean,
             runs,
             seconds,

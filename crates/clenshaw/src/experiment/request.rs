@@ -1,13 +1,13 @@
 //! What is asked for.
 
 use super::{Config, preset};
-use crate::data::{self, SplitKind};
+use crate::data::{self, Dataset, SplitKind, Store};
 use crate::error::{Error, Result};
 use crate::hyper::Params;
 use crate::model::{self, ModelInfo};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A model, a graph, and how often to train on what split: all that decides a result.
 #[derive(Clone, Debug)]
@@ -29,7 +29,9 @@ pub struct Request {
 impl Request {
     /// A model's defaults on a graph: one run, balanced split, seed 0.
     pub fn new(graph: &str, model: &str) -> Result<Self> {
-        data::find(base_name(graph))?;
+        if !Path::new(graph).exists() {
+            data::find(base_name(graph))?;
+        }
         let model = model::find(model)?;
         let (graph, hyper) = (graph.to_owned(), model.defaults());
         Ok(Self { graph, model, split: SplitKind::Balanced, runs: 1, seed: 0, hyper })
@@ -60,6 +62,15 @@ impl Request {
             return Ok(());
         }
         self.hyper.set(key, value)
+    }
+
+    /// The graph, in the order of nodes that the split needs.
+    pub fn load(&self, store: &Store) -> Result<Dataset> {
+        if self.split.is_published() {
+            data::load_published(store, &self.graph)
+        } else {
+            data::load_from(store, &self.graph)
+        }
     }
 
     /// Refuses what no run could satisfy.

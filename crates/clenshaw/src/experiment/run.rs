@@ -2,7 +2,7 @@
 
 use super::folder::{Files, Folder, Receipt, json};
 use super::{Predictions, Record, Request, Summary};
-use crate::data::{self, Dataset, Split};
+use crate::data::{Dataset, Split, Store};
 use crate::error::{Error, Result};
 use crate::tensor::Mat;
 use crate::train::{Epoch, Fit, Outcome, Setup, test_scores, write_weights};
@@ -20,6 +20,8 @@ const CHECKPOINT_EVERY: Duration = Duration::from_secs(30);
 pub struct Options<'a> {
     /// Threads at most.
     pub threads: usize,
+    /// Where files are looked for.
+    pub store: &'a Store,
     /// The run folder, if anything is to be kept.
     pub out: Option<PathBuf>,
     /// Keep the finished runs of the folder and go on with the others.
@@ -67,6 +69,7 @@ pub enum Event<'a> {
 /// Trains every run of a request and sums them up.
 ///
 /// ```
+/// use clenshaw::data::Store;
 /// use clenshaw::experiment::{Options, Request, run};
 /// use std::sync::atomic::AtomicBool;
 ///
@@ -74,7 +77,14 @@ pub enum Event<'a> {
 /// request.set("max_epochs", "5")?;
 /// request.runs = 2;
 /// let cancel = AtomicBool::new(false);
-/// let options = Options { threads: 2, out: None, resume: false, watch: &|_| {}, cancel: &cancel };
+/// let options = Options {
+///     threads: 2,
+///     store: &Store::new(None),
+///     out: None,
+///     resume: false,
+///     watch: &|_| {},
+///     cancel: &cancel,
+/// };
 /// let summary = run(&request, &options)?;
 /// assert_eq!(summary.runs.len(), 2);
 /// # Ok::<(), clenshaw::Error>(())
@@ -82,7 +92,7 @@ pub enum Event<'a> {
 pub fn run(request: &Request, options: &Options<'_>) -> Result<Summary> {
     let start = Instant::now();
     request.check()?;
-    let dataset = data::load(&request.graph)?;
+    let dataset = request.load(options.store)?;
     (options.watch)(Event::Loaded { dataset: &dataset });
     let seeds = (0..request.runs as u64).map(|i| request.seed + i);
     let splits: Vec<Split> =
@@ -211,6 +221,7 @@ impl Job<'_> {
             macro_f1: scores.macro_f1,
             balanced_accuracy: scores.balanced_accuracy,
             majority_share: scores.majority_share,
+            roc_auc: scores.roc_auc,
             filter: self.setup.filter(&outcome.weights),
             seconds,
         }

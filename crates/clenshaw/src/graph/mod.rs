@@ -2,8 +2,10 @@
 
 mod operator;
 mod homophily;
+mod components;
 mod rows;
 
+pub use components::components;
 pub use homophily::{edge_homophily, node_homophily};
 pub use operator::{Normalisation, operator};
 

@@ -59,6 +59,26 @@ pub fn balanced_accuracy(predicted: &[u32], truth: &[u32], n_classes: usize) -> 
     }))
 }
 
+/// The chance that a node of class 1 scores higher than one of class 0, a tie counting half.
+///
+/// ```
+/// use clenshaw::train::metrics::roc_auc;
+/// assert_eq!(roc_auc(&[0.1, 0.4, 0.35, 0.8], &[0, 0, 1, 1]), 0.75);
+/// ```
+pub fn roc_auc(scores: &[f64], truth: &[u32]) -> f64 {
+    let mut order: Vec<usize> = (0..scores.len()).collect();
+    order.sort_by(|&a, &b| scores[a].total_cmp(&scores[b]));
+    // Pairs won: for each tie group, its ones beat all zeros below and half of those beside them.
+    let (mut zeros, mut ones, mut won) = (0.0, 0.0, 0.0);
+    for group in order.chunk_by(|&a, &b| scores[a] == scores[b]) {
+        let hits = group.iter().filter(|&&i| truth[i] == 1).count() as f64;
+        let misses = group.len() as f64 - hits;
+        won += hits * (zeros + misses / 2.0);
+        (zeros, ones) = (zeros + misses, ones + hits);
+    }
+    won / (zeros * ones)
+}
+
 /// The share of the most frequent class.
 pub fn majority_share(truth: &[u32]) -> f64 {
     let n_classes = truth.iter().max().map_or(0, |&c| c as usize + 1);
@@ -108,6 +128,27 @@ mod tests {
         let (predicted, truth) = ([0, 1, 2], [0, 1, 1]);
         assert_eq!(balanced_accuracy(&predicted, &truth, 4), 0.75);
         assert_eq!(macro_f1(&predicted, &truth, 4), (1.0 + 2.0 / 3.0 + 0.0) / 3.0);
+    }
+
+    #[test]
+    fn the_area_under_the_curve_counts_pairs() {
+        let pairs = |scores: &[f64], truth: &[u32]| {
+            let of = |class| (0..truth.len()).filter(move |&i| truth[i] == class);
+            let won: f64 = of(1)
+                .flat_map(|i| of(0).map(move |j| (i, j)))
+                .map(|(i, j)| match scores[i].total_cmp(&scores[j]) {
+                    std::cmp::Ordering::Greater => 1.0,
+                    std::cmp::Ordering::Equal => 0.5,
+                    std::cmp::Ordering::Less => 0.0,
+                })
+                .sum();
+            won / (of(0).count() * of(1).count()) as f64
+        };
+        let scores = [0.5, 0.2, 0.5, 0.9, 0.1, 0.5, 0.3];
+        let truth = [1, 0, 0, 1, 1, 1, 0];
+        assert_eq!(roc_auc(&scores, &truth), pairs(&scores, &truth));
+        assert_eq!(roc_auc(&[1.0, 1.0], &[0, 1]), 0.5);
+        assert!(roc_auc(&[1.0], &[1]).is_nan());
     }
 
     #[test]

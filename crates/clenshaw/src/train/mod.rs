@@ -25,6 +25,8 @@ pub struct Scores {
     pub balanced_accuracy: f64,
     /// The accuracy of always answering the most frequent class.
     pub majority_share: f64,
+    /// Of two classes: the chance that a node of the second scores higher than one of the first.
+    pub roc_auc: Option<f64>,
 }
 
 /// Scores a finished model on the test nodes. The only place that reads their labels.
@@ -39,6 +41,10 @@ pub fn test_scores(probabilities: &Mat<f32>, dataset: &Dataset, split: &Split) -
         macro_f1: metrics::macro_f1(&predicted, &truth, n_classes),
         balanced_accuracy: metrics::balanced_accuracy(&predicted, &truth, n_classes),
         majority_share: metrics::majority_share(&truth),
+        roc_auc: (n_classes == 2).then(|| {
+            let score = |&i: &u32| f64::from(probabilities[(i as usize, 1)]);
+            metrics::roc_auc(&split.test.iter().map(score).collect::<Vec<f64>>(), &truth)
+        }),
     }
 }
 

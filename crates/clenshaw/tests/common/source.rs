@@ -41,7 +41,7 @@ impl Source {
     /// The words that end up in the program.
     pub fn words(&self) -> Vec<Word> {
         // `#[cfg(test)] mod tests;` keeps its tests in a file of this name.
-        if self.path.ends_with("/tests.rs") {
+        if self.path.ends_with("tests.rs") {
             return vec![];
         }
         without_tests(words(&without_literals(&self.text)))

@@ -1,4 +1,5 @@
 //! A web server on loopback that does as it is told, once for each entry of its script.
+#![allow(dead_code, clippy::unwrap_used, reason = "no test needs all of it, and tests may unwrap")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,6 +9,8 @@ use std::time::Duration;
 
 /// Long enough never to matter, short enough for a test that hangs.
 const LIMIT: Duration = Duration::from_secs(20);
+
+const DRIP: Duration = Duration::from_millis(5);
 
 /// What to do with one request; content is served in part if that is asked for.
 #[derive(Clone, Debug)]
@@ -21,6 +24,8 @@ pub enum Act {
     CutAfter(usize, Vec<u8>),
     /// Only the first bytes, then silence.
     StallAfter(usize, Vec<u8>),
+    /// A few bytes at a time, for as long as anybody listens.
+    Drip,
     /// Not even an answer.
     Silence,
     /// The connection is closed before any answer.
@@ -127,6 +132,14 @@ impl Act {
             Self::StallAfter(n, content) => {
                 stream.write_all(&[&ok(content.len()), &content[..n]].concat())?;
                 hang_up_is_awaited(stream)
+            }
+            Self::Drip => {
+                stream.write_all(&ok(1 << 29))?;
+                for _ in 0..LIMIT.as_millis() / DRIP.as_millis() {
+                    stream.write_all(b"drip")?;
+                    std::thread::sleep(DRIP);
+                }
+                Ok(())
             }
             Self::Silence => hang_up_is_awaited(stream),
             Self::Close => Ok(()),

@@ -146,9 +146,10 @@ impl<'a> Client<'a> {
             ureq::Error::Timeout(_) => Trouble::Stalled { after: patience.stall },
             ureq::Error::TooManyRedirects => Trouble::Redirects { most: MOST_REDIRECTS },
             // Certificates that do not convince come as invalid data.
-            ureq::Error::Io(error) if error.kind() != io::ErrorKind::InvalidData => {
-                Trouble::Connection(error.to_string())
+            ureq::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
+                Trouble::Refused(error.to_string())
             }
+            ureq::Error::Io(error) => Trouble::Connection(error.to_string()),
             ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => {
                 Trouble::Connection(error.to_string())
             }

@@ -30,17 +30,18 @@ use super::{Dataset, compact};
 use crate::error::{Error, Result};
 use std::path::Path;
 
-/// A user's own graph: a GraphML file or an imported graph.
+/// A user's own graph: a folder or file of tables, an `.npz`, a GraphML file or an imported graph.
 pub fn own(path: &Path) -> Result<Dataset> {
     let name = path.display().to_string();
     match path.extension().and_then(|extension| extension.to_str()) {
+        Some("npz") => arrays::read(path, &name),
         Some("graphml" | "xml") => graphml::read(path, &name, None),
         Some("graph") => compact::read(&name, &std::fs::read(path).map_err(Error::io(path))?),
-        _ => Err(Error::Data { place: name, problem: "expected .graphml or .graph".into() }),
+        _ => tables::read(path),
     }
 }
 
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-mod real_files;
+mod real_tests;

@@ -109,7 +109,8 @@ fn words_that_are_no_split_are_refused() {
     assert_eq!(
         refused("balance"),
         "unknown split `balance`; did you mean `balanced`? \
-         known: balanced, stratified, ratio:a/b/c, file:PATH"
+         known: balanced, stratified, ratio:a/b/c, file:PATH, \
+         public, geom:N, linkx:N, fixed:N, own, all"
     );
     for text in ["ratio:", "ratio:60/40", "ratio:60/0/40", "ratio:1/nan/1", "ratio:1/2/-3"] {
         let expected = "expected three positive numbers as in `ratio:60/20/20`";

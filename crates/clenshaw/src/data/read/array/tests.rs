@@ -1,3 +1,5 @@
+//! The reader against small files made here, whole and damaged.
+
 use super::*;
 
 fn array<'a>(dtype: &str, shape: &[usize], order: Order, data: &'a [u8]) -> Array<'a> {

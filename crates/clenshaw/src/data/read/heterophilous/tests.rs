@@ -1,3 +1,5 @@
+//! The reader against small files made here, whole and damaged.
+
 use super::super::array::Order;
 use super::super::npy::tests::file;
 use super::super::npz::tests::npz;

@@ -1,3 +1,5 @@
+//! The reader against small files made here, whole and damaged.
+
 use super::samples::TUPLES;
 use super::*;
 use proptest::prelude::*;

@@ -1,0 +1,136 @@
+//! `clenshaw data get` copies, downloads and checks; nothing is asked but loopback.
+#![allow(clippy::unwrap_used, reason = "tests may unwrap")]
+
+mod common;
+#[path = "../../clenshaw/tests/fetch/server.rs"]
+mod server;
+
+use common::{Desk, text};
+use serde_json::json;
+use server::{Act, Server};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Tolokers has no known checksum, so these bytes pass for it.
+const TOLOKERS: &str = "not really tolokers";
+const DIGEST: &str = "52816647ed316dd3163ec7822bd301e29cbc53f19d55f426950268ca4a3c6c81";
+const WARNING: &str = "tolokers: no checksum is known for 1 of 1 files; \
+                       compare their sha256 with a copy you trust";
+
+/// A desk with a folder `mirror` that has something under the name of Tolokers.
+fn desk() -> Desk {
+    let desk = Desk::new();
+    std::fs::create_dir_all(desk.path("mirror/tolokers")).unwrap();
+    desk.write("mirror/tolokers/tolokers.npz", TOLOKERS);
+    desk
+}
+
+#[test]
+fn a_folder_is_copied_then_kept_and_both_are_said() {
+    let desk = desk();
+    let page = |state: &str| {
+        let width = state.len().max(5);
+        let rules = [21, 5, width, 79].map(|n| "─".repeat(n)).join("  ");
+        format!(
+            "file                   bytes  {:width$}  checksum\n{rules}\n\
+             tolokers/tolokers.npz     19  {state:width$}  unknown, found {DIGEST}\n\n\
+             warning: {WARNING}\ndata folder here\n",
+            "state"
+        )
+    };
+    assert_eq!(desk.stdout("data get tolokers --from mirror --data here"), page("fetched"));
+    assert_eq!(desk.read("here/tolokers/tolokers.npz"), TOLOKERS.as_bytes());
+    assert_eq!(desk.stdout("data get tolokers --offline --data here"), page("kept"));
+}
+
+#[test]
+fn json_has_every_file_with_its_checksum() {
+    let server = Server::start([Act::Serve(TOLOKERS.into())]);
+    let words = format!("data get tolokers --json --data here --from {}", server.url("/x"));
+    let file = json!({
+        "path": "tolokers/tolokers.npz",
+        "bytes": 19,
+        "sha256": DIGEST,
+        "checked": false,
+        "state": "fetched",
+    });
+    let expected = json!([{ "folder": "tolokers", "files": [file], "warnings": [WARNING] }]);
+    assert_eq!(Desk::new().json(&words), expected);
+    assert_eq!(server.requests(), ["/x/tolokers/tolokers.npz"]);
+}
+
+#[test]
+fn one_that_fails_does_not_keep_the_others_from_coming() {
+    let desk = desk();
+    std::fs::create_dir_all(desk.path("mirror/minesweeper")).unwrap();
+    desk.write("mirror/minesweeper/minesweeper.npz", "not minesweeper");
+    let output = desk.run("data get minesweeper questions tolokers --from mirror --data here");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stdout).contains("\ntolokers/tolokers.npz"));
+    let advice = "nothing that was there is changed; try again, or name another source";
+    let lines = [
+        "minesweeper/minesweeper.npz: asking mirror/minesweeper/minesweeper.npz",
+        "questions/questions.npz: asking mirror/questions/questions.npz",
+        &format!(
+            "error: here/minesweeper/minesweeper.npz: mirror/minesweeper/minesweeper.npz: sha256 is \
+             58d45c6c4ac492174608bee7aed438ac62fecdc0c25263fb9f3263a9fd0f2e83, expected \
+             e664c8dacf1e8ac466c2c09ed4b237bd2c5541f47a6eae9c6092cb87f16412b3; {advice}"
+        ),
+        "tolokers/tolokers.npz: asking mirror/tolokers/tolokers.npz",
+        &format!(
+            "error: here/questions/questions.npz: mirror/questions/questions.npz: no such file; \
+             {advice}"
+        ),
+        "",
+    ];
+    assert_eq!(text(&output.stderr), lines.join("\n"));
+    assert!(!desk.path("here/minesweeper").exists());
+}
+
+#[test]
+fn wrong_words_are_refused_and_leave_nothing() {
+    let graphs: Vec<&str> = clenshaw::data::DATASETS.iter().map(|info| info.name).collect();
+    let known = graphs.join(", ");
+    let cases = [
+        ("tolokrs", format!("unknown graph `tolokrs`; did you mean `tolokers`? known: {known}")),
+        ("csbm", "csbm: it is generated, so there is nothing to get".into()),
+        (
+            "tolokers --from ftp://x",
+            "`from` is `ftp://x`; expected a folder, or a URL that begins with http:// or https://"
+                .into(),
+        ),
+    ];
+    for (words, message) in cases {
+        let desk = Desk::new();
+        let told = desk.refused(&format!("data get {words} --data here"));
+        assert_eq!(told, (2, format!("error: {message}\n")));
+        assert!(desk.is_empty(), "{words}");
+    }
+    let (code, _) = Desk::new().refused("data get");
+    assert_eq!(code, 2);
+    let told = Desk::new().refused("data get tolokers --offline --data here");
+    let message = "error: here: not there or not good: tolokers/tolokers.npz: no such file\n";
+    assert_eq!(told, (1, message.into()));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_keeps_what_came() {
+    let server = Server::start([Act::Drip]);
+    let desk = Desk::new();
+    let words = format!("data get tolokers --data here --from {}", server.url(""));
+    let mut command = desk.command(&words);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let partial = desk.path("here/tolokers/.tolokers.npz.partial");
+    let start = Instant::now();
+    while std::fs::metadata(&partial).map_or(0, |file| file.len()) == 0 {
+        assert!(start.elapsed() < Duration::from_secs(20), "nothing came");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).ends_with("\nerror: interrupted\n"));
+    assert!(std::fs::read(&partial).unwrap().starts_with(b"drip"));
+}

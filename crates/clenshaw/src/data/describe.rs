@@ -1,0 +1,147 @@
+//! What a data set looks like, in numbers.
+
+use super::{Dataset, Features, Metric};
+use crate::graph::{components, edge_homophily, node_homophily};
+use serde::Serialize;
+use std::collections::HashSet;
+
+/// The numbers that `clenshaw data show` prints.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Description {
+    /// What to type to get it.
+    pub name: String,
+    /// Number of nodes.
+    pub nodes: usize,
+    /// Undirected edges, each counted once, without loops.
+    pub edges: usize,
+    /// Columns of features.
+    pub features: usize,
+    /// Entries of the features that are not zero.
+    pub feature_entries: usize,
+    /// Number of classes.
+    pub classes: usize,
+    /// Labelled nodes of each class.
+    pub class_sizes: Vec<usize>,
+    /// What the classes are called.
+    pub class_names: Vec<String>,
+    /// Nodes without a label.
+    pub unlabelled: usize,
+    /// Share of edges that join two nodes of one class.
+    pub edge_homophily: Option<f64>,
+    /// Geom-GCN's H(G).
+    pub node_homophily: Option<f64>,
+    /// Nodes without a neighbour.
+    pub isolated: usize,
+    /// Nodes that have the neighbours, features and class of an earlier one.
+    pub duplicates: usize,
+    /// Connected components.
+    pub components: usize,
+    /// Nodes of the largest component.
+    pub largest_component: usize,
+    /// Nodes of degree 0, 1, 2-3, 4-7, ...
+    pub degree_histogram: Vec<usize>,
+    /// What its papers measure.
+    pub metric: Metric,
+    /// Names of the published splits.
+    pub splits: Vec<String>,
+    /// The digest of graph, features and labels.
+    pub sha256: String,
+    /// Where it comes from.
+    pub source: String,
+    /// What to mind.
+    pub warnings: Vec<String>,
+}
+
+impl Description {
+    /// Counts.
+    ///
+    /// ```
+    /// use clenshaw::data::{self, Description};
+    /// let cora = Description::of(&data::load("cora")?);
+    /// assert_eq!((cora.nodes, cora.edges, cora.features), (2708, 5278, 1433));
+    /// assert_eq!((cora.components, cora.largest_component), (78, 2485));
+    /// # Ok::<(), clenshaw::Error>(())
+    /// ```
+    pub fn of(dataset: &Dataset) -> Self {
+        let (graph, y) = (&dataset.graph, &dataset.y);
+        let sizes = components(graph);
+        let degrees = (0..graph.n_nodes()).map(|i| graph.degree(i));
+        Self {
+            name: dataset.name.clone(),
+            nodes: graph.n_nodes(),
+            edges: graph.n_edges(),
+            features: dataset.x.n_cols(),
+            feature_entries: dataset.x.values().iter().filter(|v| **v != 0.0).count(),
+            classes: dataset.n_classes(),
+            class_sizes: dataset.class_sizes(),
+            class_names: dataset.class_names.clone(),
+            unlabelled: y.iter().filter(|label| label.is_none()).count(),
+            edge_homophily: edge_homophily(graph, y),
+            node_homophily: node_homophily(graph, y),
+            isolated: degrees.clone().filter(|&degree| degree == 0).count(),
+            duplicates: duplicates(dataset),
+            components: sizes.len(),
+            largest_component: sizes.into_iter().max().unwrap_or(0),
+            degree_histogram: histogram(degrees),
+            metric: dataset.metric,
+            splits: dataset.splits.iter().map(|split| split.name.clone()).collect(),
+            sha256: dataset.sha256(),
+            source: dataset.source.clone(),
+            warnings: dataset.warnings.clone(),
+        }
+    }
+}
+
+/// Degree 0, then one entry per doubling: 1, 2-3, 4-7, ...
+fn histogram(degrees: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut counts = Vec::new();
+    for degree in degrees {
+        let bin = (usize::BITS - degree.leading_zeros()) as usize;
+        if counts.len() <= bin {
+            counts.resize(bin + 1, 0);
+        }
+        counts[bin] += 1;
+    }
+    counts
+}
+
+fn duplicates(dataset: &Dataset) -> usize {
+    let mut seen = HashSet::new();
+    let n = dataset.graph.n_nodes();
+    (0..n).filter(|&i| dataset.graph.degree(i) > 0 && !seen.insert(look(dataset, i))).count()
+}
+
+/// All there is to see of a node: neighbours, class, and the features that are not zero.
+fn look(dataset: &Dataset, i: usize) -> (Vec<u32>, Option<u32>, Vec<(u32, u32)>) {
+    let kept = |(j, v): (u32, f32)| (v != 0.0).then_some((j, v.to_bits()));
+    let row = match &dataset.x {
+        Features::Dense(x) => (0..).zip(x.row(i).iter().copied()).filter_map(kept).collect(),
+        Features::Sparse { pattern, values } => {
+            let entries = pattern.offsets()[i]..pattern.offsets()[i + 1];
+            let values = values[entries].iter().copied();
+            pattern.row(i).iter().copied().zip(values).filter_map(kept).collect()
+        }
+    };
+    (dataset.graph.neighbours(i).to_vec(), dataset.y[i], row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Graph;
+    use crate::tensor::Mat;
+
+    #[test]
+    fn a_star_with_two_equal_leaves() {
+        // 0 in the middle; 1, 2 and 3 around it; 4 alone.
+        let graph = Graph::from_edges("star", 5, &[(0, 1), (0, 2), (0, 3)]).unwrap();
+        let x = Features::Dense(Mat::from_vec(5, 1, vec![0.0, 1.0, 1.0, 2.0, 1.0]));
+        let y = vec![Some(0), Some(1), Some(1), Some(1), None];
+        let star = Dataset::new("star", graph, x, y, vec!["a".into(), "b".into()]);
+        let star = Description::of(&star);
+        assert_eq!((star.duplicates, star.isolated, star.unlabelled), (1, 1, 1));
+        assert_eq!((star.components, star.largest_component), (2, 4));
+        assert_eq!(star.degree_histogram, [1, 3, 1]);
+        assert_eq!(star.feature_entries, 4);
+    }
+}

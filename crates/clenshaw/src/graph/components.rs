@@ -1,0 +1,33 @@
+//! Connected components.
+
+use super::Graph;
+
+/// The size of each component, in the order of its lowest node.
+///
+/// ```
+/// use clenshaw::graph::{Graph, components};
+/// let graph = Graph::from_edges("two", 4, &[(0, 2), (2, 3)]).unwrap();
+/// assert_eq!(components(&graph), [3, 1]);
+/// ```
+pub fn components(graph: &Graph) -> Vec<usize> {
+    let mut seen = vec![false; graph.n_nodes()];
+    let mut sizes = Vec::new();
+    let mut waiting = Vec::new();
+    for start in 0..graph.n_nodes() {
+        if std::mem::replace(&mut seen[start], true) {
+            continue;
+        }
+        let mut size = 0;
+        waiting.push(start as u32);
+        while let Some(node) = waiting.pop() {
+            size += 1;
+            for &next in graph.neighbours(node as usize) {
+                if !std::mem::replace(&mut seen[next as usize], true) {
+                    waiting.push(next);
+                }
+            }
+        }
+        sizes.push(size);
+    }
+    sizes
+}

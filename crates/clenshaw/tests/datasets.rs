@@ -1,0 +1,101 @@
+//! Every public graph beside us has the numbers that are known of it.
+//!
+//! Needs `$CLENSHAW_DATA`; without it the tests say "skipped: no data", except in CI, where it must be.
+#![allow(clippy::unwrap_used)]
+
+use clenshaw::data::{Dataset, Description, SplitKind, Store, load_from, load_published};
+
+/// Nodes, edges, features, classes, edge homophily and node homophily of every graph.
+const KNOWN: [(&str, [usize; 4], [&str; 2]); 13] = [
+    ("cora", [2708, 5278, 1433, 7], ["0.810", "0.825"]),
+    ("citeseer", [3327, 4552, 3703, 6], ["0.736", "0.717"]),
+    ("pubmed", [19717, 44324, 500, 3], ["0.802", "0.792"]),
+    ("chameleon", [2277, 31371, 2325, 5], ["0.230", "0.247"]),
+    ("squirrel", [5201, 198353, 2089, 5], ["0.222", "0.217"]),
+    ("actor", [7600, 26659, 932, 5], ["0.217", "0.220"]),
+    ("texas", [183, 279, 1703, 5], ["0.061", "0.057"]),
+    ("cornell", [183, 277, 1703, 5], ["0.296", "0.301"]),
+    ("cornell-corrected", [183, 277, 1703, 5], ["0.123", "0.111"]),
+    ("chameleon-filtered", [890, 8854, 2325, 5], ["0.236", "0.244"]),
+    ("squirrel-filtered", [2223, 46998, 2089, 5], ["0.207", "0.190"]),
+    ("minesweeper", [10000, 39402, 7, 2], ["0.683", "0.683"]),
+    ("cornell5", [18660, 790777, 4735, 2], ["0.546", "0.559"]),
+];
+
+fn store() -> Option<Store> {
+    match std::env::var_os("CLENSHAW_DATA") {
+        Some(folder) => Some(Store::only(folder)),
+        None if std::env::var_os("CI").is_some() => panic!("CI needs CLENSHAW_DATA"),
+        None => {
+            println!("skipped: no data");
+            None
+        }
+    }
+}
+
+fn numbers(dataset: &Dataset) -> ([usize; 4], [String; 2]) {
+    let d = Description::of(dataset);
+    let three = |share: Option<f64>| format!("{:.3}", share.unwrap());
+    ([d.nodes, d.edges, d.features, d.classes], [three(d.edge_homophily), three(d.node_homophily)])
+}
+
+#[test]
+fn the_known_statistics_come_out() {
+    let Some(store) = store() else { return };
+    for (name, sizes, homophily) in KNOWN {
+        let dataset = load_published(&store, name).unwrap();
+        assert_eq!(numbers(&dataset), (sizes, homophily.map(String::from)), "{name}");
+        assert_eq!(dataset.name, name);
+    }
+}
+
+#[test]
+fn cornell_is_texas_in_disguise_and_says_so() {
+    let Some(store) = store() else { return };
+    let [texas, cornell, corrected] =
+        ["texas", "cornell", "cornell-corrected"].map(|name| load_from(&store, name).unwrap());
+    assert_eq!((&cornell.x, &cornell.y), (&texas.x, &texas.y));
+    assert_ne!(corrected.y, texas.y);
+    assert!(cornell.warnings.iter().any(|w| w.contains("copy of those of Texas")));
+    assert!(corrected.warnings.is_empty());
+    assert_eq!(texas.class_sizes(), [33, 1, 18, 101, 30]);
+}
+
+#[test]
+fn balanced_splits_have_the_sizes_of_the_literature() {
+    let Some(store) = store() else { return };
+    for (name, train, test) in [
+        ("texas", 85, 61),
+        ("cornell-corrected", 99, 47),
+        ("chameleon", 1365, 457),
+        ("squirrel", 3120, 1041),
+        ("actor", 4501, 1579),
+        ("citeseer", 1929, 733),
+        ("pubmed", 11829, 3945),
+    ] {
+        let split = SplitKind::Balanced.draw(&load_from(&store, name).unwrap(), 3).unwrap();
+        assert_eq!((split.train.len(), split.test.len()), (train, test), "{name}");
+    }
+}
+
+#[test]
+fn published_splits_are_found_by_name_and_in_turn() {
+    let Some(store) = store() else { return };
+    let draw = |graph: &str, split: &str, seed| {
+        let split: SplitKind = split.parse().unwrap();
+        split.draw(&load_published(&store, graph).unwrap(), seed)
+    };
+    let public = draw("cora", "public", 0).unwrap();
+    assert_eq!((public.train.len(), public.val.len(), public.test.len()), (140, 500, 1000));
+    assert_eq!(draw("texas", "all", 13).unwrap(), draw("texas", "geom:3", 0).unwrap());
+    assert_eq!(draw("minesweeper", "fixed:1", 0).unwrap().train.len(), 5000);
+    assert_eq!(
+        draw("texas", "public", 0).unwrap_err().to_string(),
+        "cannot make the split `public`: texas has geom:0, geom:1, geom:2, geom:3, geom:4, geom:5, \
+         geom:6, geom:7, geom:8, geom:9"
+    );
+    assert_eq!(
+        draw("cornell5", "geom:0", 0).unwrap_err().to_string(),
+        "cannot make the split `geom:0`: no split came with cornell5"
+    );
+}
