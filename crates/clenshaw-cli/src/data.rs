@@ -47,6 +47,7 @@ enum Action {
 const EXAMPLES: &str = "\
 Examples:
   clenshaw data list
+  clenshaw data get texas
   clenshaw data show cora
   clenshaw data show csbm:homophily=0.3 --json    a generated graph takes settings after a colon";
 

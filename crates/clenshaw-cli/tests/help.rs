@@ -6,8 +6,18 @@ mod common;
 use common::Desk;
 use std::path::Path;
 
-const PAGES: [&str; 9] =
-    ["", "demo", "train", "predict", "models", "data", "data list", "completions", "man"];
+const PAGES: [&str; 10] = [
+    "",
+    "demo",
+    "train",
+    "predict",
+    "models",
+    "data",
+    "data list",
+    "data get",
+    "completions",
+    "man",
+];
 
 #[test]
 fn the_help_is_what_was_reviewed() {
