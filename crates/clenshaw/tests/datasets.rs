@@ -50,6 +50,17 @@ fn the_known_statistics_come_out() {
 }
 
 #[test]
+fn duplicated_nodes_are_counted() {
+    // Counted independently from the files: same undirected neighbours, same class.
+    let Some(store) = store() else { return };
+    for (name, duplicates) in [("chameleon", 1048), ("squirrel", 1887)] {
+        let dataset = load_from(&store, name).unwrap();
+        assert_eq!(Description::of(&dataset).duplicates, duplicates, "{name}");
+        assert!(dataset.warnings.iter().any(|w| w.contains("duplicated nodes")), "{name}");
+    }
+}
+
+#[test]
 fn cornell_is_texas_in_disguise_and_says_so() {
     let Some(store) = store() else { return };
     let [texas, cornell, corrected] =
