@@ -126,7 +126,7 @@ fn page(d: &Description) -> String {
         format!("edge homophily   {}", share(d.edge_homophily)),
         format!("node homophily   {}", share(d.node_homophily)),
         format!("isolated nodes   {}", d.isolated),
-        format!("duplicate nodes  {}", d.duplicates),
+        format!("duplicate nodes  {} (neighbours and class of an earlier one)", d.duplicates),
         format!(
             "components       {} (the largest has {} nodes)",
             d.components, d.largest_component
