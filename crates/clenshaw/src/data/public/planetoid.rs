@@ -12,39 +12,25 @@ const LICENCE: &str = "MIT (repository)";
 const SPLITS: &str = "public, geom:0 to geom:9";
 
 /// Citeseer: computer-science papers, linked by citations, classed by field.
-pub static CITESEER: DatasetInfo = DatasetInfo {
-    name: "citeseer",
-    title: "Citeseer: computer-science papers, linked by citations, classed by field",
-    paper: PAPER,
-    source: SOURCE,
-    origin: Origin::Files(Files {
-        folder: "citeseer",
-        licence: LICENCE,
-        splits: SPLITS,
-        metric: Metric::Accuracy,
-        warnings: &[
-            "15 test nodes have neither features nor a label; as in the published comparisons they count as class 0",
-            "48 nodes have no neighbour",
-        ],
-        read: citeseer,
-    }),
-};
+pub static CITESEER: DatasetInfo = entry(
+    "citeseer",
+    "Citeseer: computer-science papers, linked by citations, classed by field",
+    "citeseer",
+    &[
+        "15 test nodes have neither features nor a label; as in the published comparisons they count as class 0",
+        "48 nodes have no neighbour",
+    ],
+    citeseer,
+);
 
 /// PubMed: papers on diabetes, linked by citations, classed by type.
-pub static PUBMED: DatasetInfo = DatasetInfo {
-    name: "pubmed",
-    title: "PubMed: papers on diabetes, linked by citations, classed by type",
-    paper: PAPER,
-    source: SOURCE,
-    origin: Origin::Files(Files {
-        folder: "pubmed",
-        licence: LICENCE,
-        splits: SPLITS,
-        metric: Metric::Accuracy,
-        warnings: &[],
-        read: |folder| read(folder, "pubmed"),
-    }),
-};
+pub static PUBMED: DatasetInfo = entry(
+    "pubmed",
+    "PubMed: papers on diabetes, linked by citations, classed by type",
+    "pubmed",
+    &[],
+    |folder| read(folder, "pubmed"),
+);
 
 /// Cora in Planetoid's order, to which its published splits refer.
 pub static CORA: Files = Files {
@@ -61,4 +47,23 @@ fn citeseer(folder: &Path) -> Result<Dataset> {
     let dataset = read(folder, "citeseer")?;
     let y = dataset.y.iter().map(|label| label.or(Some(0))).collect();
     Ok(Dataset { y, warnings: vec![], ..dataset })
+}
+
+/// What all of them share.
+const fn entry(
+    name: &'static str,
+    title: &'static str,
+    folder: &'static str,
+    warnings: &'static [&'static str],
+    read: fn(&Path) -> Result<Dataset>,
+) -> DatasetInfo {
+    let files = Files {
+        folder,
+        licence: LICENCE,
+        splits: SPLITS,
+        metric: Metric::Accuracy,
+        warnings,
+        read,
+    };
+    DatasetInfo { name, title, paper: PAPER, source: SOURCE, origin: Origin::Files(files) }
 }

@@ -1,6 +1,6 @@
 //! Readers, one file a format.
 //!
-//! A reader takes a path and returns a [`Dataset`](super::Dataset) that the caller still has to check.
+//! A reader takes a path and returns a [`Dataset`] that the caller still has to check.
 //! Whatever the bytes, it returns an error that names file and line or byte, and it never allocates
 //! more than a small multiple of the file's size.
 
