@@ -10,7 +10,7 @@
 //! | all others | two ids; further columns are ignored |
 //!
 //! The ids stand in columns called `source` and `target` (or `src`, `dst`; `from`, `to`; `u`, `v`;
-//! `id1`, `id2`), else in the first two.
+//! `id1`, `id2`; `id_1`, `id_2`), else in the first two.
 
 mod layout;
 
@@ -72,7 +72,7 @@ pub(super) fn named(
     nodes: &HashMap<String, u32>,
     header: Header,
 ) -> Result<(Graph, Vec<String>)> {
-    let table = parse(path, input, &Ids::Names(nodes), header)?;
+    let table = parse(path, input, &Ids::names(nodes), header)?;
     let graph = table.graph(&path.display().to_string(), nodes.len())?;
     Ok((graph, table.layout.warnings))
 }
@@ -192,14 +192,12 @@ fn parse_piece(
 ) -> std::result::Result<Piece, (usize, String)> {
     let mut edges = Vec::with_capacity(1 + memchr::memchr_iter(b'\n', piece).count());
     let mut n_lines = 0;
-    let end = match ids {
-        Ids::Numbers(end) if layout.n_fields == 2 && layout.columns == [0, 1] => *end,
-        _ => 0,
-    };
+    let is_plain = layout.n_fields == 2 && layout.columns == [0, 1];
     while !piece.is_empty() {
         n_lines += 1;
-        if let Some((u, v, rest)) = plain_edge(piece, layout.separator)
-            && (u.max(v) as usize) < end
+        if is_plain
+            && let Some((u, v, rest)) = plain_edge(piece, layout.separator)
+            && let (Some(u), Some(v)) = (ids.quick(u), ids.quick(v))
         {
             edges.push((u, v));
             piece = rest;
@@ -220,14 +218,15 @@ fn plain_edge(bytes: &[u8], separator: u8) -> Option<(u32, u32, &[u8])> {
     Some((u, v, rest.strip_prefix(b"\n")?))
 }
 
-/// Up to seven digits, and what follows them; eight bytes are looked at together, the first lowest.
+/// Up to seven digits without a zero in front, and what follows them; eight bytes are looked at together, the first lowest.
 fn plain_number(bytes: &[u8]) -> Option<(u32, &[u8])> {
     const EACH: u64 = u64::from_le_bytes([1; 8]);
     let digits = u64::from_le_bytes(*bytes.first_chunk()?) ^ (EACH * u64::from(b'0'));
     // A byte of ten or more reaches the highest bit; carries only touch bytes behind the first such.
     let others = (digits.wrapping_add(EACH * (0x80 - 10)) | digits) & (EACH * 0x80);
     let n_digits = others.trailing_zeros() as usize / 8;
-    if n_digits == 0 || n_digits == 8 {
+    let zero_in_front = bytes.first() == Some(&b'0') && n_digits > 1;
+    if n_digits == 0 || n_digits == 8 || zero_in_front {
         return None;
     }
     // Zeros in front, then neighbours join: 8 x 1 digit, 4 x 2, 2 x 4, 1 x 8.

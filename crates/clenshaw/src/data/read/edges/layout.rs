@@ -14,24 +14,58 @@ pub(super) type Edge = (u32, u32);
 type Outcome<T> = std::result::Result<T, String>;
 
 /// What the columns of the two ids are called.
-const PAIRS: [(&str, &str); 5] =
-    [("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("id1", "id2")];
+const PAIRS: [(&str, &str); 7] = [
+    ("source", "target"),
+    ("src", "dst"),
+    ("from", "to"),
+    ("u", "v"),
+    ("id1", "id2"),
+    ("id_1", "id_2"),
+    ("numeric_id_1", "numeric_id_2"),
+];
+
+/// Stands for a number that no node has as its name.
+const NOBODY: u32 = u32::MAX;
+/// Names that are numbers up to so many times the number of nodes are looked up without hashing.
+const MOST_SPREAD: usize = 4;
 
 /// What an id may be.
 pub(super) enum Ids<'a> {
     /// A number below this.
     Numbers(usize),
-    /// The name of a node.
-    Names(&'a HashMap<String, u32>),
+    /// The name of a node; for names that are small numbers, the node is found by that number too.
+    Names { nodes: &'a HashMap<String, u32>, by_number: Vec<u32> },
 }
 
-impl Ids<'_> {
+impl<'a> Ids<'a> {
+    pub fn names(nodes: &'a HashMap<String, u32>) -> Self {
+        let mut by_number = vec![NOBODY; MOST_SPREAD * nodes.len()];
+        for (name, &node) in nodes {
+            // `007` is not the name of node 7.
+            let plain = name.parse::<usize>().ok().filter(|number| number.to_string() == *name);
+            if let Some(at) = plain.and_then(|number| by_number.get_mut(number)) {
+                *at = node;
+            }
+        }
+        Self::Names { nodes, by_number }
+    }
+
+    /// The node with this number, written without zeros in front, for its id; not all are found.
+    pub fn quick(&self, number: u32) -> Option<u32> {
+        match self {
+            Self::Numbers(end) => Some(number).filter(|&number| (number as usize) < *end),
+            Self::Names { by_number, .. } => {
+                by_number.get(number as usize).copied().filter(|&node| node != NOBODY)
+            }
+        }
+    }
+
     /// Could it be meant as an id?
     fn claims(&self, field: &str) -> bool {
         is_number(field)
             || match self {
                 Self::Numbers(_) => false,
-                Self::Names(nodes) => nodes.contains_key(field),
+                Self::Names { nodes, .. } => nodes.contains_key(field),
             }
     }
 
@@ -40,7 +74,7 @@ impl Ids<'_> {
             return Err("an id is missing".into());
         }
         match self {
-            Self::Names(nodes) => nodes.get(field).copied().ok_or_else(|| {
+            Self::Names { nodes, .. } => nodes.get(field).copied().ok_or_else(|| {
                 format!("node `{field}` is not in the node table; add a line for it there")
             }),
             Self::Numbers(end) => {

@@ -48,10 +48,16 @@ fn a_folder_or_an_edge_table_is_enough() {
 
 #[test]
 fn numbers_are_names_too() {
-    let nodes = "id,x,label\n700,1,a\n-3,2,b\n007,3,a\n";
-    let dataset = read_bytes(b"007,700\n-3,700\n", nodes.as_bytes()).unwrap();
-    assert_eq!(dataset.node_names, ["700", "-3", "007"]);
-    assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1), (0, 2)]);
+    let nodes = "id,x,label\n7,1,a\n-3,2,b\n007,3,a\n1000000,4,b\n3,5,a\n";
+    let edges = b"007,7\n-3,7\n7,1000000\n3,1000000\n7,3\n";
+    let dataset = read_bytes(edges, nodes.as_bytes()).unwrap();
+    assert_eq!(dataset.node_names, ["7", "-3", "007", "1000000", "3"]);
+    let expected = [(0, 1), (0, 2), (0, 3), (0, 4), (3, 4)];
+    assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), expected);
+    assert_eq!(
+        refused_bytes(b"7,3\n7,03\n7,3\n", nodes.as_bytes()),
+        "edges:2: node `03` is not in the node table; add a line for it there"
+    );
 }
 
 #[test]
