@@ -42,7 +42,7 @@ const PARQUET: &str = "parquet";
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
 pub fn read(path: &Path) -> Result<Dataset> {
-    let (edges, nodes) = match path.is_dir() {
+    let (edges, nodes) = match fs::metadata(path).map_err(Error::io(path))?.is_dir() {
         true => (find(path, "edges")?, find(path, "nodes")?),
         false => (path.to_owned(), beside(path)?),
     };
