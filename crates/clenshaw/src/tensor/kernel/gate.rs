@@ -138,7 +138,7 @@ fn pass<T: Real>(open: u64, scale: T, x: &[T], out: &mut [T]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Portable, dispatch, testing::*};
+    use super::super::{Level, dispatch, testing::*};
     use super::*;
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
         assert!((mean - 1.0).abs() < 0.02, "{mean}");
         let mut grad = vec![0.0; rows * cols];
         let scale = (1.0 / coin.keep()) as f32;
-        Ungate { cols, scale, mask: &mask, src: &src, out: &mut grad }.run::<Portable>();
+        dispatch(Ungate { cols, scale, mask: &mask, src: &src, out: &mut grad });
         assert_eq!(grad, out);
     }
 
@@ -213,21 +213,17 @@ mod tests {
     fn masks_depend_on_the_row_and_not_on_the_block() {
         let (stream, coin) = (Stream::new(2, "dropout"), Coin::dropping(0.5));
         let src = numbers(10 * 64, 3);
-        let run = |first: usize, rows: usize| {
+        let run = |level, first: usize, rows: usize| {
             let mut out = vec![0.0; rows * 64];
             let src = &src[first * 64..(first + rows) * 64];
             let drop = Some((coin, &stream));
-            dispatch(Gate {
-                cols: 64,
-                act: Act::ReluStar,
-                drop,
-                first,
-                src,
-                out: &mut out,
-                mask: None,
-            });
+            let act = Act::ReluStar;
+            dispatch_at(level, Gate { cols: 64, act, drop, first, src, out: &mut out, mask: None });
             out
         };
-        assert_eq!(run(0, 10), [run(0, 4), run(4, 6)].concat());
+        let whole = run(Level::Portable, 0, 10);
+        for level in LEVELS {
+            assert_eq!([run(level, 0, 4), run(level, 4, 6)].concat(), whole);
+        }
     }
 }

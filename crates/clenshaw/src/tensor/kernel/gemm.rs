@@ -196,7 +196,7 @@ unsafe fn product<T: Real, A: Arith, const MR: usize, const NR: usize>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Portable, dispatch, testing::*};
+    use super::super::{dispatch, testing::*};
     use super::*;
 
     fn plain(m: usize, k: usize, n: usize, a: impl Fn(usize, usize) -> f32, b: &[f32]) -> Vec<f32> {
@@ -224,14 +224,16 @@ mod tests {
             let product = plain(m, k, n, |i, p| a[i * k + p], &b);
             let with_bias: Vec<f32> =
                 product.iter().enumerate().map(|(at, v)| v + bias[at % n]).collect();
-            let gemm =
-                |c, bias, add| Gemm { m, k, n, a: &a, a_row: k, a_col: 1, b: &b, bias, c, add };
-            let (mut fast, mut plain) = (vec![9.0; m * n], with_bias.clone());
-            dispatch(gemm(&mut fast, Some(&bias), false));
-            gemm(&mut plain, None, true).run::<Portable>();
-            assert_close(&fast, &with_bias, 1e-5);
             let twice: Vec<f32> = with_bias.iter().zip(&product).map(|(a, b)| a + b).collect();
-            assert_close(&plain, &twice, 1e-5);
+            for level in LEVELS {
+                let (mut once, mut more) = (vec![9.0; m * n], with_bias.clone());
+                let gemm =
+                    |c, bias, add| Gemm { m, k, n, a: &a, a_row: k, a_col: 1, b: &b, bias, c, add };
+                dispatch_at(level, gemm(&mut once, Some(&bias), false));
+                dispatch_at(level, gemm(&mut more, None, true));
+                assert_close(&once, &with_bias, 1e-5);
+                assert_close(&more, &twice, 1e-5);
+            }
         }
     }
 

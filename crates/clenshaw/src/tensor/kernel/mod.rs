@@ -74,47 +74,54 @@ pub(crate) trait Kernel {
     fn run<A: Arith>(self) -> Self::Output;
 }
 
+/// The kinds of processor a kernel is compiled for, from the plainest on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Level {
+    Portable,
+    Avx2,
+    Avx512,
+}
+
 /// Runs the copy made for this processor.
 #[inline]
 pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if has_avx512() {
-            // SAFETY: the processor has the features the copy was compiled for.
-            return unsafe { avx512(kernel) };
-        }
-        if has_avx2() {
-            // SAFETY: as above.
-            return unsafe { avx2(kernel) };
-        }
+    match level() {
+        // SAFETY: the processor has the features the copy was compiled for.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { avx512(kernel) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { avx2(kernel) },
+        _ => kernel.run::<Portable>(),
     }
-    kernel.run::<Portable>()
 }
 
 /// The instructions that [`dispatch`] picks; the last bits of results depend on them.
 pub(crate) fn instruction_set() -> &'static str {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if has_avx512() {
-            return "avx512";
-        }
-        if has_avx2() {
-            return "avx2";
-        }
+    match level() {
+        Level::Portable => "portable",
+        Level::Avx2 => "avx2",
+        Level::Avx512 => "avx512",
     }
-    "portable"
 }
 
-#[cfg(target_arch = "x86_64")]
 #[inline]
-fn has_avx512() -> bool {
-    has_avx2() && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl")
+fn level() -> Level {
+    #[cfg(test)]
+    return detected().min(testing::limit());
+    #[cfg(not(test))]
+    detected()
 }
 
-#[cfg(target_arch = "x86_64")]
+/// The best level this processor has.
 #[inline]
-fn has_avx2() -> bool {
-    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+fn detected() -> Level {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        let wide = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl");
+        return if wide { Level::Avx512 } else { Level::Avx2 };
+    }
+    Level::Portable
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -131,7 +138,29 @@ fn avx2<K: Kernel>(kernel: K) -> K::Output {
 
 #[cfg(test)]
 pub(crate) mod testing {
+    use super::{Kernel, Level, dispatch};
     use crate::rng::Stream;
+    use std::cell::Cell;
+
+    thread_local! {
+        static LIMIT: Cell<Level> = const { Cell::new(Level::Avx512) };
+    }
+
+    /// The highest level that this thread may use.
+    pub fn limit() -> Level {
+        LIMIT.get()
+    }
+
+    /// Runs the best copy up to a level.
+    pub fn dispatch_at<K: Kernel>(level: Level, kernel: K) -> K::Output {
+        LIMIT.set(level);
+        let output = dispatch(kernel);
+        LIMIT.set(Level::Avx512);
+        output
+    }
+
+    /// Every level; those that the processor lacks fall back to a lower one.
+    pub const LEVELS: [Level; 3] = [Level::Portable, Level::Avx2, Level::Avx512];
 
     /// Uniform numbers in [-1, 1).
     pub fn numbers(n: usize, seed: u64) -> Vec<f32> {

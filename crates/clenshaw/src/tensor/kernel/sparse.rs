@@ -83,7 +83,7 @@ fn add_row<T: Real, A: Arith>(out: &mut [T], v: T, x: &[T]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Portable, dispatch, testing::*};
+    use super::super::testing::*;
     use super::*;
 
     // 1 0 2
@@ -105,30 +105,32 @@ mod tests {
             bias: Some(&bias),
             out,
         };
-        let (mut fast, mut plain) = ([0.0; 6], [9.0; 6]);
-        dispatch(product(&mut fast));
-        product(&mut plain).run::<Portable>();
-        assert_eq!(fast, [7.5, 70.25, 0.5, 0.25, 18.5, 180.25]);
-        assert_close(&plain, &fast, 1e-6);
+        let mut outs = [[9.0; 6]; 3];
+        for (level, out) in LEVELS.into_iter().zip(&mut outs) {
+            dispatch_at(level, product(out));
+        }
+        assert_eq!(outs, [[7.5, 70.25, 0.5, 0.25, 18.5, 180.25]; 3]);
     }
 
     #[test]
     fn the_transposed_product_is_the_weight_gradient() {
         let g = [1.0, 10.0, 5.0, 50.0, 2.0, 20.0];
-        let product = |out, add| SparseTransposeProduct {
-            cols: 2,
-            offsets: &[0, 1, 2, 4],
-            indices: &[0, 2, 0, 2],
-            origin: &[0, 2, 1, 3],
-            values: &VALUES,
-            g: &g,
-            out,
-            add,
-        };
-        let (mut fast, mut plain) = ([7.0; 6], [1.0; 6]);
-        dispatch(product(&mut fast, false));
-        product(&mut plain, true).run::<Portable>();
-        assert_eq!(fast, [1.0, 10.0, 6.0, 60.0, 10.0, 100.0]);
-        assert_eq!(plain, [2.0, 11.0, 7.0, 61.0, 11.0, 101.0]);
+        let (mut written, mut added) = ([[7.0; 6]; 3], [[1.0; 6]; 3]);
+        for (i, level) in LEVELS.into_iter().enumerate() {
+            let product = |out, add| SparseTransposeProduct {
+                cols: 2,
+                offsets: &[0, 1, 2, 4],
+                indices: &[0, 2, 0, 2],
+                origin: &[0, 2, 1, 3],
+                values: &VALUES,
+                g: &g,
+                out,
+                add,
+            };
+            dispatch_at(level, product(&mut written[i], false));
+            dispatch_at(level, product(&mut added[i], true));
+        }
+        assert_eq!(written, [[1.0, 10.0, 6.0, 60.0, 10.0, 100.0]; 3]);
+        assert_eq!(added, [[2.0, 11.0, 7.0, 61.0, 11.0, 101.0]; 3]);
     }
 }

@@ -146,7 +146,7 @@ impl<T: Real> Sum<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Portable, dispatch, testing::*};
+    use super::super::testing::*;
     use super::*;
 
     const OFFSETS: [usize; 4] = [0, 2, 2, 5];
@@ -196,12 +196,13 @@ mod tests {
         for cols in [1, 3, 7, 8, 13, 16, 24, 64, 71, 135] {
             let x = numbers(10 * cols, 1);
             let before = numbers(3 * cols, 2);
-            let mut out = before.clone();
-            dispatch(step(cols, &x, &mut out, true));
-            assert_close(&out, &expected(cols, &x, &before), 1e-6);
-            let mut out = before.clone();
-            step(cols, &x, &mut out, false).run::<Portable>();
-            assert_close(&out, &expected(cols, &x, &vec![0.0; 3 * cols]), 1e-6);
+            for level in LEVELS {
+                let mut out = before.clone();
+                dispatch_at(level, step(cols, &x, &mut out, true));
+                assert_close(&out, &expected(cols, &x, &before), 1e-6);
+                dispatch_at(level, step(cols, &x, &mut out, false));
+                assert_close(&out, &expected(cols, &x, &vec![0.0; 3 * cols]), 1e-6);
+            }
         }
     }
 }
