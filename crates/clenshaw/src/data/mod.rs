@@ -212,6 +212,19 @@ pub fn find(name: &str) -> Result<&'static DatasetInfo> {
     entry.copied().ok_or_else(|| Error::unknown("graph", name, DATASETS.iter().map(|i| i.name)))
 }
 
+/// The entry that somebody's words begin with; `None` if they are a path to files that exist.
+pub fn named(text: &str) -> Result<Option<&'static DatasetInfo>> {
+    let name = text.split(':').next().unwrap_or(text);
+    match find(name) {
+        Ok(info) => Ok(Some(info)),
+        Err(_) if Path::new(text).exists() => Ok(None),
+        Err(_) if text.contains(['/', '\\']) => {
+            Err(Error::io(text)(std::io::ErrorKind::NotFound.into()))
+        }
+        Err(unknown) => Err(unknown),
+    }
+}
+
 /// The data set somebody typed: a name, and for generated ones settings after a colon.
 ///
 /// ```
@@ -228,11 +241,7 @@ pub fn load(text: &str) -> Result<Dataset> {
 /// The same, with files looked for in this store; a path to the user's own files is a name, too.
 pub fn load_from(store: &Store, text: &str) -> Result<Dataset> {
     let (name, settings) = text.split_once(':').unwrap_or((text, ""));
-    let info = match find(name) {
-        Ok(info) => info,
-        Err(_) if Path::new(text).exists() => return read::own(Path::new(text))?.checked(),
-        Err(unknown) => return Err(unknown),
-    };
+    let Some(info) = named(text)? else { return read::own(Path::new(text))?.checked() };
     match &info.origin {
         Origin::Generated { hyper, generate } => return generate(&settings_of(hyper, settings)?),
         _ if !settings.is_empty() => {}
@@ -284,6 +293,11 @@ mod tests {
             assert_eq!(load(info.name).unwrap().sha256(), dataset.sha256());
             assert_eq!(std::ptr::from_ref(find(info.name).unwrap()), *info as *const _);
         }
+    }
+
+    #[test]
+    fn a_path_that_leads_nowhere_is_no_unknown_name() {
+        assert_eq!(refused("my/graph"), "my/graph: entity not found");
     }
 
     #[test]

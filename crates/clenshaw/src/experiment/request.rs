@@ -7,7 +7,7 @@ use crate::hyper::Params;
 use crate::model::{self, ModelInfo};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A model, a graph, and how often to train on what split: all that decides a result.
 #[derive(Clone, Debug)]
@@ -29,9 +29,7 @@ pub struct Request {
 impl Request {
     /// A model's defaults on a graph: one run, balanced split, seed 0.
     pub fn new(graph: &str, model: &str) -> Result<Self> {
-        if !Path::new(graph).exists() {
-            data::find(base_name(graph))?;
-        }
+        data::named(graph)?;
         let model = model::find(model)?;
         let (graph, hyper) = (graph.to_owned(), model.defaults());
         Ok(Self { graph, model, split: SplitKind::Balanced, runs: 1, seed: 0, hyper })
