@@ -14,7 +14,7 @@ use super::{Group, GroupKind, Net, out};
 use crate::hyper::{Hyper, Params, Space};
 use crate::tensor::{Init, Mat, Term, Var};
 
-/// Names of the hyper-parameters that every member of the family declares.
+/// The order K; the hyper-parameters from here on are those the members of the family share.
 pub(super) const fn order(default: i64) -> Hyper {
     let space = Space::Steps { low: 4.0, high: 32.0, step: 4.0 };
     Hyper::int("K", default, (1, 256), space, "order of the filter; K + 1 layers")

@@ -15,3 +15,31 @@ pub use heterophilous::{
 };
 pub use large::{CORNELL5, PENN94, TWITCH_GAMERS};
 pub use planetoid::{CITESEER, CORA, PUBMED};
+
+use super::{Dataset, DatasetInfo, Files, Metric, Origin};
+use crate::error::Result;
+use std::path::Path;
+
+/// What data sets of one release share.
+struct Family {
+    paper: &'static str,
+    source: &'static str,
+    licence: &'static str,
+    splits: &'static str,
+}
+
+impl Family {
+    const fn entry(
+        &self,
+        name: &'static str,
+        title: &'static str,
+        folder: &'static str,
+        metric: Metric,
+        warnings: &'static [&'static str],
+        read: fn(&Path) -> Result<Dataset>,
+    ) -> DatasetInfo {
+        let Self { paper, source, licence, splits } = *self;
+        let files = Files { folder, licence, splits, metric, warnings, read };
+        DatasetInfo { name, title, paper, source, origin: Origin::Files(files) }
+    }
+}

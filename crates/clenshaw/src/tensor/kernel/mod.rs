@@ -23,7 +23,7 @@ use super::Real;
 
 /// How a processor multiplies and adds, and how wide its registers are.
 pub(crate) trait Arith {
-    /// f32 numbers a register tile spans in the dense product.
+    /// Whether registers hold a tile of 8 rows and 32 columns in the dense product.
     const WIDE: bool;
     /// `a * b + c`.
     fn madd<T: Real>(a: T, b: T, c: T) -> T;
