@@ -11,6 +11,7 @@
 //! Pei et al., ICLR 2020, arXiv:2002.05287.
 
 use super::geom_splits::geom_splits;
+use super::text;
 use crate::data::{Dataset, Features};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -47,9 +48,11 @@ impl FeatureStyle {
 /// Reads a folder, with the splits of that name in it or, failing that, in the folder `name` beside
 /// it: Cornell and its correction share theirs.
 pub fn read(folder: &Path, name: &str) -> Result<Dataset> {
-    let bytes = |file: &str| std::fs::read(folder.join(file)).map_err(Error::io(folder.join(file)));
-    let place = folder.display().to_string();
-    let dataset = read_bytes(&place, &bytes(NODES)?, &bytes(EDGES)?, None)?;
+    let [nodes, edges] = [NODES, EDGES].map(|file| text::find(folder, file));
+    let texts = (text::read(&nodes)?, text::read(&edges)?);
+    let nodes = Table::new(nodes.display().to_string(), &texts.0)?;
+    let edges = Table::new(edges.display().to_string(), &texts.1)?;
+    let dataset = dataset(&folder.display().to_string(), &nodes, &edges, None)?;
     let n = dataset.graph.n_nodes();
     let splits = match geom_splits(folder, name, n)? {
         none if none.is_empty() => geom_splits(&folder.with_file_name(name), name, n)?,
@@ -58,7 +61,8 @@ pub fn read(folder: &Path, name: &str) -> Result<Dataset> {
     Ok(Dataset { name: name.into(), splits, ..dataset })
 }
 
-/// Reads the bytes of a folder's two files; `place` names it in errors, and the data set.
+/// Reads the bytes of a folder's two files, packed or not; `place` names it in errors, and the data
+/// set.
 ///
 /// Without a style, the header of the nodes decides.
 ///
@@ -80,8 +84,20 @@ pub fn read_bytes(
     edges: &[u8],
     style: Option<FeatureStyle>,
 ) -> Result<Dataset> {
-    let nodes = Table::new(format!("{place}/{NODES}"), nodes)?;
-    let edges = Table::new(format!("{place}/{EDGES}"), edges)?;
+    let [nodes_place, edges_place] = [NODES, EDGES].map(|file| format!("{place}/{file}"));
+    let nodes = text::read_bytes(Path::new(&nodes_place), nodes)?;
+    let edges = text::read_bytes(Path::new(&edges_place), edges)?;
+    let nodes = Table::new(nodes_place, &nodes)?;
+    let edges = Table::new(edges_place, &edges)?;
+    dataset(place, &nodes, &edges, style)
+}
+
+fn dataset(
+    place: &str,
+    nodes: &Table,
+    edges: &Table,
+    style: Option<FeatureStyle>,
+) -> Result<Dataset> {
     let style = style.unwrap_or(FeatureStyle::of_header(nodes.header));
     let rows = nodes.nodes()?;
     let x = match style {
@@ -112,13 +128,7 @@ struct Node<'a> {
 }
 
 impl<'a> Table<'a> {
-    fn new(place: String, bytes: &'a [u8]) -> Result<Self> {
-        let text = std::str::from_utf8(bytes).map_err(|error| {
-            let good = &bytes[..error.valid_up_to()];
-            let line = 1 + good.iter().filter(|&&byte| byte == b'\n').count();
-            let problem = "the text is not UTF-8".into();
-            Error::Data { place: format!("{place}:{line}"), problem }
-        })?;
+    fn new(place: String, text: &'a str) -> Result<Self> {
         let (header, rest) = text.split_once('\n').unwrap_or((text, ""));
         let table = Self { place, header, rest };
         match header.starts_with(|c: char| c.is_alphabetic()) {

@@ -23,7 +23,6 @@ use std::path::{Path, PathBuf};
 
 /// How the names of tables end; the texts may be packed.
 const TEXTS: [&str; 3] = ["csv", "tsv", "txt"];
-const PACKED: [&str; 2] = ["gz", "zst"];
 const PARQUET: &str = "parquet";
 
 /// A graph from a folder with `edges.*` and `nodes.*`, or from an edge table beside a node table of
@@ -138,7 +137,7 @@ fn is_read(ending: &str) -> bool {
     let (kind, packing) = ending.split_once('.').unwrap_or((ending, ""));
     match packing {
         "" => TEXTS.contains(&kind) || kind == PARQUET,
-        _ => TEXTS.contains(&kind) && PACKED.contains(&packing),
+        _ => TEXTS.contains(&kind) && text::PACKED.contains(&packing),
     }
 }
 

@@ -10,15 +10,34 @@ use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How many times its packed size a text may take; tables of zeros and ones reach a hundred.
 const MOST_TIMES: u64 = 200;
 /// What it may take besides.
 const SLACK: u64 = 1 << 20;
 
+/// How the names of packed files end.
+pub(super) const PACKED: [&str; 2] = ["gz", "zst"];
+
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
+/// The file of that name in a folder or, failing that, the packed one.
+pub(super) fn find(folder: &Path, name: &str) -> PathBuf {
+    let plain = folder.join(name);
+    let packed = PACKED.iter().map(|ending| folder.join(format!("{name}.{ending}")));
+    let mut there = [plain.clone()].into_iter().chain(packed).filter(|path| path.exists());
+    there.next().unwrap_or(plain)
+}
+
+/// How a file's name ends, but for its packing.
+pub(super) fn ending(path: &Path) -> Option<&str> {
+    match path.extension()?.to_str()? {
+        packed if PACKED.contains(&packed) => Path::new(path.file_stem()?).extension()?.to_str(),
+        plain => Some(plain),
+    }
+}
 
 /// The whole text of a file.
 pub(super) fn read(path: &Path) -> Result<String> {
@@ -26,7 +45,7 @@ pub(super) fn read(path: &Path) -> Result<String> {
 }
 
 /// The whole text of what a file would hold.
-pub(super) fn read_bytes(path: &Path, bytes: &[u8]) -> Result<String> {
+pub fn read_bytes(path: &Path, bytes: &[u8]) -> Result<String> {
     whole(path, unpack_bytes(path, bytes)?)
 }
 

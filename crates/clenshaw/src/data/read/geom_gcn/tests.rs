@@ -1,6 +1,7 @@
 //! Small files in Geom-GCN's way, whole, wrong and damaged.
 
 use super::*;
+use crate::data::read::text::tests::{gzip, zstd};
 use proptest::prelude::*;
 
 const NODE_TEXT: &str = "node_id\tfeature\tlabel\n2\t0,1,0\t1\n0\t1,1,0\t0\n1\t0,0,0\t1\n";
@@ -49,6 +50,24 @@ fn lists_of_indices_are_sorted_and_repeats_dropped() {
         read(Some(3)).unwrap_err().to_string(),
         "x/out1_node_feature_label.txt:2: feature 3; there are at most 3"
     );
+}
+
+#[test]
+fn packed_files_are_read_too() {
+    let plain = read(NODE_TEXT, EDGE_TEXT).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: String, bytes| std::fs::write(folder.path().join(name), bytes).unwrap();
+    write(format!("{NODES}.zst"), zstd(NODE_TEXT.as_bytes()));
+    write(format!("{EDGES}.gz"), gzip(EDGE_TEXT.as_bytes()));
+    let packed = super::read(folder.path(), "x").unwrap();
+    assert_eq!((packed.sha256(), packed.splits.len()), (plain.sha256(), 0));
+    write(format!("{EDGES}.gz"), gzip(b"node_id\tnode_id\n0\t3\n"));
+    let error = super::read(folder.path(), "x").unwrap_err().to_string();
+    let problem = "out1_graph_edges.txt.gz:2: node 3 in an edge, but there are 3 nodes";
+    assert!(error.ends_with(problem), "{error}");
+    let bomb = gzip(&b"0\t1\n".repeat(8 << 20));
+    let error = read_bytes("x", NODE_TEXT.as_bytes(), &bomb, None).unwrap_err().to_string();
+    assert!(error.contains("it unpacks to more than 200 times its size"), "{error}");
 }
 
 #[test]
