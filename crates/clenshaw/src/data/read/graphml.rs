@@ -15,8 +15,11 @@
 //! Brandes et al., GD 2001; <http://graphml.graphdrawing.org/specification.html>.
 
 mod key;
+mod labels;
 
 use self::key::{Keys, Kind};
+use self::labels::Labels;
+use super::text;
 use crate::data::{Dataset, Features};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -24,23 +27,22 @@ use crate::tensor::Mat;
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// The names of the label when nobody says which it is, the first that is there.
 const LABELS: [&str; 3] = ["label", "class", "y"];
 
-/// Numbers per byte of the file; with defaults a short node could ask for any number of them.
-const MOST_NUMBERS: usize = 16;
+/// Values per byte of the file; with defaults a short node could ask for any number of them.
+const MOST_VALUES: usize = 16;
 
 /// Reads a file; `label` names the key of the label, else it is `label`, `class` or `y`.
 pub fn read(file: &Path, name: &str, label: Option<&str>) -> Result<Dataset> {
-    let bytes = std::fs::read(file).map_err(Error::io(file))?;
-    let dataset = read_bytes(&file.display().to_string(), &bytes, label)?;
+    let dataset = parse(&file.display().to_string(), &text::read(file)?, label)?;
     Ok(Dataset { name: name.into(), ..dataset })
 }
 
-/// Reads the bytes of a file; `place` names them in errors, and the data set.
+/// Reads the bytes of a file, packed or not; `place` names them in errors, and the data set.
 ///
 /// ```
 /// let pair = br#"<graphml>
@@ -58,12 +60,12 @@ pub fn read(file: &Path, name: &str, label: Option<&str>) -> Result<Dataset> {
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
 pub fn read_bytes(place: &str, bytes: &[u8], label: Option<&str>) -> Result<Dataset> {
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        let place = Place { name: place, bytes };
-        place.bad(error.valid_up_to(), "the text is not UTF-8")
-    })?;
+    parse(place, &text::read_bytes(Path::new(place), bytes)?, label)
+}
+
+fn parse(place: &str, text: &str, label: Option<&str>) -> Result<Dataset> {
     let mut reader = Reader::from_str(text);
-    let mut document = Document::new(Place { name: place, bytes }, label);
+    let mut document = Document::new(Place { name: place, bytes: text.as_bytes() }, label);
     loop {
         document.at = reader.buffer_position() as usize;
         match reader.read_event() {
@@ -122,7 +124,7 @@ struct Document<'a> {
     open_data: Option<usize>,
     number_of: HashMap<String, u32>,
     x: Vec<f32>,
-    labels: Vec<Option<String>>,
+    labels: Labels,
     edges: Vec<(u32, u32)>,
     /// Edges whose nodes are not known yet, with their byte.
     early: Vec<(usize, [String; 2])>,
@@ -144,7 +146,7 @@ impl<'a> Document<'a> {
             open_data: None,
             number_of: HashMap::new(),
             x: vec![],
-            labels: vec![],
+            labels: Labels::default(),
             edges: vec![],
             early: vec![],
         }
@@ -192,7 +194,7 @@ impl<'a> Document<'a> {
         match name {
             "default" => {
                 if let Some(key) = self.open_key.and_then(|key| self.keys.list.get_mut(key)) {
-                    key.default = Some(text.trim().into());
+                    key.set_default(text.trim());
                 }
             }
             "key" => self.open_key = None,
@@ -259,8 +261,12 @@ impl<'a> Document<'a> {
             return Err(self.bad(format!("the node `{id}` again")));
         }
         self.number_of.insert(id, number);
-        self.open_node = Some(vec![None; self.keys.list.len()]);
-        Ok(())
+        let n_keys = self.keys.list.len();
+        self.open_node = Some(vec![None; n_keys]);
+        match self.number_of.len().saturating_mul(n_keys) <= MOST_VALUES * self.place.bytes.len() {
+            true => Ok(()),
+            false => Err(self.bad("more values than the file has room for")),
+        }
     }
 
     fn data(&mut self, tag: &BytesStart) -> Result<()> {
@@ -275,20 +281,17 @@ impl<'a> Document<'a> {
     /// The node's features and label, from its data or the keys' defaults.
     fn end_of_node(&mut self) -> Result<()> {
         let values = self.open_node.take().unwrap_or_default();
-        let mut label = None;
+        let (mut label, mut default) = (None, None);
         for (k, (key, value)) in self.keys.list.iter().zip(values).enumerate() {
-            let value = value.or_else(|| key.default.clone());
             if Some(k) == self.label {
-                label = value.filter(|value| !value.is_empty());
+                (label, default) = (value, key.default.as_deref());
             } else if key.kind == Kind::Feature {
-                self.x.push(key.number(value.as_deref()).map_err(|problem| self.bad(problem))?);
+                let number = key.number(value.as_deref());
+                self.x.push(number.map_err(|problem| self.bad(problem))?);
             }
         }
-        self.labels.push(label);
-        match self.x.len() <= MOST_NUMBERS * self.place.bytes.len() {
-            true => Ok(()),
-            false => Err(self.bad("more features than the file has room for")),
-        }
+        self.labels.push(label, default);
+        Ok(())
     }
 
     fn edge(&mut self, tag: &BytesStart) -> Result<()> {
@@ -326,7 +329,7 @@ impl<'a> Document<'a> {
             of(Kind::Text).map(|(_, key)| format!("`{}` is text, not a feature", key.name));
         let warnings = warnings.collect();
         let x = Features::Dense(Mat::from_vec(n, of(Kind::Feature).count(), self.x));
-        let (class_names, y) = classes(&self.labels);
+        let (class_names, y) = self.labels.classes();
         Ok(Dataset {
             source: format!("GraphML, {}", self.place.name),
             warnings,
@@ -336,18 +339,5 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The labels that occur, in the order of their numbers or else of their letters; and each node's.
-fn classes(labels: &[Option<String>]) -> (Vec<String>, Vec<Option<u32>>) {
-    let names: BTreeSet<&String> = labels.iter().flatten().collect();
-    let mut names: Vec<&String> = names.into_iter().collect();
-    let number = |name: &String| name.parse::<f64>().ok();
-    if names.iter().all(|name| number(name).is_some()) {
-        names.sort_by(|a, b| f64::total_cmp(&number(a).unwrap_or(0.0), &number(b).unwrap_or(0.0)));
-    }
-    let class_of: HashMap<&String, u32> = names.iter().copied().zip(0..).collect();
-    let y = labels.iter().map(|label| class_of.get(label.as_ref()?).copied()).collect();
-    (names.into_iter().cloned().collect(), y)
-}
-
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

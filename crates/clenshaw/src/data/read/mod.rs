@@ -33,7 +33,7 @@ use std::path::Path;
 /// A user's own graph: a folder or file of tables, an `.npz`, a GraphML file or an imported graph.
 pub fn own(path: &Path) -> Result<Dataset> {
     let name = path.display().to_string();
-    match path.extension().and_then(|extension| extension.to_str()) {
+    match text::ending(path) {
         Some("npz") => arrays::read(path, &name),
         Some("graphml" | "xml") => graphml::read(path, &name, None),
         Some("graph") => compact::read(&name, &std::fs::read(path).map_err(Error::io(path))?),

@@ -19,6 +19,8 @@ pub(super) struct Key {
     pub kind: Kind,
     /// The value of nodes that do not give one.
     pub default: Option<String>,
+    /// The same as a feature, or what is wrong with it.
+    default_number: Result<f32, String>,
 }
 
 /// What its values are.
@@ -54,7 +56,8 @@ impl Keys {
                 if kind != Kind::Elsewhere {
                     self.by_name.insert(name.clone(), number);
                 }
-                self.list.push(Key { name, kind, default: None });
+                let problem = format!("the node has no `{name}`, and the key has no default");
+                self.list.push(Key { name, kind, default: None, default_number: Err(problem) });
             }
         }
         number
@@ -73,17 +76,22 @@ impl Kind {
 }
 
 impl Key {
-    /// A value as a feature, or what is wrong with it.
+    pub fn set_default(&mut self, text: &str) {
+        self.default = Some(text.into());
+        self.default_number = self.parse(text);
+    }
+
+    /// A value as a feature, or what is wrong with it; without one it is the default.
     pub fn number(&self, value: Option<&str>) -> Result<f32, String> {
-        let name = &self.name;
-        let Some(value) = value else {
-            return Err(format!("the node has no `{name}`, and the key has no default"));
-        };
+        value.map_or_else(|| self.default_number.clone(), |value| self.parse(value))
+    }
+
+    fn parse(&self, value: &str) -> Result<f32, String> {
         let number = match value {
             "true" | "True" => Some(1.0),
             "false" | "False" => Some(0.0),
             _ => value.parse::<f32>().ok().filter(|number| number.is_finite()),
         };
-        number.ok_or_else(|| format!("`{name}` is `{value}`; expected a finite number"))
+        number.ok_or_else(|| format!("`{}` is `{value}`; expected a finite number", self.name))
     }
 }

@@ -1,10 +1,11 @@
 //! Files written by NetworkX and by hand, then cut, wounded and made to lie.
 
 use super::*;
+use crate::data::read::text::tests::{gzip, zstd};
 use proptest::prelude::*;
 
 /// `nx.generate_graphml` of NetworkX 3, for a `MultiDiGraph` whose ages are of two types.
-const BY_NETWORKX: &str = r#"<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+pub(crate) const BY_NETWORKX: &str = r#"<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
   <key id="d5" for="edge" attr.name="weight" attr.type="long" />
   <key id="d4" for="node" attr.name="age" attr.type="long" />
   <key id="d3" for="node" attr.name="city" attr.type="string" />
@@ -155,12 +156,47 @@ fn entities_do_not_expand() {
 
 #[test]
 fn defaults_cannot_fill_the_memory() {
-    let key = |k| format!("<key id='{k}' attr.type='int'><default>1</default></key>");
-    let keys: String = (0..1000).map(key).collect();
     let nodes: String = (0..2000).map(|i| format!("<node id='{i}'/>")).collect();
-    let text = format!("<graphml>{keys}<graph>{nodes}</graph></graphml>");
-    let error = read(&text, None).unwrap_err().to_string();
-    assert_eq!(error, "x.graphml:1: more features than the file has room for");
+    for kind in ["int", "string"] {
+        let key = |k| format!("<key id='{k}' attr.type='{kind}'><default>1</default></key>");
+        let keys: String = (0..1000).map(key).collect();
+        let text = format!("<graphml>{keys}<graph>{nodes}</graph></graphml>");
+        let error = read(&text, None).unwrap_err().to_string();
+        assert_eq!(error, "x.graphml:1: more values than the file has room for");
+    }
+}
+
+#[test]
+fn packed_files_are_read_too() {
+    let plain = read(BY_NETWORKX, None).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let packed = [
+        ("g.graphml.zst", zstd(BY_NETWORKX.as_bytes())),
+        ("g.xml.gz", gzip(BY_NETWORKX.as_bytes())),
+    ];
+    for (name, bytes) in packed {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        assert_eq!(super::super::own(&path).unwrap().sha256(), plain.sha256(), "{name}");
+    }
+    let bomb = gzip(&vec![b' '; 30 << 20]);
+    let error = read_bytes("x.graphml.gz", &bomb, None).unwrap_err().to_string();
+    assert!(error.starts_with("x.graphml.gz: it unpacks to more than 200 times"), "{error}");
+}
+
+/// A text of its own for every node would take 30 GB, and reading it every time as long.
+#[test]
+fn nodes_share_defaults() {
+    let nodes: String = (0..30_000).map(|i| format!("<node id='{i}'/>")).collect();
+    let key = |id: &str, kind: &str, default: &str| {
+        format!("<key id='{id}' attr.type='{kind}'><default>{default}</default></key>")
+    };
+    let (long, number) = ("y".repeat(1 << 20), "0".repeat(1 << 20) + "7");
+    let keys = key("label", "string", &long) + &key("x", "int", &number);
+    let dataset = read(&format!("<graphml>{keys}<graph>{nodes}</graph></graphml>"), None).unwrap();
+    assert_eq!(dataset.class_names, [long]);
+    assert_eq!(dataset.y, vec![Some(0); 30_000]);
+    assert_eq!(dataset.x.values(), vec![7.0; 30_000]);
 }
 
 proptest! {
