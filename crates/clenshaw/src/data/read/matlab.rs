@@ -215,8 +215,10 @@ impl Memory {
         }
         self.spend(&input, element.at, count, 2 * size_of::<f64>())?;
         let columns: Vec<f64> = numbers.collect();
-        let row = |i: usize| columns.iter().skip(i).step_by(rows.max(1)).copied();
-        Ok(Mat::from_vec(rows, cols, (0..rows).flat_map(row).collect()))
+        let row = |i: usize| columns.iter().skip(i).step_by(rows).copied();
+        // Without columns there may be any number of rows, and nothing in them.
+        let filled = if count == 0 { 0 } else { rows };
+        Ok(Mat::from_vec(rows, cols, (0..filled).flat_map(row).collect()))
     }
 
     /// Compressed columns, turned into compressed rows.

@@ -23,7 +23,7 @@ const BY_SCIPY: &str = "\
     37000000789ce36360604800623620e600625626060666100de533413123102641c579182080118a19d0c441ea\
     99e16c6606464646060056e7012d";
 
-fn by_scipy() -> Vec<u8> {
+pub(crate) fn by_scipy() -> Vec<u8> {
     let digit = |byte: u8| (byte as char).to_digit(16).unwrap() as u8;
     let bytes = BY_SCIPY.as_bytes().chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1]));
     [b' '; 124].into_iter().chain(bytes).collect()
@@ -89,7 +89,7 @@ impl Writer {
     }
 }
 
-fn deflated(variable: &[u8]) -> Vec<u8> {
+pub(crate) fn deflated(variable: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::read::ZlibEncoder::new(variable, flate2::Compression::default());
     let mut bytes = vec![];
     encoder.read_to_end(&mut bytes).unwrap();
@@ -234,6 +234,15 @@ fn a_bomb_is_not_unfolded() {
     let said = MatFile::read_bytes("x.mat", &bomb).unwrap_err().to_string();
     assert!(said.starts_with("x.mat: byte 128: "), "{said}");
     assert!(said.contains("asked for; at most"), "{said}");
+}
+
+#[test]
+fn rows_of_nothing_are_not_walked() {
+    let most = i32::MAX as u32;
+    let empty = LITTLE.dense("d", &[most, 0], &[]);
+    let file = MatFile::read_bytes("x.mat", &LITTLE.file(&vec![empty; 100])).unwrap();
+    let Matrix::Dense(matrix) = file.matrix("d").unwrap() else { panic!("a sparse matrix") };
+    assert_eq!((matrix.rows(), matrix.cols()), (most as usize, 0));
 }
 
 #[test]
