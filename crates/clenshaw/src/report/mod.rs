@@ -5,8 +5,12 @@ pub mod table;
 mod axis;
 pub mod plot;
 pub mod svg;
+mod wrap;
+mod comparison;
 
+pub use comparison::{Cell, Comparison, Row};
 pub use plot::terminal_plot;
 pub use stats::Statistic;
 pub use svg::{Figure, Series, svg_plot};
 pub use table::Table;
+pub use wrap::wrapped;

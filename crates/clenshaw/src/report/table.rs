@@ -91,7 +91,7 @@ impl Table {
 }
 
 fn starts_with_number(entry: &str) -> bool {
-    let unsigned = entry.trim_start_matches(['-', '+', '.']);
+    let unsigned = entry.trim_end().trim_start_matches(['-', '+', '.']);
     unsigned.is_empty() || unsigned.starts_with(|c: char| c.is_ascii_digit())
 }
 

@@ -1,0 +1,329 @@
+//! Ours beside a paper's, cell by cell, with a footnote for every difference.
+//!
+//! A cell agrees when ours, rounded to the paper's digits, is what the paper prints.
+//! What was not measured stays empty.
+
+use super::{Table, wrapped};
+use serde::{Serialize, Serializer};
+
+/// No line of the text is longer, unless the table is.
+const WIDTH: usize = 100;
+
+/// A table of a paper, and what we measured.
+///
+/// ```
+/// use clenshaw::report::{Cell, Comparison, Row};
+/// let why = Some("listed twice".to_owned());
+/// let cells = vec![Cell::new("edges", 0, Some(4.0), Some(3.0), why)];
+/// let rows = vec![Row { name: "path".into(), sha256: None, is_measured: true, cells }];
+/// let table = Comparison { title: "Sizes".into(), source: "A paper".into(), rows, ..Default::default() };
+/// assert!(table.to_text().ends_with("\
+///       edges  ours
+/// ────  ─────  ────
+/// path      4   3 a
+///
+/// a  path, edges: listed twice
+/// "));
+/// ```
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Comparison {
+    /// What the table shows.
+    pub title: String,
+    /// Where the paper's numbers stand.
+    pub source: String,
+    /// What the rows are: `graph`, `model`.
+    pub rows_are: String,
+    /// How ours are counted.
+    pub notes: Vec<String>,
+    /// One row a line of the paper's table, all with the same columns.
+    pub rows: Vec<Row>,
+}
+
+/// A line of the paper's table.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// Its name.
+    pub name: String,
+    /// The digest of the data that ours were measured on.
+    pub sha256: Option<String>,
+    /// Whether there was something to measure.
+    pub is_measured: bool,
+    /// One cell a column.
+    pub cells: Vec<Cell>,
+}
+
+/// A number of the paper and ours.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cell {
+    /// The column's name.
+    pub column: &'static str,
+    /// The decimals that the paper prints.
+    #[serde(skip)]
+    pub digits: usize,
+    /// The paper's number, where it has one.
+    #[serde(serialize_with = "plain")]
+    pub paper: Option<f64>,
+    /// Ours, where it was measured.
+    #[serde(serialize_with = "plain")]
+    pub ours: Option<f64>,
+    /// Whether they are the same in the paper's digits.
+    pub agrees: Option<bool>,
+    /// Why they are not.
+    pub explanation: Option<String>,
+}
+
+/// A difference and what the page says about it.
+struct Footnote<'a> {
+    row: usize,
+    column: usize,
+    mark: String,
+    place: String,
+    text: &'a str,
+}
+
+impl Cell {
+    /// Compares two numbers in the paper's digits.
+    pub fn new(
+        column: &'static str,
+        digits: usize,
+        paper: Option<f64>,
+        ours: Option<f64>,
+        explanation: Option<String>,
+    ) -> Self {
+        let printed = |number: f64| format!("{number:.digits$}");
+        let agrees = paper.zip(ours).map(|(paper, ours)| printed(paper) == printed(ours));
+        Self { column, digits, paper, ours, agrees, explanation }
+    }
+
+    fn paper_text(&self) -> String {
+        self.paper.map_or("-".into(), |number| format!("{number:.*}", self.digits))
+    }
+
+    /// With one digit more than the paper prints, unless it counts something.
+    fn our_text(&self) -> String {
+        let digits = if self.digits == 0 { 0 } else { self.digits + 1 };
+        self.ours.map_or("-".into(), |number| format!("{number:.digits$}"))
+    }
+}
+
+impl Comparison {
+    /// The names of the rows that were not measured.
+    pub fn missing(&self) -> impl Iterator<Item = &str> {
+        self.rows.iter().filter(|row| !row.is_measured).map(|row| row.name.as_str())
+    }
+
+    /// Title, table, footnotes and notes for a terminal.
+    pub fn to_text(&self) -> String {
+        let footnotes = self.footnotes();
+        let table = self.table(&footnotes, |mark| format!(" {mark}")).to_text();
+        let mut text = format!("{}\n{}\n\n{table}", self.title, self.source);
+        let widest = footnotes.iter().map(|note| note.mark.len()).max().unwrap_or(0);
+        for (i, Footnote { mark, place, text: why, .. }) in footnotes.iter().enumerate() {
+            text += if i == 0 { "\n" } else { "" };
+            text += &hanging(&format!("{mark:<widest$}  "), &format!("{place}: {why}"));
+        }
+        for (i, note) in self.notes.iter().enumerate() {
+            text += if i == 0 { "\n" } else { "" };
+            text += &hanging("", note);
+        }
+        text
+    }
+
+    /// The same in Markdown, with the digests of the data.
+    pub fn to_markdown(&self) -> String {
+        let footnotes = self.footnotes();
+        let table = self.table(&footnotes, |mark| format!(" <sup>{mark}</sup>")).to_markdown();
+        let mut text = format!("# {}\n\n{}.\n\n{table}\n", self.title, self.source);
+        for Footnote { mark, place, text: why, .. } in &footnotes {
+            text += &format!("- <sup>{mark}</sup> {place}: {why}\n");
+        }
+        text += if footnotes.is_empty() { "" } else { "\n" };
+        text.extend(self.notes.iter().map(|note| format!("- {note}\n")));
+        let mut digests = Table::new([self.rows_are.as_str(), "sha256 of the data"]);
+        for row in &self.rows {
+            let sha256 = row.sha256.as_ref().map_or("-".into(), |sha256| format!("`{sha256}`"));
+            digests.row([row.name.clone(), sha256]);
+        }
+        text + "\n" + &digests.to_markdown()
+    }
+
+    /// Every difference, in reading order.
+    fn footnotes(&self) -> Vec<Footnote<'_>> {
+        let mut footnotes = Vec::new();
+        for (r, row) in self.rows.iter().enumerate() {
+            let cells = row.cells.iter().enumerate();
+            for (c, cell) in cells.filter(|(_, cell)| cell.agrees == Some(false)) {
+                footnotes.push(Footnote {
+                    row: r,
+                    column: c,
+                    mark: letters(footnotes.len()),
+                    place: format!("{}, {}", row.name, cell.column),
+                    text: cell.explanation.as_deref().unwrap_or("not explained"),
+                });
+            }
+        }
+        footnotes
+    }
+
+    /// The paper's column, then ours; where the paper has none, ours alone.
+    fn table(&self, footnotes: &[Footnote], marked: impl Fn(&str) -> String) -> Table {
+        let columns = self.rows.first().map_or(0, |row| row.cells.len());
+        let columns: Vec<Column> =
+            (0..columns).map(|c| self.column(c, footnotes, &marked)).collect();
+        let some_missing = self.missing().next().is_some();
+        let mut header = vec![self.rows_are.clone()];
+        header.extend(columns.iter().flat_map(|column| column.header.clone()));
+        header.extend(some_missing.then(String::new));
+        let mut table = Table::new(header);
+        for (r, row) in self.rows.iter().enumerate() {
+            let state = if row.is_measured { "" } else { "not here" };
+            let mut entries = vec![row.name.clone()];
+            entries.extend(columns.iter().flat_map(|column| column.rows[r].clone()));
+            entries.extend(some_missing.then(|| state.to_owned()));
+            table.row(entries);
+        }
+        table
+    }
+
+    /// Marks stand behind the numbers, so that those without one keep their place.
+    fn column(&self, c: usize, footnotes: &[Footnote], marked: impl Fn(&str) -> String) -> Column {
+        let mark = |r: usize| {
+            let note = footnotes.iter().find(|note| (note.row, note.column) == (r, c));
+            note.map_or(String::new(), |note| marked(&note.mark))
+        };
+        let widest = (0..self.rows.len()).map(|r| mark(r).len()).max().unwrap_or(0);
+        let cells: Vec<&Cell> = self.rows.iter().map(|row| &row.cells[c]).collect();
+        let ours = |r: usize| format!("{}{:<widest$}", cells[r].our_text(), mark(r));
+        let name = cells[0].column;
+        match cells.iter().any(|cell| cell.paper.is_some()) {
+            true => Column {
+                header: vec![name.into(), "ours".into()],
+                rows: (0..cells.len()).map(|r| vec![cells[r].paper_text(), ours(r)]).collect(),
+            },
+            false => Column {
+                header: vec![name.into()],
+                rows: (0..cells.len()).map(|r| vec![ours(r)]).collect(),
+            },
+        }
+    }
+}
+
+/// One or two columns of the page: headers, and the entries of each row.
+struct Column {
+    header: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+/// A paragraph whose lines but the first are indented by the width of its mark.
+fn hanging(mark: &str, text: &str) -> String {
+    let indent = mark.chars().count();
+    let lines = wrapped(text, WIDTH - indent);
+    let line = |(i, line): (usize, &String)| match i {
+        0 => format!("{mark}{line}\n"),
+        _ => format!("{:indent$}{line}\n", ""),
+    };
+    lines.iter().enumerate().map(line).collect()
+}
+
+/// `a` to `z`, then `aa`, `ab`, ...
+fn letters(i: usize) -> String {
+    let last = char::from(b'a' + (i % 26) as u8);
+    match i / 26 {
+        0 => last.into(),
+        more => letters(more - 1) + &last.to_string(),
+    }
+}
+
+/// Counts as whole numbers.
+fn plain<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match *number {
+        Some(count) if count.fract() == 0.0 && count.abs() < 9e15 => {
+            serializer.serialize_some(&(count as i64))
+        }
+        other => other.serialize(serializer),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(name: &str, ours: Option<[f64; 3]>) -> Row {
+        let number = |i: usize| ours.map(|ours| ours[i]);
+        let why = Some("because".to_owned());
+        let cells = vec![
+            Cell::new("edges", 0, Some(12.0), number(0), why),
+            Cell::new("features", 0, None, number(1), None),
+            Cell::new("H", 2, Some(0.83), number(2), None),
+        ];
+        Row { name: name.into(), sha256: None, is_measured: ours.is_some(), cells }
+    }
+
+    fn example() -> Comparison {
+        let rows = vec![
+            row("one", Some([12.0, 5.0, 0.8252])),
+            row("two", Some([9.0, 5.0, 0.8249])),
+            row("three", None),
+        ];
+        Comparison {
+            title: "Title".into(),
+            source: "Source".into(),
+            rows_are: "graph".into(),
+            notes: vec!["A note.".into()],
+            rows,
+        }
+    }
+
+    #[test]
+    fn differences_are_marked_and_explained() {
+        let expected = [
+            "Title",
+            "Source",
+            "",
+            "graph  edges  ours  features     H     ours",
+            "─────  ─────  ────  ────────  ────  ───────  ────────",
+            "one       12  12           5  0.83  0.825",
+            "two       12   9 a         5  0.83  0.825 b",
+            "three     12   -           -  0.83      -    not here",
+            "",
+            "a  two, edges: because",
+            "b  two, H: not explained",
+            "",
+            "A note.",
+            "",
+        ];
+        let expected = expected.join("\n");
+        assert_eq!(example().to_text(), expected);
+    }
+
+    #[test]
+    fn what_was_not_measured_agrees_with_nothing() {
+        let cells = &example().rows[2].cells;
+        assert!(cells.iter().all(|cell| cell.ours.is_none() && cell.agrees.is_none()));
+        assert_eq!(example().missing().collect::<Vec<_>>(), ["three"]);
+    }
+
+    #[test]
+    fn counts_are_whole_numbers_in_json() {
+        let cells = serde_json::to_string(&example().rows[0].cells).unwrap();
+        assert!(cells.starts_with(
+            r#"[{"column":"edges","paper":12,"ours":12,"agrees":true,"explanation":"because"},"#
+        ));
+        assert!(cells.contains(r#""paper":null,"ours":5,"agrees":null"#), "{cells}");
+        assert!(cells.contains(r#""paper":0.83,"ours":0.8252,"agrees":true"#), "{cells}");
+    }
+
+    #[test]
+    fn marks_go_on_after_z() {
+        assert_eq!([0, 25, 26, 27, 52].map(letters), ["a", "z", "aa", "ab", "ba"]);
+    }
+
+    #[test]
+    fn long_explanations_keep_to_the_page() {
+        let mut table = example();
+        table.rows[1].cells[0].explanation = Some("word ".repeat(60).trim().to_owned());
+        let text = table.to_text();
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        assert!(text.contains("\n   word"), "{text}");
+    }
+}
