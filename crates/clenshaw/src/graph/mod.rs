@@ -3,11 +3,13 @@
 mod operator;
 mod homophily;
 mod components;
+mod spectrum;
 mod rows;
 
 pub use components::components;
 pub use homophily::{edge_homophily, node_homophily};
 pub use operator::{Normalisation, operator};
+pub use spectrum::extreme_eigenvalues;
 
 use crate::error::{Error, Result};
 use crate::tensor::Pattern;

@@ -1,0 +1,124 @@
+//! The ends of a graph's spectrum, by Lanczos' method.
+//!
+//! ```text
+//! b_{k+1} q_{k+1} = P q_k - a_k q_k - b_k q_{k-1}        a_k = q_k' P q_k,  |q_k| = 1
+//! ```
+//!
+//! The ends of the spectrum of the tridiagonal matrix with `a` on and `b` beside its diagonal approach
+//! those of P much faster than its order grows; rounding repeats some of them but moves none.
+//! Lanczos, J. Res. Nat. Bur. Standards 1950; the ends are found by counting signs (Sturm 1829).
+
+use crate::tensor::{Mat, Operator};
+
+/// On Cora and on all known spectra below, more steps change nothing that could be seen.
+const STEPS: usize = 120;
+
+/// The lowest and the highest eigenvalue of P or P~.
+///
+/// ```
+/// use clenshaw::graph::{Graph, Normalisation, extreme_eigenvalues, operator};
+/// let edge = Graph::from_edges("edge", 2, &[(0, 1)])?;
+/// let (lowest, highest) = extreme_eigenvalues(&operator(&edge, Normalisation::Plain));
+/// assert!((lowest + 1.0).abs() < 1e-9 && (highest - 1.0).abs() < 1e-9);
+/// # Ok::<(), clenshaw::Error>(())
+/// ```
+pub fn extreme_eigenvalues(p: &Operator) -> (f64, f64) {
+    let (a, b) = tridiagonal(p);
+    (eigenvalue(&a, &b, 1), eigenvalue(&a, &b, a.len()))
+}
+
+/// `a_0, a_1, ...` and `b_1, b_2, ...`, from a vector without symmetries.
+fn tridiagonal(p: &Operator) -> (Vec<f64>, Vec<f64>) {
+    let n = p.pattern.n_rows();
+    let start: Vec<f64> = (0..n).map(|i| (i as f64 + 1.0).sin()).collect();
+    let length = dot(&start, &start).sqrt();
+    let mut q1: Vec<f64> = vec![0.0; n];
+    let mut q: Vec<f64> = start.iter().map(|entry| entry / length).collect();
+    let (mut a, mut b): (Vec<f64>, Vec<f64>) = (vec![], vec![]);
+    loop {
+        let pq = p.apply(&Mat::from_vec(n, 1, q.clone()));
+        let (a_k, b_k) = (dot(&q, pq.as_slice()), b.last().copied().unwrap_or(0.0));
+        a.push(a_k);
+        let entries = pq.as_slice().iter().zip(&q).zip(&q1);
+        let rest: Vec<f64> = entries.map(|((pq, q), q1)| pq - a_k * q - b_k * q1).collect();
+        let length = dot(&rest, &rest).sqrt();
+        // With nothing left, every eigenvalue has been found.
+        if a.len() == STEPS.min(n) || length < 1e-12 {
+            return (a, b);
+        }
+        b.push(length);
+        (q1, q) = (q, rest.iter().map(|entry| entry / length).collect());
+    }
+}
+
+/// The `k`-th eigenvalue from below, counted from 1, by halving an interval that holds them all.
+fn eigenvalue(a: &[f64], b: &[f64], k: usize) -> f64 {
+    let (mut low, mut high) = (-1.5, 1.5);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        match below(a, b, middle) >= k {
+            true => high = middle,
+            false => low = middle,
+        }
+    }
+    0.5 * (low + high)
+}
+
+/// How many eigenvalues of the tridiagonal matrix lie below `x`: the negative pivots of it less `x`.
+fn below(a: &[f64], b: &[f64], x: f64) -> usize {
+    let mut pivot = a[0] - x;
+    let mut count = usize::from(pivot < 0.0);
+    for (a, b) in a[1..].iter().zip(b) {
+        let divisor = if pivot == 0.0 { f64::MIN_POSITIVE } else { pivot };
+        pivot = a - x - b * b / divisor;
+        count += usize::from(pivot < 0.0);
+    }
+    count
+}
+
+fn dot(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Graph, Normalisation, operator};
+    use std::f64::consts::PI;
+
+    fn assert_ends(what: &str, n: u32, edges: &[(u32, u32)], kind: Normalisation, ends: [f64; 2]) {
+        let graph = Graph::from_edges(what, n as usize, edges).unwrap();
+        let (lowest, highest) = extreme_eigenvalues(&operator(&graph, kind));
+        for (found, expected) in [lowest, highest].into_iter().zip(ends) {
+            assert!((found - expected).abs() < 1e-9, "{what}, {kind:?}: {found}, not {expected}");
+        }
+    }
+
+    #[test]
+    fn known_spectra_come_out() {
+        use Normalisation::{Looped, Plain};
+        let cycle = |n: u32| (0..n).map(|i| (i, (i + 1) % n)).collect::<Vec<_>>();
+        // cos(2 pi k / n), and with loops (1 + 2 cos(2 pi k / n)) / 3.
+        assert_ends("cycle of 12", 12, &cycle(12), Plain, [-1.0, 1.0]);
+        assert_ends("cycle of 12", 12, &cycle(12), Looped, [-1.0 / 3.0, 1.0]);
+        assert_ends("cycle of 51", 51, &cycle(51), Plain, [(50.0 * PI / 51.0).cos(), 1.0]);
+        // cos(pi k / (n - 1)): both ends whatever n is.
+        let path: Vec<_> = (0..39).map(|i| (i, i + 1)).collect();
+        assert_ends("path of 40", 40, &path, Plain, [-1.0, 1.0]);
+        // Complete bipartite: -1, 0, 1. Complete: -1 / (n - 1), 1.
+        let bipartite: Vec<_> = (0..3).flat_map(|u| (3..8).map(move |v| (u, v))).collect();
+        assert_ends("complete bipartite 3, 5", 8, &bipartite, Plain, [-1.0, 1.0]);
+        let complete: Vec<_> = (0..9).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
+        assert_ends("complete of 9", 9, &complete, Plain, [-1.0 / 8.0, 1.0]);
+        assert_ends("two lonely nodes", 2, &[], Looped, [1.0, 1.0]);
+    }
+
+    #[test]
+    fn coras_spectrum_ends_where_the_literature_says() {
+        // Wu et al. 2019 (SGC), figure 2: self-loops shrink the largest eigenvalue of L to about 1.5.
+        let cora = crate::data::load("cora").unwrap().graph;
+        let (lowest, highest) = extreme_eigenvalues(&operator(&cora, Normalisation::Looped));
+        assert!((lowest + 0.48).abs() < 0.02, "{lowest}");
+        assert!((highest - 1.0).abs() < 1e-9, "{highest}");
+    }
+}
