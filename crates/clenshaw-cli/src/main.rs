@@ -4,6 +4,7 @@
 
 mod output;
 mod usage;
+mod hint;
 mod progress;
 mod interrupt;
 mod options;
@@ -92,5 +93,8 @@ fn fail(error: &Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     output::tell(&format!("error: {error}"));
+    if let Some(hint) = hint::hint(error) {
+        output::tell(&format!("hint: {hint}"));
+    }
     ExitCode::from(if error.is_input() { 2 } else { 1 })
 }

@@ -115,8 +115,8 @@ fn a_folder_is_never_taken_from_another_run() {
         desk.refused("train csbm:nodes=100 --set max_epochs=3 --out here"),
         (
             2,
-            "error: here: holds a run with other settings; \
-             choose another folder with --out, or remove it\n"
+            "error: here: holds a run with other settings\n\
+             hint: choose another folder with --out, or remove it\n"
                 .into()
         )
     );
@@ -128,6 +128,29 @@ fn predict_wants_a_run_folder() {
         "predict nowhere",
         "nowhere: no run.toml in it; expected a run folder, as `train` names it",
     );
+}
+
+#[test]
+fn what_to_type_next_is_a_hint() {
+    let desk = Desk::new();
+    desk.stdout("train csbm:nodes=100 --set max_epochs=2 --out here");
+    std::fs::remove_dir_all(desk.path("here/runs/0")).unwrap();
+    assert_eq!(
+        desk.refused("predict here"),
+        (
+            2,
+            "error: here: no finished run\n\
+             hint: finish one with `clenshaw train --config here/run.toml --out here --resume`\n"
+                .into()
+        )
+    );
+    let mut command = desk.command("train texas --data nowhere");
+    command.env_remove("CLENSHAW_DATA").env("XDG_CACHE_HOME", desk.path("cache"));
+    let error = common::text(&command.output().unwrap().stderr);
+    let absent = "error: texas: its files are not here; looked for nowhere/texas, ";
+    let hint = "\nhint: get them with `clenshaw data get texas`, \
+                or say where they are with --data or CLENSHAW_DATA\n";
+    assert!(error.starts_with(absent) && error.ends_with(hint), "{error}");
 }
 
 #[test]

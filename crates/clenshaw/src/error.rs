@@ -51,6 +51,28 @@ pub enum Error {
         /// What came and what was expected.
         problem: String,
     },
+    /// A public graph whose files are not on this machine.
+    #[error("{graph}: its files are not here; looked for {}", folders(.looked))]
+    Absent {
+        /// The graph's name.
+        graph: String,
+        /// Where they could have been.
+        looked: Vec<PathBuf>,
+    },
+    /// A place for a run folder that holds something else.
+    #[error("{}: {holds}", .folder.display())]
+    Occupied {
+        /// The place.
+        folder: PathBuf,
+        /// What is there.
+        holds: &'static str,
+    },
+    /// A run folder without a finished run.
+    #[error("{}: no finished run", .folder.display())]
+    Unfinished {
+        /// The run folder.
+        folder: PathBuf,
+    },
     /// A split that cannot be made from these labels.
     #[error("cannot make the split `{split}`: {problem}")]
     Split {
@@ -126,6 +148,11 @@ impl Error {
 
 fn suggestion(nearest: &Option<String>) -> String {
     nearest.as_ref().map_or(String::new(), |name| format!(" did you mean `{name}`?"))
+}
+
+fn folders(looked: &[PathBuf]) -> String {
+    let shown: Vec<String> = looked.iter().map(|folder| folder.display().to_string()).collect();
+    shown.join(", ")
 }
 
 #[cfg(test)]

@@ -22,10 +22,7 @@ impl Folder {
     pub fn open(path: &Path, request: &Request, resume: bool) -> Result<Self> {
         let folder = Self { path: path.to_owned() };
         let (run_toml, text) = (folder.path.join("run.toml"), request.to_toml());
-        let refused = |problem: &str| Error::Data {
-            place: path.display().to_string(),
-            problem: problem.to_owned() + "; choose another folder with --out, or remove it",
-        };
+        let refused = |holds| Error::Occupied { folder: path.to_owned(), holds };
         match fs::read_to_string(&run_toml) {
             Ok(existing) if existing != text => {
                 return Err(refused("holds a run with other settings"));

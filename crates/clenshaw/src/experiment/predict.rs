@@ -103,12 +103,12 @@ fn choose(files: &Folder, request: &Request, place: &str, seed: Option<u64>) -> 
     for candidate in seeds.filter(|candidate| seed.is_none_or(|seed| seed == *candidate)) {
         records.extend(files.record(candidate)?);
     }
-    best(&records).cloned().ok_or_else(|| Error::Data {
-        place: place.into(),
-        problem: match seed {
-            Some(seed) => format!("no finished run of seed {seed}"),
-            None => "no finished run; train with --resume to finish one".into(),
-        },
+    best(&records).cloned().ok_or_else(|| match seed {
+        Some(seed) => {
+            let problem = format!("no finished run of seed {seed}");
+            Error::Data { place: place.into(), problem }
+        }
+        None => Error::Unfinished { folder: place.into() },
     })
 }
 
