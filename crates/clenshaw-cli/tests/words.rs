@@ -98,7 +98,7 @@ fn configs_are_read_with_care() {
              known: graph, model, split, runs, seed, hyper",
         ),
         ("runs = 2", "my.toml: no `graph`; name one before --config"),
-        ("graph = \"cora\"\n[hyper]\nK = 0", "`K` is 0, outside 1..=256"),
+        ("graph = \"cora\"\n[hyper]\nK = 0", "my.toml: `K` is 0, outside 1..=256"),
     ];
     for (config, message) in cases {
         desk.write("my.toml", config);

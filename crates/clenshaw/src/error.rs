@@ -126,6 +126,11 @@ impl Error {
         Self::Unknown { kind, name, nearest, known }
     }
 
+    /// The same error, with the file in which the cause stands.
+    pub fn within(self, place: &str) -> Self {
+        Self::Data { place: place.into(), problem: self.to_string() }
+    }
+
     /// Wraps a system error with the path it concerns.
     pub fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();

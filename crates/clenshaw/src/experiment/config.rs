@@ -17,6 +17,8 @@ use toml::{Table, Value};
 /// What a file says; everything may be missing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
+    /// The file, for messages.
+    pub place: String,
     /// The graph, as one would type it.
     pub graph: Option<String>,
     /// The model's name.
@@ -67,7 +69,7 @@ impl Config {
         };
         let (graph, model, split) = (word("graph")?, word("model")?, word("split")?);
         let (runs, seed) = (number("runs")?.map(|n| n as usize), number("seed")?);
-        Ok(Self { graph, model, split, runs, seed, hyper })
+        Ok(Self { place: place.into(), graph, model, split, runs, seed, hyper })
     }
 }
 
@@ -81,7 +83,7 @@ pub(super) fn settings(table: &Table) -> Vec<(String, String)> {
 }
 
 /// The message and the line of a TOML error, without its drawing.
-fn first_line(error: &toml::de::Error) -> String {
+pub(super) fn first_line(error: &toml::de::Error) -> String {
     error.to_string().lines().next().unwrap_or("not TOML").to_lowercase() + ": " + error.message()
 }
 

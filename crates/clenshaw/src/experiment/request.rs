@@ -45,12 +45,12 @@ impl Request {
 
     /// Takes what a file says, but for graph and model, which were needed to begin with.
     pub fn apply(&mut self, config: &Config) -> Result<()> {
-        if let Some(split) = &config.split {
-            self.split = split.parse()?;
-        }
         self.runs = config.runs.unwrap_or(self.runs);
         self.seed = config.seed.unwrap_or(self.seed);
-        config.hyper.iter().try_for_each(|(key, value)| self.set(key, value))
+        let hyper = config.hyper.iter().map(|(key, value)| (key.as_str(), value));
+        let mut settings = config.split.iter().map(|split| ("split", split)).chain(hyper);
+        let set = settings.try_for_each(|(key, value)| self.set(key, value));
+        set.map_err(|error| error.within(&config.place))
     }
 
     /// Sets one hyper-parameter, or the split, from what somebody typed.
@@ -96,7 +96,7 @@ impl Request {
         };
         let graph = config.graph.as_ref().ok_or_else(|| missing("graph"))?;
         let model = config.model.as_ref().ok_or_else(|| missing("model"))?;
-        let mut request = Self::new(graph, model)?;
+        let mut request = Self::new(graph, model).map_err(|error| error.within(place))?;
         request.apply(&config)?;
         Ok(request)
     }
@@ -148,5 +148,26 @@ mod tests {
         assert_eq!(again.to_toml(), text);
         assert_eq!((again.runs, again.hyper.int("L")), (3, 4));
         assert_eq!(again.default_folder(), request.default_folder());
+    }
+
+    #[test]
+    fn what_a_file_says_wrongly_is_said_with_its_name() {
+        let refused = |text: &str| {
+            let text = format!("graph = \"csbm\"\nmodel = \"gcn\"\n{text}");
+            Request::from_toml("my/run.toml", &text).unwrap_err().to_string()
+        };
+        assert_eq!(
+            refused("[hyper]\ndropout = 2"),
+            "my/run.toml: `dropout` is 2, outside 0..=0.99"
+        );
+        let unknown = "my/run.toml: unknown key `droput`; did you mean `dropout`? known: ";
+        assert!(refused("[hyper]\ndroput = 0.5").starts_with(unknown));
+        assert_eq!(
+            refused("split = \"ratio:1\""),
+            "my/run.toml: `split` is `ratio:1`; expected three positive numbers as in `ratio:60/20/20`"
+        );
+        let error = Request::from_toml("run.toml", "graph = \"csbm\"\nmodel = \"mpl\"");
+        let error = error.unwrap_err().to_string();
+        assert!(error.starts_with("run.toml: unknown model `mpl`; known: mlp, "), "{error}");
     }
 }
