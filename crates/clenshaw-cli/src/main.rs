@@ -15,6 +15,7 @@ mod predict;
 mod models;
 mod data;
 mod get;
+mod reproduce;
 mod completions;
 mod man;
 
@@ -30,6 +31,7 @@ static VERBS: &[Verb] = &[
     Verb::of::<predict::Predict>(),
     Verb::of::<models::Models>(),
     Verb::of::<data::Data>(),
+    Verb::of::<reproduce::Reproduce>(),
     Verb::of::<completions::Completions>(),
     Verb::of::<man::Man>(),
 ];

@@ -15,8 +15,12 @@ pub fn print(text: &str) -> Result<()> {
 
 /// Writes one JSON document to stdout.
 pub fn print_json(document: &impl Serialize) -> Result<()> {
-    let text = serde_json::to_string_pretty(document).expect("documents have text keys only");
-    print(&(text + "\n"))
+    print(&json(document))
+}
+
+/// A document as text, indented.
+pub fn json(document: &impl Serialize) -> String {
+    serde_json::to_string_pretty(document).expect("documents have text keys only") + "\n"
 }
 
 /// Writes a line to stderr; if nobody listens there, nobody minds.

@@ -121,7 +121,7 @@ fn a_reader_who_leaves_early_is_no_error() {
 #[test]
 fn completions_and_man_pages_know_every_verb() {
     let desk = Desk::new();
-    let verbs = ["demo", "train", "predict", "models", "data", "completions", "man"];
+    let verbs = ["demo", "train", "predict", "models", "data", "reproduce", "completions", "man"];
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = desk.stdout(&format!("completions {shell}"));
         for word in verbs.iter().chain(&["--preset", "--resume"]) {

@@ -68,6 +68,17 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
+/// Compares a text with the snapshot of that name, or with `UPDATE_SNAPSHOTS` writes it.
+pub fn reviewed(name: &str, now: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots");
+    let file = folder.join(format!("{name}.txt"));
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        std::fs::write(&file, now).unwrap();
+    }
+    let reviewed = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(now == reviewed, "{name} differs; it is now:\n{now}");
+}
+
 /// All but the lines that tell the time.
 pub fn timeless(document: &str) -> String {
     let lines = document.lines().filter(|line| !line.trim_start().starts_with("\"seconds\":"));

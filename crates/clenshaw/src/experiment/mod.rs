@@ -21,10 +21,12 @@ mod record;
 mod folder;
 mod run;
 mod predict;
+mod reproduce;
 
 pub use config::Config;
 pub use predict::{Predictions, predict};
 pub use preset::preset_graphs;
 pub use record::{Record, Summary};
+pub use reproduce::{EXPERIMENTS, ExperimentInfo, Kind, Only, Statistics, find_experiment};
 pub use request::Request;
 pub use run::{Event, Options, run};

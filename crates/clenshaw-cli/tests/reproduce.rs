@@ -1,0 +1,127 @@
+//! `clenshaw reproduce`: the words, the pages, and the results that are kept in `docs/results`.
+
+mod common;
+
+use common::{Desk, text};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// The program on a machine without data files.
+fn without_data(desk: &Desk, words: &str) -> String {
+    let mut command = desk.command(words);
+    command.env_remove("CLENSHAW_DATA").env("XDG_CACHE_HOME", desk.path("cache"));
+    let output = command.env("HOME", desk.path("home")).output().unwrap();
+    assert!(output.status.success(), "{words}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+fn has_data() -> bool {
+    match std::env::var_os("CLENSHAW_DATA") {
+        Some(_) => true,
+        None if std::env::var_os("CI").is_some() => panic!("CI needs CLENSHAW_DATA"),
+        None => {
+            println!("skipped: no data");
+            false
+        }
+    }
+}
+
+#[test]
+fn wrong_words_are_answered() {
+    let cases = [
+        ("tabel1", "unknown experiment `tabel1`; did you mean `table1`? known: table1"),
+        ("table1 --only texas", "`only` is `texas`; expected `key=value,value`"),
+        ("table1 --only model=gcn", "unknown key `model`; known: graph"),
+        (
+            "table1 --only graph=texas,actor",
+            "unknown graph `actor`; known: cora, pubmed, citeseer, squirrel, chameleon, texas, \
+             cornell, twitch-gamers",
+        ),
+    ];
+    for (words, message) in cases {
+        let desk = Desk::new();
+        let refused = desk.refused(&format!("reproduce {words} --out here"));
+        assert_eq!(refused, (2, format!("error: {message}\n")), "{words}");
+        assert!(desk.is_empty(), "`{words}` left files behind");
+    }
+}
+
+#[test]
+fn a_page_says_what_is_not_here() {
+    let desk = Desk::new();
+    let page = without_data(&desk, "reproduce table1 --only graph=cora,texas");
+    let expected = "\
+Table 1: statistics of the graphs, the paper's number beside ours
+Guo & Wei, KDD 2023, arXiv:2210.16508, Table 1
+
+graph  nodes    ours  edges    ours  classes  ours  features     H   ours
+─────  ─────  ──────  ─────  ──────  ───────  ────  ────────  ────  ─────  ────────
+cora    2709  2708 a   5429  5278 b        7     7      1433  0.83  0.825
+texas    183     -      309     -          5     -         -  0.11      -  not here
+";
+    assert!(page.starts_with(expected), "{page}");
+    let end = "Not here, so not measured: texas; get with `clenshaw data get texas`.\n";
+    assert!(page.ends_with(end), "{page}");
+}
+
+#[test]
+fn every_page_fits_into_a_hundred_columns() {
+    let desk = Desk::new();
+    for page in [without_data(&desk, "reproduce table1"), desk.stdout("reproduce table1")] {
+        assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
+    }
+}
+
+#[test]
+fn json_has_every_cell_and_leaves_empty_what_was_not_measured() {
+    let desk = Desk::new();
+    let printed = without_data(&desk, "reproduce table1 --only graph=cora,texas --json --out o");
+    let document: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(document["experiment"], "table1");
+    assert_eq!(document["version"], env!("CARGO_PKG_VERSION"));
+    let [cora, texas] = [0, 1].map(|i| &document["rows"][i]);
+    let edges = &cora["cells"][1];
+    assert_eq!(
+        [&edges["column"], &edges["paper"], &edges["ours"], &edges["agrees"]],
+        [&json!("edges"), &json!(5429), &json!(5278), &json!(false)]
+    );
+    assert!(edges["explanation"].as_str().unwrap().contains("2 x 5,429"));
+    assert_eq!(cora["sha256"].as_str().unwrap().len(), 64);
+    assert_eq!((&texas["is_measured"], &texas["sha256"]), (&json!(false), &Value::Null));
+    for cell in texas["cells"].as_array().unwrap() {
+        assert_eq!((&cell["ours"], &cell["agrees"]), (&Value::Null, &Value::Null));
+    }
+    assert_eq!(text(&desk.read("o/table1.json")), printed);
+    let markdown = text(&desk.read("o/table1.md"));
+    assert!(markdown.contains("Made by `clenshaw reproduce table1 --only graph=cora,texas`"));
+    assert!(markdown.contains(cora["sha256"].as_str().unwrap()));
+}
+
+#[test]
+fn a_broken_file_is_an_error() {
+    let desk = Desk::new();
+    std::fs::create_dir_all(desk.path("d/texas")).unwrap();
+    desk.write("d/texas/out1_node_feature_label.txt", "broken");
+    desk.write("d/texas/out1_graph_edges.txt", "broken");
+    let (code, error) = desk.refused("reproduce table1 --only graph=texas --data d");
+    assert_eq!(code, 2);
+    assert!(error.contains("out1_node_feature_label.txt:1: no nodes after the header"), "{error}");
+}
+
+/// After a change: `clenshaw reproduce table1 --out docs/results`.
+#[test]
+fn the_kept_results_are_those_of_the_program() {
+    if !has_data() {
+        return;
+    }
+    let desk = Desk::new();
+    desk.stdout("reproduce table1 --out .");
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/table1.md");
+    let kept = std::fs::read_to_string(kept).unwrap();
+    let now = text(&desk.read("table1.md"));
+    // Whoever has Twitch-Gamers sees more than was measured when the results were kept.
+    let measured = |page: &str| -> Vec<String> {
+        page.lines().filter(|line| !line.contains("twitch")).map(String::from).collect()
+    };
+    assert_eq!(measured(&now), measured(&kept));
+}
