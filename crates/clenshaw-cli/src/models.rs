@@ -6,7 +6,7 @@ use clenshaw::Result;
 use clenshaw::experiment::preset_graphs;
 use clenshaw::hyper::{Hyper, Range, Space};
 use clenshaw::model::{self, Family, MODELS, ModelInfo};
-use clenshaw::report::Table;
+use clenshaw::report::{Table, wrapped};
 use serde_json::{Value as Json, json};
 
 /// List the models, or show one with its equation and hyper-parameters
@@ -25,6 +25,11 @@ Examples:
   clenshaw models
   clenshaw models clenshaw-gcn
   clenshaw models --json";
+
+/// No line of a model's page is longer.
+const WIDTH: usize = 100;
+/// The width of the column of tuned values.
+const TUNED: usize = 20;
 
 impl Run for Models {
     fn run(self) -> Result<()> {
@@ -58,36 +63,27 @@ fn presets(info: &ModelInfo) -> String {
     let graphs = preset_graphs(info);
     match graphs.iter().any(|graph| graph == "default") {
         true => "--preset paper: one setting for all graphs".into(),
-        false => format!("--preset paper: {}", graphs.join(", ")),
+        false => wrapped(&format!("--preset paper: {}", graphs.join(", ")), WIDTH).join("\n"),
     }
 }
 
-/// What can be set; a long meaning goes on in rows of its own.
+/// What can be set; long entries go on in rows of their own, so that the page fits.
 fn keys(info: &ModelInfo) -> Table {
     let mut table = Table::new(["key", "default", "range", "tuned over", "meaning"]);
+    let first =
+        |hyper: &Hyper| [hyper.name.to_owned(), hyper.default.to_string(), hyper.range.to_string()];
+    let widest = |c: usize| info.hypers().map(|h| first(h)[c].len()).max().unwrap_or(0);
+    let taken = (0..3).map(|c| widest(c).max(table.header[c].len()) + 2).sum::<usize>();
     for hyper in info.hypers() {
-        let (default, range) = (hyper.default.to_string(), hyper.range.to_string());
-        let mut row = [hyper.name.to_owned(), default, range, hyper.space.to_string()];
-        for line in wrapped(hyper.meaning, 60) {
-            table.row(row.into_iter().chain([line]));
-            row = Default::default();
+        let mut first = first(hyper);
+        let tuned = wrapped(&hyper.space.to_string(), TUNED);
+        let meaning = wrapped(hyper.meaning, WIDTH - taken - TUNED - 2);
+        for i in 0..tuned.len().max(meaning.len()) {
+            let rest = [&tuned, &meaning].map(|lines| lines.get(i).cloned().unwrap_or_default());
+            table.row(std::mem::take(&mut first).into_iter().chain(rest));
         }
     }
     table
-}
-
-/// The words in lines of at most `width` characters, as far as the words allow.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is always a line");
-        match line.chars().count() + 1 + word.chars().count() {
-            _ if line.is_empty() => line.push_str(word),
-            length if length <= width => line.extend([" ", word]),
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 fn family(family: Family) -> &'static str {
