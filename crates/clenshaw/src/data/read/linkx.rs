@@ -13,8 +13,8 @@
 //! Lim et al., NeurIPS 2021, arXiv:2110.14446.
 
 use super::geom_splits::fixed;
-use super::npy;
 use super::pickle::{Pickle, Value};
+use super::{edges, npy, text};
 use crate::data::{Dataset, Features, FixedSplit};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -29,47 +29,62 @@ const SPLITS: &str = "twitch-gamer-splits.npy";
 /// The columns that become features.
 const FEATURES: [&str; 7] =
     ["views", "life_time", "created_at", "updated_at", "dead_account", "language", "affiliate"];
+/// Splits may share a dictionary, and looking into it takes time.
+const MOST_SPLITS: usize = 1000;
 const LABEL: &str = "mature";
 const ID: &str = "numeric_id";
 
-/// Reads a folder; the splits may be missing.
+/// Reads a folder; the splits may be missing, and the tables packed.
 pub fn read(folder: &Path) -> Result<Dataset> {
-    let bytes = |name: &str| std::fs::read(folder.join(name)).map_err(Error::io(folder.join(name)));
-    let place = folder.display().to_string();
-    let splits = match folder.join(SPLITS).exists() {
-        true => Some(bytes(SPLITS)?),
-        false => None,
+    let path = text::find(folder, NODES);
+    let nodes = Table::new(path.display().to_string(), &text::read(&path)?).nodes()?;
+    let graph = edges::read_edges(&text::find(folder, EDGES), Some(nodes.len()))?;
+    let path = folder.join(SPLITS);
+    let splits = match path.exists() {
+        true => {
+            let bytes = std::fs::read(&path).map_err(Error::io(&path))?;
+            read_splits(&path.display().to_string(), &bytes, nodes.len())?
+        }
+        false => vec![],
     };
-    let dataset = read_bytes(&place, &bytes(NODES)?, &bytes(EDGES)?, splits.as_deref())?;
-    Ok(Dataset { name: "twitch-gamers".into(), ..dataset })
+    Ok(dataset("twitch-gamers", &nodes, graph, splits))
 }
 
-/// Reads the bytes of a folder's files; `place` names it in errors, and the data set.
+/// Reads the bytes of a folder's files, the tables packed or not; `place` names it in errors, and the
+/// data set.
 pub fn read_bytes(
     place: &str,
     nodes: &[u8],
     edges: &[u8],
     splits: Option<&[u8]>,
 ) -> Result<Dataset> {
-    let nodes = Table::new(format!("{place}/{NODES}"), nodes)?.nodes()?;
-    let n = nodes.len();
-    let graph = graph(&format!("{place}/{EDGES}"), edges, n)?;
+    let nodes_place = format!("{place}/{NODES}");
+    let nodes = text::read_bytes(Path::new(&nodes_place), nodes)?;
+    let nodes = Table::new(nodes_place, &nodes).nodes()?;
+    let graph = edges::read_bytes(&format!("{place}/{EDGES}"), edges, Some(nodes.len()))?;
     let splits = match splits {
-        Some(bytes) => read_splits(&format!("{place}/{SPLITS}"), bytes, n)?,
+        Some(bytes) => read_splits(&format!("{place}/{SPLITS}"), bytes, nodes.len())?,
         None => vec![],
     };
+    Ok(dataset(place, &nodes, graph, splits))
+}
+
+fn dataset(name: &str, nodes: &[Node], graph: Graph, splits: Vec<FixedSplit>) -> Dataset {
     let values = nodes.iter().flat_map(|node| node.features).collect();
-    let x = Features::Dense(Mat::from_vec(n, FEATURES.len(), values));
+    let x = Features::Dense(Mat::from_vec(nodes.len(), FEATURES.len(), values));
     let y = nodes.iter().map(|node| Some(node.label)).collect();
     let class_names = ["not mature", "mature"].map(String::from).to_vec();
     let source = "Twitch-Gamers (Rozemberczki & Sarkar 2021), snap.stanford.edu".into();
-    Ok(Dataset { source, splits, ..Dataset::new(place, graph, x, y, class_names) })
+    Dataset { source, splits, ..Dataset::new(name, graph, x, y, class_names) }
 }
 
 /// The splits `linkx:0`, `linkx:1`, ... of `n_nodes` nodes; `place` names the bytes in errors.
 pub fn read_splits(place: &str, bytes: &[u8], n_nodes: usize) -> Result<Vec<FixedSplit>> {
     let bad = |problem| Error::Data { place: place.into(), problem };
     let (pickle, dicts) = npy::read_objects(place, bytes)?;
+    if dicts.len() > MOST_SPLITS {
+        return Err(bad(format!("{} splits; expected at most {MOST_SPLITS}", dicts.len())));
+    }
     let mut n_listed = 0;
     let mut splits = vec![];
     for (i, &dict) in dicts.iter().enumerate() {
@@ -105,30 +120,18 @@ fn node_list(
     items.iter().map(node).collect()
 }
 
-fn graph(place: &str, bytes: &[u8], n_nodes: usize) -> Result<Graph> {
-    let table = Table::new(place.into(), bytes)?;
-    let columns = [table.column("numeric_id_1")?, table.column("numeric_id_2")?];
-    let mut edges = vec![];
-    for row in table.rows() {
-        let row = row?;
-        let [u, v] = columns.map(|column| row.node(column, n_nodes));
-        edges.push((u?, v?));
-    }
-    Graph::from_edges(place, n_nodes, &edges)
-}
-
 /// A comma-separated text with a header.
 struct Table<'a> {
     place: String,
     header: Vec<&'a str>,
-    rest: &'a [u8],
+    rest: &'a str,
 }
 
 /// One line of it.
 struct Row<'t, 'a> {
     table: &'t Table<'a>,
     line: usize,
-    fields: Vec<&'a str>,
+    fields: &'t [&'a str],
 }
 
 struct Node {
@@ -137,12 +140,9 @@ struct Node {
 }
 
 impl<'a> Table<'a> {
-    fn new(place: String, bytes: &'a [u8]) -> Result<Self> {
-        let end = bytes.iter().position(|&byte| byte == b'\n').unwrap_or(bytes.len());
-        let (header, rest) = bytes.split_at(end);
-        let mut table = Self { place, header: vec![], rest: rest.get(1..).unwrap_or_default() };
-        table.header = table.fields(1, header)?;
-        Ok(table)
+    fn new(place: String, text: &'a str) -> Self {
+        let (header, rest) = text.split_once('\n').unwrap_or((text, ""));
+        Self { place, header: fields(header).collect(), rest }
     }
 
     fn column(&self, name: &str) -> Result<usize> {
@@ -151,41 +151,34 @@ impl<'a> Table<'a> {
         })
     }
 
-    fn fields(&self, line: usize, bytes: &'a [u8]) -> Result<Vec<&'a str>> {
-        let text = std::str::from_utf8(bytes);
-        let text = text.map_err(|_| self.bad(line, "the text is not UTF-8".into()))?;
-        Ok(text.trim_end_matches('\r').split(',').map(str::trim).collect())
-    }
-
-    /// The lines after the header that are not empty.
-    fn rows(&self) -> impl Iterator<Item = Result<Row<'_, 'a>>> {
-        let lines = (2..).zip(self.rest.split(|&byte| byte == b'\n'));
-        lines.filter(|(_, bytes)| !bytes.trim_ascii().is_empty()).map(|(line, bytes)| {
-            let fields = self.fields(line, bytes)?;
-            let (n, expected) = (fields.len(), self.header.len());
-            if n != expected {
-                return Err(self.bad(line, format!("{n} fields; expected {expected}")));
-            }
-            Ok(Row { table: self, line, fields })
-        })
+    /// The lines after the header that are not empty, with their numbers.
+    fn lines(&self) -> impl Iterator<Item = (usize, &'a str)> {
+        let lines = (2..).zip(self.rest.split('\n'));
+        lines.filter(|(_, line)| !line.trim_ascii().is_empty())
     }
 
     /// The nodes in the order of their numbers.
     fn nodes(&self) -> Result<Vec<Node>> {
         let (id, label) = (self.column(ID)?, self.column(LABEL)?);
         let columns = FEATURES.iter().map(|name| self.column(name)).collect::<Result<Vec<_>>>()?;
-        let rows = self.rows().collect::<Result<Vec<_>>>()?;
+        let n = self.lines().count();
         let mut languages = HashMap::new();
-        let mut nodes: Vec<Option<Node>> = rows.iter().map(|_| None).collect();
-        for row in &rows {
-            let node = row.node(id, rows.len())?;
+        let mut nodes: Vec<Option<Node>> = Vec::new();
+        nodes.resize_with(n, || None);
+        let mut found = vec![];
+        for (line, text) in self.lines() {
+            found.clear();
+            found.extend(fields(text));
+            let row = Row { table: self, line, fields: &found };
+            row.check()?;
+            let node = row.node(id, n)?;
             let mut features = [0.0; FEATURES.len()];
             for ((feature, name), &column) in features.iter_mut().zip(FEATURES).zip(&columns) {
                 *feature = match name {
                     "created_at" | "updated_at" => row.date(column)?,
                     "language" => {
                         let next = languages.len();
-                        *languages.entry(row.fields[column]).or_insert(next) as f32
+                        *languages.entry(found[column]).or_insert(next) as f32
                     }
                     _ => row.number(column)?,
                 };
@@ -204,7 +197,19 @@ impl<'a> Table<'a> {
     }
 }
 
+fn fields(line: &str) -> impl Iterator<Item = &str> {
+    line.split(',').map(str::trim)
+}
+
 impl Row<'_, '_> {
+    /// Refuses a row that is longer or shorter than the header.
+    fn check(&self) -> Result<()> {
+        match (self.fields.len(), self.table.header.len()) {
+            (n, expected) if n == expected => Ok(()),
+            (n, expected) => Err(self.bad(format!("{n} fields; expected {expected}"))),
+        }
+    }
+
     fn node(&self, column: usize, n_nodes: usize) -> Result<u32> {
         let id = self.fields[column].parse::<u32>().ok().filter(|&id| (id as usize) < n_nodes);
         id.ok_or_else(|| self.expected(column, &format!("a node number below {n_nodes}")))
@@ -225,15 +230,15 @@ impl Row<'_, '_> {
 
     /// `2018-10-05` as 20181005.
     fn date(&self, column: usize) -> Result<f32> {
-        let field = self.fields[column];
-        let parts: Vec<&str> = field.split('-').collect();
-        let widths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
-        let digits = parts.concat();
-        let number = digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse::<u32>().ok());
-        match number.flatten() {
-            Some(number) if widths == [4, 2, 2] => Ok(number as f32),
-            _ => Err(self.expected(column, "a date such as 2018-10-05")),
-        }
+        let digits = match self.fields[column].as_bytes() {
+            &[a, b, c, d, b'-', e, f, b'-', g, h] => Some([a, b, c, d, e, f, g, h]),
+            _ => None,
+        };
+        let digits = digits.filter(|digits| digits.iter().all(u8::is_ascii_digit));
+        let number = |digits: [u8; 8]| {
+            digits.iter().fold(0, |number, digit| 10 * number + u32::from(digit - b'0')) as f32
+        };
+        digits.map(number).ok_or_else(|| self.expected(column, "a date such as 2018-10-05"))
     }
 
     fn expected(&self, column: usize, expected: &str) -> Error {
@@ -247,4 +252,4 @@ impl Row<'_, '_> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -1,9 +1,12 @@
 //! The reader against small files made here, whole and damaged.
 
+use super::super::array::Order;
+use super::super::npy::tests::file;
 use super::*;
+use crate::data::read::text::tests::{gzip, zstd};
 use proptest::prelude::*;
 
-const NODE_TABLE: &[u8] = b"\
+pub(crate) const NODE_TABLE: &[u8] = b"\
 views,mature,life_time,created_at,updated_at,numeric_id,dead_account,language,affiliate
 7879,1,969,2016-02-16,2018-10-12,0,0,EN,1
 500,0,2699,2011-05-19,2018-10-08,2,1,DE,0
@@ -12,10 +15,10 @@ views,mature,life_time,created_at,updated_at,numeric_id,dead_account,language,af
 386,0,1344,2015-01-26,2018-10-01,3,0,FR,0\r
 ";
 
-const EDGE_TABLE: &[u8] = b"numeric_id_1,numeric_id_2\n0,1\n3,2\n1,0\n2,2\n1,3";
+pub(crate) const EDGE_TABLE: &[u8] = b"numeric_id_1,numeric_id_2\n0,1\n3,2\n1,0\n2,2\n1,3";
 
 /// `np.save` of NumPy 2.4: an array of two dictionaries.
-const SPLITS_FILE: &[u8] =
+pub(crate) const SPLITS_FILE: &[u8] =
     b"\x93NUMPY\x01\0v\0{'descr': '|O', 'fortran_order': False, 'shape': (2,), }                  \
       \x20                                          \n\x80\x04\x95\xd3\0\0\0\0\0\0\0\x8c\x16numpy.\
       _core.multiarray\x94\x8c\x0c_reconstruct\x94\x93\x94\x8c\x05numpy\x94\x8c\x07ndarray\x94\x93\
@@ -64,6 +67,24 @@ fn a_folder_is_read_with_or_without_splits() {
 }
 
 #[test]
+fn packed_tables_are_read_too() {
+    let plain = read_bytes("it", NODE_TABLE, EDGE_TABLE, None).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: String, bytes| std::fs::write(folder.path().join(name), bytes).unwrap();
+    write(format!("{NODES}.zst"), zstd(NODE_TABLE));
+    write(format!("{EDGES}.gz"), gzip(EDGE_TABLE));
+    let dataset = read(folder.path()).unwrap();
+    assert_eq!(dataset.sha256(), plain.sha256());
+    write(format!("{EDGES}.gz"), gzip(b"numeric_id_1,numeric_id_2\n0,1\n0,9\n"));
+    let error = read(folder.path()).unwrap_err().to_string();
+    let problem = "large_twitch_edges.csv.gz:3: node 9, but the graph has 4 nodes, counted from 0";
+    assert!(error.ends_with(problem), "{error}");
+    let bomb = gzip(&b"0,1\n".repeat(8 << 20));
+    assert!(refused(NODE_TABLE, &bomb).contains("it unpacks to more than 200 times its size"));
+    assert!(refused(&bomb, EDGE_TABLE).contains("it unpacks to more than 200 times its size"));
+}
+
+#[test]
 fn bad_nodes_are_named_by_line() {
     let with = |from: &str, to: &str| {
         let text = std::str::from_utf8(NODE_TABLE).unwrap();
@@ -97,14 +118,20 @@ fn bad_edges_are_named_by_line() {
         refused(NODE_TABLE, text.as_bytes())
     };
     let place = "it/large_twitch_edges.csv:3";
-    for id in ["4", "-1", "1099511627776", "", "x", "1.5"] {
-        assert_eq!(
-            edges(&format!("{id},0")),
-            format!("{place}: numeric_id_1 is `{id}`; expected a node number below 4")
-        );
+    for id in ["-1", "x", "1.5"] {
+        let problem = format!("id `{id}`; expected a node number, 0 or above");
+        assert_eq!(edges(&format!("{id},0")), format!("{place}: {problem}"));
     }
-    assert_eq!(edges("0"), format!("{place}: 1 fields; expected 2"));
-    assert_eq!(edges("0,1,2"), format!("{place}: 3 fields; expected 2"));
+    let cases = [
+        ("4,0", "node 4, but the graph has 4 nodes, counted from 0"),
+        ("1099511627776,0", "id 1099511627776; node numbers end at 4294967295"),
+        (",0", "an id is missing"),
+        ("0", "the line has 1 field; expected 2, as in line 1"),
+        ("0,1,2", "the line has 3 fields; expected 2, as in line 1"),
+    ];
+    for (line, problem) in cases {
+        assert_eq!(edges(line), format!("{place}: {problem}"));
+    }
 }
 
 #[test]
@@ -124,6 +151,18 @@ fn bad_splits_are_named() {
     );
     assert_eq!(with(b"K\x01a", b"NaN0"), "it: split 0, `valid`: None is not a node number");
     assert!(with(b"_reconstruct", b"_xeconstruct").contains("it names `numpy._core.multiarray."));
+}
+
+/// Two thousand times the same dictionary.
+#[test]
+fn splits_are_counted_before_they_are_looked_into() {
+    let find = |word: &[u8]| SPLITS_FILE.windows(word.len()).position(|w| w == word).unwrap();
+    let (array, shape, list) = (find(b"\x8c\x16numpy"), find(b"K\x02\x85"), find(b"]\x94("));
+    let (before, between) = (&SPLITS_FILE[array..shape], &SPLITS_FILE[shape + 2..list]);
+    let many = b"2".repeat(1999);
+    let pickle = [before, b"M\xd0\x07", between, b"](}", &many, b"etb."].concat();
+    let error = read_splits("it", &file("|O", Order::C, &[2000], &pickle), 4).unwrap_err();
+    assert_eq!(error.to_string(), "it: 2000 splits; expected at most 1000");
 }
 
 proptest! {
