@@ -3,6 +3,7 @@
 mod test;
 mod acceptance;
 mod cora;
+mod fuzz;
 
 use std::process::ExitCode;
 
@@ -28,6 +29,11 @@ const CHORES: &[Chore] = &[
         name: "cora",
         what: "rebuild the embedded Cora; --check only compares",
         run: cora::run,
+    },
+    Chore {
+        name: "fuzz",
+        what: "every reader against bytes that mean harm; takes long",
+        run: fuzz::run,
     },
 ];
 

@@ -32,6 +32,8 @@ mod proxies;
 
 pub use proxies::Proxies;
 pub use sources::{Listed, Set, find, sets};
+#[cfg(fuzzing)]
+pub use unzip::length as member_length;
 
 use crate::error::{Error, Result};
 use delivery::{Delivery, Job};

@@ -15,6 +15,9 @@
 
 mod file;
 
+#[cfg(fuzzing)]
+pub use file::read_bytes as file_bytes;
+
 use super::Dataset;
 use super::fingerprint::Fingerprint;
 use crate::error::{Error, Result};

@@ -41,18 +41,34 @@ pub(super) fn extract(
 ) -> Result<(), Failure> {
     into.restart()?;
     let mut reader = BufReader::new(File::open(archive).map_err(Error::io(archive))?);
-    while let Some(header) = read_header(&mut reader).map_err(damaged)? {
-        let data = header.data(&mut reader)?;
+    let data = find(&mut reader, member, job.most())?;
+    job.pour(data, job.bytes, into, |error, _| damaged(error))
+}
+
+/// How long the member of that name is, up to `most`.
+#[cfg(fuzzing)]
+pub fn length(mut archive: &[u8], member: &str, most: u64) -> std::result::Result<u64, String> {
+    let data = find(&mut archive, member, most).map_err(|trouble| trouble.to_string())?;
+    io::copy(&mut data.take(most), &mut io::sink()).map_err(|error| damaged(error).to_string())
+}
+
+/// The content of the member of that name; others are skipped, up to `most` bytes of each.
+fn find<'a>(
+    reader: &'a mut impl BufRead,
+    member: &str,
+    most: u64,
+) -> Result<Box<dyn Read + 'a>, Trouble> {
+    while let Some(header) = read_header(reader).map_err(damaged)? {
         if header.name.rsplit('/').next() == Some(member) {
-            return job.pour(data, job.bytes, into, |error, _| damaged(error));
+            return header.data(reader);
         }
         // Past the bound nothing looks like a header, which ends the walk.
-        io::copy(&mut data.take(job.most()), &mut io::sink()).map_err(damaged)?;
+        io::copy(&mut header.data(reader)?.take(most), &mut io::sink()).map_err(damaged)?;
         if header.streamed {
-            skip_descriptor(&mut reader).map_err(damaged)?;
+            skip_descriptor(reader).map_err(damaged)?;
         }
     }
-    Err(Trouble::Archive(format!("no member `{member}`")).into())
+    Err(Trouble::Archive(format!("no member `{member}`")))
 }
 
 fn damaged(error: io::Error) -> Trouble {

@@ -187,4 +187,4 @@ fn splits(place: &str, npz: &Npz, n: usize) -> Result<Vec<FixedSplit>> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

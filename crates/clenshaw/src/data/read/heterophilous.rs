@@ -98,4 +98,4 @@ pub(super) fn features(n: usize, d: usize, values: Vec<f32>) -> Features {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -26,6 +26,9 @@ pub mod planetoid;
 pub mod heterophilous;
 pub mod linkx;
 
+#[cfg(fuzzing)]
+pub use {nodes::read_bytes as nodes_bytes, text::read_bytes as text_bytes};
+
 use super::{Dataset, compact};
 use crate::error::{Error, Result};
 use std::path::Path;
@@ -45,3 +48,5 @@ pub fn own(path: &Path) -> Result<Dataset> {
 mod tests;
 #[cfg(test)]
 mod real_tests;
+#[cfg(test)]
+mod seeds;

@@ -53,6 +53,13 @@ pub(super) fn parse(place: &str, text: &str, header: Header) -> Result<Nodes> {
     fill::fill(&table, plan)
 }
 
+/// Reads a table of nodes for itself.
+#[cfg(fuzzing)]
+pub fn read_bytes(bytes: &[u8]) -> Result<()> {
+    let text = text::read_bytes(std::path::Path::new("nodes"), bytes)?;
+    parse("nodes", &text, Header::Guessed).map(drop)
+}
+
 /// A problem is told without its place.
 type Outcome<T> = std::result::Result<T, String>;
 

@@ -162,7 +162,8 @@ impl<'a> Npz<'a> {
         if unpacked.len() != member.unpacked {
             return Err(bad("is not as long as the directory says"));
         }
-        if crc.sum() != member.crc {
+        // A fuzzer would guess no checksum, and see nothing behind it.
+        if crc.sum() != member.crc && !cfg!(fuzzing) {
             return Err(bad("is damaged: its checksum does not fit"));
         }
         Ok(unpacked)

@@ -182,6 +182,6 @@ impl Node<'_> {
 }
 
 #[cfg(test)]
-mod samples;
+pub(super) mod samples;
 #[cfg(test)]
 mod tests;

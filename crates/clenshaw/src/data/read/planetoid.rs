@@ -302,4 +302,4 @@ fn data_error(place: &str, problem: String) -> Error {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

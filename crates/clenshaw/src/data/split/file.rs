@@ -10,8 +10,12 @@ use std::path::Path;
 /// The three parts of a file, checked against the labels.
 pub(super) fn read(path: &Path, y: &[Option<u32>]) -> Result<[Vec<u32>; 3]> {
     let bytes = std::fs::read(path).map_err(Error::io(path))?;
-    let place = path.display().to_string();
-    parse(&place, text(&place, &bytes)?, y)
+    read_bytes(&path.display().to_string(), &bytes, y)
+}
+
+/// The same from bytes; `place` names them in errors.
+pub fn read_bytes(place: &str, bytes: &[u8], y: &[Option<u32>]) -> Result<[Vec<u32>; 3]> {
+    parse(place, text(place, bytes)?, y)
 }
 
 fn text<'a>(place: &str, bytes: &'a [u8]) -> Result<&'a str> {
@@ -78,8 +82,7 @@ mod tests {
     const Y: [Option<u32>; 5] = [Some(0), Some(1), Some(0), None, Some(1)];
 
     fn refused(bytes: &[u8]) -> String {
-        let parsed = text("s.csv", bytes).and_then(|text| parse("s.csv", text, &Y));
-        parsed.unwrap_err().to_string()
+        read_bytes("s.csv", bytes, &Y).unwrap_err().to_string()
     }
 
     #[test]

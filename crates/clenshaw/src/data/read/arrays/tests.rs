@@ -7,7 +7,7 @@ use super::*;
 use proptest::prelude::*;
 
 /// `save_npz` of SciPy 1.17: `csr_matrix([[0, 1, 0], [1, 0, 2], [0, 0, 0]], dtype=float)`.
-const BY_SCIPY: &[u8] =
+pub(crate) const BY_SCIPY: &[u8] =
     b"PK\x03\x04-\0\0\0\x08\0\0\0!\0\xf3\xa0\xb2\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x0b\0\x14\0\
       indices.npy\x01\0\x10\0\x8c\0\0\0\0\0\0\0J\0\0\0\0\0\0\0\x9b\xec\x17\xea\x1b\x10\xc9\xc8P\
       \xc6P\xad\x9e\x92Z\x9c\\\xa4n\xa5\xa0n\x93i\xa2\xae\xa3\xa0\x9e\x96_TR\x94\x98\x17\x9f_\
@@ -43,7 +43,7 @@ fn array(descr: &str, shape: &[usize], data: &[u8]) -> Vec<u8> {
 }
 
 /// The path 0 - 1 - 2 with whatever else.
-fn path(others: &[(&str, Vec<u8>)]) -> Vec<u8> {
+pub(crate) fn path(others: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let edge_index = ("edge_index", array("|i1", &[2, 4], &[0, 1, 1, 2, 1, 2, 0, 2]));
     npz(&[&[edge_index], others].concat())
 }

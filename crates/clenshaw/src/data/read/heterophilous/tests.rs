@@ -11,7 +11,7 @@ fn le<T: Copy, const N: usize>(values: &[T], bytes: impl Fn(T) -> [u8; N]) -> Ve
 }
 
 /// Four nodes on a path, one edge twice and a loop, two splits in Fortran order.
-fn arrays() -> Vec<(&'static str, Vec<u8>)> {
+pub(crate) fn arrays() -> Vec<(&'static str, Vec<u8>)> {
     let x = [0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, -2.0f32];
     let edges = [0, 1, 1, 2, 2, 1, 3, 2, 3, 3i64];
     // Columns of [[1, 0, 0, 0], [0, 0, 0, 1]] and so on.

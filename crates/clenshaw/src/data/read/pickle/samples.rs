@@ -8,7 +8,7 @@
 //! ```
 
 /// Protocols 0 to 5.
-pub(super) const TUPLES: [&[u8]; 6] = [
+pub(crate) const TUPLES: [&[u8]; 6] = [
     b"(ccopy_reg\n_reconstructor\np0\n(cscipy.sparse._csr\ncsr_matrix\np1\nc__builtin__\nobject\np\
       2\nNtp3\nRp4\n(dp5\nV_shape\np6\n(I2\nI3\ntp7\nsVmaxprint\np8\nI50\nsVindptr\np9\ncnumpy._co\
       re.multiarray\n_reconstruct\np10\n(cnumpy\nndarray\np11\n(I0\ntp12\nc_codecs\nencode\np13\n(\

@@ -63,11 +63,11 @@ fn neighbours(lists: &[&[u8]]) -> Vec<u8> {
 }
 
 /// The eight files, owned.
-struct Small([Vec<u8>; 8]);
+pub(crate) struct Small(pub(crate) [Vec<u8>; 8]);
 
 impl Small {
     /// Nodes 0..4 are known, 6 and 4 are test nodes, 5 has nothing; a loop and a repetition.
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let (zero, one) = (Some(0), Some(1));
         Self([
             sparse(3, &[&[0], &[1, 2]]),

@@ -1,0 +1,161 @@
+//! What each fuzz target does with its bytes: read them, and look at whatever comes out.
+//!
+//! Readers of several files get one input for all of them: before each file but the last stand two
+//! bytes, its length.
+
+mod memory;
+
+use clenshaw::data::read::{
+    arrays, edges, facebook100, geom_gcn, geom_splits, graphml, heterophilous, linkx, matlab,
+    nodes_bytes, npy, npz, pickle, planetoid, tables, text_bytes,
+};
+use clenshaw::data::{Dataset, compact, fetch, split};
+use std::path::Path;
+
+/// One target: a function of this crate for libFuzzer to call.
+#[macro_export]
+macro_rules! target {
+    ($reader:ident) => {
+        libfuzzer_sys::fuzz_target!(init: $crate::begin(), |bytes: &[u8]| $crate::$reader(bytes));
+    };
+}
+
+/// Readers use all threads of a pool; here that is the fuzzer's own.
+pub fn begin() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+    pool.build_global().expect("nobody has made one yet");
+}
+
+pub fn arrays(bytes: &[u8]) {
+    look(arrays::read_bytes("it", bytes));
+}
+
+/// With the checksum it should have.
+pub fn compact(bytes: &[u8]) {
+    look(compact::read("it", bytes));
+}
+
+/// The first byte tells how many nodes there are; 0 leaves that to the list.
+pub fn edges(bytes: &[u8]) {
+    let Some((&n_nodes, bytes)) = bytes.split_first() else { return };
+    let n_nodes = (n_nodes > 0).then_some(n_nodes.into());
+    let _ = edges::read_bytes("it", bytes, n_nodes);
+}
+
+pub fn facebook100(bytes: &[u8]) {
+    look(facebook100::read_bytes("it", bytes));
+}
+
+pub fn geom_gcn(bytes: &[u8]) {
+    let [nodes, edges] = files(bytes);
+    look(geom_gcn::read_bytes("it", nodes, edges, None));
+}
+
+/// The first byte tells how many nodes there are.
+pub fn geom_splits(bytes: &[u8]) {
+    let Some((&n_nodes, bytes)) = bytes.split_first() else { return };
+    let _ = geom_splits::read_bytes("it", "geom:0", bytes, n_nodes.into());
+}
+
+pub fn graphml(bytes: &[u8]) {
+    look(graphml::read_bytes("it", bytes, None));
+}
+
+pub fn heterophilous(bytes: &[u8]) {
+    look(heterophilous::read_bytes("it", bytes));
+}
+
+pub fn linkx(bytes: &[u8]) {
+    let [nodes, edges] = files(bytes);
+    look(linkx::read_bytes("it", nodes, edges, None));
+}
+
+/// The first byte tells how many nodes there are.
+pub fn linkx_splits(bytes: &[u8]) {
+    let Some((&n_nodes, bytes)) = bytes.split_first() else { return };
+    let _ = linkx::read_splits("it", bytes, n_nodes.into());
+}
+
+pub fn matlab(bytes: &[u8]) {
+    if let Ok(file) = matlab::MatFile::read_bytes("it", bytes) {
+        file.variables.iter().for_each(|variable| drop(file.matrix(&variable.name)));
+    }
+}
+
+pub fn nodes(bytes: &[u8]) {
+    let _ = nodes_bytes(bytes);
+}
+
+pub fn npy(bytes: &[u8]) {
+    if let Ok(array) = npy::read_bytes("it", bytes) {
+        look_at_array(&array);
+    }
+    let _ = npy::read_objects("it", bytes);
+}
+
+pub fn npz(bytes: &[u8]) {
+    let Ok(npz) = npz::read_bytes("it", bytes) else { return };
+    for array in npz.names().filter_map(|name| npz.array(name).ok()) {
+        look_at_array(&array);
+    }
+}
+
+pub fn pickle(bytes: &[u8]) {
+    let Ok(pickle) = pickle::read_bytes("it", bytes) else { return };
+    let nodes = (0..).map(pickle::Value::Node).take_while(|&node| pickle.node(node).is_some());
+    for node in nodes {
+        let _ = (pickle.get(node, "data"), pickle.items(node), pickle.objects(node));
+        if let Ok(array) = pickle.array(node, "it") {
+            look_at_array(&array);
+        }
+    }
+}
+
+pub fn planetoid(bytes: &[u8]) {
+    let [x, tx, allx, y, ty, ally, graph, test_index] = files(bytes);
+    let files = planetoid::Files { x, tx, allx, y, ty, ally, graph, test_index };
+    look(planetoid::read_bytes("it", &files));
+}
+
+/// Of five nodes, one has no label.
+pub fn split_file(bytes: &[u8]) {
+    let y = [Some(0), Some(1), Some(0), None, Some(1)];
+    let _ = split::file_bytes("it", bytes, &y);
+}
+
+pub fn tables(bytes: &[u8]) {
+    let [edges, nodes] = files(bytes);
+    look(tables::read_bytes(edges, nodes));
+}
+
+pub fn text(bytes: &[u8]) {
+    let _ = text_bytes(Path::new("it"), bytes);
+}
+
+pub fn unzip(bytes: &[u8]) {
+    let _ = fetch::member_length(bytes, "a.npy", 1 << 16);
+}
+
+/// What the program does with every data set it reads.
+fn look(read: clenshaw::Result<Dataset>) {
+    if let Ok(dataset) = read.and_then(Dataset::checked) {
+        dataset.sha256();
+    }
+}
+
+fn look_at_array(array: &clenshaw::data::read::array::Array) {
+    let _ = (array.to_f32(), array.to_f64(), array.to_i64(), array.to_u32());
+    let _ = (array.to_bool(), array.to_text());
+}
+
+/// Cuts an input into files; what is missing is empty.
+fn files<const N: usize>(mut bytes: &[u8]) -> [&[u8]; N] {
+    let mut files = [&[][..]; N];
+    for file in &mut files[..N - 1] {
+        let Some((length, rest)) = bytes.split_first_chunk() else { break };
+        let length = usize::from(u16::from_le_bytes(*length)).min(rest.len());
+        (*file, bytes) = rest.split_at(length);
+    }
+    files[N - 1] = bytes;
+    files
+}
