@@ -153,8 +153,8 @@ fn parquet(path: &Path) -> Result<String> {
 
 #[cfg(not(feature = "parquet"))]
 fn parquet(path: &Path) -> Result<String> {
-    let problem = "this build reads no Parquet; save the table as CSV, or build with the feature \
-                   `parquet`";
+    let problem = "this build reads no Parquet; save the table as CSV, or build with `cargo install \
+                   --path crates/clenshaw-cli --features clenshaw/parquet`";
     Err(Error::Data { place: path.display().to_string(), problem: problem.into() })
 }
 
