@@ -10,7 +10,7 @@ use std::path::Path;
 fn without_data(desk: &Desk, words: &str) -> String {
     let mut command = desk.command(words);
     command.env_remove("CLENSHAW_DATA").env("XDG_CACHE_HOME", desk.path("cache"));
-    let output = command.env("HOME", desk.path("home")).output().unwrap();
+    let output = command.env("HOME", desk.path("home")).output().expect("the program runs");
     assert!(output.status.success(), "{words}: {}", text(&output.stderr));
     text(&output.stdout)
 }
