@@ -7,7 +7,7 @@ use crate::{Run, interrupt, output, picture};
 use clap::Parser;
 use clenshaw::data::{self, Dataset, Store};
 use clenshaw::experiment::{self, Event, Options, Record, Request, Summary};
-use clenshaw::filter::Filter;
+use clenshaw::filter::Response;
 use clenshaw::report::{Figure, Series, Statistic, Table, svg_plot};
 use clenshaw::{Error, Result};
 use indicatif::ProgressBar;
@@ -239,7 +239,7 @@ fn svg(graphs: &[Dataset], learned: &[&Summary]) -> String {
 }
 
 /// The filter of the run with the lowest validation loss.
-fn best_filter(summary: &Summary) -> &Filter {
+fn best_filter(summary: &Summary) -> &Response {
     let best = summary.best_run().expect("a request has at least one run");
     best.filter.as_ref().expect("clenshaw-gcn has coefficients")
 }

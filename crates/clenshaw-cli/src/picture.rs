@@ -1,19 +1,19 @@
 //! A learned filter in the terminal, over the graph's own spectrum.
 
 use clenshaw::data::Dataset;
-use clenshaw::filter::{Basis, Filter};
+use clenshaw::filter::{Basis, Filter, Response};
 use clenshaw::graph::{Normalisation, operator};
 use clenshaw::report::terminal_plot;
 use clenshaw::tensor::Mat;
 
 /// Draws `h(mu)` from the graph's lowest eigenvalue to 1; below it no signal on this graph exists.
-pub fn response(title: &str, filter: &Filter, dataset: &Dataset) -> String {
+pub fn response(title: &str, filter: &Response, dataset: &Dataset) -> String {
     let (lowest, points) = points(filter, dataset);
     terminal_plot(&format!("{title}; mu from {lowest:.2}"), &points, 72, 10)
 }
 
 /// The graph's lowest eigenvalue, and `h(mu)` from there to 1.
-pub fn points(filter: &Filter, dataset: &Dataset) -> (f64, Vec<(f64, f64)>) {
+pub fn points(filter: &Response, dataset: &Dataset) -> (f64, Vec<(f64, f64)>) {
     let lowest = lowest_eigenvalue(dataset);
     let mut points = filter.sample(401);
     points.retain(|&(mu, _)| mu >= lowest);
