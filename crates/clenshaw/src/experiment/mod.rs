@@ -19,6 +19,7 @@ mod request;
 mod preset;
 mod record;
 mod folder;
+mod job;
 mod run;
 mod predict;
 
@@ -27,4 +28,4 @@ pub use predict::{Predictions, predict};
 pub use preset::preset_graphs;
 pub use record::{Record, Summary};
 pub use request::Request;
-pub use run::{Event, Options, run};
+pub use run::{Event, Options, Order, run, run_all};
