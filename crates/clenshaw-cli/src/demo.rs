@@ -6,15 +6,12 @@ use crate::train::describe;
 use crate::{Run, interrupt, output, picture};
 use clap::Parser;
 use clenshaw::data::{self, Dataset, Store};
-use clenshaw::experiment::{self, Event, Options, Record, Request, Summary};
-use clenshaw::filter::Filter;
+use clenshaw::experiment::{self, Event, Options, Order, Record, Request, Summary};
+use clenshaw::filter::Response;
 use clenshaw::report::{Figure, Series, Statistic, Table, svg_plot};
 use clenshaw::{Error, Result};
-use indicatif::ProgressBar;
 use std::cmp::Reverse;
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::path::Path;
 use std::time::Instant;
 
 /// Train five models on Cora and on a graph whose neighbours disagree, in under a minute
@@ -87,7 +84,7 @@ impl Run for Demo {
         let start = Instant::now();
         let jobs = ENTRIES.iter().map(|entry| Job::new(entry, self.runs, self.seed));
         let jobs: Vec<Job> = jobs.collect::<Result<_>>()?;
-        let summaries = train_all(jobs, self.threads.count())?;
+        let summaries = train_all(&jobs, self.threads.count())?;
         let seconds = start.elapsed().as_secs_f64();
         match self.json {
             true => output::print_json(&serde_json::json!({
@@ -100,11 +97,10 @@ impl Run for Demo {
     }
 }
 
-/// An entry with its settings, and what came of it.
+/// An entry with its settings and its folder.
 struct Job {
     cost: u64,
-    request: Request,
-    result: Mutex<Result<Summary>>,
+    order: Order,
 }
 
 impl Job {
@@ -116,70 +112,51 @@ impl Job {
         LIMITS.iter().chain(entry.set).try_for_each(|(key, value)| request.set(key, value))?;
         (request.runs, request.seed) = (runs, seed);
         request.check()?;
-        Ok(Self { cost: entry.cost, request, result: Mutex::new(Err(Error::Interrupted)) })
-    }
-
-    /// `runs/demo/cora-gcn-<hash>`.
-    fn folder(&self) -> PathBuf {
-        let folder = self.request.default_folder();
-        Path::new(FOLDER).join(folder.file_name().expect("it ends with the graph and the model"))
+        let folder = request.folder_name();
+        let order = Order { request, out: Some(Path::new(FOLDER).join(folder)) };
+        Ok(Self { cost: entry.cost, order })
     }
 
     fn max_epochs(&self) -> usize {
-        self.request.hyper.int("max_epochs")
+        self.order.request.hyper.int("max_epochs")
     }
 
-    fn train(&self, threads: usize, progress: &Progress, total: &ProgressBar, cancel: &AtomicBool) {
-        let follower = progress.follow(&self.request);
-        let watch = |event: Event<'_>| {
-            follower.see(&event);
-            match event {
-                Event::Epoch { .. } => total.inc(self.cost),
-                Event::Finished { record, .. } => {
-                    total.inc(self.cost * (self.max_epochs() - record.epochs) as u64);
-                }
-                _ => {}
-            }
-        };
-        let out = Some(self.folder());
-        let store = &Store::new(None);
-        let options = Options { threads, store, out, resume: false, watch: &watch, cancel };
-        let result = experiment::run(&self.request, &options);
-        cancel.fetch_or(result.is_err(), Ordering::Relaxed);
-        *self.result.lock().expect("written once, here") = result;
+    fn work(&self) -> u64 {
+        self.cost * (self.order.request.runs * self.max_epochs()) as u64
     }
 }
 
 /// Jobs side by side, the slowest first; the summaries in the order of the jobs.
-fn train_all(jobs: Vec<Job>, threads: usize) -> Result<Vec<Summary>> {
+fn train_all(jobs: &[Job], threads: usize) -> Result<Vec<Summary>> {
     let progress = Progress::on_stderr();
     let cancel = interrupt::flag(&progress, "finishing up (Ctrl-C once more stops at once)");
-    let work = |job: &Job| job.cost * (job.request.runs * job.max_epochs()) as u64;
-    let total = progress.total("demo", jobs.iter().map(work).sum());
-    let mut queue: Vec<&Job> = jobs.iter().collect();
-    queue.sort_by_key(|job| Reverse(job.cost));
-    let (next, workers) = (AtomicUsize::new(0), threads.min(jobs.len()));
-    let worker = || {
-        while !cancel.load(Ordering::Relaxed)
-            && let Some(job) = queue.get(next.fetch_add(1, Ordering::Relaxed))
-        {
-            job.train(threads / workers, &progress, &total, &cancel);
+    let mut queue: Vec<usize> = (0..jobs.len()).collect();
+    queue.sort_by_key(|&j| Reverse(jobs[j].cost));
+    let orders: Vec<Order> = queue.iter().map(|&j| jobs[j].order.clone()).collect();
+    let total = progress.total("demo", jobs.iter().map(Job::work).sum());
+    let followers: Vec<_> = orders.iter().map(|order| progress.follow(&order.request)).collect();
+    let watch = |order: usize, event: Event<'_>| {
+        followers[order].see(&event);
+        let job = &jobs[queue[order]];
+        match event {
+            Event::Epoch { .. } => total.inc(job.cost),
+            Event::Finished { record, .. } => {
+                total.inc(job.cost * (job.max_epochs() - record.epochs) as u64);
+            }
+            _ => {}
         }
     };
-    std::thread::scope(|scope| {
-        (1..workers).for_each(|_| drop(scope.spawn(worker)));
-        worker();
-    });
+    let store = &Store::new(None);
+    let options = Options { threads, store, resume: false, watch: &watch, cancel: &cancel };
+    let results = experiment::run_all(&orders, &options);
     total.finish_and_clear();
-    let results = jobs.into_iter().map(|job| job.result.into_inner().expect("nobody panicked"));
-    let mut results: Vec<Result<Summary>> = results.collect();
-    // A failure interrupts the other jobs: it is what must be told.
-    results.sort_by_key(|result| !matches!(result, Err(error) if !is_interruption(error)));
-    results.into_iter().collect()
-}
-
-fn is_interruption(error: &Error) -> bool {
-    matches!(error, Error::Interrupted)
+    let mut results: Vec<(usize, Summary)> = queue
+        .iter()
+        .zip(results)
+        .map(|(&j, result)| result.map(|summary| (j, summary)))
+        .collect::<Result<_>>()?;
+    results.sort_by_key(|(j, _)| *j);
+    Ok(results.into_iter().map(|(_, summary)| summary).collect())
 }
 
 fn page(summaries: &[Summary], seconds: f64) -> Result<String> {
@@ -239,7 +216,7 @@ fn svg(graphs: &[Dataset], learned: &[&Summary]) -> String {
 }
 
 /// The filter of the run with the lowest validation loss.
-fn best_filter(summary: &Summary) -> &Filter {
+fn best_filter(summary: &Summary) -> &Response {
     let best = summary.best_run().expect("a request has at least one run");
     best.filter.as_ref().expect("clenshaw-gcn has coefficients")
 }
@@ -253,7 +230,7 @@ mod tests {
         for entry in &ENTRIES {
             let job = Job::new(entry, 3, 0).unwrap();
             assert!(GRAPHS.contains(&entry.graph) && job.max_epochs() <= 150, "{}", entry.model);
-            assert!(job.folder().starts_with(FOLDER));
+            assert!(job.order.out.is_some_and(|out| out.starts_with(FOLDER)));
         }
     }
 }

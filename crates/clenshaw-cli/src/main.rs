@@ -11,6 +11,7 @@ mod options;
 mod picture;
 mod demo;
 mod train;
+mod compare;
 mod predict;
 mod models;
 mod data;
@@ -28,6 +29,7 @@ use std::process::ExitCode;
 static VERBS: &[Verb] = &[
     Verb::of::<demo::Demo>(),
     Verb::of::<train::Train>(),
+    Verb::of::<compare::Compare>(),
     Verb::of::<predict::Predict>(),
     Verb::of::<models::Models>(),
     Verb::of::<data::Data>(),

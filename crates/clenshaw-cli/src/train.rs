@@ -5,7 +5,7 @@ use crate::progress::Progress;
 use crate::{Run, interrupt, output};
 use clap::Parser;
 use clenshaw::data::{Dataset, SplitKind, Store};
-use clenshaw::experiment::{self, Config, Event, Options, Record, Request, Summary};
+use clenshaw::experiment::{self, Config, Event, Options, Order, Record, Request, Summary};
 use clenshaw::graph::edge_homophily;
 use clenshaw::report::Table;
 use clenshaw::{Error, Result};
@@ -80,7 +80,7 @@ impl Run for Train {
         let progress = if self.quiet { Progress::silent() } else { Progress::on_stderr() };
         let follower = progress.follow(&request);
         let graph_line = OnceLock::new();
-        let watch = |event: Event<'_>| {
+        let watch = |_, event: Event<'_>| {
             if let Event::Loaded { dataset } = &event {
                 graph_line.get_or_init(|| describe(dataset));
             }
@@ -89,12 +89,12 @@ impl Run for Train {
         let options = Options {
             threads: self.threads.count(),
             store: &store,
-            out: Some(folder.clone()),
             resume: self.resume,
             watch: &watch,
             cancel: &interrupt::flag(&progress, ON_INTERRUPT),
         };
-        let summary = experiment::run(&request, &options)?;
+        let order = Order { request, out: Some(folder.clone()) };
+        let summary = experiment::run(&order, &options)?;
         match self.json {
             true => output::print_json(&summary),
             false => output::print(&page(graph_line.get().map_or("", |s| s), &summary, &folder)),

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use clenshaw::data::Store;
-use clenshaw::experiment::{Event, Options, Request, predict, run};
+use clenshaw::experiment::{Event, Options, Order, Request, predict, run, run_all};
 use clenshaw::{Error, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,8 +27,8 @@ fn carry_out(
 ) -> Result<String> {
     let cancel = AtomicBool::new(false);
     let options =
-        Options { threads, store: &Store::new(None), out, resume, watch: &|_| {}, cancel: &cancel };
-    run(request, &options).map(|mut summary| {
+        Options { threads, store: &Store::new(None), resume, watch: &|_, _| {}, cancel: &cancel };
+    run(&Order { request: request.clone(), out }, &options).map(|mut summary| {
         summary.seconds = 0.0;
         summary.runs.iter_mut().for_each(|record| record.seconds = 0.0);
         serde_json::to_string(&summary).unwrap()
@@ -38,17 +38,17 @@ fn carry_out(
 /// Cancels after the given epoch of the given run.
 fn interrupt(request: &Request, out: &Path, at: (usize, usize)) {
     let cancel = AtomicBool::new(false);
-    let watch = |event: Event<'_>| {
+    let watch = |_, event: Event<'_>| {
         if let Event::Epoch { run, epoch } = event
             && (run, epoch.epoch) == at
         {
             cancel.store(true, Ordering::Relaxed);
         }
     };
-    let out = Some(out.to_owned());
+    let order = Order { request: request.clone(), out: Some(out.to_owned()) };
     let store = &Store::new(None);
-    let options = Options { threads: 1, store, out, resume: true, watch: &watch, cancel: &cancel };
-    assert!(matches!(run(request, &options), Err(Error::Interrupted)));
+    let options = Options { threads: 1, store, resume: true, watch: &watch, cancel: &cancel };
+    assert!(matches!(run(&order, &options), Err(Error::Interrupted)));
 }
 
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
@@ -159,4 +159,44 @@ fn divergence_says_what_to_lower() {
         text.ends_with("lower `lr_conv` (now 10) or `lr_dense` (now 10) or `lr_alpha` (now 10)"),
         "{text}"
     );
+}
+
+fn small(model: &str) -> Request {
+    let mut request = Request::new("csbm:nodes=200", model).unwrap();
+    request.set("max_epochs", "8").unwrap();
+    request.runs = 3;
+    request
+}
+
+#[test]
+fn many_orders_give_what_each_gives_alone() {
+    let orders: Vec<Order> = ["mlp", "gcn", "clenshaw-gcn"]
+        .map(|model| Order { request: small(model), out: None })
+        .to_vec();
+    let cancel = AtomicBool::new(false);
+    let together = |threads| {
+        let store = &Store::new(None);
+        let options = Options { threads, store, resume: false, watch: &|_, _| {}, cancel: &cancel };
+        run_all(&orders, &options)
+    };
+    for threads in [1, 2, 5] {
+        for (order, summary) in orders.iter().zip(together(threads)) {
+            let alone = carry_out(&order.request, 1, None, false).unwrap();
+            let mut summary = summary.unwrap();
+            summary.seconds = 0.0;
+            summary.runs.iter_mut().for_each(|record| record.seconds = 0.0);
+            assert_eq!(serde_json::to_string(&summary).unwrap(), alone, "{threads} threads");
+        }
+    }
+}
+
+#[test]
+fn an_order_that_fails_does_not_stop_the_others() {
+    let missing = Request { graph: "no-such-file.csv".into(), ..small("mlp") };
+    let orders = [missing, small("mlp")].map(|request| Order { request, out: None });
+    let (cancel, store) = (AtomicBool::new(false), &Store::new(None));
+    let options = Options { threads: 2, store, resume: false, watch: &|_, _| {}, cancel: &cancel };
+    let results = run_all(&orders, &options);
+    assert!(matches!(results[0], Err(Error::Unknown { .. })), "{:?}", results[0]);
+    assert_eq!(results[1].as_ref().unwrap().runs.len(), 3);
 }

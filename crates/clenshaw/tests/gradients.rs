@@ -261,3 +261,113 @@ fn is_exactly_zero_for_what_is_not_used() {
         assert!(used.iter().all(|g| *g != 0.0), "{used:?}");
     }
 }
+
+#[test]
+fn of_factors_that_every_column_has_for_itself() {
+    let mut b = Bench::on(150);
+    let alpha = b.param("alpha", 4, 3);
+    let h = b.projected("w", 3);
+    let (mut h1, mut h2) = (h, b.tape.zeros_like(h));
+    for k in 0..3 {
+        let terms = [b.p.of(h1), alpha.row(k) * h1, -0.5 * h2, alpha.row(k + 1) * h];
+        (h1, h2) = (b.tape.sum(terms), h1);
+    }
+    let y = b.tape.sum([alpha.row(3) * h1, 1.0 * h2]);
+    b.check("factors by column", y);
+}
+
+#[test]
+fn of_functions_of_parameters() {
+    let mut b = Bench::new();
+    let eta = b.param("eta", 4, 1);
+    let s = b.param("s", 5, 3);
+    let w = b.param("w_out", 5, 3);
+    let g = b.tape.tanh(eta);
+    let products = b.tape.running_product(g);
+    let w = b.tape.scale_rows(w, products, 0);
+    let s = b.tape.at_least(s, 0.2);
+    let s = b.tape.sigmoid(s);
+    let s = b.tape.reciprocal(s);
+    let w = b.tape.product(w, s);
+    let h = b.projected("w", 3);
+    let y = b.tape.sum((0..5).map(|k| w.row(k) * h));
+    b.check("functions of parameters", y);
+}
+
+#[test]
+fn of_an_orthogonal_basis() {
+    // One step of Lanczos by column: gradients flow through norms and inner products.
+    let mut b = Bench::on(150);
+    let alpha = b.param("alpha", 2, 3);
+    let unit = |b: &mut Bench, v: Var| {
+        let square = b.tape.column_dots(v, v);
+        let square = b.tape.at_least(square, 1e-16);
+        let norm = b.tape.root(square);
+        let inverse = b.tape.reciprocal(norm);
+        b.tape.sum([inverse.row(0) * v])
+    };
+    let z = b.projected("w", 3);
+    let b0 = unit(&mut b, z);
+    let v = b.tape.sum([b.p.of(b0)]);
+    let along = b.tape.column_dots(v, b0);
+    let along = b.tape.sum([-1.0 * along]);
+    let v = b.tape.sum([1.0 * v, along.row(0) * b0]);
+    let b1 = unit(&mut b, v);
+    let y = b.tape.sum([alpha.row(0) * b0, alpha.row(1) * b1]);
+    b.check("an orthogonal basis", y);
+}
+
+#[test]
+fn of_maxima_shrinkage_and_shares() {
+    let mut b = Bench::on(150);
+    let parts: Vec<Var> = (0..3).map(|k| b.projected(&format!("w{k}"), 3)).collect();
+    let largest = b.tape.max(parts[0], parts[1]);
+    let largest = b.tape.max(largest, parts[2]);
+    let residue = b.tape.sum([b.p.of(largest), -1.0 * largest]);
+    let shrunk = b.tape.shrink(residue, 0.4);
+    let shares = b.tape.softmax(parts[2]);
+    let scaled = b.tape.scale_rows(shrunk, shares, 1);
+    let again = b.tape.scale_rows(largest, shares, 2);
+    let gate = b.tape.sigmoid(parts[0]);
+    let gated = b.tape.product(gate, again);
+    let y = b.tape.sum([1.0 * scaled, 1.0 * gated, 0.5 * shrunk]);
+    b.check("maxima, shrinkage and shares", y);
+}
+
+#[test]
+fn of_batch_normalisation() {
+    let mut b = Bench::on(150);
+    let h = b.projected("w0", 4);
+    let h = b.tape.batch_norm("bn.0", h, 1e-5, "test");
+    let h = b.tape.relu(h);
+    let w = b.param("w1", 4, 3);
+    let h = b.tape.linear(h, w, None);
+    let h = b.tape.sum([b.p.of(h)]);
+    let y = b.tape.batch_norm("bn.1", h, 1e-5, "test");
+    b.check("batch normalisation", y);
+}
+
+#[test]
+fn of_running_statistics_is_their_distance_from_the_batch() {
+    // x w is the features' first column: its mean and unbiased variance by hand.
+    let mut b = Bench::new();
+    let x = b.problem.x().to_dense();
+    let column: Vec<f64> = (0..12).map(|i| x[(i, 0)]).collect();
+    let mean = column.iter().sum::<f64>() / 12.0;
+    let var = column.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / 11.0;
+    let first = (0..b.problem.n_features).map(|j| f64::from(u8::from(j == 0))).collect();
+    let w = b.tape.param("w", b.problem.n_features, 1, Init::Values(first), "test");
+    let h = b.tape.linear(b.x, w, None);
+    let h = b.tape.batch_norm("bn", h, 1e-5, "test");
+    let y = b.tape.concat(&[h, h, h]);
+    let plan = Plan::<f64>::compile(&b.tape, y);
+    let params = plan.initial(&Stream::new(0, "weights"));
+    let mut work = plan.workspace(Team::new(1));
+    plan.gradient(&mut work, &params, &b.problem.targets(), &Stream::new(0, "dropout"));
+    let of = |name: &str| {
+        let at = plan.params().iter().position(|param| param.name == name).unwrap();
+        work.gradients()[plan.ranges()[at].start]
+    };
+    assert!((of("bn.mean") - (0.0 - mean)).abs() < 1e-14, "{}", of("bn.mean"));
+    assert!((of("bn.var") - (1.0 - var)).abs() < 1e-14, "{}", of("bn.var"));
+}

@@ -5,7 +5,7 @@ mod common;
 use clenshaw::hyper::{Hyper, Range, Space, Value};
 use clenshaw::model::{self, MODELS};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Init, Mat, Pattern, Plan, Real, Sparse, Tape, Targets, Team};
+use clenshaw::tensor::{Init, Mat, Pattern, Plan, RUNNING, Real, Sparse, Tape, Targets, Team};
 use common::problem::{
     Form, Problem, Setting, every_setting, optimiser_keys, perturbed, tuned_values,
 };
@@ -108,7 +108,8 @@ fn every_parameter_has_an_optimiser() {
         let declared: BTreeSet<&str> = info.groups.iter().map(|group| group.name).collect();
         for (i, setting) in Setting::moved(info).iter().enumerate() {
             let plan = setting.compile::<f32>(&problem, Form::Dense);
-            let used: BTreeSet<&str> = plan.params().iter().map(|param| param.group).collect();
+            let groups = plan.params().iter().map(|param| param.group);
+            let used: BTreeSet<&str> = groups.filter(|group| *group != RUNNING).collect();
             assert!(used.is_subset(&declared), "{}: {used:?} in {declared:?}", setting.what);
             assert!(i > 0 || used == declared, "{}: {used:?} of {declared:?}", setting.what);
         }
@@ -153,18 +154,38 @@ fn renumbered_nodes_give_renumbered_scores() {
     let renumbered = problem.renumbered(&name);
     for setting in every_setting() {
         let (scores, _) = evaluated(&setting, &problem, Form::Dense);
-        let (moved, _) = evaluated(&setting, &renumbered, Form::Dense);
+        let plan = setting.compile::<f64>(&renumbered, Form::Dense);
+        let params = renumbered_params(&plan, &perturbed(&plan, 11), &name);
+        let moved = plan.scores(&mut plan.workspace(Team::new(1)), &params).to_vec();
         let moved = Mat::from_vec(MANY, problem.n_classes, moved);
         let back: Vec<f64> = name.iter().flat_map(|&j| moved.row(j as usize)).copied().collect();
         assert_close(&setting.what, &back, &scores, largest(&scores), 1e-11);
     }
 }
 
+/// The same parameters, where those with a row per node follow their nodes.
+fn renumbered_params(plan: &Plan<f64>, params: &[f64], name: &[u32]) -> Vec<f64> {
+    let mut moved = params.to_vec();
+    let per_node = plan.params().iter().zip(plan.ranges()).filter(|(p, _)| p.rows == name.len());
+    for (param, range) in per_node {
+        for (i, &j) in name.iter().enumerate() {
+            let (from, to) = (i * param.cols, j as usize * param.cols);
+            let row = &params[range.clone()][from..from + param.cols];
+            moved[range.clone()][to..to + param.cols].copy_from_slice(row);
+        }
+    }
+    moved
+}
+
 #[test]
-fn the_number_of_parameters_does_not_depend_on_the_graph() {
+fn the_number_of_parameters_does_not_depend_on_the_graph_but_for_rows_per_node() {
     for setting in every_default() {
-        let count = |n| setting.compile::<f32>(&Problem::random(n, 5), Form::Sparse).n_params();
-        assert_eq!(count(5), count(50), "{}", setting.what);
+        let count = |n| {
+            let plan = setting.compile::<f32>(&Problem::random(n, 5), Form::Sparse);
+            let others = plan.params().iter().filter(|param| param.rows != n);
+            others.map(|param| param.rows * param.cols).sum::<usize>()
+        };
+        assert_eq!(count(11), count(53), "{}", setting.what);
     }
 }
 

@@ -10,7 +10,7 @@ use clenshaw::graph::{Graph, operator};
 use clenshaw::hyper::{Params, Range};
 use clenshaw::model::{self, ModelInfo, Net};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Mat, Plan, Real, Targets, Team};
+use clenshaw::tensor::{Mat, Plan, RUNNING, Real, Targets, Team};
 use common::npz::{self, Array};
 use common::{assert_close, largest};
 use std::collections::BTreeMap;
@@ -61,7 +61,8 @@ fn net_of(info: &ModelInfo, arrays: &Arrays) -> Net {
     let edges: Vec<(u32, u32)> = pairs.map(|e| (e[0] as u32, e[1] as u32)).collect();
     let graph = Graph::from_edges("fixture", n, &edges).unwrap();
     let p = info.operator.map(|kind| operator(&graph, kind));
-    Net::dense(Mat::from_vec(n, f, x.values.clone()), p, arrays["hp.classes"].values[0] as usize)
+    let x = Mat::from_vec(n, f, x.values.clone());
+    Net::dense(x, p, arrays["hp.classes"].values[0] as usize).on(&graph)
 }
 
 fn check<T: Real>(path: &Path, tolerance: f64) {
@@ -70,16 +71,18 @@ fn check<T: Real>(path: &Path, tolerance: f64) {
     let (info, hp) = model_of(path, &arrays);
     let mut net = net_of(info, &arrays);
     let logits = (info.build)(&mut net, &hp);
-    let plan = Plan::<T>::compile(&net, logits);
+    let plan = Plan::<T>::compile_frozen(&net, logits);
 
     let mut params = Vec::new();
     for param in plan.params() {
-        let key = format!("param.{}", param.name);
+        let kind = if param.group == RUNNING { "buf" } else { "param" };
+        let key = format!("{kind}.{}", param.name);
         let array = arrays.get(&key).unwrap_or_else(|| panic!("{file}: no {key}"));
         assert_eq!(array.values.len(), param.rows * param.cols, "{file}: {key}");
         params.extend(array.values.iter().map(|v| T::from_f64(*v)));
     }
-    let stored = arrays.keys().filter(|key| key.starts_with("param.")).count();
+    let is_state = |key: &&String| key.starts_with("param.") || key.starts_with("buf.");
+    let stored = arrays.keys().filter(is_state).count();
     assert_eq!(stored, plan.params().len(), "{file}: number of parameters");
 
     let mut work = plan.workspace(Team::new(1));
@@ -97,7 +100,8 @@ fn check<T: Real>(path: &Path, tolerance: f64) {
 
     let grads = arrays.iter().filter(|(key, _)| key.starts_with("grad."));
     let scale = grads.map(|(_, array)| largest(&array.values)).fold(0.0, f64::max);
-    for (param, range) in plan.params().iter().zip(plan.ranges()) {
+    let learned = plan.params().iter().zip(plan.ranges());
+    for (param, range) in learned.filter(|(param, _)| param.group != RUNNING) {
         let key = format!("grad.{}", param.name);
         let what = format!("{file}: {key}");
         assert_close(&what, &work.gradients()[range], &arrays[&key].values, scale, tolerance);

@@ -12,7 +12,6 @@
 
 mod common;
 
-use clenshaw::filter::Filter;
 use clenshaw::graph::{Graph, Normalisation, operator};
 use clenshaw::hyper::Params;
 use clenshaw::model::{self, Family, ModelInfo, Net};
@@ -163,7 +162,7 @@ fn the_initial_filter_is_the_identity() {
         let plan = setting.compile::<f64>(&problem, Form::Dense);
         let initial = plan.initial(&Stream::new(0, "weights"));
         let filter = setting.info.filter.expect("a learned filter");
-        let h: Filter = filter(&lookup(&plan, &initial), &setting.hp);
+        let h = filter(&lookup(&plan, &initial), &setting.hp);
         assert!(h.sample(101).iter().all(|&(_, h)| h == 1.0), "{name}: {h:?}");
     }
 }

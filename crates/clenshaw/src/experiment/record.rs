@@ -1,7 +1,7 @@
 //! What a run was worth.
 
 use super::Request;
-use crate::filter::Filter;
+use crate::filter::Response;
 use crate::hyper::Params;
 use crate::report::Statistic;
 use serde::{Deserialize, Serialize};
@@ -34,9 +34,9 @@ pub struct Record {
     /// Of two classes: the chance that a test node of the second scores higher than one of the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roc_auc: Option<f64>,
-    /// The polynomial that the model's coefficients are, if it has any.
+    /// What the model does to each frequency, if that can be said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub filter: Option<Filter>,
+    pub filter: Option<Response>,
     /// Time taken.
     pub seconds: f64,
 }

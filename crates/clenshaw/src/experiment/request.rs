@@ -120,11 +120,16 @@ impl Request {
 
     /// Where its run folder goes when nobody says otherwise: the same request, the same folder.
     pub fn default_folder(&self) -> PathBuf {
+        PathBuf::from("runs").join(self.folder_name())
+    }
+
+    /// `cora-gcn-1a2b3c4d`: the graph, the model, and a digest of all that was asked for.
+    pub fn folder_name(&self) -> String {
         let digest = Sha256::digest(self.to_toml());
         let short: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
         let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.=".contains(c) { c } else { '-' };
         let graph: String = self.graph.chars().map(plain).take(60).collect();
-        PathBuf::from("runs").join(format!("{graph}-{}-{short}", self.model.name))
+        format!("{graph}-{}-{short}", self.model.name)
     }
 }
 

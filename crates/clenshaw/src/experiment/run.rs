@@ -1,33 +1,37 @@
-//! Carrying out a request.
+//! Carrying out orders: many small runs side by side, large ones one after the other.
 
-use super::folder::{Files, Folder, Receipt, json};
-use super::{Predictions, Record, Request, Summary};
-use crate::data::{Dataset, Split, Store};
+use super::job::{Graphs, Job};
+use super::{Record, Request, Summary};
+use crate::data::{Dataset, Store};
 use crate::error::{Error, Result};
-use crate::tensor::Mat;
-use crate::train::{Epoch, Fit, Outcome, Setup, test_scores, write_weights};
+use crate::train::Epoch;
+use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-/// Runs go side by side, one thread each, while their memory together stays below this.
+/// Runs go side by side, one thread each, while each needs less than its share of this.
 const SIDE_BY_SIDE_BYTES: usize = 1 << 30;
-/// A run in progress is saved this often, so that not even a power cut costs more.
-const CHECKPOINT_EVERY: Duration = Duration::from_secs(30);
 
-/// How to carry a request out; none of it changes a result.
+/// What is asked for, and where it is kept.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// What is asked for.
+    pub request: Request,
+    /// The run folder, if anything is to be kept.
+    pub out: Option<PathBuf>,
+}
+
+/// How to carry orders out; none of it changes a result.
 pub struct Options<'a> {
     /// Threads at most.
     pub threads: usize,
     /// Where files are looked for.
     pub store: &'a Store,
-    /// The run folder, if anything is to be kept.
-    pub out: Option<PathBuf>,
-    /// Keep the finished runs of the folder and go on with the others.
+    /// Keep the finished runs of the folders and go on with the others.
     pub resume: bool,
-    /// Sees what happens, from several threads.
-    pub watch: &'a (dyn Fn(Event<'_>) + Sync),
+    /// Sees what happens to which order, counted from zero; called from several threads.
+    pub watch: &'a (dyn Fn(usize, Event<'_>) + Sync),
     /// Set it to stop early; what is finished is kept.
     pub cancel: &'a AtomicBool,
 }
@@ -66,11 +70,11 @@ pub enum Event<'a> {
     },
 }
 
-/// Trains every run of a request and sums them up.
+/// Trains every run of an order and sums them up.
 ///
 /// ```
 /// use clenshaw::data::Store;
-/// use clenshaw::experiment::{Options, Request, run};
+/// use clenshaw::experiment::{Options, Order, Request, run};
 /// use std::sync::atomic::AtomicBool;
 ///
 /// let mut request = Request::new("csbm:nodes=100", "gcn")?;
@@ -80,170 +84,143 @@ pub enum Event<'a> {
 /// let options = Options {
 ///     threads: 2,
 ///     store: &Store::new(None),
-///     out: None,
 ///     resume: false,
-///     watch: &|_| {},
+///     watch: &|_, _| {},
 ///     cancel: &cancel,
 /// };
-/// let summary = run(&request, &options)?;
+/// let summary = run(&Order { request, out: None }, &options)?;
 /// assert_eq!(summary.runs.len(), 2);
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
-pub fn run(request: &Request, options: &Options<'_>) -> Result<Summary> {
-    let start = Instant::now();
-    request.check()?;
-    let dataset = request.load(options.store)?;
-    (options.watch)(Event::Loaded { dataset: &dataset });
-    let seeds = (0..request.runs as u64).map(|i| request.seed + i);
-    let splits: Vec<Split> =
-        seeds.map(|seed| request.split.draw(&dataset, seed)).collect::<Result<_>>()?;
-    let folder = options.out.as_deref().map(|out| Folder::open(out, request, options.resume));
-    let setup = Setup::new(&dataset, request.model, request.hyper.clone());
-    let job = Job { request, options, dataset, splits, setup, folder: folder.transpose()? };
-    let records = job.all_runs()?;
-    let seconds = start.elapsed().as_secs_f64();
-    let summary = Summary::new(request, &job.dataset.warnings, records, seconds);
-    if let Some(folder) = &job.folder {
-        let (seed, threads) = (request.seed, options.threads);
-        folder
-            .finish(&summary, &Receipt::new(&job.dataset, seed, &job.splits, threads, seconds))?;
-    }
-    Ok(summary)
+pub fn run(order: &Order, options: &Options<'_>) -> Result<Summary> {
+    let mut results = run_all(std::slice::from_ref(order), options);
+    results.pop().expect("one order, one result")
 }
 
-struct Job<'a> {
-    request: &'a Request,
+/// Carries out many orders, each with a result of its own: one that fails does not stop the others.
+///
+/// Runs of all orders share the threads. An order is begun when a thread is free for it, in the order
+/// of the list, and let go with its last run.
+pub fn run_all(orders: &[Order], options: &Options<'_>) -> Vec<Result<Summary>> {
+    let (threads, n_runs) = (options.threads.max(1), orders.iter().map(|o| o.request.runs).sum());
+    let workers = threads.min(n_runs).max(1);
+    let desk = Desk::new(orders, options, SIDE_BY_SIDE_BYTES / workers);
+    std::thread::scope(|scope| {
+        let work = || desk.work(threads / workers);
+        (1..workers).for_each(|_| drop(scope.spawn(work)));
+        work();
+    });
+    desk.let_large_ones_in();
+    desk.work(threads);
+    desk.results()
+}
+
+/// What the workers share.
+struct Desk<'a> {
+    orders: &'a [Order],
     options: &'a Options<'a>,
-    dataset: Dataset,
-    splits: Vec<Split>,
-    setup: Setup,
-    folder: Option<Folder>,
+    graphs: Graphs,
+    /// Orders that need more memory than this wait for the others.
+    largest: usize,
+    state: Mutex<State<'a>>,
+    /// Somebody has begun an order.
+    begun: Condvar,
 }
 
-impl Job<'_> {
-    fn all_runs(&self) -> Result<Vec<Record>> {
-        let (workers, threads) = self.workers();
-        let next = AtomicUsize::new(0);
-        let failed = AtomicBool::new(false);
-        let results: Vec<_> = (0..self.request.runs).map(|_| Mutex::new(None)).collect();
-        let work = || {
-            while !failed.load(Ordering::Relaxed) {
-                let i = next.fetch_add(1, Ordering::Relaxed);
-                let Some(slot) = results.get(i) else { break };
-                let result = self.one_run(i, threads, &failed);
-                failed.fetch_or(result.is_err(), Ordering::Relaxed);
-                *slot.lock().expect("a worker that panics ends the program") = Some(result);
-            }
+struct State<'a> {
+    /// Orders not yet begun.
+    waiting: VecDeque<usize>,
+    /// Workers that load a graph or compile a model.
+    beginning: usize,
+    /// Orders too large to run beside others.
+    large: Vec<usize>,
+    /// Whether these have their turn now.
+    large_have_their_turn: bool,
+    /// Orders with runs that nobody has taken yet, and the next such run.
+    open: Vec<(Arc<Job<'a>>, usize)>,
+    results: Vec<Option<Result<Summary>>>,
+}
+
+impl<'a> Desk<'a> {
+    fn new(orders: &'a [Order], options: &'a Options<'a>, largest: usize) -> Self {
+        let state = State {
+            waiting: (0..orders.len()).collect(),
+            beginning: 0,
+            large: vec![],
+            large_have_their_turn: false,
+            open: vec![],
+            results: orders.iter().map(|_| None).collect(),
         };
-        std::thread::scope(|scope| {
-            (1..workers).for_each(|_| drop(scope.spawn(work)));
-            work();
-        });
-        let slots = results.into_iter().map(|slot| slot.into_inner().ok().flatten());
-        let done: Vec<Result<Record>> = slots.flatten().collect();
-        // Somebody's failure stops the others; report the failure and not their interruption.
-        let (records, failures): (Vec<_>, Vec<_>) = done.into_iter().partition(Result::is_ok);
-        let mut failures: Vec<Error> = failures.into_iter().filter_map(Result::err).collect();
-        failures.sort_by_key(|error| matches!(error, Error::Interrupted));
-        match failures.into_iter().next() {
-            Some(error) => Err(error),
-            None => records.into_iter().collect(),
-        }
+        let (graphs, state, begun) = (Graphs::default(), Mutex::new(state), Condvar::new());
+        Self { orders, options, graphs, largest, state, begun }
     }
 
-    /// How many runs at once, and how many threads for each.
-    fn workers(&self) -> (usize, usize) {
-        let threads = self.options.threads.max(1);
-        let side_by_side = threads.min(self.request.runs);
-        if side_by_side * self.setup.plan().workspace_bytes() <= SIDE_BY_SIDE_BYTES {
-            (side_by_side, threads / side_by_side)
-        } else {
-            (1, threads)
-        }
+    fn state(&self) -> MutexGuard<'_, State<'a>> {
+        self.state.lock().expect("a worker that panics ends the program")
     }
 
-    fn one_run(&self, i: usize, threads: usize, failed: &AtomicBool) -> Result<Record> {
-        let (start, watch) = (Instant::now(), self.options.watch);
-        let (seed, split) = (self.request.seed + i as u64, &self.splits[i]);
-        if let Some(folder) = &self.folder
-            && let Some(record) = folder.record(seed)?
-        {
-            watch(Event::Finished { run: i, record: &record });
-            return Ok(record);
-        }
-        let mut fit = Fit::new(&self.setup, &self.dataset, split, seed, threads);
-        if let Some((place, bytes)) = self.folder.as_ref().and_then(|f| f.checkpoint(seed)) {
-            fit.restore(&place, &bytes)?;
-        }
-        let max_epochs = self.request.hyper.int("max_epochs");
-        let epochs_done = fit.history().len();
-        watch(Event::Started { run: i, seed, max_epochs, epochs_done });
-        self.train(&mut fit, i, seed, failed)?;
-
-        let outcome = fit.outcome();
-        let record = self.record(seed, split, &outcome, start.elapsed().as_secs_f64());
-        if let Some(folder) = &self.folder {
-            folder.finish_run(seed, self.files(split, outcome, &record))?;
-        }
-        watch(Event::Finished { run: i, record: &record });
-        Ok(record)
+    fn let_large_ones_in(&self) {
+        let mut state = self.state();
+        state.large_have_their_turn = true;
+        state.waiting = std::mem::take(&mut state.large).into();
     }
 
-    fn train(&self, fit: &mut Fit<'_>, i: usize, seed: u64, failed: &AtomicBool) -> Result<()> {
-        let mut saved = Instant::now();
-        let mut trouble = None;
-        let ended = fit.run(|fit, epoch| {
-            (self.options.watch)(Event::Epoch { run: i, epoch });
-            let stop =
-                self.options.cancel.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
-            if let Some(folder) = &self.folder
-                && (stop || saved.elapsed() > CHECKPOINT_EVERY)
-            {
-                trouble = folder.keep_checkpoint(seed, &fit.checkpoint()).err();
-                saved = Instant::now();
+    /// Takes runs until there are none left.
+    fn work(&self, threads: usize) {
+        while let Some((job, run)) = self.next_run() {
+            job.train_run(run, threads);
+            if let Some(result) = job.result_if_last() {
+                self.state().results[job.order] = Some(result);
             }
-            !stop && trouble.is_none()
-        });
-        trouble.map_or(ended, Err)
-    }
-
-    fn record(&self, seed: u64, split: &Split, outcome: &Outcome, seconds: f64) -> Record {
-        let scores = test_scores(&outcome.probabilities, &self.dataset, split);
-        Record {
-            seed,
-            split: split.provenance.clone(),
-            split_sha256: split.sha256(),
-            epochs: outcome.history.len(),
-            best_epoch: outcome.best.epoch,
-            val_loss: outcome.best.val_loss,
-            val_accuracy: outcome.best.val_accuracy,
-            test_accuracy: scores.accuracy,
-            macro_f1: scores.macro_f1,
-            balanced_accuracy: scores.balanced_accuracy,
-            majority_share: scores.majority_share,
-            roc_auc: scores.roc_auc,
-            filter: self.setup.filter(&outcome.weights),
-            seconds,
         }
     }
 
-    fn files(&self, split: &Split, outcome: Outcome, record: &Record) -> Files {
-        let line = |epoch| serde_json::to_string(epoch).expect("plain numbers") + "\n";
-        let epochs: String = outcome.history.iter().map(line).collect();
-        let metadata = serde_json::json!({
-            "model": self.request.model.name,
-            "graph": self.request.graph,
-            "hyper": self.request.hyper,
-            "classes": self.dataset.class_names,
-            "seed": record.seed,
-        });
-        let weights: Vec<(String, Mat<f32>)> = self.setup.named(&outcome.weights);
-        let predictions = Predictions::new(&self.dataset, Some(split), outcome.probabilities);
-        vec![
-            ("epochs.jsonl", epochs.into_bytes()),
-            ("model.safetensors", write_weights(&weights, &metadata.to_string())),
-            ("predictions.csv", predictions.to_csv().into_bytes()),
-            ("record.json", json(record)),
-        ]
+    /// A run that nobody has taken: of an open order, else of the next one waiting.
+    fn next_run(&self) -> Option<(Arc<Job<'a>>, usize)> {
+        let mut state = self.state();
+        while !self.options.cancel.load(Ordering::Relaxed) {
+            if let Some((job, next)) = state.open.first_mut() {
+                let taken = (Arc::clone(job), *next);
+                *next += 1;
+                if *next == job.n_runs() {
+                    state.open.remove(0);
+                }
+                return Some(taken);
+            }
+            state = match state.waiting.pop_front() {
+                Some(order) => self.begin(order, state),
+                None if state.beginning == 0 => break,
+                None => self.begun.wait(state).expect("a worker that panics ends the program"),
+            };
+        }
+        None
+    }
+
+    /// Loads the graph and compiles the model, while other workers go on.
+    fn begin<'d>(
+        &'d self,
+        order: usize,
+        mut state: MutexGuard<'d, State<'a>>,
+    ) -> MutexGuard<'d, State<'a>> {
+        state.beginning += 1;
+        drop(state);
+        let job = Job::new(order, &self.orders[order], self.options, &self.graphs);
+        let mut state = self.state();
+        state.beginning -= 1;
+        match job {
+            Err(error) => state.results[order] = Some(Err(error)),
+            Ok(job) if job.bytes() > self.largest && !state.large_have_their_turn => {
+                state.large.push(order);
+            }
+            Ok(job) => state.open.push((Arc::new(job), 0)),
+        }
+        self.begun.notify_all();
+        state
+    }
+
+    fn results(self) -> Vec<Result<Summary>> {
+        let state = self.state.into_inner().expect("all workers are done");
+        let results = state.results.into_iter();
+        results.map(|result| result.unwrap_or(Err(Error::Interrupted))).collect()
     }
 }

@@ -12,6 +12,9 @@
 
 mod monomial;
 mod chebyshev;
+mod response;
+
+pub use response::Response;
 
 use crate::tensor::{Mat, Operator};
 use serde::{Deserialize, Serialize};

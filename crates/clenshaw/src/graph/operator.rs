@@ -6,6 +6,7 @@
 //! ```
 //!
 //! Both are symmetric with spectrum in [-1, 1]; `L = I - P` and `L^ = -P` follow from them.
+//! H2GCN also looks at the pairs of nodes at distance exactly two, normalised like P.
 
 use super::Graph;
 use crate::tensor::{Operator, Pattern};
@@ -18,14 +19,39 @@ pub enum Normalisation {
     Plain,
     /// P~: with one self-loop on every node.
     Looped,
+    /// The same of the graph that joins nodes at distance exactly two.
+    TwoHop,
 }
 
-/// P or P~ of a graph.
+/// P, P~ or their kin of a graph.
 pub fn operator(graph: &Graph, kind: Normalisation) -> Operator {
     match kind {
         Normalisation::Plain => symmetric(graph.adjacency().clone()),
         Normalisation::Looped => symmetric(Arc::new(with_loops(graph.adjacency()))),
+        Normalisation::TwoHop => symmetric(Arc::new(two_hops(graph.adjacency()))),
     }
+}
+
+/// Neighbours of neighbours that are neither neighbours nor the node itself.
+fn two_hops(adjacency: &Pattern) -> Pattern {
+    let n = adjacency.n_rows();
+    let (mut offsets, mut indices) = (vec![0], Vec::new());
+    let mut seen = vec![usize::MAX; n];
+    for i in 0..n {
+        seen[i] = i;
+        adjacency.row(i).iter().for_each(|&j| seen[j as usize] = i);
+        let start = indices.len();
+        for &j in adjacency.row(i) {
+            for &k in adjacency.row(j as usize) {
+                if std::mem::replace(&mut seen[k as usize], i) != i {
+                    indices.push(k);
+                }
+            }
+        }
+        indices[start..].sort_unstable();
+        offsets.push(indices.len());
+    }
+    Pattern::new(n, offsets, indices)
 }
 
 /// `D^-1/2 pattern D^-1/2`, with `d^-1/2 := 0` for an empty row.
@@ -79,6 +105,17 @@ mod tests {
         let third = 1.0 / 3.0;
         let expected = [0.5, s, 0., 0., s, third, s, 0., 0., s, 0.5, 0., 0., 0., 0., 1.];
         assert_close(&p, &expected);
+    }
+
+    #[test]
+    fn two_hops_are_neither_one_nor_none() {
+        // A path 0-1-2-3 with a triangle 3-4-5 at its end.
+        let edges = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (3, 5)];
+        let graph = Graph::from_edges("test", 7, &edges).unwrap();
+        let p = operator(&graph, Normalisation::TwoHop);
+        let rows: Vec<&[u32]> = (0..7).map(|i| p.pattern.row(i)).collect();
+        assert_eq!(rows, [&[2][..], &[3], &[0, 4, 5], &[1], &[2], &[2], &[]]);
+        assert!((p.to_dense()[(0, 2)] - 1.0 / 3f64.sqrt()).abs() < 1e-15);
     }
 
     fn assert_close(actual: &Mat<f64>, expected: &[f64]) {

@@ -14,7 +14,7 @@
 
 use super::residual::{self, Layers, by_degree, decaying, identity_filter};
 use super::{Family, ModelInfo, Net, PATIENT, Weights};
-use crate::filter::{Basis, Filter};
+use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
 use crate::hyper::Params;
 use crate::tensor::Var;
@@ -64,6 +64,9 @@ fn build(net: &mut Net, hp: &Params) -> Var {
 }
 
 /// `h(mu) = sum_k alpha_{K-k} U_k(mu)`.
-fn filter(weights: &Weights<'_>, _: &Params) -> Filter {
-    Filter { basis: Basis::ChebyshevSecond, coefficients: by_degree(&weights("alpha")) }
+fn filter(weights: &Weights<'_>, _: &Params) -> Response {
+    Response::Shared(Filter {
+        basis: Basis::ChebyshevSecond,
+        coefficients: by_degree(&weights("alpha")),
+    })
 }

@@ -12,7 +12,7 @@
 
 use super::residual::{self, Layers, decaying};
 use super::{Family, ModelInfo, Net, PATIENT, Weights};
-use crate::filter::{Basis, Filter};
+use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
 use crate::hyper::{Hyper, Params, Space};
 use crate::tensor::Var;
@@ -88,9 +88,9 @@ fn frozen(hp: &Params) -> Vec<f64> {
 }
 
 /// `h(mu) = sum_k alpha_{K-k} U_k(mu)`.
-fn filter(_: &Weights<'_>, hp: &Params) -> Filter {
+fn filter(_: &Weights<'_>, hp: &Params) -> Response {
     let coefficients = frozen(hp).into_iter().rev().collect();
-    Filter { basis: Basis::ChebyshevSecond, coefficients }
+    Response::Shared(Filter { basis: Basis::ChebyshevSecond, coefficients })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@
 
 use super::residual::{self, Layers, by_degree, decaying, identity_filter};
 use super::{Family, ModelInfo, Net, PATIENT, Weights};
-use crate::filter::{Basis, Filter};
+use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
 use crate::hyper::{Hyper, Params, Space};
 use crate::tensor::Var;
@@ -59,6 +59,6 @@ fn build(net: &mut Net, hp: &Params) -> Var {
 }
 
 /// `h(mu) = sum_k alpha_{K-k} mu^k`.
-fn filter(weights: &Weights<'_>, _: &Params) -> Filter {
-    Filter { basis: Basis::Monomial, coefficients: by_degree(&weights("alpha")) }
+fn filter(weights: &Weights<'_>, _: &Params) -> Response {
+    Response::Shared(Filter { basis: Basis::Monomial, coefficients: by_degree(&weights("alpha")) })
 }

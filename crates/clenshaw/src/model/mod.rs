@@ -15,10 +15,10 @@ mod horner_gcn;
 mod fixed_clenshaw_gcn;
 
 pub use net::{Net, glorot, lin, out};
-pub use training::{MEAN, PATIENT};
+pub use training::{MEAN, PATIENT, WHOLE};
 
 use crate::error::{Error, Result};
-use crate::filter::Filter;
+use crate::filter::Response;
 use crate::graph::Normalisation;
 use crate::hyper::{Hyper, Params};
 use crate::tensor::{Mat, Var};
@@ -58,8 +58,8 @@ pub struct ModelInfo {
     pub groups: &'static [Group],
     /// Writes its equations down; returns the class scores.
     pub build: fn(&mut Net, &Params) -> Var,
-    /// The polynomial that its coefficients are now, if it has any.
-    pub filter: Option<fn(&Weights<'_>, &Params) -> Filter>,
+    /// What it does to each frequency now, if that can be said.
+    pub filter: Option<fn(&Weights<'_>, &Params) -> Response>,
 }
 
 /// What a model is built from.
@@ -94,6 +94,8 @@ pub struct Group {
 pub enum GroupKind {
     /// Adam with coupled weight decay.
     Adam,
+    /// Adam with decoupled weight decay.
+    AdamW,
     /// Momentum, held by this hyper-parameter.
     Momentum(&'static str),
 }

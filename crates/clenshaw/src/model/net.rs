@@ -1,5 +1,6 @@
 //! What a model's `build` gets: a tape with the features and the operator already on it.
 
+use crate::graph::{Graph, Normalisation, operator};
 use crate::tensor::{Init, Mat, Operator, Sparse, Spread, Tape, Var};
 use std::ops::{Deref, DerefMut};
 
@@ -10,6 +11,7 @@ pub struct Net {
     x: Var,
     p: Option<Spread>,
     n_classes: usize,
+    graph: Option<Graph>,
 }
 
 impl Net {
@@ -18,7 +20,7 @@ impl Net {
         let mut tape = Tape::new();
         let x = tape.features(x);
         let p = p.map(|p| tape.operator(p));
-        Self { tape, x, p, n_classes }
+        Self { tape, x, p, n_classes, graph: None }
     }
 
     /// For sparse features.
@@ -26,7 +28,12 @@ impl Net {
         let mut tape = Tape::new();
         let x = tape.sparse_features(x);
         let p = p.map(|p| tape.operator(p));
-        Self { tape, x, p, n_classes }
+        Self { tape, x, p, n_classes, graph: None }
+    }
+
+    /// With the graph at hand, for models that want more of it than one operator.
+    pub fn on(self, graph: &Graph) -> Self {
+        Self { graph: Some(graph.clone()), ..self }
     }
 
     /// The finished recording.
@@ -42,6 +49,23 @@ impl Net {
     /// The operator that the model declared.
     pub fn p(&self) -> Spread {
         self.p.expect("build: the model declared no operator")
+    }
+
+    /// A further operator of the graph.
+    pub fn spread(&mut self, kind: Normalisation) -> Spread {
+        let operator = operator(self.graph(), kind);
+        self.operator(operator)
+    }
+
+    /// The adjacency A as sparse features, `[n, n]`: row `i` says who the neighbours of node `i` are.
+    pub fn adjacency(&mut self) -> Var {
+        let pattern = self.graph().adjacency().as_ref().clone();
+        let values = vec![1.0; pattern.n_entries()];
+        self.sparse_features(Sparse { pattern, values })
+    }
+
+    fn graph(&self) -> &Graph {
+        self.graph.as_ref().expect("build: the model asked for a graph that it was not given")
     }
 
     /// Number of features F.

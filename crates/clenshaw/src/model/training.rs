@@ -5,15 +5,21 @@ use crate::hyper::{Hyper, Space};
 const SCALINGS: &[&str] = &["raw", "row0", "row", "zscore"];
 const SCALING: &str = "features: raw as they are, row0 rows sum to 1, row the same but never scaled up, \
                        zscore columns standardised";
-const RULES: &[&str] = &["patience", "mean"];
+const RULES: &[&str] = &["patience", "mean", "late-mean", "accuracy", "accuracy-ties", "none"];
 const RULE: &str = "patience: stop after so many epochs without a lower validation loss; \
-                    mean: stop when the validation loss exceeds the mean of so many before it";
+                    mean: when the validation loss exceeds the mean of so many before it; \
+                    late-mean: the same in the second half; \
+                    accuracy: after so many without a higher validation accuracy; \
+                    accuracy-ties: the same, equals count as higher; none: at the last epoch";
 
 /// Patience 300 within 2000 epochs: ClenshawGCN and its kin.
 pub static PATIENT: [Hyper; 4] = training("patience", 300, 2000);
 
 /// The mean of 200 within 1000 epochs: the GPRGNN line of papers.
 pub static MEAN: [Hyper; 4] = training("mean", 200, 1000);
+
+/// 500 epochs to the end: the LINKX line of papers.
+pub static WHOLE: [Hyper; 4] = training("none", 1, 500);
 
 /// A stopping rule with its numbers.
 pub(super) const fn training(rule: &'static str, patience: i64, max_epochs: i64) -> [Hyper; 4] {

@@ -9,7 +9,9 @@ mod optimiser;
 
 pub use mat::Mat;
 pub use optimiser::{Optimiser, Rule, Settings};
-pub use plan::{Coef, Init, Param, Plan, Spread, Tape, Targets, Team, Term, Var, Workspace};
+pub use plan::{
+    Coef, Init, Param, Plan, RUNNING, Spread, Tape, Targets, Team, Term, Var, Workspace,
+};
 pub use real::Real;
 pub use sparse::{Operator, Pattern, Sparse};
 

@@ -1,10 +1,11 @@
 //! The optimisers' arithmetic.
 //!
 //! ```text
-//! g <- g + wd w                                   weight decay is coupled
+//! g <- g + wd w                                   weight decay is coupled, but for AdamW
 //! Adam      m <- b1 m + (1 - b1) g                b1 = 0.9, b2 = 0.999, eps = 1e-8
 //!           v <- b2 v + (1 - b2) g^2
 //!           w <- w - lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps)
+//! AdamW     w <- w - lr wd w, then Adam without weight decay
 //! Momentum  m <- mu m + g                         no dampening, no Nesterov
 //!           w <- w - lr m
 //! ```
@@ -21,6 +22,8 @@ const EPS: f64 = 1e-8;
 pub enum Rule {
     /// Adam with coupled weight decay.
     Adam,
+    /// Adam with decoupled weight decay.
+    AdamW,
     /// Stochastic gradient descent with this momentum.
     Momentum(f64),
 }
@@ -65,6 +68,12 @@ impl<T: Real> Optimiser<T> {
             let m = &mut self.first[range.clone()];
             match settings.rule {
                 Rule::Adam => adam(settings, t, w, g, m, &mut self.second[range.clone()]),
+                Rule::AdamW => {
+                    let kept = T::from_f64(1.0 - settings.rate * settings.decay);
+                    w.iter_mut().for_each(|w| *w = kept * *w);
+                    let settings = &Settings { decay: 0.0, ..*settings };
+                    adam(settings, t, w, g, m, &mut self.second[range.clone()]);
+                }
                 Rule::Momentum(mu) => momentum(settings, mu, w, g, m),
             }
         }
@@ -107,6 +116,16 @@ mod tests {
         let mut w = [1.0, 1.0];
         adam.step(&mut w, &[5.0, -0.01]);
         assert!((w[0] - 0.9).abs() < 1e-9 && (w[1] - 1.1).abs() < 1e-6, "{w:?}");
+    }
+
+    #[test]
+    fn decoupled_decay_does_not_enter_the_moments() {
+        // The step is lr sign(g) whatever the decay; the decay takes lr wd w besides.
+        let settings = Settings { rule: Rule::AdamW, rate: 0.1, decay: 0.5 };
+        let mut adam_w = Optimiser::<f64>::new(vec![(0..1, settings)]);
+        let mut w = [2.0];
+        adam_w.step(&mut w, &[5.0]);
+        assert!((w[0] - (2.0 - 0.1 * 0.5 * 2.0 - 0.1)).abs() < 1e-9, "{w:?}");
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub trait Real:
     fn exp(self) -> Self;
     /// The natural logarithm.
     fn ln(self) -> Self;
+    /// The hyperbolic tangent.
+    fn tanh(self) -> Self;
 }
 
 macro_rules! real {
@@ -66,6 +68,10 @@ macro_rules! real {
             #[inline(always)]
             fn ln(self) -> Self {
                 <$t>::ln(self)
+            }
+            #[inline(always)]
+            fn tanh(self) -> Self {
+                <$t>::tanh(self)
             }
         }
     };

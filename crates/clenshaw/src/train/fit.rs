@@ -5,7 +5,7 @@
 //! ```
 
 use super::setup::{Setup, optimiser};
-use super::stop::{Stop, best};
+use super::stop::Stop;
 use super::{most_likely, weights};
 use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
@@ -28,6 +28,7 @@ pub struct Epoch {
 /// A run in progress.
 pub struct Fit<'a> {
     setup: &'a Setup,
+    stop: Stop,
     targets: Targets<f32>,
     val: Vec<(usize, u32)>,
     chance: Stream,
@@ -64,6 +65,7 @@ impl<'a> Fit<'a> {
         let label = |i: u32| dataset.y[i as usize].expect("a split holds labelled nodes only");
         let params = setup.initial(seed);
         Self {
+            stop: Stop::from_params(&setup.hp),
             targets: Targets::mean_over(dataset.graph.n_nodes(), &split.train, label),
             val: split.val.iter().map(|&i| (i as usize, label(i))).collect(),
             chance: Stream::new(seed, "dropout"),
@@ -87,11 +89,11 @@ impl<'a> Fit<'a> {
         self.optimiser.step(&mut self.params, self.work.gradients());
         let (val_loss, val_accuracy) = self.validate();
         self.check(epoch, "validation loss", val_loss)?;
-        if self.history.iter().all(|earlier| val_loss < earlier.val_loss) {
-            self.best.copy_from_slice(&self.params);
-        }
         let record = Epoch { epoch, train_loss: f64::from(loss), val_loss, val_accuracy };
         self.history.push(record);
+        if self.stop.best(&self.history) + 1 == epoch {
+            self.best.copy_from_slice(&self.params);
+        }
         Ok(record)
     }
 
@@ -102,9 +104,7 @@ impl<'a> Fit<'a> {
 
     /// Whether the stopping rule or the limit of epochs has been reached.
     pub fn finished(&self) -> bool {
-        let losses: Vec<f64> = self.history.iter().map(|epoch| epoch.val_loss).collect();
-        let hp = &self.setup.hp;
-        losses.len() >= hp.int("max_epochs") || Stop::from_params(hp).says_stop(&losses)
+        self.stop.says_stop(&self.history)
     }
 
     /// Trains until [`Fit::finished`]; `watch` sees every epoch and ends the run with `false`.
@@ -124,10 +124,9 @@ impl<'a> Fit<'a> {
 
     /// The best weights and what they predict; panics before the first epoch.
     pub fn outcome(&self) -> Outcome {
-        let losses: Vec<f64> = self.history.iter().map(|epoch| epoch.val_loss).collect();
         Outcome {
             history: self.history.clone(),
-            best: self.history[best(&losses)],
+            best: self.history[self.stop.best(&self.history)],
             weights: self.best.clone(),
             probabilities: self.setup.predict(&self.best, self.threads),
         }

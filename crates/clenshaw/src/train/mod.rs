@@ -8,7 +8,7 @@ mod weights;
 
 pub use fit::{Epoch, Fit, Outcome};
 pub use setup::{Setup, optimiser};
-pub use stop::Stop;
+pub use stop::{Stop, StopRule};
 pub use weights::{Weights, read_weights, write_weights};
 
 use crate::data::{Dataset, Split};

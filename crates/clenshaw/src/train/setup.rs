@@ -1,13 +1,13 @@
 //! A model made ready for a graph: compiled once, then shared by all its runs.
 
 use crate::data::{Dataset, Features, Scaling};
-use crate::filter::Filter;
+use crate::filter::Response;
 use crate::graph::operator;
 use crate::hyper::Params;
 use crate::model::{GroupKind, ModelInfo, Net};
 use crate::rng::Stream;
 use crate::tensor::{
-    Mat, Optimiser, Plan, Real, Rule, Settings, Sparse, Tape, Team, Var, log_sum_exp,
+    Mat, Optimiser, Plan, RUNNING, Real, Rule, Settings, Sparse, Tape, Team, Var, log_sum_exp,
 };
 
 /// A model, its hyper-parameters and its plan for one graph.
@@ -54,8 +54,8 @@ impl Setup {
         .collect()
     }
 
-    /// The polynomial that the coefficients among these parameters are, if the model has any.
-    pub fn filter(&self, params: &[f32]) -> Option<Filter> {
+    /// What the model with these parameters does to each frequency, if that can be said.
+    pub fn filter(&self, params: &[f32]) -> Option<Response> {
         let named = self.named(params);
         let weights = |name: &str| {
             let found = named.iter().find(|(other, _)| other == name);
@@ -88,6 +88,7 @@ fn record(dataset: &Dataset, info: &ModelInfo, hp: &Params) -> (Tape, Var) {
             Net::sparse(Sparse { pattern, values }, p, dataset.n_classes())
         }
     };
+    net = net.on(&dataset.graph);
     let logits = (info.build)(&mut net, hp);
     (net.into_tape(), logits)
 }
@@ -95,10 +96,14 @@ fn record(dataset: &Dataset, info: &ModelInfo, hp: &Params) -> (Tape, Var) {
 /// The optimisers that a model's groups and hyper-parameters ask for.
 pub fn optimiser<T: Real>(plan: &Plan<T>, info: &ModelInfo, hp: &Params) -> Optimiser<T> {
     let settings = |name: &str| {
+        if name == RUNNING {
+            return Settings { rule: Rule::Momentum(0.0), rate: 0.1, decay: 0.0 };
+        }
         let group = info.groups.iter().find(|group| group.name == name);
         let group = group.expect("parameters are declared in the model's own groups");
         let rule = match group.kind {
             GroupKind::Adam => Rule::Adam,
+            GroupKind::AdamW => Rule::AdamW,
             GroupKind::Momentum(key) => Rule::Momentum(hp.real(key)),
         };
         Settings { rule, rate: hp.real(group.rate), decay: hp.real(group.decay) }

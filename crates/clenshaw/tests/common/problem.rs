@@ -83,10 +83,11 @@ impl Problem {
 
     fn net(&self, info: &ModelInfo, form: Form) -> Net {
         let p = info.operator.map(|kind| operator(&self.graph(), kind));
-        match form {
+        let net = match form {
             Form::Dense => Net::dense(self.x().to_dense(), p, self.n_classes),
             Form::Sparse => Net::sparse(self.x(), p, self.n_classes),
-        }
+        };
+        net.on(&self.graph())
     }
 }
 
@@ -165,7 +166,7 @@ fn is_dropout(hyper: &Hyper) -> bool {
 pub fn optimiser_keys(info: &ModelInfo) -> Vec<&'static str> {
     let momentum = |kind| match kind {
         GroupKind::Momentum(key) => Some(key),
-        GroupKind::Adam => None,
+        GroupKind::Adam | GroupKind::AdamW => None,
     };
     info.groups.iter().flat_map(|g| [g.rate, g.decay].into_iter().chain(momentum(g.kind))).collect()
 }

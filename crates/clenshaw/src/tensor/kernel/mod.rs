@@ -11,11 +11,17 @@ mod gate;
 mod nll;
 mod sparse;
 mod reduce;
+mod columns;
+mod rows;
+mod map;
 
+pub(crate) use columns::{add_columns, column_dots};
 pub(crate) use gate::{Act, Gate, Ungate};
 pub(crate) use gemm::Gemm;
+pub(crate) use map::Map;
 pub(crate) use nll::{Nll, log_sum_exp};
 pub(crate) use reduce::{accumulate, column_sums, dot};
+pub(crate) use rows::{shrink, shrink_gradient, softmax, softmax_gradient};
 pub(crate) use sparse::{SparseProduct, SparseTransposeProduct};
 pub(crate) use sum::{Gather, MAX_TERMS, Sum};
 
@@ -153,8 +159,13 @@ pub(crate) mod testing {
 
     /// Runs the best copy up to a level.
     pub fn dispatch_at<K: Kernel>(level: Level, kernel: K) -> K::Output {
+        at_level(level, || dispatch(kernel))
+    }
+
+    /// Runs work whose kernels are the best copies up to a level.
+    pub fn at_level<R>(level: Level, work: impl FnOnce() -> R) -> R {
         LIMIT.set(level);
-        let output = dispatch(kernel);
+        let output = work();
         LIMIT.set(Level::Avx512);
         output
     }

@@ -59,13 +59,7 @@ impl Backward {
         match op {
             Op::Sum { spread, terms, bias } => {
                 for (coef, v) in terms {
-                    if let Coef::At(row, at) = coef
-                        && self.node(row).learns
-                    {
-                        let dst = self.cleared(row);
-                        let b = self.pass.value(v);
-                        self.emit(per_node, Instr::Dot { a: g, b, dst, at });
-                    }
+                    self.factor_grad(per_node, coef, v, g);
                     self.pend(v, self.pass.factor(coef), g);
                 }
                 if let Some((by, c, v)) = spread {
@@ -104,8 +98,89 @@ impl Backward {
                     from += width;
                 }
             }
+            Op::Map { x, map } => {
+                let (xv, y) = (self.pass.value(x), self.pass.value(Var(i)));
+                self.hand(per_node, x, |dst| Instr::MapGrad { map, x: xv, y, g, dst });
+            }
+            Op::Product(a, b) => {
+                let (av, bv) = (self.pass.value(a), self.pass.value(b));
+                self.hand(per_node, a, |dst| Instr::Product { a: g, b: bv, dst });
+                self.hand(per_node, b, |dst| Instr::Product { a: g, b: av, dst });
+            }
+            Op::Max(a, b) => {
+                for (winner, other, first) in [(a, b, true), (b, a, false)] {
+                    let (w, o) = (self.pass.value(winner), self.pass.value(other));
+                    self.hand(per_node, winner, |dst| Instr::MaxGrad {
+                        winner: w,
+                        other: o,
+                        first,
+                        g,
+                        dst,
+                    });
+                }
+            }
+            Op::ScaleRows { x, by, column } => {
+                let (xv, by_value) = (self.pass.value(x), self.pass.value(by));
+                self.hand(per_node, x, |dst| Instr::ScaleRows { x: g, by: by_value, column, dst });
+                if self.node(by).learns {
+                    let dst = self.cleared(by);
+                    self.emit(per_node, Instr::RowDots { a: g, b: xv, dst, column });
+                }
+            }
+            Op::Shrink { x, threshold } => {
+                let xv = self.pass.value(x);
+                self.hand(per_node, x, |dst| Instr::ShrinkGrad { threshold, x: xv, g, dst });
+            }
+            Op::Softmax(x) => {
+                let y = self.pass.value(Var(i));
+                self.hand(per_node, x, |dst| Instr::SoftmaxGrad { y, g, dst });
+            }
+            Op::ColumnSums(x) => self.hand(per_node, x, |dst| Instr::Sum {
+                dst,
+                add: false,
+                spread: None,
+                terms: vec![],
+                bias: Some(g),
+            }),
+            Op::ColumnDots(a, b) => {
+                let (av, bv) = (self.pass.value(a), self.pass.value(b));
+                self.pend(a, Factor::Row(g, 0), bv);
+                self.pend(b, Factor::Row(g, 0), av);
+            }
+            Op::RunningProduct(x) => {
+                let xv = self.pass.value(x);
+                self.hand(per_node, x, |dst| Instr::RunningProductGrad { x: xv, g, dst });
+            }
+            Op::Statistic { batch, observed, running } => {
+                self.pend(batch, Factor::Fixed(1.0), g);
+                let (dst, add) = self.own(running);
+                let terms = [(running, 1.0), (observed, -1.0)];
+                let terms = terms.map(|(v, c)| (Factor::Fixed(c), self.pass.value(v))).to_vec();
+                self.emit(per_node, Instr::Sum { dst, add, spread: None, terms, bias: None });
+            }
             Op::Dense(_) | Op::Sparse(_) | Op::Zero | Op::Param(_) => {}
         }
+    }
+
+    /// Computes a part of the gradient of `x` into a new buffer, if anybody wants it.
+    fn hand(&mut self, per_node: bool, x: Var, instr: impl Fn(Buf) -> Instr) {
+        if self.node(x).learns {
+            let dst = self.like(x);
+            self.emit(per_node, instr(dst));
+            self.pend(x, Factor::Fixed(1.0), dst);
+        }
+    }
+
+    /// The gradient of a learned factor of `v`: the inner product of `v` and `g`, whole or by column.
+    fn factor_grad(&mut self, per_node: bool, coef: Coef, v: Var, g: Buf) {
+        let Some(row) = coef.source().filter(|row| self.node(*row).learns) else { return };
+        let (dst, b) = (self.cleared(row), self.pass.value(v));
+        let instr = match coef {
+            Coef::Row(_, at) => Instr::ColumnDots { a: g, b, dst, at, add: true },
+            Coef::At(_, at) => Instr::Dot { a: g, b, dst, at },
+            Coef::Fixed(_) => return,
+        };
+        self.emit(per_node, instr);
     }
 
     fn weight_grad(&mut self, per_node: bool, x: Var, w: Var, g: Buf) {

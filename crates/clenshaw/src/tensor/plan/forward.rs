@@ -5,10 +5,14 @@ use super::tape::{Coef, Node, Op, Tape, Var};
 use crate::rng::Coin;
 use crate::tensor::kernel::{Act, MAX_TERMS};
 
-/// Whether dropout acts and masks are kept for a backward pass.
+/// Which forward pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
+    /// Dropout acts, statistics are those of the batch, masks are kept for a backward pass.
     Training,
+    /// Dropout is off and statistics are the running ones, but a backward pass follows.
+    Frozen,
+    /// The same without a backward pass.
     Evaluation,
 }
 
@@ -25,7 +29,10 @@ pub(super) struct Forward {
 
 /// Lists the instructions that compute `output` from the tape's inputs.
 pub(super) fn forward(tape: &Tape, output: Var, mode: Mode) -> Forward {
-    let nodes = fuse_gates(&tape.nodes, output);
+    let mut nodes = fuse_gates(&tape.nodes, output);
+    if mode != Mode::Training {
+        nodes.iter_mut().for_each(use_running);
+    }
     let alive = alive(&nodes, output);
     let offsets = tape
         .params
@@ -82,6 +89,32 @@ impl Forward {
                 dst
             }
             Op::Gate { x, act, drop, site } => self.gate(i, x, act, drop, site),
+            Op::Statistic { batch, .. } => self.value(batch),
+            Op::Map { x, map } => self.row_wise(i, |dst, of| Instr::Map { map, src: of(x), dst }),
+            Op::Product(a, b) => {
+                self.row_wise(i, |dst, of| Instr::Product { a: of(a), b: of(b), dst })
+            }
+            Op::Max(a, b) => self.row_wise(i, |dst, of| Instr::Max { a: of(a), b: of(b), dst }),
+            Op::ScaleRows { x, by, column } => {
+                self.row_wise(i, |dst, of| Instr::ScaleRows { x: of(x), by: of(by), column, dst })
+            }
+            Op::Shrink { x, threshold } => {
+                self.row_wise(i, |dst, of| Instr::Shrink { threshold, src: of(x), dst })
+            }
+            Op::Softmax(x) => self.row_wise(i, |dst, of| Instr::Softmax { src: of(x), dst }),
+            Op::ColumnSums(x) => {
+                self.row_wise(i, |dst, of| Instr::ColumnSums { g: of(x), dst, add: false })
+            }
+            Op::ColumnDots(a, b) => self.row_wise(i, |dst, of| Instr::ColumnDots {
+                a: of(a),
+                b: of(b),
+                dst,
+                at: 0,
+                add: false,
+            }),
+            Op::RunningProduct(x) => {
+                self.row_wise(i, |dst, of| Instr::RunningProduct { x: of(x), dst })
+            }
             Op::Concat(parts) => {
                 let dst = self.list.computed(rows, cols);
                 let mut to = 0;
@@ -94,6 +127,15 @@ impl Forward {
             }
         };
         self.values[i] = Some(value);
+    }
+
+    /// One instruction that fills a new buffer in the shape of value `i`.
+    fn row_wise(&mut self, i: usize, instr: impl Fn(Buf, &dyn Fn(Var) -> Buf) -> Instr) -> Buf {
+        let Node { rows, cols, per_node, .. } = self.nodes[i];
+        let dst = self.list.computed(rows, cols);
+        let instr = instr(dst, &|v| self.value(v));
+        self.emit(per_node, instr);
+        dst
     }
 
     fn gate(&mut self, i: usize, x: Var, act: Act, drop: f64, site: u64) -> Buf {
@@ -111,7 +153,7 @@ impl Forward {
         if act == Act::Identity && drop.is_none() {
             return src;
         }
-        let mask = training.then(|| {
+        let mask = (self.mode != Mode::Evaluation).then(|| {
             self.list.masks.push((rows, cols));
             self.list.masks.len() - 1
         });
@@ -150,6 +192,7 @@ impl Forward {
         match coef {
             Coef::Fixed(c) => Factor::Fixed(c),
             Coef::At(row, k) => Factor::At(self.value(row), k),
+            Coef::Row(row, k) => Factor::Row(self.value(row), k),
         }
     }
 
@@ -163,6 +206,14 @@ impl Forward {
             Op::Gate { x, .. } => self.sparse_source(*x),
             _ => None,
         }
+    }
+}
+
+/// Outside training a statistic is its running average.
+fn use_running(node: &mut Node) {
+    if let Op::Statistic { running, .. } = node.op {
+        let terms = vec![(Coef::Fixed(1.0), running)];
+        node.op = Op::Sum { spread: None, terms, bias: None };
     }
 }
 
@@ -204,15 +255,20 @@ fn inputs(op: &Op) -> Vec<Var> {
     match op {
         Op::Dense(_) | Op::Sparse(_) | Op::Zero | Op::Param(_) => vec![],
         Op::Sum { spread, terms, bias } => {
-            let factors = terms.iter().filter_map(|(coef, _)| match coef {
-                Coef::At(row, _) => Some(*row),
-                Coef::Fixed(_) => None,
-            });
+            let factors = terms.iter().filter_map(|(coef, _)| coef.source());
             let terms = terms.iter().map(|(_, v)| *v);
             terms.chain(factors).chain(spread.map(|(_, _, v)| v)).chain(*bias).collect()
         }
         Op::Linear { x, w, bias } => [*x, *w].into_iter().chain(*bias).collect(),
-        Op::Gate { x, .. } => vec![*x],
+        Op::Gate { x, .. }
+        | Op::Map { x, .. }
+        | Op::Shrink { x, .. }
+        | Op::Softmax(x)
+        | Op::ColumnSums(x)
+        | Op::RunningProduct(x) => vec![*x],
+        Op::Product(a, b) | Op::Max(a, b) | Op::ColumnDots(a, b) => vec![*a, *b],
+        Op::ScaleRows { x, by, .. } => vec![*x, *by],
+        Op::Statistic { batch, observed, running } => vec![*batch, *observed, *running],
         Op::Concat(parts) => parts.clone(),
     }
 }

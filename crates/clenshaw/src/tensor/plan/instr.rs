@@ -1,18 +1,19 @@
 //! Instructions: what a compiled plan is made of, before it has an address for anything.
 
 use crate::rng::Coin;
-use crate::tensor::kernel::Act;
+use crate::tensor::kernel::{Act, Map};
 
 /// A buffer's number.
 pub(super) type Buf = usize;
 /// A mask's number.
 pub(super) type Mask = usize;
 
-/// A factor: a number, or an entry of a buffer read when the instruction runs.
+/// A factor: a number, or an entry or a row of a buffer read when the instruction runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Factor {
     Fixed(f64),
     At(Buf, usize),
+    Row(Buf, usize),
 }
 
 /// A place where dropout acts.
@@ -57,6 +58,34 @@ pub(super) enum Instr {
     Dot { a: Buf, b: Buf, dst: Buf, at: usize },
     /// `dst[.., to..to+width] = src[.., from..from+width]`.
     CopyColumns { src: Buf, from: usize, dst: Buf, to: usize, width: usize },
+    /// `dst = f(src)`.
+    Map { map: Map, src: Buf, dst: Buf },
+    /// `dst = f'(x) g`, with `y = f(x)`.
+    MapGrad { map: Map, x: Buf, y: Buf, g: Buf, dst: Buf },
+    /// `dst = a b`, entry by entry.
+    Product { a: Buf, b: Buf, dst: Buf },
+    /// `dst = max(a, b)`, entry by entry.
+    Max { a: Buf, b: Buf, dst: Buf },
+    /// `dst = g` where `winner` is the larger, else 0; `first` wins among equals.
+    MaxGrad { winner: Buf, other: Buf, first: bool, g: Buf, dst: Buf },
+    /// `dst[i, ..] = by[i, column] x[i, ..]`.
+    ScaleRows { x: Buf, by: Buf, column: usize, dst: Buf },
+    /// `dst[i, column] += <a[i, ..], b[i, ..]>`.
+    RowDots { a: Buf, b: Buf, dst: Buf, column: usize },
+    /// Rows moved towards zero.
+    Shrink { threshold: f64, src: Buf, dst: Buf },
+    /// Its gradient.
+    ShrinkGrad { threshold: f64, x: Buf, g: Buf, dst: Buf },
+    /// Rows turned into shares.
+    Softmax { src: Buf, dst: Buf },
+    /// Its gradient, from its result.
+    SoftmaxGrad { y: Buf, g: Buf, dst: Buf },
+    /// `dst[at, c] (+)= sum_i a[i, c] b[i, c]`.
+    ColumnDots { a: Buf, b: Buf, dst: Buf, at: usize, add: bool },
+    /// `dst = (1, x_0, x_0 x_1, ...)`.
+    RunningProduct { x: Buf, dst: Buf },
+    /// Its gradient.
+    RunningProductGrad { x: Buf, g: Buf, dst: Buf },
     /// The loss and its gradient with respect to the scores.
     Nll { logits: Buf, grad: Buf },
 }
@@ -86,7 +115,7 @@ impl Instr {
                 list.extend(bias.map(|bias| (bias, ReadAll)));
                 for (factor, src) in terms {
                     list.push((*src, ReadRows));
-                    if let Factor::At(row, _) = factor {
+                    if let Factor::At(row, _) | Factor::Row(row, _) = factor {
                         list.push((*row, ReadAll));
                     }
                 }
@@ -104,10 +133,28 @@ impl Instr {
             }
             Self::DropEntries { values, dst, .. } => vec![(*values, ReadRows), (*dst, WriteRows)],
             Self::Transpose { src, dst } => vec![(*src, ReadAll), (*dst, WriteRows)],
-            Self::Gate { src, dst, .. } | Self::Ungate { src, dst, .. } => {
-                vec![(*src, ReadRows), (*dst, WriteRows)]
+            Self::Gate { src, dst, .. }
+            | Self::Ungate { src, dst, .. }
+            | Self::CopyColumns { src, dst, .. }
+            | Self::Map { src, dst, .. }
+            | Self::Shrink { src, dst, .. }
+            | Self::Softmax { src, dst } => vec![(*src, ReadRows), (*dst, WriteRows)],
+            Self::Product { a, b, dst }
+            | Self::Max { a, b, dst }
+            | Self::ScaleRows { x: a, by: b, dst, .. }
+            | Self::RowDots { a, b, dst, .. }
+            | Self::ShrinkGrad { x: a, g: b, dst, .. }
+            | Self::SoftmaxGrad { y: a, g: b, dst } => {
+                vec![(*a, ReadRows), (*b, ReadRows), (*dst, WriteRows)]
             }
-            Self::CopyColumns { src, dst, .. } => vec![(*src, ReadRows), (*dst, WriteRows)],
+            Self::MapGrad { x: a, y: b, g, dst, .. }
+            | Self::MaxGrad { winner: a, other: b, g, dst, .. } => {
+                vec![(*a, ReadRows), (*b, ReadRows), (*g, ReadRows), (*dst, WriteRows)]
+            }
+            Self::RunningProduct { x, dst } => vec![(*x, ReadAll), (*dst, WriteRows)],
+            Self::RunningProductGrad { x, g, dst } => {
+                vec![(*x, ReadAll), (*g, ReadAll), (*dst, WriteRows)]
+            }
             Self::WeightGrad { a, g, dst, .. } => {
                 vec![(*a, ReadRows), (*g, ReadRows), (*dst, Reduce)]
             }
@@ -115,7 +162,9 @@ impl Instr {
                 vec![(*values, ReadAll), (*g, ReadAll), (*dst, WriteRows)]
             }
             Self::ColumnSums { g, dst, .. } => vec![(*g, ReadRows), (*dst, Reduce)],
-            Self::Dot { a, b, dst, .. } => vec![(*a, ReadRows), (*b, ReadRows), (*dst, Reduce)],
+            Self::Dot { a, b, dst, .. } | Self::ColumnDots { a, b, dst, .. } => {
+                vec![(*a, ReadRows), (*b, ReadRows), (*dst, Reduce)]
+            }
             Self::Nll { logits, grad } => vec![(*logits, ReadRows), (*grad, WriteRows)],
         }
     }
@@ -124,7 +173,7 @@ impl Instr {
     pub fn walks(&self) -> Buf {
         match self {
             Self::WeightGrad { g, .. } | Self::ColumnSums { g, .. } => *g,
-            Self::Dot { a, .. } => *a,
+            Self::Dot { a, .. } | Self::ColumnDots { a, .. } => *a,
             Self::Nll { grad, .. } => *grad,
             Self::Clear { dst }
             | Self::Sum { dst, .. }
@@ -135,7 +184,20 @@ impl Instr {
             | Self::Gate { dst, .. }
             | Self::Ungate { dst, .. }
             | Self::SparseWeightGrad { dst, .. }
-            | Self::CopyColumns { dst, .. } => *dst,
+            | Self::CopyColumns { dst, .. }
+            | Self::Map { dst, .. }
+            | Self::MapGrad { dst, .. }
+            | Self::Product { dst, .. }
+            | Self::Max { dst, .. }
+            | Self::MaxGrad { dst, .. }
+            | Self::ScaleRows { dst, .. }
+            | Self::RowDots { dst, .. }
+            | Self::Shrink { dst, .. }
+            | Self::ShrinkGrad { dst, .. }
+            | Self::Softmax { dst, .. }
+            | Self::SoftmaxGrad { dst, .. }
+            | Self::RunningProduct { dst, .. }
+            | Self::RunningProductGrad { dst, .. } => *dst,
         }
     }
 

@@ -4,7 +4,7 @@
 //! Tape       what the model computes: operations on values          (tape.rs)
 //!   lower    forward and backward passes as instructions            (forward.rs, backward.rs)
 //!   stage    groups that run block by block of rows, and an arena   (stage.rs)
-//! Plan       the replay: no allocation, no walking of graphs        (mod.rs, run.rs)
+//! Plan       the replay: no allocation, no walking of graphs        (run.rs, execute.rs)
 //! ```
 //!
 //! A stage is a chain of instructions that need only their own rows; it runs block after block, so
@@ -18,8 +18,9 @@ mod forward;
 mod backward;
 mod stage;
 mod run;
+mod execute;
 mod team;
 
 pub use run::{Plan, Targets, Workspace};
-pub use tape::{Coef, Init, Param, Spread, Tape, Term, Var};
+pub use tape::{Coef, Init, Param, RUNNING, Spread, Tape, Term, Var};
 pub use team::Team;

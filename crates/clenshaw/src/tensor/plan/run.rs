@@ -2,12 +2,12 @@
 
 use super::Team;
 use super::backward::backward;
+use super::execute::{Memory, Scope};
 use super::forward::{Mode, forward};
-use super::instr::{Buf, Factor, Home, Instr};
-use super::stage::{Program, Slot, Stage, partial_size, program};
+use super::instr::Buf;
+use super::stage::{Program, Slot, program};
 use super::tape::{Init, Op, Param, Tape, Var};
 use crate::rng::Stream;
-use crate::tensor::kernel::{self, dispatch};
 use crate::tensor::{Mat, Pattern, Real};
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,23 +19,23 @@ pub struct Plan<T> {
     evaluate: Program,
     logits: Buf,
     shape: (usize, usize),
-    consts: Vec<Mat<T>>,
-    sparse: Vec<Transposable>,
-    operators: Vec<(Arc<Pattern>, Vec<T>)>,
+    pub(super) consts: Vec<Mat<T>>,
+    pub(super) sparse: Vec<Transposable>,
+    pub(super) operators: Vec<(Arc<Pattern>, Vec<T>)>,
 }
 
 /// A sparse pattern with its transpose.
-struct Transposable {
-    pattern: Pattern,
-    transposed: Pattern,
-    origin: Vec<u32>,
+pub(super) struct Transposable {
+    pub pattern: Pattern,
+    pub transposed: Pattern,
+    pub origin: Vec<u32>,
 }
 
 /// The nodes in the loss: their classes and their weights, zero for all other nodes.
 #[derive(Clone, Debug)]
 pub struct Targets<T> {
-    labels: Vec<u32>,
-    weights: Vec<T>,
+    pub(super) labels: Vec<u32>,
+    pub(super) weights: Vec<T>,
 }
 
 impl<T: Real> Targets<T> {
@@ -70,6 +70,16 @@ impl<T> Workspace<T> {
 impl<T: Real> Plan<T> {
     /// Compiles the computation of `logits`, forward and backward.
     pub fn compile(tape: &Tape, logits: Var) -> Self {
+        Self::in_mode(tape, logits, Mode::Training)
+    }
+
+    /// The same with dropout off and batch statistics frozen in the backward pass too: [`Plan::gradient`]
+    /// differentiates what [`Plan::scores`] computes.
+    pub fn compile_frozen(tape: &Tape, logits: Var) -> Self {
+        Self::in_mode(tape, logits, Mode::Frozen)
+    }
+
+    fn in_mode(tape: &Tape, logits: Var, mode: Mode) -> Self {
         let evaluation = forward(tape, logits, Mode::Evaluation);
         let output = evaluation.value(logits);
         let mut consts = Vec::new();
@@ -90,7 +100,7 @@ impl<T: Real> Plan<T> {
             tape.operators.iter().map(|p| (p.pattern.clone(), cast(&p.scale))).collect();
         Self {
             params: tape.params.clone(),
-            train: program(backward(forward(tape, logits, Mode::Training), logits), &[]),
+            train: program(backward(forward(tape, logits, mode), logits), &[]),
             evaluate: program(evaluation.list, &[output]),
             logits: output,
             shape: tape.shape(logits),
@@ -216,283 +226,5 @@ impl<T: Real> Plan<T> {
             }
         }
         loss
-    }
-}
-
-/// Raw access to a workspace, shared by the threads of a stage.
-struct Memory<T> {
-    arena: *mut T,
-    scratch: *mut T,
-    masks: *mut u64,
-    partials: *mut T,
-    grads: *mut T,
-    params: *const T,
-}
-
-// SAFETY: threads touch disjoint rows; see `Plan::replay`.
-unsafe impl<T: Sync> Sync for Memory<T> {}
-
-/// What an instruction sees while it runs on one block.
-struct Scope<'a, T> {
-    plan: &'a Plan<T>,
-    program: &'a Program,
-    memory: &'a Memory<T>,
-    training: Option<(&'a Targets<T>, &'a Stream)>,
-    stage: &'a Stage,
-    thread: usize,
-}
-
-impl<'a, T: Real> Scope<'a, T> {
-    /// Where row `row` of a buffer starts.
-    unsafe fn row(&self, buf: Buf, row: usize) -> *mut T {
-        let cols = self.program.bufs[buf].cols;
-        let memory = self.memory;
-        // SAFETY: slots were placed within the lengths the workspace was made with.
-        unsafe {
-            match self.program.slots[buf] {
-                Slot::Arena(at) => memory.arena.add(at + row * cols),
-                Slot::Scratch(at) => {
-                    memory.scratch.add(self.thread * self.program.scratch_len + at)
-                }
-                Slot::Home(Home::Param(at)) => memory.params.add(at + row * cols).cast_mut(),
-                Slot::Home(Home::Grad(at)) => memory.grads.add(at + row * cols),
-                Slot::Home(Home::Const(i)) => {
-                    self.plan.consts[i].as_slice().as_ptr().add(row * cols).cast_mut()
-                }
-                Slot::Home(Home::Computed) | Slot::Unused => {
-                    panic!("plan: a buffer without a place")
-                }
-            }
-        }
-    }
-
-    unsafe fn read(&self, buf: Buf, rows: &Range<usize>) -> &'a [T] {
-        let len = rows.len() * self.program.bufs[buf].cols;
-        // SAFETY: the rows exist and no other thread writes them now.
-        unsafe { std::slice::from_raw_parts(self.row(buf, rows.start), len) }
-    }
-
-    unsafe fn write(&self, buf: Buf, rows: &Range<usize>) -> &'a mut [T] {
-        let len = rows.len() * self.program.bufs[buf].cols;
-        // SAFETY: the rows exist and belong to this thread's chunk.
-        unsafe { std::slice::from_raw_parts_mut(self.row(buf, rows.start), len) }
-    }
-
-    unsafe fn all(&self, buf: Buf) -> &'a [T] {
-        // SAFETY: nobody writes this buffer during the stage.
-        unsafe { self.read(buf, &(0..self.program.bufs[buf].rows)) }
-    }
-
-    unsafe fn mask(&self, mask: usize, rows: &Range<usize>) -> &'a mut [u64] {
-        let words = self.program.mask_cols[mask].div_ceil(64);
-        let at = self.program.mask_offsets[mask] + rows.start * words;
-        // SAFETY: as for `write`.
-        unsafe { std::slice::from_raw_parts_mut(self.memory.masks.add(at), rows.len() * words) }
-    }
-
-    /// The sums of chunk `chunk` for instruction `i`.
-    unsafe fn partial(&self, i: usize, chunk: usize) -> &'a mut [T] {
-        let size = partial_size(&self.stage.instrs[i], &self.program.bufs)
-            .expect("only instructions that sum over rows ask for partial sums");
-        let at = self.stage.partials[&i] + chunk * size;
-        // SAFETY: every chunk has its own range.
-        unsafe { std::slice::from_raw_parts_mut(self.memory.partials.add(at), size) }
-    }
-
-    unsafe fn factor(&self, factor: Factor) -> T {
-        match factor {
-            Factor::Fixed(c) => T::from_f64(c),
-            // SAFETY: nobody writes it during the stage.
-            Factor::At(row, k) => unsafe { self.all(row)[k] },
-        }
-    }
-
-    fn chance(&self) -> &'a Stream {
-        self.training.expect("dropout acts in training only").1
-    }
-
-    fn cols(&self, buf: Buf) -> usize {
-        self.program.bufs[buf].cols
-    }
-
-    /// Runs instruction `i` on a block of rows; `first` in its chunk.
-    ///
-    /// # Safety
-    /// No other thread works on these rows, and nobody writes what the instruction reads whole.
-    unsafe fn execute(&self, i: usize, rows: Range<usize>, chunk: usize, first: bool) {
-        let rows = &rows;
-        // SAFETY: the caller's promise, for every access below.
-        unsafe {
-            match &self.stage.instrs[i] {
-                Instr::Clear { dst } => self.write(*dst, rows).fill(T::ZERO),
-                Instr::Sum { dst, add, spread, terms, bias } => {
-                    let gather = spread.map(|(by, c, src)| {
-                        let (pattern, scale) = &self.plan.operators[by];
-                        kernel::Gather {
-                            coef: T::from_f64(c),
-                            offsets: &pattern.offsets()[rows.start..=rows.end],
-                            indices: pattern.indices(),
-                            scale,
-                            first: rows.start,
-                            src: self.all(src),
-                        }
-                    });
-                    let mut list: [(T, &[T]); kernel::MAX_TERMS] =
-                        [(T::ZERO, &[]); kernel::MAX_TERMS];
-                    for (slot, (factor, src)) in list.iter_mut().zip(terms) {
-                        *slot = (self.factor(*factor), self.read(*src, rows));
-                    }
-                    dispatch(kernel::Sum {
-                        cols: self.cols(*dst),
-                        gather,
-                        terms: list,
-                        n_terms: terms.len(),
-                        bias: bias.map(|bias| self.all(bias)),
-                        out: self.write(*dst, rows),
-                        add: *add,
-                    });
-                }
-                Instr::MatMul { a, w, bias, dst } => dispatch(kernel::Gemm {
-                    m: rows.len(),
-                    k: self.cols(*a),
-                    n: self.cols(*dst),
-                    a: self.read(*a, rows),
-                    a_row: self.cols(*a),
-                    a_col: 1,
-                    b: self.all(*w),
-                    bias: bias.map(|bias| self.all(bias)),
-                    c: self.write(*dst, rows),
-                    add: false,
-                }),
-                Instr::SparseMatMul { x, values, w, bias, dst } => {
-                    let pattern = &self.plan.sparse[*x].pattern;
-                    dispatch(kernel::SparseProduct {
-                        cols: self.cols(*dst),
-                        offsets: &pattern.offsets()[rows.start..=rows.end],
-                        indices: pattern.indices(),
-                        values: self.all(*values),
-                        w: self.all(*w),
-                        bias: bias.map(|bias| self.all(bias)),
-                        out: self.write(*dst, rows),
-                    });
-                }
-                Instr::DropEntries { values, drop, dst } => {
-                    let stream = self.chance().numbered(drop.site);
-                    let scale = T::from_f64(1.0 / drop.coin.keep());
-                    let (values, out) = (self.read(*values, rows), self.write(*dst, rows));
-                    // Blocks start at multiples of 64, so a block is whole words but for the last.
-                    for (w, (values, out)) in values.chunks(64).zip(out.chunks_mut(64)).enumerate()
-                    {
-                        let word = drop.coin.word(&stream, (rows.start / 64 + w) as u64);
-                        for (j, (v, out)) in values.iter().zip(out).enumerate() {
-                            *out = if word >> j & 1 == 1 { scale * *v } else { T::ZERO };
-                        }
-                    }
-                }
-                Instr::Transpose { src, dst } => {
-                    let (from, to) = (self.all(*src), self.write(*dst, rows));
-                    let (width, cols) = (self.cols(*src), self.cols(*dst));
-                    for (r, row) in rows.clone().zip(to.chunks_exact_mut(cols)) {
-                        for (c, out) in row.iter_mut().enumerate() {
-                            *out = from[c * width + r];
-                        }
-                    }
-                }
-                Instr::Gate { src, dst, act, drop, mask } => {
-                    let stream = drop.map(|drop| (drop.coin, self.chance().numbered(drop.site)));
-                    dispatch(kernel::Gate {
-                        cols: self.cols(*dst),
-                        act: *act,
-                        drop: stream.as_ref().map(|(coin, stream)| (*coin, stream)),
-                        first: rows.start,
-                        src: self.read(*src, rows),
-                        out: self.write(*dst, rows),
-                        mask: mask.map(|mask| self.mask(mask, rows)),
-                    });
-                }
-                Instr::Ungate { src, mask, scale, dst } => dispatch(kernel::Ungate {
-                    cols: self.cols(*dst),
-                    scale: T::from_f64(*scale),
-                    mask: self.mask(*mask, rows),
-                    src: self.read(*src, rows),
-                    out: self.write(*dst, rows),
-                }),
-                Instr::WeightGrad { a, g, .. } => dispatch(kernel::Gemm {
-                    m: self.cols(*a),
-                    k: rows.len(),
-                    n: self.cols(*g),
-                    a: self.read(*a, rows),
-                    a_row: 1,
-                    a_col: self.cols(*a),
-                    b: self.read(*g, rows),
-                    bias: None,
-                    c: self.partial(i, chunk),
-                    add: !first,
-                }),
-                Instr::SparseWeightGrad { x, values, g, dst, add } => {
-                    let x = &self.plan.sparse[*x];
-                    dispatch(kernel::SparseTransposeProduct {
-                        cols: self.cols(*dst),
-                        offsets: &x.transposed.offsets()[rows.start..=rows.end],
-                        indices: x.transposed.indices(),
-                        origin: &x.origin,
-                        values: self.all(*values),
-                        g: self.all(*g),
-                        out: self.write(*dst, rows),
-                        add: *add,
-                    });
-                }
-                Instr::ColumnSums { g, .. } => {
-                    kernel::column_sums(self.read(*g, rows), self.partial(i, chunk), !first);
-                }
-                Instr::Dot { a, b, .. } => {
-                    let product = kernel::dot(self.read(*a, rows), self.read(*b, rows));
-                    kernel::accumulate(&[product], self.partial(i, chunk), !first);
-                }
-                Instr::CopyColumns { src, from, dst, to, width } => {
-                    let (src_cols, dst_cols) = (self.cols(*src), self.cols(*dst));
-                    let (src, dst) = (self.read(*src, rows), self.write(*dst, rows));
-                    let pairs = dst.chunks_exact_mut(dst_cols).zip(src.chunks_exact(src_cols));
-                    for (out, x) in pairs {
-                        out[*to..to + width].copy_from_slice(&x[*from..from + width]);
-                    }
-                }
-                Instr::Nll { logits, grad } => {
-                    let targets = self.training.expect("the loss is asked for in training only").0;
-                    let loss = dispatch(kernel::Nll {
-                        cols: self.cols(*grad),
-                        logits: self.read(*logits, rows),
-                        labels: &targets.labels[rows.clone()],
-                        weights: &targets.weights[rows.clone()],
-                        grad: self.write(*grad, rows),
-                    });
-                    kernel::accumulate(&[loss], self.partial(i, chunk), !first);
-                }
-            }
-        }
-    }
-
-    /// Adds the chunks' sums of instruction `i`, in order.
-    ///
-    /// # Safety
-    /// All chunks are done and no other thread runs.
-    unsafe fn finish(&self, i: usize, loss: &mut T) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let (dst, add): (&mut [T], bool) = match &self.stage.instrs[i] {
-                Instr::WeightGrad { dst, add, .. } | Instr::ColumnSums { dst, add, .. } => {
-                    (self.write(*dst, &(0..self.program.bufs[*dst].rows)), *add)
-                }
-                Instr::Dot { dst, at, .. } => {
-                    let all = self.write(*dst, &(0..self.program.bufs[*dst].rows));
-                    (std::slice::from_mut(&mut all[*at]), true)
-                }
-                Instr::Nll { .. } => (std::slice::from_mut(loss), false),
-                _ => return,
-            };
-            for chunk in 0..self.stage.n_chunks() {
-                kernel::accumulate(self.partial(i, chunk), dst, add || chunk > 0);
-            }
-        }
     }
 }

@@ -117,6 +117,7 @@ pub(super) fn partial_size(instr: &Instr, bufs: &[BufSpec]) -> Option<usize> {
         Instr::WeightGrad { dst, .. } | Instr::ColumnSums { dst, .. } => {
             Some(bufs[*dst].rows * bufs[*dst].cols)
         }
+        Instr::ColumnDots { dst, .. } => Some(bufs[*dst].cols),
         Instr::Dot { .. } | Instr::Nll { .. } => Some(1),
         _ => None,
     }

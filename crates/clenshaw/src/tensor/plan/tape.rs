@@ -10,7 +10,7 @@
 //! assert_eq!(t.shape(y), (2, 3));
 //! ```
 
-use crate::tensor::kernel::Act;
+use crate::tensor::kernel::{Act, Map};
 use crate::tensor::{Mat, Operator, Sparse};
 use std::ops::Mul;
 use std::sync::Arc;
@@ -23,14 +23,32 @@ pub struct Var(pub(super) usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spread(pub(super) usize);
 
-/// A factor in a sum: a number, or an entry of a learned row.
+/// A factor in a sum: a number, an entry of a learned row, or a number for every column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Coef {
     /// A fixed number.
     Fixed(f64),
     /// Entry `.1` of the one-row value `.0`.
     At(Var, usize),
+    /// Row `.1` of the value `.0`: a factor for each column.
+    Row(Var, usize),
 }
+
+impl Coef {
+    /// The value it is read from.
+    pub(super) fn source(self) -> Option<Var> {
+        match self {
+            Self::Fixed(_) => None,
+            Self::At(v, _) | Self::Row(v, _) => Some(v),
+        }
+    }
+}
+
+/// The group of what is observed in training instead of learned: batch normalisation's statistics.
+///
+/// Its "gradient" is `running - observed`, so that a plain step of rate 0.1 is the usual update
+/// `running <- 0.9 running + 0.1 observed`.
+pub const RUNNING: &str = "running";
 
 /// One term of [`Tape::sum`]: `coef value` or `coef P value`.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +69,11 @@ impl Var {
     /// Entry `k` of a one-row value, as a factor.
     pub fn at(self, k: usize) -> Coef {
         Coef::At(self, k)
+    }
+
+    /// Row `k` of a value, as a factor for each column.
+    pub fn row(self, k: usize) -> Coef {
+        Coef::Row(self, k)
     }
 }
 
@@ -76,7 +99,7 @@ impl Mul<Term> for f64 {
     fn mul(self, term: Term) -> Term {
         match term.coef {
             Coef::Fixed(c) => Term { coef: Coef::Fixed(self * c), ..term },
-            Coef::At(..) => panic!("term: a learned factor takes no second factor"),
+            _ => panic!("term: a learned factor takes no second factor"),
         }
     }
 }
@@ -118,6 +141,16 @@ pub(super) enum Op {
     Linear { x: Var, w: Var, bias: Option<Var> },
     Gate { x: Var, act: Act, drop: f64, site: u64 },
     Concat(Vec<Var>),
+    Map { x: Var, map: Map },
+    Product(Var, Var),
+    Max(Var, Var),
+    ScaleRows { x: Var, by: Var, column: usize },
+    Shrink { x: Var, threshold: f64 },
+    Softmax(Var),
+    ColumnSums(Var),
+    ColumnDots(Var, Var),
+    RunningProduct(Var),
+    Statistic { batch: Var, observed: Var, running: Var },
 }
 
 /// A value: its operation and its shape.
@@ -215,13 +248,17 @@ impl Tape {
         for Term { coef, spread: by, value } in terms {
             let node = &self.nodes[value.0];
             assert_eq!(node.cols, cols, "sum: columns differ");
+            if let Coef::Row(row, k) = coef {
+                let (rows, width) = self.shape(row);
+                assert!(k < rows && width == cols, "sum: row {k} of [{rows}, {width}] as a factor");
+            }
             match (by, coef) {
                 _ if matches!(node.op, Op::Zero) => {}
                 (Some(by), Coef::Fixed(c)) => {
                     assert_eq!(self.operators[by.0].pattern.n_rows(), rows, "sum: operator's size");
                     assert!(spread.replace((by, c, value)).is_none(), "sum: two spread terms");
                 }
-                (Some(_), Coef::At(..)) => panic!("sum: a spread term takes a fixed factor"),
+                (Some(_), _) => panic!("sum: a spread term takes a fixed factor"),
                 (None, coef) if node.rows == rows => plain.push((coef, value)),
                 (None, Coef::Fixed(1.0)) if node.rows == 1 => {
                     assert!(bias.replace(value).is_none(), "sum: two one-row terms");
@@ -229,10 +266,7 @@ impl Tape {
                 _ => panic!("sum: {} rows among {rows}", node.rows),
             }
         }
-        let inputs = plain.iter().flat_map(|&(coef, v)| match coef {
-            Coef::At(row, _) => [Some(row), Some(v)],
-            Coef::Fixed(_) => [None, Some(v)],
-        });
+        let inputs = plain.iter().flat_map(|&(coef, v)| [coef.source(), Some(v)]);
         let inputs: Vec<Var> =
             inputs.flatten().chain(spread.map(|(_, _, v)| v)).chain(bias).collect();
         self.derive(Op::Sum { spread, terms: plain, bias }, rows, cols, &inputs)
@@ -268,6 +302,132 @@ impl Tape {
         assert!(parts.iter().all(|v| self.shape(*v).0 == rows), "concat: rows differ");
         let cols = parts.iter().map(|v| self.shape(*v).1).sum();
         self.derive(Op::Concat(parts.to_vec()), rows, cols, parts)
+    }
+
+    /// `tanh x`, entry by entry.
+    pub fn tanh(&mut self, x: Var) -> Var {
+        self.map(x, Map::Tanh)
+    }
+
+    /// `1 / (1 + e^-x)`, entry by entry.
+    pub fn sigmoid(&mut self, x: Var) -> Var {
+        self.map(x, Map::Sigmoid)
+    }
+
+    /// `1 / x`, entry by entry.
+    pub fn reciprocal(&mut self, x: Var) -> Var {
+        self.map(x, Map::Reciprocal)
+    }
+
+    /// `sqrt x`, entry by entry.
+    pub fn root(&mut self, x: Var) -> Var {
+        self.map(x, Map::Root)
+    }
+
+    /// `max(x, floor)`; the gradient stops where x is at the floor or below.
+    pub fn at_least(&mut self, x: Var, floor: f64) -> Var {
+        self.map(x, Map::AtLeast(floor))
+    }
+
+    /// `a b`, entry by entry.
+    pub fn product(&mut self, a: Var, b: Var) -> Var {
+        let (rows, cols) = self.same_shape("product", a, b);
+        self.derive(Op::Product(a, b), rows, cols, &[a, b])
+    }
+
+    /// `max(a, b)`, entry by entry; the gradient goes to the larger, and to `a` of equals.
+    pub fn max(&mut self, a: Var, b: Var) -> Var {
+        let (rows, cols) = self.same_shape("max", a, b);
+        self.derive(Op::Max(a, b), rows, cols, &[a, b])
+    }
+
+    /// Row `i` of `x` times entry `(i, column)` of `by`.
+    pub fn scale_rows(&mut self, x: Var, by: Var, column: usize) -> Var {
+        let ((rows, cols), (by_rows, by_cols)) = (self.shape(x), self.shape(by));
+        assert_eq!(rows, by_rows, "scale_rows: rows differ");
+        assert!(column < by_cols, "scale_rows: column {column} of {by_cols}");
+        self.derive(Op::ScaleRows { x, by, column }, rows, cols, &[x, by])
+    }
+
+    /// `max(0, 1 - threshold / |x_i|) x_i` for every row; a zero row stays zero.
+    pub fn shrink(&mut self, x: Var, threshold: f64) -> Var {
+        let (rows, cols) = self.shape(x);
+        self.derive(Op::Shrink { x, threshold }, rows, cols, &[x])
+    }
+
+    /// Every row turned into shares that sum to one.
+    pub fn softmax(&mut self, x: Var) -> Var {
+        let (rows, cols) = self.shape(x);
+        self.derive(Op::Softmax(x), rows, cols, &[x])
+    }
+
+    /// The sum of the rows, `[1, cols]`.
+    pub fn column_sums(&mut self, x: Var) -> Var {
+        let cols = self.shape(x).1;
+        self.derive(Op::ColumnSums(x), 1, cols, &[x])
+    }
+
+    /// The inner product of each column of `a` with the same of `b`, `[1, cols]`.
+    pub fn column_dots(&mut self, a: Var, b: Var) -> Var {
+        let (_, cols) = self.same_shape("column_dots", a, b);
+        self.derive(Op::ColumnDots(a, b), 1, cols, &[a, b])
+    }
+
+    /// `(1, x_0, x_0 x_1, ...)` of one column, `[rows + 1, 1]`.
+    pub fn running_product(&mut self, x: Var) -> Var {
+        let (rows, cols) = self.shape(x);
+        assert_eq!(cols, 1, "running_product: one column");
+        self.derive(Op::RunningProduct(x), rows + 1, 1, &[x])
+    }
+
+    /// `(x - mean) / sqrt(var + eps) gamma + beta` with the columns' own mean and variance in training,
+    /// their running averages otherwise.
+    ///
+    /// Declares `NAME.gamma` and `NAME.beta` in the group and, in [`RUNNING`], `NAME.mean` and
+    /// `NAME.var`; the running variance averages the unbiased one. Ioffe & Szegedy 2015.
+    pub fn batch_norm(&mut self, name: &str, x: Var, eps: f64, group: &'static str) -> Var {
+        let (rows, cols) = self.shape(x);
+        let n = rows as f64;
+        let gamma =
+            self.param(format!("{name}.gamma"), 1, cols, Init::Values(vec![1.0; cols]), group);
+        let beta = self.param(format!("{name}.beta"), 1, cols, Init::Zeros, group);
+        let mean = self.param(format!("{name}.mean"), 1, cols, Init::Zeros, RUNNING);
+        let var =
+            self.param(format!("{name}.var"), 1, cols, Init::Values(vec![1.0; cols]), RUNNING);
+
+        let sums = self.column_sums(x);
+        let batch = self.sum([1.0 / n * sums]);
+        let mean = self.statistic(batch, batch, mean);
+        let mean = self.sum([-1.0 * mean]);
+        let centred = self.sum([1.0 * x, 1.0 * mean]);
+        let squares = self.column_dots(centred, centred);
+        let (batch, unbiased) =
+            (self.sum([1.0 / n * squares]), self.sum([1.0 / (n - 1.0).max(1.0) * squares]));
+        let var = self.statistic(batch, unbiased, var);
+
+        let eps = self.constant(Mat::from_vec(1, cols, vec![eps; cols]));
+        let var = self.sum([1.0 * var, 1.0 * eps]);
+        let deviation = self.root(var);
+        let scale = self.reciprocal(deviation);
+        let scale = self.product(gamma, scale);
+        self.sum([scale.row(0) * centred, 1.0 * beta])
+    }
+
+    /// `batch` in training, when `running` follows `observed`; `running` otherwise.
+    fn statistic(&mut self, batch: Var, observed: Var, running: Var) -> Var {
+        let (rows, cols) = self.same_shape("statistic", batch, running);
+        let op = Op::Statistic { batch, observed, running };
+        self.derive(op, rows, cols, &[batch, observed, running])
+    }
+
+    fn same_shape(&self, what: &str, a: Var, b: Var) -> (usize, usize) {
+        assert_eq!(self.shape(a), self.shape(b), "{what}: shapes differ");
+        self.shape(a)
+    }
+
+    fn map(&mut self, x: Var, map: Map) -> Var {
+        let (rows, cols) = self.shape(x);
+        self.derive(Op::Map { x, map }, rows, cols, &[x])
     }
 
     fn gate(&mut self, x: Var, act: Act, drop: f64) -> Var {

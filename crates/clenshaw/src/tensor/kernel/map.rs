@@ -1,0 +1,77 @@
+//! Functions of one number, entry by entry, and their derivatives.
+
+use crate::tensor::Real;
+
+/// A function of one number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Map {
+    /// `tanh x`.
+    Tanh,
+    /// `1 / (1 + e^-x)`.
+    Sigmoid,
+    /// `1 / x`.
+    Reciprocal,
+    /// `sqrt x`.
+    Root,
+    /// `max(x, c)`; the gradient stops where x is c or less.
+    AtLeast(f64),
+}
+
+impl Map {
+    /// `f(x)`.
+    #[inline(always)]
+    pub fn of<T: Real>(self, x: T) -> T {
+        match self {
+            Self::Tanh => x.tanh(),
+            Self::Sigmoid => T::ONE / (T::ONE + (-x).exp()),
+            Self::Reciprocal => T::ONE / x,
+            Self::Root => x.sqrt(),
+            Self::AtLeast(c) => {
+                let c = T::from_f64(c);
+                // What is not a number passes.
+                if x < c { c } else { x }
+            }
+        }
+    }
+
+    /// `f'(x)`, given `y = f(x)` as well.
+    #[inline(always)]
+    pub fn slope<T: Real>(self, x: T, y: T) -> T {
+        match self {
+            Self::Tanh => T::ONE - y * y,
+            Self::Sigmoid => y * (T::ONE - y),
+            Self::Reciprocal => -(y * y),
+            Self::Root => T::from_f64(0.5) / y,
+            Self::AtLeast(c) if x > T::from_f64(c) => T::ONE,
+            Self::AtLeast(_) => T::ZERO,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slopes_are_those_of_small_steps() {
+        let maps = [
+            Map::Tanh,
+            Map::Sigmoid,
+            Map::Reciprocal,
+            Map::Root,
+            Map::AtLeast(0.5),
+            Map::AtLeast(2.0),
+        ];
+        for map in maps {
+            let (x, step) = (1.3f64, 1e-6);
+            let slope = (map.of(x + step) - map.of(x - step)) / (2.0 * step);
+            assert!((map.slope(x, map.of(x)) - slope).abs() < 1e-9, "{map:?}");
+        }
+    }
+
+    #[test]
+    fn a_floor_lets_through_what_is_not_a_number() {
+        assert!(Map::AtLeast(0.0).of(f32::NAN).is_nan());
+        assert_eq!(Map::AtLeast(0.5).of(-1.0f32), 0.5);
+    }
+}
