@@ -10,6 +10,7 @@ mod residual;
 
 mod mlp;
 mod gcn;
+mod air_gnn;
 mod gcnii;
 mod clenshaw_gcn;
 mod horner_gcn;
@@ -29,6 +30,7 @@ pub static MODELS: &[&ModelInfo] = &[
     &mlp::INFO,                // the features alone
     &gcn::INFO,                // Kipf & Welling 2017
     &gcnii::INFO,              // Chen et al. 2020
+    &air_gnn::INFO,            // Liu et al. 2021
     &horner_gcn::INFO,         // Guo & Wei 2023, without the second-order residue
     &fixed_clenshaw_gcn::INFO, // Guo & Wei 2023, with frozen coefficients
     &clenshaw_gcn::INFO,       // Guo & Wei 2023
