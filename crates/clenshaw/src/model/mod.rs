@@ -10,6 +10,7 @@ mod residual;
 
 mod mlp;
 mod gcn;
+mod h2gcn;
 mod air_gnn;
 mod gcnii;
 mod clenshaw_gcn;
@@ -29,6 +30,7 @@ use crate::tensor::{Mat, Var};
 pub static MODELS: &[&ModelInfo] = &[
     &mlp::INFO,                // the features alone
     &gcn::INFO,                // Kipf & Welling 2017
+    &h2gcn::INFO,              // Zhu et al. 2020
     &gcnii::INFO,              // Chen et al. 2020
     &air_gnn::INFO,            // Liu et al. 2021
     &horner_gcn::INFO,         // Guo & Wei 2023, without the second-order residue
