@@ -6,10 +6,12 @@
 mod net;
 mod training;
 mod head;
+mod convolution;
 mod residual;
 
 mod mlp;
 mod gcn;
+mod mixhop;
 mod h2gcn;
 mod air_gnn;
 mod gcnii;
@@ -30,6 +32,7 @@ use crate::tensor::{Mat, Var};
 pub static MODELS: &[&ModelInfo] = &[
     &mlp::INFO,                // the features alone
     &gcn::INFO,                // Kipf & Welling 2017
+    &mixhop::INFO,             // Abu-El-Haija et al. 2019
     &h2gcn::INFO,              // Zhu et al. 2020
     &gcnii::INFO,              // Chen et al. 2020
     &air_gnn::INFO,            // Liu et al. 2021
