@@ -7,10 +7,12 @@ mod net;
 mod training;
 mod head;
 mod convolution;
+mod lstm;
 mod residual;
 
 mod mlp;
 mod gcn;
+mod gcn_jk;
 mod mixhop;
 mod h2gcn;
 mod air_gnn;
@@ -32,6 +34,7 @@ use crate::tensor::{Mat, Var};
 pub static MODELS: &[&ModelInfo] = &[
     &mlp::INFO,                // the features alone
     &gcn::INFO,                // Kipf & Welling 2017
+    &gcn_jk::INFO,             // Xu et al. 2018
     &mixhop::INFO,             // Abu-El-Haija et al. 2019
     &h2gcn::INFO,              // Zhu et al. 2020
     &gcnii::INFO,              // Chen et al. 2020
