@@ -11,6 +11,7 @@ mod lstm;
 mod residual;
 
 mod mlp;
+mod linkx;
 mod gcn;
 mod gcn_jk;
 mod mixhop;
@@ -33,6 +34,7 @@ use crate::tensor::{Mat, Var};
 /// Every model, in the order of its listing.
 pub static MODELS: &[&ModelInfo] = &[
     &mlp::INFO,                // the features alone
+    &linkx::INFO,              // Lim et al. 2021
     &gcn::INFO,                // Kipf & Welling 2017
     &gcn_jk::INFO,             // Xu et al. 2018
     &mixhop::INFO,             // Abu-El-Haija et al. 2019
