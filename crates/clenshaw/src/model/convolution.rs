@@ -7,17 +7,11 @@
 //!
 //! As in the public code of LINKX (Lim et al., NeurIPS 2021), whose baselines they are.
 
-use super::{Net, glorot};
+use super::{Net, glorot, training};
 use crate::hyper::{Hyper, Params, Space};
 use crate::tensor::{Init, Var};
 
-pub(super) const LAYERS: Hyper =
-    Hyper::int("layers", 2, (1, 64), Space::Among(&[2.0, 3.0]), "number of layers");
-
 pub(super) const DROPOUT: Hyper = Hyper::dropout("dropout", 0.5, "dropout on the hidden layers");
-
-pub(super) const BN: Hyper =
-    Hyper::flag("bn", true, Space::Fixed, "batch normalisation between the layers");
 
 pub(super) const BN_EPS: Hyper = Hyper::real(
     "bn_eps",
@@ -26,6 +20,16 @@ pub(super) const BN_EPS: Hyper = Hyper::real(
     Space::Fixed,
     "what batch normalisation adds to the variance",
 );
+
+/// What GCN+JK and MixHop share.
+pub(super) const STACK: [Hyper; 6] = [
+    Hyper::int("layers", 2, (1, 64), Space::Among(&[2.0, 3.0]), "number of layers"),
+    DROPOUT,
+    Hyper::flag("bn", true, Space::Fixed, "batch normalisation between the layers"),
+    BN_EPS,
+    training::LR,
+    training::WD,
+];
 
 /// `P~ (H W) + b` with parameters `conv.LAYER.w` and `conv.LAYER.b`.
 pub(super) fn convolution(net: &mut Net, layer: usize, h: Var, width: usize) -> Var {

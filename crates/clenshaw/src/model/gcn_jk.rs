@@ -14,10 +14,10 @@
 
 use super::convolution::{self, active, convolution};
 use super::lstm::Lstm;
-use super::training::{self, DECOUPLED};
+use super::training::DECOUPLED;
 use super::{Family, ModelInfo, Net, WHOLE, lin};
 use crate::graph::Normalisation;
-use crate::hyper::{Hyper, Params, Space};
+use crate::hyper::{Hyper, Params, Space, joined};
 use crate::tensor::Var;
 
 pub static INFO: ModelInfo = ModelInfo {
@@ -27,28 +27,25 @@ pub static INFO: ModelInfo = ModelInfo {
     family: Family::Residual,
     equation: "H(l) = relu(norm(P~ drop(H(l-1)) W(l) + b(l))); out = join(H(1), ..., H(T)) W + b",
     operator: Some(Normalisation::Looped),
-    hyper: &[
-        convolution::LAYERS,
-        Hyper::int(
-            "hidden",
-            64,
-            (1, 4096),
-            Space::Among(&[4.0, 8.0, 16.0, 32.0, 64.0]),
-            "width of the hidden layers",
-        ),
-        Hyper::word(
-            "join",
-            "max",
-            &["max", "concat", "lstm"],
-            Space::Any,
-            "how the layers' outputs are joined",
-        ),
-        convolution::DROPOUT,
-        convolution::BN,
-        convolution::BN_EPS,
-        training::LR,
-        training::WD,
-    ],
+    hyper: &joined::<8>(
+        &convolution::STACK,
+        &[
+            Hyper::int(
+                "hidden",
+                64,
+                (1, 4096),
+                Space::Among(&[4.0, 8.0, 16.0, 32.0, 64.0]),
+                "width of the hidden layers",
+            ),
+            Hyper::word(
+                "join",
+                "max",
+                &["max", "concat", "lstm"],
+                Space::Any,
+                "how the layers' outputs are joined",
+            ),
+        ],
+    ),
     training: &WHOLE,
     presets: include_str!("../../../../experiments/presets/gcn-jk.toml"),
     groups: &[DECOUPLED],

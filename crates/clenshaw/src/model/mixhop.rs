@@ -10,10 +10,10 @@
 //! biases before propagation, and a dense layer where the paper learns which columns to keep.
 
 use super::convolution::{self, active};
-use super::training::{self, DECOUPLED};
+use super::training::DECOUPLED;
 use super::{Family, ModelInfo, Net, WHOLE, lin};
 use crate::graph::Normalisation;
-use crate::hyper::{Hyper, Params, Space};
+use crate::hyper::{Hyper, Params, Space, joined};
 use crate::tensor::Var;
 
 pub static INFO: ModelInfo = ModelInfo {
@@ -24,22 +24,19 @@ pub static INFO: ModelInfo = ModelInfo {
     equation: "mix(H) = [P~^j (H W_j + b_j), j = 0..=hops]; H <- drop(relu(norm(mix(H)))); \
                out = mix(H) W + b",
     operator: Some(Normalisation::Looped),
-    hyper: &[
-        convolution::LAYERS,
-        Hyper::int("hops", 2, (0, 16), Space::Fixed, "the largest distance"),
-        Hyper::int(
-            "hidden",
-            32,
-            (1, 4096),
-            Space::Among(&[8.0, 16.0, 32.0]),
-            "width of the hidden layers for each distance",
-        ),
-        convolution::DROPOUT,
-        convolution::BN,
-        convolution::BN_EPS,
-        training::LR,
-        training::WD,
-    ],
+    hyper: &joined::<8>(
+        &convolution::STACK,
+        &[
+            Hyper::int("hops", 2, (0, 16), Space::Fixed, "the largest distance"),
+            Hyper::int(
+                "hidden",
+                32,
+                (1, 4096),
+                Space::Among(&[8.0, 16.0, 32.0]),
+                "width of the hidden layers for each distance",
+            ),
+        ],
+    ),
     training: &WHOLE,
     presets: include_str!("../../../../experiments/presets/mixhop.toml"),
     groups: &[DECOUPLED],
