@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 /// One hyper-parameter, as its owner declares it.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Hyper {
     /// The word people type.
     pub name: &'static str,
@@ -16,6 +16,18 @@ pub struct Hyper {
     pub space: Space,
     /// One sentence of meaning.
     pub meaning: &'static str,
+}
+
+/// Two lists in one, for those who share a list and add to it; `N` is the length of both together.
+pub const fn joined<const N: usize>(first: &[Hyper], second: &[Hyper]) -> [Hyper; N] {
+    assert!(first.len() + second.len() == N, "joined: the lengths of the lists");
+    let mut all = [first[0]; N];
+    let mut i = 1;
+    while i < N {
+        all[i] = if i < first.len() { first[i] } else { second[i - first.len()] };
+        i += 1;
+    }
+    all
 }
 
 /// A hyper-parameter's value.

@@ -14,7 +14,7 @@ use super::residual::{self, Layers, decaying};
 use super::{Family, ModelInfo, Net, PATIENT, Weights};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
-use crate::hyper::{Hyper, Params, Space};
+use crate::hyper::{Hyper, Params, Space, joined};
 use crate::tensor::Var;
 
 pub static INFO: ModelInfo = ModelInfo {
@@ -25,33 +25,25 @@ pub static INFO: ModelInfo = ModelInfo {
     equation: "S(l) = 2 P~ H(l-1) - H(l-2) + alpha_l H*, alpha frozen; \
                H(l) = relu(beta_l (S(l) W(l) + b(l)) + (1 - beta_l) S(l))",
     operator: Some(Normalisation::Looped),
-    hyper: &[
-        residual::order(8),
-        residual::HIDDEN,
-        residual::LAMBDA,
-        Hyper::real(
-            "alpha",
-            0.1,
-            (0.0, 1.0),
-            Space::Among(&[0.1, 0.2, 0.5, 0.9]),
-            "restart share a",
-        ),
-        Hyper::word(
-            "order",
-            "released",
-            &["released", "ppr", "ppr-tail"],
-            Space::Any,
-            "reading of the frozen coefficients",
-        ),
-        residual::DROPOUT,
-        residual::DROPOUT_CONV,
-        residual::LR_CONV,
-        residual::LR_DENSE,
-        residual::WD_CONV,
-        residual::WD_DENSE,
-        residual::USE_WEIGHT,
-        residual::USE_ACT,
-    ],
+    hyper: &joined::<13>(
+        &residual::FROZEN,
+        &[
+            Hyper::real(
+                "alpha",
+                0.1,
+                (0.0, 1.0),
+                Space::Among(&[0.1, 0.2, 0.5, 0.9]),
+                "restart share a",
+            ),
+            Hyper::word(
+                "order",
+                "released",
+                &["released", "ppr", "ppr-tail"],
+                Space::Any,
+                "reading of the frozen coefficients",
+            ),
+        ],
+    ),
     training: &PATIENT,
     presets: include_str!("../../../../experiments/presets/fixed-clenshaw-gcn.toml"),
     groups: residual::GROUPS.split_at(2).0,

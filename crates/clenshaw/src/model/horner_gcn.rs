@@ -12,7 +12,7 @@ use super::residual::{self, Layers, by_degree, decaying, identity_filter};
 use super::{Family, ModelInfo, Net, PATIENT, Weights};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
-use crate::hyper::{Hyper, Params, Space};
+use crate::hyper::{Hyper, Params, Space, joined};
 use crate::tensor::Var;
 
 pub static INFO: ModelInfo = ModelInfo {
@@ -23,23 +23,10 @@ pub static INFO: ModelInfo = ModelInfo {
     equation: "S(l) = P~ H(l-1) + alpha_l H*; \
                H(l) = relu(beta_l (S(l) W(l) + b(l)) + (1 - beta_l) S(l))",
     operator: Some(Normalisation::Looped),
-    hyper: &[
-        residual::order(8),
-        residual::HIDDEN,
-        residual::LAMBDA,
-        Hyper::flag("decay", true, Space::Fixed, "false: beta_l = 1/2 in every layer"),
-        residual::DROPOUT,
-        residual::DROPOUT_CONV,
-        residual::LR_CONV,
-        residual::LR_DENSE,
-        residual::LR_ALPHA,
-        residual::MOMENTUM,
-        residual::WD_CONV,
-        residual::WD_DENSE,
-        residual::WD_ALPHA,
-        residual::USE_WEIGHT,
-        residual::USE_ACT,
-    ],
+    hyper: &joined::<15>(
+        &residual::LEARNED,
+        &[Hyper::flag("decay", true, Space::Fixed, "false: beta_l = 1/2 in every layer")],
+    ),
     training: &PATIENT,
     presets: include_str!("../../../../experiments/presets/horner-gcn.toml"),
     groups: &residual::GROUPS,

@@ -5,10 +5,18 @@
 
 mod net;
 mod training;
+mod head;
+mod convolution;
+mod lstm;
 mod residual;
 
 mod mlp;
+mod linkx;
 mod gcn;
+mod gcn_jk;
+mod mixhop;
+mod h2gcn;
+mod air_gnn;
 mod gcnii;
 mod clenshaw_gcn;
 mod horner_gcn;
@@ -26,8 +34,13 @@ use crate::tensor::{Mat, Var};
 /// Every model, in the order of its listing.
 pub static MODELS: &[&ModelInfo] = &[
     &mlp::INFO,                // the features alone
+    &linkx::INFO,              // Lim et al. 2021
     &gcn::INFO,                // Kipf & Welling 2017
+    &gcn_jk::INFO,             // Xu et al. 2018
+    &mixhop::INFO,             // Abu-El-Haija et al. 2019
+    &h2gcn::INFO,              // Zhu et al. 2020
     &gcnii::INFO,              // Chen et al. 2020
+    &air_gnn::INFO,            // Liu et al. 2021
     &horner_gcn::INFO,         // Guo & Wei 2023, without the second-order residue
     &fixed_clenshaw_gcn::INFO, // Guo & Wei 2023, with frozen coefficients
     &clenshaw_gcn::INFO,       // Guo & Wei 2023

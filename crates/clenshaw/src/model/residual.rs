@@ -11,66 +11,55 @@
 //! its dropout.
 
 use super::{Group, GroupKind, Net, out};
-use crate::hyper::{Hyper, Params, Space};
+use crate::hyper::{Hyper, Params, Space, joined};
 use crate::tensor::{Init, Mat, Term, Var};
 
-/// The order K; the hyper-parameters from here on are those the members of the family share.
-pub(super) const fn order(default: i64) -> Hyper {
-    let space = Space::Steps { low: 4.0, high: 32.0, step: 4.0 };
-    Hyper::int("K", default, (1, 256), space, "order of the filter; K + 1 layers")
-}
+/// What the members of the family share.
+pub(super) const FROZEN: [Hyper; 11] = [
+    Hyper::int(
+        "K",
+        8,
+        (1, 256),
+        Space::Steps { low: 4.0, high: 32.0, step: 4.0 },
+        "order of the filter; K + 1 layers",
+    ),
+    Hyper::int("hidden", 64, (1, 4096), Space::Fixed, "width of the hidden layers"),
+    Hyper::real(
+        "lambda",
+        1.0,
+        (0.0, 10.0),
+        Space::Among(&[1.0, 1.5, 2.0]),
+        "strength of the weights: beta_l = min(1, ln(lambda / l + 1))",
+    ),
+    Hyper::dropout("dropout", 0.5, "dropout on the features, on H* and before the last layer"),
+    Hyper::dropout("dropout_conv", 0.0, "dropout behind the inner activations"),
+    Hyper::learning_rate("lr_conv", 0.01, "learning rate of the inner layers"),
+    Hyper::learning_rate("lr_dense", 0.01, "learning rate of the dense layers"),
+    Hyper::weight_decay("wd_conv", 1e-5, "weight decay of the inner layers"),
+    Hyper::weight_decay("wd_dense", 1e-3, "weight decay of the dense layers"),
+    Hyper::flag("use_weight", true, Space::Fixed, "ablation: false drops W(l) and b(l)"),
+    Hyper::flag(
+        "use_act",
+        true,
+        Space::Fixed,
+        "ablation: false drops the inner activations and the dropout behind them",
+    ),
+];
 
-pub(super) const HIDDEN: Hyper =
-    Hyper::int("hidden", 64, (1, 4096), Space::Fixed, "width of the hidden layers");
-
-pub(super) const LAMBDA: Hyper = Hyper::real(
-    "lambda",
-    1.0,
-    (0.0, 10.0),
-    Space::Among(&[1.0, 1.5, 2.0]),
-    "strength of the weights: beta_l = min(1, ln(lambda / l + 1))",
-);
-
-pub(super) const DROPOUT: Hyper =
-    Hyper::dropout("dropout", 0.5, "dropout on the features, on H* and before the last layer");
-
-pub(super) const DROPOUT_CONV: Hyper =
-    Hyper::dropout("dropout_conv", 0.0, "dropout behind the inner activations");
-
-pub(super) const LR_CONV: Hyper =
-    Hyper::learning_rate("lr_conv", 0.01, "learning rate of the inner layers");
-
-pub(super) const LR_DENSE: Hyper =
-    Hyper::learning_rate("lr_dense", 0.01, "learning rate of the dense layers");
-
-pub(super) const LR_ALPHA: Hyper =
-    Hyper::learning_rate("lr_alpha", 0.01, "learning rate of the filter coefficients");
-
-pub(super) const MOMENTUM: Hyper = Hyper::real(
-    "momentum",
-    0.9,
-    (0.0, 0.999),
-    Space::Among(&[0.8, 0.85, 0.9, 0.95]),
-    "momentum of the filter coefficients",
-);
-
-pub(super) const WD_CONV: Hyper =
-    Hyper::weight_decay("wd_conv", 1e-5, "weight decay of the inner layers");
-
-pub(super) const WD_DENSE: Hyper =
-    Hyper::weight_decay("wd_dense", 1e-3, "weight decay of the dense layers");
-
-pub(super) const WD_ALPHA: Hyper =
-    Hyper::weight_decay("wd_alpha", 1e-5, "weight decay of the filter coefficients");
-
-pub(super) const USE_WEIGHT: Hyper =
-    Hyper::flag("use_weight", true, Space::Fixed, "ablation: false drops W(l) and b(l)");
-
-pub(super) const USE_ACT: Hyper = Hyper::flag(
-    "use_act",
-    true,
-    Space::Fixed,
-    "ablation: false drops the inner activations and the dropout behind them",
+/// The same, and what learned filter coefficients need.
+pub(super) const LEARNED: [Hyper; 14] = joined(
+    &FROZEN,
+    &[
+        Hyper::learning_rate("lr_alpha", 0.01, "learning rate of the filter coefficients"),
+        Hyper::real(
+            "momentum",
+            0.9,
+            (0.0, 0.999),
+            Space::Among(&[0.8, 0.85, 0.9, 0.95]),
+            "momentum of the filter coefficients",
+        ),
+        Hyper::weight_decay("wd_alpha", 1e-5, "weight decay of the filter coefficients"),
+    ],
 );
 
 /// The optimisers of inner layers, dense layers and, last, filter coefficients.

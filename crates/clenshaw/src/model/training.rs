@@ -1,5 +1,6 @@
 //! What every model declares about its training: the features' scaling and when to stop.
 
+use super::{Group, GroupKind};
 use crate::hyper::{Hyper, Space};
 
 const SCALINGS: &[&str] = &["raw", "row0", "row", "zscore"];
@@ -20,6 +21,23 @@ pub static MEAN: [Hyper; 4] = training("mean", 200, 1000);
 
 /// 500 epochs to the end: the LINKX line of papers.
 pub static WHOLE: [Hyper; 4] = training("none", 1, 500);
+
+/// One Adam with decoupled weight decay for all parameters: the LINKX line of papers.
+pub(super) const DECOUPLED: Group =
+    Group { name: "all", kind: GroupKind::AdamW, rate: "lr", decay: "wd" };
+
+/// Its learning rate.
+pub(super) const LR: Hyper = Hyper::real(
+    "lr",
+    0.01,
+    (0.0, 10.0),
+    Space::Among(&[0.001, 0.002, 0.01, 0.05, 0.1]),
+    "learning rate",
+);
+
+/// Its weight decay, which that line does not tune.
+pub(super) const WD: Hyper =
+    Hyper::real("wd", 1e-3, (0.0, 10.0), Space::Fixed, "decoupled weight decay");
 
 /// A stopping rule with its numbers.
 pub(super) const fn training(rule: &'static str, patience: i64, max_epochs: i64) -> [Hyper; 4] {

@@ -1,0 +1,63 @@
+//! AirGNN: every node decides by itself how much of its neighbours' opinion it takes.
+//!
+//! ```text
+//! Z = head(X),   X(0) = Z
+//! R = P~ X(k-1) - Z                                          k = 1..=K
+//! X(k)_i = Z_i + max(0, 1 - gamma lambda / |R_i|) R_i        gamma = 1 / (2 (1 - lambda))
+//! ```
+//!
+//! A row that its neighbours would move by less than `gamma lambda` stays where the head put it, so
+//! odd features travel no further than their node. There is nothing to learn but the head; the gradient
+//! goes through the rows' norms.
+//! Liu et al., NeurIPS 2021, "Graph Neural Networks with Adaptive Residual".
+
+use super::head::{self, head};
+use super::training::training;
+use super::{Family, ModelInfo, Net};
+use crate::graph::Normalisation;
+use crate::hyper::{Hyper, Params, Space};
+use crate::tensor::Var;
+
+static TRAINING: [Hyper; 4] = training("late-mean", 100, 1000);
+
+pub static INFO: ModelInfo = ModelInfo {
+    name: "air-gnn",
+    title: "AirGNN",
+    paper: "Liu et al., NeurIPS 2021, Graph Neural Networks with Adaptive Residual",
+    family: Family::Residual,
+    equation: "X_i <- Z_i + max(0, 1 - gamma lambda / |R_i|) R_i, R = P~ X - Z, \
+               gamma = 1 / (2 (1 - lambda)), K times",
+    operator: Some(Normalisation::Looped),
+    hyper: &[
+        Hyper::int("K", 10, (0, 256), Space::Fixed, "times the residue is adapted"),
+        head::HIDDEN,
+        Hyper::real(
+            "lambda",
+            0.5,
+            (0.0, 0.99),
+            Space::Steps { low: 0.1, high: 0.9, step: 0.1 },
+            "how much neighbours must disagree with a node to move it",
+        ),
+        head::DROPOUT,
+        head::LR,
+        head::WD,
+    ],
+    training: &TRAINING,
+    presets: include_str!("../../../../experiments/presets/air-gnn.toml"),
+    groups: &[head::GROUP],
+    build,
+    filter: None,
+};
+
+fn build(net: &mut Net, hp: &Params) -> Var {
+    let lambda = hp.real("lambda");
+    let gamma = 1.0 / (2.0 * (1.0 - lambda));
+    let (p, z) = (net.p(), head(net, hp));
+    let mut x = z;
+    for _ in 0..hp.int("K") {
+        let r = net.sum([p.of(x), -1.0 * z]);
+        let r = net.shrink(r, gamma * lambda);
+        x = net.sum([1.0 * z, 1.0 * r]);
+    }
+    x
+}

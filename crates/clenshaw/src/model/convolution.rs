@@ -1,0 +1,51 @@
+//! The graph convolution, and what GCN+JK and MixHop put between their layers.
+//!
+//! ```text
+//! conv(H)   = P~ (H W) + b
+//! active(H) = relu( norm(H) )          norm: batch normalisation, which `bn` turns off
+//! ```
+//!
+//! As in the public code of LINKX (Lim et al., NeurIPS 2021), whose baselines they are.
+
+use super::{Net, glorot, training};
+use crate::hyper::{Hyper, Params, Space};
+use crate::tensor::{Init, Var};
+
+pub(super) const DROPOUT: Hyper = Hyper::dropout("dropout", 0.5, "dropout on the hidden layers");
+
+pub(super) const BN_EPS: Hyper = Hyper::real(
+    "bn_eps",
+    1e-5,
+    (0.0, 1.0),
+    Space::Fixed,
+    "what batch normalisation adds to the variance",
+);
+
+/// What GCN+JK and MixHop share.
+pub(super) const STACK: [Hyper; 6] = [
+    Hyper::int("layers", 2, (1, 64), Space::Among(&[2.0, 3.0]), "number of layers"),
+    DROPOUT,
+    Hyper::flag("bn", true, Space::Fixed, "batch normalisation between the layers"),
+    BN_EPS,
+    training::LR,
+    training::WD,
+];
+
+/// `P~ (H W) + b` with parameters `conv.LAYER.w` and `conv.LAYER.b`.
+pub(super) fn convolution(net: &mut Net, layer: usize, h: Var, width: usize) -> Var {
+    let k = net.shape(h).1;
+    let w = net.param(format!("conv.{layer}.w"), k, width, glorot(k, width), "all");
+    let b = net.param(format!("conv.{layer}.b"), 1, width, Init::Zeros, "all");
+    let hw = net.linear(h, w, None);
+    let p = net.p();
+    net.sum([p.of(hw), 1.0 * b])
+}
+
+/// `relu( norm(H) )` with the statistics `bn.LAYER`.
+pub(super) fn active(net: &mut Net, hp: &Params, layer: usize, h: Var) -> Var {
+    let h = match hp.flag("bn") {
+        true => net.batch_norm(&format!("bn.{layer}"), h, hp.real("bn_eps"), "all"),
+        false => h,
+    };
+    net.relu(h)
+}

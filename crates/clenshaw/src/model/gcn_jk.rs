@@ -1,0 +1,94 @@
+//! GCN with jumping knowledge: the last layer sees the outputs of all layers, not of the last alone.
+//!
+//! ```text
+//! H(l) = relu( norm( P~ drop(H(l-1)) W(l) + b(l) ) )    the last without relu and norm
+//! out  = join( H(1), ..., H(T) ) W + b                  T = layers
+//! max      entry by entry
+//! concat   side by side
+//! lstm     sum_l s_l H(l),  (s_1, ..., s_T) = softmax( [ forward_l | backward_l ] a )   for each node
+//! ```
+//!
+//! `forward` and `backward` are memories that read H(1), ..., H(T) in both directions, each T d / 2
+//! wide: every node chooses its own depth.
+//! Xu et al., ICML 2018, arXiv:1806.03536, as rewritten for LINKX (Lim et al., NeurIPS 2021).
+
+use super::convolution::{self, active, convolution};
+use super::lstm::Lstm;
+use super::training::DECOUPLED;
+use super::{Family, ModelInfo, Net, WHOLE, lin};
+use crate::graph::Normalisation;
+use crate::hyper::{Hyper, Params, Space, joined};
+use crate::tensor::Var;
+
+pub static INFO: ModelInfo = ModelInfo {
+    name: "gcn-jk",
+    title: "GCN+JK",
+    paper: "Xu et al., ICML 2018, arXiv:1806.03536",
+    family: Family::Residual,
+    equation: "H(l) = relu(norm(P~ drop(H(l-1)) W(l) + b(l))); out = join(H(1), ..., H(T)) W + b",
+    operator: Some(Normalisation::Looped),
+    hyper: &joined::<8>(
+        &convolution::STACK,
+        &[
+            Hyper::int(
+                "hidden",
+                64,
+                (1, 4096),
+                Space::Among(&[4.0, 8.0, 16.0, 32.0, 64.0]),
+                "width of the hidden layers",
+            ),
+            Hyper::word(
+                "join",
+                "max",
+                &["max", "concat", "lstm"],
+                Space::Any,
+                "how the layers' outputs are joined",
+            ),
+        ],
+    ),
+    training: &WHOLE,
+    presets: include_str!("../../../../experiments/presets/gcn-jk.toml"),
+    groups: &[DECOUPLED],
+    build,
+    filter: None,
+};
+
+fn build(net: &mut Net, hp: &Params) -> Var {
+    let (width, last) = (hp.int("hidden"), hp.int("layers") - 1);
+    let (mut h, mut layers) = (net.x(), Vec::new());
+    for l in 0..last {
+        h = convolution(net, l, h, width);
+        h = active(net, hp, l, h);
+        layers.push(h);
+        h = net.dropout(h, hp.real("dropout"));
+    }
+    layers.push(convolution(net, last, h, width));
+    let joined = match hp.word("join") {
+        "max" => layers[1..].iter().fold(layers[0], |most, h| net.max(most, *h)),
+        "concat" => net.concat(&layers),
+        _ => attended(net, &layers),
+    };
+    net.dense_layer(("w_out", "b_out"), joined, net.n_classes(), "all")
+}
+
+/// `sum_l s_l H(l)`; a bias beside `a` would change no share.
+fn attended(net: &mut Net, layers: &[Var]) -> Var {
+    let inputs = net.shape(layers[0]).1;
+    let width = (layers.len() * inputs / 2).max(1);
+    let forward = Lstm::new(net, "forward", (inputs, width));
+    let backward = Lstm::new(net, "backward", (inputs, width));
+    let a = net.param("attention.w", 2 * width, 1, lin(2 * width), "all");
+
+    let ahead = forward.read(net, layers.iter().copied());
+    let back = backward.read(net, layers.iter().rev().copied());
+    let score = |(ahead, back): (&Var, &Var)| {
+        let both = net.concat(&[*ahead, *back]);
+        net.linear(both, a, None)
+    };
+    let scores: Vec<Var> = ahead.iter().zip(back.iter().rev()).map(score).collect();
+    let scores = net.concat(&scores);
+    let shares = net.softmax(scores); // [n, T]
+    let parts = layers.iter().enumerate().map(|(l, h)| net.scale_rows(*h, shares, l));
+    let parts: Vec<Var> = parts.collect();
+    net.sum(parts.into_iter().map(|part| 1.0 * part))
+}

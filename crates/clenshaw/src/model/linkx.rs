@@ -1,0 +1,107 @@
+//! LINKX: who a node's neighbours are is a feature like any other.
+//!
+//! ```text
+//! h_A = MLP_A(A),   h_X = MLP_X(X)
+//! out = MLP( relu( drop( [ h_A | h_X ] W + b ) + h_A + h_X ) )
+//! ```
+//!
+//! The rows of A are its nodes' only view of the graph; nothing is averaged, so it minds no
+//! heterophily, and the first weight has a row for every node. Within an MLP every layer but the last
+//! is followed by relu, batch normalisation and dropout, in this order.
+//! Lim et al., NeurIPS 2021, arXiv:2110.14446.
+
+use super::training::{self, DECOUPLED};
+use super::{Family, ModelInfo, Net, WHOLE, convolution};
+use crate::hyper::{Hyper, Params, Space};
+use crate::tensor::Var;
+
+/// A number of dense layers.
+const fn depth(name: &'static str, default: i64, space: Space, meaning: &'static str) -> Hyper {
+    Hyper::int(name, default, (1, 16), space, meaning)
+}
+
+const TWO: Space = Space::Among(&[1.0, 2.0]);
+
+pub static INFO: ModelInfo = ModelInfo {
+    name: "linkx",
+    title: "LINKX",
+    paper: "Lim et al., NeurIPS 2021, arXiv:2110.14446",
+    family: Family::Baseline,
+    equation: "h_A = MLP_A(A); h_X = MLP_X(X); out = MLP(relu([h_A | h_X] W + b + h_A + h_X))",
+    operator: None,
+    hyper: &[
+        depth("layers_A", 1, TWO, "dense layers on the adjacency"),
+        depth("layers_X", 1, TWO, "dense layers on the features"),
+        depth("layers", 2, Space::Among(&[1.0, 2.0, 3.0, 4.0]), "dense layers on both together"),
+        Hyper::int(
+            "hidden",
+            64,
+            (1, 4096),
+            Space::Among(&[64.0, 128.0, 256.0, 512.0]),
+            "width of the hidden layers",
+        ),
+        Hyper::real(
+            "dropout",
+            0.5,
+            (0.0, 0.99),
+            Space::Among(&[0.0, 0.5]),
+            "dropout within the last MLP",
+        ),
+        Hyper::real(
+            "dropout_inner",
+            0.0,
+            (0.0, 0.99),
+            Space::Fixed,
+            "dropout where adjacency and features meet",
+        ),
+        Hyper::flag("relu_inner", false, Space::Fixed, "an activation there, before the sum"),
+        convolution::BN_EPS,
+        training::LR,
+        training::WD,
+    ],
+    training: &WHOLE,
+    presets: include_str!("../../../../experiments/presets/linkx.toml"),
+    groups: &[DECOUPLED],
+    build,
+    filter: None,
+};
+
+/// A stack of dense layers.
+struct Mlp {
+    name: &'static str,
+    layers: usize,
+    width: usize,
+    outputs: usize,
+    drop: f64,
+}
+
+fn build(net: &mut Net, hp: &Params) -> Var {
+    let (a, x, width) = (net.adjacency(), net.x(), hp.int("hidden"));
+    let mlp =
+        |name, layers, outputs, drop| Mlp { name, layers: hp.int(layers), width, outputs, drop };
+    let h_a = mlp("a", "layers_A", width, 0.0).of(net, a, hp);
+    let h_x = mlp("x", "layers_X", width, 0.0).of(net, x, hp);
+    let both = net.concat(&[h_a, h_x]);
+    let mut h = net.dense_layer(("both.w", "both.b"), both, width, "all");
+    h = net.dropout(h, hp.real("dropout_inner"));
+    if hp.flag("relu_inner") {
+        h = net.relu(h);
+    }
+    let h = net.sum([1.0 * h, 1.0 * h_a, 1.0 * h_x]);
+    let h = net.relu(h);
+    mlp("out", "layers", net.n_classes(), hp.real("dropout")).of(net, h, hp)
+}
+
+impl Mlp {
+    fn of(&self, net: &mut Net, mut h: Var, hp: &Params) -> Var {
+        let name = |part: &str, l| format!("{}.{l}.{part}", self.name);
+        for l in 0..self.layers - 1 {
+            h = net.dense_layer((&name("w", l), &name("b", l)), h, self.width, "all");
+            h = net.relu(h);
+            h = net.batch_norm(&name("bn", l), h, hp.real("bn_eps"), "all");
+            h = net.dropout(h, self.drop);
+        }
+        let last = self.layers - 1;
+        net.dense_layer((&name("w", last), &name("b", last)), h, self.outputs, "all")
+    }
+}

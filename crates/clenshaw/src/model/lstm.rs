@@ -1,0 +1,77 @@
+//! A long short-term memory that reads a short list of values.
+//!
+//! ```text
+//! i, f, o = sigmoid( x W + h U + b )         each with a W, U and b of its own
+//! g       = tanh( x W + h U + b )
+//! c <- f c + i g,   h <- o tanh(c)           both 0 before the first value
+//! ```
+//!
+//! Hochreiter & Schmidhuber 1997, with the forget gate of Gers et al. 2000.
+
+use super::{Net, out};
+use crate::tensor::Var;
+
+/// The four gates' parameters.
+pub(super) struct Lstm {
+    input: Gate,
+    forget: Gate,
+    output: Gate,
+    candidate: Gate,
+}
+
+struct Gate {
+    w: Var,
+    u: Var,
+    b: Var,
+}
+
+impl Lstm {
+    /// With parameters `NAME.GATE.w`, `.u` and `.b`, of this many inputs and outputs.
+    pub fn new(net: &mut Net, name: &str, (inputs, width): (usize, usize)) -> Self {
+        let mut gate = |letter: char| {
+            let mut param = |part: &str, rows| {
+                net.param(format!("{name}.{letter}.{part}"), rows, width, out(width), "all")
+            };
+            Gate { w: param("w", inputs), u: param("u", width), b: param("b", 1) }
+        };
+        Self { input: gate('i'), forget: gate('f'), output: gate('o'), candidate: gate('g') }
+    }
+
+    /// `h` after each of the values.
+    pub fn read(&self, net: &mut Net, values: impl IntoIterator<Item = Var>) -> Vec<Var> {
+        let mut before = None;
+        let mut read = Vec::new();
+        for x in values {
+            let (h, c) = self.step(net, x, before);
+            before = Some((h, c));
+            read.push(h);
+        }
+        read
+    }
+
+    /// The next `(h, c)`.
+    fn step(&self, net: &mut Net, x: Var, before: Option<(Var, Var)>) -> (Var, Var) {
+        let h = before.map(|(h, _)| h);
+        let [i, f, o, g] = [&self.input, &self.forget, &self.output, &self.candidate]
+            .map(|gate| gate.of(net, x, h));
+        let [i, f, o] = [i, f, o].map(|gate| net.sigmoid(gate));
+        let g = net.tanh(g);
+        let mut c = net.product(i, g);
+        if let Some((_, c1)) = before {
+            let kept = net.product(f, c1);
+            c = net.sum([1.0 * kept, 1.0 * c]);
+        }
+        let shown = net.tanh(c);
+        (net.product(o, shown), c)
+    }
+}
+
+impl Gate {
+    /// `x W + h U + b`.
+    fn of(&self, net: &mut Net, x: Var, h: Option<Var>) -> Var {
+        let xw = net.linear(x, self.w, Some(self.b));
+        let Some(h) = h else { return xw };
+        let hu = net.linear(h, self.u, None);
+        net.sum([1.0 * xw, 1.0 * hu])
+    }
+}

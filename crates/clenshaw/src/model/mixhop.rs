@@ -1,0 +1,70 @@
+//! MixHop: every layer looks at several distances at once, with weights for each.
+//!
+//! ```text
+//! mix(H) = [ H W_0 + b_0 | P~ (H W_1 + b_1) | ... | P~^J (H W_J + b_J) ]        J = hops
+//! H(l)   = drop( relu( norm( mix(H(l-1)) ) ) ),   out = mix(H) W + b
+//! ```
+//!
+//! Differences between distances, which one average cannot express, are within reach of one layer.
+//! Abu-El-Haija et al., ICML 2019, arXiv:1905.00067, as rewritten for LINKX (Lim et al., NeurIPS 2021):
+//! biases before propagation, and a dense layer where the paper learns which columns to keep.
+
+use super::convolution::{self, active};
+use super::training::DECOUPLED;
+use super::{Family, ModelInfo, Net, WHOLE, lin};
+use crate::graph::Normalisation;
+use crate::hyper::{Hyper, Params, Space, joined};
+use crate::tensor::Var;
+
+pub static INFO: ModelInfo = ModelInfo {
+    name: "mixhop",
+    title: "MixHop",
+    paper: "Abu-El-Haija et al., ICML 2019, arXiv:1905.00067",
+    family: Family::Residual,
+    equation: "mix(H) = [P~^j (H W_j + b_j), j = 0..=hops]; H <- drop(relu(norm(mix(H)))); \
+               out = mix(H) W + b",
+    operator: Some(Normalisation::Looped),
+    hyper: &joined::<8>(
+        &convolution::STACK,
+        &[
+            Hyper::int("hops", 2, (0, 16), Space::Fixed, "the largest distance"),
+            Hyper::int(
+                "hidden",
+                32,
+                (1, 4096),
+                Space::Among(&[8.0, 16.0, 32.0]),
+                "width of the hidden layers for each distance",
+            ),
+        ],
+    ),
+    training: &WHOLE,
+    presets: include_str!("../../../../experiments/presets/mixhop.toml"),
+    groups: &[DECOUPLED],
+    build,
+    filter: None,
+};
+
+fn build(net: &mut Net, hp: &Params) -> Var {
+    let (last, hops) = (hp.int("layers") - 1, hp.int("hops"));
+    let mut h = net.x();
+    for l in 0..last {
+        h = mix(net, l, h, hp.int("hidden"), hops);
+        h = active(net, hp, l, h);
+        h = net.dropout(h, hp.real("dropout"));
+    }
+    let h = mix(net, last, h, net.n_classes(), hops);
+    net.dense_layer(("w_out", "b_out"), h, net.n_classes(), "all")
+}
+
+/// `P~^j (H W_j + b_j)` for every `j`, side by side.
+fn mix(net: &mut Net, layer: usize, h: Var, width: usize, hops: usize) -> Var {
+    let (p, k) = (net.p(), net.shape(h).1);
+    let mut parts = Vec::new();
+    for j in 0..=hops {
+        let w = net.param(format!("conv.{layer}.w.{j}"), k, width, lin(k), "all");
+        let b = net.param(format!("conv.{layer}.b.{j}"), 1, width, lin(k), "all");
+        let part = net.linear(h, w, Some(b));
+        parts.push((0..j).fold(part, |part, _| net.sum([p.of(part)])));
+    }
+    net.concat(&parts)
+}
