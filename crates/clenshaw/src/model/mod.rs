@@ -79,7 +79,7 @@ pub struct ModelInfo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Family {
-    /// It does not look at the graph.
+    /// Neither: dense layers alone, on the features or on the adjacency's rows.
     Baseline,
     /// Message passing with residual connections.
     Residual,
