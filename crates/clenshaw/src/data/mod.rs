@@ -12,7 +12,7 @@
 mod fingerprint;
 mod features;
 mod dataset;
-pub mod compact;
+pub mod graph_file;
 pub mod split;
 pub mod read;
 mod store;

@@ -29,8 +29,8 @@ pub mod linkx;
 #[cfg(fuzzing)]
 pub use {nodes::read_bytes as nodes_bytes, text::read_bytes as text_bytes};
 
-use super::{Dataset, compact};
-use crate::error::{Error, Result};
+use super::{Dataset, graph_file};
+use crate::error::Result;
 use std::path::Path;
 
 /// A user's own graph: a folder or file of tables, an `.npz`, a GraphML file or an imported graph.
@@ -39,7 +39,7 @@ pub fn own(path: &Path) -> Result<Dataset> {
     match text::ending(path) {
         Some("npz") => arrays::read(path, &name),
         Some("graphml" | "xml") => graphml::read(path, &name, None),
-        Some("graph") => compact::read(&name, &std::fs::read(path).map_err(Error::io(path))?),
+        Some("graph") => Ok(Dataset { name, ..graph_file::open(path)? }),
         _ => tables::read(path),
     }
 }
