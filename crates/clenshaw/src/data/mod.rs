@@ -18,6 +18,7 @@ pub mod read;
 mod store;
 mod cache;
 mod describe;
+pub mod check;
 pub mod fetch;
 mod gaussian;
 mod cora;
