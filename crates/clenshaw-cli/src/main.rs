@@ -16,6 +16,8 @@ mod predict;
 mod models;
 mod data;
 mod get;
+mod import;
+mod check;
 mod reproduce;
 mod completions;
 mod man;

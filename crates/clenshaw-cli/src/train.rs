@@ -4,7 +4,7 @@ use crate::options::{DataFolder, Threads, whole};
 use crate::progress::Progress;
 use crate::{Run, interrupt, output};
 use clap::Parser;
-use clenshaw::data::{Dataset, SplitKind, Store};
+use clenshaw::data::{self, Dataset, SplitKind, Store};
 use clenshaw::experiment::{self, Config, Event, Options, Order, Record, Request, Summary};
 use clenshaw::graph::edge_homophily;
 use clenshaw::report::Table;
@@ -111,6 +111,7 @@ impl Train {
             place: self.config.as_deref().unwrap_or(Path::new("")).display().to_string(),
             problem: "no `graph`; name one before --config".into(),
         })?;
+        data::named(store, graph)?;
         let mut request = Request::new(graph, model.map_or("clenshaw-gcn", |name| name))?;
         if let Some(name) = &self.preset {
             request.apply_preset(name)?;

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Desk, reviewed};
 
-const PAGES: [&str; 11] = [
+const PAGES: [&str; 13] = [
     "",
     "demo",
     "train",
@@ -14,6 +14,8 @@ const PAGES: [&str; 11] = [
     "data",
     "data list",
     "data get",
+    "data import",
+    "data check",
     "reproduce",
     "completions",
     "man",

@@ -50,6 +50,19 @@ fn the_known_statistics_come_out() {
 }
 
 #[test]
+fn a_cached_graph_equals_a_fresh_one() {
+    let Some(store) = store() else { return };
+    let cache = tempfile::tempdir().unwrap();
+    let caching = store.clone().with_cache(Some(cache.path().into()));
+    for (i, (name, ..)) in KNOWN.into_iter().enumerate() {
+        let fresh = load_published(&store, name).unwrap();
+        assert_eq!(load_published(&caching, name).unwrap(), fresh, "{name}, when it is parsed");
+        assert_eq!(load_published(&caching, name).unwrap(), fresh, "{name}, when it is mapped");
+        assert_eq!(cache.path().join("parsed").read_dir().unwrap().count(), i + 1, "{name}");
+    }
+}
+
+#[test]
 fn duplicated_nodes_are_counted() {
     // Counted independently from the files: same undirected neighbours, same class.
     let Some(store) = store() else { return };

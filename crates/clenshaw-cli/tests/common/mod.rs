@@ -37,6 +37,8 @@ impl Desk {
     pub fn command(&self, words: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_clenshaw"));
         command.current_dir(self.folder.path()).args(words.split_whitespace());
+        // The user's own folders are none of our business.
+        command.env("CLENSHAW_CACHE", "off").env("XDG_CACHE_HOME", self.path("cache"));
         command
     }
 

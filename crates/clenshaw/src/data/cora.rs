@@ -3,7 +3,7 @@
 //! It travels inside the binary; `assets/README.md` says where its bytes come from.
 //! McCallum et al. 2000 collected it, Sen et al. 2008 made the graph of it that everybody uses.
 
-use super::{Dataset, DatasetInfo, Origin, compact, public};
+use super::{Dataset, DatasetInfo, Origin, graph_file, public};
 use crate::error::Result;
 
 /// Cora's entry in the registry.
@@ -16,7 +16,8 @@ pub static INFO: DatasetInfo = DatasetInfo {
 };
 
 fn load() -> Result<Dataset> {
-    compact::read("embedded cora", include_bytes!("../../assets/cora.graph"))
+    let bytes: &'static [u8] = include_bytes!("../../assets/cora.graph");
+    graph_file::read_bytes("embedded cora", bytes)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::graph::Graph;
 
 /// What a model learns from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Dataset {
     /// What to type to get it again.
     pub name: String,
@@ -40,7 +40,7 @@ pub struct FixedSplit {
 }
 
 /// What predictions are judged by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
     /// The share of nodes whose class is right.
@@ -95,7 +95,8 @@ impl Dataset {
         }
     }
 
-    fn problem(&self) -> Option<String> {
+    /// What [`Dataset::checked`] would refuse it for.
+    pub(super) fn problem(&self) -> Option<String> {
         self.feature_problem().or_else(|| self.label_problem())
     }
 

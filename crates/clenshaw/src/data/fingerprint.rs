@@ -35,11 +35,6 @@ impl Fingerprint {
     }
 }
 
-/// The sha256 of bytes as they are.
-pub(super) fn sha256(bytes: &[u8]) -> [u8; 32] {
-    Sha256::digest(bytes).into()
-}
-
 /// Two lower-case digits a byte.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -52,7 +47,7 @@ mod tests {
     #[test]
     fn it_is_sha256() {
         // FIPS 180-4's example.
-        let digest = hex(&sha256(b"abc"));
+        let digest = hex(&Sha256::digest(b"abc"));
         assert_eq!(digest, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     }
 

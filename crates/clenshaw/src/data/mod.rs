@@ -12,11 +12,13 @@
 mod fingerprint;
 mod features;
 mod dataset;
-pub mod compact;
+pub mod graph_file;
 pub mod split;
 pub mod read;
 mod store;
+mod cache;
 mod describe;
+pub mod check;
 pub mod fetch;
 mod gaussian;
 mod cora;
@@ -29,12 +31,12 @@ pub use dataset::{Dataset, FixedSplit, Metric};
 pub use describe::Description;
 pub use features::{Features, Scaling};
 pub use split::{Split, SplitKind};
-pub use store::Store;
+pub use store::{Store, graph_file_name};
 
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::hyper::{Hyper, Params, Space, Value};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Every data set we know by name.
 pub static DATASETS: &[&DatasetInfo] = &[
@@ -116,6 +118,22 @@ pub struct Files {
     pub read: fn(&Path) -> Result<Dataset>,
 }
 
+impl Files {
+    /// What reading a folder may depend on: all that is in it, and what is listed beside it.
+    fn sources(&self, folder: &Path) -> Result<Vec<PathBuf>> {
+        let listed = fetch::find(self.folder)?.files.iter();
+        let mut sources: Vec<PathBuf> =
+            listed.map(|file| folder.with_file_name(&file.path)).collect();
+        for folder in [folder.to_owned(), folder.join("splits")] {
+            let entries = folder.read_dir().into_iter().flatten().flatten();
+            sources.extend(entries.map(|entry| entry.path()).filter(|path| !path.is_dir()));
+        }
+        sources.sort();
+        sources.dedup();
+        Ok(sources)
+    }
+}
+
 /// The key every generator has.
 const SEED: Hyper = Hyper::int(
     "seed",
@@ -152,10 +170,13 @@ impl DatasetInfo {
         }
     }
 
-    /// Reads its files.
+    /// Reads its files, or what the store kept of them.
     fn read(&self, store: &Store, files: &Files) -> Result<Dataset> {
         let folder = store.find(files.folder).ok_or_else(|| self.absent(store, files))?;
-        let mut dataset = (files.read)(&folder)?;
+        let sources = files.sources(&folder)?;
+        let read = || (files.read)(&folder);
+        let origin = cache::Origin { name: self.name, place: &folder, sources: &sources };
+        let mut dataset = cache::through(store.parsed(), &origin, read)?;
         (dataset.name, dataset.source) = (self.name.into(), self.source.into());
         dataset.metric = files.metric;
         dataset.warnings.extend(files.warnings.iter().map(ToString::to_string));
@@ -207,20 +228,40 @@ pub fn find(name: &str) -> Result<&'static DatasetInfo> {
     entry.copied().ok_or_else(|| Error::unknown("graph", name, DATASETS.iter().map(|i| i.name)))
 }
 
-/// The entry that somebody's words begin with; `None` if they are a path to files that exist.
-pub fn named(text: &str) -> Result<Option<&'static DatasetInfo>> {
+/// What somebody's words mean.
+#[derive(Clone, Debug)]
+pub enum Named {
+    /// An entry of [`DATASETS`], with settings behind a colon or without.
+    Known(&'static DatasetInfo),
+    /// A path to files of the user's own.
+    Path,
+    /// A graph that was imported under this name.
+    Imported(PathBuf),
+}
+
+/// What somebody's words mean: first a known name, then a path that exists, then an imported graph.
+pub fn named(store: &Store, text: &str) -> Result<Named> {
     let name = text.split(':').next().unwrap_or(text);
-    match find(name) {
-        Ok(info) => Ok(Some(info)),
-        Err(_) if Path::new(text).exists() => Ok(None),
-        Err(_) if text.contains(['/', '\\']) => {
-            Err(Error::io(text)(std::io::ErrorKind::NotFound.into()))
-        }
-        Err(unknown) => Err(unknown),
+    if let Ok(info) = find(name) {
+        return Ok(Named::Known(info));
     }
+    if Path::new(text).exists() {
+        return Ok(Named::Path);
+    }
+    if let Some(path) = store.imported(text) {
+        return Ok(Named::Imported(path));
+    }
+    if text.contains(['/', '\\']) {
+        return Err(Error::io(text)(std::io::ErrorKind::NotFound.into()));
+    }
+    let imports = store.imports();
+    let imports = imports.iter().map(|(name, _)| &**name).filter(|name| find(name).is_err());
+    Err(Error::unknown("graph", name, DATASETS.iter().map(|info| info.name).chain(imports)))
 }
 
 /// The data set somebody typed: a name, and for generated ones settings after a colon.
+///
+/// Files are looked for, and what was read from them is kept, as [`Store::new`] says.
 ///
 /// ```
 /// let small = clenshaw::data::load("csbm:nodes=500,homophily=0.3,seed=7")?;
@@ -234,9 +275,17 @@ pub fn load(text: &str) -> Result<Dataset> {
 }
 
 /// The same, with files looked for in this store; a path to the user's own files is a name, too.
+///
+/// What is read from files is kept in the store's cache, if it has one, and mapped the next time.
 pub fn load_from(store: &Store, text: &str) -> Result<Dataset> {
     let (name, settings) = text.split_once(':').unwrap_or((text, ""));
-    let Some(info) = named(text)? else { return read::own(Path::new(text))?.checked() };
+    let info = match named(store, text)? {
+        Named::Known(info) => info,
+        Named::Path => return own(store, Path::new(text)),
+        Named::Imported(path) => {
+            return Ok(Dataset { name: text.into(), ..graph_file::open(&path)? });
+        }
+    };
     match &info.origin {
         Origin::Generated { hyper, generate } => return generate(&settings_of(hyper, settings)?),
         _ if !settings.is_empty() => {}
@@ -245,6 +294,17 @@ pub fn load_from(store: &Store, text: &str) -> Result<Dataset> {
     }
     let expected = format!("`{name}` alone, which has nothing to set");
     Err(Error::BadValue { key: "graph".into(), value: text.into(), expected })
+}
+
+/// A user's own files, or what the store kept of them.
+fn own(store: &Store, path: &Path) -> Result<Dataset> {
+    let read = || read::own(path);
+    if read::format(path) == "graph file" {
+        return read()?.checked();
+    }
+    let (name, sources) = (&*path.display().to_string(), &*read::sources(path)?);
+    let origin = cache::Origin { name, place: path, sources };
+    cache::through(store.parsed(), &origin, read)?.checked()
 }
 
 /// The same, in the order of nodes to which its published splits refer.
@@ -301,6 +361,47 @@ mod tests {
         assert_eq!(error, "texas: its files are not here; looked for /nowhere/texas");
         let error = load_published(&Store::only("/nowhere"), "cora").unwrap_err().to_string();
         assert!(error.ends_with("looked for /nowhere/cora"), "{error}");
+    }
+
+    #[test]
+    fn own_files_are_parsed_once_and_again_when_they_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text| std::fs::write(folder.path().join(name), text).unwrap();
+        write("edges.csv", "ann,bob\nbob,cid\n");
+        write("nodes.csv", "id,age,label,split\nann,31,tea,train\nbob,27,coffee,test\ncid,45,,\n");
+        let plain = Store::only("nowhere");
+        let caching = plain.clone().with_cache(Some(folder.path().join("cache")));
+        for path in [folder.path().to_owned(), folder.path().join("edges.csv")] {
+            let path = path.to_str().unwrap();
+            let fresh = load_from(&plain, path).unwrap();
+            assert_eq!((fresh.graph.n_edges(), fresh.splits.len()), (2, 1));
+            assert_eq!(load_from(&caching, path).unwrap(), fresh);
+            assert_eq!(load_from(&caching, path).unwrap(), fresh);
+        }
+        let parsed = caching.parsed().unwrap();
+        assert_eq!(parsed.read_dir().unwrap().count(), 2);
+        write("edges.csv", "ann,bob\nbob,cid\nann,cid\n");
+        let path = folder.path().to_str().unwrap();
+        assert_eq!(load_from(&caching, path).unwrap().graph.n_edges(), 3);
+        assert_eq!(parsed.read_dir().unwrap().count(), 2);
+    }
+
+    #[test]
+    fn imported_graphs_have_names_behind_known_ones_and_paths() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::only(folder.path());
+        let csbm = load("csbm:nodes=60").unwrap();
+        for name in ["mine.graph", "cora.graph"] {
+            graph_file::save(&csbm, &folder.path().join(name)).unwrap();
+        }
+        let mine = load_from(&store, "mine").unwrap();
+        assert_eq!(mine, Dataset { name: "mine".into(), ..csbm.clone() });
+        assert_eq!(load_from(&store, "cora").unwrap().graph.n_nodes(), 2708);
+        let path = folder.path().join("cora.graph").display().to_string();
+        assert_eq!(load_from(&store, &path).unwrap(), Dataset { name: path.clone(), ..csbm });
+        let error = load_from(&store, "mime").unwrap_err().to_string();
+        assert!(error.starts_with("unknown graph `mime`; did you mean `mine`?"), "{error}");
+        assert!(error.ends_with(", mine"), "{error}");
     }
 
     #[test]

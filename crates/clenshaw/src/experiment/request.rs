@@ -28,8 +28,9 @@ pub struct Request {
 
 impl Request {
     /// A model's defaults on a graph: one run, balanced split, seed 0.
+    ///
+    /// Whether there is such a graph is known when it is loaded.
     pub fn new(graph: &str, model: &str) -> Result<Self> {
-        data::named(graph)?;
         let model = model::find(model)?;
         let (graph, hyper) = (graph.to_owned(), model.defaults());
         Ok(Self { graph, model, split: SplitKind::Balanced, runs: 1, seed: 0, hyper })

@@ -5,6 +5,7 @@ mod homophily;
 mod components;
 mod spectrum;
 mod rows;
+mod symmetric;
 
 pub use components::components;
 pub use homophily::{edge_homophily, node_homophily};
@@ -15,8 +16,10 @@ use crate::error::{Error, Result};
 use crate::tensor::Pattern;
 use std::sync::Arc;
 
+const NO_NODES: &str = "the graph has no nodes; expected at least one";
+
 /// An undirected simple graph: no loops, no repeated edges, both directions stored.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     adjacency: Arc<Pattern>,
 }
@@ -42,7 +45,7 @@ impl Graph {
     ) -> Result<Self> {
         let data_error = |problem| Error::Data { place: place.into(), problem };
         if n_nodes == 0 {
-            return Err(data_error("the graph has no nodes; expected at least one".into()));
+            return Err(data_error(NO_NODES.into()));
         }
         let outside = |&&(u, v): &&(u32, u32)| u.max(v) as usize >= n_nodes;
         if let Some(&(u, v)) = blocks.iter().copied().flatten().find(outside) {
@@ -53,6 +56,27 @@ impl Graph {
         }
         let (offsets, columns) = rows::compress(n_nodes, blocks);
         Ok(Self { adjacency: Arc::new(Pattern::new(n_nodes, offsets, columns)) })
+    }
+
+    /// Takes an adjacency as it is, unless it is not symmetric or has loops.
+    ///
+    /// ```
+    /// use clenshaw::{graph::Graph, tensor::Pattern};
+    /// let directed = Pattern::new(2, vec![0, 1, 1], vec![1]);
+    /// let error = Graph::from_adjacency("it", directed).unwrap_err().to_string();
+    /// assert_eq!(error, "it: arc 0 to 1 has no arc back");
+    /// ```
+    pub fn from_adjacency(place: &str, adjacency: Pattern) -> Result<Self> {
+        let (rows, columns) = (adjacency.n_rows(), adjacency.n_cols());
+        let problem = match rows {
+            0 => Some(NO_NODES.into()),
+            _ if rows != columns => Some(format!("{rows} rows and {columns} columns of nodes")),
+            _ => symmetric::problem(&adjacency),
+        };
+        match problem {
+            Some(problem) => Err(Error::Data { place: place.into(), problem }),
+            None => Ok(Self { adjacency: Arc::new(adjacency) }),
+        }
     }
 
     /// Number of nodes.

@@ -2,6 +2,7 @@
 
 mod real;
 mod mat;
+mod slab;
 mod sparse;
 mod kernel;
 mod plan;
@@ -13,6 +14,7 @@ pub use plan::{
     Coef, Init, Param, Plan, RUNNING, Spread, Tape, Targets, Team, Term, Var, Workspace,
 };
 pub use real::Real;
+pub use slab::{Bytes, Slab, Word, little_endian};
 pub use sparse::{Operator, Pattern, Sparse};
 
 /// `log sum_c exp z_c`, safe from overflow.

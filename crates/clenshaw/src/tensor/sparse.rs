@@ -1,28 +1,57 @@
 //! Sparse matrices: a pattern, and the two ways we put numbers on it.
 
-use super::Mat;
+use super::{Mat, Slab};
+use rayon::prelude::*;
 use std::sync::Arc;
+
+/// Fewer rows than this are not worth a second thread.
+const DEAL: usize = 4096;
 
 /// Which entries of a matrix exist: compressed rows, columns ascending within a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pattern {
     n_cols: usize,
-    offsets: Vec<usize>,
-    indices: Vec<u32>,
+    offsets: Slab<usize>,
+    indices: Slab<u32>,
 }
 
 impl Pattern {
     /// Takes compressed rows as they are; panics unless they are well formed.
     pub fn new(n_cols: usize, offsets: Vec<usize>, indices: Vec<u32>) -> Self {
-        assert_eq!(offsets.first(), Some(&0), "pattern: offsets start at 0");
-        assert_eq!(offsets.last(), Some(&indices.len()), "pattern: offsets end at the entry count");
-        assert!(offsets.is_sorted(), "pattern: offsets ascend");
-        for row in offsets.windows(2) {
-            let row = &indices[row[0]..row[1]];
-            assert!(row.is_sorted_by(|a, b| a < b), "pattern: columns ascend within a row");
-            assert!(row.last().is_none_or(|&j| (j as usize) < n_cols), "pattern: column in range");
+        let pattern = Self::checked(n_cols, offsets.into(), indices.into());
+        pattern.unwrap_or_else(|problem| panic!("pattern: {problem}"))
+    }
+
+    /// Takes compressed rows as they are; says what is wrong unless they are well formed.
+    pub fn checked(
+        n_cols: usize,
+        offsets: Slab<usize>,
+        indices: Slab<u32>,
+    ) -> Result<Self, String> {
+        let pattern = Self { n_cols, offsets, indices };
+        pattern.problem().map_or(Ok(pattern), Err)
+    }
+
+    fn problem(&self) -> Option<String> {
+        let (offsets, indices): (&[usize], &[u32]) = (&self.offsets, &self.indices);
+        let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else {
+            return Some("no offsets; expected at least one".into());
+        };
+        let n = indices.len();
+        if (first, last) != (0, n) {
+            return Some(format!("offsets go from {first} to {last}; expected from 0 to {n}"));
         }
-        Self { n_cols, offsets, indices }
+        if let Some(i) = offsets.windows(2).position(|row| row[0] > row[1]) {
+            return Some(format!("row {i} ends at {} before it starts", offsets[i + 1]));
+        }
+        let is_bad = |i: &usize| {
+            let row = &indices[offsets[*i]..offsets[i + 1]];
+            let ascends = row.is_sorted_by(|a, b| a < b);
+            !ascends || row.last().is_some_and(|&j| j as usize >= self.n_cols)
+        };
+        let rows = (0..self.n_rows()).into_par_iter().with_min_len(DEAL);
+        let bad = rows.find_first(is_bad)?;
+        Some(format!("row {bad}: expected ascending columns below {}", self.n_cols))
     }
 
     /// Number of rows.
@@ -58,7 +87,8 @@ impl Pattern {
     /// The transposed pattern, and for each of its entries the number of the same entry here.
     pub fn transpose(&self) -> (Pattern, Vec<u32>) {
         let mut offsets = vec![0; self.n_cols + 1];
-        for &j in &self.indices {
+        let (starts, columns) = (self.offsets(), self.indices());
+        for &j in columns {
             offsets[j as usize + 1] += 1;
         }
         for j in 0..self.n_cols {
@@ -68,14 +98,17 @@ impl Pattern {
         let mut indices = vec![0; self.n_entries()];
         let mut origin = vec![0; self.n_entries()];
         for i in 0..self.n_rows() {
-            for e in self.offsets[i]..self.offsets[i + 1] {
-                let at = &mut next[self.indices[e] as usize];
+            for e in starts[i]..starts[i + 1] {
+                let at = &mut next[columns[e] as usize];
                 indices[*at] = i as u32;
                 origin[*at] = e as u32;
                 *at += 1;
             }
         }
-        (Pattern { n_cols: self.n_rows(), offsets, indices }, origin)
+        (
+            Pattern { n_cols: self.n_rows(), offsets: offsets.into(), indices: indices.into() },
+            origin,
+        )
     }
 }
 
@@ -137,6 +170,19 @@ impl Operator {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_that_are_not_well_formed_are_described() {
+        let problem = |offsets: &[usize], indices: &[u32]| {
+            Pattern::checked(3, offsets.to_vec().into(), indices.to_vec().into()).unwrap_err()
+        };
+        assert_eq!(problem(&[], &[]), "no offsets; expected at least one");
+        assert_eq!(problem(&[0, 1], &[0, 1]), "offsets go from 0 to 1; expected from 0 to 2");
+        assert_eq!(problem(&[0, 9, 2], &[0, 1]), "row 1 ends at 2 before it starts");
+        let ascending = "row 1: expected ascending columns below 3";
+        assert_eq!(problem(&[0, 1, 3], &[0, 1, 1]), ascending);
+        assert_eq!(problem(&[0, 0, 2], &[1, 3]), ascending);
+    }
 
     #[test]
     fn transposing_moves_entries_and_remembers_them() {

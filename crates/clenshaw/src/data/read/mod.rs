@@ -29,9 +29,9 @@ pub mod linkx;
 #[cfg(fuzzing)]
 pub use {nodes::read_bytes as nodes_bytes, text::read_bytes as text_bytes};
 
-use super::{Dataset, compact};
-use crate::error::{Error, Result};
-use std::path::Path;
+use super::{Dataset, graph_file};
+use crate::error::Result;
+use std::path::{Path, PathBuf};
 
 /// A user's own graph: a folder or file of tables, an `.npz`, a GraphML file or an imported graph.
 pub fn own(path: &Path) -> Result<Dataset> {
@@ -39,8 +39,26 @@ pub fn own(path: &Path) -> Result<Dataset> {
     match text::ending(path) {
         Some("npz") => arrays::read(path, &name),
         Some("graphml" | "xml") => graphml::read(path, &name, None),
-        Some("graph") => compact::read(&name, &std::fs::read(path).map_err(Error::io(path))?),
+        Some("graph") => Ok(Dataset { name, ..graph_file::open(path)? }),
         _ => tables::read(path),
+    }
+}
+
+/// What [`own`] takes a path for.
+pub fn format(path: &Path) -> &'static str {
+    match text::ending(path) {
+        Some("npz") => "npz",
+        Some("graphml" | "xml") => "graphml",
+        Some("graph") => "graph file",
+        _ => "tables",
+    }
+}
+
+/// The files that [`own`] reads.
+pub(super) fn sources(path: &Path) -> Result<Vec<PathBuf>> {
+    match format(path) {
+        "tables" => tables::pair(path).map(Vec::from),
+        _ => Ok(vec![path.to_owned()]),
     }
 }
 

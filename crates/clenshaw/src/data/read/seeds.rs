@@ -7,7 +7,7 @@ use super::npy::tests::file;
 use super::npz::tests::npz;
 use super::text::tests::{gzip, zstd};
 use super::{arrays, graphml, heterophilous, linkx, matlab, pickle, planetoid, tables};
-use crate::data::compact;
+use crate::data::graph_file;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ type Seeds = Vec<Vec<u8>>;
 fn seeds() -> Vec<(&'static str, Seeds)> {
     vec![
         ("arrays", arrays_seeds()),
-        ("compact", compact_seeds()),
+        ("graph_file", graph_file_seeds()),
         (
             "edges",
             EDGES.iter().flat_map(|text| packed(text)).map(|s| [vec![0], s].concat()).collect(),
@@ -104,9 +104,9 @@ fn arrays_seeds() -> Seeds {
     vec![arrays::tests::path(&pyg), arrays::tests::path(&[x, y]), arrays::tests::BY_SCIPY.into()]
 }
 
-fn compact_seeds() -> Seeds {
+fn graph_file_seeds() -> Seeds {
     let dataset = tables::read_bytes(b"ann,bob\n", b"id,x,label\nann,1,a\nbob,0,b\ncid,0,\n");
-    vec![compact::write(&dataset.unwrap())]
+    vec![graph_file::to_bytes(&dataset.unwrap())]
 }
 
 /// The path 0 - 1 - 2, plain and compressed.

@@ -41,11 +41,16 @@ const PARQUET: &str = "parquet";
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
 pub fn read(path: &Path) -> Result<Dataset> {
-    let (edges, nodes) = match fs::metadata(path).map_err(Error::io(path))?.is_dir() {
-        true => (find(path, "edges")?, find(path, "nodes")?),
-        false => (path.to_owned(), beside(path)?),
-    };
+    let [edges, nodes] = pair(path)?;
     Ok(Dataset { name: path.display().to_string(), ..read_pair(&edges, &nodes)? })
+}
+
+/// The table of edges and that of nodes which a path stands for.
+pub(super) fn pair(path: &Path) -> Result<[PathBuf; 2]> {
+    match fs::metadata(path).map_err(Error::io(path))?.is_dir() {
+        true => Ok([find(path, "edges")?, find(path, "nodes")?]),
+        false => Ok([path.to_owned(), beside(path)?]),
+    }
 }
 
 /// A graph from a table of edges and one of nodes, whatever they are called.
