@@ -331,6 +331,13 @@ mod tests {
     }
 
     #[test]
+    fn joined_lists_keep_their_order() {
+        let [first @ .., last] = &DECLARED;
+        let all: [Hyper; 4] = joined(first, &[*last]);
+        assert_eq!(all.map(|hyper| hyper.name), DECLARED.map(|hyper| hyper.name));
+    }
+
+    #[test]
     fn bad_values_say_what_would_work() {
         assert_eq!(refused("lambda", "-1"), "`lambda` is -1, outside 0..=10");
         assert_eq!(refused("lambda", "NaN"), "`lambda` is NaN, outside 0..=10");
