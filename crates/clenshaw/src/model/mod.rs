@@ -100,7 +100,7 @@ pub enum GroupKind {
     Momentum(&'static str),
 }
 
-/// Looks up a trained parameter by its name.
+/// Looks up a trained parameter, or a value named with [`Tape::name`](crate::tensor::Tape::name).
 pub type Weights<'a> = dyn Fn(&str) -> Mat<f64> + 'a;
 
 impl ModelInfo {
