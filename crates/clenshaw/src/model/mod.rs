@@ -14,6 +14,7 @@ mod clenshaw_gcn;
 mod horner_gcn;
 mod fixed_clenshaw_gcn;
 mod cheb_net;
+mod arma;
 
 pub use net::{Net, glorot, lin, out};
 pub use training::{MEAN, PATIENT, WHOLE};
@@ -30,6 +31,7 @@ pub static MODELS: &[&ModelInfo] = &[
     &gcn::INFO,                // Kipf & Welling 2017
     &gcnii::INFO,              // Chen et al. 2020
     &cheb_net::INFO,           // Defferrard et al. 2016
+    &arma::INFO,               // Bianchi et al. 2021
     &horner_gcn::INFO,         // Guo & Wei 2023, without the second-order residue
     &fixed_clenshaw_gcn::INFO, // Guo & Wei 2023, with frozen coefficients
     &clenshaw_gcn::INFO,       // Guo & Wei 2023
