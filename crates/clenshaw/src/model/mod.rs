@@ -6,6 +6,7 @@
 mod net;
 mod training;
 mod residual;
+mod per_channel;
 
 mod mlp;
 mod gcn;
@@ -15,6 +16,7 @@ mod horner_gcn;
 mod fixed_clenshaw_gcn;
 mod cheb_net;
 mod arma;
+mod favard_gnn;
 
 pub use net::{Net, glorot, lin, out};
 pub use training::{MEAN, PATIENT, WHOLE};
@@ -32,6 +34,7 @@ pub static MODELS: &[&ModelInfo] = &[
     &gcnii::INFO,              // Chen et al. 2020
     &cheb_net::INFO,           // Defferrard et al. 2016
     &arma::INFO,               // Bianchi et al. 2021
+    &favard_gnn::INFO,         // Guo & Wei 2023, a learned basis
     &horner_gcn::INFO,         // Guo & Wei 2023, without the second-order residue
     &fixed_clenshaw_gcn::INFO, // Guo & Wei 2023, with frozen coefficients
     &clenshaw_gcn::INFO,       // Guo & Wei 2023
