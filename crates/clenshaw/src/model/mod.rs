@@ -17,6 +17,7 @@ mod fixed_clenshaw_gcn;
 mod cheb_net;
 mod arma;
 mod favard_gnn;
+mod opt_basis_gnn;
 
 pub use net::{Net, glorot, lin, out};
 pub use training::{MEAN, PATIENT, WHOLE};
@@ -35,6 +36,7 @@ pub static MODELS: &[&ModelInfo] = &[
     &cheb_net::INFO,           // Defferrard et al. 2016
     &arma::INFO,               // Bianchi et al. 2021
     &favard_gnn::INFO,         // Guo & Wei 2023, a learned basis
+    &opt_basis_gnn::INFO,      // Guo & Wei 2023, the signal's own basis
     &horner_gcn::INFO,         // Guo & Wei 2023, without the second-order residue
     &fixed_clenshaw_gcn::INFO, // Guo & Wei 2023, with frozen coefficients
     &clenshaw_gcn::INFO,       // Guo & Wei 2023

@@ -328,6 +328,11 @@ impl Tape {
         self.map(x, Map::Reciprocal)
     }
 
+    /// `1 / x` where x is larger than `least`, 0 elsewhere.
+    pub fn reciprocal_above(&mut self, x: Var, least: f64) -> Var {
+        self.map(x, Map::ReciprocalAbove(least))
+    }
+
     /// `sqrt x`, entry by entry.
     pub fn root(&mut self, x: Var) -> Var {
         self.map(x, Map::Root)
