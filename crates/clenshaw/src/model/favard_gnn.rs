@@ -7,7 +7,7 @@
 //! Favard's theorem: whatever the numbers `eta_k` and `s_k > 0`, the polynomials of this recurrence are
 //! orthonormal under some weight, and every orthonormal basis is of this form; so all of them can be
 //! learned. `s_k` is kept at 0.01 or above. At the start `eta = 0` and `s = 1`, which is the recurrence of
-//! `U_k(mu / 2)`; `tests/theorems.rs` says so.
+//! `U_k(mu / 2)`; `tests/recurrences.rs` says so.
 //! Guo & Wei, ICML 2023, arXiv:2302.12432.
 
 use super::per_channel::{self, filters};
