@@ -19,8 +19,8 @@ use clenshaw::rng::Stream;
 use clenshaw::tensor::{Init, Mat, Operator, Plan, Tape, Team, Var};
 use clenshaw::train::optimiser;
 use common::problem::{Form, Problem, Setting};
+use common::spectrum::through_the_spectrum;
 use common::{assert_close, largest, lookup};
-use nalgebra::{DMatrix, SymmetricEigen};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -70,16 +70,6 @@ fn last_layer(name: &str, p: &Operator, x: &Mat<f64>, alpha: &[f64]) -> Vec<f64>
     let above = rectified(info, &hp, p, x, alpha);
     let below = rectified(info, &hp, p, x, &negated);
     above.iter().zip(below).map(|(a, b)| a - b).collect()
-}
-
-/// `V h(M) V^T X` for `P~ = V M V^T`, row by row.
-fn through_the_spectrum(p: &Operator, x: &Mat<f64>, h: impl Fn(f64) -> f64) -> Vec<f64> {
-    let n = x.rows();
-    let SymmetricEigen { eigenvectors: v, eigenvalues: mu } =
-        DMatrix::from_row_slice(n, n, p.to_dense().as_slice()).symmetric_eigen();
-    let x = DMatrix::from_row_slice(n, x.cols(), x.as_slice());
-    let y = &v * DMatrix::from_diagonal(&mu.map(h)) * v.transpose() * x;
-    y.transpose().as_slice().to_vec() // nalgebra stores columns
 }
 
 /// `h(mu)` for coefficients in layer order.

@@ -12,6 +12,7 @@
 
 mod monomial;
 mod chebyshev;
+mod three_term;
 mod response;
 
 pub use response::Response;
@@ -20,7 +21,7 @@ use crate::tensor::{Mat, Operator};
 use serde::{Deserialize, Serialize};
 
 /// The polynomials `phi_0, phi_1, ...` that coefficients belong to.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Basis {
@@ -30,6 +31,9 @@ pub enum Basis {
     ChebyshevFirst,
     /// `U_k(cos t) = sin((k+1) t) / sin t`: ClenshawGCN.
     ChebyshevSecond,
+    /// `phi_{k+1} = (a_k mu + b_k) phi_k - c_k phi_{k-1}` from `phi_0 = 1`, with `[a_k, b_k, c_k]` here:
+    /// FavardGNN, OptBasisGNN. Every coefficient but the first wants its step.
+    ThreeTerm(Vec<[f64; 3]>),
 }
 
 /// A polynomial filter `h(mu) = sum_k c_k phi_k(mu)`.
@@ -52,10 +56,11 @@ impl Filter {
     /// The response `h(mu)`.
     pub fn at(&self, mu: f64) -> f64 {
         let c = &self.coefficients;
-        match self.basis {
+        match &self.basis {
             Basis::Monomial => monomial::horner(c, mu),
             Basis::ChebyshevFirst => chebyshev::clenshaw_first(c, mu),
             Basis::ChebyshevSecond => chebyshev::clenshaw_second(c, mu),
+            Basis::ThreeTerm(steps) => three_term::clenshaw(steps, c, mu),
         }
     }
 
@@ -80,10 +85,11 @@ impl Filter {
         let n = p.pattern.n_rows();
         assert_eq!(x.rows(), n, "filter: a signal on {} nodes, a graph of {n}", x.rows());
         let c = &self.coefficients;
-        match self.basis {
+        match &self.basis {
             Basis::Monomial => monomial::horner_of(p, c, x),
             Basis::ChebyshevFirst => chebyshev::clenshaw_first_of(p, c, x),
             Basis::ChebyshevSecond => chebyshev::clenshaw_second_of(p, c, x),
+            Basis::ThreeTerm(steps) => three_term::clenshaw_of(p, steps, c, x),
         }
     }
 }
@@ -102,7 +108,15 @@ mod tests {
     use nalgebra::{DMatrix, SymmetricEigen};
     use proptest::{prelude::*, test_runner::RngSeed};
 
-    const BASES: [Basis; 3] = [Basis::Monomial, Basis::ChebyshevFirst, Basis::ChebyshevSecond];
+    /// Every basis; Legendre's stands for those of three terms, and a shift for its middle one.
+    fn bases() -> [Basis; 4] {
+        let legendre = |k: usize| {
+            let k = k as f64;
+            [(2.0 * k + 1.0) / (k + 1.0), 0.1 / (k + 1.0), k / (k + 1.0)]
+        };
+        let three_term = Basis::ThreeTerm((0..32).map(legendre).collect());
+        [Basis::Monomial, Basis::ChebyshevFirst, Basis::ChebyshevSecond, three_term]
+    }
 
     /// `V h(M) V^T x` with the eigenpairs of P.
     fn through_the_spectrum(filter: &Filter, p: &Operator, x: &Mat<f64>) -> DMatrix<f64> {
@@ -140,8 +154,8 @@ mod tests {
             let x = Mat::from_vec(n, 2, entries[..2 * n].to_vec());
             for kind in [Normalisation::Plain, Normalisation::Looped] {
                 let p = operator(&graph, kind);
-                for basis in BASES {
-                    let filter = Filter { basis, coefficients: coefficients.clone() };
+                for basis in bases() {
+                    let filter = Filter { basis: basis.clone(), coefficients: coefficients.clone() };
                     let expected = through_the_spectrum(&filter, &p, &x);
                     let actual = filter.apply(&p, &x);
                     let actual = DMatrix::from_row_slice(n, 2, actual.as_slice());
@@ -155,8 +169,8 @@ mod tests {
 
     #[test]
     fn the_first_coefficient_alone_is_the_identity() {
-        for basis in BASES {
-            let filter = Filter { basis, coefficients: vec![1.0, 0.0, 0.0, 0.0] };
+        for basis in bases() {
+            let filter = Filter { basis: basis.clone(), coefficients: vec![1.0, 0.0, 0.0, 0.0] };
             assert!(filter.sample(101).iter().all(|&(_, h)| h == 1.0), "{basis:?}");
         }
     }
@@ -165,7 +179,7 @@ mod tests {
     fn no_coefficients_stop_everything() {
         let graph = Graph::from_edges("path", 3, &[(0, 1), (1, 2)]).unwrap();
         let p = operator(&graph, Normalisation::Looped);
-        for basis in BASES {
+        for basis in bases() {
             let filter = Filter { basis, coefficients: vec![] };
             assert_eq!(filter.at(0.3), 0.0);
             assert_eq!(filter.apply(&p, &Mat::identity(3)), Mat::zeros(3, 3));

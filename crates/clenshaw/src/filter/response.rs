@@ -1,6 +1,7 @@
 //! What a trained model does to each frequency.
 
-use super::Filter;
+use super::{Basis, Filter};
+use crate::tensor::Mat;
 use serde::{Deserialize, Serialize};
 
 /// The answer of a spectral model to "what filter is this now?".
@@ -16,7 +17,34 @@ pub enum Response {
     Gain(Vec<(f64, f64)>),
 }
 
+/// Points of a gain.
+const POINTS: usize = 201;
+
 impl Response {
+    /// The gain of `G(mu) = sum_k A_k phi_k(mu)`, a matrix for every frequency.
+    ///
+    /// ```
+    /// use clenshaw::{filter::{Basis, Response}, tensor::Mat};
+    /// // [1 + mu, 1 - mu]: as much of one end of the spectrum as of the other.
+    /// let a = [Mat::from_vec(1, 2, vec![1.0, 1.0]), Mat::from_vec(1, 2, vec![1.0, -1.0])];
+    /// let gain = Response::gain(&Basis::Monomial, &a);
+    /// assert_eq!([-1.0, 0.0, 1.0].map(|mu| gain.at(mu)), [2f64.sqrt(), 1.0, 2f64.sqrt()]);
+    /// ```
+    pub fn gain(basis: &Basis, a: &[Mat<f64>]) -> Self {
+        let phi = |k: usize| {
+            let coefficients = (0..=k).map(|j| f64::from(u8::from(j == k))).collect();
+            Filter { basis: basis.clone(), coefficients }.sample(POINTS)
+        };
+        let phi: Vec<Vec<(f64, f64)>> = (0..a.len()).map(phi).collect();
+        let n_entries = a[0].as_slice().len();
+        let square = |i: usize, entry: usize| {
+            let g: f64 = a.iter().zip(&phi).map(|(a, phi)| a.as_slice()[entry] * phi[i].1).sum();
+            g * g
+        };
+        let mean = |i| (0..n_entries).map(|entry| square(i, entry)).sum::<f64>() / n_entries as f64;
+        Self::Gain((0..POINTS).map(|i| (phi[0][i].0, mean(i).sqrt())).collect())
+    }
+
     /// The response at `n >= 2` equally spaced points from -1 to 1: the mean over channels.
     ///
     /// ```

@@ -9,6 +9,7 @@ mod head;
 mod convolution;
 mod lstm;
 mod residual;
+mod per_channel;
 
 mod mlp;
 mod linkx;
@@ -21,6 +22,10 @@ mod gcnii;
 mod clenshaw_gcn;
 mod horner_gcn;
 mod fixed_clenshaw_gcn;
+mod cheb_net;
+mod arma;
+mod favard_gnn;
+mod opt_basis_gnn;
 
 pub use net::{Net, glorot, lin, out};
 pub use training::{MEAN, PATIENT, WHOLE};
@@ -41,6 +46,10 @@ pub static MODELS: &[&ModelInfo] = &[
     &h2gcn::INFO,              // Zhu et al. 2020
     &gcnii::INFO,              // Chen et al. 2020
     &air_gnn::INFO,            // Liu et al. 2021
+    &cheb_net::INFO,           // Defferrard et al. 2016
+    &arma::INFO,               // Bianchi et al. 2021
+    &favard_gnn::INFO,         // Guo & Wei 2023, a learned basis
+    &opt_basis_gnn::INFO,      // Guo & Wei 2023, the signal's own basis
     &horner_gcn::INFO,         // Guo & Wei 2023, without the second-order residue
     &fixed_clenshaw_gcn::INFO, // Guo & Wei 2023, with frozen coefficients
     &clenshaw_gcn::INFO,       // Guo & Wei 2023
@@ -113,7 +122,7 @@ pub enum GroupKind {
     Momentum(&'static str),
 }
 
-/// Looks up a trained parameter by its name.
+/// Looks up a trained parameter, or a value named with [`Tape::name`](crate::tensor::Tape::name).
 pub type Weights<'a> = dyn Fn(&str) -> Mat<f64> + 'a;
 
 impl ModelInfo {

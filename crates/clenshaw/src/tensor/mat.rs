@@ -32,6 +32,27 @@ impl<T: Real> Mat<T> {
         Self { rows, cols, data }
     }
 
+    /// Adds `factor` times another matrix.
+    pub fn add(&mut self, factor: T, other: &Self) {
+        assert_eq!((self.rows, self.cols), (other.rows, other.cols), "add: shapes differ");
+        self.data.iter_mut().zip(&other.data).for_each(|(x, y)| *x += factor * *y);
+    }
+
+    /// The product with another matrix, by definition: for small ones.
+    pub fn times(&self, other: &Self) -> Self {
+        assert_eq!(self.cols, other.rows, "times: [.., {}] x [{}, ..]", self.cols, other.rows);
+        let mut out = Self::zeros(self.rows, other.cols);
+        for i in 0..self.rows {
+            for k in 0..self.cols {
+                let factor = self[(i, k)];
+                for j in 0..other.cols {
+                    out[(i, j)] += factor * other[(k, j)];
+                }
+            }
+        }
+        out
+    }
+
     /// The same numbers in another precision.
     pub fn cast<S: Real>(&self) -> Mat<S> {
         let data = self.data.iter().map(|v| S::from_f64(v.to_f64())).collect();

@@ -56,12 +56,14 @@ impl Setup {
 
     /// What the model with these parameters does to each frequency, if that can be said.
     pub fn filter(&self, params: &[f32]) -> Option<Response> {
-        let named = self.named(params);
+        let filter = self.info.filter?;
+        let mut named = self.named(params);
+        named.extend(self.plan.values(&mut self.plan.workspace(Team::new(1)), params));
         let weights = |name: &str| {
             let found = named.iter().find(|(other, _)| other == name);
-            found.expect("a filter asks for its own model's parameters").1.cast()
+            found.expect("a filter asks for its own model's parameters and named values").1.cast()
         };
-        self.info.filter.map(|filter| filter(&weights, &self.hp))
+        Some(filter(&weights, &self.hp))
     }
 
     /// The probability of every class for every node, `[n, C]`.

@@ -5,8 +5,9 @@ pub mod npz;
 pub mod problem;
 pub mod differences;
 pub mod source;
+pub mod spectrum;
 
-use clenshaw::tensor::{Mat, Plan, Real};
+use clenshaw::tensor::{Mat, Plan, Real, Team};
 
 /// The largest magnitude among numbers.
 pub fn largest(values: &[f64]) -> f64 {
@@ -34,12 +35,14 @@ pub fn assert_close<T: Real>(
     }
 }
 
-/// Looks parameters up by name in a parameter vector.
-pub fn lookup<'a, T: Real>(plan: &'a Plan<T>, params: &'a [T]) -> impl Fn(&str) -> Mat<f64> + 'a {
-    |name| {
-        let at = plan.params().iter().position(|param| param.name == name);
-        let at = at.unwrap_or_else(|| panic!("no parameter `{name}`"));
-        let values = params[plan.ranges()[at].clone()].iter().map(|v| v.to_f64()).collect();
-        Mat::from_vec(plan.params()[at].rows, plan.params()[at].cols, values)
+/// Looks up by name what a parameter vector holds, and the named values it leads to.
+pub fn lookup<T: Real>(plan: &Plan<T>, params: &[T]) -> impl Fn(&str) -> Mat<f64> + use<T> {
+    let mut named = plan.values(&mut plan.workspace(Team::new(1)), params);
+    named.extend(plan.params().iter().zip(plan.ranges()).map(|(param, range)| {
+        (param.name.clone(), Mat::from_vec(param.rows, param.cols, params[range].to_vec()))
+    }));
+    move |name| {
+        let found = named.iter().find(|(other, _)| other == name);
+        found.unwrap_or_else(|| panic!("no parameter or value `{name}`")).1.cast()
     }
 }

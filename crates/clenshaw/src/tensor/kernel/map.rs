@@ -11,6 +11,8 @@ pub(crate) enum Map {
     Sigmoid,
     /// `1 / x`.
     Reciprocal,
+    /// `1 / x` where x is larger than c, 0 elsewhere.
+    ReciprocalAbove(f64),
     /// `sqrt x`.
     Root,
     /// `max(x, c)`; the gradient stops where x is c or less.
@@ -25,6 +27,9 @@ impl Map {
             Self::Tanh => x.tanh(),
             Self::Sigmoid => T::ONE / (T::ONE + (-x).exp()),
             Self::Reciprocal => T::ONE / x,
+            // What is not a number passes.
+            Self::ReciprocalAbove(c) if x <= T::from_f64(c) => T::ZERO,
+            Self::ReciprocalAbove(_) => T::ONE / x,
             Self::Root => x.sqrt(),
             Self::AtLeast(c) => {
                 let c = T::from_f64(c);
@@ -40,7 +45,7 @@ impl Map {
         match self {
             Self::Tanh => T::ONE - y * y,
             Self::Sigmoid => y * (T::ONE - y),
-            Self::Reciprocal => -(y * y),
+            Self::Reciprocal | Self::ReciprocalAbove(_) => -(y * y),
             Self::Root => T::from_f64(0.5) / y,
             Self::AtLeast(c) if x > T::from_f64(c) => T::ONE,
             Self::AtLeast(_) => T::ZERO,
@@ -58,6 +63,8 @@ mod tests {
             Map::Tanh,
             Map::Sigmoid,
             Map::Reciprocal,
+            Map::ReciprocalAbove(0.5),
+            Map::ReciprocalAbove(2.0),
             Map::Root,
             Map::AtLeast(0.5),
             Map::AtLeast(2.0),
@@ -72,6 +79,8 @@ mod tests {
     #[test]
     fn a_floor_lets_through_what_is_not_a_number() {
         assert!(Map::AtLeast(0.0).of(f32::NAN).is_nan());
+        assert!(Map::ReciprocalAbove(0.0).of(f32::NAN).is_nan());
+        assert_eq!([0.5, 0.25].map(|x| Map::ReciprocalAbove(0.25).of(x)), [2.0f32, 0.0]);
         assert_eq!(Map::AtLeast(0.5).of(-1.0f32), 0.5);
     }
 }

@@ -27,13 +27,13 @@ pub(super) struct Forward {
     mode: Mode,
 }
 
-/// Lists the instructions that compute `output` from the tape's inputs.
-pub(super) fn forward(tape: &Tape, output: Var, mode: Mode) -> Forward {
-    let mut nodes = fuse_gates(&tape.nodes, output);
+/// Lists the instructions that compute `outputs` from the tape's inputs.
+pub(super) fn forward(tape: &Tape, outputs: &[Var], mode: Mode) -> Forward {
+    let mut nodes = fuse_gates(&tape.nodes, outputs);
     if mode != Mode::Training {
         nodes.iter_mut().for_each(use_running);
     }
-    let alive = alive(&nodes, output);
+    let alive = alive(&nodes, outputs);
     let offsets = tape
         .params
         .iter()
@@ -218,9 +218,9 @@ fn use_running(node: &mut Node) {
 }
 
 /// Turns `dropout(act(x))` into one gate where nobody else looks at `act(x)`.
-fn fuse_gates(nodes: &[Node], output: Var) -> Vec<Node> {
+fn fuse_gates(nodes: &[Node], outputs: &[Var]) -> Vec<Node> {
     let mut uses = vec![0; nodes.len()];
-    uses[output.0] += 1;
+    outputs.iter().for_each(|v| uses[v.0] += 1);
     for node in nodes {
         for v in inputs(&node.op) {
             uses[v.0] += 1;
@@ -238,9 +238,9 @@ fn fuse_gates(nodes: &[Node], output: Var) -> Vec<Node> {
     fused
 }
 
-fn alive(nodes: &[Node], output: Var) -> Vec<bool> {
+fn alive(nodes: &[Node], outputs: &[Var]) -> Vec<bool> {
     let mut alive = vec![false; nodes.len()];
-    alive[output.0] = true;
+    outputs.iter().for_each(|v| alive[v.0] = true);
     for i in (0..nodes.len()).rev() {
         if alive[i] {
             for v in inputs(&nodes[i].op) {

@@ -18,6 +18,7 @@ pub struct Plan<T> {
     train: Program,
     evaluate: Program,
     logits: Buf,
+    named: Vec<(String, Buf)>,
     shape: (usize, usize),
     pub(super) consts: Vec<Mat<T>>,
     pub(super) sparse: Vec<Transposable>,
@@ -80,8 +81,11 @@ impl<T: Real> Plan<T> {
     }
 
     fn in_mode(tape: &Tape, logits: Var, mode: Mode) -> Self {
-        let evaluation = forward(tape, logits, Mode::Evaluation);
-        let output = evaluation.value(logits);
+        let outputs: Vec<Var> =
+            std::iter::once(logits).chain(tape.named.iter().map(|(_, v)| *v)).collect();
+        let evaluation = forward(tape, &outputs, Mode::Evaluation);
+        let kept: Vec<Buf> = outputs.iter().map(|v| evaluation.value(*v)).collect();
+        let names = tape.named.iter().map(|(name, _)| name.clone());
         let mut consts = Vec::new();
         let mut sparse = Vec::new();
         for node in &tape.nodes {
@@ -100,9 +104,10 @@ impl<T: Real> Plan<T> {
             tape.operators.iter().map(|p| (p.pattern.clone(), cast(&p.scale))).collect();
         Self {
             params: tape.params.clone(),
-            train: program(backward(forward(tape, logits, mode), logits), &[]),
-            evaluate: program(evaluation.list, &[output]),
-            logits: output,
+            train: program(backward(forward(tape, &[logits], mode), logits), &[]),
+            evaluate: program(evaluation.list, &kept),
+            logits: kept[0],
+            named: names.zip(kept[1..].iter().copied()).collect(),
             shape: tape.shape(logits),
             consts,
             sparse,
@@ -180,10 +185,29 @@ impl<T: Real> Plan<T> {
     /// The scores of every class for every node, without dropout, row by row.
     pub fn scores<'w>(&self, work: &'w mut Workspace<T>, params: &[T]) -> &'w [T] {
         self.replay(&self.evaluate, work, params, None);
-        let Slot::Arena(at) = self.evaluate.slots[self.logits] else {
-            panic!("scores: the output is computed, so it stands in the arena")
+        self.kept(work, self.logits)
+    }
+
+    /// The values that the model gave names to, as they are without dropout.
+    pub fn values(&self, work: &mut Workspace<T>, params: &[T]) -> Vec<(String, Mat<T>)> {
+        if self.named.is_empty() {
+            return vec![];
+        }
+        self.replay(&self.evaluate, work, params, None);
+        let value = |buf: Buf| {
+            let spec = &self.evaluate.bufs[buf];
+            Mat::from_vec(spec.rows, spec.cols, self.kept(work, buf).to_vec())
         };
-        &work.arena[at..at + self.shape.0 * self.shape.1]
+        self.named.iter().map(|(name, buf)| (name.clone(), value(*buf))).collect()
+    }
+
+    /// A value that outlives the evaluation.
+    fn kept<'w>(&self, work: &'w Workspace<T>, buf: Buf) -> &'w [T] {
+        let Slot::Arena(at) = self.evaluate.slots[buf] else {
+            panic!("plan: what outlives the evaluation is computed, not a parameter or a constant")
+        };
+        let spec = &self.evaluate.bufs[buf];
+        &work.arena[at..at + spec.rows * spec.cols]
     }
 
     /// Number of nodes and of classes.
@@ -226,5 +250,40 @@ impl<T: Real> Plan<T> {
             }
         }
         loss
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn named_values_are_shown_even_where_gates_would_melt_together() {
+        let mut t = Tape::new();
+        let x = t.features(Mat::from_vec(2, 1, vec![1.0, -2.0]));
+        let w = t.param("w", 1, 2, Init::Values(vec![3.0, -1.0]), "dense");
+        let h = t.linear(x, w, None);
+        let active = t.relu(h);
+        t.name("active", active);
+        let dropped = t.dropout(active, 0.5);
+        let sums = t.column_sums(dropped);
+        t.name("sums", sums);
+        let y = t.sum([1.0 * dropped, 1.0 * sums]);
+        let plan = Plan::<f64>::compile(&t, y);
+        let mut work = plan.workspace(Team::new(1));
+        let values = plan.values(&mut work, &[3.0, -1.0]);
+        let named = |name: &str, rows, data| (name.to_owned(), Mat::from_vec(rows, 2, data));
+        let expected =
+            [named("active", 2, vec![3.0, 0.0, 0.0, 2.0]), named("sums", 1, vec![3.0, 2.0])];
+        assert_eq!(values, expected);
+        assert_eq!(plan.scores(&mut work, &[3.0, -1.0]), [6.0, 2.0, 3.0, 4.0]);
+    }
+
+    #[test]
+    #[should_panic(expected = "name: `w` given twice")]
+    fn a_name_is_given_once() {
+        let mut t = Tape::new();
+        let w = t.param("w", 1, 2, Init::Zeros, "dense");
+        t.name("w", w);
     }
 }

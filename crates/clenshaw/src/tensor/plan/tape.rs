@@ -171,6 +171,7 @@ pub struct Tape {
     pub(super) nodes: Vec<Node>,
     pub(super) params: Vec<Param>,
     pub(super) operators: Vec<Operator>,
+    pub(super) named: Vec<(String, Var)>,
     n_sites: u64,
 }
 
@@ -188,6 +189,14 @@ impl Tape {
     /// The parameters, in the order of their declaration.
     pub fn params(&self) -> &[Param] {
         &self.params
+    }
+
+    /// Gives a value a name, by which [`Plan::values`](super::Plan::values) shows it after training.
+    pub fn name(&mut self, name: impl Into<String>, v: Var) {
+        let name = name.into();
+        let taken = self.params.iter().map(|p| &p.name).chain(self.named.iter().map(|(n, _)| n));
+        assert!(taken.into_iter().all(|other| *other != name), "name: `{name}` given twice");
+        self.named.push((name, v));
     }
 
     /// Dense node features.
@@ -317,6 +326,11 @@ impl Tape {
     /// `1 / x`, entry by entry.
     pub fn reciprocal(&mut self, x: Var) -> Var {
         self.map(x, Map::Reciprocal)
+    }
+
+    /// `1 / x` where x is larger than `least`, 0 elsewhere.
+    pub fn reciprocal_above(&mut self, x: Var, least: f64) -> Var {
+        self.map(x, Map::ReciprocalAbove(least))
     }
 
     /// `sqrt x`, entry by entry.

@@ -1,0 +1,110 @@
+//! ARMA: stacks of recursions towards a rational filter, each layer with the features at hand.
+//!
+//! ```text
+//! H(0)   = X
+//! H(t+1) = relu( P H(t) W_t + drop(X) V_t + b_t )         t = 0, ..., T - 1, in each stack
+//! out    = drop( mean of the stacks' H(T) ) W' + b'
+//! ```
+//!
+//! Endless repetition of one layer without `relu` would end in `X V (I - P W)^-1`, a filter with a pole
+//! for every eigenvalue of W; T layers are its first T terms. With `shared`, `W_t` for `t >= 1`, `V` and
+//! `b` serve all layers. The features' mask is drawn anew in every layer and is the same for all stacks.
+//!
+//! Its filter is the gain of the network without activations and biases: the root mean square over the
+//! entries of `G(mu) = (mean of G_T) W'`, [F, C], with `G_0 = I` and `G_{t+1} = mu G_t W_t + V_t`.
+//! Bianchi et al., TPAMI 2021, arXiv:1901.01343.
+
+use super::{Family, Group, GroupKind, MEAN, ModelInfo, Net, Weights, glorot};
+use crate::filter::{Basis, Response};
+use crate::graph::Normalisation;
+use crate::hyper::{Hyper, Params, Space};
+use crate::tensor::{Init, Mat, Var};
+
+pub static INFO: ModelInfo = ModelInfo {
+    name: "arma",
+    title: "ARMA",
+    paper: "Bianchi et al., TPAMI 2021, arXiv:1901.01343",
+    family: Family::Spectral,
+    equation: "H(t+1) = relu(P H(t) W_t + drop(X) V_t + b_t), H(0) = X; \
+               out = drop(mean over stacks of H(T)) W' + b'",
+    operator: Some(Normalisation::Plain),
+    hyper: &[
+        Hyper::int("stacks", 1, (1, 64), Space::Among(&[1.0, 2.0, 3.0]), "recursions averaged"),
+        Hyper::int("layers", 2, (1, 64), Space::Among(&[1.0, 2.0, 3.0]), "layers T of a recursion"),
+        Hyper::flag("shared", true, Space::Any, "one set of weights for all layers"),
+        Hyper::int("hidden", 64, (1, 4096), Space::Fixed, "width of the layers"),
+        Hyper::dropout("dropout", 0.5, "dropout before the last layer"),
+        Hyper::dropout("dropout_root", 0.5, "dropout on the features where V takes them"),
+        Hyper::learning_rate("lr", 0.01, "learning rate"),
+        Hyper::weight_decay("wd", 5e-4, "weight decay"),
+    ],
+    training: &MEAN,
+    presets: include_str!("../../../../experiments/presets/arma.toml"),
+    groups: &[Group { name: "weights", kind: GroupKind::Adam, rate: "lr", decay: "wd" }],
+    build,
+    filter: Some(filter),
+};
+
+fn build(net: &mut Net, hp: &Params) -> Var {
+    let x = net.x();
+    let drop = hp.real("dropout_root");
+    let roots: Vec<Var> = (0..hp.int("layers")).map(|_| net.dropout(x, drop)).collect();
+    let n_stacks = hp.int("stacks");
+    let stacks: Vec<Var> = (0..n_stacks).map(|s| stack(net, hp, s, &roots)).collect();
+    let mean = net.sum(stacks.into_iter().map(|h| 1.0 / n_stacks as f64 * h));
+    let mean = net.dropout(mean, hp.real("dropout"));
+    net.dense_layer(("w_out", "b_out"), mean, net.n_classes(), "weights")
+}
+
+/// `H(T)` of one stack; `roots` holds `drop(X)` for each layer.
+fn stack(net: &mut Net, hp: &Params, s: usize, roots: &[Var]) -> Var {
+    let (p, width) = (net.p(), hp.int("hidden"));
+    let (n_w, n_v) = n_weights(hp);
+    let weight = |net: &mut Net, letter, t, inputs| {
+        net.param(name(s, letter, t), inputs, width, glorot(inputs, width), "weights")
+    };
+    let f = net.n_features();
+    let w: Vec<Var> =
+        (0..n_w).map(|t| weight(net, "w", t, if t == 0 { f } else { width })).collect();
+    let v: Vec<Var> = (0..n_v).map(|t| weight(net, "v", t, f)).collect();
+    let b: Vec<Var> =
+        (0..n_v).map(|t| net.param(name(s, "b", t), 1, width, Init::Zeros, "weights")).collect();
+
+    let mut h = net.x();
+    for (t, &root) in roots.iter().enumerate() {
+        let hw = net.linear(h, w[t.min(n_w - 1)], None);
+        let xv = net.linear(root, v[t.min(n_v - 1)], Some(b[t.min(n_v - 1)]));
+        let sum = net.sum([p.of(hw), 1.0 * xv]);
+        h = net.relu(sum);
+    }
+    h
+}
+
+fn name(stack: usize, letter: &str, t: usize) -> String {
+    format!("stack.{stack}.{letter}.{t}")
+}
+
+/// How many `W_t` and how many `V_t` a stack has; later layers use the last.
+fn n_weights(hp: &Params) -> (usize, usize) {
+    let layers = hp.int("layers");
+    if hp.flag("shared") { (layers.min(2), 1) } else { (layers, layers) }
+}
+
+/// The gain of `G(mu)`: `mu^j` has `V_{T-1-j} W_{T-j} ... W_{T-1} W'`, and `mu^T` has `W_0 ... W_{T-1} W'`.
+fn filter(weights: &Weights<'_>, hp: &Params) -> Response {
+    let (layers, n_stacks) = (hp.int("layers"), hp.int("stacks"));
+    let (n_w, n_v) = n_weights(hp);
+    let share = 1.0 / n_stacks as f64;
+    let (w_out, v_0) = (weights("w_out"), weights(&name(0, "v", 0)));
+    let mut a = vec![Mat::zeros(v_0.rows(), w_out.cols()); layers + 1];
+    for s in 0..n_stacks {
+        let mut behind = w_out.clone(); // W_{t+1} ... W_{T-1} W'
+        for t in (0..layers).rev() {
+            let v = weights(&name(s, "v", t.min(n_v - 1)));
+            a[layers - 1 - t].add(share, &v.times(&behind));
+            behind = weights(&name(s, "w", t.min(n_w - 1))).times(&behind);
+        }
+        a[layers].add(share, &behind);
+    }
+    Response::gain(&Basis::Monomial, &a)
+}

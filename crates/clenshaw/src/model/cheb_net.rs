@@ -1,0 +1,103 @@
+//! ChebNet: two layers of matrix-valued filters in Chebyshev's first basis.
+//!
+//! ```text
+//! H = relu( sum_k T_k(L^) X W0_k + b0 ),   out = sum_k T_k(L^) drop(H) W1_k + b1      k < terms
+//! ```
+//!
+//! `L^ = -P`. Each sum is taken by Clenshaw's summation, which spreads narrow matrices only:
+//!
+//! ```text
+//! B_k = H W_k + 2 L^ B_{k+1} - B_{k+2}                    k = terms - 1, ..., 1
+//! sum_k T_k(L^) H W_k = H W_0 + L^ B_1 - B_2
+//! ```
+//!
+//! Its filter is the gain of the network without activation and biases: the root mean square over the
+//! entries of `G(mu) = (sum_k T_k(-mu) W0_k) (sum_k T_k(-mu) W1_k)`, [F, C], from features to scores.
+//! Both layers count, for either can stop a frequency; what the activation moves between frequencies
+//! does not show.
+//! Defferrard et al., NeurIPS 2016, arXiv:1606.09375; two terms and width 32 as in the 60/20/20 papers.
+
+use super::{Family, Group, GroupKind, MEAN, ModelInfo, Net, Weights, glorot};
+use crate::filter::{Basis, Response};
+use crate::graph::Normalisation;
+use crate::hyper::{Hyper, Params, Space};
+use crate::tensor::{Init, Mat, Var};
+
+pub static INFO: ModelInfo = ModelInfo {
+    name: "cheb-net",
+    title: "ChebNet",
+    paper: "Defferrard et al., NeurIPS 2016, arXiv:1606.09375",
+    family: Family::Spectral,
+    equation: "H = relu(sum_k T_k(L^) X W0_k + b0); out = sum_k T_k(L^) drop(H) W1_k + b1, L^ = -P",
+    operator: Some(Normalisation::Plain),
+    hyper: &[
+        Hyper::int(
+            "terms",
+            2,
+            (1, 65),
+            Space::Among(&[2.0, 3.0, 5.0, 11.0]),
+            "polynomials in each layer's sum: degree + 1",
+        ),
+        Hyper::int(
+            "hidden",
+            32,
+            (1, 4096),
+            Space::Among(&[16.0, 32.0, 64.0]),
+            "width of the hidden layer",
+        ),
+        Hyper::dropout("dropout", 0.5, "dropout on the hidden layer"),
+        Hyper::learning_rate("lr", 0.01, "learning rate"),
+        Hyper::weight_decay("wd", 5e-4, "weight decay"),
+    ],
+    training: &MEAN,
+    presets: include_str!("../../../../experiments/presets/cheb-net.toml"),
+    groups: &[Group { name: "conv", kind: GroupKind::Adam, rate: "lr", decay: "wd" }],
+    build,
+    filter: Some(filter),
+};
+
+fn build(net: &mut Net, hp: &Params) -> Var {
+    let h = convolution(net, hp, 0, net.x(), hp.int("hidden"));
+    let h = net.relu(h);
+    let h = net.dropout(h, hp.real("dropout"));
+    convolution(net, hp, 1, h, net.n_classes())
+}
+
+/// `sum_k T_k(L^) H W_k + b`.
+fn convolution(net: &mut Net, hp: &Params, layer: usize, h: Var, width: usize) -> Var {
+    let (inputs, p) = (net.shape(h).1, net.p());
+    let product = |net: &mut Net, k: usize| {
+        let w = net.param(name(layer, k), inputs, width, glorot(inputs, width), "conv");
+        net.linear(h, w, None)
+    };
+    let hw_0 = product(net, 0);
+    let (mut b1, mut b2) = (net.zeros_like(hw_0), net.zeros_like(hw_0)); // B_{k+1}, B_{k+2}
+    for k in (1..hp.int("terms")).rev() {
+        let hw = product(net, k);
+        (b1, b2) = (net.sum([1.0 * hw, -2.0 * p.of(b1), -1.0 * b2]), b1);
+    }
+    let b = net.param(format!("conv.{layer}.b"), 1, width, Init::Zeros, "conv");
+    net.sum([1.0 * hw_0, -1.0 * p.of(b1), -1.0 * b2, 1.0 * b])
+}
+
+fn name(layer: usize, k: usize) -> String {
+    format!("conv.{layer}.w.{k}")
+}
+
+/// The gain of `G(mu)`; a product of two polynomials by `T_i T_j = (T_{i+j} + T_{|i-j|}) / 2`.
+fn filter(weights: &Weights<'_>, hp: &Params) -> Response {
+    let terms = hp.int("terms");
+    let mut a: Vec<Option<Mat<f64>>> = vec![None; 2 * terms - 1];
+    for i in 0..terms {
+        for j in 0..terms {
+            let product = weights(&name(0, i)).times(&weights(&name(1, j)));
+            for k in [i + j, i.abs_diff(j)] {
+                let sign = if k % 2 == 0 { 0.5 } else { -0.5 }; // T_k(-mu) = (-1)^k T_k(mu)
+                let zero = || Mat::zeros(product.rows(), product.cols());
+                a[k].get_or_insert_with(zero).add(sign, &product);
+            }
+        }
+    }
+    let a: Vec<Mat<f64>> = a.into_iter().flatten().collect();
+    Response::gain(&Basis::ChebyshevFirst, &a)
+}

@@ -1,0 +1,81 @@
+//! FavardGNN: every channel learns its filter and the orthogonal basis it is written in.
+//!
+//! ```text
+//! B_0 = Z / s_0,   B_k = ( P B_{k-1} - eta_{k-1} B_{k-1} - s_{k-1} B_{k-2} ) / s_k     B_{-1} = 0
+//! ```
+//!
+//! Favard's theorem: whatever the numbers `eta_k` and `s_k > 0`, the polynomials of this recurrence are
+//! orthonormal under some weight, and every orthonormal basis is of this form; so all of them can be
+//! learned. `s_k` is kept at 0.01 or above. At the start `eta = 0` and `s = 1`, which is the recurrence of
+//! `U_k(mu / 2)`; `tests/recurrences.rs` says so.
+//! Guo & Wei, ICML 2023, arXiv:2302.12432.
+
+use super::per_channel::{self, filters};
+use super::{Family, ModelInfo, Net, Weights};
+use crate::filter::Response;
+use crate::graph::Normalisation;
+use crate::hyper::{Hyper, Params};
+use crate::tensor::{Init, Var};
+
+/// The least `s_k`.
+const LEAST: f64 = 0.01;
+
+pub static INFO: ModelInfo = ModelInfo {
+    name: "favard-gnn",
+    title: "FavardGNN",
+    paper: "Guo & Wei, ICML 2023, arXiv:2302.12432",
+    family: Family::Spectral,
+    equation: "s_k B_k = P B_{k-1} - eta_{k-1} B_{k-1} - s_{k-1} B_{k-2}, s_0 B_0 = Z; \
+               out = drop(sum_k alpha_k B_k) W' + b', alpha, eta, s by channel",
+    operator: Some(Normalisation::Plain),
+    hyper: &[
+        per_channel::ORDER,
+        per_channel::HIDDEN,
+        per_channel::DROPOUT,
+        per_channel::DROPOUT_BASIS,
+        per_channel::LR_DENSE,
+        per_channel::LR_ALPHA,
+        Hyper::learning_rate("lr_basis", 0.01, "learning rate of the basis, eta and s"),
+        per_channel::WD_DENSE,
+        per_channel::WD_ALPHA,
+        Hyper::weight_decay("wd_basis", 1e-6, "weight decay of the basis, eta and s"),
+    ],
+    training: &per_channel::TRAINING,
+    presets: include_str!("../../../../experiments/presets/favard-gnn.toml"),
+    groups: &per_channel::GROUPS,
+    build,
+    filter: Some(filter),
+};
+
+fn build(net: &mut Net, hp: &Params) -> Var {
+    let (order, width) = (hp.int("K"), hp.int("hidden"));
+    per_channel::network(net, hp, |net, z| {
+        let ones = Init::Values(vec![1.0; (order + 1) * width]);
+        let s = net.param("s", order + 1, width, ones, "basis");
+        let eta = net.param("eta", order, width, Init::Zeros, "basis");
+        recurrence(net, z, s, eta)
+    })
+}
+
+/// `B_k = ( P B_{k-1} - eta_{k-1} B_{k-1} - s_{k-1} B_{k-2} ) / s_k`, `k = 0..=K`.
+fn recurrence(net: &mut Net, z: Var, s: Var, eta: Var) -> Vec<Var> {
+    let p = net.p();
+    let s = net.at_least(s, LEAST);
+    let inverse = net.reciprocal(s);
+    let (minus_s, minus_eta) = (net.sum([-1.0 * s]), net.sum([-1.0 * eta]));
+    let (mut b1, mut b2) = (net.sum([inverse.row(0) * z]), net.zeros_like(z)); // B_{k-1}, B_{k-2}
+    let mut basis = vec![b1];
+    for k in 1..net.shape(s).0 {
+        let v = net.sum([p.of(b1), minus_eta.row(k - 1) * b1, minus_s.row(k - 1) * b2]);
+        (b1, b2) = (net.sum([inverse.row(k) * v]), b1);
+        basis.push(b1);
+    }
+    basis
+}
+
+/// The learned recurrence of each channel.
+fn filter(weights: &Weights<'_>, _: &Params) -> Response {
+    let mut s = weights("s");
+    s.as_mut_slice().iter_mut().for_each(|s| *s = s.max(LEAST));
+    filters(&weights("alpha"), &s, &weights("eta"))
+}

@@ -1,0 +1,102 @@
+//! OptBasisGNN: every channel is filtered in the basis that is orthonormal for its own signal.
+//!
+//! ```text
+//! s_0 B_0 = Z                              s_k = |right-hand side|, column by column
+//! V       = P B_{k-1}
+//! s_k B_k = V - <V, B_{k-1}> B_{k-1} - <V, B_{k-2}> B_{k-2}
+//! ```
+//!
+//! This is Lanczos' method in every column: the `B_k` are orthonormal and span the powers `P^k Z`. In
+//! exact arithmetic `<V, B_{k-2}> = s_{k-1}`, so it is FavardGNN's recurrence with `eta_k` and `s_k` computed from the
+//! signal instead of learned, and the loss is best conditioned in the coefficients alpha. Gradients
+//! flow through norms and inner products.
+//!
+//! The basis depends on the features and on the first dense layer, so the filter reads the
+//! `eta_k` and `s_k` of an evaluation pass. A basis may end early, in a channel that is zero or on
+//! a graph of few frequencies: from there on `B_k` is zero.
+//! Guo & Wei, ICML 2023, arXiv:2302.12432.
+
+use super::per_channel::{self, END, filters};
+use super::{Family, ModelInfo, Net, Weights};
+use crate::filter::Response;
+use crate::graph::Normalisation;
+use crate::hyper::Params;
+use crate::tensor::{Mat, Var};
+
+/// The floor of a squared norm, which keeps the slope of the root finite at 0.
+const FLOOR: f64 = 1e-16;
+
+pub static INFO: ModelInfo = ModelInfo {
+    name: "opt-basis-gnn",
+    title: "OptBasisGNN",
+    paper: "Guo & Wei, ICML 2023, arXiv:2302.12432",
+    family: Family::Spectral,
+    equation: "V = P B_{k-1}; s_k B_k = V - <V, B_{k-1}> B_{k-1} - <V, B_{k-2}> B_{k-2}, |B_k| = 1; \
+               out = drop(sum_k alpha_k B_k) W' + b', alpha by channel",
+    operator: Some(Normalisation::Plain),
+    hyper: &[
+        per_channel::ORDER,
+        per_channel::HIDDEN,
+        per_channel::DROPOUT,
+        per_channel::DROPOUT_BASIS,
+        per_channel::LR_DENSE,
+        per_channel::LR_ALPHA,
+        per_channel::WD_DENSE,
+        per_channel::WD_ALPHA,
+    ],
+    training: &per_channel::TRAINING,
+    presets: include_str!("../../../../experiments/presets/opt-basis-gnn.toml"),
+    groups: per_channel::GROUPS.split_at(2).0,
+    build,
+    filter: Some(filter),
+};
+
+fn build(net: &mut Net, hp: &Params) -> Var {
+    per_channel::network(net, hp, |net, z| lanczos(net, z, hp.int("K")))
+}
+
+/// `B_0, ..., B_K`; names the rows `s.k` and `eta.k`.
+fn lanczos(net: &mut Net, z: Var, order: usize) -> Vec<Var> {
+    let p = net.p();
+    let (mut b1, mut b2) = (unit(net, z, 0), None); // B_{k-1}, B_{k-2}
+    let mut basis = vec![b1];
+    for k in 1..=order {
+        let v = net.sum([p.of(b1)]);
+        let (mut v, eta) = without(net, v, b1);
+        net.name(format!("eta.{}", k - 1), eta);
+        if let Some(b2) = b2 {
+            (v, _) = without(net, v, b2);
+        }
+        (b1, b2) = (unit(net, v, k), Some(b1));
+        basis.push(b1);
+    }
+    basis
+}
+
+/// `V - <V, B> B` and `<V, B>`, column by column.
+fn without(net: &mut Net, v: Var, b: Var) -> (Var, Var) {
+    let along = net.column_dots(v, b);
+    let minus = net.sum([-1.0 * along]);
+    (net.sum([1.0 * v, minus.row(0) * b]), along)
+}
+
+/// `V / s` with `s = |V|`, column by column; 0 where there is nothing but rounding left.
+fn unit(net: &mut Net, v: Var, k: usize) -> Var {
+    let square = net.column_dots(v, v);
+    let square = net.at_least(square, FLOOR);
+    let s = net.root(square);
+    net.name(format!("s.{k}"), s);
+    let inverse = net.reciprocal_above(s, END);
+    net.sum([inverse.row(0) * v])
+}
+
+/// The recurrence that the last evaluation found for each channel.
+fn filter(weights: &Weights<'_>, hp: &Params) -> Response {
+    let rows = |letter: &str, n: usize| {
+        let rows: Vec<Mat<f64>> = (0..n).map(|k| weights(&format!("{letter}.{k}"))).collect();
+        let entries = rows.iter().flat_map(Mat::as_slice).copied().collect();
+        Mat::from_vec(n, rows[0].cols(), entries)
+    };
+    let order = hp.int("K");
+    filters(&weights("alpha"), &rows("s", order + 1), &rows("eta", order))
+}

@@ -1,0 +1,94 @@
+//! What FavardGNN and OptBasisGNN share: everything but where the basis comes from.
+//!
+//! ```text
+//! Z   = drop( relu( drop(X) W + b ) )
+//! s_k B_k = P B_{k-1} - eta_{k-1} B_{k-1} - s_{k-1} B_{k-2}      s_0 B_0 = Z,  B_{-1} = 0
+//! out = drop( sum_k alpha_k (.) B_k ) W' + b'                    k = 0..=K
+//! ```
+//!
+//! `alpha_k`, `eta_k` and `s_k` hold a number for each channel, so every channel has a filter of its own
+//! in a basis of its own. FavardGNN learns `eta` and `s`; OptBasisGNN finds those that make the `B_k`
+//! orthonormal.
+//! Guo & Wei, ICML 2023, arXiv:2302.12432.
+
+use super::residual;
+use super::training::training;
+use super::{Group, GroupKind, Net};
+use crate::filter::{Basis, Filter, Response};
+use crate::hyper::{Hyper, Params, Space};
+use crate::tensor::{Init, Mat, Var};
+
+/// Where `s_k` is no larger a basis ends: what would follow is rounding.
+pub(super) const END: f64 = 1e-6;
+
+pub(super) static TRAINING: [Hyper; 4] = training("accuracy", 300, 2000);
+
+/// The order K; the hyper-parameters from here on are those that both models have.
+pub(super) const ORDER: Hyper = Hyper::int(
+    "K",
+    16,
+    (1, 256),
+    Space::Among(&[2.0, 4.0, 8.0, 12.0, 16.0, 20.0]),
+    "order of the filters",
+);
+
+pub(super) const HIDDEN: Hyper =
+    Hyper::int("hidden", 64, (1, 4096), Space::Fixed, "number of channels");
+
+pub(super) const DROPOUT: Hyper =
+    Hyper::dropout("dropout", 0.5, "dropout on the features and before the last layer");
+
+pub(super) const DROPOUT_BASIS: Hyper =
+    Hyper::dropout("dropout_basis", 0.5, "dropout on what the basis starts from");
+
+/// The optimisers of dense layers, coefficients and, last, a learned basis.
+pub(super) const GROUPS: [Group; 3] = [
+    Group { name: "dense", kind: GroupKind::Adam, rate: "lr_dense", decay: "wd_dense" },
+    Group { name: "alpha", kind: GroupKind::Adam, rate: "lr_alpha", decay: "wd_alpha" },
+    Group { name: "basis", kind: GroupKind::Adam, rate: "lr_basis", decay: "wd_basis" },
+];
+
+pub(super) use residual::{LR_ALPHA, LR_DENSE, WD_ALPHA, WD_DENSE};
+
+/// The network around a basis; `basis(net, z)` lists `B_0, ..., B_K`.
+pub(super) fn network(
+    net: &mut Net,
+    hp: &Params,
+    basis: impl Fn(&mut Net, Var) -> Vec<Var>,
+) -> Var {
+    let (drop, width, order) = (hp.real("dropout"), hp.int("hidden"), hp.int("K"));
+    let x = net.x();
+    let x = net.dropout(x, drop);
+    let z = net.dense_layer(("w_in", "b_in"), x, width, "dense");
+    let z = net.relu(z);
+    let z = net.dropout(z, hp.real("dropout_basis"));
+    let alpha = net.param("alpha", order + 1, width, first_row_of_ones(order, width), "alpha");
+    let basis = basis(net, z);
+    let h = net.sum(basis.into_iter().enumerate().map(|(k, b)| alpha.row(k) * b));
+    let h = net.dropout(h, drop);
+    net.dense_layer(("w_out", "b_out"), h, net.n_classes(), "dense")
+}
+
+/// `alpha_0 = 1` and `alpha_k = 0`: at the start a channel is `B_0`, the signal itself but for its scale.
+fn first_row_of_ones(order: usize, width: usize) -> Init {
+    let rows = (0..=order).map(|k| f64::from(u8::from(k == 0)));
+    Init::Values(rows.flat_map(|v| std::iter::repeat_n(v, width)).collect())
+}
+
+/// `h(mu) = sum_k alpha_k phi_k(mu)` for each channel, `phi_k` being what `B_k` is of P.
+///
+/// # Shapes
+/// `alpha` and `s` are [K + 1, d], `eta` is [K, d].
+pub(super) fn filters(alpha: &Mat<f64>, s: &Mat<f64>, eta: &Mat<f64>) -> Response {
+    let filter = |channel: usize| {
+        let at = |m: &Mat<f64>, k: usize| m[(k, channel)];
+        let n_terms = (0..s.rows()).take_while(|&k| at(s, k) > END).count();
+        let step = |k| [1.0 / at(s, k + 1), -at(eta, k) / at(s, k + 1), at(s, k) / at(s, k + 1)];
+        Filter {
+            basis: Basis::ThreeTerm((0..n_terms.saturating_sub(1)).map(step).collect()),
+            // phi_0 = 1 / s_0 is a factor of them all.
+            coefficients: (0..n_terms).map(|k| at(alpha, k) / at(s, 0)).collect(),
+        }
+    };
+    Response::Channels((0..alpha.cols()).map(filter).collect())
+}
