@@ -5,6 +5,7 @@
 
 mod net;
 mod training;
+mod head;
 mod residual;
 
 mod mlp;

@@ -1,0 +1,34 @@
+//! The head that decoupled models share: two dense layers that turn features into class scores.
+//!
+//! ```text
+//! Z = drop( relu( drop(X) W1 + b1 ) ) W2 + b2                  [n, C]
+//! ```
+
+use super::{Group, GroupKind, Net};
+use crate::hyper::{Hyper, Params, Space};
+use crate::tensor::Var;
+
+pub(super) const HIDDEN: Hyper =
+    Hyper::int("hidden", 64, (1, 4096), Space::Fixed, "width of the hidden layer");
+
+pub(super) const DROPOUT: Hyper =
+    Hyper::dropout("dropout", 0.5, "dropout on the features and on the hidden layer");
+
+pub(super) const LR: Hyper = Hyper::learning_rate("lr", 0.01, "learning rate of the dense layers");
+
+pub(super) const WD: Hyper = Hyper::weight_decay("wd", 5e-4, "weight decay of the dense layers");
+
+/// The optimiser of the dense layers.
+pub(super) const DENSE: Group =
+    Group { name: "dense", kind: GroupKind::Adam, rate: "lr", decay: "wd" };
+
+/// `Z`, from parameters `w_in`, `b_in`, `w_out` and `b_out`.
+pub(super) fn head(net: &mut Net, hp: &Params) -> Var {
+    let drop = hp.real("dropout");
+    let x = net.x();
+    let x = net.dropout(x, drop);
+    let y = net.dense_layer(("w_in", "b_in"), x, hp.int("hidden"), "dense");
+    let y = net.relu(y);
+    let y = net.dropout(y, drop);
+    net.dense_layer(("w_out", "b_out"), y, net.n_classes(), "dense")
+}
