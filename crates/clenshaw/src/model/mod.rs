@@ -7,6 +7,7 @@ mod net;
 mod training;
 mod head;
 mod residual;
+mod decoupled;
 
 mod mlp;
 mod gcn;
@@ -14,6 +15,7 @@ mod gcnii;
 mod clenshaw_gcn;
 mod horner_gcn;
 mod fixed_clenshaw_gcn;
+mod appnp;
 
 pub use net::{Net, glorot, lin, out};
 pub use training::{MEAN, PATIENT, WHOLE};
@@ -29,6 +31,7 @@ pub static MODELS: &[&ModelInfo] = &[
     &mlp::INFO,                // the features alone
     &gcn::INFO,                // Kipf & Welling 2017
     &gcnii::INFO,              // Chen et al. 2020
+    &appnp::INFO,              // Gasteiger et al. 2019
     &horner_gcn::INFO,         // Guo & Wei 2023, without the second-order residue
     &fixed_clenshaw_gcn::INFO, // Guo & Wei 2023, with frozen coefficients
     &clenshaw_gcn::INFO,       // Guo & Wei 2023
