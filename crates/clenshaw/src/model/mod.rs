@@ -16,6 +16,7 @@ mod clenshaw_gcn;
 mod horner_gcn;
 mod fixed_clenshaw_gcn;
 mod appnp;
+mod gpr_gnn;
 
 pub use net::{Net, glorot, lin, out};
 pub use training::{MEAN, PATIENT, WHOLE};
@@ -32,6 +33,7 @@ pub static MODELS: &[&ModelInfo] = &[
     &gcn::INFO,                // Kipf & Welling 2017
     &gcnii::INFO,              // Chen et al. 2020
     &appnp::INFO,              // Gasteiger et al. 2019
+    &gpr_gnn::INFO,            // Chien et al. 2021
     &horner_gcn::INFO,         // Guo & Wei 2023, without the second-order residue
     &fixed_clenshaw_gcn::INFO, // Guo & Wei 2023, with frozen coefficients
     &clenshaw_gcn::INFO,       // Guo & Wei 2023
