@@ -17,6 +17,7 @@ mod horner_gcn;
 mod fixed_clenshaw_gcn;
 mod appnp;
 mod gpr_gnn;
+mod bern_net;
 
 pub use net::{Net, glorot, lin, out};
 pub use training::{MEAN, PATIENT, WHOLE};
@@ -34,6 +35,7 @@ pub static MODELS: &[&ModelInfo] = &[
     &gcnii::INFO,              // Chen et al. 2020
     &appnp::INFO,              // Gasteiger et al. 2019
     &gpr_gnn::INFO,            // Chien et al. 2021
+    &bern_net::INFO,           // He et al. 2021
     &horner_gcn::INFO,         // Guo & Wei 2023, without the second-order residue
     &fixed_clenshaw_gcn::INFO, // Guo & Wei 2023, with frozen coefficients
     &clenshaw_gcn::INFO,       // Guo & Wei 2023
