@@ -18,6 +18,7 @@ mod fixed_clenshaw_gcn;
 mod appnp;
 mod gpr_gnn;
 mod bern_net;
+mod cheb_base;
 
 pub use net::{Net, glorot, lin, out};
 pub use training::{MEAN, PATIENT, WHOLE};
@@ -36,6 +37,7 @@ pub static MODELS: &[&ModelInfo] = &[
     &appnp::INFO,              // Gasteiger et al. 2019
     &gpr_gnn::INFO,            // Chien et al. 2021
     &bern_net::INFO,           // He et al. 2021
+    &cheb_base::INFO,          // He et al. 2022, with free coefficients
     &horner_gcn::INFO,         // Guo & Wei 2023, without the second-order residue
     &fixed_clenshaw_gcn::INFO, // Guo & Wei 2023, with frozen coefficients
     &clenshaw_gcn::INFO,       // Guo & Wei 2023
