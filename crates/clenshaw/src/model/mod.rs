@@ -19,6 +19,7 @@ mod appnp;
 mod gpr_gnn;
 mod bern_net;
 mod cheb_base;
+mod cheb_net_ii;
 
 pub use net::{Net, glorot, lin, out};
 pub use training::{MEAN, PATIENT, WHOLE};
@@ -38,6 +39,7 @@ pub static MODELS: &[&ModelInfo] = &[
     &gpr_gnn::INFO,            // Chien et al. 2021
     &bern_net::INFO,           // He et al. 2021
     &cheb_base::INFO,          // He et al. 2022, with free coefficients
+    &cheb_net_ii::INFO,        // He et al. 2022
     &horner_gcn::INFO,         // Guo & Wei 2023, without the second-order residue
     &fixed_clenshaw_gcn::INFO, // Guo & Wei 2023, with frozen coefficients
     &clenshaw_gcn::INFO,       // Guo & Wei 2023
