@@ -20,6 +20,7 @@ mod gpr_gnn;
 mod bern_net;
 mod cheb_base;
 mod cheb_net_ii;
+mod jacobi_conv;
 
 pub use net::{Net, glorot, lin, out};
 pub use training::{MEAN, PATIENT, WHOLE};
@@ -40,6 +41,7 @@ pub static MODELS: &[&ModelInfo] = &[
     &bern_net::INFO,           // He et al. 2021
     &cheb_base::INFO,          // He et al. 2022, with free coefficients
     &cheb_net_ii::INFO,        // He et al. 2022
+    &jacobi_conv::INFO,        // Wang & Zhang 2022
     &horner_gcn::INFO,         // Guo & Wei 2023, without the second-order residue
     &fixed_clenshaw_gcn::INFO, // Guo & Wei 2023, with frozen coefficients
     &clenshaw_gcn::INFO,       // Guo & Wei 2023
