@@ -21,6 +21,7 @@ mod bern_net;
 mod cheb_base;
 mod cheb_net_ii;
 mod jacobi_conv;
+mod poly;
 
 pub use net::{Net, glorot, lin, out};
 pub use training::{MEAN, PATIENT, WHOLE};
@@ -42,6 +43,7 @@ pub static MODELS: &[&ModelInfo] = &[
     &cheb_base::INFO,          // He et al. 2022, with free coefficients
     &cheb_net_ii::INFO,        // He et al. 2022
     &jacobi_conv::INFO,        // Wang & Zhang 2022
+    &poly::INFO,               // Liao et al. 2024, the filters of a benchmark
     &horner_gcn::INFO,         // Guo & Wei 2023, without the second-order residue
     &fixed_clenshaw_gcn::INFO, // Guo & Wei 2023, with frozen coefficients
     &clenshaw_gcn::INFO,       // Guo & Wei 2023
