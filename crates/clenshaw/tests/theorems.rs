@@ -245,6 +245,16 @@ fn the_initial_filter_is_the_identity() {
 }
 
 #[test]
+fn a_random_start_of_gpr_gnn_has_magnitudes_that_add_up_to_one() {
+    let filter::Response::Shared(h) = initial_filter("gpr-gnn", &[("init", "random")]) else {
+        panic!("one filter for all channels");
+    };
+    let sum: f64 = h.coefficients.iter().map(|gamma| gamma.abs()).sum();
+    assert!((sum - 1.0).abs() < 1e-14, "{sum}");
+    assert!(h.coefficients.iter().any(|g| *g < 0.0) && h.coefficients.iter().any(|g| *g > 0.0));
+}
+
+#[test]
 fn cheb_net_ii_takes_the_values_theta_at_chebyshev_s_nodes() {
     let (info, order) = (model::find("cheb-net-ii").unwrap(), 10);
     let mut stream = Stream::new(7, "theorems");
