@@ -185,7 +185,7 @@ fn the_number_of_parameters_does_not_depend_on_the_graph_but_for_rows_per_node()
             let others = plan.params().iter().filter(|param| param.rows != n);
             others.map(|param| param.rows * param.cols).sum::<usize>()
         };
-        assert_eq!(count(11), count(53), "{}", setting.what);
+        assert_eq!(count(47), count(53), "{}", setting.what);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The paper's claims about its own networks, against an eigendecomposition.
+//! What papers claim about their own networks, against an eigendecomposition.
 //!
 //! ```text
 //! Theorem 1   linear HornerGCN    H(K) = sum_l alpha_{K-l} P~^l H*
@@ -7,16 +7,18 @@
 //!
 //! The network ends in `relu`, which hides the sign of `H(K)`. But `H(K)` is linear in alpha, so a
 //! second run with `-alpha` shows the other half: `relu(h) - relu(-h) = h`.
-//! Guo & Wei, KDD 2023, arXiv:2210.16508.
+//! Guo & Wei, KDD 2023, arXiv:2210.16508. Decoupled models are linear behind their heads, and do what
+//! they declare.
 #![allow(clippy::unwrap_used)]
 
 mod common;
 
+use clenshaw::filter::{self, Filter};
 use clenshaw::graph::{Graph, Normalisation, operator};
 use clenshaw::hyper::Params;
 use clenshaw::model::{self, Family, ModelInfo, Net};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Init, Mat, Operator, Plan, Tape, Team, Var};
+use clenshaw::tensor::{Init, Mat, Operator, Param, Plan, Tape, Team, Var};
 use clenshaw::train::optimiser;
 use common::problem::{Form, Problem, Setting};
 use common::spectrum::through_the_spectrum;
@@ -27,7 +29,7 @@ use proptest::test_runner::RngSeed;
 /// Columns of H*, width of the network and number of classes, so that no layer need change it.
 const WIDTH: usize = 2;
 
-/// Both models that learn their coefficients.
+/// Both residual networks that learn their coefficients.
 const LEARNED: [&str; 2] = ["horner-gcn", "clenshaw-gcn"];
 
 fn set(info: &'static ModelInfo, values: &[(&str, String)]) -> Params {
@@ -45,21 +47,40 @@ fn linear(info: &'static ModelInfo, order: usize) -> Params {
     set(info, &[("K", order), ("hidden", width), ("use_weight", off()), ("use_act", off())])
 }
 
-/// `relu(H(K))` of the linear network whose dense layers are the identity, so that `H* = x >= 0`.
-fn rectified(info: &ModelInfo, hp: &Params, p: &Operator, x: &Mat<f64>, alpha: &[f64]) -> Vec<f64> {
+/// The network whose dense layers are the identity, so that the filter gets `x >= 0`; the other
+/// parameters come from `coefficients`.
+fn bare(
+    info: &ModelInfo,
+    hp: &Params,
+    p: &Operator,
+    x: &Mat<f64>,
+    mut coefficients: impl FnMut(&Param) -> Vec<f64>,
+) -> (Plan<f64>, Vec<f64>) {
     let mut net = Net::dense(x.clone(), Some(p.clone()), WIDTH);
     let logits = (info.build)(&mut net, hp);
     let plan = Plan::<f64>::compile(&net, logits);
     let mut params = Vec::new();
     for param in plan.params() {
         match param.name.as_str() {
-            "alpha" => params.extend(alpha),
             "w_in" | "w_out" => params.extend(Mat::<f64>::identity(WIDTH).as_slice()),
             "b_in" | "b_out" => params.extend([0.0; WIDTH]),
-            other => panic!("a linear network has no `{other}`"),
+            _ => params.extend(coefficients(param)),
         }
     }
-    plan.scores(&mut plan.workspace(Team::new(1)), &params).to_vec()
+    (plan, params)
+}
+
+fn scores(plan: &Plan<f64>, params: &[f64]) -> Vec<f64> {
+    plan.scores(&mut plan.workspace(Team::new(1)), params).to_vec()
+}
+
+/// `relu(H(K))` of the linear network, for `H* = x >= 0`.
+fn rectified(info: &ModelInfo, hp: &Params, p: &Operator, x: &Mat<f64>, alpha: &[f64]) -> Vec<f64> {
+    let (plan, params) = bare(info, hp, p, x, |param| {
+        assert_eq!(param.name, "alpha", "all that a linear network learns");
+        alpha.to_vec()
+    });
+    scores(&plan, &params)
 }
 
 /// `H(K)` of the linear network, with its sign.
@@ -144,16 +165,98 @@ fn the_declared_filter_is_the_linear_network_of_the_whole_family() {
     }
 }
 
+/// The filter of every channel, if the model has one that a polynomial describes.
+fn declared(setting: &Setting, plan: &Plan<f64>, params: &[f64]) -> Option<Vec<Filter>> {
+    match setting.info.filter?(&lookup(plan, params), &setting.hp) {
+        filter::Response::Shared(filter) => Some(vec![filter; WIDTH]),
+        filter::Response::Channels(filters) => Some(filters),
+        filter::Response::Gain(_) => None,
+    }
+}
+
+#[test]
+fn a_decoupled_model_does_to_every_channel_what_it_declares() {
+    let problem = Problem::random(20, 6);
+    let mut stream = Stream::new(6, "theorems");
+    let x = Mat::from_vec(20, WIDTH, (0..20 * WIDTH).map(|_| stream.unit()).collect());
+    let spectral = model::MODELS.iter().filter(|info| info.family == Family::Spectral);
+    for mut setting in spectral.flat_map(|info| Setting::moved(info)) {
+        let (info, hp) = (setting.info, &mut setting.hp);
+        if hp.has("hidden") {
+            hp.set("hidden", &WIDTH.to_string()).unwrap();
+        }
+        let p = operator(&problem.graph(), info.operator.expect("a filter has an operator"));
+        let random = |param: &Param| {
+            (0..param.rows * param.cols).map(|_| 0.3 + stream.symmetric(1.0)).collect()
+        };
+        let (plan, params) = bare(info, hp, &p, &x, random);
+        let Some(filters) = declared(&setting, &plan, &params) else { continue };
+        let actual = scores(&plan, &params);
+        for (c, h) in filters.iter().enumerate() {
+            let expected = through_the_spectrum(&p, &x, |mu| h.at(mu));
+            let column = |y: &[f64]| y.iter().skip(c).step_by(WIDTH).copied().collect::<Vec<_>>();
+            let scale = largest(&expected).max(1.0);
+            assert_close(&setting.what, &column(&actual), &column(&expected), scale, 1e-11);
+        }
+    }
+}
+
+/// The filter that a model starts with.
+fn initial_filter(name: &str, values: &[(&str, &str)]) -> filter::Response {
+    let mut setting = Setting::defaults(model::find(name).unwrap());
+    values.iter().for_each(|(key, value)| setting.hp.set(key, value).unwrap());
+    let plan = setting.compile::<f64>(&Problem::random(15, 2), Form::Dense);
+    let initial = plan.initial(&Stream::new(0, "weights"));
+    let filter = setting.info.filter.expect("a model with a filter");
+    filter(&lookup(&plan, &initial), &setting.hp)
+}
+
 #[test]
 fn the_initial_filter_is_the_identity() {
-    let problem = Problem::random(15, 2);
     for name in LEARNED {
-        let setting = Setting::defaults(model::find(name).unwrap());
-        let plan = setting.compile::<f64>(&problem, Form::Dense);
-        let initial = plan.initial(&Stream::new(0, "weights"));
-        let filter = setting.info.filter.expect("a learned filter");
-        let h = filter(&lookup(&plan, &initial), &setting.hp);
+        let h = initial_filter(name, &[]);
         assert!(h.sample(101).iter().all(|&(_, h)| h == 1.0), "{name}: {h:?}");
+    }
+    let decoupled: [(&str, &[(&str, &str)]); 6] = [
+        ("gpr-gnn", &[("init", "ppr"), ("alpha", "1")]),
+        ("bern-net", &[]),
+        ("cheb-base", &[]),
+        ("cheb-net-ii", &[]),
+        ("poly", &[("filter", "jacobi")]),
+        ("poly", &[("filter", "bernstein")]),
+    ];
+    for (name, values) in decoupled {
+        let h = initial_filter(name, values);
+        let worst = h.sample(101).iter().fold(0.0, |w: f64, (_, h)| w.max((h - 1.0).abs()));
+        assert!(worst < 1e-13, "{name} {values:?}: off by {worst}");
+    }
+}
+
+#[test]
+fn a_random_start_of_gpr_gnn_has_magnitudes_that_add_up_to_one() {
+    let filter::Response::Shared(h) = initial_filter("gpr-gnn", &[("init", "random")]) else {
+        panic!("one filter for all channels");
+    };
+    let sum: f64 = h.coefficients.iter().map(|gamma| gamma.abs()).sum();
+    assert!((sum - 1.0).abs() < 1e-14, "{sum}");
+    assert!(h.coefficients.iter().any(|g| *g < 0.0) && h.coefficients.iter().any(|g| *g > 0.0));
+}
+
+#[test]
+fn cheb_net_ii_takes_the_values_theta_at_chebyshev_s_nodes() {
+    let (info, order) = (model::find("cheb-net-ii").unwrap(), 10);
+    let mut stream = Stream::new(7, "theorems");
+    let theta: Vec<f64> = (0..=order).map(|_| stream.symmetric(1.0)).collect();
+    let weights = |_: &str| Mat::from_vec(1, order + 1, theta.clone());
+    for (relu, low) in [("true", 0.0), ("false", -1.0)] {
+        let hp = set(info, &[("K", order.to_string()), ("relu", relu.into())]);
+        let h = info.filter.expect("it learns a filter")(&weights, &hp);
+        for (j, theta_j) in theta.iter().enumerate() {
+            let x_j = ((order - j) as f64 + 0.5) * std::f64::consts::PI / (order as f64 + 1.0);
+            // L^ = -P, so that x_0, the lowest, is the lowest frequency.
+            let (actual, expected) = (h.at(-x_j.cos()), theta_j.max(low));
+            assert!((actual - expected).abs() < 1e-13, "theta_{j} = {expected}, not {actual}");
+        }
     }
 }
 

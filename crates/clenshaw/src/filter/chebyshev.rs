@@ -1,62 +1,62 @@
-//! Chebyshev series of both kinds, by Clenshaw's summation.
+//! Chebyshev polynomials of both kinds, and interpolation at their nodes.
 //!
 //! ```text
 //! T_{k+1} = 2x T_k - T_{k-1}              T_0 = 1,  T_1 = x
 //! U_{k+1} = 2x U_k - U_{k-1}              U_0 = 1,  U_1 = 2x
 //!
-//! b_{n+1} = b_{n+2} = 0
-//! b_k     = a_k + 2x b_{k+1} - b_{k+2}    k = n, ..., 0
-//! sum_k a_k U_k(x) = b_0
-//! sum_k a_k T_k(x) = b_0 - x b_1
+//! x_j  = cos((K - j + 1/2) pi / (K+1))                         j = 0..=K, ascending
+//! h(x) = sum_k c_k T_k(x) has h(x_j) = v_j for
+//! c_k  = (2 - [k=0]) / (K+1) sum_j v_j T_k(x_j)
 //! ```
 //!
-//! The kinds share the recurrence and differ in the last step: `T_k = U_k - x U_{k-1}`.
-//! Clenshaw 1955; the second kind is Corollary 1 of Guo & Wei, KDD 2023, arXiv:2210.16508.
+//! The kinds differ in their first step only.
+//! Summing the second kind is Corollary 1 of Guo & Wei, KDD 2023, arXiv:2210.16508; interpolation is
+//! equation 8 of He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580.
 
-use super::combine;
-use crate::tensor::{Mat, Operator};
+use super::Step;
+use crate::tensor::Mat;
+use std::f64::consts::PI;
 
-/// `sum_k a_k U_k(x) = b_0`.
-pub fn clenshaw_second(a: &[f64], x: f64) -> f64 {
-    clenshaw(a, x).0
+/// The steps of `T_k(mu)`.
+pub fn first(k: usize) -> Step {
+    Step { a: if k == 0 { 1.0 } else { 2.0 }, b: 0.0, c: 1.0 }
 }
 
-/// `sum_k a_k T_k(x) = b_0 - x b_1`.
-pub fn clenshaw_first(a: &[f64], x: f64) -> f64 {
-    let (b_0, b_1) = clenshaw(a, x);
-    b_0 - x * b_1
+/// The steps of `U_k(mu)`.
+pub fn second(_: usize) -> Step {
+    Step { a: 2.0, b: 0.0, c: 1.0 }
 }
 
-/// `sum_k a_k U_k(P) X = B_0`.
-pub fn clenshaw_second_of(p: &Operator, a: &[f64], x: &Mat<f64>) -> Mat<f64> {
-    clenshaw_of(p, a, x).0
+/// The steps of `T_k(-mu)`: the scaled Laplacian L^ is -P.
+pub fn of_laplacian(k: usize) -> Step {
+    let Step { a, b, c } = first(k);
+    Step { a: -a, b, c }
 }
 
-/// `sum_k a_k T_k(P) X = B_0 - P B_1`.
-pub fn clenshaw_first_of(p: &Operator, a: &[f64], x: &Mat<f64>) -> Mat<f64> {
-    let (b_0, b_1) = clenshaw_of(p, a, x);
-    combine(1.0, &b_0, -1.0, &p.apply(&b_1), 0.0, &b_1)
+/// The angle of the node `x_j = cos t_j`.
+fn angle(order: usize, j: usize) -> f64 {
+    (order as f64 - j as f64 + 0.5) * PI / (order as f64 + 1.0)
 }
 
-/// `b_k = a_k + 2x b_{k+1} - b_{k+2}` down to `(b_0, b_1)`.
-fn clenshaw(a: &[f64], x: f64) -> (f64, f64) {
-    // b_{k+1}, b_{k+2}
-    a.iter().rev().fold((0.0, 0.0), |(b1, b2), a_k| (a_k + 2.0 * x * b1 - b2, b1))
+/// The zeros of `T_{K+1}`, ascending.
+pub fn nodes(order: usize) -> Vec<f64> {
+    (0..=order).map(|j| angle(order, j).cos()).collect()
 }
 
-/// `B_k = a_k X + 2 P B_{k+1} - B_{k+2}` down to `(B_0, B_1)`.
-fn clenshaw_of(p: &Operator, a: &[f64], x: &Mat<f64>) -> (Mat<f64>, Mat<f64>) {
-    let zero = Mat::zeros(x.rows(), x.cols());
-    let start = (zero.clone(), zero);
-    a.iter().rev().fold(start, |(b1, b2), &a_k| {
-        let b = combine(a_k, x, 2.0, &p.apply(&b1), -1.0, &b2);
-        (b, b1)
-    })
+/// The matrix that turns values at the nodes into coefficients, `c = v M`.
+///
+/// # Shapes
+/// `[K + 1, K + 1]`, a row for each node.
+pub fn interpolation(order: usize) -> Mat<f64> {
+    let n = order + 1;
+    let weight = |k: usize| if k == 0 { 1.0 } else { 2.0 } / n as f64;
+    let entry = |i: usize| weight(i % n) * ((i % n) as f64 * angle(order, i / n)).cos();
+    Mat::from_vec(n, n, (0..n * n).map(entry).collect())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::filter::{Basis, Filter};
     use crate::rng::Stream;
 
     const ORDERS: [usize; 6] = [0, 1, 2, 8, 16, 32];
@@ -69,6 +69,14 @@ mod tests {
     fn assert_close(actual: f64, expected: f64, what: &str) {
         let error = (actual - expected).abs() / expected.abs().max(1.0);
         assert!(error < 1e-12, "{what}: {actual} instead of {expected}");
+    }
+
+    fn first(a: &[f64], x: f64) -> f64 {
+        Filter { basis: Basis::ChebyshevFirst, coefficients: a.to_vec() }.at(x)
+    }
+
+    fn second(a: &[f64], x: f64) -> f64 {
+        Filter { basis: Basis::ChebyshevSecond, coefficients: a.to_vec() }.at(x)
     }
 
     /// `sum_k a_k phi_k(x)` with `phi_{k+1} = 2x phi_k - phi_{k-1}` from `phi_0 = 1` and `phi_1`.
@@ -88,8 +96,8 @@ mod tests {
             for i in 0..=40 {
                 let x = i as f64 / 20.0 - 1.0;
                 let what = format!("order {order} at {x}");
-                assert_close(clenshaw_second(&a, x), direct_sum(&a, x, 2.0 * x), &what);
-                assert_close(clenshaw_first(&a, x), direct_sum(&a, x, x), &what);
+                assert_close(second(&a, x), direct_sum(&a, x, 2.0 * x), &what);
+                assert_close(first(&a, x), direct_sum(&a, x, x), &what);
             }
         }
     }
@@ -101,12 +109,12 @@ mod tests {
             for i in 1..40 {
                 let t = std::f64::consts::PI * i as f64 / 40.0;
                 let terms = || a.iter().enumerate().map(|(k, a_k)| (k as f64, a_k));
-                let second: f64 =
+                let sines: f64 =
                     terms().map(|(k, a_k)| a_k * ((k + 1.0) * t).sin() / t.sin()).sum();
-                let first: f64 = terms().map(|(k, a_k)| a_k * (k * t).cos()).sum();
+                let cosines: f64 = terms().map(|(k, a_k)| a_k * (k * t).cos()).sum();
                 let what = format!("order {order} at cos {t}");
-                assert_close(clenshaw_second(&a, t.cos()), second, &what);
-                assert_close(clenshaw_first(&a, t.cos()), first, &what);
+                assert_close(second(&a, t.cos()), sines, &what);
+                assert_close(first(&a, t.cos()), cosines, &what);
             }
         }
     }
@@ -115,6 +123,29 @@ mod tests {
     fn the_paper_s_fourth_polynomial() {
         // U_4 = 16 x^4 - 12 x^2 + 1 and T_4 = 8 x^4 - 8 x^2 + 1 at 1/2.
         let a = [0.0, 0.0, 0.0, 0.0, 1.0];
-        assert_eq!((clenshaw_second(&a, 0.5), clenshaw_first(&a, 0.5)), (-1.0, -0.5));
+        assert_eq!((second(&a, 0.5), first(&a, 0.5)), (-1.0, -0.5));
+    }
+
+    #[test]
+    fn the_laplacian_looks_from_the_other_end() {
+        let coefficients = coefficients(7);
+        let mirrored =
+            Filter { basis: Basis::ChebyshevLaplacian, coefficients: coefficients.clone() };
+        for mu in [-1.0, -0.3, 0.0, 0.8] {
+            assert_eq!(mirrored.at(mu), first(&coefficients, -mu));
+        }
+    }
+
+    #[test]
+    fn an_interpolant_meets_its_values() {
+        for order in ORDERS {
+            let h = |x: f64| (3.0 * x).sin() + x.abs();
+            let filter = Filter::interpolate(order, h);
+            for x in super::nodes(order) {
+                assert_close(filter.at(x), h(x), &format!("order {order} at {x}"));
+            }
+        }
+        let nodes = super::nodes(4);
+        assert!(nodes.is_sorted() && nodes[2].abs() < 1e-16, "{nodes:?}");
     }
 }

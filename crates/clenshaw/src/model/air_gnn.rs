@@ -44,7 +44,7 @@ pub static INFO: ModelInfo = ModelInfo {
     ],
     training: &TRAINING,
     presets: include_str!("../../../../experiments/presets/air-gnn.toml"),
-    groups: &[head::GROUP],
+    groups: &[head::DENSE],
     build,
     filter: None,
 };

@@ -14,7 +14,7 @@ use super::per_channel::{self, filters};
 use super::{Family, ModelInfo, Net, Weights};
 use crate::filter::Response;
 use crate::graph::Normalisation;
-use crate::hyper::{Hyper, Params};
+use crate::hyper::{Hyper, Params, joined};
 use crate::tensor::{Init, Var};
 
 /// The least `s_k`.
@@ -28,18 +28,13 @@ pub static INFO: ModelInfo = ModelInfo {
     equation: "s_k B_k = P B_{k-1} - eta_{k-1} B_{k-1} - s_{k-1} B_{k-2}, s_0 B_0 = Z; \
                out = drop(sum_k alpha_k B_k) W' + b', alpha, eta, s by channel",
     operator: Some(Normalisation::Plain),
-    hyper: &[
-        per_channel::ORDER,
-        per_channel::HIDDEN,
-        per_channel::DROPOUT,
-        per_channel::DROPOUT_BASIS,
-        per_channel::LR_DENSE,
-        per_channel::LR_ALPHA,
-        Hyper::learning_rate("lr_basis", 0.01, "learning rate of the basis, eta and s"),
-        per_channel::WD_DENSE,
-        per_channel::WD_ALPHA,
-        Hyper::weight_decay("wd_basis", 1e-6, "weight decay of the basis, eta and s"),
-    ],
+    hyper: &joined::<10>(
+        &per_channel::SHARED,
+        &[
+            Hyper::learning_rate("lr_basis", 0.01, "learning rate of the basis, eta and s"),
+            Hyper::weight_decay("wd_basis", 1e-6, "weight decay of the basis, eta and s"),
+        ],
+    ),
     training: &per_channel::TRAINING,
     presets: include_str!("../../../../experiments/presets/favard-gnn.toml"),
     groups: &per_channel::GROUPS,

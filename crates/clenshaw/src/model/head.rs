@@ -1,7 +1,7 @@
-//! The two dense layers that many models share: all of an MLP, and where decoupled models begin.
+//! The head that decoupled models share: two dense layers that turn features into class scores.
 //!
 //! ```text
-//! Z = drop( relu( drop(X) W1 + b1 ) ) W2 + b2
+//! Z = drop( relu( drop(X) W1 + b1 ) ) W2 + b2                  [n, C]
 //! ```
 
 use super::{Group, GroupKind, Net};
@@ -14,15 +14,15 @@ pub(super) const HIDDEN: Hyper =
 pub(super) const DROPOUT: Hyper =
     Hyper::dropout("dropout", 0.5, "dropout on the features and on the hidden layer");
 
-pub(super) const LR: Hyper = Hyper::learning_rate("lr", 0.01, "learning rate");
+pub(super) const LR: Hyper = Hyper::learning_rate("lr", 0.01, "learning rate of the dense layers");
 
-pub(super) const WD: Hyper = Hyper::weight_decay("wd", 5e-4, "weight decay");
+pub(super) const WD: Hyper = Hyper::weight_decay("wd", 5e-4, "weight decay of the dense layers");
 
-/// The optimiser of a model that has nothing to learn but its head.
-pub(super) const GROUP: Group =
+/// The optimiser of the dense layers.
+pub(super) const DENSE: Group =
     Group { name: "dense", kind: GroupKind::Adam, rate: "lr", decay: "wd" };
 
-/// Z, `[n, C]`, of `hidden` and `dropout`; its parameters are in the group `dense`.
+/// `Z`, from parameters `w_in`, `b_in`, `w_out` and `b_out`.
 pub(super) fn head(net: &mut Net, hp: &Params) -> Var {
     let drop = hp.real("dropout");
     let x = net.x();

@@ -19,7 +19,7 @@ pub static INFO: ModelInfo = ModelInfo {
     hyper: &[head::HIDDEN, head::DROPOUT, head::LR, head::WD],
     training: &MEAN,
     presets: include_str!("../../../../experiments/presets/mlp.toml"),
-    groups: &[head::GROUP],
+    groups: &[head::DENSE],
     build: head,
     filter: None,
 };

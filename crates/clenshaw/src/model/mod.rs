@@ -9,6 +9,7 @@ mod head;
 mod convolution;
 mod lstm;
 mod residual;
+mod decoupled;
 mod per_channel;
 
 mod mlp;
@@ -17,15 +18,22 @@ mod gcn;
 mod gcn_jk;
 mod mixhop;
 mod h2gcn;
-mod air_gnn;
 mod gcnii;
-mod clenshaw_gcn;
-mod horner_gcn;
-mod fixed_clenshaw_gcn;
+mod air_gnn;
 mod cheb_net;
 mod arma;
+mod appnp;
+mod gpr_gnn;
+mod bern_net;
+mod cheb_base;
+mod cheb_net_ii;
+mod jacobi_conv;
 mod favard_gnn;
 mod opt_basis_gnn;
+mod poly;
+mod horner_gcn;
+mod fixed_clenshaw_gcn;
+mod clenshaw_gcn;
 
 pub use net::{Net, glorot, lin, out};
 pub use training::{MEAN, PATIENT, WHOLE};
@@ -48,8 +56,15 @@ pub static MODELS: &[&ModelInfo] = &[
     &air_gnn::INFO,            // Liu et al. 2021
     &cheb_net::INFO,           // Defferrard et al. 2016
     &arma::INFO,               // Bianchi et al. 2021
+    &appnp::INFO,              // Gasteiger et al. 2019
+    &gpr_gnn::INFO,            // Chien et al. 2021
+    &bern_net::INFO,           // He et al. 2021
+    &cheb_base::INFO,          // He et al. 2022, with free coefficients
+    &cheb_net_ii::INFO,        // He et al. 2022
+    &jacobi_conv::INFO,        // Wang & Zhang 2022
     &favard_gnn::INFO,         // Guo & Wei 2023, a learned basis
     &opt_basis_gnn::INFO,      // Guo & Wei 2023, the signal's own basis
+    &poly::INFO,               // Liao et al. 2024, the filters of a benchmark
     &horner_gcn::INFO,         // Guo & Wei 2023, without the second-order residue
     &fixed_clenshaw_gcn::INFO, // Guo & Wei 2023, with frozen coefficients
     &clenshaw_gcn::INFO,       // Guo & Wei 2023

@@ -34,16 +34,7 @@ pub static INFO: ModelInfo = ModelInfo {
     equation: "V = P B_{k-1}; s_k B_k = V - <V, B_{k-1}> B_{k-1} - <V, B_{k-2}> B_{k-2}, |B_k| = 1; \
                out = drop(sum_k alpha_k B_k) W' + b', alpha by channel",
     operator: Some(Normalisation::Plain),
-    hyper: &[
-        per_channel::ORDER,
-        per_channel::HIDDEN,
-        per_channel::DROPOUT,
-        per_channel::DROPOUT_BASIS,
-        per_channel::LR_DENSE,
-        per_channel::LR_ALPHA,
-        per_channel::WD_DENSE,
-        per_channel::WD_ALPHA,
-    ],
+    hyper: &per_channel::SHARED,
     training: &per_channel::TRAINING,
     presets: include_str!("../../../../experiments/presets/opt-basis-gnn.toml"),
     groups: per_channel::GROUPS.split_at(2).0,

@@ -11,10 +11,9 @@
 //! orthonormal.
 //! Guo & Wei, ICML 2023, arXiv:2302.12432.
 
-use super::residual;
 use super::training::training;
 use super::{Group, GroupKind, Net};
-use crate::filter::{Basis, Filter, Response};
+use crate::filter::{Basis, Filter, Response, Step};
 use crate::hyper::{Hyper, Params, Space};
 use crate::tensor::{Init, Mat, Var};
 
@@ -23,23 +22,23 @@ pub(super) const END: f64 = 1e-6;
 
 pub(super) static TRAINING: [Hyper; 4] = training("accuracy", 300, 2000);
 
-/// The order K; the hyper-parameters from here on are those that both models have.
-pub(super) const ORDER: Hyper = Hyper::int(
-    "K",
-    16,
-    (1, 256),
-    Space::Among(&[2.0, 4.0, 8.0, 12.0, 16.0, 20.0]),
-    "order of the filters",
-);
-
-pub(super) const HIDDEN: Hyper =
-    Hyper::int("hidden", 64, (1, 4096), Space::Fixed, "number of channels");
-
-pub(super) const DROPOUT: Hyper =
-    Hyper::dropout("dropout", 0.5, "dropout on the features and before the last layer");
-
-pub(super) const DROPOUT_BASIS: Hyper =
-    Hyper::dropout("dropout_basis", 0.5, "dropout on what the basis starts from");
+/// What both models have.
+pub(super) const SHARED: [Hyper; 8] = [
+    Hyper::int(
+        "K",
+        16,
+        (1, 256),
+        Space::Among(&[2.0, 4.0, 8.0, 12.0, 16.0, 20.0]),
+        "order of the filters",
+    ),
+    Hyper::int("hidden", 64, (1, 4096), Space::Fixed, "number of channels"),
+    Hyper::dropout("dropout", 0.5, "dropout on the features and before the last layer"),
+    Hyper::dropout("dropout_basis", 0.5, "dropout on what the basis starts from"),
+    Hyper::learning_rate("lr_dense", 0.01, "learning rate of the dense layers"),
+    Hyper::learning_rate("lr_alpha", 0.01, "learning rate of the filter coefficients"),
+    Hyper::weight_decay("wd_dense", 1e-3, "weight decay of the dense layers"),
+    Hyper::weight_decay("wd_alpha", 1e-5, "weight decay of the filter coefficients"),
+];
 
 /// The optimisers of dense layers, coefficients and, last, a learned basis.
 pub(super) const GROUPS: [Group; 3] = [
@@ -47,8 +46,6 @@ pub(super) const GROUPS: [Group; 3] = [
     Group { name: "alpha", kind: GroupKind::Adam, rate: "lr_alpha", decay: "wd_alpha" },
     Group { name: "basis", kind: GroupKind::Adam, rate: "lr_basis", decay: "wd_basis" },
 ];
-
-pub(super) use residual::{LR_ALPHA, LR_DENSE, WD_ALPHA, WD_DENSE};
 
 /// The network around a basis; `basis(net, z)` lists `B_0, ..., B_K`.
 pub(super) fn network(
@@ -83,7 +80,10 @@ pub(super) fn filters(alpha: &Mat<f64>, s: &Mat<f64>, eta: &Mat<f64>) -> Respons
     let filter = |channel: usize| {
         let at = |m: &Mat<f64>, k: usize| m[(k, channel)];
         let n_terms = (0..s.rows()).take_while(|&k| at(s, k) > END).count();
-        let step = |k| [1.0 / at(s, k + 1), -at(eta, k) / at(s, k + 1), at(s, k) / at(s, k + 1)];
+        let step = |k| {
+            let scale = 1.0 / at(s, k + 1);
+            Step { a: scale, b: -at(eta, k) * scale, c: at(s, k) * scale }
+        };
         Filter {
             basis: Basis::ThreeTerm((0..n_terms.saturating_sub(1)).map(step).collect()),
             // phi_0 = 1 / s_0 is a factor of them all.

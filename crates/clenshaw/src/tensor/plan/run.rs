@@ -142,6 +142,11 @@ impl<T: Real> Plan<T> {
                 Init::Uniform(bound) => {
                     all.extend((0..n).map(|_| T::from_f64(stream.symmetric(*bound))));
                 }
+                Init::UnitSum => {
+                    let drawn: Vec<f64> = (0..n).map(|_| stream.symmetric(1.0)).collect();
+                    let sum: f64 = drawn.iter().map(|v| v.abs()).sum();
+                    all.extend(drawn.into_iter().map(|v| T::from_f64(v / sum)));
+                }
                 Init::Values(values) => all.extend(values.iter().map(|v| T::from_f64(*v))),
             }
         }

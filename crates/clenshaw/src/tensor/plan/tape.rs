@@ -44,6 +44,12 @@ impl Coef {
     }
 }
 
+impl From<f64> for Coef {
+    fn from(c: f64) -> Self {
+        Self::Fixed(c)
+    }
+}
+
 /// The group of what is observed in training instead of learned: batch normalisation's statistics.
 ///
 /// Its "gradient" is `running - observed`, so that a plain step of rate 0.1 is the usual update
@@ -111,6 +117,8 @@ pub enum Init {
     Zeros,
     /// Uniform between minus and plus this bound.
     Uniform(f64),
+    /// Uniform, then scaled until the magnitudes add up to one.
+    UnitSum,
     /// These numbers, row by row.
     Values(Vec<f64>),
 }

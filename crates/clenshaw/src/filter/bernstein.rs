@@ -1,0 +1,77 @@
+//! Bernstein polynomials: K + 1 bumps that add up to one, each over its own band of the spectrum.
+//!
+//! ```text
+//! phi_k = C(K,k) ((1 + mu)/2)^{K-k} ((1 - mu)/2)^k             k = 0..=K
+//! sum_k c_k phi_k = sum_j (c M)_j T_j                          M: a row of Chebyshev's for each phi_k
+//! ```
+//!
+//! Small k are low frequencies. There is no three-term recurrence. Products of the two factors would
+//! do, but with a matrix for mu they lose `C(K, K/2)` in precision and take 2K products; entries of
+//! M are at most 2, so in Chebyshev's basis the sum is exact to rounding and takes K.
+
+use super::chebyshev::{interpolation, nodes};
+use crate::tensor::Mat;
+
+/// `phi_k(mu)` for `k = 0..=K`.
+fn values(order: usize, mu: f64) -> Vec<f64> {
+    let (low, high) = ((1.0 + mu) / 2.0, (1.0 - mu) / 2.0);
+    let choose = |k: usize| (1..=k).fold(1.0, |c, i| c * (order - i + 1) as f64 / i as f64);
+    let phi = |k| choose(k) * low.powi((order - k) as i32) * high.powi(k as i32);
+    (0..=order).map(phi).collect()
+}
+
+/// `M` of `[K + 1, K + 1]`: the Chebyshev coefficients of every `phi_k`, found by interpolation.
+pub fn to_chebyshev(order: usize) -> Mat<f64> {
+    let n = order + 1;
+    let at_nodes: Vec<Vec<f64>> = nodes(order).into_iter().map(|x| values(order, x)).collect();
+    let m = interpolation(order);
+    let entry = |k: usize, i: usize| (0..n).map(|j| at_nodes[j][k] * m[(j, i)]).sum();
+    Mat::from_vec(n, n, (0..n * n).map(|at| entry(at / n, at % n)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::{Basis, Filter};
+
+    fn at(coefficients: &[f64], mu: f64) -> f64 {
+        Filter { basis: Basis::Bernstein, coefficients: coefficients.to_vec() }.at(mu)
+    }
+
+    #[test]
+    fn they_add_up_to_one() {
+        for order in [0, 1, 2, 5, 10, 32, 64] {
+            for i in 0..=20 {
+                let mu = i as f64 / 10.0 - 1.0;
+                let all = at(&vec![1.0; order + 1], mu);
+                assert!((all - 1.0).abs() < 1e-12, "order {order} at {mu}: {all}");
+            }
+        }
+    }
+
+    #[test]
+    fn in_chebyshev_s_basis_they_are_the_same() {
+        for order in [1, 3, 10, 32] {
+            for k in 0..=order {
+                let mut alone = vec![0.0; order + 1];
+                alone[k] = 1.0;
+                for mu in [-1.0, -0.6, 0.1, 0.9, 1.0] {
+                    let (actual, expected) = (at(&alone, mu), values(order, mu)[k]);
+                    assert!((actual - expected).abs() < 1e-13, "{k} of {order} at {mu}: {actual}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_quadratic_by_hand() {
+        // ((1 + mu)/2)^2, 2 (1 + mu)/2 (1 - mu)/2 and ((1 - mu)/2)^2 at 1/2.
+        assert_eq!(values(2, 0.5), [9.0 / 16.0, 6.0 / 16.0, 1.0 / 16.0]);
+    }
+
+    #[test]
+    fn the_ends_belong_to_the_first_and_the_last() {
+        let c = [3.0, -1.0, 4.0, -1.5];
+        assert!((at(&c, 1.0) - 3.0).abs() < 1e-14 && (at(&c, -1.0) + 1.5).abs() < 1e-14);
+    }
+}

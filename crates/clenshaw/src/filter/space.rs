@@ -1,0 +1,64 @@
+//! Where a recurrence runs: on a frequency, on a signal, or on the values of a network.
+//!
+//! The sums of this room are written once, in terms of `a P v + sum_i c_i v_i`. With an eigenvalue in
+//! the place of P they give the response, with the operator the filtered signal, and on a model's tape
+//! the network.
+
+use crate::tensor::{Mat, Operator};
+
+/// Values that P acts on and that can be added up.
+pub trait Space {
+    /// What P acts on.
+    type Value: Clone;
+    /// What values are multiplied with.
+    type Factor: Copy + From<f64>;
+
+    /// Zeros in the shape of a value.
+    fn zero(&mut self, like: &Self::Value) -> Self::Value;
+
+    /// `a P v + sum_i c_i v_i`.
+    fn combine(
+        &mut self,
+        a: f64,
+        v: &Self::Value,
+        terms: &[(Self::Factor, &Self::Value)],
+    ) -> Self::Value;
+}
+
+/// One frequency: P is its eigenvalue mu.
+pub struct Frequency(pub f64);
+
+impl Space for Frequency {
+    type Value = f64;
+    type Factor = f64;
+
+    fn zero(&mut self, _: &f64) -> f64 {
+        0.0
+    }
+
+    fn combine(&mut self, a: f64, v: &f64, terms: &[(f64, &f64)]) -> f64 {
+        terms.iter().fold(a * self.0 * v, |sum, &(c, v)| sum + c * v)
+    }
+}
+
+/// Signals on a graph, `[n, d]`.
+pub struct Signals<'a>(pub &'a Operator);
+
+impl Space for Signals<'_> {
+    type Value = Mat<f64>;
+    type Factor = f64;
+
+    fn zero(&mut self, like: &Mat<f64>) -> Mat<f64> {
+        Mat::zeros(like.rows(), like.cols())
+    }
+
+    fn combine(&mut self, a: f64, v: &Mat<f64>, terms: &[(f64, &Mat<f64>)]) -> Mat<f64> {
+        let mut sum = self.0.apply(v);
+        sum.as_mut_slice().iter_mut().for_each(|entry| *entry *= a);
+        for (c, v) in terms {
+            let entries = sum.as_mut_slice().iter_mut().zip(v.as_slice());
+            entries.for_each(|(entry, v)| *entry += c * v);
+        }
+        sum
+    }
+}

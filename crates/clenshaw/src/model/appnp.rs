@@ -1,0 +1,53 @@
+//! APPNP: predictions of a head, spread by personalised PageRank.
+//!
+//! ```text
+//! Z(0) = head(X),   Z(k) = (1 - alpha) P~ Z(k-1) + alpha Z(0)        k = 1..=K
+//! out  = Z(K) = sum_{k<K} alpha (1-alpha)^k P~^k Z(0) + (1-alpha)^K P~^K Z(0)
+//! ```
+//!
+//! Only the head learns: the filter is low-pass whatever the data.
+//! Gasteiger, Bojchevski & Günnemann, ICLR 2019, arXiv:1810.05997.
+
+use super::decoupled::{self, Coefficients, Series, page_rank};
+use super::head::{self, head};
+use super::{Family, MEAN, ModelInfo, Net, Weights};
+use crate::filter::{Basis, Response};
+use crate::graph::Normalisation;
+use crate::hyper::Params;
+use crate::tensor::Var;
+
+pub static INFO: ModelInfo = ModelInfo {
+    name: "appnp",
+    title: "APPNP",
+    paper: "Gasteiger, Bojchevski & Günnemann, ICLR 2019, arXiv:1810.05997",
+    family: Family::Spectral,
+    equation: "Z(k) = (1 - alpha) P~ Z(k-1) + alpha Z(0), Z(0) = head(X); out = Z(K)",
+    operator: Some(Normalisation::Looped),
+    hyper: &[
+        decoupled::ORDER,
+        head::HIDDEN,
+        decoupled::restart("restart share"),
+        head::DROPOUT,
+        head::LR,
+        head::WD,
+    ],
+    training: &MEAN,
+    presets: include_str!("../../../../experiments/presets/appnp.toml"),
+    groups: &[head::DENSE],
+    build,
+    filter: Some(filter),
+};
+
+fn series(hp: &Params) -> Series {
+    let coefficients = Coefficients::Fixed(page_rank(hp.real("alpha"), hp.int("K")));
+    Series { basis: Basis::Monomial, coefficients }
+}
+
+fn build(net: &mut Net, hp: &Params) -> Var {
+    let z = head(net, hp);
+    series(hp).of(net, z)
+}
+
+fn filter(weights: &Weights<'_>, hp: &Params) -> Response {
+    series(hp).response(weights)
+}

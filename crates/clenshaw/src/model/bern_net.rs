@@ -1,0 +1,56 @@
+//! BernNet: a filter in Bernstein's basis, whose coefficients are about its values.
+//!
+//! ```text
+//! out = sum_k relu(theta_k) C(K,k) / 2^K (2I - L)^{K-k} L^k drop(Z),   Z = head(X)
+//! ```
+//!
+//! The filter is never negative on [0, 2], and every such filter can be approached as K grows.
+//! It starts as the identity, theta = 1, because the basis adds up to one. The same polynomial is summed
+//! in Chebyshev's basis, with K products instead of the K + K(K+1)/2 of the authors' code. theta has no
+//! weight decay.
+//! He, Wei, Huang & Xu, NeurIPS 2021, arXiv:2106.10994.
+
+use super::decoupled::{self, Coefficients, Learned, Series, all_ones};
+use super::{Family, MEAN, ModelInfo, Net, Weights, head};
+use crate::filter::{Basis, Response};
+use crate::graph::Normalisation;
+use crate::hyper::Params;
+use crate::tensor::Var;
+
+pub static INFO: ModelInfo = ModelInfo {
+    name: "bern-net",
+    title: "BernNet",
+    paper: "He, Wei, Huang & Xu, NeurIPS 2021, arXiv:2106.10994",
+    family: Family::Spectral,
+    equation: "out = sum_k relu(theta_k) C(K,k)/2^K (2I - L)^(K-k) L^k drop(Z), Z = head(X)",
+    operator: Some(Normalisation::Plain),
+    hyper: &[
+        decoupled::ORDER,
+        head::HIDDEN,
+        head::DROPOUT,
+        decoupled::DROPOUT_PROP,
+        head::LR,
+        decoupled::LR_PROP,
+        head::WD,
+        decoupled::NO_WD_PROP,
+    ],
+    training: &MEAN,
+    presets: include_str!("../../../../experiments/presets/bern-net.toml"),
+    groups: &decoupled::GROUPS,
+    build,
+    filter: Some(filter),
+};
+
+fn series(hp: &Params) -> Series {
+    let order = hp.int("K");
+    let theta = Learned { name: "theta", order, start: all_ones(order), relu: true, map: None };
+    Series { basis: Basis::Bernstein, coefficients: Coefficients::Learned(theta) }
+}
+
+fn build(net: &mut Net, hp: &Params) -> Var {
+    decoupled::network(net, hp, &series(hp))
+}
+
+fn filter(weights: &Weights<'_>, hp: &Params) -> Response {
+    series(hp).response(weights)
+}

@@ -1,0 +1,73 @@
+//! ChebBase: a Chebyshev filter with free coefficients, damped as those of a smooth function would be.
+//!
+//! ```text
+//! out = sum_k w_k / max(k, 1)^q T_k(L^) drop(Z),   Z = head(X)
+//! ```
+//!
+//! With `q = 0` nothing is damped, and the filter overfits: what ChebNetII sets out to cure.
+//! It starts as the identity. He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580.
+
+use super::decoupled::{self, Coefficients, Learned, Series, first_only};
+use super::{Family, MEAN, ModelInfo, Net, Weights, head};
+use crate::filter::{Basis, Response};
+use crate::graph::Normalisation;
+use crate::hyper::{Hyper, Params, Space};
+use crate::tensor::{Mat, Var};
+
+pub static INFO: ModelInfo = ModelInfo {
+    name: "cheb-base",
+    title: "ChebBase",
+    paper: "He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580",
+    family: Family::Spectral,
+    equation: "out = sum_k w_k / max(k,1)^q T_k(L^) drop(Z), Z = head(X)",
+    operator: Some(Normalisation::Plain),
+    hyper: &[
+        decoupled::ORDER,
+        head::HIDDEN,
+        Hyper::real(
+            "q",
+            0.0,
+            (0.0, 4.0),
+            Space::Among(&[0.0, 1.0]),
+            "how fast the terms are damped: by 1 / k^q",
+        ),
+        head::DROPOUT,
+        decoupled::DROPOUT_PROP,
+        head::LR,
+        decoupled::LR_PROP,
+        head::WD,
+        decoupled::WD_PROP,
+    ],
+    training: &MEAN,
+    presets: include_str!("../../../../experiments/presets/cheb-base.toml"),
+    groups: &decoupled::GROUPS,
+    build,
+    filter: Some(filter),
+};
+
+/// `1 / max(k, 1)^q` on the diagonal.
+fn damping(order: usize, q: f64) -> Mat<f64> {
+    let mut m = Mat::identity(order + 1);
+    (1..=order).for_each(|k| m[(k, k)] = (k as f64).powf(-q));
+    m
+}
+
+fn series(hp: &Params) -> Series {
+    let order = hp.int("K");
+    let w = Learned {
+        name: "w",
+        order,
+        start: first_only(order),
+        relu: false,
+        map: Some(damping(order, hp.real("q"))),
+    };
+    Series { basis: Basis::ChebyshevLaplacian, coefficients: Coefficients::Learned(w) }
+}
+
+fn build(net: &mut Net, hp: &Params) -> Var {
+    decoupled::network(net, hp, &series(hp))
+}
+
+fn filter(weights: &Weights<'_>, hp: &Params) -> Response {
+    series(hp).response(weights)
+}

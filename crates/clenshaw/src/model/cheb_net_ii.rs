@@ -1,0 +1,63 @@
+//! ChebNetII: a Chebyshev filter that is learned by its values at Chebyshev's nodes.
+//!
+//! ```text
+//! out = sum_k c_k T_k(L^) drop(Z),   Z = head(X)
+//! c_k = (2 - [k=0]) / (K+1) sum_j relu(theta_j) T_k(x_j)       x_j = cos((K - j + 1/2) pi / (K+1))
+//! ```
+//!
+//! The filter takes the value relu(theta_j) at `L^ = x_j`; theta_0 stands for the lowest frequency.
+//! It starts as the identity, theta = 1. Interpolation keeps the coefficients from growing with k as
+//! free ones may. He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580.
+
+use super::decoupled::{self, Coefficients, Learned, Series, all_ones};
+use super::{Family, MEAN, ModelInfo, Net, Weights, head};
+use crate::filter::{Basis, Response, interpolation};
+use crate::graph::Normalisation;
+use crate::hyper::{Hyper, Params, Space};
+use crate::tensor::Var;
+
+pub static INFO: ModelInfo = ModelInfo {
+    name: "cheb-net-ii",
+    title: "ChebNetII",
+    paper: "He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580",
+    family: Family::Spectral,
+    equation: "out = sum_k c_k T_k(L^) drop(Z), Z = head(X); \
+               c_k = (2 - [k=0])/(K+1) sum_j relu(theta_j) T_k(x_j), x_j Chebyshev's nodes",
+    operator: Some(Normalisation::Plain),
+    hyper: &[
+        decoupled::ORDER,
+        head::HIDDEN,
+        Hyper::flag("relu", true, Space::Fixed, "false lets the filter's values be negative"),
+        head::DROPOUT,
+        decoupled::DROPOUT_PROP,
+        head::LR,
+        decoupled::LR_PROP,
+        head::WD,
+        decoupled::WD_PROP,
+    ],
+    training: &MEAN,
+    presets: include_str!("../../../../experiments/presets/cheb-net-ii.toml"),
+    groups: &decoupled::GROUPS,
+    build,
+    filter: Some(filter),
+};
+
+fn series(hp: &Params) -> Series {
+    let order = hp.int("K");
+    let theta = Learned {
+        name: "theta",
+        order,
+        start: all_ones(order),
+        relu: hp.flag("relu"),
+        map: Some(interpolation(order)),
+    };
+    Series { basis: Basis::ChebyshevLaplacian, coefficients: Coefficients::Learned(theta) }
+}
+
+fn build(net: &mut Net, hp: &Params) -> Var {
+    decoupled::network(net, hp, &series(hp))
+}
+
+fn filter(weights: &Weights<'_>, hp: &Params) -> Response {
+    series(hp).response(weights)
+}

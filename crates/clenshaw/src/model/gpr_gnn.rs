@@ -1,0 +1,104 @@
+//! GPRGNN: APPNP whose weights of the steps are learned, of either sign.
+//!
+//! ```text
+//! out = sum_k gamma_k P~^k drop(Z),   Z = head(X)              k = 0..=K
+//!
+//! ppr      gamma_k = alpha (1-alpha)^k, gamma_K = (1-alpha)^K
+//! nppr     gamma_k = alpha^k / sum_i alpha^i
+//! sgc      gamma_hop = 1, the others 0
+//! random   uniform, magnitudes adding up to 1
+//! ```
+//!
+//! With `ppr` and `alpha = 1` it starts as the identity, with `alpha = 0` as the pure power.
+//! gamma has no weight decay. Chien, Peng, Li & Milenkovic, ICLR 2021, arXiv:2006.07988.
+
+use super::decoupled::{self, Coefficients, Learned, Series, page_rank};
+use super::{Family, Group, MEAN, ModelInfo, Net, Weights, head};
+use crate::filter::{Basis, Response};
+use crate::graph::Normalisation;
+use crate::hyper::{Hyper, Params, Space};
+use crate::tensor::{Init, Var};
+
+pub static INFO: ModelInfo = ModelInfo {
+    name: "gpr-gnn",
+    title: "GPRGNN",
+    paper: "Chien, Peng, Li & Milenkovic, ICLR 2021, arXiv:2006.07988",
+    family: Family::Spectral,
+    equation: "out = sum_k gamma_k P~^k drop(Z), Z = head(X)",
+    operator: Some(Normalisation::Looped),
+    hyper: &[
+        decoupled::ORDER,
+        head::HIDDEN,
+        Hyper::word(
+            "init",
+            "ppr",
+            &["ppr", "nppr", "sgc", "random"],
+            Space::Fixed,
+            "how gamma starts",
+        ),
+        decoupled::restart("restart share of the initial gamma (ppr, nppr)"),
+        Hyper::int("hop", 2, (0, 64), Space::Fixed, "the step that starts alone (sgc), K at most"),
+        head::DROPOUT,
+        decoupled::DROPOUT_PROP,
+        head::LR,
+        head::WD,
+        decoupled::NO_WD_PROP,
+    ],
+    training: &MEAN,
+    presets: include_str!("../../../../experiments/presets/gpr-gnn.toml"),
+    groups: &[head::DENSE, Group { rate: "lr", ..decoupled::PROP }],
+    build,
+    filter: Some(filter),
+};
+
+/// How gamma starts.
+fn start(hp: &Params) -> Init {
+    let (alpha, order) = (hp.real("alpha"), hp.int("K"));
+    match hp.word("init") {
+        "nppr" => {
+            let powers: Vec<f64> = (0..=order).map(|k| alpha.powi(k as i32)).collect();
+            let sum: f64 = powers.iter().sum();
+            Init::Values(powers.into_iter().map(|power| power / sum).collect())
+        }
+        "sgc" => {
+            let hop = hp.int("hop").min(order);
+            Init::Values((0..=order).map(|k| f64::from(u8::from(k == hop))).collect())
+        }
+        "random" => Init::UnitSum,
+        _ => Init::Values(page_rank(alpha, order)),
+    }
+}
+
+fn series(hp: &Params) -> Series {
+    let gamma =
+        Learned { name: "gamma", order: hp.int("K"), start: start(hp), relu: false, map: None };
+    Series { basis: Basis::Monomial, coefficients: Coefficients::Learned(gamma) }
+}
+
+fn build(net: &mut Net, hp: &Params) -> Var {
+    decoupled::network(net, hp, &series(hp))
+}
+
+fn filter(weights: &Weights<'_>, hp: &Params) -> Response {
+    series(hp).response(weights)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_initial_coefficients() {
+        let mut hp = INFO.defaults();
+        for (key, value) in [("K", "2"), ("alpha", "0.5"), ("hop", "1")] {
+            hp.set(key, value).unwrap();
+        }
+        let mut started = |init| {
+            hp.set("init", init).unwrap();
+            start(&hp)
+        };
+        assert_eq!(started("ppr"), Init::Values(vec![0.5, 0.25, 0.25]));
+        assert_eq!(started("nppr"), Init::Values(vec![4.0 / 7.0, 2.0 / 7.0, 1.0 / 7.0]));
+        assert_eq!(started("sgc"), Init::Values(vec![0.0, 1.0, 0.0]));
+    }
+}

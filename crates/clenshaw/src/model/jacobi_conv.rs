@@ -1,0 +1,110 @@
+//! JacobiConv: a linear network, whose channels each have a filter of their own in Jacobi's basis.
+//!
+//! ```text
+//! Z       = drop(X) W + b                                      [n, C], no activation anywhere
+//! out_:c  = sum_k w_kc B_k(P) drop(Z)_:c                       k = 0..=K
+//! B_k     = g_0 ... g_{k-1} P_k^(a,b)(P),   g_k = alpha tanh(eta_k)
+//! ```
+//!
+//! The authors write the g into the recurrence of B; taken out of it, they scale the rows of w, and
+//! the recurrence is the text-book's. Near the density of the graph's spectrum the basis is close to
+//! orthogonal, which makes w quick to learn. `released_sign` is the authors' code with its turned sign.
+//! Wang & Zhang, ICML 2022, arXiv:2205.11172.
+
+use super::training::training;
+use super::{Family, Group, GroupKind, ModelInfo, Net, Weights, decoupled, head};
+use crate::filter::{Basis, Filter, Response};
+use crate::graph::Normalisation;
+use crate::hyper::{Hyper, Params, Space};
+use crate::tensor::{Coef, Init, Var};
+
+static TRAINING: [Hyper; 4] = training("accuracy-ties", 200, 1000);
+
+pub static INFO: ModelInfo = ModelInfo {
+    name: "jacobi-conv",
+    title: "JacobiConv",
+    paper: "Wang & Zhang, ICML 2022, arXiv:2205.11172",
+    family: Family::Spectral,
+    equation: "out_c = sum_k w_kc g_0...g_(k-1) P_k^(a,b)(P) drop(Z)_c, \
+               Z = drop(X) W + b, g_k = alpha tanh(eta_k)",
+    operator: Some(Normalisation::Plain),
+    hyper: &[
+        decoupled::ORDER,
+        Hyper::real("a", 1.0, (-1.0, 10.0), exponents(-1.0), "exponent of 1 - mu in the weight"),
+        // a = b = -1 has no polynomials.
+        Hyper::real("b", 1.0, (-0.99, 10.0), exponents(-0.75), "exponent of 1 + mu in the weight"),
+        Hyper::real(
+            "alpha",
+            1.0,
+            (0.0, 10.0),
+            Space::Among(&[0.5, 1.0, 1.5, 2.0]),
+            "largest factor between two polynomials",
+        ),
+        Hyper::flag(
+            "released_sign",
+            false,
+            Space::Fixed,
+            "the recurrence of the authors' code, one sign turned",
+        ),
+        Hyper::dropout("dropout", 0.5, "dropout on the features"),
+        decoupled::DROPOUT_PROP,
+        head::LR,
+        Hyper::learning_rate("lr_eta", 0.01, "learning rate of eta"),
+        decoupled::LR_PROP,
+        head::WD,
+        Hyper::weight_decay("wd_eta", 1e-4, "weight decay of eta"),
+        decoupled::WD_PROP,
+    ],
+    training: &TRAINING,
+    presets: include_str!("../../../../experiments/presets/jacobi-conv.toml"),
+    groups: &[
+        head::DENSE,
+        Group { name: "eta", kind: GroupKind::Adam, rate: "lr_eta", decay: "wd_eta" },
+        decoupled::PROP,
+    ],
+    build,
+    filter: Some(filter),
+};
+
+/// Quarters up to 2, as the authors search.
+const fn exponents(low: f64) -> Space {
+    Space::Steps { low, high: 2.0, step: 0.25 }
+}
+
+fn basis(hp: &Params) -> Basis {
+    let (a, b) = (hp.real("a"), hp.real("b"));
+    if hp.flag("released_sign") { Basis::ReleasedJacobi { a, b } } else { Basis::Jacobi { a, b } }
+}
+
+fn build(net: &mut Net, hp: &Params) -> Var {
+    let (order, alpha, width) = (hp.int("K"), hp.real("alpha"), net.n_classes());
+    let x = net.x();
+    let x = net.dropout(x, hp.real("dropout"));
+    let z = net.dense_layer(("w_in", "b_in"), x, width, "dense");
+    let z = net.dropout(z, hp.real("dropout_prop"));
+
+    let start = Init::Values(vec![(1.0 / alpha).min(1.0); order]);
+    let eta = net.param("eta", order, 1, start, "eta");
+    let ones = Init::Values(vec![1.0; (order + 1) * width]);
+    let w = net.param("w", order + 1, width, ones, "prop");
+    let g = net.tanh(eta);
+    let g = net.sum([alpha * g]);
+    let products = net.running_product(g);
+    let w = net.scale_rows(w, products, 0);
+    let rows: Vec<Coef> = (0..=order).map(|k| w.row(k)).collect();
+    basis(hp).sum(net, &rows, &z)
+}
+
+/// `h_c(mu) = sum_k w_kc g_0 ... g_{k-1} P_k^(a,b)(mu)`.
+fn filter(weights: &Weights<'_>, hp: &Params) -> Response {
+    let (eta, w) = (weights("eta"), weights("w"));
+    let mut products = vec![1.0];
+    for (k, eta) in eta.as_slice().iter().enumerate() {
+        products.push(products[k] * hp.real("alpha") * eta.tanh());
+    }
+    let channel = |c| Filter {
+        basis: basis(hp),
+        coefficients: products.iter().enumerate().map(|(k, g)| w[(k, c)] * g).collect(),
+    };
+    Response::Channels((0..w.cols()).map(channel).collect())
+}

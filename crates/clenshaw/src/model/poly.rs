@@ -1,0 +1,163 @@
+//! The filters that spectral benchmarks compare, each behind the same head.
+//!
+//! ```text
+//! out = h(P~) drop(Z),   Z = head(X)                           lambda = 1 - mu
+//!
+//! sgc          mu^K                                   fixed
+//! ppr          alpha (1-alpha)^k, the rest to mu^K    fixed: APPNP
+//! heat         e^-t t^k / k! of mu^k                  fixed: e^{-t lambda}, its series cut at K
+//! gaussian     e^{-t lambda^2}                        fixed: interpolated at Chebyshev's nodes
+//! monomial     theta_k mu^k                           learned, from the identity; so are all below
+//! chebyshev    theta_k T_k(mu)
+//! chebyshev2   theta_k U_k(mu)
+//! legendre     theta_k P_k(mu)
+//! jacobi       theta_k P_k^(a,b)(mu)
+//! bernstein    relu(theta_k) C(K,k) ((1+mu)/2)^{K-k} ((1-mu)/2)^k
+//! ```
+//!
+//! One scalar per polynomial, shared by all channels, so that models differ in their basis alone.
+//! Liao et al., Spectral-GNN-Benchmark (`pyg_spectral`), arXiv:2406.09675; `docs/divergences.md` says
+//! where its formulas are not followed.
+
+use super::decoupled::{self, Coefficients, Learned, Series, all_ones, first_only, page_rank};
+use super::{Family, MEAN, ModelInfo, Net, Weights, head};
+use crate::filter::{Basis, Filter, Response};
+use crate::graph::Normalisation;
+use crate::hyper::{Hyper, Params, Space};
+use crate::tensor::Var;
+
+const FILTERS: &[&str] = &[
+    "chebyshev",
+    "chebyshev2",
+    "legendre",
+    "jacobi",
+    "bernstein",
+    "monomial",
+    "sgc",
+    "ppr",
+    "heat",
+    "gaussian",
+];
+
+const EXPONENTS: Space = Space::Among(&[-0.5, 0.0, 0.5, 1.0]);
+
+pub static INFO: ModelInfo = ModelInfo {
+    name: "poly",
+    title: "Polynomial filter",
+    paper: "Liao et al., Spectral-GNN-Benchmark, arXiv:2406.09675",
+    family: Family::Spectral,
+    equation: "out = sum_k c_k phi_k(P~) drop(Z), Z = head(X); phi and c by the chosen filter",
+    operator: Some(Normalisation::Looped),
+    hyper: &[
+        Hyper::word(
+            "filter",
+            "chebyshev",
+            FILTERS,
+            Space::Any,
+            "fixed: sgc, ppr, heat, gaussian; learned: the others",
+        ),
+        decoupled::ORDER,
+        head::HIDDEN,
+        decoupled::restart("restart share (ppr)"),
+        Hyper::real(
+            "t",
+            1.0,
+            (0.0, 20.0),
+            Space::Among(&[0.5, 1.0, 2.0, 5.0]),
+            "time of diffusion (heat, gaussian)",
+        ),
+        Hyper::real("a", 1.0, (-0.99, 10.0), EXPONENTS, "exponent of 1 - mu (jacobi)"),
+        Hyper::real("b", 1.0, (-0.99, 10.0), EXPONENTS, "exponent of 1 + mu (jacobi)"),
+        head::DROPOUT,
+        decoupled::DROPOUT_PROP,
+        head::LR,
+        decoupled::LR_PROP,
+        head::WD,
+        decoupled::WD_PROP,
+    ],
+    training: &MEAN,
+    presets: include_str!("../../../../experiments/presets/poly.toml"),
+    groups: &decoupled::GROUPS,
+    build,
+    filter: Some(filter),
+};
+
+fn series(hp: &Params) -> Series {
+    let (order, t) = (hp.int("K"), hp.real("t"));
+    match hp.word("filter") {
+        "sgc" => powers(page_rank(0.0, order)),
+        "ppr" => powers(page_rank(hp.real("alpha"), order)),
+        "heat" => powers(heat(t, order)),
+        "gaussian" => {
+            let Filter { basis, coefficients } =
+                Filter::interpolate(order, |mu| (-t * (1.0 - mu).powi(2)).exp());
+            Series { basis, coefficients: Coefficients::Fixed(coefficients) }
+        }
+        "monomial" => learned(Basis::Monomial, order),
+        "chebyshev2" => learned(Basis::ChebyshevSecond, order),
+        "legendre" => learned(Basis::Legendre, order),
+        "jacobi" => learned(Basis::Jacobi { a: hp.real("a"), b: hp.real("b") }, order),
+        "bernstein" => learned(Basis::Bernstein, order),
+        _ => learned(Basis::ChebyshevFirst, order),
+    }
+}
+
+/// A fixed filter in powers of P~.
+fn powers(c: Vec<f64>) -> Series {
+    Series { basis: Basis::Monomial, coefficients: Coefficients::Fixed(c) }
+}
+
+/// `c_k = e^-t t^k / k!`.
+fn heat(t: f64, order: usize) -> Vec<f64> {
+    let mut c = vec![(-t).exp()];
+    (1..=order).for_each(|k| c.push(c[k - 1] * t / k as f64));
+    c
+}
+
+/// A learned filter that starts as the identity.
+fn learned(basis: Basis, order: usize) -> Series {
+    let relu = basis == Basis::Bernstein;
+    let start = if relu { all_ones(order) } else { first_only(order) };
+    let theta = Learned { name: "theta", order, start, relu, map: None };
+    Series { basis, coefficients: Coefficients::Learned(theta) }
+}
+
+fn build(net: &mut Net, hp: &Params) -> Var {
+    decoupled::network(net, hp, &series(hp))
+}
+
+fn filter(weights: &Weights<'_>, hp: &Params) -> Response {
+    series(hp).response(weights)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The response of a fixed filter.
+    fn response(filter: &str, t: f64, mu: f64) -> f64 {
+        let mut hp = INFO.defaults();
+        for (key, value) in
+            [("filter", filter.to_owned()), ("K", "20".into()), ("t", t.to_string())]
+        {
+            hp.set(key, &value).unwrap();
+        }
+        series(&hp).response(&|name| panic!("`{name}` of a fixed filter")).at(mu)
+    }
+
+    #[test]
+    fn fixed_filters_are_what_they_are_called() {
+        for mu in [-1.0, -0.2, 0.0, 0.6, 1.0_f64] {
+            let lambda = 1.0 - mu;
+            let cases = [
+                ("sgc", mu.powi(20)),
+                ("heat", (-1.5 * lambda).exp()),
+                ("gaussian", (-1.5 * lambda * lambda).exp()),
+            ];
+            for (filter, expected) in cases {
+                let actual = response(filter, 1.5, mu);
+                assert!((actual - expected).abs() < 1e-7, "{filter} at {mu}: {actual}");
+            }
+        }
+    }
+}
