@@ -3,7 +3,7 @@
 use crate::{Run, output};
 use clap::Parser;
 use clenshaw::Result;
-use clenshaw::experiment::preset_graphs;
+use clenshaw::experiment::{preset_graphs, preset_settings, preset_source};
 use clenshaw::hyper::{Hyper, Range, Space};
 use clenshaw::model::{self, Family, MODELS, ModelInfo};
 use clenshaw::report::{Table, wrapped};
@@ -30,6 +30,8 @@ Examples:
 const WIDTH: usize = 100;
 /// The width of the column of tuned values.
 const TUNED: usize = 20;
+/// The same for ranges.
+const RANGE: usize = 16;
 
 impl Run for Models {
     fn run(self) -> Result<()> {
@@ -58,28 +60,39 @@ fn page(info: &ModelInfo) -> String {
     format!("{title} ({name}), family {family}\n{paper}\n\n{equations}\n{keys}\n{presets}\n")
 }
 
-/// Where `--preset paper` works; settings named `default` are for every graph.
+/// What `--preset paper` sets, graph by graph; `default` is for all graphs that have no line of their own.
 fn presets(info: &ModelInfo) -> String {
     let graphs = preset_graphs(info);
-    match graphs.iter().any(|graph| graph == "default") {
-        true => "--preset paper: one setting for all graphs".into(),
-        false => wrapped(&format!("--preset paper: {}", graphs.join(", ")), WIDTH).join("\n"),
+    let indent = graphs.iter().map(String::len).max().unwrap_or(0) + 4;
+    let source = format!("--preset paper, from {}:", preset_source(info));
+    let mut lines = wrapped(&source, WIDTH);
+    for graph in graphs {
+        let settings = preset_settings(info, &graph);
+        let words: Vec<String> =
+            settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        for (i, line) in wrapped(&words.join(" "), WIDTH - indent).into_iter().enumerate() {
+            let label = if i == 0 { format!("  {graph}") } else { String::new() };
+            lines.push(format!("{label:indent$}{line}"));
+        }
     }
+    lines.join("\n")
 }
 
 /// What can be set; long entries go on in rows of their own, so that the page fits.
 fn keys(info: &ModelInfo) -> Table {
     let mut table = Table::new(["key", "default", "range", "tuned over", "meaning"]);
-    let first =
-        |hyper: &Hyper| [hyper.name.to_owned(), hyper.default.to_string(), hyper.range.to_string()];
+    let first = |hyper: &Hyper| [hyper.name.to_owned(), hyper.default.to_string()];
     let widest = |c: usize| info.hypers().map(|h| first(h)[c].len()).max().unwrap_or(0);
-    let taken = (0..3).map(|c| widest(c).max(table.header[c].len()) + 2).sum::<usize>();
+    let taken = (0..2).map(|c| widest(c).max(table.header[c].len()) + 2).sum::<usize>();
     for hyper in info.hypers() {
         let mut first = first(hyper);
-        let tuned = wrapped(&hyper.space.to_string(), TUNED);
-        let meaning = wrapped(hyper.meaning, WIDTH - taken - TUNED - 2);
-        for i in 0..tuned.len().max(meaning.len()) {
-            let rest = [&tuned, &meaning].map(|lines| lines.get(i).cloned().unwrap_or_default());
+        let columns = [
+            wrapped(&hyper.range.to_string(), RANGE),
+            wrapped(&hyper.space.to_string(), TUNED),
+            wrapped(hyper.meaning, WIDTH - taken - RANGE - TUNED - 4),
+        ];
+        for i in 0..columns.iter().map(Vec::len).max().unwrap_or(0) {
+            let rest = columns.each_ref().map(|lines| lines.get(i).cloned().unwrap_or_default());
             table.row(std::mem::take(&mut first).into_iter().chain(rest));
         }
     }

@@ -26,7 +26,7 @@ mod reproduce;
 
 pub use config::Config;
 pub use predict::{Predictions, predict};
-pub use preset::preset_graphs;
+pub use preset::{preset_graphs, preset_settings, preset_source};
 pub use record::{Record, Summary};
 pub use reproduce::{EXPERIMENTS, ExperimentInfo, Kind, Only, Statistics, find_experiment};
 pub use request::Request;

@@ -30,6 +30,19 @@ pub fn preset_graphs(info: &ModelInfo) -> Vec<String> {
     graphs(&table(info))
 }
 
+/// Where a model's published settings come from.
+pub fn preset_source(info: &ModelInfo) -> String {
+    table(info).get("source").and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// What a preset sets on a graph of [`preset_graphs`], in the order of its file; nothing elsewhere.
+pub fn preset_settings(info: &ModelInfo, graph: &str) -> Vec<(String, String)> {
+    match table(info).get(graph) {
+        Some(Value::Table(entries)) => settings(entries),
+        _ => vec![],
+    }
+}
+
 fn graphs(table: &Table) -> Vec<String> {
     let entries = table.iter().filter(|(_, value)| value.is_table());
     entries.map(|(graph, _)| graph.clone()).collect()
@@ -54,6 +67,13 @@ mod tests {
                     .apply_preset("paper")
                     .unwrap_or_else(|e| panic!("{} {graph}: {e}", info.name));
             }
+        }
+    }
+
+    #[test]
+    fn every_preset_names_its_source() {
+        for info in MODELS {
+            assert!(!super::preset_source(info).is_empty(), "{}", info.name);
         }
     }
 
