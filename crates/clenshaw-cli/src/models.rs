@@ -63,6 +63,9 @@ fn page(info: &ModelInfo) -> String {
 /// What `--preset paper` sets, graph by graph; `default` is for all graphs that have no line of their own.
 fn presets(info: &ModelInfo) -> String {
     let graphs = preset_graphs(info);
+    if graphs.is_empty() {
+        return "--preset paper: nothing is published".into();
+    }
     let indent = graphs.iter().map(String::len).max().unwrap_or(0) + 4;
     let source = format!("--preset paper, from {}:", preset_source(info));
     let mut lines = wrapped(&source, WIDTH);

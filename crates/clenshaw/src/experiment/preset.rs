@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn every_preset_names_its_source() {
-        for info in MODELS {
+        for info in MODELS.iter().filter(|info| !info.presets.is_empty()) {
             assert!(!super::preset_source(info).is_empty(), "{}", info.name);
         }
     }
