@@ -7,7 +7,7 @@
 //!
 //! Differences between distances, which one average cannot express, are within reach of one layer.
 //! Abu-El-Haija et al., ICML 2019, arXiv:1905.00067, as rewritten for LINKX (Lim et al., NeurIPS 2021):
-//! biases before propagation, and a dense layer where the paper learns which columns to keep.
+//! biases before propagation, and a dense layer where the paper attends to groups of columns.
 
 use super::convolution::{self, active};
 use super::training::DECOUPLED;
