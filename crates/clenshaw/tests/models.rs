@@ -3,7 +3,7 @@
 mod common;
 
 use clenshaw::hyper::{Hyper, Range, Space, Value};
-use clenshaw::model::{self, MODELS};
+use clenshaw::model::{self, Family, MODELS};
 use clenshaw::rng::Stream;
 use clenshaw::tensor::{Init, Mat, Pattern, Plan, RUNNING, Real, Sparse, Tape, Targets, Team};
 use common::problem::{
@@ -303,6 +303,14 @@ fn dropout_does_not_act_on_scores() {
         let (plain, _) = evaluated(&setting, &problem, Form::Sparse);
         let (dropped, _) = evaluated(&setting.clone().with_dropout(0.5), &problem, Form::Sparse);
         assert_eq!(plain, dropped, "{}", setting.what);
+    }
+}
+
+#[test]
+fn every_spectral_model_says_what_filter_it_is() {
+    for info in MODELS {
+        let is_spectral = matches!(info.family, Family::Spectral | Family::Clenshaw);
+        assert!(info.filter.is_some() || !is_spectral, "{}", info.name);
     }
 }
 
