@@ -3,7 +3,9 @@
 //! Needs `$CLENSHAW_DATA`; without it the tests say "skipped: no data", except in CI, where it must be.
 #![allow(clippy::unwrap_used)]
 
+use clenshaw::data::read::npz;
 use clenshaw::data::{Dataset, Description, SplitKind, Store, load_from, load_published};
+use clenshaw::graph::Graph;
 
 /// Nodes, edges, features, classes, edge homophily and node homophily of every graph.
 const KNOWN: [(&str, [usize; 4], [&str; 2]); 13] = [
@@ -47,6 +49,24 @@ fn the_known_statistics_come_out() {
         assert_eq!(numbers(&dataset), (sizes, homophily.map(String::from)), "{name}");
         assert_eq!(dataset.name, name);
     }
+}
+
+#[test]
+fn the_web_graph_has_its_arcs_and_edges() {
+    // No features and no labels, so it is no data set; its compressed rows are read all the same.
+    let Some(store) = store() else { return };
+    let path = store.find("cnr-2000").unwrap().join("cnr-2000_csr.npz");
+    let bytes = std::fs::read(&path).unwrap();
+    let npz = npz::read_bytes("cnr-2000", &bytes).unwrap();
+    let offsets = npz.array("offsets").unwrap().to_i64().unwrap();
+    let targets = npz.array("targets").unwrap().to_u32().unwrap();
+    let row = |u: usize| &targets[offsets[u] as usize..offsets[u + 1] as usize];
+    let n = offsets.len() - 1;
+    let arcs: Vec<(u32, u32)> =
+        (0..n).flat_map(|u| row(u).iter().map(move |&v| (u as u32, v))).collect();
+    let loops = arcs.iter().filter(|(u, v)| u == v).count();
+    assert_eq!((n, arcs.len(), loops), (325_557, 3_216_152, 87_442));
+    assert_eq!(Graph::from_edges("cnr-2000", n, &arcs).unwrap().n_edges(), 2_738_969);
 }
 
 #[test]
