@@ -49,7 +49,10 @@ fn bad_values_say_what_would_work() {
         ("--set lambda=-1", "`lambda` is -1, outside 0..=10"),
         ("--set lambda=NaN", "`lambda` is NaN, outside 0..=10"),
         ("--set K=eight", "`K` is `eight`; expected a whole number"),
-        ("--set stop=never", "`stop` is `never`; expected one of patience, mean"),
+        (
+            "--set stop=never",
+            "`stop` is `never`; expected one of patience, mean, late-mean, accuracy, accuracy-ties, none",
+        ),
         ("--set use_act=maybe", "`use_act` is `maybe`; expected `true` or `false`"),
         ("--set lambda", "`--set` is `lambda`; expected `key=value`"),
         (
