@@ -158,8 +158,8 @@ fn parquet(path: &Path) -> Result<String> {
 
 #[cfg(not(feature = "parquet"))]
 fn parquet(path: &Path) -> Result<String> {
-    let problem = "this build reads no Parquet; save the table as CSV, or build with `cargo install \
-                   --path crates/clenshaw-cli --features clenshaw/parquet`";
+    let problem = "this build reads no Parquet; save the table as CSV, or turn on the feature \
+                   `parquet` of the crate `clenshaw`";
     Err(Error::Data { place: path.display().to_string(), problem: problem.into() })
 }
 

@@ -117,8 +117,8 @@ fn what_cannot_be_read_is_told_with_its_line() {
 fn parquet_asks_for_its_feature() {
     assert_eq!(
         refused(&[("edges.csv", b""), ("nodes.parquet", b"PAR1")], ""),
-        "DIR/nodes.parquet: this build reads no Parquet; save the table as CSV, or build with \
-         `cargo install --path crates/clenshaw-cli --features clenshaw/parquet`"
+        "DIR/nodes.parquet: this build reads no Parquet; save the table as CSV, or turn on \
+         the feature `parquet` of the crate `clenshaw`"
     );
 }
 
