@@ -92,6 +92,9 @@ struct Attack {
     verdict: String,
 }
 
+/// How a panic, our allocator and libFuzzer itself begin to say what is wrong.
+const REASONS: [&str; 3] = ["panicked at", " bytes asked for", "ERROR: libFuzzer"];
+
 const GOOD: &str = "no trouble";
 
 fn targets(root: &Path) -> Outcome<Vec<String>> {
@@ -131,9 +134,8 @@ fn attack(root: &Path, target: &str, plan: &Plan) -> Outcome<Attack> {
     let verdict = match child.wait()?.success() {
         true => GOOD.into(),
         false => {
-            // What broke, where the input is, and how to do it again.
-            let end = said.len().saturating_sub(40);
-            said[end..].iter().for_each(|line| eprintln!("{line}"));
+            let reason = said.iter().skip_while(|line| !REASONS.iter().any(|r| line.contains(r)));
+            reason.take(20).for_each(|line| eprintln!("{line}"));
             let input = said.iter().find_map(|line| line.split_once("Test unit written to "));
             let input = input.map_or("nowhere", |(_, input)| input);
             format!(

@@ -9,16 +9,15 @@
 //! start, and its peak memory.
 //! Where `python3` or its packages are not to be had, ours is told alone.
 
+mod common;
+
 use clenshaw::data::read::edges::read_edges;
-use clenshaw::rng::Stream;
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use common::{N_EDGES, N_NODES, median, write_list};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-const N_NODES: usize = 168_114;
-const N_EDGES: usize = 6_797_557;
 const RUNS: usize = 7;
 /// The word that makes this program one run.
 const ONCE: &str = "--once";
@@ -99,12 +98,6 @@ fn tell(name: &str, runs: &[Run], csr: f64) -> f64 {
     seconds
 }
 
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
 /// One run of ours, in the words that [`run`] reads.
 fn once(list: &Path) {
     let start = Instant::now();
@@ -129,25 +122,6 @@ fn run(command: &mut Command) -> Run {
         [seconds, n_entries, peak_bytes] => Run { seconds, n_entries, peak_bytes },
         _ => panic!("{command:?}: {said}{}", String::from_utf8_lossy(&output.stderr)),
     }
-}
-
-/// A list whose degrees fall off like a power of the rank; no loops.
-fn write_list(path: &Path) -> std::io::Result<()> {
-    let mut stream = Stream::new(0, "bench");
-    let mut ids: Vec<usize> = (0..N_NODES).collect();
-    stream.shuffle(&mut ids);
-    let mut end = |power| ids[(N_NODES as f64 * stream.unit().powi(power)) as usize];
-    let mut file = BufWriter::new(File::create(path)?);
-    writeln!(file, "numeric_id_1,numeric_id_2")?;
-    let mut left = N_EDGES;
-    while left > 0 {
-        let (u, v) = (end(3), end(2));
-        if u != v {
-            writeln!(file, "{u},{v}")?;
-            left -= 1;
-        }
-    }
-    file.flush()
 }
 
 /// A Python with pandas and scipy, made once and kept below `target`.

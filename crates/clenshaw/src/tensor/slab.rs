@@ -6,7 +6,7 @@
 //! are copied instead, and nobody else notices.
 
 use bytemuck::Pod;
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapOptions};
 use std::borrow::Cow;
 use std::fmt;
 use std::fs::File;
@@ -24,14 +24,14 @@ enum Source {
 }
 
 impl Bytes {
-    /// Maps a file.
+    /// Maps a file, and asks for all of it at once, since a checksum will be made of it.
     ///
     /// Nobody may change it in place while it is mapped; to write beside it and rename is fine.
     pub fn map(path: &Path) -> std::io::Result<Self> {
         let file = File::open(path)?;
         // SAFETY: the bytes stay as they are while the map lives, because our own files are only ever
         // written beside and renamed; that others keep to it is asked for above.
-        let map = unsafe { Mmap::map(&file)? };
+        let map = unsafe { MmapOptions::new().populate().map(&file)? };
         Ok(Self(Arc::new(Source::Mapped(map))))
     }
 }

@@ -59,9 +59,9 @@ impl<'a> File<'a> {
         self.header.metadata.stamp.as_deref()
     }
 
-    /// Everything in it, checked.
-    pub fn dataset(self) -> Result<Dataset> {
-        let graph = self.graph()?;
+    /// Everything in it, checked; `graph` says how the adjacency is.
+    pub fn dataset(self, graph: fn(&str, Pattern) -> Result<Graph>) -> Result<Dataset> {
+        let graph = graph(&format!("{}: `adjacency`", self.place), self.adjacency()?)?;
         let n = graph.n_nodes();
         let (x, y, node_names) = (self.features()?, self.labels()?, self.names(n)?);
         let splits = self.splits(n)?;
@@ -122,15 +122,14 @@ impl<'a> File<'a> {
         }
     }
 
-    fn graph(&self) -> Result<Graph> {
+    fn adjacency(&self) -> Result<Pattern> {
         let offsets = self.numbers::<usize>("adjacency.offsets")?;
         let n = offsets.len().saturating_sub(1);
         if u32::try_from(n).is_err() {
             return Err(self.bad("adjacency.offsets", format!("{n} nodes are too many")));
         }
         let adjacency = Pattern::checked(n, offsets, self.numbers("adjacency.indices")?);
-        let adjacency = adjacency.map_err(|problem| self.bad("adjacency", problem))?;
-        Graph::from_adjacency(&format!("{}: `adjacency`", self.place), adjacency)
+        adjacency.map_err(|problem| self.bad("adjacency", problem))
     }
 
     fn features(&self) -> Result<Features> {
