@@ -25,8 +25,8 @@ pub static INFO: ModelInfo = ModelInfo {
     title: "AirGNN",
     paper: "Liu et al., NeurIPS 2021, Graph Neural Networks with Adaptive Residual",
     family: Family::Residual,
-    equation: "X_i <- Z_i + max(0, 1 - gamma lambda / |R_i|) R_i, R = P~ X - Z, \
-               gamma = 1 / (2 (1 - lambda)), K times",
+    equation: "R = P~ X - Z, gamma = 1 / (2 (1 - lambda)); \
+               X_i <- Z_i + max(0, 1 - gamma lambda / |R_i|) R_i, K times",
     operator: Some(Normalisation::Looped),
     hyper: &[
         Hyper::int("K", 10, (0, 256), Space::Fixed, "times the residue is adapted"),

@@ -25,7 +25,7 @@ pub static INFO: ModelInfo = ModelInfo {
     title: "JacobiConv",
     paper: "Wang & Zhang, ICML 2022, arXiv:2205.11172",
     family: Family::Spectral,
-    equation: "out_c = sum_k w_kc g_0...g_(k-1) P_k^(a,b)(P) drop(Z)_c, \
+    equation: "out_c = sum_k w_kc g_0...g_(k-1) P_k^(a,b)(P) drop(Z)_c; \
                Z = drop(X) W + b, g_k = alpha tanh(eta_k)",
     operator: Some(Normalisation::Plain),
     hyper: &[
