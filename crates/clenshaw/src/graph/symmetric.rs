@@ -12,6 +12,7 @@
 //! sum of h(u, v) over arcs with u < v  =  sum of h(v, u) over arcs with u > v
 //! ```
 
+use crate::rng::mix;
 use crate::tensor::Pattern;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -30,19 +31,16 @@ pub(super) fn balances(adjacency: &Pattern) -> bool {
     let row_sum = |u: usize| {
         columns[offsets[u]..offsets[u + 1]].iter().fold(0u64, |sum, &v| {
             let (u, v) = (u as u64, u64::from(v));
-            if u < v { sum.wrapping_add(mix(u, v)) } else { sum.wrapping_sub(mix(v, u)) }
+            if u < v { sum.wrapping_add(pair(u, v)) } else { sum.wrapping_sub(pair(v, u)) }
         })
     };
     let rows = (0..adjacency.n_rows()).into_par_iter().with_min_len(DEAL / 8);
     rows.map(row_sum).reduce(|| 0, u64::wrapping_add) == 0
 }
 
-/// `h(u, v)`: the mixing of SplitMix64.
-fn mix(u: u64, v: u64) -> u64 {
-    let z = (u << 32 | v).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
+/// `h(u, v)`, a bijection of pairs.
+fn pair(u: u64, v: u64) -> u64 {
+    mix(u << 32 | v)
 }
 
 /// Ranges of rows with about the same number of arcs, one a thread.
