@@ -1,16 +1,16 @@
 //! `clenshaw compare`: several models on several graphs, under one protocol.
 
-use crate::options::{DataFolder, Threads, whole};
+use crate::options::{DataFolder, Threads, setting, whole};
 use crate::progress::Progress;
 use crate::{Run, interrupt, output};
 use clap::Parser;
 use clenshaw::data::SplitKind;
-use clenshaw::experiment::{self, Event, Options, Order, Request, Summary, preset_graphs};
+use clenshaw::experiment::{self, Event, Options, Order, Request, Summary};
 use clenshaw::model::{self, MODELS, ModelInfo};
 use clenshaw::report::Table;
 use clenshaw::{Error, Result};
 use serde_json::{Value as Json, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Train several models on several graphs, all on the same splits
 #[derive(Parser)]
@@ -32,8 +32,8 @@ pub struct Compare {
     #[arg(long, value_name = "NAME", default_value = "balanced")]
     split: SplitKind,
     /// Set a hyper-parameter of every model that has it; may be repeated
-    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
-    set: Vec<(String, String)>,
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
     #[command(flatten)]
     threads: Threads,
     #[command(flatten)]
@@ -70,7 +70,7 @@ const RUN: u64 = 1000;
 impl Run for Compare {
     fn run(self) -> Result<()> {
         let models = chosen(&self.models)?;
-        self.set.iter().try_for_each(|(key, _)| somebody_has(key, &models))?;
+        self.set.iter().try_for_each(|text| somebody_has(setting(text)?.0, &models))?;
         let orders = self.orders(&models)?;
         let store = self.data.store();
         let progress = if self.quiet { Progress::silent() } else { Progress::on_stderr() };
@@ -109,10 +109,11 @@ impl Compare {
 
     fn order(&self, graph: &str, info: &ModelInfo) -> Result<Order> {
         let mut request = Request::new(graph, info.name)?;
-        if is_published(info, graph) {
+        if request.has_preset() {
             request.apply_preset("paper")?;
         }
-        for (key, value) in &self.set {
+        for text in &self.set {
+            let (key, value) = setting(text)?;
             if request.hyper.has(key) {
                 request.hyper.set(key, value)?;
             }
@@ -131,8 +132,9 @@ impl Compare {
         orders: &[Order],
         results: Vec<Result<Summary>>,
     ) -> Result<()> {
-        let table = self.table(models, &results);
-        write(&self.out.join("compare.md"), &table.to_markdown())?;
+        let table = self.table(models, orders, &results);
+        std::fs::create_dir_all(&self.out).map_err(Error::io(&self.out))?;
+        output::save(&self.out.join("compare.md"), &table.to_markdown())?;
         match self.json {
             true => output::print_json(&self.document(orders, &results))?,
             false => output::print(&self.page(&table, orders, &results))?,
@@ -141,13 +143,14 @@ impl Compare {
     }
 
     /// A row a model, a column a graph: mean and standard deviation of the test accuracy in percent.
-    fn table(&self, models: &[&ModelInfo], results: &[Result<Summary>]) -> Table {
+    fn table(&self, models: &[&ModelInfo], orders: &[Order], results: &[Result<Summary>]) -> Table {
         let header = ["model"].into_iter().chain(self.graphs.iter().map(String::as_str));
         let mut table = Table::new(header);
         for (m, info) in models.iter().enumerate() {
-            let cells = self.graphs.iter().enumerate().map(|(g, graph)| {
-                let mark = if is_published(info, graph) { "" } else { " *" };
-                format!("{}{mark}", cell(&results[g * models.len() + m]))
+            let cells = (0..self.graphs.len()).map(|g| {
+                let at = g * models.len() + m;
+                let mark = if orders[at].request.has_preset() { "" } else { " *" };
+                format!("{}{mark}", cell(&results[at]))
             });
             table.row(std::iter::once(info.name.to_owned()).chain(cells));
         }
@@ -228,12 +231,6 @@ fn somebody_has(key: &str, models: &[&ModelInfo]) -> Result<()> {
     }
 }
 
-/// Whether the model has settings for this graph, or for all.
-fn is_published(info: &ModelInfo, graph: &str) -> bool {
-    let base = graph.split(':').next().unwrap_or(graph);
-    preset_graphs(info).iter().any(|name| name == base || name == "default")
-}
-
 fn cell(result: &Result<Summary>) -> String {
     match result {
         Ok(summary) => {
@@ -243,15 +240,4 @@ fn cell(result: &Result<Summary>) -> String {
         Err(Error::Interrupted) => "-".into(),
         Err(_) => "failed".into(),
     }
-}
-
-fn key_value(text: &str) -> std::result::Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("expected `key=value`")?;
-    Ok((key.trim().to_owned(), value.trim().to_owned()))
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
-    std::fs::write(path, text).map_err(Error::io(path))
 }

@@ -1,6 +1,7 @@
 //! Options that several verbs share.
 
 use clap::Args;
+use clenshaw::Error;
 use clenshaw::data::Store;
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -45,4 +46,14 @@ fn threads(text: &str) -> Result<usize, &'static str> {
 /// A number that counts something; its limits are checked where they are known.
 pub fn whole<N: FromStr>(text: &str) -> Result<N, &'static str> {
     text.parse().map_err(|_| "expected a whole number")
+}
+
+/// `key=value` as `--set` takes it.
+pub fn setting(text: &str) -> clenshaw::Result<(&str, &str)> {
+    let parts = text.split_once('=').map(|(key, value)| (key.trim(), value.trim()));
+    parts.ok_or_else(|| Error::BadValue {
+        key: "--set".into(),
+        value: text.into(),
+        expected: "`key=value`".into(),
+    })
 }

@@ -1,6 +1,6 @@
 //! `clenshaw train`: one model on one graph, several splits.
 
-use crate::options::{DataFolder, Threads, whole};
+use crate::options::{DataFolder, Threads, setting, whole};
 use crate::progress::Progress;
 use crate::{Run, interrupt, output};
 use clap::Parser;
@@ -120,13 +120,9 @@ impl Train {
         if let Some(split) = &self.split {
             request.split = split.parse()?;
         }
-        for setting in &self.set {
-            let (key, value) = setting.split_once('=').ok_or_else(|| Error::BadValue {
-                key: "--set".into(),
-                value: setting.into(),
-                expected: "`key=value`".into(),
-            })?;
-            request.hyper.set(key.trim(), value.trim())?;
+        for text in &self.set {
+            let (key, value) = setting(text)?;
+            request.hyper.set(key, value)?;
         }
         request.runs = match self.runs.or(config.runs) {
             Some(runs) => runs,

@@ -36,6 +36,11 @@ impl Request {
         Ok(Self { graph, model, split: SplitKind::Balanced, runs: 1, seed: 0, hyper })
     }
 
+    /// Whether anything is published for this model on this graph, or for all.
+    pub fn has_preset(&self) -> bool {
+        preset::preset("paper", self.model, base_name(&self.graph)).is_ok()
+    }
+
     /// Takes the settings of a preset, by name `paper`.
     pub fn apply_preset(&mut self, name: &str) -> Result<()> {
         for (key, value) in preset::preset(name, self.model, base_name(&self.graph))? {
