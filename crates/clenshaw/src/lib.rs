@@ -36,6 +36,7 @@ pub mod filter;
 pub mod data;
 pub mod model;
 pub mod train;
+pub mod tune;
 pub mod report;
 pub mod experiment;
 
