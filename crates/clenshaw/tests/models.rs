@@ -347,8 +347,9 @@ fn trained(setting: &Setting, problem: &Problem, form: Form, threads: usize) -> 
     let plan = setting.compile::<f32>(problem, form);
     let mut work = plan.workspace(Team::new(threads));
     let (targets, chance) = (problem.targets(), Stream::new(12, "dropout"));
-    let mut numbers = plan.initial(&Stream::new(12, "weights"));
-    for params in [numbers.clone(), perturbed(&plan, 12)] {
+    let initial = plan.initial(&Stream::new(12, "weights"));
+    let mut numbers = initial.to_vec();
+    for params in [initial, perturbed(&plan, 12)] {
         numbers.push(plan.gradient(&mut work, &params, &targets, &chance));
         numbers.extend(work.gradients());
         numbers.extend(plan.scores(&mut work, &params));

@@ -75,14 +75,13 @@ fn check<T: Real>(path: &Path, tolerance: f64) {
     let logits = (info.build)(&mut net, &hp);
     let plan = Plan::<T>::compile_frozen(&net, logits);
 
-    let mut params = Vec::new();
-    for param in plan.params() {
+    let params = plan.vector(|param| {
         let kind = if param.group == RUNNING { "buf" } else { "param" };
         let key = format!("{kind}.{}", param.name);
         let array = arrays.get(&key).unwrap_or_else(|| panic!("{file}: no {key}"));
         assert_eq!(array.values.len(), param.rows * param.cols, "{file}: {key}");
-        params.extend(array.values.iter().map(|v| T::from_f64(*v)));
-    }
+        array.values.clone()
+    });
     let is_state = |key: &&String| key.starts_with("param.") || key.starts_with("buf.");
     let stored = arrays.keys().filter(is_state).count();
     assert_eq!(stored, plan.params().len(), "{file}: number of parameters");

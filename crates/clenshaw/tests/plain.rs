@@ -5,7 +5,7 @@ mod common;
 
 use clenshaw::graph::{Normalisation, operator};
 use clenshaw::model;
-use clenshaw::tensor::{Mat, Plan, Team};
+use clenshaw::tensor::{Lines, Mat, Plan, Team};
 use common::problem::{Form, Problem, Setting, perturbed};
 use common::{assert_close, largest, lookup};
 use nalgebra::DMatrix;
@@ -16,7 +16,7 @@ type Matrix = DMatrix<f64>;
 struct Case {
     problem: Problem,
     plan: Plan<f64>,
-    params: Vec<f64>,
+    params: Lines<f64>,
 }
 
 impl Case {

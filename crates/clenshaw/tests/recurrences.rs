@@ -15,7 +15,7 @@ use clenshaw::graph::{Graph, Normalisation, operator};
 use clenshaw::hyper::Params;
 use clenshaw::model::{self, ModelInfo, Net};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Mat, Operator, Plan, Team};
+use clenshaw::tensor::{Lines, Mat, Operator, Plan, Team};
 use common::problem::{Problem, Setting};
 use common::spectrum::through_the_spectrum;
 use common::{assert_close, largest, lookup};
@@ -62,15 +62,10 @@ impl Subject {
 }
 
 /// Every parameter from its name and an even draw from [-1, 1].
-fn params(plan: &Plan<f64>, value: impl Fn(&str, usize, f64) -> f64) -> Vec<f64> {
+fn params(plan: &Plan<f64>, value: impl Fn(&str, usize, f64) -> f64) -> Lines<f64> {
     let mut stream = Stream::new(1, "recurrences");
-    let mut all = Vec::new();
-    for param in plan.params() {
-        all.extend(
-            (0..param.rows * param.cols).map(|i| value(&param.name, i, stream.symmetric(1.0))),
-        );
-    }
-    all
+    let mut drawn = |name: &str, i| value(name, i, stream.symmetric(1.0));
+    plan.vector(|param| (0..param.rows * param.cols).map(|i| drawn(&param.name, i)).collect())
 }
 
 /// The last dense layer as the identity, no channel silent, `s` around 1, the rest as drawn.

@@ -18,7 +18,7 @@ use clenshaw::graph::{Graph, Normalisation, operator};
 use clenshaw::hyper::Params;
 use clenshaw::model::{self, Family, ModelInfo, Net};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Init, Mat, Operator, Param, Plan, Tape, Team, Var};
+use clenshaw::tensor::{Init, Lines, Mat, Operator, Param, Plan, Tape, Team, Var};
 use clenshaw::train::optimiser;
 use common::problem::{Form, Problem, Setting};
 use common::spectrum::through_the_spectrum;
@@ -55,18 +55,15 @@ fn bare(
     p: &Operator,
     x: &Mat<f64>,
     mut coefficients: impl FnMut(&Param) -> Vec<f64>,
-) -> (Plan<f64>, Vec<f64>) {
+) -> (Plan<f64>, Lines<f64>) {
     let mut net = Net::dense(x.clone(), Some(p.clone()), WIDTH);
     let logits = (info.build)(&mut net, hp);
     let plan = Plan::<f64>::compile(&net, logits);
-    let mut params = Vec::new();
-    for param in plan.params() {
-        match param.name.as_str() {
-            "w_in" | "w_out" => params.extend(Mat::<f64>::identity(WIDTH).as_slice()),
-            "b_in" | "b_out" => params.extend([0.0; WIDTH]),
-            _ => params.extend(coefficients(param)),
-        }
-    }
+    let params = plan.vector(|param| match param.name.as_str() {
+        "w_in" | "w_out" => Mat::<f64>::identity(WIDTH).as_slice().to_vec(),
+        "b_in" | "b_out" => vec![0.0; WIDTH],
+        _ => coefficients(param),
+    });
     (plan, params)
 }
 

@@ -10,7 +10,7 @@ use clenshaw::graph::{Graph, operator};
 use clenshaw::hyper::Params;
 use clenshaw::model::{self, ModelInfo, Net};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Mat, Param, Plan, Targets, Team, Workspace, log_sum_exp};
+use clenshaw::tensor::{Lines, Mat, Param, Plan, Targets, Team, Workspace, log_sum_exp};
 use clenshaw::train::optimiser;
 use common::npz::{self, Array};
 use common::problem::Setting;
@@ -61,14 +61,13 @@ impl Trajectory {
     }
 
     /// All parameters, or what belongs to them, under this prefix, in our order and layout.
-    fn stored(&self, prefix: &str) -> Vec<f64> {
-        let of = |param: &Param| {
+    fn stored(&self, prefix: &str) -> Lines<f64> {
+        self.plan.vector(|param| {
             let key = format!("{prefix}.{}", reference_name(&param.name));
             let array = self.arrays.get(&key).unwrap_or_else(|| panic!("{}: no {key}", self.file));
             assert_eq!(array.values.len(), param.rows * param.cols, "{}: {key}", self.file);
             our_layout(param, &array.values)
-        };
-        self.plan.params().iter().flat_map(of).collect()
+        })
     }
 
     /// Compares a whole parameter vector, one parameter at a time.

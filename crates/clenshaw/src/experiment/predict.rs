@@ -70,8 +70,8 @@ pub fn predict(
     let setup = Setup::new(&dataset, request.model, request.hyper.clone());
     let file = format!("{place}/runs/{seed}/model.safetensors");
     let stored = read_weights(&file, &files.read(seed, "model.safetensors")?)?.tensors;
-    let mut params = Vec::with_capacity(setup.plan().n_params());
-    for param in setup.plan().params() {
+    let mut params = setup.plan().zeros();
+    for (param, range) in setup.plan().params().iter().zip(setup.plan().ranges()) {
         let (_, found) = stored.iter().find(|(name, _)| *name == param.name).ok_or_else(|| {
             Error::Data { place: file.clone(), problem: format!("no weights `{}`", param.name) }
         })?;
@@ -88,7 +88,7 @@ pub fn predict(
             );
             return Err(Error::Data { place: file, problem });
         }
-        params.extend_from_slice(found.as_slice());
+        params[range].copy_from_slice(found.as_slice());
     }
     let split = match other {
         Some(_) => None,

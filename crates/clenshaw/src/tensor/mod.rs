@@ -2,16 +2,20 @@
 
 mod real;
 mod mat;
+mod lines;
 mod slab;
 mod sparse;
 mod kernel;
 mod plan;
 mod optimiser;
+pub mod limits;
 
+pub use lines::Lines;
 pub use mat::Mat;
 pub use optimiser::{Optimiser, Rule, Settings};
 pub use plan::{
-    Coef, Init, Param, Plan, RUNNING, Spread, Tape, Targets, Team, Term, Var, Workspace,
+    Coef, Init, Meter, Param, Phase, Plan, RUNNING, Spread, Tape, Targets, Team, Term, Var, Work,
+    Workspace,
 };
 pub use real::Real;
 pub use slab::{Bytes, Slab, Word, little_endian};

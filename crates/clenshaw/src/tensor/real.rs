@@ -13,6 +13,7 @@ pub trait Real:
     + Send
     + Sync
     + 'static
+    + bytemuck::Pod
     + Add<Output = Self>
     + AddAssign
     + Sub<Output = Self>

@@ -10,7 +10,7 @@ use super::{most_likely, weights};
 use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
 use crate::rng::Stream;
-use crate::tensor::{Mat, Optimiser, Targets, Team, Workspace, log_sum_exp};
+use crate::tensor::{Lines, Mat, Optimiser, Targets, Team, Workspace, log_sum_exp};
 
 /// What one epoch brought.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -34,8 +34,8 @@ pub struct Fit<'a> {
     chance: Stream,
     work: Workspace<f32>,
     threads: usize,
-    params: Vec<f32>,
-    best: Vec<f32>,
+    params: Lines<f32>,
+    best: Lines<f32>,
     optimiser: Optimiser<f32>,
     history: Vec<Epoch>,
 }
@@ -48,7 +48,7 @@ pub struct Outcome {
     /// The epoch whose weights were kept.
     pub best: Epoch,
     /// These weights, in the order of the plan's parameters.
-    pub weights: Vec<f32>,
+    pub weights: Lines<f32>,
     /// The probability of every class for every node, `[n, C]`.
     pub probabilities: Mat<f32>,
 }
@@ -159,7 +159,7 @@ impl<'a> Fit<'a> {
         };
         let (params, best) = (part("params")?, part("best")?);
         (self.optimiser.first, self.optimiser.second) = (part("first")?, part("second")?);
-        (self.params, self.best) = (params, best);
+        (self.params, self.best) = (Lines::from(&params[..]), Lines::from(&best[..]));
         self.optimiser.steps = history.len() as u64;
         self.history = history;
         Ok(())

@@ -7,7 +7,8 @@ use crate::hyper::Params;
 use crate::model::{GroupKind, ModelInfo, Net};
 use crate::rng::Stream;
 use crate::tensor::{
-    Mat, Optimiser, Plan, RUNNING, Real, Rule, Settings, Sparse, Tape, Team, Var, log_sum_exp,
+    Lines, Mat, Optimiser, Plan, RUNNING, Real, Rule, Settings, Sparse, Tape, Team, Var,
+    log_sum_exp,
 };
 
 /// A model, its hyper-parameters and its plan for one graph.
@@ -41,7 +42,7 @@ impl Setup {
     }
 
     /// The initial parameters of a run.
-    pub fn initial(&self, seed: u64) -> Vec<f32> {
+    pub fn initial(&self, seed: u64) -> Lines<f32> {
         self.plan.initial(&Stream::new(seed, "weights"))
     }
 

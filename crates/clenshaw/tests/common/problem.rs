@@ -4,7 +4,7 @@ use clenshaw::graph::{Graph, operator};
 use clenshaw::hyper::{Hyper, Params, Range, Space, Value};
 use clenshaw::model::{GroupKind, MODELS, ModelInfo, Net};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Pattern, Plan, Real, Sparse, Targets};
+use clenshaw::tensor::{Lines, Pattern, Plan, Real, Sparse, Targets};
 
 /// The largest size (layers, width, order) of a model in a test that visits every parameter.
 const SMALL: i64 = 5;
@@ -202,8 +202,8 @@ fn other_values(hyper: &Hyper) -> Vec<Value> {
 }
 
 /// Initial parameters moved by noise: no coefficient or bias stays at zero.
-pub fn perturbed<T: Real>(plan: &Plan<T>, seed: u64) -> Vec<T> {
+pub fn perturbed<T: Real>(plan: &Plan<T>, seed: u64) -> Lines<T> {
     let mut noise = Stream::new(seed, "perturbation");
-    let initial = plan.initial(&Stream::new(seed, "weights")).into_iter();
-    initial.map(|w| w + T::from_f64(noise.symmetric(0.4))).collect()
+    let initial = plan.initial(&Stream::new(seed, "weights"));
+    initial.iter().map(|w| *w + T::from_f64(noise.symmetric(0.4))).collect()
 }

@@ -53,8 +53,7 @@ impl<T: Real> Kernel for Gate<'_, T> {
                 let src = &self.src[from..to];
                 let number = ((self.first + r) * words + w) as u64;
                 let keep = self.drop.map_or(u64::MAX, |(coin, stream)| coin.word(stream, number));
-                let open = keep & passing(self.act, src);
-                pass(open, scale, src, &mut self.out[from..to]);
+                let open = A::gate(self.act, keep, scale, src, &mut self.out[from..to]);
                 if let Some(mask) = &mut self.mask {
                     mask[r * words + w] = open;
                 }
@@ -83,20 +82,24 @@ impl<T: Real> Kernel for Ungate<'_, T> {
             for w in 0..words {
                 let from = r * cols + 64 * w;
                 let to = (from + 64).min((r + 1) * cols);
-                pass(
-                    self.mask[r * words + w],
-                    self.scale,
-                    &self.src[from..to],
-                    &mut self.out[from..to],
-                );
+                let (src, out) = (&self.src[from..to], &mut self.out[from..to]);
+                A::gate(Act::Identity, self.mask[r * words + w], self.scale, src, out);
             }
         }
     }
 }
 
+/// `out = open . scale . x` for up to 64 entries; returns the open bits.
+#[inline(always)]
+pub(super) fn gate<T: Real>(act: Act, keep: u64, scale: T, x: &[T], out: &mut [T]) -> u64 {
+    let open = keep & passing(act, x);
+    pass(open, scale, x, out);
+    open
+}
+
 /// One bit per entry of up to 64.
 #[inline(always)]
-fn passing<T: Real>(act: Act, x: &[T]) -> u64 {
+pub(super) fn passing<T: Real>(act: Act, x: &[T]) -> u64 {
     let unless = |stops: fn(T) -> bool| {
         let mut word = 0;
         let (eights, rest) = x.as_chunks::<8>();
@@ -121,7 +124,7 @@ fn passing<T: Real>(act: Act, x: &[T]) -> u64 {
 
 /// `out = open . scale . x` for up to 64 entries.
 #[inline(always)]
-fn pass<T: Real>(open: u64, scale: T, x: &[T], out: &mut [T]) {
+pub(super) fn pass<T: Real>(open: u64, scale: T, x: &[T], out: &mut [T]) {
     let (x8, x_rest) = x.as_chunks::<8>();
     let (out8, out_rest) = out.as_chunks_mut::<8>();
     for (i, (out, x)) in out8.iter_mut().zip(x8).enumerate() {

@@ -41,6 +41,10 @@ impl<T: Real> Kernel for Gemm<'_, T> {
         assert!(m * k == 0 || last(m, self.a_row) + last(k, self.a_col) < self.a.len(), "gemm: A");
         assert!(self.b.len() >= k * n && self.c.len() >= m * n, "gemm: B and C");
         let mut j = 0;
+        while A::WIDE && n - j >= 64 {
+            self.column_of_tiles::<A, 64>(j);
+            j += 64;
+        }
         while A::WIDE && n - j >= 32 {
             self.column_of_tiles::<A, 32>(j);
             j += 32;
@@ -60,7 +64,7 @@ impl<T: Real> Gemm<'_, T> {
     #[inline(always)]
     fn column_of_tiles<A: Arith, const NR: usize>(&mut self, j: usize) {
         let mut i = 0;
-        while A::WIDE && self.m - i >= 8 {
+        while NR == 32 && self.m - i >= 8 {
             self.tile::<A, 8, NR>(i, j);
             i += 8;
         }

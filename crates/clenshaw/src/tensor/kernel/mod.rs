@@ -5,9 +5,12 @@
 //! the compiler turns into vector instructions, so the portable copy *is* the plain twin: the tests
 //! run both and compare.
 
+mod gather;
 mod sum;
 mod gemm;
 mod gate;
+#[cfg(target_arch = "x86_64")]
+mod gate_x86;
 mod nll;
 mod sparse;
 mod reduce;
@@ -33,6 +36,11 @@ pub(crate) trait Arith {
     const WIDE: bool;
     /// `a * b + c`.
     fn madd<T: Real>(a: T, b: T, c: T) -> T;
+    /// Lets up to 64 entries through or stops them; returns the open bits.
+    #[inline(always)]
+    fn gate<T: Real>(act: Act, keep: u64, scale: T, x: &[T], out: &mut [T]) -> u64 {
+        gate::gate(act, keep, scale, x, out)
+    }
 }
 
 /// Separate multiplication and addition: any processor.
@@ -61,6 +69,11 @@ impl Arith for Avx2 {
     fn madd<T: Real>(a: T, b: T, c: T) -> T {
         a.mul_add(b, c)
     }
+    #[inline(always)]
+    fn gate<T: Real>(act: Act, keep: u64, scale: T, x: &[T], out: &mut [T]) -> u64 {
+        // SAFETY: kernels of this kind are inlined into `avx2` alone.
+        unsafe { gate_x86::gate_avx2(act, keep, scale, x, out) }
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -69,6 +82,11 @@ impl Arith for Avx512 {
     #[inline(always)]
     fn madd<T: Real>(a: T, b: T, c: T) -> T {
         a.mul_add(b, c)
+    }
+    #[inline(always)]
+    fn gate<T: Real>(act: Act, keep: u64, scale: T, x: &[T], out: &mut [T]) -> u64 {
+        // SAFETY: kernels of this kind are inlined into `avx512` alone.
+        unsafe { gate_x86::gate_avx512(act, keep, scale, x, out) }
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Arith, Kernel, dispatch};
 use crate::tensor::Real;
 
 /// Lanes of a running sum; fixed, so that every processor adds in the same order.
-const LANES: usize = 16;
+const LANES: usize = 64;
 
 /// `sum_i a_i b_i`.
 pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> T {

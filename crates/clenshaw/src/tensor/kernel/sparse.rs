@@ -5,6 +5,7 @@
 //! dW    = X^T g                                   through the transposed pattern: no sums to share
 //! ```
 
+use super::gather::{Columns, Rows, by_columns};
 use super::{Arith, Kernel};
 use crate::tensor::Real;
 
@@ -13,7 +14,9 @@ pub(crate) struct SparseProduct<'a, T> {
     pub cols: usize,
     /// Offsets of the block's rows and the end of its last one.
     pub offsets: &'a [usize],
+    /// Columns of X, all below `n_cols`.
     pub indices: &'a [u32],
+    pub n_cols: usize,
     pub values: &'a [T],
     pub w: &'a [T],
     pub bias: Option<&'a [T]>,
@@ -24,17 +27,27 @@ impl<T: Real> Kernel for SparseProduct<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn run<A: Arith>(self) {
-        for (r, out) in self.out.chunks_exact_mut(self.cols).enumerate() {
-            match self.bias {
-                Some(bias) => out.copy_from_slice(bias),
-                None => out.fill(T::ZERO),
-            }
-            let entries = self.offsets[r]..self.offsets[r + 1];
-            for (&j, &v) in self.indices[entries.clone()].iter().zip(&self.values[entries]) {
-                add_row::<T, A>(out, v, &self.w[j as usize * self.cols..][..self.cols]);
+    fn run<A: Arith>(mut self) {
+        assert_eq!(self.w.len(), self.n_cols * self.cols, "sparse product: shape of W");
+        let (rows, cols) = (self.out.len() / self.cols.max(1), self.cols);
+        by_columns::<A>(&mut self, rows, cols);
+    }
+}
+
+impl<T: Real> Columns for SparseProduct<'_, T> {
+    #[inline(always)]
+    fn columns<A: Arith, const W: usize>(&mut self, r: usize, c: usize) {
+        let rows = Rows { cols: self.cols, indices: self.indices, src: self.w };
+        let entries = self.offsets[r]..self.offsets[r + 1];
+        // SAFETY: columns of a pattern are below `n_cols`, and W has that many rows (asserted).
+        let mut acc = unsafe { rows.sum::<A, W>(entries, c, |e, _| self.values[e]) };
+        if let Some(bias) = self.bias {
+            let bias = &bias[c..c + W];
+            for i in 0..W {
+                acc[i] += bias[i];
             }
         }
+        self.out[r * self.cols + c..][..W].copy_from_slice(&acc);
     }
 }
 
@@ -43,7 +56,9 @@ pub(crate) struct SparseTransposeProduct<'a, T> {
     pub cols: usize,
     /// Offsets, into the transposed pattern, of the block's rows.
     pub offsets: &'a [usize],
+    /// Rows of X, all below `n_rows`.
     pub indices: &'a [u32],
+    pub n_rows: usize,
     /// Where the value of each transposed entry stands among `values`.
     pub origin: &'a [u32],
     pub values: &'a [T],
@@ -56,28 +71,25 @@ impl<T: Real> Kernel for SparseTransposeProduct<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn run<A: Arith>(self) {
-        for (r, out) in self.out.chunks_exact_mut(self.cols).enumerate() {
-            if !self.add {
-                out.fill(T::ZERO);
-            }
-            let entries = self.offsets[r]..self.offsets[r + 1];
-            for (&i, &e) in self.indices[entries.clone()].iter().zip(&self.origin[entries]) {
-                let v = self.values[e as usize];
-                add_row::<T, A>(out, v, &self.g[i as usize * self.cols..][..self.cols]);
-            }
-        }
+    fn run<A: Arith>(mut self) {
+        assert_eq!(self.g.len(), self.n_rows * self.cols, "sparse product: shape of the gradient");
+        let (rows, cols) = (self.out.len() / self.cols.max(1), self.cols);
+        by_columns::<A>(&mut self, rows, cols);
     }
 }
 
-/// `out += v x`; dropped entries have `v = 0` and cost nothing.
-#[inline(always)]
-fn add_row<T: Real, A: Arith>(out: &mut [T], v: T, x: &[T]) {
-    if v == T::ZERO {
-        return;
-    }
-    for (out, x) in out.iter_mut().zip(x) {
-        *out = A::madd(v, *x, *out);
+impl<T: Real> Columns for SparseTransposeProduct<'_, T> {
+    #[inline(always)]
+    fn columns<A: Arith, const W: usize>(&mut self, r: usize, c: usize) {
+        let rows = Rows { cols: self.cols, indices: self.indices, src: self.g };
+        let entries = self.offsets[r]..self.offsets[r + 1];
+        let weight = |e: usize, _| self.values[self.origin[e] as usize];
+        // SAFETY: rows of a pattern are below `n_rows`, and the gradient has that many (asserted).
+        let acc = unsafe { rows.sum::<A, W>(entries, c, weight) };
+        let out = &mut self.out[r * self.cols + c..][..W];
+        for i in 0..W {
+            out[i] = if self.add { out[i] + acc[i] } else { acc[i] };
+        }
     }
 }
 
@@ -100,6 +112,7 @@ mod tests {
             cols: 2,
             offsets: &OFFSETS,
             indices: &INDICES,
+            n_cols: 3,
             values: &VALUES,
             w: &w,
             bias: Some(&bias),
@@ -121,6 +134,7 @@ mod tests {
                 cols: 2,
                 offsets: &[0, 1, 2, 4],
                 indices: &[0, 2, 0, 2],
+                n_rows: 3,
                 origin: &[0, 2, 1, 3],
                 values: &VALUES,
                 g: &g,

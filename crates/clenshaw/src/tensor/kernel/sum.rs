@@ -6,6 +6,7 @@
 //!
 //! With one gather and two terms this is Clenshaw's step, `2 P H1 - H2 + alpha H*`, in one pass.
 
+use super::gather::{Columns, Rows, by_columns};
 use super::{Arith, Kernel};
 use crate::tensor::Real;
 
@@ -47,54 +48,19 @@ impl<T: Real> Kernel for Sum<'_, T> {
         if let Some(gather) = &self.gather {
             assert_eq!(gather.src.len(), gather.scale.len() * self.cols, "sum: source shape");
         }
-        let rows = self.out.len() / self.cols.max(1);
-        for r in 0..rows {
-            let mut c = 0;
-            while self.cols - c >= 64 {
-                self.columns::<A, 64>(r, c);
-                c += 64;
-            }
-            while self.cols - c >= 16 {
-                self.columns::<A, 16>(r, c);
-                c += 16;
-            }
-            while self.cols - c >= 8 {
-                self.columns::<A, 8>(r, c);
-                c += 8;
-            }
-            if c < self.cols {
-                self.last_columns::<A>(r, c, self.cols - c);
-            }
-        }
+        let (rows, cols) = (self.out.len() / self.cols.max(1), self.cols);
+        by_columns::<A>(&mut self, rows, cols);
     }
 }
 
-impl<T: Real> Sum<'_, T> {
-    /// `W` columns from `c` of row `r`.
+impl<T: Real> Columns for Sum<'_, T> {
     #[inline(always)]
     fn columns<A: Arith, const W: usize>(&mut self, r: usize, c: usize) {
         let at = r * self.cols + c;
-        let mut acc = [T::ZERO; W];
-        if let Some(g) = &self.gather {
-            for &j in &g.indices[g.offsets[r]..g.offsets[r + 1]] {
-                let j = j as usize;
-                // SAFETY: columns of a pattern are below its number of columns, which is the length
-                // of `scale`, and `src` holds `cols` numbers for each of them (asserted in `run`).
-                let (weight, x) = unsafe {
-                    (
-                        *g.scale.get_unchecked(j),
-                        g.src.get_unchecked(j * self.cols + c..j * self.cols + c + W),
-                    )
-                };
-                for i in 0..W {
-                    acc[i] = A::madd(weight, x[i], acc[i]);
-                }
-            }
-            let outer = g.coef * g.scale[g.first + r];
-            for i in 0..W {
-                acc[i] = outer * acc[i];
-            }
-        }
+        let mut acc = match &self.gather {
+            Some(gather) => gather.columns::<A, W>(self.cols, r, c),
+            None => [T::ZERO; W],
+        };
         for (coef, x) in &self.terms[..self.n_terms] {
             let x = &x[at..at + W];
             for i in 0..W {
@@ -112,35 +78,21 @@ impl<T: Real> Sum<'_, T> {
             out[i] = if self.add { out[i] + acc[i] } else { acc[i] };
         }
     }
+}
 
-    /// The last `width < 8` columns of row `r`.
+impl<T: Real> Gather<'_, T> {
     #[inline(always)]
-    fn last_columns<A: Arith>(&mut self, r: usize, c: usize, width: usize) {
-        let at = r * self.cols + c;
-        let mut acc = [T::ZERO; 8];
-        if let Some(g) = &self.gather {
-            for &j in &g.indices[g.offsets[r]..g.offsets[r + 1]] {
-                let j = j as usize;
-                let x = &g.src[j * self.cols + c..j * self.cols + c + width];
-                for (acc, x) in acc.iter_mut().zip(x) {
-                    *acc = A::madd(g.scale[j], *x, *acc);
-                }
-            }
-            let outer = g.coef * g.scale[g.first + r];
-            for acc in &mut acc {
-                *acc = outer * *acc;
-            }
+    fn columns<A: Arith, const W: usize>(&self, cols: usize, r: usize, c: usize) -> [T; W] {
+        let rows = Rows { cols, indices: self.indices, src: self.src };
+        let entries = self.offsets[r]..self.offsets[r + 1];
+        // SAFETY: columns of a pattern are below its number of columns, which is the length of
+        // `scale`, and `src` holds `cols` numbers for each of them (asserted in `run`).
+        let mut acc = unsafe { rows.sum::<A, W>(entries, c, |_, j| *self.scale.get_unchecked(j)) };
+        let outer = self.coef * self.scale[self.first + r];
+        for i in 0..W {
+            acc[i] = outer * acc[i];
         }
-        for i in 0..width {
-            for (coef, x) in &self.terms[..self.n_terms] {
-                acc[i] = A::madd(*coef, x[at + i], acc[i]);
-            }
-            if let Some(bias) = self.bias {
-                acc[i] += bias[c + i];
-            }
-            let out = &mut self.out[at + i];
-            *out = if self.add { *out + acc[i] } else { acc[i] };
-        }
+        acc
     }
 }
 
@@ -193,7 +145,7 @@ mod tests {
 
     #[test]
     fn every_copy_computes_the_equation_at_every_width() {
-        for cols in [1, 3, 7, 8, 13, 16, 24, 64, 71, 135] {
+        for cols in [1, 2, 3, 4, 5, 6, 7, 8, 13, 16, 24, 64, 71, 135] {
             let x = numbers(10 * cols, 1);
             let before = numbers(3 * cols, 2);
             for level in LEVELS {

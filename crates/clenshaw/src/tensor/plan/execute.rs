@@ -2,7 +2,7 @@
 
 use super::instr::{Buf, Factor, Home, Instr};
 use super::run::{Plan, Targets};
-use super::stage::{Program, Slot, Stage, partial_size};
+use super::stage::{Program, Slot, Stage, padded, partial_size};
 use crate::rng::Stream;
 use crate::tensor::Real;
 use crate::tensor::kernel::{self, dispatch};
@@ -83,7 +83,7 @@ impl<'a, T: Real> Scope<'a, T> {
     unsafe fn partial(&self, i: usize, chunk: usize) -> &'a mut [T] {
         let size = partial_size(&self.stage.instrs[i], &self.program.bufs)
             .expect("only instructions that sum over rows ask for partial sums");
-        let at = self.stage.partials[&i] + chunk * size;
+        let at = self.stage.partials[&i] + chunk * padded(size);
         // SAFETY: every chunk has its own range.
         unsafe { std::slice::from_raw_parts_mut(self.memory.partials.add(at), size) }
     }
@@ -175,6 +175,7 @@ impl<'a, T: Real> Scope<'a, T> {
                         cols: self.cols(*dst),
                         offsets: &pattern.offsets()[rows.start..=rows.end],
                         indices: pattern.indices(),
+                        n_cols: pattern.n_cols(),
                         values: self.all(*values),
                         w: self.all(*w),
                         bias: bias.map(|bias| self.all(bias)),
@@ -240,6 +241,7 @@ impl<'a, T: Real> Scope<'a, T> {
                         cols: self.cols(*dst),
                         offsets: &x.transposed.offsets()[rows.start..=rows.end],
                         indices: x.transposed.indices(),
+                        n_rows: x.pattern.n_rows(),
                         origin: &x.origin,
                         values: self.all(*values),
                         g: self.all(*g),

@@ -1,7 +1,7 @@
 //! The forward pass as instructions.
 
 use super::instr::{Buf, Drop, Factor, Home, Instr, Listing, Mask};
-use super::tape::{Coef, Node, Op, Tape, Var};
+use super::tape::{Coef, Node, Op, Tape, Var, ranges};
 use crate::rng::Coin;
 use crate::tensor::kernel::{Act, MAX_TERMS};
 
@@ -34,11 +34,7 @@ pub(super) fn forward(tape: &Tape, outputs: &[Var], mode: Mode) -> Forward {
         nodes.iter_mut().for_each(use_running);
     }
     let alive = alive(&nodes, outputs);
-    let offsets = tape
-        .params
-        .iter()
-        .scan(0, |at, p| Some(std::mem::replace(at, *at + p.rows * p.cols)))
-        .collect();
+    let offsets = ranges(&tape.params).into_iter().map(|range| range.start).collect();
     let n = nodes.len();
     let (values, masks) = (vec![None; n], vec![None; n]);
     let mut pass = Forward { nodes, list: Listing::default(), values, masks, offsets, mode };

@@ -20,7 +20,9 @@ mod stage;
 mod run;
 mod execute;
 mod team;
+mod account;
 
+pub use account::{Meter, Phase, Work};
 pub use run::{Plan, Targets, Workspace};
 pub use tape::{Coef, Init, Param, RUNNING, Spread, Tape, Term, Var};
 pub use team::Team;

@@ -1,21 +1,22 @@
 //! The replay of a compiled plan.
 
 use super::Team;
+use super::account::Meter;
 use super::backward::backward;
 use super::execute::{Memory, Scope};
 use super::forward::{Mode, forward};
 use super::instr::Buf;
 use super::stage::{Program, Slot, program};
-use super::tape::{Init, Op, Param, Tape, Var};
+use super::tape::{Init, Op, Param, Tape, Var, ranges};
 use crate::rng::Stream;
-use crate::tensor::{Mat, Pattern, Real};
+use crate::tensor::{Lines, Mat, Pattern, Real};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// A compiled model: what it needs to train and to predict, shared by all runs on one graph.
 pub struct Plan<T> {
     params: Vec<Param>,
-    train: Program,
+    pub(super) train: Program,
     evaluate: Program,
     logits: Buf,
     named: Vec<(String, Buf)>,
@@ -53,15 +54,15 @@ impl<T: Real> Targets<T> {
 
 /// The memory one run works in, and its threads.
 pub struct Workspace<T> {
-    arena: Vec<T>,
-    scratch: Vec<T>,
+    arena: Lines<T>,
+    scratch: Lines<T>,
     masks: Vec<u64>,
-    partials: Vec<T>,
-    grads: Vec<T>,
+    partials: Lines<T>,
+    grads: Lines<T>,
     team: Team,
 }
 
-impl<T> Workspace<T> {
+impl<T: Real> Workspace<T> {
     /// The gradient of every parameter after [`Plan::gradient`], in the order of the parameters.
     pub fn gradients(&self) -> &[T] {
         &self.grads
@@ -122,35 +123,44 @@ impl<T: Real> Plan<T> {
 
     /// Where each parameter stands in the parameter vector.
     pub fn ranges(&self) -> Vec<Range<usize>> {
-        let sizes = self.params.iter().map(|p| p.rows * p.cols);
-        sizes.scan(0, |at, size| Some(std::mem::replace(at, *at + size)..*at)).collect()
+        ranges(&self.params)
     }
 
-    /// The number of learned numbers.
-    pub fn n_params(&self) -> usize {
-        self.params.iter().map(|p| p.rows * p.cols).sum()
+    /// A parameter vector of zeros; [`Plan::ranges`] says what stands where.
+    pub fn zeros(&self) -> Lines<T> {
+        Lines::zeros(self.ranges().last().map_or(0, |range| range.end))
     }
 
-    /// Initial parameters; each is drawn from a stream of its own name.
-    pub fn initial(&self, weights: &Stream) -> Vec<T> {
-        let mut all = Vec::with_capacity(self.n_params());
-        for param in &self.params {
-            let n = param.rows * param.cols;
-            let mut stream = weights.named(&param.name);
-            match &param.init {
-                Init::Zeros => all.extend((0..n).map(|_| T::ZERO)),
-                Init::Uniform(bound) => {
-                    all.extend((0..n).map(|_| T::from_f64(stream.symmetric(*bound))));
-                }
-                Init::UnitSum => {
-                    let drawn: Vec<f64> = (0..n).map(|_| stream.symmetric(1.0)).collect();
-                    let sum: f64 = drawn.iter().map(|v| v.abs()).sum();
-                    all.extend(drawn.into_iter().map(|v| T::from_f64(v / sum)));
-                }
-                Init::Values(values) => all.extend(values.iter().map(|v| T::from_f64(*v))),
+    /// The parameter vector that holds these numbers.
+    pub fn vector(&self, mut numbers: impl FnMut(&Param) -> Vec<f64>) -> Lines<T> {
+        let mut all = self.zeros();
+        for (param, range) in self.params.iter().zip(self.ranges()) {
+            let numbers = numbers(param);
+            assert_eq!(numbers.len(), range.len(), "plan: numbers for `{}`", param.name);
+            for (to, from) in all[range].iter_mut().zip(numbers) {
+                *to = T::from_f64(from);
             }
         }
         all
+    }
+
+    /// Initial parameters; each is drawn from a stream of its own name.
+    pub fn initial(&self, weights: &Stream) -> Lines<T> {
+        self.vector(|param| {
+            let n = param.rows * param.cols;
+            let mut stream = weights.named(&param.name);
+            let mut drawn = |bound| Vec::from_iter((0..n).map(|_| stream.symmetric(bound)));
+            match &param.init {
+                Init::Zeros => vec![0.0; n],
+                Init::Uniform(bound) => drawn(*bound),
+                Init::UnitSum => {
+                    let drawn = drawn(1.0);
+                    let sum: f64 = drawn.iter().map(|v| v.abs()).sum();
+                    drawn.into_iter().map(|v| v / sum).collect()
+                }
+                Init::Values(values) => values.clone(),
+            }
+        })
     }
 
     /// The size of a single-threaded workspace, gradients and parameters aside.
@@ -166,11 +176,11 @@ impl<T: Real> Plan<T> {
         let longest = |len: fn(&Program) -> usize| len(&self.train).max(len(&self.evaluate));
         let scratch = longest(|p| p.scratch_len) * team.threads();
         Workspace {
-            arena: vec![T::ZERO; longest(|p| p.arena_len)],
-            scratch: vec![T::ZERO; scratch],
+            arena: Lines::zeros(longest(|p| p.arena_len)),
+            scratch: Lines::zeros(scratch),
             masks: vec![0; longest(|p| p.mask_len)],
-            partials: vec![T::ZERO; longest(|p| p.partial_len)],
-            grads: vec![T::ZERO; self.n_params()],
+            partials: Lines::zeros(longest(|p| p.partial_len)),
+            grads: self.zeros(),
             team,
         }
     }
@@ -184,12 +194,24 @@ impl<T: Real> Plan<T> {
         targets: &Targets<T>,
         chance: &Stream,
     ) -> T {
-        self.replay(&self.train, work, params, Some((targets, chance)))
+        self.replay(&self.train, work, params, Some((targets, chance)), None)
+    }
+
+    /// The same, with the time of every phase added to a meter.
+    pub fn metered_gradient(
+        &self,
+        work: &mut Workspace<T>,
+        params: &[T],
+        targets: &Targets<T>,
+        chance: &Stream,
+        meter: &Meter,
+    ) -> T {
+        self.replay(&self.train, work, params, Some((targets, chance)), Some(meter))
     }
 
     /// The scores of every class for every node, without dropout, row by row.
     pub fn scores<'w>(&self, work: &'w mut Workspace<T>, params: &[T]) -> &'w [T] {
-        self.replay(&self.evaluate, work, params, None);
+        self.replay(&self.evaluate, work, params, None, None);
         self.kept(work, self.logits)
     }
 
@@ -198,7 +220,7 @@ impl<T: Real> Plan<T> {
         if self.named.is_empty() {
             return vec![];
         }
-        self.replay(&self.evaluate, work, params, None);
+        self.replay(&self.evaluate, work, params, None, None);
         let value = |buf: Buf| {
             let spec = &self.evaluate.bufs[buf];
             Mat::from_vec(spec.rows, spec.cols, self.kept(work, buf).to_vec())
@@ -226,8 +248,9 @@ impl<T: Real> Plan<T> {
         work: &mut Workspace<T>,
         params: &[T],
         training: Option<(&Targets<T>, &Stream)>,
+        meter: Option<&Meter>,
     ) -> T {
-        assert_eq!(params.len(), self.n_params(), "plan: length of the parameter vector");
+        assert_eq!(params.len(), work.grads.len(), "plan: length of the parameter vector");
         let mut loss = T::ZERO;
         let memory = Memory {
             arena: work.arena.as_mut_ptr(),
@@ -244,7 +267,11 @@ impl<T: Real> Plan<T> {
                     for i in 0..stage.instrs.len() {
                         // SAFETY: chunks of a stage are disjoint rows, and `joins` let no instruction
                         // into the stage that reads other rows of what the stage writes.
-                        unsafe { scope.execute(i, rows.clone(), chunk, b == 0) };
+                        let run = || unsafe { scope.execute(i, rows.clone(), chunk, b == 0) };
+                        match meter {
+                            Some(meter) => meter.time(stage.instrs[i].phase(), run),
+                            None => run(),
+                        }
                     }
                 }
             });

@@ -1,13 +1,14 @@
 //! Stages and addresses: how a listing is laid out in time and in memory.
 
 use super::instr::{Access, Buf, BufSpec, Home, Instr, Listing, Mask};
+use crate::tensor::lines::LINE;
 use std::collections::HashMap;
 use std::ops::Range;
 
 /// Rows that pass through a whole stage before the next ones start: 16 KiB of 64 f32 columns.
 const BLOCK: usize = 64;
 /// Sums over rows are taken over at most this many chunks, whatever the number of threads.
-const CHUNKS: usize = 16;
+const CHUNKS: usize = 32;
 
 /// A chain of instructions over the same rows.
 #[derive(Debug)]
@@ -130,7 +131,7 @@ fn place_partials(stages: &mut [Stage], bufs: &[BufSpec]) -> usize {
         for (i, instr) in stage.instrs.iter().enumerate() {
             if let Some(size) = partial_size(instr, bufs) {
                 stage.partials.insert(i, at);
-                at += size * stage.n_chunks();
+                at += padded(size) * stage.n_chunks();
             }
         }
         longest = longest.max(at);
@@ -193,9 +194,9 @@ fn place_masks(stages: &[Stage], masks: &[(usize, usize)]) -> (Vec<usize>, usize
     (offsets, arena.len)
 }
 
-/// Rounds up to a cache line of f32.
-fn padded(len: usize) -> usize {
-    len.next_multiple_of(16)
+/// Rounds up to a cache line.
+pub(super) fn padded(len: usize) -> usize {
+    len.next_multiple_of(LINE)
 }
 
 /// First-fit placement of items by their lifetimes.

@@ -11,8 +11,9 @@
 //! ```
 
 use crate::tensor::kernel::{Act, Map};
+use crate::tensor::lines::LINE;
 use crate::tensor::{Mat, Operator, Sparse};
-use std::ops::Mul;
+use std::ops::{Mul, Range};
 use std::sync::Arc;
 
 /// A value on the tape: a matrix.
@@ -136,6 +137,16 @@ pub struct Param {
     pub init: Init,
     /// The optimiser group it belongs to.
     pub group: &'static str,
+}
+
+/// Where each parameter stands in the parameter vector: every one starts a cache line.
+pub(super) fn ranges(params: &[Param]) -> Vec<Range<usize>> {
+    let sizes = params.iter().map(|p| p.rows * p.cols);
+    let place = |at: &mut usize, size: usize| {
+        let start = std::mem::replace(at, (*at + size).next_multiple_of(LINE));
+        Some(start..start + size)
+    };
+    sizes.scan(0, place).collect()
 }
 
 /// An operation; its inputs are earlier values.
