@@ -19,6 +19,7 @@ mod get;
 mod import;
 mod check;
 mod reproduce;
+mod bench;
 mod completions;
 mod man;
 
@@ -36,6 +37,7 @@ static VERBS: &[Verb] = &[
     Verb::of::<models::Models>(),
     Verb::of::<data::Data>(),
     Verb::of::<reproduce::Reproduce>(),
+    Verb::of::<bench::Bench>(),
     Verb::of::<completions::Completions>(),
     Verb::of::<man::Man>(),
 ];

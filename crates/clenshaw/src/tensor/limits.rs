@@ -1,16 +1,20 @@
 //! What this machine can do: the rates that bound a training step.
 //!
 //! ```text
-//! products   2 m k n flops of H W, blocks of 64 rows and 64 columns in cache
-//! gather     one row of 64 numbers from a random place of a source of a given size
-//! stream     reading a source of a given size from its first number to its last
+//! products   flops of H W, blocks of 64 rows and 64 columns in cache
+//! gather     bytes of rows of 64 numbers from random places of a source of a given size
+//! stream     bytes of c = a + b, read and written in order, all three together of a given size
+//!
+//! bound = flops / products + sum gathered / gather(source) + streamed / stream(workspace)
 //! ```
 //!
-//! Every rate is the best of a few tries with all threads at work: a bound, not an average.
+//! Every rate is the best of a few tries with all threads at work and our own kernels: what the step
+//! would cost if every part of it ran as fast as that part alone in a tight loop.
 
-use super::kernel::{self, dispatch};
-use super::{Lines, Team};
+use super::kernel::{self, MAX_TERMS, dispatch};
+use super::{Lines, Team, Work};
 use crate::rng::Stream;
+use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -18,13 +22,58 @@ use std::time::Instant;
 const WIDTH: usize = 64;
 const ROW_BYTES: usize = WIDTH * size_of::<f32>();
 const TRIES: usize = 9;
+/// Bytes that a try moves at least.
+const MOVED: usize = 1 << 26;
 
-/// Dense products: floating-point operations a second.
-pub fn product_rate(team: &mut Team) -> f64 {
+/// The rates of this machine with a number of threads; those for a size are measured when asked for.
+pub struct Limits {
+    team: Team,
+    products: f64,
+    gather: BTreeMap<usize, f64>,
+    stream: BTreeMap<usize, f64>,
+}
+
+impl Limits {
+    /// Measures dense products.
+    pub fn new(threads: usize) -> Self {
+        let mut team = Team::new(threads);
+        let products = product_rate(&mut team);
+        Self { team, products, gather: BTreeMap::new(), stream: BTreeMap::new() }
+    }
+
+    /// Number of threads.
+    pub fn threads(&self) -> usize {
+        self.team.threads()
+    }
+
+    /// Dense products: floating-point operations a second.
+    pub fn products(&self) -> f64 {
+        self.products
+    }
+
+    /// Gathering from a source of this many bytes: bytes a second.
+    pub fn gather(&mut self, source: usize) -> f64 {
+        *self.gather.entry(source).or_insert_with(|| gather_rate(&mut self.team, source))
+    }
+
+    /// Reading and writing in order in this many bytes: bytes a second.
+    pub fn stream(&mut self, bytes: usize) -> f64 {
+        *self.stream.entry(bytes).or_insert_with(|| stream_rate(&mut self.team, bytes))
+    }
+
+    /// The seconds that some work in a workspace of this many bytes takes at these rates.
+    pub fn seconds(&mut self, work: &Work, workspace: usize) -> f64 {
+        let gathered: f64 =
+            work.gathered.iter().map(|(bytes, source)| bytes / self.gather(*source)).sum();
+        work.flops / self.products + gathered + work.streamed / self.stream(workspace)
+    }
+}
+
+fn product_rate(team: &mut Team) -> f64 {
     const REPEATS: usize = 400;
-    let flops = (2 * WIDTH * WIDTH * WIDTH * REPEATS * team.threads()) as f64;
-    let numbers = Lines::<f32>::zeros(WIDTH * WIDTH);
     let threads = team.threads();
+    let flops = (2 * WIDTH * WIDTH * WIDTH * REPEATS * threads) as f64;
+    let numbers = Lines::<f32>::zeros(WIDTH * WIDTH);
     best_rate(flops, || {
         team.run(threads, |_, _| {
             let mut c = Lines::zeros(WIDTH * WIDTH);
@@ -47,19 +96,17 @@ pub fn product_rate(team: &mut Team) -> f64 {
     })
 }
 
-/// Rows of 64 numbers from random places of a source: bytes a second.
-pub fn gather_rate(team: &mut Team, source_bytes: usize) -> f64 {
+fn gather_rate(team: &mut Team, source: usize) -> f64 {
     const READS: usize = 32;
-    let rows = (source_bytes / ROW_BYTES).max(1);
-    let n_reads = (1usize << 25).div_ceil(ROW_BYTES).max(rows.min(1 << 19));
+    let rows = (source / ROW_BYTES).max(1);
+    let n_chunks = 16 * team.threads();
+    let share = (MOVED / ROW_BYTES / READS).div_ceil(n_chunks);
+    let n_reads = n_chunks * share * READS;
     let src = Lines::<f32>::zeros(rows * WIDTH);
     let mut stream = Stream::new(0, "gather rate");
     let indices: Vec<u32> = (0..n_reads).map(|_| stream.below(rows) as u32).collect();
     let scale = vec![1.0; rows];
-    let n_chunks = 16 * team.threads();
-    let share = n_reads / READS / n_chunks;
-    let bytes = (n_chunks * share * READS * ROW_BYTES) as f64;
-    best_rate(bytes, || {
+    best_rate((n_reads * ROW_BYTES) as f64, || {
         team.run(n_chunks, |chunk, _| {
             let mut out = [0.0; WIDTH];
             for row in chunk * share..(chunk + 1) * share {
@@ -71,36 +118,57 @@ pub fn gather_rate(team: &mut Team, source_bytes: usize) -> f64 {
                     first: 0,
                     src: &src,
                 };
-                dispatch(kernel::Sum {
-                    cols: WIDTH,
-                    gather: Some(gather),
-                    terms: [(0.0, &[]); kernel::MAX_TERMS],
-                    n_terms: 0,
-                    bias: None,
-                    out: &mut out,
-                    add: false,
-                });
+                let terms = [(0.0, &[][..]); MAX_TERMS];
+                dispatch(sum(Some(gather), terms, 0, &mut out));
                 black_box(&out);
             }
         });
     })
 }
 
-/// A source read in order: bytes a second.
-pub fn stream_rate(team: &mut Team, source_bytes: usize) -> f64 {
-    const CHUNK: usize = 1 << 14;
-    let n_chunks = (source_bytes / size_of::<f32>()).div_ceil(CHUNK).max(team.threads());
-    let src = Lines::<f32>::zeros(n_chunks * CHUNK);
-    let passes = (1usize << 26).div_ceil(size_of_val(&*src)).max(1);
-    let bytes = (passes * size_of_val(&*src)) as f64;
-    best_rate(bytes, || {
+fn stream_rate(team: &mut Team, bytes: usize) -> f64 {
+    const CHUNK: usize = 64 * WIDTH;
+    let n_chunks = (bytes / 3 / size_of::<f32>()).div_ceil(CHUNK).max(team.threads());
+    let len = n_chunks * CHUNK;
+    let (a, b, mut c) = (Lines::zeros(len), Lines::zeros(len), Lines::zeros(len));
+    let moved = 3 * len * size_of::<f32>();
+    let passes = MOVED.div_ceil(moved);
+    let out = Shared(c.as_mut_ptr());
+    let rate = best_rate((passes * moved) as f64, || {
         for _ in 0..passes {
             team.run(n_chunks, |chunk, _| {
-                let part = &src[chunk * CHUNK..(chunk + 1) * CHUNK];
-                black_box(kernel::dot(part, part));
+                let at = chunk * CHUNK..(chunk + 1) * CHUNK;
+                // SAFETY: chunks are disjoint parts of `c`, which lives until the end.
+                let out = unsafe { std::slice::from_raw_parts_mut(out.at(at.start), CHUNK) };
+                let none: (f32, &[f32]) = (0.0, &[]);
+                let terms = [(1.0, &a[at.clone()]), (1.0, &b[at]), none, none];
+                dispatch(sum(None, terms, 2, out));
             });
         }
-    })
+    });
+    black_box(&c);
+    rate
+}
+
+/// A pointer whose parts threads write.
+struct Shared(*mut f32);
+
+// SAFETY: every thread writes its own part.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    fn at(&self, offset: usize) -> *mut f32 {
+        self.0.wrapping_add(offset)
+    }
+}
+
+fn sum<'a>(
+    gather: Option<kernel::Gather<'a, f32>>,
+    terms: [(f32, &'a [f32]); MAX_TERMS],
+    n_terms: usize,
+    out: &'a mut [f32],
+) -> kernel::Sum<'a, f32> {
+    kernel::Sum { cols: WIDTH, gather, terms, n_terms, bias: None, out, add: false }
 }
 
 /// The best of a few tries, in units a second.
@@ -111,4 +179,22 @@ fn best_rate(units: f64, mut work: impl FnMut()) -> f64 {
         start.elapsed().as_secs_f64()
     });
     units / seconds.fold(f64::INFINITY, f64::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_adds_up_its_parts() {
+        let mut limits = Limits {
+            team: Team::new(1),
+            products: 100.0,
+            gather: BTreeMap::from([(64, 10.0), (128, 5.0)]),
+            stream: BTreeMap::from([(1000, 4.0)]),
+        };
+        let gathered = vec![(20.0, 64), (15.0, 128)];
+        let work = Work { flops: 300.0, gathered, streamed: 6.0 };
+        assert_eq!(limits.seconds(&work, 1000), 3.0 + 2.0 + 3.0 + 1.5);
+    }
 }

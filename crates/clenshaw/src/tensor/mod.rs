@@ -8,8 +8,9 @@ mod sparse;
 mod kernel;
 mod plan;
 mod optimiser;
-pub mod limits;
+mod limits;
 
+pub use limits::Limits;
 pub use lines::Lines;
 pub use mat::Mat;
 pub use optimiser::{Optimiser, Rule, Settings};

@@ -3,11 +3,13 @@
 pub mod metrics;
 mod setup;
 mod stop;
+mod step;
 mod fit;
 mod weights;
 
 pub use fit::{Epoch, Fit, Outcome};
 pub use setup::{Setup, optimiser};
+pub use step::{Part, Step};
 pub use stop::{Stop, StopRule};
 pub use weights::{Weights, read_weights, write_weights};
 

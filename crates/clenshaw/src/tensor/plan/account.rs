@@ -60,6 +60,13 @@ pub struct Work {
     pub streamed: f64,
 }
 
+impl Work {
+    /// All bytes gathered.
+    pub fn gathered_bytes(&self) -> f64 {
+        self.gathered.iter().fold(0.0, |sum, (bytes, _)| sum + bytes)
+    }
+}
+
 /// Seconds of all threads, by phase.
 #[derive(Default)]
 pub struct Meter {

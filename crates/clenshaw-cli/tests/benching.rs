@@ -1,0 +1,34 @@
+//! `clenshaw bench` tells how much work a step is and how long it takes.
+
+mod common;
+
+use common::Desk;
+
+#[test]
+fn a_step_is_as_long_as_its_parts_and_its_work_is_counted() {
+    let desk = Desk::new();
+    let told = desk.json("bench csbm:nodes=300 --set K=2 --steps 3 --threads 1 --json");
+    assert!(told["machine"]["products_gflops"].as_f64().unwrap() > 0.0);
+    let step = &told["steps"][0];
+    let number = |key: &str| step[key].as_f64().unwrap();
+    assert_eq!(step["model"], "clenshaw-gcn");
+    assert!((number("times_bound") - number("ms") / number("bound_ms")).abs() < 1e-9);
+    let parts = step["parts"].as_array().unwrap();
+    let names: Vec<&str> = parts.iter().map(|part| part["name"].as_str().unwrap()).collect();
+    let expected = ["dense products", "gather", "sparse features", "gates", "rest", "optimiser"];
+    assert_eq!(names, expected);
+    let bound: f64 = parts.iter().map(|part| part["bound_ms"].as_f64().unwrap()).sum();
+    assert!((bound - number("bound_ms")).abs() < 1e-9);
+    // Four gathers of 64 columns: two layers, forward and backward.
+    let gathered = parts[1]["gathered_bytes"].as_f64().unwrap();
+    assert_eq!(gathered % (4.0 * 64.0 * 4.0), 0.0);
+    assert!(desk.is_empty());
+}
+
+#[test]
+fn the_listing_names_machine_and_bound() {
+    let text = Desk::new().stdout("bench csbm:nodes=300 --set K=2 --steps 2 --threads 1");
+    for word in ["GFLOP/s", "gather GB/s", "its bound", "dense products", "optimiser", "step"] {
+        assert!(text.contains(word), "no `{word}` in\n{text}");
+    }
+}
