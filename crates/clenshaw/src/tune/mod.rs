@@ -4,6 +4,10 @@
 
 mod distribution;
 mod trial;
+mod sampler;
+#[cfg(test)]
+mod recorded;
 
 pub use distribution::{Choice, Distribution};
+pub use sampler::{Ask, Sampler, Tpe, View};
 pub use trial::{Direction, State, Trial};
