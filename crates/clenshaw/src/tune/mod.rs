@@ -5,9 +5,11 @@
 mod distribution;
 mod trial;
 mod sampler;
+mod pruner;
 #[cfg(test)]
 mod recorded;
 
 pub use distribution::{Choice, Distribution};
+pub use pruner::{Halving, Hyperband, Median, Pruner, Verdict};
 pub use sampler::{Ask, Sampler, Tpe, View};
 pub use trial::{Direction, State, Trial};
