@@ -14,6 +14,7 @@
 //! | `weights` | initial parameters, one sub-stream per parameter name |
 //! | `dropout` | masks, one sub-stream per place and epoch |
 //! | `graph` | generated graphs |
+//! | `tuning` | the values of a trial, one sub-stream per number |
 
 /// The odd constant nearest to 2^64 divided by the golden ratio.
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -4,6 +4,14 @@
 
 mod distribution;
 mod trial;
+mod sampler;
+mod pruner;
+mod importance;
+#[cfg(test)]
+mod recorded;
 
 pub use distribution::{Choice, Distribution};
+pub use importance::importances;
+pub use pruner::{Halving, Hyperband, Median, Pruner, Verdict};
+pub use sampler::{Ask, Sampler, Tpe, View};
 pub use trial::{Direction, State, Trial};
