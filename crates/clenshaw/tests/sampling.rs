@@ -120,8 +120,8 @@ fn optunas(problem: &str, sampler: &str) -> [f64; 3] {
 /// even chances: what is learned is more than the spread of seeds.
 #[test]
 fn samplers_that_learn_do_as_well_as_optunas() {
-    let alone = Sampler::Tpe(Tpe::default());
-    let together = Sampler::Tpe(Tpe { view: View::Together, ..Tpe::default() });
+    let alone = Sampler::Tpe(Tpe { view: View::Alone, ..Tpe::default() });
+    let together = Sampler::Tpe(Tpe::default());
     for problem in problems() {
         let random = quartiles(&Sampler::Random, &problem);
         for (name, sampler) in [("alone", &alone), ("together", &together)] {

@@ -44,7 +44,7 @@ pub enum View {
 
 impl Default for Tpe {
     fn default() -> Self {
-        Self { startup: 10, candidates: 24, view: View::Alone }
+        Self { startup: 10, candidates: 24, view: View::Together }
     }
 }
 

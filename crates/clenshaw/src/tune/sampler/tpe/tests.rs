@@ -161,7 +161,7 @@ fn only_what_all_trials_share_is_seen_together() {
         trials[0].params.iter().map(|(k, (d, _))| (k.clone(), d.clone())).collect();
     let direction = Direction::Minimise;
     let ask = Ask { space: &space, trials: &trials, direction, seed: 0, number: 99 };
-    let groups = Tpe { view: View::Together, ..Tpe::default() }.groups(&ask);
+    let groups = Tpe::default().groups(&ask);
     let names: Vec<Vec<&str>> = groups.iter().map(|g| g.keys().copied().collect()).collect();
     assert_eq!(names, [vec!["width"], vec!["decay", "drop", "lambda", "order", "words"]]);
 }
