@@ -115,7 +115,7 @@ fn build(root: &Path) -> Outcome<PathBuf> {
     let said = String::from_utf8_lossy(&output.stdout);
     let messages = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let program =
-        messages.filter_map(|message| Some(message["executable"].as_str()?.into())).last();
+        messages.filter_map(|message| Some(message["executable"].as_str()?.into())).next_back();
     program.ok_or_else(|| format!("cargo {} failed", words.join(" ")).into())
 }
 

@@ -94,17 +94,34 @@ impl Drop for Contender {
 mod tests {
     use super::*;
 
-    fn shell(script: &str, name: &str) -> Outcome<(Contender, Value)> {
-        let folder = std::env::temp_dir().join(format!("clenshaw-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder)?;
-        Contender::start("shell", Command::new("sh").args(["-c", script]), &folder)
+    /// A folder that is gone when the test is over.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let name = format!("clenshaw-{name}-{}", std::process::id());
+            let folder = std::env::temp_dir().join(name);
+            std::fs::create_dir_all(&folder).expect("room for a folder");
+            Self(folder)
+        }
+
+        fn shell(&self, script: &str) -> Outcome<(Contender, Value)> {
+            Contender::start("shell", Command::new("sh").args(["-c", script]), &self.0)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            std::fs::remove_dir_all(&self.0).ok();
+        }
     }
 
     #[test]
     fn lines_are_asked_and_answered() {
         let script =
             r#"echo '{"loss": 1.5}'; read a; echo '[0.5, 0.25]'; read b; echo '{"peak": 7}'"#;
-        let (mut contender, ready) = shell(script, "answers").unwrap();
+        let folder = Folder::new("answers");
+        let (mut contender, ready) = folder.shell(script).unwrap();
         assert_eq!(ready["loss"], 1.5);
         assert_eq!(contender.steps(2).unwrap(), [0.5, 0.25]);
         assert_eq!(contender.memory().unwrap().peak, Some(7.0));
@@ -112,10 +129,11 @@ mod tests {
 
     #[test]
     fn a_death_tells_its_last_words() {
-        let error = shell("echo first >&2; echo out of memory >&2; exit 3", "death");
+        let folder = Folder::new("death");
+        let error = folder.shell("echo first >&2; echo out of memory >&2; exit 3");
         let error = error.err().unwrap().to_string();
         assert!(error.contains("exit status: 3") && error.ends_with("out of memory"), "{error}");
-        let (mut contender, _) = shell("echo '{}'; echo why >&2", "later").unwrap();
+        let (mut contender, _) = folder.shell("echo '{}'; echo why >&2").unwrap();
         let error = contender.steps(1).unwrap_err().to_string();
         assert!(error.ends_with("why"), "{error}");
     }
