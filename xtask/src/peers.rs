@@ -33,6 +33,7 @@ const USAGE: &str = "expected [--graphs A,B] [--only step|layers] [--rounds N] [
 
 pub fn run(words: &[String]) -> Outcome {
     let options = Options::new(words)?;
+    let bouts = Bout::chosen(&options)?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
     let place = Place { peers: root.join("benches/peers"), work: target.join("peers"), root };
@@ -41,7 +42,7 @@ pub fn run(words: &[String]) -> Outcome {
     eprintln!("== environments");
     let environments = Environments::new(&place, options.dgl)?;
     let mut report = Report::new(&options, &environments);
-    for bout in Bout::chosen(&options)? {
+    for bout in bouts {
         report.add(bout.fight(&ours, &environments, &place, &options)?);
     }
     print!("{}", report.text());

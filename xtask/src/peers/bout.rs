@@ -98,7 +98,7 @@ impl Bout {
         let mut bouts = vec![];
         if part(Part::Step) {
             bouts.extend(graphs.iter().map(|graph| Self::step(graph)));
-            if options.large {
+            if options.large || options.graphs.iter().any(|graph| graph == LARGE) {
                 bouts.push(Self { others: vec![CSR], ..Self::step(LARGE) });
             }
         }
@@ -235,4 +235,37 @@ fn turn(contender: &mut Contender) -> Outcome<Turn> {
     let once = Spread::of(&contender.steps(2)?).least;
     let timed = ((TURN_SECONDS / once) as usize).clamp(1, MOST_STEPS);
     Ok(Turn { steps: if once < 1.0 { timed + 1 } else { timed }, timed })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn chosen(text: &str) -> Vec<(&'static str, &'static str)> {
+        let words: Vec<String> = text.split_whitespace().map(String::from).collect();
+        let bouts = Bout::chosen(&Options::new(&words).unwrap()).unwrap();
+        bouts.iter().map(|bout| (bout.model, bout.graph)).collect()
+    }
+
+    #[test]
+    fn bouts_are_chosen_by_part_and_graph() {
+        let expected = [("clenshaw-gcn", "actor"), ("gcn", "actor"), ("gcnii", "actor")];
+        assert_eq!(chosen("--graphs actor")[..3], expected);
+        assert_eq!(chosen("--graphs actor --only step"), expected[..1]);
+        assert_eq!(chosen("").len(), GRAPHS.len() * (1 + LAYERS.len()));
+        assert_eq!(chosen("--large --only step").last(), Some(&("clenshaw-gcn", LARGE)));
+        assert_eq!(chosen("--graphs twitch-gamers"), [("clenshaw-gcn", LARGE)]);
+    }
+
+    #[test]
+    fn other_losses_are_told_beside_ours() {
+        let exported = json!({ "losses": [1.5, 1.25] });
+        let said = |ready: Value| check(&ready, &exported).map_err(|error| error.to_string());
+        assert_eq!(said(json!({ "loss": 1.50001, "loss_after_step": 1.2501 })), Ok(()));
+        assert_eq!(said(json!({ "loss": 1.51 })), Err("its first loss is 1.51, ours 1.5".into()));
+        let after = said(json!({ "loss": 1.5, "loss_after_step": 1.26 }));
+        assert_eq!(after, Err("its loss after a step is 1.26, ours 1.25".into()));
+        assert!(said(json!({})).is_err());
+    }
 }
