@@ -5,16 +5,17 @@
     H(l) = drop( relu*( Y(l) ) )
 
 - P~ and X are CSR matrices with 32-bit indices, which MKL multiplies without converting them first;
-  `addmm` takes `2 P~ H - H'` in one call. torch.sparse.mm(.., "sum") is slower on every graph here.
+  `addmm` takes `2 P~ H - H'` in one call. torch.sparse.mm(.., "sum") took longer on random graphs of the
+  sizes of Squirrel and Pubmed, and about as long on one of Cora's.
 - The backward pass is written out: P~ is symmetric, so Clenshaw's step is its own adjoint, the gradient
   of the first layer is a product with the stored transpose of X, and nothing is recorded or summed twice.
 - All layers' weights are one tensor, blended at once and moved by one fused Adam.
 - Dropout draws 16 bits an entry from a 64-bit generator and lets NumPy compare them; torch's own draws a
-  number an entry and takes ten times as long. Its factor 1 / (1 - p) is folded into the weights where
+  number an entry and took six to twelve times as long. Its factor 1 / (1 - p) is folded into the weights where
   there are some.
 - Results go into buffers that are made once.
-- torch.compile is not used: what it can fuse here, mask and activation, took longer in its C++ than these
-  three calls, and the products are calls to MKL either way.
+- torch.compile is not used: mask and activation fused by it took longer than the separate calls, in one
+  trial on one thread. A whole compiled step has not been tried.
 """
 
 import math
