@@ -4,6 +4,7 @@ mod test;
 mod acceptance;
 mod cora;
 mod fuzz;
+mod peers;
 
 use std::process::ExitCode;
 
@@ -34,6 +35,12 @@ const CHORES: &[Chore] = &[
         name: "fuzz",
         what: "every reader against bytes that mean harm; takes long",
         run: fuzz::run,
+    },
+    Chore {
+        name: "bench-peers",
+        what: "training steps of ours beside PyTorch's, PyG's and DGL's; --graphs A,B, \
+               --only step|layers, --rounds N, --threads N, --large, --no-dgl",
+        run: peers::run,
     },
 ];
 

@@ -1,0 +1,162 @@
+"""What the contenders share: the folder they start from, the optimisers, the lines they answer.
+
+`crates/clenshaw/benches/step` writes the folder and documents the lines; `cargo xtask bench-peers` speaks them.
+A contender is an object with two methods:
+
+    loss()         the loss on the training nodes without dropout, a number
+    step(dropout)  forward, backward, optimiser
+"""
+
+import json
+import sys
+import time
+import warnings
+
+import numpy
+import torch
+
+warnings.filterwarnings("ignore")  # on `torch.jit`, which PyG uses, and on CSR, which is `beta`
+
+KINDS = {"F32": numpy.float32, "I32": numpy.int32}
+
+
+class Folder:
+    """The graph, the initial parameters and the settings."""
+
+    def __init__(self, path):
+        arrays = read_arrays(f"{path}/peer.safetensors")
+        self.weights = read_arrays(f"{path}/initial.safetensors")
+        with open(f"{path}/settings.json") as file:
+            settings = json.load(file)
+        self.model, self.hyper = settings["model"], settings["hyper"]
+        self.groups, self.losses = settings["groups"], settings["losses"]
+        self.p = [arrays[f"p.{part}"] for part in ("offsets", "indices", "values")]
+        self.n = len(self.p[0]) - 1
+        self.train = arrays["train"].long()
+        self.y = arrays["y"].long()[self.train]
+        self.dense_x = arrays.get("x")
+        if self.dense_x is None:
+            self.x = [arrays[f"x.{part}"] for part in ("offsets", "indices", "values")]
+            self.n_features = int(arrays["x.columns"])
+        else:
+            self.n_features = self.dense_x.shape[1]
+
+    def features(self):
+        """X, dense."""
+        if self.dense_x is not None:
+            return self.dense_x
+        return csr(*self.x, (self.n, self.n_features)).to_dense()
+
+    def edge_index(self):
+        """Both directions of every edge, no loops: a column (source, target) each."""
+        offsets, indices, _ = self.p
+        target = torch.repeat_interleave(torch.arange(self.n), offsets.long().diff())
+        source = indices.long()
+        return torch.stack([source, target])[:, source != target]
+
+
+def read_arrays(path):
+    """The arrays of a safetensors file by name."""
+    with open(path, "rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(length))
+    arrays = {}
+    for name, entry in header.items():
+        if name != "__metadata__":
+            start, end = entry["data_offsets"]
+            kind = numpy.dtype(KINDS[entry["dtype"]])
+            count, offset = (end - start) // kind.itemsize, 8 + length + start
+            array = numpy.fromfile(path, kind, count, offset=offset)
+            arrays[name] = torch.from_numpy(array.reshape(entry["shape"]))
+    return arrays
+
+
+def csr(offsets, indices, values, shape):
+    """With 32-bit indices, which MKL takes as they are."""
+    return torch.sparse_csr_tensor(offsets, indices, values, shape, check_invariants=False)
+
+
+def optimisers(folder, params, **how):
+    """One Adam for all groups it moves, one SGD for those with momentum; `params` by our names."""
+    adam, momentum = [], []
+    for group in folder.groups:
+        members = list({id(params[name]): params[name] for name in group["params"]}.values())
+        entry = {"params": members, "lr": group["rate"], "weight_decay": group["decay"]}
+        if group["rule"] == "adam":
+            adam.append(entry)
+        else:
+            assert group["rule"] == "momentum", group["rule"]
+            momentum.append({**entry, "momentum": group["momentum"]})
+    both = [torch.optim.Adam(adam, **how)]
+    if momentum:
+        both.append(torch.optim.SGD(momentum, **how))
+    return both
+
+
+class Autograd:
+    """A contender from a module that maps nothing to class scores, trained in the usual way."""
+
+    def __init__(self, folder, module, params):
+        self.folder, self.module = folder, module
+        self.optimisers = optimisers(folder, params)
+
+    def scores_loss(self):
+        scores = self.module()[self.folder.train]
+        return torch.nn.functional.cross_entropy(scores, self.folder.y)
+
+    def loss(self):
+        self.module.eval()
+        with torch.no_grad():
+            return self.scores_loss().item()
+
+    def step(self, dropout=True):
+        self.module.train(dropout)
+        for optimiser in self.optimisers:
+            optimiser.zero_grad()
+        self.scores_loss().backward()
+        for optimiser in self.optimisers:
+            optimiser.step()
+
+
+def peak_bytes():
+    """The most memory this process had at once; none where the system does not say."""
+    try:
+        with open("/proc/self/status") as file:
+            lines = [line.split() for line in file if line.startswith("VmHWM:")]
+        return 1024 * int(lines[0][1])
+    except OSError:
+        return None
+
+
+def answer(value):
+    print(json.dumps(value), flush=True)
+
+
+def seconds(contender, n):
+    """The seconds of each of n steps."""
+    times = []
+    for _ in range(n):
+        start = time.perf_counter()
+        contender.step(True)
+        times.append(time.perf_counter() - start)
+    return times
+
+
+def speak(make):
+    """Answers the harness; `make` turns a folder into a contender."""
+    path, threads = sys.argv[1], int(sys.argv[2])
+    torch.set_num_threads(threads)
+    torch.manual_seed(0)
+    start = peak_bytes()
+    contender = make(Folder(path))
+    first = contender.loss()
+    contender.step(False)
+    answer({"ready": True, "loss": first, "loss_after_step": contender.loss()})
+    for line in sys.stdin:
+        match line.split():
+            case ["steps", n]:
+                answer(seconds(contender, int(n)))
+            case ["peak"]:
+                answer({"peak": peak_bytes(), "start": start})
+            case _:
+                sys.exit(f"`{line.strip()}`; expected `steps N` or `peak`")

@@ -1,0 +1,86 @@
+//! Graphs of the size of the public ones, for machines that do not have those.
+
+use clenshaw::data::{Dataset, Features};
+use clenshaw::graph::Graph;
+use clenshaw::rng::Stream;
+use clenshaw::tensor::{Mat, Pattern};
+use std::collections::HashSet;
+
+/// How large a public graph is.
+struct Size {
+    name: &'static str,
+    nodes: usize,
+    edges: usize,
+    features: usize,
+    /// Features of a node that are not zero; all of them make a dense matrix.
+    words: usize,
+    classes: usize,
+}
+
+const SIZES: [Size; 7] = [
+    Size { name: "cora", nodes: 2708, edges: 5278, features: 1433, words: 18, classes: 7 },
+    Size { name: "citeseer", nodes: 3327, edges: 4552, features: 3703, words: 32, classes: 6 },
+    Size { name: "pubmed", nodes: 19_717, edges: 44_324, features: 500, words: 50, classes: 3 },
+    Size { name: "chameleon", nodes: 2277, edges: 31_371, features: 2325, words: 13, classes: 5 },
+    Size { name: "squirrel", nodes: 5201, edges: 198_353, features: 2089, words: 18, classes: 5 },
+    Size { name: "actor", nodes: 7600, edges: 26_659, features: 932, words: 5, classes: 5 },
+    Size {
+        name: "twitch-gamers",
+        nodes: 168_114,
+        edges: 6_797_557,
+        features: 7,
+        words: 7,
+        classes: 2,
+    },
+];
+
+/// A graph with the numbers of nodes, edges, features and classes of a public one.
+pub fn like(name: &str) -> Option<Dataset> {
+    let size = SIZES.iter().find(|size| size.name == name)?;
+    let stream = Stream::new(0, "bench");
+    let edges = edges(&mut stream.named("edges"), size);
+    let graph = Graph::from_edges(name, size.nodes, &edges).expect("ends are below the nodes");
+    let mut classes = stream.named("classes");
+    let y = (0..size.nodes).map(|_| Some(classes.below(size.classes) as u32)).collect();
+    let names = (0..size.classes).map(|class| class.to_string()).collect();
+    let x = features(&mut stream.named("features"), size);
+    let dataset = Dataset::new(name, graph, x, y, names);
+    Some(Dataset { source: "generated".into(), ..dataset })
+}
+
+/// Different pairs whose degrees fall off like a power of the rank; no loops.
+fn edges(stream: &mut Stream, size: &Size) -> Vec<(u32, u32)> {
+    let mut ids: Vec<u32> = (0..size.nodes as u32).collect();
+    stream.shuffle(&mut ids);
+    let mut end = |power| ids[(size.nodes as f64 * stream.unit().powi(power)) as usize];
+    let (mut seen, mut edges) = (HashSet::new(), vec![]);
+    while edges.len() < size.edges {
+        let (u, v) = (end(3), end(2));
+        if u != v && seen.insert((u.min(v), u.max(v))) {
+            edges.push((u, v));
+        }
+    }
+    edges
+}
+
+fn features(stream: &mut Stream, size: &Size) -> Features {
+    if size.words == size.features {
+        let values = (0..size.nodes * size.features).map(|_| stream.normal() as f32).collect();
+        return Features::Dense(Mat::from_vec(size.nodes, size.features, values));
+    }
+    let (mut offsets, mut indices) = (vec![0], vec![]);
+    for _ in 0..size.nodes {
+        let mut row = vec![];
+        while row.len() < size.words {
+            let word = stream.below(size.features) as u32;
+            if !row.contains(&word) {
+                row.push(word);
+            }
+        }
+        row.sort_unstable();
+        indices.extend(row);
+        offsets.push(indices.len());
+    }
+    let values = vec![1.0; indices.len()];
+    Features::Sparse { pattern: Pattern::new(size.features, offsets, indices), values }
+}

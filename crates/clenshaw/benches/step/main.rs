@@ -1,0 +1,150 @@
+//! Training steps of ours, for `cargo xtask bench-peers` to measure beside those of other programs.
+//!
+//! ```text
+//! step export FOLDER GRAPH MODEL [KEY=VALUE...]      what every contender starts from
+//! step run FOLDER THREADS                            ours, as a contender
+//! ```
+//!
+//! A contender prints one line of JSON when it is ready, with its loss on the initial parameters,
+//! without dropout. Then it answers lines of words: `steps N` with the seconds of N training steps, a
+//! list, and `peak` with the most memory it had, in bytes, and what it had before it read the graph.
+//! A training step is forward, backward and the optimiser's step on all nodes at once.
+
+mod export;
+mod generate;
+
+use clenshaw::data::{Dataset, Store};
+use clenshaw::experiment::Request;
+use clenshaw::rng::Stream;
+use clenshaw::tensor::{Optimiser, Targets, Team, Workspace, log_sum_exp};
+use clenshaw::train::{Setup, optimiser, read_weights};
+use serde_json::json;
+use std::error::Error;
+use std::fs;
+use std::io::{self, BufRead, Write};
+use std::path::Path;
+use std::time::Instant;
+
+const USAGE: &str = "usage: step export FOLDER GRAPH MODEL [KEY=VALUE...] | step run FOLDER THREADS\n\
+                     cargo xtask bench-peers calls it";
+
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+fn main() -> Outcome {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["export", folder, graph, model, ref settings @ ..] => {
+            export::export(Path::new(folder), graph, model, settings)
+        }
+        ["run", folder, threads] => run(Path::new(folder), threads.parse()?),
+        // What `cargo bench` says to all benches.
+        [] | ["--bench"] => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        _ => Err(USAGE.into()),
+    }
+}
+
+/// A model in training, all of its state in one place.
+struct Training {
+    setup: Setup,
+    targets: Targets<f32>,
+    params: Vec<f32>,
+    work: Workspace<f32>,
+    optimiser: Optimiser<f32>,
+    chance: Stream,
+    train: Vec<(usize, u32)>,
+}
+
+impl Training {
+    fn new(request: &Request, dataset: &Dataset, threads: usize) -> Outcome<Self> {
+        let setup = Setup::new(dataset, request.model, request.hyper.clone());
+        let nodes = request.split.draw(dataset, request.seed)?.train;
+        let label = |i: u32| dataset.y[i as usize].expect("a split holds labelled nodes only");
+        Ok(Self {
+            targets: Targets::mean_over(dataset.graph.n_nodes(), &nodes, label),
+            train: nodes.iter().map(|&i| (i as usize, label(i))).collect(),
+            params: setup.initial(request.seed),
+            work: setup.plan().workspace(Team::new(threads)),
+            optimiser: optimiser(setup.plan(), setup.info, &setup.hp),
+            chance: Stream::new(request.seed, "dropout"),
+            setup,
+        })
+    }
+
+    /// Forward, backward, and the optimiser's step.
+    fn step(&mut self) {
+        let chance = self.chance.numbered(self.optimiser.steps + 1);
+        self.setup.plan().gradient(&mut self.work, &self.params, &self.targets, &chance);
+        self.optimiser.step(&mut self.params, self.work.gradients());
+    }
+
+    /// The mean loss on the training nodes, without dropout.
+    fn loss(&mut self) -> f64 {
+        let c = self.setup.plan().shape().1;
+        let scores = self.setup.plan().scores(&mut self.work, &self.params);
+        let loss = |&(i, label): &(usize, u32)| {
+            let z = &scores[i * c..(i + 1) * c];
+            f64::from(log_sum_exp(z) - z[label as usize])
+        };
+        self.train.iter().map(loss).sum::<f64>() / self.train.len() as f64
+    }
+
+    /// Takes the initial parameters that all contenders share.
+    fn take(&mut self, weights: &[u8]) -> Outcome {
+        let given = read_weights("initial.safetensors", weights)?.tensors;
+        let plan = self.setup.plan();
+        for (param, range) in plan.params().iter().zip(plan.ranges()) {
+            let found = given.iter().find(|(name, _)| *name == param.name);
+            let (_, values) = found.ok_or_else(|| format!("no weights for {}", param.name))?;
+            self.params[range].copy_from_slice(values.as_slice());
+        }
+        Ok(())
+    }
+}
+
+/// Trains as the lines on the standard input say.
+fn run(folder: &Path, threads: usize) -> Outcome {
+    let start_bytes = peak_bytes();
+    let text = fs::read_to_string(folder.join("run.toml"))?;
+    let request = Request::from_toml("run.toml", &text)?;
+    let dataset = request.load(&Store::only(folder))?;
+    let mut training = Training::new(&request, &dataset, threads)?;
+    drop(dataset);
+    training.take(&fs::read(folder.join("initial.safetensors"))?)?;
+    answer(&json!({ "ready": true, "loss": training.loss() }))?;
+    for line in io::stdin().lock().lines() {
+        let line = line?;
+        match line.split_whitespace().collect::<Vec<_>>()[..] {
+            ["steps", n] => answer(&json!(seconds(&mut training, n.parse()?)))?,
+            ["peak"] => answer(&json!({ "peak": peak_bytes(), "start": start_bytes }))?,
+            _ => return Err(format!("`{line}`; expected `steps N` or `peak`").into()),
+        }
+    }
+    Ok(())
+}
+
+/// The seconds of each of `n` steps.
+fn seconds(training: &mut Training, n: usize) -> Vec<f64> {
+    let one = |_| {
+        let start = Instant::now();
+        training.step();
+        start.elapsed().as_secs_f64()
+    };
+    (0..n).map(one).collect()
+}
+
+fn answer(value: &serde_json::Value) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{value}")?;
+    out.flush()
+}
+
+/// The most memory this process had at once; none where the system does not say.
+fn peak_bytes() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(1024 * line.trim().trim_end_matches(" kB").parse::<u64>().ok()?)
+}
