@@ -4,6 +4,9 @@
 
 mod distribution;
 mod trial;
+mod storage;
+pub mod dashboard;
 
 pub use distribution::{Choice, Distribution};
-pub use trial::{Direction, State, Trial};
+pub use storage::{Journal, Notes, Patience, Storage, Study};
+pub use trial::{Attributes, Direction, Ending, Params, State, Trial};
