@@ -48,10 +48,8 @@ impl Worker {
 
     /// Whether it is certain that it works no more.
     pub fn is_dead(&self, me: &Self) -> bool {
-        let near = |worker: &Self| {
-            (worker.boot.clone(), worker.namespace.clone(), worker.user) // who sees whom
-        };
-        near(self) == near(me) && started(self.pid) != Some(self.started)
+        let seen = self.boot == me.boot && self.namespace == me.namespace && self.user == me.user;
+        seen && started(self.pid) != Some(self.started)
     }
 }
 
