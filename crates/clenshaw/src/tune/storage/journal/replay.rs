@@ -63,35 +63,44 @@ impl Replay {
     pub fn apply(&mut self, text: &str) -> Result<(), String> {
         let line = Line::parse(text)?;
         match line.op()? {
-            Op::CreateStudy => self.create_study(&line),
+            Op::CreateStudy => self.create_study(&line)?,
             Op::DeleteStudy => {
-                Ok(self.change_study(&line)?.map_or((), |entry| entry.deleted = true))
+                if let Some(entry) = self.change_study(&line)? {
+                    entry.deleted = true;
+                }
             }
-            Op::StudyUserAttr => {
-                let attr = line.user_attr()?;
-                Ok(self.change_study(&line)?.map_or((), |entry| entry.user_attrs.extend(attr)))
-            }
-            Op::StudySystemAttr => {
-                let attr = line.system_attr()?;
-                Ok(self.change_study(&line)?.map_or((), |entry| entry.system_attrs.extend(attr)))
-            }
-            Op::CreateTrial => self.create_trial(&line),
-            Op::Param => self.set_param(&line),
-            Op::StateValues => self.set_state(&line),
+            Op::StudyUserAttr | Op::StudySystemAttr => self.note_study(&line)?,
+            Op::CreateTrial => self.create_trial(&line)?,
+            Op::Param => self.set_param(&line)?,
+            Op::StateValues => self.set_state(&line)?,
             Op::Report => {
                 let report = line.report()?;
-                Ok(self.change_trial(&line)?.map_or((), |trial| trial.reports.extend(report)))
+                if let Some(trial) = self.change_trial(&line)? {
+                    trial.reports.extend(report);
+                }
             }
-            Op::TrialUserAttr => {
-                let attr = line.user_attr()?;
-                Ok(self.change_trial(&line)?.map_or((), |trial| trial.user_attrs.extend(attr)))
-            }
-            Op::TrialSystemAttr => {
-                let attr = line.system_attr()?;
-                Ok(self.change_trial(&line)?.map_or((), |trial| trial.system_attrs.extend(attr)))
-            }
-            Op::DiscardTrials => Ok(()),
+            Op::TrialUserAttr | Op::TrialSystemAttr => self.note_trial(&line)?,
+            Op::DiscardTrials => {}
         }
+        Ok(())
+    }
+
+    fn note_study(&mut self, line: &Line) -> Result<(), String> {
+        let Some(entry) = self.change_study(line)? else { return Ok(()) };
+        match line.op()? {
+            Op::StudyUserAttr => entry.user_attrs.extend(line.user_attr()?),
+            _ => entry.system_attrs.extend(line.system_attr()?),
+        }
+        Ok(())
+    }
+
+    fn note_trial(&mut self, line: &Line) -> Result<(), String> {
+        let Some(trial) = self.change_trial(line)? else { return Ok(()) };
+        match line.op()? {
+            Op::TrialUserAttr => trial.user_attrs.extend(line.user_attr()?),
+            _ => trial.system_attrs.extend(line.system_attr()?),
+        }
+        Ok(())
     }
 
     fn create_study(&mut self, line: &Line) -> Result<(), String> {
