@@ -177,10 +177,11 @@ mod tests {
         assert!(!float(1.0, false).is_compatible(&float(1.0, true)));
         assert!(!float(1.0, false).is_compatible(&int));
         let list = |choices: &[Choice]| Distribution::Categorical { choices: choices.to_vec() };
-        let (one, two) = (Choice::Int(1), Choice::Word("2".into()));
-        assert!(list(&[one.clone()]).is_compatible(&list(&[Choice::Flag(true)])));
-        assert!(!list(&[one.clone()]).is_compatible(&list(&[two.clone()])));
-        assert!(!list(&[one.clone()]).is_compatible(&list(&[one, two])));
+        let [one, on, two] = [Choice::Int(1), Choice::Flag(true), Choice::Word("2".into())];
+        let first = list(&[one.clone(), two.clone()]);
+        assert!(first.is_compatible(&list(&[on, two.clone()])));
+        assert!(!first.is_compatible(&list(&[two, one.clone()])));
+        assert!(!first.is_compatible(&list(&[one])));
     }
 
     #[test]

@@ -53,7 +53,8 @@ mod tests {
 
     #[test]
     fn every_day_of_four_centuries_follows_the_one_before() {
-        let leap = |y: u64| (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
+        let over = |year: u64, n| year.is_multiple_of(n);
+        let leap = |year| (over(year, 4) && !over(year, 100)) || over(year, 400);
         let (mut year, mut month, mut day) = (1970, 1, 1);
         for days in 0..146_097 {
             assert_eq!(date(days), (year, month, day));

@@ -94,7 +94,11 @@ mod tests {
 
     fn lines(file: &mut JournalFile) -> Vec<String> {
         let mut lines = Vec::new();
-        file.read(|line| Ok(lines.push(line.trim_end().to_owned()))).unwrap();
+        let keep = |line: &str| {
+            lines.push(line.trim_end().to_owned());
+            Ok(())
+        };
+        file.read(keep).unwrap();
         lines
     }
 
