@@ -1,6 +1,7 @@
 //! The project's chores, as `cargo xtask CHORE`.
 
 mod test;
+mod optuna;
 mod acceptance;
 mod cora;
 mod fuzz;
@@ -26,6 +27,7 @@ const CHORES: &[Chore] = &[
         what: "the release program on Cora: accuracy and determinism",
         run: acceptance::run,
     },
+    Chore { name: "optuna", what: "studies shared with the real Optuna", run: optuna::run },
     Chore {
         name: "cora",
         what: "rebuild the embedded Cora; --check only compares",

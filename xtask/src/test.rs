@@ -1,15 +1,29 @@
-//! Every test there is: style, lints, tests, documentation, and the program's promises on Cora.
+//! Every test there is: style, lints, tests, documentation, studies shared with the real Optuna, and the
+//! program's promises on Cora.
 
 use crate::Outcome;
-use crate::acceptance;
+use crate::{acceptance, optuna};
 use std::process::Command;
 
 /// The steps before the program itself is tried.
 const STEPS: &[(&str, &[&str])] = &[
     ("style", &["fmt", "--all", "--check"]),
     ("lints", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
+    ("lints of the suite with Optuna", OPTUNA_LINTS),
     ("tests", &["test", "--workspace", "--quiet"]),
     ("documentation", &["doc", "--workspace", "--no-deps", "--quiet"]),
+];
+
+/// A suite behind a feature is not among all targets.
+const OPTUNA_LINTS: &[&str] = &[
+    "clippy",
+    "--package=clenshaw",
+    "--features=optuna-tests",
+    "--test=optuna",
+    "--quiet",
+    "--",
+    "-D",
+    "warnings",
 ];
 
 pub fn run(words: &[String]) -> Outcome {
@@ -20,6 +34,8 @@ pub fn run(words: &[String]) -> Outcome {
         eprintln!("== {name}: cargo {}", words.join(" "));
         cargo(words)?;
     }
+    eprintln!("== optuna: studies shared with versions 4 and 5, and the dashboard");
+    optuna::run(&[])?;
     eprintln!("== acceptance: the release program on Cora");
     acceptance::run(&[])
 }

@@ -16,7 +16,7 @@ mod generate;
 use clenshaw::data::{Dataset, Store};
 use clenshaw::experiment::Request;
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Optimiser, Targets, Team, Workspace, log_sum_exp};
+use clenshaw::tensor::{Lines, Optimiser, Targets, Team, Workspace, log_sum_exp};
 use clenshaw::train::{Setup, optimiser, read_weights};
 use serde_json::json;
 use std::error::Error;
@@ -51,7 +51,7 @@ fn main() -> Outcome {
 struct Training {
     setup: Setup,
     targets: Targets<f32>,
-    params: Vec<f32>,
+    params: Lines<f32>,
     work: Workspace<f32>,
     optimiser: Optimiser<f32>,
     chance: Stream,

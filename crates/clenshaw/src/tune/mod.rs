@@ -7,6 +7,8 @@ mod trial;
 mod sampler;
 mod pruner;
 mod importance;
+mod storage;
+pub mod dashboard;
 #[cfg(test)]
 mod recorded;
 
@@ -14,4 +16,5 @@ pub use distribution::{Choice, Distribution};
 pub use importance::importances;
 pub use pruner::{Halving, Hyperband, Median, Pruner, Verdict};
 pub use sampler::{Ask, Sampler, Tpe, View};
-pub use trial::{Direction, State, Trial};
+pub use storage::{Journal, Notes, Patience, Storage, Study};
+pub use trial::{Attributes, Direction, Ending, Params, State, Trial};

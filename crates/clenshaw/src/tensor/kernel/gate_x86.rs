@@ -21,7 +21,7 @@ pub(super) unsafe fn gate_avx2<T: Real>(
     out: &mut [T],
 ) -> u64 {
     let same = TypeId::of::<T>() == TypeId::of::<f32>();
-    if !same || act == Act::Identity || x.len() % 8 != 0 {
+    if !same || act == Act::Identity || !x.len().is_multiple_of(8) {
         return gate(act, keep, scale, x, out);
     }
     let mut open = 0;

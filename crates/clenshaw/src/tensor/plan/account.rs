@@ -149,11 +149,11 @@ impl<T: Real> Plan<T> {
     /// The number of entries of a sparse matrix that dropout leaves, on average.
     fn kept_entries(&self, program: &Program, x: usize, values: usize) -> f64 {
         let instrs = program.stages.iter().flat_map(|stage| &stage.instrs);
-        let keep = instrs.filter_map(|instr| match instr {
+        let mut keep = instrs.filter_map(|instr| match instr {
             Instr::DropEntries { drop, dst, .. } if *dst == values => Some(Coin::keep(drop.coin)),
             _ => None,
         });
-        self.sparse[x].pattern.n_entries() as f64 * keep.last().unwrap_or(1.0)
+        self.sparse[x].pattern.n_entries() as f64 * keep.next().unwrap_or(1.0)
     }
 }
 

@@ -1,0 +1,200 @@
+//! Optuna's journal: one file of JSON lines that only grows, for workers of both programs.
+//!
+//! A call takes the lock, reads what others have added, decides, adds its lines in one write, waits for
+//! the disk and lets the lock go. Since every writer takes the lock, what was decided still holds when it
+//! is written. Reading takes no lock.
+//!
+//! A worker that is killed, at any moment, leaves at most half a line, a lock and a trial that seems to
+//! run. The line is cut off by the next writer and the lock is broken after half a minute; the trial is
+//! failed by `reap_dead`, if its worker ran on this machine, for this user, since the machine
+//! was started. Journals have no sign of life, so of workers elsewhere, and of Optuna's, nothing is known
+//! and their trials stay as they are.
+
+mod file;
+mod line;
+mod lock;
+mod replay;
+mod storage;
+mod write;
+#[cfg(test)]
+mod tests;
+
+pub use lock::Patience;
+
+use super::calendar;
+use super::worker::{WORKER, Worker};
+use crate::error::{Error, Result};
+use crate::tune::{Attributes, Direction, Distribution, Params, State, Trial};
+use file::JournalFile;
+use lock::Lock;
+use replay::{Entry, Replay};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use write::Written;
+
+/// A journal in a file.
+pub struct Journal {
+    path: PathBuf,
+    /// The name our lines carry, ours alone.
+    worker: String,
+    me: Option<Worker>,
+    lock: Lock,
+    known: Mutex<Known>,
+}
+
+/// What we have read so far.
+struct Known {
+    file: JournalFile,
+    replay: Replay,
+}
+
+impl Journal {
+    /// Opens a journal and reads it; the file is made by the first write.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, Patience::default())
+    }
+
+    /// Opens a journal, with another patience than Optuna's.
+    pub fn open_with(path: impl AsRef<Path>, patience: Patience) -> Result<Self> {
+        let path = path.as_ref();
+        let path = std::path::absolute(path).map_err(Error::io(path))?;
+        let worker = name_of_worker();
+        let lock = Lock::new(&path, &worker, patience);
+        let file = JournalFile::new(path.clone());
+        let replay = Replay::new(worker.clone());
+        let known = Mutex::new(Known { file, replay });
+        let journal = Self { path, worker, me: Worker::me(), lock, known };
+        journal.look().map(drop)?;
+        Ok(journal)
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is known now.
+    fn look(&self) -> Result<MutexGuard<'_, Known>> {
+        // Whoever panicked has changed nothing in part: a line is applied whole.
+        let mut guard = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        guard.sync()?;
+        Ok(guard)
+    }
+
+    /// Adds the lines that are decided upon with the lock in hand; what is known after.
+    fn act(
+        &self,
+        decide: impl FnOnce(&Replay) -> Result<Vec<Written>>,
+    ) -> Result<MutexGuard<'_, Known>> {
+        let mut guard = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = self.lock.acquire()?;
+        guard.sync()?;
+        guard.replay.won = None;
+        let lines = decide(&guard.replay)?;
+        let text: String = lines.iter().map(|(op, fields)| op.line(&self.worker, fields)).collect();
+        if !text.is_empty() {
+            guard.file.append(&text)?;
+        }
+        drop(held);
+        guard.sync()?;
+        Ok(guard)
+    }
+
+    fn wrong(&self, problem: String) -> Error {
+        Error::Data { place: self.path.display().to_string(), problem }
+    }
+
+    fn study_of<'a>(&self, replay: &'a Replay, id: u64) -> Result<&'a Entry> {
+        replay.study(id).ok_or_else(|| self.wrong(format!("there is no study {id} any more")))
+    }
+
+    /// A trial that may change, and its study.
+    fn open_trial<'a>(&self, replay: &'a Replay, id: u64) -> Result<(&'a Entry, &'a Trial)> {
+        let (entry, trial) =
+            replay.trial(id).ok_or_else(|| self.wrong(format!("there is no trial {id}")))?;
+        if trial.state.is_finished() {
+            let (number, name) = (trial.number, &entry.study.name);
+            return Err(self.wrong(format!("trial {number} of study `{name}` is finished")));
+        }
+        Ok((entry, trial))
+    }
+
+    /// The id of a study, if it has this direction.
+    fn check(&self, entry: &Entry, asked: Direction) -> Result<u64> {
+        let name = &entry.study.name;
+        match entry.study.direction {
+            Some(has) if has == asked => Ok(entry.study.id),
+            Some(has) => Err(self.wrong(format!("study `{name}` is to {has}, not to {asked}"))),
+            None => {
+                let n = entry.n_directions;
+                let problem = format!("study `{name}` has {n} objectives, not one to {asked}");
+                Err(self.wrong(problem))
+            }
+        }
+    }
+
+    /// The trial that the last lines made or claimed.
+    fn won(&self, known: &Known) -> Option<Trial> {
+        known.replay.won.and_then(|id| known.replay.trial(id)).map(|(_, trial)| trial.clone())
+    }
+
+    /// Makes a trial.
+    fn make_trial(&self, study: u64, state: State, system_attrs: &Attributes) -> Result<Trial> {
+        let known = self.act(|replay| {
+            self.study_of(replay, study)?;
+            Ok(vec![write::trial(study, state, system_attrs)])
+        })?;
+        self.won(&known).ok_or_else(|| self.wrong("the new trial was not accepted".into()))
+    }
+
+    /// The attribute that says who runs a trial, if the system tells.
+    fn signature(&self) -> Attributes {
+        let me = self.me.as_ref().map(|me| serde_json::to_value(me).expect("texts and numbers"));
+        me.map(|me| (WORKER.to_owned(), me)).into_iter().collect()
+    }
+
+    /// The running trials of a study whose workers are dead.
+    fn dead(&self, replay: &Replay, study: u64) -> Result<Vec<u64>> {
+        let Some(me) = &self.me else { return Ok(Vec::new()) };
+        let is_dead = |trial: &&Trial| {
+            let worker = trial.system_attrs.get(WORKER).cloned();
+            let worker = worker.and_then(|value| serde_json::from_value::<Worker>(value).ok());
+            trial.state == State::Running && worker.is_some_and(|worker| worker.is_dead(me))
+        };
+        let trials = replay.trials(self.study_of(replay, study)?);
+        Ok(trials.filter(is_dead).map(|trial| trial.id).collect())
+    }
+
+    fn refuse_conflicts(&self, replay: &Replay, entry: &Entry, params: &Params) -> Result<()> {
+        for (name, (new, internal)) in params {
+            let is_choice = matches!(new, Distribution::Categorical { .. });
+            if !internal.is_finite() || (is_choice && !new.contains(*internal)) {
+                let (key, value) = (name.clone(), internal.to_string());
+                return Err(Error::OutOfRange { key, value, allowed: new.to_json() });
+            }
+            if let Some(old) = replay.conflict(entry, name, new) {
+                return Err(self.wrong(format!(
+                    "`{name}` has the distribution {} in study `{}`; {} does not go with it",
+                    old.to_json(),
+                    entry.study.name,
+                    new.to_json(),
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Known {
+    fn sync(&mut self) -> Result<()> {
+        self.file.read(|line| self.replay.apply(line))
+    }
+}
+
+/// A name that no other worker has had: process, time, and a count within the process.
+fn name_of_worker() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let (pid, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    format!("clenshaw-{pid}-{}-{count}", calendar::since_1970().as_nanos())
+}

@@ -1,0 +1,97 @@
+"""The real Optuna at a journal: `study.py VERB JOURNAL [...]`, JSON on standard output."""
+
+import json
+import sys
+
+import optuna
+from optuna.storages.journal import JournalFileBackend
+
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+
+def storage(path):
+    return optuna.storages.JournalStorage(JournalFileBackend(path))
+
+
+def suggest(trial):
+    rate = trial.suggest_float("rate", 1e-4, 1.0, log=True)
+    drop = trial.suggest_float("drop", 0.0, 0.9, step=0.1)
+    order = trial.suggest_int("order", 2, 10, step=2)
+    kind = trial.suggest_categorical("kind", [None, True, 3, 0.5, "word"])
+    return rate + drop + order + (kind == "word")
+
+
+def described(trial):
+    return {
+        "number": trial.number,
+        "id": trial._trial_id,
+        "state": trial.state.name,
+        "value": trial.value,
+        "params": trial.params,
+        "distributions": {
+            name: json.loads(optuna.distributions.distribution_to_json(distribution))
+            for name, distribution in trial.distributions.items()
+        },
+        "reports": {str(step): value for step, value in trial.intermediate_values.items()},
+        "user_attrs": trial.user_attrs,
+        "system_attrs": trial.system_attrs,
+        "started": trial.datetime_start and trial.datetime_start.timestamp(),
+        "finished": trial.datetime_complete and trial.datetime_complete.timestamp(),
+    }
+
+
+def show(path, name):
+    """Everything Optuna reads of a study."""
+    study = optuna.load_study(study_name=name, storage=storage(path))
+    return {
+        "version": optuna.__version__,
+        "directions": [direction.name for direction in study.directions],
+        "user_attrs": study.user_attrs,
+        "system_attrs": study._storage.get_study_system_attrs(study._study_id),
+        "metric_names": study.metric_names,
+        "best": study.best_trial.number,
+        "trials": [described(trial) for trial in study.trials],
+    }
+
+
+def go_on(path, name, n):
+    """Runs trials with Optuna's own sampler and pruner; a study that is not there is made."""
+    study = optuna.create_study(
+        study_name=name,
+        storage=storage(path),
+        direction="maximize",
+        load_if_exists=True,
+        sampler=optuna.samplers.TPESampler(seed=1, n_startup_trials=2),
+    )
+    for _ in range(int(n)):
+        trial = study.ask()
+        value = suggest(trial)
+        trial.set_user_attr("by", optuna.__version__)
+        for step in range(3):
+            trial.report(value - 2 + step, step)
+        study.tell(trial, value)
+    return {"trials": len(study.trials)}
+
+
+def oddities(path, name):
+    """A study with what our own program would not write."""
+    study = optuna.create_study(study_name=name, storage=storage(path), direction="maximize")
+    study.set_user_attr("who", "Optuna")
+    study.set_metric_names(["accuracy"])
+    study.enqueue_trial({"rate": 0.5, "kind": "word"})
+    trial = study.ask({"x": optuna.distributions.CategoricalDistribution([float("nan"), "NaN"])})
+    trial.report(float("nan"), 0)
+    trial.report(float("inf"), 1)
+    study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+    failed = study.ask()
+    failed.set_user_attr("odd", [float("-inf"), {"NaN": None}])
+    study.tell(failed, float("nan"), skip_if_finished=True)
+    study.enqueue_trial({"rate": 0.25})
+    optuna.create_study(study_name="two", storage=storage(path), directions=["minimize", "maximize"])
+    return {"trials": len(study.trials)}
+
+
+VERBS = {"show": show, "go-on": go_on, "oddities": oddities}
+
+if __name__ == "__main__":
+    print(json.dumps(VERBS[sys.argv[1]](*sys.argv[2:])))
