@@ -18,7 +18,7 @@ use crate::graph::Normalisation;
 use crate::hyper::{Hyper, Params, Space};
 use crate::tensor::Var;
 
-static TRAINING: [Hyper; 4] = training("late-mean", 100, 1000);
+static TRAINING: [Hyper; 5] = training("late-mean", 100, 1000);
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "air-gnn",

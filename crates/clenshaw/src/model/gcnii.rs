@@ -18,7 +18,7 @@ use crate::graph::Normalisation;
 use crate::hyper::{Hyper, Params, Space};
 use crate::tensor::Var;
 
-static TRAINING: [Hyper; 4] = training("patience", 100, 1500);
+static TRAINING: [Hyper; 5] = training("patience", 100, 1500);
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "gcnii",

@@ -17,7 +17,7 @@ use crate::hyper::{Hyper, Params, Space};
 use crate::tensor::Var;
 
 /// 2000 epochs to the end; of equal validation accuracies the last one counts.
-static TRAINING: [Hyper; 4] = training("accuracy-ties", 2000, 2000);
+static TRAINING: [Hyper; 5] = training("accuracy-ties", 2000, 2000);
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "h2gcn",

@@ -18,7 +18,7 @@ use crate::graph::Normalisation;
 use crate::hyper::{Hyper, Params, Space};
 use crate::tensor::{Coef, Init, Var};
 
-static TRAINING: [Hyper; 4] = training("accuracy-ties", 200, 1000);
+static TRAINING: [Hyper; 5] = training("accuracy-ties", 200, 1000);
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "jacobi-conv",

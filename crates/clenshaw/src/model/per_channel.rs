@@ -20,7 +20,7 @@ use crate::tensor::{Init, Mat, Var};
 /// Where `s_k` is no larger a basis ends: what would follow is rounding.
 pub(super) const END: f64 = 1e-6;
 
-pub(super) static TRAINING: [Hyper; 4] = training("accuracy", 300, 2000);
+pub(super) static TRAINING: [Hyper; 5] = training("accuracy", 300, 2000);
 
 /// What both models have.
 pub(super) const SHARED: [Hyper; 8] = [

@@ -1,4 +1,4 @@
-//! What every model declares about its training: the features' scaling and when to stop.
+//! What every model declares about its training: the features' scaling, when to stop and how to gather.
 
 use super::{Group, GroupKind};
 use crate::hyper::{Hyper, Space};
@@ -6,6 +6,9 @@ use crate::hyper::{Hyper, Space};
 const SCALINGS: &[&str] = &["raw", "row0", "row", "zscore"];
 const SCALING: &str = "features: raw as they are, row0 rows sum to 1, row the same but never scaled up, \
                        zscore columns standardised";
+const GATHERS: &[&str] = &["f32", "bf16"];
+const GATHER: &str = "what products with the graph read: f32 the numbers, bf16 their upper halves, \
+                      faster on large graphs";
 const RULES: &[&str] = &["patience", "mean", "late-mean", "accuracy", "accuracy-ties", "none"];
 const RULE: &str = "patience: stop after so many epochs without a lower validation loss; \
                     mean: when the validation loss exceeds the mean of so many before it; \
@@ -14,13 +17,13 @@ const RULE: &str = "patience: stop after so many epochs without a lower validati
                     accuracy-ties: the same, equals count as higher; none: at the last epoch";
 
 /// Patience 300 within 2000 epochs: ClenshawGCN and its kin.
-pub static PATIENT: [Hyper; 4] = training("patience", 300, 2000);
+pub static PATIENT: [Hyper; 5] = training("patience", 300, 2000);
 
 /// The mean of 200 within 1000 epochs: the GPRGNN line of papers.
-pub static MEAN: [Hyper; 4] = training("mean", 200, 1000);
+pub static MEAN: [Hyper; 5] = training("mean", 200, 1000);
 
 /// 500 epochs to the end: the LINKX line of papers.
-pub static WHOLE: [Hyper; 4] = training("none", 1, 500);
+pub static WHOLE: [Hyper; 5] = training("none", 1, 500);
 
 /// One Adam with decoupled weight decay for all parameters: the LINKX line of papers.
 pub(super) const DECOUPLED: Group =
@@ -40,12 +43,13 @@ pub(super) const WD: Hyper =
     Hyper::real("wd", 1e-3, (0.0, 10.0), Space::Fixed, "decoupled weight decay");
 
 /// A stopping rule with its numbers.
-pub(super) const fn training(rule: &'static str, patience: i64, max_epochs: i64) -> [Hyper; 4] {
+pub(super) const fn training(rule: &'static str, patience: i64, max_epochs: i64) -> [Hyper; 5] {
     const MOST: (i64, i64) = (1, 1_000_000);
     [
         Hyper::word("scaling", "raw", SCALINGS, Space::Fixed, SCALING),
         Hyper::int("max_epochs", max_epochs, MOST, Space::Fixed, "epochs at most"),
         Hyper::int("patience", patience, MOST, Space::Fixed, "epochs the stopping rule looks back"),
         Hyper::word("stop", rule, RULES, Space::Fixed, RULE),
+        Hyper::word("gather", "f32", GATHERS, Space::Fixed, GATHER),
     ]
 }

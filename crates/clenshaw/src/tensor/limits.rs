@@ -116,7 +116,7 @@ fn gather_rate(team: &mut Team, source: usize) -> f64 {
                     indices: &indices,
                     scale: &scale,
                     first: 0,
-                    src: &src,
+                    src: kernel::Source::Whole(&src),
                 };
                 let terms = [(0.0, &[][..]); MAX_TERMS];
                 dispatch(sum(Some(gather), terms, 0, &mut out));

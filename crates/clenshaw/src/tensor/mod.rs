@@ -15,8 +15,8 @@ pub use lines::Lines;
 pub use mat::Mat;
 pub use optimiser::{Optimiser, Rule, Settings};
 pub use plan::{
-    Coef, Init, Meter, Param, Phase, Plan, RUNNING, Spread, Tape, Targets, Team, Term, Var, Work,
-    Workspace,
+    Coef, Gathered, Init, Meter, Param, Phase, Plan, RUNNING, Spread, Tape, Targets, Team, Term,
+    Var, Work, Workspace,
 };
 pub use real::Real;
 pub use slab::{Bytes, Slab, Word, little_endian};

@@ -31,6 +31,10 @@ pub trait Real:
     fn to_f64(self) -> f64;
     /// `self * a + b`, rounded once.
     fn mul_add(self, a: Self, b: Self) -> Self;
+    /// The nearest number with eight binary digits: the upper half of an f32.
+    fn to_bf16(self) -> u16;
+    /// The number that such a half stands for.
+    fn from_bf16(half: u16) -> Self;
     /// The square root.
     fn sqrt(self) -> Self;
     /// e to this power.
@@ -59,6 +63,19 @@ macro_rules! real {
                 <$t>::mul_add(self, a, b)
             }
             #[inline(always)]
+            fn to_bf16(self) -> u16 {
+                let v = self as f32;
+                let bits = v.to_bits();
+                // Half a unit in the last place, and ties to even; what is not a number stays so.
+                let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
+                let quiet = bits | 0x0040_0000;
+                (if v.is_nan() { quiet } else { rounded } >> 16) as u16
+            }
+            #[inline(always)]
+            fn from_bf16(half: u16) -> Self {
+                f32::from_bits(u32::from(half) << 16) as $t
+            }
+            #[inline(always)]
             fn sqrt(self) -> Self {
                 <$t>::sqrt(self)
             }
@@ -79,3 +96,26 @@ macro_rules! real {
 }
 real!(f32);
 real!(f64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_are_the_nearest_and_ties_go_to_even() {
+        for (v, half) in [
+            (1.0, 0x3f80),
+            (-2.0, 0xc000),
+            (1.0 + 1.0 / 256.0, 0x3f80),
+            (1.0 + 3.0 / 256.0, 0x3f82),
+            (1.0 + 1.01 / 256.0, 0x3f81),
+            (f32::INFINITY, 0x7f80),
+            (f32::MAX, 0x7f80),
+        ] {
+            assert_eq!(v.to_bf16(), half, "{v}");
+            assert_eq!(f64::from(v).to_bf16(), half, "{v}");
+        }
+        assert!(f32::from_bf16(f32::NAN.to_bf16()).is_nan());
+        assert_eq!(f64::from_bf16(0x3f82), 1.015625);
+    }
+}

@@ -7,7 +7,7 @@ use crate::hyper::Params;
 use crate::model::{GroupKind, ModelInfo, Net};
 use crate::rng::Stream;
 use crate::tensor::{
-    Lines, Mat, Optimiser, Plan, RUNNING, Real, Rule, Settings, Sparse, Tape, Team, Var,
+    Gathered, Lines, Mat, Optimiser, Plan, RUNNING, Real, Rule, Settings, Sparse, Tape, Team, Var,
     log_sum_exp,
 };
 
@@ -33,7 +33,11 @@ impl Setup {
     /// ```
     pub fn new(dataset: &Dataset, info: &'static ModelInfo, hp: Params) -> Self {
         let (tape, logits) = record(dataset, info, &hp);
-        Self { info, plan: Plan::compile(&tape, logits), hp }
+        let gathered = match hp.word("gather") {
+            "bf16" => Gathered::Halves,
+            _ => Gathered::Whole,
+        };
+        Self { info, plan: Plan::compile_gathering(&tape, logits, gathered), hp }
     }
 
     /// The compiled model.

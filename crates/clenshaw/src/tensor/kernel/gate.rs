@@ -62,6 +62,28 @@ impl<T: Real> Kernel for Gate<'_, T> {
     }
 }
 
+/// Dropout of a list of numbers, 64 to a word.
+pub(crate) struct DropEntries<'a, T> {
+    pub drop: (Coin, &'a Stream),
+    pub first_word: usize,
+    pub src: &'a [T],
+    pub out: &'a mut [T],
+}
+
+impl<T: Real> Kernel for DropEntries<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arith>(self) {
+        let (coin, stream) = self.drop;
+        let scale = T::from_f64(1.0 / coin.keep());
+        for (w, (src, out)) in self.src.chunks(64).zip(self.out.chunks_mut(64)).enumerate() {
+            let keep = coin.word(stream, (self.first_word + w) as u64);
+            A::gate(Act::Identity, keep, scale, src, out);
+        }
+    }
+}
+
 /// The backward gate on the rows of one block.
 pub(crate) struct Ungate<'a, T> {
     pub cols: usize,

@@ -46,33 +46,61 @@ pub(super) fn by_columns<A: Arith>(work: &mut impl Columns, rows: usize, cols: u
     }
 }
 
-/// Rows of a matrix, picked by number.
-pub(super) struct Rows<'a, T> {
-    pub cols: usize,
-    pub indices: &'a [u32],
-    pub src: &'a [T],
+/// A number as it stands in memory.
+pub(super) trait Stored<T>: Copy {
+    fn value(self) -> T;
 }
 
-impl<T: Real> Rows<'_, T> {
+impl<T: Real> Stored<T> for T {
+    #[inline(always)]
+    fn value(self) -> T {
+        self
+    }
+}
+
+/// The upper half of an f32.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(super) struct Half(u16);
+
+impl<T: Real> Stored<T> for Half {
+    #[inline(always)]
+    fn value(self) -> T {
+        T::from_bf16(self.0)
+    }
+}
+
+/// Rows of a matrix, picked by number.
+pub(super) struct Rows<'a, S> {
+    /// Distance between two rows.
+    pub stride: usize,
+    pub indices: &'a [u32],
+    pub src: *const S,
+}
+
+impl<S> Rows<'_, S> {
     /// `W` columns from `c` of the weighted sum of the rows that `entries` name.
     ///
     /// # Safety
     /// The source has every row that the indices name, and `c + W` columns.
     #[inline(always)]
-    pub unsafe fn sum<A: Arith, const W: usize>(
+    pub unsafe fn sum<T: Real, A: Arith, const W: usize>(
         &self,
         entries: Range<usize>,
         c: usize,
         weight: impl Fn(usize, usize) -> T,
-    ) -> [T; W] {
+    ) -> [T; W]
+    where
+        S: Stored<T>,
+    {
         let mut acc = [T::ZERO; W];
         for (&j, e) in self.indices[entries.clone()].iter().zip(entries) {
             let j = j as usize;
             // SAFETY: the caller's promise.
-            let x = unsafe { &*self.src.as_ptr().add(j * self.cols + c).cast::<[T; W]>() };
+            let x = unsafe { &*self.src.add(j * self.stride + c).cast::<[S; W]>() };
             let weight = weight(e, j);
             for i in 0..W {
-                acc[i] = A::madd(weight, x[i], acc[i]);
+                acc[i] = A::madd(weight, x[i].value(), acc[i]);
             }
         }
         acc

@@ -19,14 +19,14 @@ mod rows;
 mod map;
 
 pub(crate) use columns::{add_columns, column_dots};
-pub(crate) use gate::{Act, Gate, Ungate};
+pub(crate) use gate::{Act, DropEntries, Gate, Ungate};
 pub(crate) use gemm::Gemm;
 pub(crate) use map::Map;
 pub(crate) use nll::{Nll, log_sum_exp};
 pub(crate) use reduce::{accumulate, column_sums, dot};
 pub(crate) use rows::{shrink, shrink_gradient, softmax, softmax_gradient};
 pub(crate) use sparse::{SparseProduct, SparseTransposeProduct};
-pub(crate) use sum::{Gather, MAX_TERMS, Sum};
+pub(crate) use sum::{Gather, Halve, MAX_TERMS, Source, Sum, halved};
 
 use super::Real;
 

@@ -37,10 +37,10 @@ impl<T: Real> Kernel for SparseProduct<'_, T> {
 impl<T: Real> Columns for SparseProduct<'_, T> {
     #[inline(always)]
     fn columns<A: Arith, const W: usize>(&mut self, r: usize, c: usize) {
-        let rows = Rows { cols: self.cols, indices: self.indices, src: self.w };
+        let rows = Rows { stride: self.cols, indices: self.indices, src: self.w.as_ptr() };
         let entries = self.offsets[r]..self.offsets[r + 1];
         // SAFETY: columns of a pattern are below `n_cols`, and W has that many rows (asserted).
-        let mut acc = unsafe { rows.sum::<A, W>(entries, c, |e, _| self.values[e]) };
+        let mut acc = unsafe { rows.sum::<T, A, W>(entries, c, |e, _| self.values[e]) };
         if let Some(bias) = self.bias {
             let bias = &bias[c..c + W];
             for i in 0..W {
@@ -81,11 +81,11 @@ impl<T: Real> Kernel for SparseTransposeProduct<'_, T> {
 impl<T: Real> Columns for SparseTransposeProduct<'_, T> {
     #[inline(always)]
     fn columns<A: Arith, const W: usize>(&mut self, r: usize, c: usize) {
-        let rows = Rows { cols: self.cols, indices: self.indices, src: self.g };
+        let rows = Rows { stride: self.cols, indices: self.indices, src: self.g.as_ptr() };
         let entries = self.offsets[r]..self.offsets[r + 1];
         let weight = |e: usize, _| self.values[self.origin[e] as usize];
         // SAFETY: rows of a pattern are below `n_rows`, and the gradient has that many (asserted).
-        let acc = unsafe { rows.sum::<A, W>(entries, c, weight) };
+        let acc = unsafe { rows.sum::<T, A, W>(entries, c, weight) };
         let out = &mut self.out[r * self.cols + c..][..W];
         for i in 0..W {
             out[i] = if self.add { out[i] + acc[i] } else { acc[i] };

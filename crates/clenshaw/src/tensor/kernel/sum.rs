@@ -6,7 +6,7 @@
 //!
 //! With one gather and two terms this is Clenshaw's step, `2 P H1 - H2 + alpha H*`, in one pass.
 
-use super::gather::{Columns, Rows, by_columns};
+use super::gather::{Columns, Half, Rows, by_columns};
 use super::{Arith, Kernel};
 use crate::tensor::Real;
 
@@ -25,7 +25,21 @@ pub(crate) struct Gather<'a, T> {
     /// The first row of the block.
     pub first: usize,
     /// The whole source, `[n, cols]`.
-    pub src: &'a [T],
+    pub src: Source<'a, T>,
+}
+
+/// What is gathered from.
+#[derive(Clone, Copy)]
+pub(crate) enum Source<'a, T> {
+    /// Numbers as they are.
+    Whole(&'a [T]),
+    /// Their upper halves, in rows of whole numbers of `T`.
+    Halves(&'a [T]),
+}
+
+/// The numbers of `T` that hold a row of halves.
+pub(crate) fn halved<T>(cols: usize) -> usize {
+    (cols * size_of::<u16>()).div_ceil(size_of::<T>())
 }
 
 /// The sum over the rows of one block.
@@ -46,7 +60,11 @@ impl<T: Real> Kernel for Sum<'_, T> {
     #[inline(always)]
     fn run<A: Arith>(mut self) {
         if let Some(gather) = &self.gather {
-            assert_eq!(gather.src.len(), gather.scale.len() * self.cols, "sum: source shape");
+            let (len, cols) = match gather.src {
+                Source::Whole(src) => (src.len(), self.cols),
+                Source::Halves(src) => (src.len(), halved::<T>(self.cols)),
+            };
+            assert_eq!(len, gather.scale.len() * cols, "sum: source shape");
         }
         let (rows, cols) = (self.out.len() / self.cols.max(1), self.cols);
         by_columns::<A>(&mut self, rows, cols);
@@ -83,16 +101,51 @@ impl<T: Real> Columns for Sum<'_, T> {
 impl<T: Real> Gather<'_, T> {
     #[inline(always)]
     fn columns<A: Arith, const W: usize>(&self, cols: usize, r: usize, c: usize) -> [T; W] {
-        let rows = Rows { cols, indices: self.indices, src: self.src };
         let entries = self.offsets[r]..self.offsets[r + 1];
+        let indices = self.indices;
         // SAFETY: columns of a pattern are below its number of columns, which is the length of
         // `scale`, and `src` holds `cols` numbers for each of them (asserted in `run`).
-        let mut acc = unsafe { rows.sum::<A, W>(entries, c, |_, j| *self.scale.get_unchecked(j)) };
+        let mut acc = unsafe {
+            let weight = |_, j| *self.scale.get_unchecked(j);
+            match self.src {
+                Source::Whole(src) => {
+                    let rows = Rows { stride: cols, indices, src: src.as_ptr() };
+                    rows.sum::<T, A, W>(entries, c, weight)
+                }
+                Source::Halves(src) => {
+                    let stride = halved::<T>(cols) * size_of::<T>() / size_of::<u16>();
+                    let rows = Rows { stride, indices, src: src.as_ptr().cast::<Half>() };
+                    rows.sum::<T, A, W>(entries, c, weight)
+                }
+            }
+        };
         let outer = self.coef * self.scale[self.first + r];
         for i in 0..W {
             acc[i] = outer * acc[i];
         }
         acc
+    }
+}
+
+/// The upper halves of the rows of a block, each row in whole numbers of `T`.
+pub(crate) struct Halve<'a, T> {
+    pub cols: usize,
+    pub src: &'a [T],
+    pub out: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Halve<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arith>(self) {
+        let rows = self.out.chunks_exact_mut(halved::<T>(self.cols));
+        for (out, src) in rows.zip(self.src.chunks_exact(self.cols)) {
+            let halves: &mut [u16] = bytemuck::cast_slice_mut(out);
+            for (half, v) in halves.iter_mut().zip(src) {
+                *half = v.to_bf16();
+            }
+        }
     }
 }
 
@@ -115,7 +168,7 @@ mod tests {
             indices: &INDICES,
             scale: &SCALE,
             first: 0,
-            src,
+            src: Source::Whole(src),
         };
         let none: (f32, &[f32]) = (0.0, &[]);
         Sum {
@@ -141,6 +194,26 @@ mod tests {
             before[at] + 2.0 * spread - x[n + at] + 0.3 * x[2 * n + at] + x[3 * n + c]
         };
         (0..n).map(|at| entry(at / cols, at % cols)).collect()
+    }
+
+    #[test]
+    fn halves_are_gathered_like_the_numbers_they_stand_for() {
+        for cols in [1, 3, 7, 8, 13, 64, 71] {
+            let mut x = numbers(10 * cols, 1);
+            let mut halves = vec![0.0; 3 * halved::<f32>(cols)];
+            dispatch_at(LEVELS[0], Halve { cols, src: &x[..3 * cols], out: &mut halves });
+            for v in &mut x[..3 * cols] {
+                *v = f32::from_bf16(v.to_bf16());
+            }
+            for level in LEVELS {
+                let (mut whole, mut half) = (vec![0.0; 3 * cols], vec![0.0; 3 * cols]);
+                dispatch_at(level, step(cols, &x, &mut whole, false));
+                let mut sum = step(cols, &x, &mut half, false);
+                sum.gather.as_mut().unwrap().src = Source::Halves(&halves);
+                dispatch_at(level, sum);
+                assert_eq!(half, whole);
+            }
+        }
     }
 
     #[test]

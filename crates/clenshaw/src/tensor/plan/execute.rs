@@ -116,6 +116,11 @@ impl<'a, T: Real> Scope<'a, T> {
         unsafe {
             match &self.stage.instrs[i] {
                 Instr::Clear { dst } => self.write(*dst, rows).fill(T::ZERO),
+                Instr::Halve { src, dst } => dispatch(kernel::Halve {
+                    cols: self.cols(*src),
+                    src: self.read(*src, rows),
+                    out: self.write(*dst, rows),
+                }),
                 Instr::Sum { dst, add, spread, terms, bias } => {
                     let gather = spread.map(|(by, c, src)| {
                         let (pattern, scale) = &self.plan.operators[by];
@@ -125,7 +130,10 @@ impl<'a, T: Real> Scope<'a, T> {
                             indices: pattern.indices(),
                             scale,
                             first: rows.start,
-                            src: self.all(src),
+                            src: match self.program.bufs[src].halves {
+                                true => kernel::Source::Halves(self.all(src)),
+                                false => kernel::Source::Whole(self.all(src)),
+                            },
                         }
                     });
                     let mut list: [(T, &[T]); kernel::MAX_TERMS] =
@@ -184,16 +192,13 @@ impl<'a, T: Real> Scope<'a, T> {
                 }
                 Instr::DropEntries { values, drop, dst } => {
                     let stream = self.chance().numbered(drop.site);
-                    let scale = T::from_f64(1.0 / drop.coin.keep());
-                    let (values, out) = (self.read(*values, rows), self.write(*dst, rows));
-                    // Blocks start at multiples of 64, so a block is whole words but for the last.
-                    for (w, (values, out)) in values.chunks(64).zip(out.chunks_mut(64)).enumerate()
-                    {
-                        let word = drop.coin.word(&stream, (rows.start / 64 + w) as u64);
-                        for (j, (v, out)) in values.iter().zip(out).enumerate() {
-                            *out = if word >> j & 1 == 1 { scale * *v } else { T::ZERO };
-                        }
-                    }
+                    dispatch(kernel::DropEntries {
+                        drop: (drop.coin, &stream),
+                        // Blocks start at multiples of 64.
+                        first_word: rows.start / 64,
+                        src: self.read(*values, rows),
+                        out: self.write(*dst, rows),
+                    });
                 }
                 Instr::Transpose { src, dst } => {
                     let (from, to) = (self.all(*src), self.write(*dst, rows));

@@ -26,6 +26,8 @@ pub(super) struct Drop {
 /// One instruction. `add` means: add to the destination instead of overwriting it.
 #[derive(Clone, Debug)]
 pub(super) enum Instr {
+    /// The upper halves of the numbers of `src`, packed.
+    Halve { src: Buf, dst: Buf },
     /// `dst = 0`.
     Clear { dst: Buf },
     /// `dst (+)= c P src + sum_t factor_t term_t + bias`.
@@ -135,6 +137,7 @@ impl Instr {
             Self::Transpose { src, dst } => vec![(*src, ReadAll), (*dst, WriteRows)],
             Self::Gate { src, dst, .. }
             | Self::Ungate { src, dst, .. }
+            | Self::Halve { src, dst }
             | Self::CopyColumns { src, dst, .. }
             | Self::Map { src, dst, .. }
             | Self::Shrink { src, dst, .. }
@@ -183,6 +186,7 @@ impl Instr {
             | Self::Transpose { dst, .. }
             | Self::Gate { dst, .. }
             | Self::Ungate { dst, .. }
+            | Self::Halve { dst, .. }
             | Self::SparseWeightGrad { dst, .. }
             | Self::CopyColumns { dst, .. }
             | Self::Map { dst, .. }
@@ -230,6 +234,8 @@ pub(super) struct BufSpec {
     pub rows: usize,
     pub cols: usize,
     pub home: Home,
+    /// Whether it holds packed upper halves instead of numbers.
+    pub halves: bool,
 }
 
 /// A straight-line program: three sections run one after the other.
@@ -248,7 +254,7 @@ pub(super) struct Listing {
 
 impl Listing {
     pub fn buffer(&mut self, rows: usize, cols: usize, home: Home) -> Buf {
-        self.bufs.push(BufSpec { rows, cols, home });
+        self.bufs.push(BufSpec { rows, cols, home, halves: false });
         self.bufs.len() - 1
     }
 

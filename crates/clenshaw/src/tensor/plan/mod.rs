@@ -16,6 +16,7 @@ mod tape;
 mod instr;
 mod forward;
 mod backward;
+mod halve;
 mod stage;
 mod run;
 mod execute;
@@ -23,6 +24,7 @@ mod team;
 mod account;
 
 pub use account::{Meter, Phase, Work};
+pub use halve::Gathered;
 pub use run::{Plan, Targets, Workspace};
 pub use tape::{Coef, Init, Param, RUNNING, Spread, Tape, Term, Var};
 pub use team::Team;

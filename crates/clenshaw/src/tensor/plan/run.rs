@@ -5,6 +5,7 @@ use super::account::Meter;
 use super::backward::backward;
 use super::execute::{Memory, Scope};
 use super::forward::{Mode, forward};
+use super::halve::{Gathered, gather_halves};
 use super::instr::Buf;
 use super::stage::{Program, Slot, program};
 use super::tape::{Init, Op, Param, Tape, Var, ranges};
@@ -72,19 +73,29 @@ impl<T: Real> Workspace<T> {
 impl<T: Real> Plan<T> {
     /// Compiles the computation of `logits`, forward and backward.
     pub fn compile(tape: &Tape, logits: Var) -> Self {
-        Self::in_mode(tape, logits, Mode::Training)
+        Self::in_mode(tape, logits, Mode::Training, Gathered::Whole)
+    }
+
+    /// The same, with a choice of what products with operators read.
+    pub fn compile_gathering(tape: &Tape, logits: Var, gathered: Gathered) -> Self {
+        Self::in_mode(tape, logits, Mode::Training, gathered)
     }
 
     /// The same with dropout off and batch statistics frozen in the backward pass too: [`Plan::gradient`]
     /// differentiates what [`Plan::scores`] computes.
     pub fn compile_frozen(tape: &Tape, logits: Var) -> Self {
-        Self::in_mode(tape, logits, Mode::Frozen)
+        Self::in_mode(tape, logits, Mode::Frozen, Gathered::Whole)
     }
 
-    fn in_mode(tape: &Tape, logits: Var, mode: Mode) -> Self {
+    fn in_mode(tape: &Tape, logits: Var, mode: Mode, gathered: Gathered) -> Self {
         let outputs: Vec<Var> =
             std::iter::once(logits).chain(tape.named.iter().map(|(_, v)| *v)).collect();
-        let evaluation = forward(tape, &outputs, Mode::Evaluation);
+        let mut evaluation = forward(tape, &outputs, Mode::Evaluation);
+        let mut training = backward(forward(tape, &[logits], mode), logits);
+        if gathered == Gathered::Halves {
+            gather_halves::<T>(&mut evaluation.list);
+            gather_halves::<T>(&mut training);
+        }
         let kept: Vec<Buf> = outputs.iter().map(|v| evaluation.value(*v)).collect();
         let names = tape.named.iter().map(|(name, _)| name.clone());
         let mut consts = Vec::new();
@@ -105,7 +116,7 @@ impl<T: Real> Plan<T> {
             tape.operators.iter().map(|p| (p.pattern.clone(), cast(&p.scale))).collect();
         Self {
             params: tape.params.clone(),
-            train: program(backward(forward(tape, &[logits], mode), logits), &[]),
+            train: program(training, &[]),
             evaluate: program(evaluation.list, &kept),
             logits: kept[0],
             named: names.zip(kept[1..].iter().copied()).collect(),
