@@ -21,7 +21,7 @@ use std::time::Instant;
 /// Rows and columns of a block, as in a training step of width 64.
 const WIDTH: usize = 64;
 const ROW_BYTES: usize = WIDTH * size_of::<f32>();
-const TRIES: usize = 9;
+const TRIES: usize = 15;
 /// Bytes that a try moves at least.
 const MOVED: usize = 1 << 26;
 
@@ -70,7 +70,8 @@ impl Limits {
 }
 
 fn product_rate(team: &mut Team) -> f64 {
-    const REPEATS: usize = 400;
+    // A few milliseconds, so that threads are awake and clocks have risen.
+    const REPEATS: usize = 2000;
     let threads = team.threads();
     let flops = (2 * WIDTH * WIDTH * WIDTH * REPEATS * threads) as f64;
     let numbers = Lines::<f32>::zeros(WIDTH * WIDTH);
