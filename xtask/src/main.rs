@@ -4,6 +4,7 @@ mod test;
 mod acceptance;
 mod cora;
 mod fuzz;
+mod instructions;
 
 use std::process::ExitCode;
 
@@ -35,6 +36,11 @@ const CHORES: &[Chore] = &[
         what: "every reader against bytes that mean harm; takes long",
         run: fuzz::run,
     },
+    Chore {
+        name: "instructions",
+        what: "three training steps against their kept counts; --update keeps new ones",
+        run: instructions::run,
+    },
 ];
 
 fn main() -> ExitCode {
@@ -42,7 +48,7 @@ fn main() -> ExitCode {
     let chosen = words.first().and_then(|name| CHORES.iter().find(|chore| chore.name == name));
     let Some(chore) = chosen else {
         eprintln!("usage: cargo xtask CHORE");
-        CHORES.iter().for_each(|chore| eprintln!("  {:<12} {}", chore.name, chore.what));
+        CHORES.iter().for_each(|chore| eprintln!("  {:<13} {}", chore.name, chore.what));
         return ExitCode::from(2);
     };
     match (chore.run)(&words[1..]) {

@@ -1,7 +1,8 @@
-//! Every test there is: style, lints, tests, documentation, and the program's promises on Cora.
+//! Every test there is: style, lints, tests, documentation, the program's promises on Cora, and the
+//! instructions of a step.
 
 use crate::Outcome;
-use crate::acceptance;
+use crate::{acceptance, instructions};
 use std::process::Command;
 
 /// The steps before the program itself is tried.
@@ -21,7 +22,10 @@ pub fn run(words: &[String]) -> Outcome {
         cargo(words)?;
     }
     eprintln!("== acceptance: the release program on Cora");
-    acceptance::run(&[])
+    acceptance::run(&[])?;
+    // Last, so that a machine that cannot count them ends with saying so.
+    eprintln!("== instructions: three steps of the release program");
+    instructions::run(&[])
 }
 
 /// Runs cargo; documentation warnings count as errors.
