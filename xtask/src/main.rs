@@ -6,6 +6,7 @@ mod acceptance;
 mod cora;
 mod fuzz;
 mod peers;
+mod instructions;
 
 use std::process::ExitCode;
 
@@ -44,6 +45,11 @@ const CHORES: &[Chore] = &[
                --only step|layers, --rounds N, --threads N, --large, --no-dgl",
         run: peers::run,
     },
+    Chore {
+        name: "instructions",
+        what: "three training steps against their kept counts; --update keeps new ones",
+        run: instructions::run,
+    },
 ];
 
 fn main() -> ExitCode {
@@ -51,7 +57,7 @@ fn main() -> ExitCode {
     let chosen = words.first().and_then(|name| CHORES.iter().find(|chore| chore.name == name));
     let Some(chore) = chosen else {
         eprintln!("usage: cargo xtask CHORE");
-        CHORES.iter().for_each(|chore| eprintln!("  {:<12} {}", chore.name, chore.what));
+        CHORES.iter().for_each(|chore| eprintln!("  {:<13} {}", chore.name, chore.what));
         return ExitCode::from(2);
     };
     match (chore.run)(&words[1..]) {

@@ -1,8 +1,8 @@
-//! Every test there is: style, lints, tests, documentation, studies shared with the real Optuna, and the
-//! program's promises on Cora.
+//! Every test there is: style, lints, tests, documentation, studies shared with the real Optuna, the
+//! program's promises on Cora, and the instructions of a step.
 
 use crate::Outcome;
-use crate::{acceptance, optuna};
+use crate::{acceptance, instructions, optuna};
 use std::process::Command;
 
 /// The steps before the program itself is tried.
@@ -37,7 +37,10 @@ pub fn run(words: &[String]) -> Outcome {
     eprintln!("== optuna: studies shared with versions 4 and 5, and the dashboard");
     optuna::run(&[])?;
     eprintln!("== acceptance: the release program on Cora");
-    acceptance::run(&[])
+    acceptance::run(&[])?;
+    // Last, so that a machine that cannot count them ends with saying so.
+    eprintln!("== instructions: three steps of the release program");
+    instructions::run(&[])
 }
 
 /// Runs cargo; documentation warnings count as errors.

@@ -12,7 +12,7 @@
 mod common;
 
 use clenshaw::data::read::edges::read_edges;
-use common::{N_EDGES, N_NODES, median, write_list};
+use common::{N_EDGES, N_NODES, median, peak_bytes, write_list};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -104,14 +104,6 @@ fn once(list: &Path) {
     let graph = read_edges(list, Some(N_NODES)).expect("the list is good");
     let seconds = start.elapsed().as_secs_f64();
     println!("{seconds} {} {}", graph.adjacency().n_entries(), peak_bytes());
-}
-
-/// The most memory this process had at once; NaN where the system does not say.
-fn peak_bytes() -> f64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok());
-    kilobytes.map_or(f64::NAN, |kilobytes| 1024.0 * kilobytes)
 }
 
 fn run(command: &mut Command) -> Run {

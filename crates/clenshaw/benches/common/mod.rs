@@ -1,8 +1,9 @@
-//! A graph of the size and layout of Twitch-Gamers: 168,114 nodes, a few of them with most edges.
+//! What benches share: medians, peak memory, and a graph of the size and layout of Twitch-Gamers,
+//! 168,114 nodes, a few of them with most edges.
 #![allow(dead_code, reason = "no bench needs all of it")]
 
 use clenshaw::rng::Stream;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
@@ -13,6 +14,14 @@ pub fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
+}
+
+/// The most memory this process had at once; NaN where the system does not say.
+pub fn peak_bytes() -> f64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok());
+    kilobytes.map_or(f64::NAN, |kilobytes| 1024.0 * kilobytes)
 }
 
 /// A list whose degrees fall off like a power of the rank; no loops.

@@ -1,8 +1,29 @@
 //! Axes with ticks at round numbers.
 
-/// An axis over `[low, high]` with a tick at every multiple of `step` in it.
+/// What equal lengths on an axis stand for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scale {
+    /// Equal differences.
+    #[default]
+    Linear,
+    /// Equal ratios; only positive numbers have a place.
+    Log,
+}
+
+impl Scale {
+    /// Where a number stands before the axis is stretched.
+    fn position(self, value: f64) -> f64 {
+        match self {
+            Self::Linear => value,
+            Self::Log => value.log10(),
+        }
+    }
+}
+
+/// An axis over positions in `[low, high]` with a tick at every multiple of `step` in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Axis {
+    scale: Scale,
     low: f64,
     high: f64,
     step: f64,
@@ -17,23 +38,35 @@ impl Axis {
         // Rounding must not turn a step that just fits into the next one.
         let fits = |factor: &f64| factor * power >= 0.999 * least;
         let step = power * [1.0, 2.0, 5.0].into_iter().find(fits).unwrap_or(10.0);
-        Self { low, high, step }
+        Self { scale: Scale::Linear, low, high, step }
+    }
+
+    /// From the power of ten at or below `low` to the one at or above `high`, with a tick at each.
+    pub fn decades(low: f64, high: f64) -> Self {
+        let (low, high) = (low.log10().floor(), high.log10().ceil());
+        Self { scale: Scale::Log, low, high: high.max(low + 1.0), step: 1.0 }
     }
 
     /// The ticks, ascending.
     pub fn ticks(self) -> impl Iterator<Item = f64> {
         let first = (self.low / self.step - 1e-9).ceil() as i64;
         let last = (self.high / self.step + 1e-9).floor() as i64;
-        (first..=last).map(move |i| i as f64 * self.step)
+        (first..=last).map(move |i| match self.scale {
+            Scale::Linear => i as f64 * self.step,
+            Scale::Log => 10f64.powi(i as i32),
+        })
     }
 
     /// Where a value lies: 0 at the low end, 1 at the high end.
     pub fn share(self, value: f64) -> f64 {
-        (value - self.low) / (self.high - self.low)
+        (self.scale.position(value) - self.low) / (self.high - self.low)
     }
 
-    /// A tick's value with the digits its step needs.
+    /// A tick's value with the digits its step needs, or as a power of ten.
     pub fn label(self, tick: f64) -> String {
+        if self.scale == Scale::Log {
+            return power_of_ten(tick.log10().round() as i32);
+        }
         let digits = -self.step.log10().floor();
         match digits {
             -6.0..=6.0 => format!("{tick:.*}", digits.max(0.0) as usize),
@@ -41,6 +74,18 @@ impl Axis {
             _ => format!("{tick:e}"),
         }
     }
+}
+
+/// `0.1`, `1`, `10`, and beyond these `10⁻²`, `10³`.
+fn power_of_ten(exponent: i32) -> String {
+    if (-1..=1).contains(&exponent) {
+        return 10f64.powi(exponent).to_string();
+    }
+    let raised = |c: char| match c.to_digit(10) {
+        Some(digit) => ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][digit as usize],
+        None => '⁻',
+    };
+    "10".chars().chain(exponent.to_string().chars().map(raised)).collect()
 }
 
 #[cfg(test)]
@@ -70,5 +115,15 @@ mod tests {
     fn shares_run_from_zero_to_one() {
         let axis = Axis::over(-2.0, 6.0, 4);
         assert_eq!([-2.0, 0.0, 6.0].map(|v| axis.share(v)), [0.0, 0.25, 1.0]);
+    }
+
+    #[test]
+    fn decades_have_a_tick_each() {
+        let axis = Axis::decades(0.03, 700.0);
+        let labels: Vec<String> = axis.ticks().map(|tick| axis.label(tick)).collect();
+        assert_eq!(labels, ["10⁻²", "0.1", "1", "10", "10²", "10³"]);
+        assert_eq!([0.01, 0.1, 1000.0].map(|v| axis.share(v)), [0.0, 0.2, 1.0]);
+        assert_eq!(Axis::decades(1e12, 1e12).ticks().count(), 2);
+        assert_eq!(power_of_ten(12), "10¹²");
     }
 }

@@ -8,6 +8,7 @@ pub mod svg;
 mod wrap;
 mod comparison;
 
+pub use axis::Scale;
 pub use comparison::{Cell, Comparison, Row};
 pub use plot::terminal_plot;
 pub use stats::Statistic;

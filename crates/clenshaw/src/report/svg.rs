@@ -2,7 +2,7 @@
 //!
 //! Colours are Okabe and Ito's, safe for colour-blind eyes; dashes tell the lines apart in print.
 
-use super::axis::Axis;
+use super::axis::{Axis, Scale};
 use std::fmt::Write;
 
 /// Okabe & Ito 2008, those that show on white, with a dash pattern each.
@@ -37,6 +37,8 @@ pub struct Figure {
     pub x_right: String,
     /// The name of the vertical axis.
     pub y_label: String,
+    /// The scale of both axes.
+    pub scale: Scale,
     /// The lines, in the order of the legend.
     pub series: Vec<Series>,
 }
@@ -59,12 +61,15 @@ impl Figure {
             x_left: "high frequency".into(),
             x_right: "low frequency".into(),
             y_label: "h(μ)".into(),
+            scale: Scale::Linear,
             series,
         }
     }
 }
 
-/// Draws a figure; 0 is always part of the vertical axis, points that are not finite are left out.
+/// Draws a figure; points that are not finite, or have no logarithm to be drawn at, are left out.
+///
+/// 0 is always part of a linear vertical axis.
 ///
 /// ```
 /// use clenshaw::report::{Figure, Series, svg_plot};
@@ -94,6 +99,7 @@ pub fn svg_plot(figure: &Figure) -> String {
 
 /// The axes and the box they span.
 struct Frame {
+    scale: Scale,
     x: Axis,
     y: Axis,
     right: f64,
@@ -102,17 +108,13 @@ struct Frame {
 impl Frame {
     /// As wide as the legend's longest name allows.
     fn around(figure: &Figure) -> Self {
-        let points = || figure.series.iter().flat_map(|s| &s.points).filter(is_finite);
-        let (x_low, x_high) = range(points().map(|p| p.0)).unwrap_or((0.0, 1.0));
-        let (y_low, y_high) = range(points().map(|p| p.1).chain([0.0])).unwrap_or((0.0, 1.0));
+        let (x, y) = match figure.scale {
+            Scale::Linear => linear_axes(figure),
+            Scale::Log => log_axes(figure),
+        };
         let name = figure.series.iter().map(|s| s.name.chars().count()).max().unwrap_or(0);
         let legend = KEY + LETTER * name as f64 + 24.0;
-        let right = (WIDTH - legend).max(WIDTH / 2.0);
-        // Room around the lines, but none beyond 0 when it is the end.
-        let room = 0.04 * (y_high - y_low);
-        let y_low = if y_low < 0.0 { y_low - room } else { y_low };
-        let y_high = if y_high > 0.0 { y_high + room } else { y_high };
-        Self { x: Axis::over(x_low, x_high, 8), y: Axis::over(y_low, y_high, 6), right }
+        Self { scale: figure.scale, x, y, right: (WIDTH - legend).max(WIDTH / 2.0) }
     }
 
     fn x(&self, value: f64) -> f64 {
@@ -158,9 +160,9 @@ impl Frame {
     }
 
     fn draw_line(&self, svg: &mut String, i: usize, series: &Series) {
-        let points = series.points.iter().filter(is_finite);
-        let points: Vec<String> =
-            points.map(|&(x, y)| format!("{:.1},{:.1}", self.x(x), self.y(y))).collect();
+        let points: Vec<String> = drawable(self.scale, series)
+            .map(|&(x, y)| format!("{:.1},{:.1}", self.x(x), self.y(y)))
+            .collect();
         let points = points.join(" ");
         push(svg, format_args!("<polyline points=\"{points}\" {}/>", stroke(i)));
     }
@@ -206,8 +208,30 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-fn is_finite(&&(x, y): &&(f64, f64)) -> bool {
-    x.is_finite() && y.is_finite()
+/// Vertically with 0, and room around the lines, but none beyond 0 when it is the end.
+fn linear_axes(figure: &Figure) -> (Axis, Axis) {
+    let points = || figure.series.iter().flat_map(|series| drawable(Scale::Linear, series));
+    let (x_low, x_high) = range(points().map(|p| p.0)).unwrap_or((0.0, 1.0));
+    let (low, high) = range(points().map(|p| p.1).chain([0.0])).unwrap_or((0.0, 1.0));
+    let room = 0.04 * (high - low);
+    let y_low = if low < 0.0 { low - room } else { low };
+    let y_high = if high > 0.0 { high + room } else { high };
+    (Axis::over(x_low, x_high, 8), Axis::over(y_low, y_high, 6))
+}
+
+fn log_axes(figure: &Figure) -> (Axis, Axis) {
+    let points = || figure.series.iter().flat_map(|series| drawable(Scale::Log, series));
+    let axis = |values: &mut dyn Iterator<Item = f64>| {
+        let (low, high) = range(values).unwrap_or((1.0, 10.0));
+        Axis::decades(low, high)
+    };
+    (axis(&mut points().map(|p| p.0)), axis(&mut points().map(|p| p.1)))
+}
+
+/// The points that have a place on both axes.
+fn drawable(scale: Scale, series: &Series) -> impl Iterator<Item = &(f64, f64)> {
+    let has_place = move |v: f64| v.is_finite() && (scale == Scale::Linear || v > 0.0);
+    series.points.iter().filter(move |(x, y)| has_place(*x) && has_place(*y))
 }
 
 fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
@@ -248,5 +272,15 @@ mod tests {
     fn nothing_to_draw_is_an_empty_frame() {
         assert!(!svg_plot(&Figure::default()).contains("NaN"));
         assert!(!figure("broken", &[(0.0, f64::NAN)]).contains("NaN"));
+    }
+
+    #[test]
+    fn on_logarithmic_axes_a_power_is_a_straight_line() {
+        let points = [0.0, 1.0, 10.0, 100.0].map(|x| (x, x * x)).to_vec();
+        let series = vec![Series { name: "two".into(), points }];
+        let svg = svg_plot(&Figure { scale: Scale::Log, series, ..Figure::default() });
+        // The point at 0 has no place; the others are corner, middle, corner.
+        assert!(svg.contains("<polyline points=\"62.0,302.0 310.5,173.0 559.0,44.0\" "), "{svg}");
+        assert!(svg.contains(">10²<") && svg.contains(">10⁴<"), "{svg}");
     }
 }
