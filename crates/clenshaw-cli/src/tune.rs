@@ -3,7 +3,7 @@
 use crate::board::Board;
 use crate::options::{DataFolder, Threads, duration, named_file, setting, whole};
 use crate::progress::Progress;
-use crate::tuned::{self, Places};
+use crate::tuned::{self, About, Places};
 use crate::{Run, interrupt, output, train};
 use clap::Parser;
 use clenshaw::data::{self, SplitKind, Store};
@@ -11,7 +11,7 @@ use clenshaw::experiment::{
     self, Event, Options, Order, Request, Summary, TuneEvent, TuneOptions, TuneRequest, Tuned,
     sampler, tune,
 };
-use clenshaw::tune::Journal;
+use clenshaw::tune::{Journal, Trial};
 use clenshaw::{Error, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -109,39 +109,38 @@ impl Run for Tune {
         let asked = self.asked(request, &path)?;
         let progress = if self.quiet { Progress::silent() } else { Progress::on_stderr() };
         let cancel = interrupt::flag(&progress, ON_INTERRUPT);
-        let (tuned, graph_line) = self.search(&asked, &path, &progress, &store, &cancel)?;
+        let (tuned, about) = self.search(&asked, &path, &progress, &store, &cancel)?;
         let best = path.with_extension("best.toml");
         if let Some((trial, request)) = &tuned.best {
-            let value = tuned::percent(trial.value.unwrap_or_default());
-            let origin = format!(
-                "# trial {} of {}: validation accuracy {value}\n",
-                trial.number,
-                path.display()
-            );
-            output::save(&best, &(origin + &request.to_toml()))?;
+            output::save(&best, &settings(&path, trial, request))?;
         }
         let places = Places { study: &path, best: &best };
         if !self.json {
-            output::print(&tuned::page(&graph_line, &asked, &tuned, &places))?;
+            output::print(&tuned::page(&about, &asked, &tuned, &places))?;
         }
-        let order = tuned.best.as_ref().filter(|_| self.evaluate).map(|(_, request)| Order {
-            request: request.clone(),
-            out: Some(request.default_folder()),
+        let order = tuned.best.as_ref().filter(|_| self.evaluate).map(|(_, request)| {
+            let out = Some(request.default_folder());
+            Order { request: request.clone(), out }
         });
-        let evaluated = order.map(|order| self.evaluate(&order, &progress, &store, &cancel));
-        let summary = evaluated.transpose()?;
-        match (self.json, &summary) {
-            (true, _) => {
+        let run = |order: &Order| self.evaluate(order, &progress, &store, &cancel);
+        let summary = order.as_ref().map(run).transpose()?;
+        match (self.json, summary, order.and_then(|order| order.out)) {
+            (true, summary, _) => {
                 output::print_json(&tuned::document(&asked, &tuned, &places, summary.as_ref()))
             }
-            (false, Some(summary)) => {
-                let folder = tuned.best.map(|(_, request)| request.default_folder());
-                let page = train::page(&graph_line, summary, &folder.unwrap_or_default());
-                output::print(&format!("\n{page}"))
+            (false, Some(summary), Some(folder)) => {
+                output::print(&format!("\n{}", train::page(&about.line, &summary, &folder)))
             }
-            (false, None) => Ok(()),
+            _ => Ok(()),
         }
     }
+}
+
+/// The best settings as `train --config` takes them, and where they come from.
+fn settings(study: &Path, trial: &Trial, request: &Request) -> String {
+    let (study, value) = (study.display(), tuned::percent(trial.value.unwrap_or_default()));
+    let number = trial.number;
+    format!("# Trial {number} of {study}: validation accuracy {value}\n{}", request.to_toml())
 }
 
 impl Tune {
@@ -191,7 +190,7 @@ impl Tune {
         asked.judged_by(&self.pruner)
     }
 
-    /// The study's end, and a line about the graph.
+    /// The study's end, and what to say about the graph.
     fn search(
         &self,
         asked: &TuneRequest,
@@ -199,15 +198,15 @@ impl Tune {
         progress: &Progress,
         store: &Store,
         cancel: &AtomicBool,
-    ) -> Result<(Tuned, String)> {
+    ) -> Result<(Tuned, About)> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(Error::io(folder))?;
         }
         let board = Board::new(asked, progress);
-        let graph_line = OnceLock::new();
+        let about = OnceLock::new();
         let watch = |event: TuneEvent<'_>| {
             if let TuneEvent::Loaded { dataset, .. } = &event {
-                graph_line.get_or_init(|| train::describe(dataset));
+                about.get_or_init(|| About::new(dataset));
             }
             board.see(&event);
         };
@@ -221,7 +220,7 @@ impl Tune {
         };
         let tuned = Journal::open(path).and_then(|storage| tune(asked, &storage, &options));
         board.clear();
-        Ok((tuned?, graph_line.into_inner().unwrap_or_default()))
+        Ok((tuned?, about.into_inner().unwrap_or_default()))
     }
 
     /// Runs of an earlier time are kept.

@@ -1,6 +1,8 @@
 //! What a study found, for people and for programs.
 
 use crate::board::ROWS;
+use crate::train::describe;
+use clenshaw::data::Dataset;
 use clenshaw::experiment::{End, Summary, TuneRequest, Tuned, best_first};
 use clenshaw::report::Table;
 use clenshaw::tune::{State, Trial};
@@ -45,6 +47,23 @@ fn importance(tuned: &Tuned) -> Table {
     table
 }
 
+/// The graph in a line, and what to know before trusting results on it.
+#[derive(Default)]
+pub struct About {
+    /// Name and sizes.
+    pub line: String,
+    /// Lines, each ended.
+    pub warnings: String,
+}
+
+impl About {
+    /// What there is to say.
+    pub fn new(dataset: &Dataset) -> Self {
+        let warnings = dataset.warnings.iter().map(|warning| format!("warning: {warning}\n"));
+        Self { line: describe(dataset), warnings: warnings.collect() }
+    }
+}
+
 /// Where things are.
 pub struct Places<'a> {
     /// The journal.
@@ -54,8 +73,8 @@ pub struct Places<'a> {
 }
 
 /// What people read.
-pub fn page(graph_line: &str, asked: &TuneRequest, tuned: &Tuned, places: &Places<'_>) -> String {
-    let request = &asked.request;
+pub fn page(about: &About, asked: &TuneRequest, tuned: &Tuned, places: &Places<'_>) -> String {
+    let (request, About { line, warnings }) = (&asked.request, about);
     let splits = match request.runs {
         1 => format!("1 split ({}), seed {}", request.split, request.seed),
         n => format!("{n} splits ({}), seeds from {}", request.split, request.seed),
@@ -69,7 +88,7 @@ pub fn page(graph_line: &str, asked: &TuneRequest, tuned: &Tuned, places: &Place
         .map(|(n, word)| format!("{n} {word}"))
         .collect();
     let head = format!(
-        "{graph_line}\n{}: mean validation accuracy over {splits}\ntrials: {}{}\n",
+        "{line}\n{warnings}{}: mean validation accuracy over {splits}\ntrials: {}{}\n",
         request.model.name,
         counts.join(", "),
         ending(tuned.end)

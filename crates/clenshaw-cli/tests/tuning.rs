@@ -78,7 +78,7 @@ fn mistakes_say_what_would_work() {
         ("--space t.toml", "t.toml: cannot be read: "),
         ("--timeout soon", "expected a time as in 90s, 30m or 2h"),
         ("--trials 0", "`trials` is 0, outside 1..=100000"),
-        ("--splits 0", "`runs` is 0, outside 1..=100000"),
+        ("--splits 0", "`splits` is 0, outside 1..=100000"),
     ] {
         let (code, message) = desk.refused(&format!("tune csbm {words}"));
         assert_eq!(code, 2, "{words}: {message}");

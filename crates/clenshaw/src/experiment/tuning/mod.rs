@@ -169,15 +169,17 @@ impl TuneRequest {
     }
 
     fn check(&self) -> Result<()> {
-        self.request.check()?;
         if self.space.is_empty() {
             let problem = "nothing is left to tune".to_owned();
             return Err(Error::Data { place: self.request.model.name.into(), problem });
         }
-        let (key, value) = ("trials".to_owned(), self.trials.to_string());
-        let allowed = || "1..=100000".to_owned();
-        let fits = (1..=100_000).contains(&self.trials);
-        fits.then_some(()).ok_or_else(|| Error::OutOfRange { key, value, allowed: allowed() })
+        for (key, value) in [("trials", self.trials), ("splits", self.request.runs)] {
+            if !(1..=100_000).contains(&value) {
+                let (key, value) = (key.to_owned(), value.to_string());
+                return Err(Error::OutOfRange { key, value, allowed: "1..=100000".into() });
+            }
+        }
+        self.request.check()
     }
 }
 
