@@ -15,6 +15,9 @@ pub fn hint(error: &Error) -> Option<String> {
                 "finish one with `clenshaw train --config {folder}/run.toml --out {folder} --resume`"
             ))
         }
+        Error::Data { place, .. } if place.starts_with("study `") => {
+            Some("name another study with --study, or go on with its own settings".into())
+        }
         _ => None,
     }
 }

@@ -12,6 +12,9 @@ mod picture;
 mod demo;
 mod train;
 mod compare;
+mod tune;
+mod tuned;
+mod board;
 mod predict;
 mod models;
 mod data;
@@ -33,6 +36,7 @@ static VERBS: &[Verb] = &[
     Verb::of::<demo::Demo>(),
     Verb::of::<train::Train>(),
     Verb::of::<compare::Compare>(),
+    Verb::of::<tune::Tune>(),
     Verb::of::<predict::Predict>(),
     Verb::of::<models::Models>(),
     Verb::of::<data::Data>(),

@@ -4,8 +4,9 @@ use clap::Args;
 use clenshaw::Error;
 use clenshaw::data::Store;
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Duration;
 
 /// How many threads may work; the number never changes a result.
 #[derive(Args)]
@@ -55,5 +56,26 @@ pub fn setting(text: &str) -> clenshaw::Result<(&str, &str)> {
         key: "--set".into(),
         value: text.into(),
         expected: "`key=value`".into(),
+    })
+}
+
+/// `90`, `90s`, `30m` or `2h`.
+pub fn duration(text: &str) -> Result<Duration, &'static str> {
+    let (number, unit) = match text.char_indices().last() {
+        Some((end, 's')) => (&text[..end], 1.0),
+        Some((end, 'm')) => (&text[..end], 60.0),
+        Some((end, 'h')) => (&text[..end], 3600.0),
+        _ => (text, 1.0),
+    };
+    let seconds = number.parse::<f64>().ok().map(|number| number * unit);
+    let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    duration.ok_or("expected a time as in 90s, 30m or 2h")
+}
+
+/// The text of a file that somebody named: if it cannot be read, the words were wrong.
+pub fn named_file(path: &Path) -> clenshaw::Result<String> {
+    std::fs::read_to_string(path).map_err(|error| Error::Data {
+        place: path.display().to_string(),
+        problem: format!("cannot be read: {error}"),
     })
 }

@@ -10,6 +10,8 @@ use std::sync::{Mutex, MutexGuard};
 
 const RUN: &str = "{prefix} {wide_bar} epoch {pos:>4}/{len:<4} {msg} eta {eta:>3}";
 const BYTES: &str = "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} eta {eta:>3}";
+const TRIALS: &str = "{prefix} {wide_bar} {pos}/{len} trials {msg} eta {eta:>3}";
+const LINE: &str = "{wide_msg}";
 const TOTAL: &str = "{prefix} {wide_bar} {percent}% eta {eta:>3}";
 
 /// Shared by all runs and by the interrupt's message.
@@ -55,6 +57,22 @@ impl Progress {
     pub fn bytes(&self) -> ProgressBar {
         match self.form {
             Form::Bars => self.bar(BYTES, 0),
+            _ => ProgressBar::hidden(),
+        }
+    }
+
+    /// A bar that counts the completed trials of a study.
+    pub fn trials(&self, label: String, length: u64) -> ProgressBar {
+        match self.form {
+            Form::Bars => self.bar(TRIALS, length).with_prefix(label),
+            _ => ProgressBar::hidden(),
+        }
+    }
+
+    /// A line that can change, above the bars that come after it.
+    pub fn line(&self) -> ProgressBar {
+        match self.form {
+            Form::Bars => self.bar(LINE, 0),
             _ => ProgressBar::hidden(),
         }
     }

@@ -1,6 +1,6 @@
 //! `clenshaw train`: one model on one graph, several splits.
 
-use crate::options::{DataFolder, Threads, setting, whole};
+use crate::options::{DataFolder, Threads, named_file, setting, whole};
 use crate::progress::Progress;
 use crate::{Run, interrupt, output};
 use clap::Parser;
@@ -135,14 +135,8 @@ impl Train {
     }
 }
 
-/// A file that somebody named: if it cannot be read, the words were wrong.
 fn read_config(path: &Path) -> Result<Config> {
-    let place = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| Error::Data {
-        place: place.clone(),
-        problem: format!("cannot be read: {error}"),
-    })?;
-    Config::from_toml(&place, &text)
+    Config::from_toml(&path.display().to_string(), &named_file(path)?)
 }
 
 /// `cora: 2708 nodes, 5278 edges, 1433 features, 7 classes, edge homophily 0.81`.
@@ -158,7 +152,8 @@ pub fn describe(dataset: &Dataset) -> String {
     )
 }
 
-fn page(graph_line: &str, summary: &Summary, folder: &Path) -> String {
+/// What people read of a request's runs.
+pub fn page(graph_line: &str, summary: &Summary, folder: &Path) -> String {
     let warnings: String =
         summary.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
     format!(

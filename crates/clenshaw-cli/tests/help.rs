@@ -5,10 +5,11 @@ mod common;
 
 use common::{Desk, reviewed};
 
-const PAGES: [&str; 13] = [
+const PAGES: [&str; 14] = [
     "",
     "demo",
     "train",
+    "tune",
     "predict",
     "models",
     "data",

@@ -75,11 +75,15 @@ impl Config {
 
 /// A table's entries as one would type them.
 pub(super) fn settings(table: &Table) -> Vec<(String, String)> {
-    let typed = |value: &Value| match value {
+    table.iter().map(|(key, value)| (key.clone(), typed(value))).collect()
+}
+
+/// A value as one would type it.
+pub(super) fn typed(value: &Value) -> String {
+    match value {
         Value::String(word) => word.clone(),
         other => other.to_string(),
-    };
-    table.iter().map(|(key, value)| (key.clone(), typed(value))).collect()
+    }
 }
 
 /// The message and the line of a TOML error, without its drawing.

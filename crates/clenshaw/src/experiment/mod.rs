@@ -23,6 +23,7 @@ mod job;
 mod run;
 mod predict;
 mod reproduce;
+mod tuning;
 
 pub use config::Config;
 pub use predict::{Predictions, predict};
@@ -31,3 +32,4 @@ pub use record::{Record, Summary};
 pub use reproduce::{EXPERIMENTS, ExperimentInfo, Kind, Only, Statistics, find_experiment};
 pub use request::Request;
 pub use run::{Event, Options, Order, run, run_all};
+pub use tuning::{End, TuneEvent, TuneOptions, TuneRequest, Tuned, best_first, sampler, tune};

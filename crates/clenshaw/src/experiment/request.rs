@@ -133,9 +133,14 @@ impl Request {
     pub fn folder_name(&self) -> String {
         let digest = Sha256::digest(self.to_toml());
         let short: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        format!("{}-{short}", self.label())
+    }
+
+    /// `cora-gcn`: the graph and the model, fit for the name of a file.
+    pub fn label(&self) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.=".contains(c) { c } else { '-' };
         let graph: String = self.graph.chars().map(plain).take(60).collect();
-        format!("{graph}-{}-{short}", self.model.name)
+        format!("{graph}-{}", self.model.name)
     }
 }
 

@@ -1,0 +1,95 @@
+//! Tuning from the command line: a study that goes on, and settings that `train` takes.
+
+mod common;
+
+use common::{Desk, text};
+
+const SMALL: &str = "tune csbm:nodes=150 --trials 3 --splits 2 --set max_epochs=5 --set hidden=8";
+
+#[test]
+fn the_best_settings_are_those_that_train_takes() {
+    let desk = Desk::new();
+    let document = desk.json(&format!("{SMALL} --json --quiet"));
+    assert_eq!((&document["complete"], &document["ended"]), (&3.into(), &"reached".into()));
+    assert_eq!(document["study"], "studies/csbm-nodes=150-clenshaw-gcn.journal");
+    let values: Vec<f64> = document["trials"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|trial| trial["value"].as_f64().unwrap())
+        .collect();
+    let best = values.iter().copied().fold(0.0, f64::max);
+    assert_eq!(document["best"]["value"].as_f64(), Some(best));
+    let settings = document["best_settings"].as_str().unwrap();
+    let summary = desk.json(&format!("train --config {settings} --runs 2 --json --quiet"));
+    assert_eq!(summary["hyper"]["max_epochs"], 5);
+    for (name, value) in document["best"]["params"].as_object().unwrap() {
+        let (used, drawn) = (summary["hyper"][name].as_f64(), value.as_f64());
+        assert!((used.unwrap() - drawn.unwrap()).abs() < 1e-9, "{name}");
+    }
+    assert_eq!(summary["seed"], 2, "splits that tuning has not seen");
+}
+
+#[test]
+fn the_same_command_goes_on() {
+    let desk = Desk::new();
+    desk.stdout(&format!("{SMALL} --quiet --trials 1").replacen("--trials 3 ", "", 1));
+    let output = desk.run(&SMALL.replace("--trials 3", "--trials 2"));
+    let lines = text(&output.stderr);
+    let lines: Vec<&str> = lines.lines().collect();
+    assert_eq!(lines[0], "going on: 1 of 2 trials complete");
+    assert!(lines[1].starts_with("trial 1: ") && lines[1].ends_with("; 2 of 2 complete"));
+    assert_eq!(lines.len(), 2);
+    let page = text(&output.stdout);
+    for part in [
+        "csbm:nodes=150: 150 nodes, ",
+        "clenshaw-gcn: mean validation accuracy over 2 splits (balanced), seeds from 0\n",
+        "trials: 2 complete\n",
+        "\nval acc ",
+        "\nhyper-parameter ",
+        "\nbest: trial ",
+        "\nits settings studies/csbm-nodes=150-clenshaw-gcn.best.toml\n",
+    ] {
+        assert!(page.contains(part), "no `{part}` in\n{page}");
+    }
+}
+
+#[test]
+fn the_evaluation_is_that_of_train() {
+    let desk = Desk::new();
+    let words = SMALL.replace("--trials 3", "--trials 1 --model gcn --study my/own.journal");
+    let page = desk.stdout(&format!("{words} --quiet --evaluate"));
+    assert!(page.contains(" over 20 runs; majority share "), "{page}");
+    let again = desk.json(&format!("{words} --quiet --evaluate --json"));
+    let trained = desk.json("train --config my/own.best.toml --json --quiet --out other");
+    assert_eq!(again["evaluation"]["test_accuracy"], trained["test_accuracy"]);
+    assert_eq!(again["evaluation"]["runs"][19]["seed"], 21);
+}
+
+#[test]
+fn mistakes_say_what_would_work() {
+    let desk = Desk::new();
+    desk.write("s.toml", "[space]\ndropout = 2\n");
+    for (words, expected) in [
+        ("--study postgresql://host/db", "`--study` is `postgresql://host/db`; expected the path"),
+        ("--sampler tpo", "unknown sampler `tpo`; did you mean `tpe`?"),
+        ("--pruner mean", "unknown pruner `mean`; did you mean `median`?"),
+        ("--space s.toml", "s.toml: `dropout` is 2, outside 0..=0.99"),
+        ("--space t.toml", "t.toml: cannot be read: "),
+        ("--timeout soon", "expected a time as in 90s, 30m or 2h"),
+        ("--trials 0", "`trials` is 0, outside 1..=100000"),
+        ("--splits 0", "`splits` is 0, outside 1..=100000"),
+    ] {
+        let (code, message) = desk.refused(&format!("tune csbm {words}"));
+        assert_eq!(code, 2, "{words}: {message}");
+        assert!(message.contains(expected), "{words}: {message}");
+    }
+    desk.stdout(&format!("{SMALL} --trials 1 --quiet").replacen("--trials 3 ", "", 1));
+    let (code, message) = desk.refused(&format!("{SMALL} --seed 4"));
+    assert_eq!(code, 2);
+    assert_eq!(
+        message,
+        "error: study `csbm-nodes=150-clenshaw-gcn`: its seed is 0, not 4\n\
+         hint: name another study with --study, or go on with its own settings\n"
+    );
+}

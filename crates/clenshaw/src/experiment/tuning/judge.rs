@@ -1,0 +1,83 @@
+//! Samplers and pruners by the words people type, with the numbers that a study's reports call for.
+
+use super::TuneRequest;
+use crate::error::{Error, Result};
+use crate::tune::{Halving, Hyperband, Median, Pruner, Sampler, Tpe};
+
+/// A trial of one split reports this often at most.
+const REPORTS: usize = 100;
+
+/// `tpe`, `random` or `grid`.
+pub fn sampler(name: &str) -> Result<Sampler> {
+    match name {
+        "tpe" => Ok(Sampler::Tpe(Tpe::default())),
+        "random" => Ok(Sampler::Random),
+        "grid" => Ok(Sampler::Grid),
+        _ => Err(Error::unknown("sampler", name, ["tpe", "random", "grid"])),
+    }
+}
+
+/// Epochs between two reports of a trial of one split.
+pub(super) fn distance(max_epochs: usize) -> u64 {
+    max_epochs.div_ceil(REPORTS).max(1) as u64
+}
+
+impl TuneRequest {
+    /// The same with another pruner: `median`, `halving`, `hyperband` or `none`.
+    ///
+    /// Steps are splits, or epochs if there is but one split. The median rule is the authors': five
+    /// completed trials and three reports pass before it ends any. Set the splits, `max_epochs` and the
+    /// study's name first.
+    pub fn judged_by(mut self, name: &str) -> Result<Self> {
+        let (first, last) = match self.request.runs {
+            0 | 1 => {
+                let epochs = self.request.hyper.int("max_epochs");
+                (distance(epochs), epochs as u64)
+            }
+            splits => (1, splits as u64),
+        };
+        self.pruner = match name {
+            "median" => {
+                let median = Median::default();
+                Pruner::Median(Median { warmup_steps: median.warmup_steps * first, ..median })
+            }
+            "halving" => {
+                Pruner::Halving(Halving { min_resource: Some(first), ..Halving::default() })
+            }
+            "hyperband" => Pruner::Hyperband(Hyperband {
+                min_resource: first,
+                max_resource: Some(last),
+                ..Hyperband::new(&self.study)
+            }),
+            "none" => Pruner::Never,
+            _ => {
+                let known = ["median", "halving", "hyperband", "none"];
+                return Err(Error::unknown("pruner", name, known));
+            }
+        };
+        Ok(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Request;
+
+    #[test]
+    fn a_trial_of_one_split_is_judged_by_its_epochs() {
+        let mut study = TuneRequest::new(Request::new("csbm", "gcn").unwrap(), "s");
+        assert_eq!(study.pruner, Pruner::Median(Median::default()));
+        study.request.runs = 1;
+        study.request.set("max_epochs", "1950").unwrap();
+        let study = study.judged_by("median").unwrap();
+        assert_eq!(study.pruner, Pruner::Median(Median { warmup_steps: 60, ..Median::default() }));
+        let error = study.judged_by("mean").unwrap_err().to_string();
+        assert!(error.starts_with("unknown pruner `mean`; did you mean `median`?"), "{error}");
+    }
+
+    #[test]
+    fn reports_are_a_hundred_at_most() {
+        assert_eq!([1, 100, 101, 2000].map(distance), [1, 1, 2, 20]);
+    }
+}

@@ -1,0 +1,277 @@
+//! What a study tries: the space that the model declares, unless a file says otherwise.
+//!
+//! ```toml
+//! [space]
+//! lr_conv = { low = 1e-4, high = 0.1, log = true }    # any number between, even in the logarithm
+//! K = { low = 8, high = 32, step = 4 }                # 8, 12, ..., 32
+//! stop = ["patience", "mean"]                         # one of these
+//! dropout = 0.5                                       # this and no other: not tuned
+//! ```
+
+use super::super::config::{first_line, typed};
+use crate::error::{Error, Result};
+use crate::hyper::{Hyper, Range, Space, Value};
+use crate::tune::{Choice, Distribution};
+use toml::Table;
+
+/// What a file wants of one hyper-parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Wish {
+    /// To be tried.
+    Tuned(Distribution),
+    /// To be set, as one would type it.
+    Fixed(String),
+}
+
+/// The keys of `{ low = 8, high = 32, step = 4 }`.
+const KEYS: [&str; 4] = ["low", "high", "step", "log"];
+
+/// What a model's declaration means to a study; nothing, if it is not tuned.
+pub(super) fn declared(hyper: &Hyper) -> Option<Distribution> {
+    let whole = matches!(hyper.range, Range::Int(..));
+    let choices = |choices: Vec<Choice>| Some(Distribution::Categorical { choices });
+    match (hyper.space, hyper.range) {
+        (Space::Fixed, _) => None,
+        (Space::Steps { low, high, step }, _) if whole => Some(Distribution::Int {
+            low: low as i64,
+            high: high as i64,
+            log: false,
+            step: step as i64,
+        }),
+        (Space::Steps { low, high, step }, _) => {
+            Some(Distribution::Float { low, high, log: false, step: Some(step) })
+        }
+        (Space::Among(values), _) => {
+            let number = |v: f64| if whole { Choice::Int(v as i64) } else { Choice::Real(v) };
+            choices(values.iter().map(|v| number(*v)).collect())
+        }
+        (Space::Any, Range::OneOf(words)) => {
+            choices(words.iter().map(|word| Choice::Word((*word).into())).collect())
+        }
+        (Space::Any, _) => choices(vec![Choice::Flag(false), Choice::Flag(true)]),
+    }
+}
+
+/// The wishes of a file, checked against what the model accepts; `place` names the file in errors.
+pub(super) fn read(place: &str, text: &str, hypers: &[&Hyper]) -> Result<Vec<(String, Wish)>> {
+    let wrong = |problem: String| Error::Data { place: place.into(), problem };
+    let table: Table = text.parse().map_err(|e: toml::de::Error| wrong(first_line(&e)))?;
+    if let Some(key) = table.keys().find(|key| *key != "space") {
+        return Err(Error::unknown("key", key, ["space"]).within(place));
+    }
+    let Some(toml::Value::Table(space)) = table.get("space") else {
+        return Err(wrong("no table `[space]`".into()));
+    };
+    let wishes = space.iter().map(|(key, value)| {
+        let hyper = hypers.iter().find(|hyper| hyper.name == key);
+        let known = hypers.iter().map(|hyper| hyper.name);
+        let hyper = hyper.ok_or_else(|| Error::unknown("hyper-parameter", key, known))?;
+        Ok((key.clone(), wish(hyper, value)?))
+    });
+    wishes.collect::<Result<_>>().map_err(|error: Error| error.within(place))
+}
+
+fn wish(hyper: &Hyper, value: &toml::Value) -> Result<Wish> {
+    match value {
+        toml::Value::Table(table) => numbers(hyper, table).map(Wish::Tuned),
+        toml::Value::Array(list) => among(hyper, list).map(Wish::Tuned),
+        _ => {
+            let text = typed(value);
+            hyper.parse(&text).map(|_| Wish::Fixed(text))
+        }
+    }
+}
+
+/// `["patience", "mean"]`.
+fn among(hyper: &Hyper, list: &[toml::Value]) -> Result<Distribution> {
+    let parsed = list.iter().map(|value| hyper.parse(&typed(value)).map(choice));
+    let choices: Vec<Choice> = parsed.collect::<Result<_>>()?;
+    let again = |i: usize| choices[..i].iter().any(|earlier| earlier.same(&choices[i]));
+    if choices.is_empty() || (0..choices.len()).any(again) {
+        let value = toml::Value::Array(list.to_vec()).to_string();
+        return Err(bad(hyper, value, "one value or more, each once"));
+    }
+    Ok(Distribution::Categorical { choices })
+}
+
+fn choice(value: Value) -> Choice {
+    match value {
+        Value::Int(v) => Choice::Int(v),
+        Value::Real(v) => Choice::Real(v),
+        Value::Flag(v) => Choice::Flag(v),
+        Value::Word(v) => Choice::Word(v.into()),
+    }
+}
+
+/// `{ low = 8, high = 32, step = 4 }`.
+fn numbers(hyper: &Hyper, table: &Table) -> Result<Distribution> {
+    let wrong =
+        |expected: &str| bad(hyper, toml::Value::Table(table.clone()).to_string(), expected);
+    if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
+        return Err(Error::unknown("key", key, KEYS));
+    }
+    let end = |key: &str| {
+        let value = table.get(key).ok_or_else(|| wrong("both `low` and `high`"))?;
+        hyper.parse(&typed(value))
+    };
+    let log = match table.get("log") {
+        None => false,
+        Some(toml::Value::Boolean(log)) => *log,
+        Some(_) => return Err(wrong("`log` to be true or false")),
+    };
+    let step = match table.get("step") {
+        None => None,
+        Some(value) => Some(step(value).ok_or_else(|| wrong("a `step` above 0"))?),
+    };
+    if log && step.is_some() {
+        return Err(wrong("either `log` or `step`"));
+    }
+    let distribution = match (end("low")?, end("high")?) {
+        (Value::Int(low), Value::Int(high)) => {
+            let whole = |step: f64| (step.fract() == 0.0).then_some(step as i64);
+            let step = whole(step.unwrap_or(1.0)).ok_or_else(|| wrong("a whole `step`"))?;
+            Distribution::Int { low, high, log, step }
+        }
+        (Value::Real(low), Value::Real(high)) => Distribution::Float { low, high, log, step },
+        _ => return Err(wrong("a list of values in brackets")),
+    };
+    let (low, high) = ends(&distribution);
+    match () {
+        () if low > high => Err(wrong("`low` not above `high`")),
+        () if log && low <= 0.0 => Err(wrong("`low` above 0, for its logarithm")),
+        () => Ok(distribution),
+    }
+}
+
+fn step(value: &toml::Value) -> Option<f64> {
+    let number = match value {
+        toml::Value::Integer(whole) => *whole as f64,
+        toml::Value::Float(real) => *real,
+        _ => return None,
+    };
+    Some(number).filter(|step| *step > 0.0 && step.is_finite())
+}
+
+fn ends(distribution: &Distribution) -> (f64, f64) {
+    match *distribution {
+        Distribution::Float { low, high, .. } => (low, high),
+        Distribution::Int { low, high, .. } => (low as f64, high as f64),
+        Distribution::Categorical { .. } => (0.0, 0.0),
+    }
+}
+
+fn bad(hyper: &Hyper, value: String, expected: &str) -> Error {
+    Error::BadValue { key: hyper.name.into(), value, expected: expected.into() }
+}
+
+/// A parameter of a trial as one would type it; steps are written as people write them, 0.3 and not
+/// 0.30000000000000004.
+pub(super) fn written(distribution: &Distribution, internal: f64) -> String {
+    let value = match (distribution, distribution.external(internal)) {
+        (Distribution::Float { step: Some(_), .. }, Choice::Real(v)) => (v * 1e12).round() / 1e12,
+        (_, Choice::Real(v)) => v,
+        (_, Choice::Flag(v)) => return v.to_string(),
+        (_, Choice::Int(v)) => return v.to_string(),
+        (_, Choice::Word(v)) => return v,
+        (_, other) => return other.to_json().to_string(),
+    };
+    value.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model;
+
+    fn hypers() -> Vec<&'static Hyper> {
+        model::find("clenshaw-gcn").unwrap().hypers().collect()
+    }
+
+    fn refused(line: &str) -> String {
+        read("s.toml", &format!("[space]\n{line}"), &hypers()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_declared_space_becomes_distributions() {
+        let of = |name| declared(hypers().into_iter().find(|hyper| hyper.name == name).unwrap());
+        assert!(matches!(of("K"), Some(Distribution::Int { .. })));
+        let dropout = Distribution::Float { low: 0.0, high: 0.7, log: false, step: Some(0.1) };
+        assert_eq!(of("dropout"), Some(dropout));
+        let Some(Distribution::Categorical { choices }) = of("momentum") else { panic!() };
+        assert_eq!(choices, [0.8, 0.85, 0.9, 0.95].map(Choice::Real));
+        assert_eq!(of("max_epochs"), None);
+        let flag = Hyper::flag("star", false, Space::Any, "");
+        let both = vec![Choice::Flag(false), Choice::Flag(true)];
+        assert_eq!(declared(&flag), Some(Distribution::Categorical { choices: both }));
+    }
+
+    #[test]
+    fn a_file_overrides() {
+        let text = "[space]\nlr_conv = { low = 1e-4, high = 0.1, log = true }\n\
+                    K = { low = 8, high = 32, step = 4 }\nstop = [\"patience\", \"mean\"]\n\
+                    dropout = 0.5\nlambda = { low = 1, high = 2 }\n";
+        let wishes = read("s.toml", text, &hypers()).unwrap();
+        let tuned = |name: &str, d| (name.to_owned(), Wish::Tuned(d));
+        let words = ["patience", "mean"].map(|word| Choice::Word(word.into())).to_vec();
+        assert_eq!(
+            wishes,
+            [
+                tuned(
+                    "lr_conv",
+                    Distribution::Float { low: 1e-4, high: 0.1, log: true, step: None }
+                ),
+                tuned("K", Distribution::Int { low: 8, high: 32, log: false, step: 4 }),
+                tuned("stop", Distribution::Categorical { choices: words }),
+                ("dropout".to_owned(), Wish::Fixed("0.5".into())),
+                tuned(
+                    "lambda",
+                    Distribution::Float { low: 1.0, high: 2.0, log: false, step: None }
+                ),
+            ]
+        );
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        assert_eq!(refused("dropout = 2"), "s.toml: `dropout` is 2, outside 0..=0.99");
+        assert_eq!(
+            refused("dropout = { low = 0.0, high = 1.5 }"),
+            "s.toml: `dropout` is 1.5, outside 0..=0.99"
+        );
+        let unknown = "s.toml: unknown hyper-parameter `droput`; did you mean `dropout`? known: ";
+        assert!(refused("droput = 0.5").starts_with(unknown));
+        assert_eq!(
+            refused("stop = [\"never\"]"),
+            "s.toml: `stop` is `never`; expected one of patience, mean, late-mean, accuracy, \
+             accuracy-ties, none"
+        );
+        assert_eq!(
+            refused("K = { low = 8, hihg = 9 }"),
+            "s.toml: unknown key `hihg`; did you mean `high`? known: low, high, step, log"
+        );
+        for (line, expected) in [
+            ("K = { low = 8 }", "`{ low = 8 }`; expected both `low` and `high`"),
+            ("K = { low = 8, high = 4 }", "expected `low` not above `high`"),
+            ("K = { low = 8, high = 9, step = 0.5 }", "expected a whole `step`"),
+            ("K = { low = 8, high = 9, step = 0 }", "expected a `step` above 0"),
+            ("K = { low = 1, high = 9, step = 2, log = true }", "expected either `log` or `step`"),
+            ("K = 8.5", "`K` is `8.5`; expected a whole number"),
+            ("dropout = { low = 0, high = 0.5, log = true }", "expected `low` above 0"),
+            ("dropout = []", "`[]`; expected one value or more, each once"),
+            ("dropout = [0.5, 0.5]", "expected one value or more, each once"),
+        ] {
+            assert!(refused(line).contains(expected), "{line}: {}", refused(line));
+        }
+        let whole = |text| read("s.toml", text, &hypers()).unwrap_err().to_string();
+        assert_eq!(whole("K = 8"), "s.toml: unknown key `K`; known: space");
+        assert_eq!(whole(""), "s.toml: no table `[space]`");
+    }
+
+    #[test]
+    fn steps_are_written_as_people_write_them() {
+        let stepped = Distribution::Float { low: 0.0, high: 0.7, log: false, step: Some(0.1) };
+        assert_eq!(written(&stepped, 0.1 + 0.2), "0.3");
+        let free = Distribution::Float { low: 0.0, high: 0.7, log: false, step: None };
+        assert_eq!(written(&free, 0.1 + 0.2), "0.30000000000000004");
+    }
+}
