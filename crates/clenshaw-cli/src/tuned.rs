@@ -79,18 +79,10 @@ pub fn page(about: &About, asked: &TuneRequest, tuned: &Tuned, places: &Places<'
         1 => format!("1 split ({}), seed {}", request.split, request.seed),
         n => format!("{n} splits ({}), seeds from {}", request.split, request.seed),
     };
-    let counts =
-        [(State::Complete, "complete"), (State::Pruned, "pruned"), (State::Fail, "failed")];
-    let counts = counts.map(|(state, word)| (tuned.count(state), word));
-    let counts: Vec<String> = counts
-        .into_iter()
-        .filter(|(n, word)| *n > 0 || *word == "complete")
-        .map(|(n, word)| format!("{n} {word}"))
-        .collect();
     let head = format!(
         "{line}\n{warnings}{}: mean validation accuracy over {splits}\ntrials: {}{}\n",
         request.model.name,
-        counts.join(", "),
+        counts(tuned),
         ending(tuned.end)
     );
     let study = places.study.display();
@@ -106,6 +98,19 @@ pub fn page(about: &About, asked: &TuneRequest, tuned: &Tuned, places: &Places<'
         trial.number,
         percent(trial.value.unwrap_or_default()),
     )
+}
+
+/// `100 complete, 43 pruned, 1 failed`.
+fn counts(tuned: &Tuned) -> String {
+    let failed = tuned.trials.iter().filter(|t| t.user_attrs.contains_key("failed")).count();
+    let counts = [
+        (tuned.count(State::Complete), "complete"),
+        (tuned.count(State::Pruned), "pruned"),
+        (failed, "failed"),
+        (tuned.count(State::Fail).saturating_sub(failed), "interrupted"),
+    ];
+    let told = counts.into_iter().filter(|(n, word)| *n > 0 || *word == "complete");
+    told.map(|(n, word)| format!("{n} {word}")).collect::<Vec<_>>().join(", ")
 }
 
 fn ending(end: End) -> &'static str {

@@ -229,6 +229,17 @@ fn hopeless_trials_are_pruned_and_do_not_count() {
 }
 
 #[test]
+fn every_pruner_lets_enough_trials_through() {
+    for name in ["median", "halving", "hyperband", "none"] {
+        let mut asked = asked(SMALL, 3);
+        asked.request.runs = 3;
+        asked.sampler = sampler("tpe").unwrap();
+        let tuned = Desk::new(2).tune(&asked.judged_by(name).unwrap()).unwrap();
+        assert_eq!((tuned.end, tuned.count(State::Complete)), (End::Reached, 3), "{name}");
+    }
+}
+
+#[test]
 fn a_training_that_diverges_fails_with_its_reason() {
     let mut asked = asked(SMALL, 30);
     asked.space.clear();
