@@ -1,9 +1,9 @@
 //! The program's promises on Cora: the paper's accuracy, and the same bytes for any number of threads.
 
 use crate::Outcome;
-use crate::test::cargo;
+use crate::cargo::{built, target};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::Command;
 
 /// The paper's mean test accuracy of ClenshawGCN on Cora, and how far ten splits may stray from it.
@@ -14,8 +14,8 @@ pub fn run(words: &[String]) -> Outcome {
     if let Some(word) = words.first() {
         return Err(format!("unexpected `{word}`; `cargo xtask acceptance` takes no words").into());
     }
-    cargo(&["build", "--release", "--package", "clenshaw-cli"])?;
-    let ten = train("10", "2")?;
+    let program = built(&["build", "--release", "--package", "clenshaw-cli"], "clenshaw")?;
+    let ten = train(&program, "10", "2")?;
     let mean = ten["test_accuracy"]["mean"].as_f64().ok_or("no mean in the document")?;
     if (mean - PAPER).abs() > MARGIN {
         return Err(
@@ -24,7 +24,7 @@ pub fn run(words: &[String]) -> Outcome {
     }
     // The first two of the ten runs once more, alone and then threaded, must be the same runs.
     for (runs, threads) in [("2", "1"), ("1", "2")] {
-        let again = train(runs, threads)?;
+        let again = train(&program, runs, threads)?;
         let (one, other) = (records(&again), records(&ten));
         if one.is_empty() || other[..one.len()] != one[..] {
             return Err(format!("--runs {runs} --threads {threads} gave other numbers").into());
@@ -34,9 +34,9 @@ pub fn run(words: &[String]) -> Outcome {
     Ok(())
 }
 
-fn train(runs: &str, threads: &str) -> Outcome<Value> {
-    let folder = PathBuf::from("target/acceptance").join(format!("{runs}-{threads}"));
-    let output = Command::new("target/release/clenshaw")
+fn train(program: &Path, runs: &str, threads: &str) -> Outcome<Value> {
+    let folder = target().join("acceptance").join(format!("{runs}-{threads}"));
+    let output = Command::new(program)
         .args(["train", "cora", "--model", "clenshaw-gcn", "--preset", "paper", "--json"])
         .args(["--runs", runs, "--seed", "0", "--threads", threads, "--out"])
         .arg(folder)

@@ -12,14 +12,14 @@
 //! those that are counted; the file names them, and other kernels are not compared.
 
 use crate::Outcome;
+use crate::cargo::built;
 use clenshaw::data::{self, SplitKind};
 use clenshaw::model;
 use clenshaw::rng::Stream;
 use clenshaw::tensor::{Lines, Optimiser, Plan, Targets, Team, Workspace, instruction_set};
 use clenshaw::train::{Setup, optimiser};
-use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// How much more a step may take than what is kept; what is further below asks to be kept.
 const TOLERANCE: f64 = 0.03;
@@ -179,20 +179,7 @@ fn count() -> Outcome<Counts> {
 
 /// The release build of this program, made together with `clenshaw` so that both share one library.
 fn build() -> Outcome<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
-    let output = Command::new(cargo)
-        .args(["build", "--release", "--package", "clenshaw-cli", "--package", "xtask"])
-        .arg("--message-format=json-render-diagnostics")
-        .stderr(Stdio::inherit())
-        .output()?;
-    if !output.status.success() {
-        return Err("the release build failed".into());
-    }
-    let said = String::from_utf8(output.stdout)?;
-    let messages = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let mut ours = messages.filter(|message| message["target"]["name"] == "xtask");
-    let path = ours.find_map(|message| Some(message["executable"].as_str()?.into()));
-    path.ok_or("cargo built no xtask".into())
+    built(&["build", "--release", "--package", "clenshaw-cli", "--package", "xtask"], "xtask")
 }
 
 /// The instructions of a case and the kernels they are of.

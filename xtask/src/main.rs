@@ -1,5 +1,7 @@
 //! The project's chores, as `cargo xtask CHORE`.
 
+mod cargo;
+mod python;
 mod test;
 mod optuna;
 mod acceptance;

@@ -20,13 +20,11 @@ mod goals;
 mod numbers;
 mod report;
 
-use crate::Outcome;
+use crate::{Outcome, cargo};
 use bout::{Bout, Part};
 use environment::Environments;
 use report::Report;
-use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 
 const USAGE: &str = "expected [--graphs A,B] [--only step|layers] [--rounds N] [--threads N] \
                      [--large] [--no-dgl]";
@@ -34,11 +32,12 @@ const USAGE: &str = "expected [--graphs A,B] [--only step|layers] [--rounds N] [
 pub fn run(words: &[String]) -> Outcome {
     let options = Options::new(words)?;
     let bouts = Bout::chosen(&options)?;
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
-    let place = Place { peers: root.join("benches/peers"), work: target.join("peers"), root };
+    let root = cargo::root();
+    let place =
+        Place { peers: root.join("benches/peers"), work: cargo::target().join("peers"), root };
     eprintln!("== build: ours");
-    let ours = build(&place.root)?;
+    let words = ["build", "--release", "--package", "clenshaw", "--bench", "step"];
+    let ours = cargo::built(&words, "step")?;
     eprintln!("== environments");
     let environments = Environments::new(&place, options.dgl)?;
     let mut report = Report::new(&options, &environments);
@@ -104,20 +103,6 @@ pub struct Place {
     peers: PathBuf,
     /// Environments and what bouts start from.
     work: PathBuf,
-}
-
-/// Builds our contender and returns its path.
-fn build(root: &Path) -> Outcome<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
-    let words = ["build", "--release", "--package", "clenshaw", "--bench", "step"];
-    let mut command = Command::new(cargo);
-    command.args(words).arg("--message-format=json-render-diagnostics").current_dir(root);
-    let output = command.stderr(Stdio::inherit()).output()?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    let messages = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let program =
-        messages.filter_map(|message| Some(message["executable"].as_str()?.into())).next_back();
-    program.ok_or_else(|| format!("cargo {} failed", words.join(" ")).into())
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 //! program's promises on Cora, and the instructions of a step.
 
 use crate::Outcome;
-use crate::{acceptance, instructions, optuna};
-use std::process::Command;
+use crate::{acceptance, cargo, instructions, optuna};
 
 /// The steps before the program itself is tried.
 const STEPS: &[(&str, &[&str])] = &[
@@ -32,7 +31,7 @@ pub fn run(words: &[String]) -> Outcome {
     }
     for (name, words) in STEPS {
         eprintln!("== {name}: cargo {}", words.join(" "));
-        cargo(words)?;
+        cargo::run(words)?;
     }
     eprintln!("== optuna: studies shared with versions 4 and 5, and the dashboard");
     optuna::run(&[])?;
@@ -41,11 +40,4 @@ pub fn run(words: &[String]) -> Outcome {
     // Last, so that a machine that cannot count them ends with saying so.
     eprintln!("== instructions: three steps of the release program");
     instructions::run(&[])
-}
-
-/// Runs cargo; documentation warnings count as errors.
-pub fn cargo(words: &[&str]) -> Outcome {
-    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
-    let status = Command::new(cargo).args(words).env("RUSTDOCFLAGS", "-D warnings").status()?;
-    if status.success() { Ok(()) } else { Err(format!("cargo {} failed", words.join(" ")).into()) }
 }

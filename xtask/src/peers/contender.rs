@@ -1,7 +1,7 @@
 //! One process that trains when it is told to.
 
-use super::environment::last_lines;
 use crate::Outcome;
+use crate::python::last_lines;
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};

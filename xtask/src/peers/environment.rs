@@ -2,6 +2,7 @@
 
 use super::Place;
 use crate::Outcome;
+use crate::python::{self, last_lines, succeed};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -45,7 +46,7 @@ impl Environments {
     pub fn new(place: &Place, with_dgl: bool) -> Outcome<Self> {
         let torch = TORCH.ready(place)?;
         let dgl = match with_dgl {
-            true => DGL.ready(place).map_err(|problem| last_line(&problem)),
+            true => DGL.ready(place).map_err(|problem| last_lines(&problem, 1)),
             false => Err("not asked for".into()),
         };
         Ok(Self { torch, dgl })
@@ -59,16 +60,10 @@ impl Wanted {
             let wrong = |problem: String| format!("{}: {problem}", self.variable);
             return self.tried(Path::new(&named)).map_err(wrong);
         }
+        eprintln!("   {}: several GB from PyPI, once", self.requirements);
         let folder = place.work.join(self.folder);
-        self.tried(&folder).or_else(|_| {
-            eprintln!("   {}: several GB from PyPI, once", self.requirements);
-            let python = folder.join("bin/python");
-            succeed(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
-            let requirements = place.peers.join(self.requirements);
-            let pip = ["-m", "pip", "install", "--quiet", "--requirement"];
-            succeed(Command::new(python).args(pip).arg(requirements))?;
-            self.tried(&folder)
-        })
+        python::environment(&folder, &place.peers.join(self.requirements))?;
+        self.tried(&folder)
     }
 
     /// Whether everything can be imported.
@@ -77,44 +72,5 @@ impl Wanted {
         let versions = succeed(Command::new(&python).args(["-W", "ignore", "-c", self.versions]))?;
         eprintln!("   {versions}");
         Ok(Environment { python, versions })
-    }
-}
-
-/// Runs a program to its end; what it printed, or what it complained about.
-fn succeed(command: &mut Command) -> Result<String, String> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|error| format!("{program}: {error}"))?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
-        false => Err(last_lines(&String::from_utf8_lossy(&output.stderr), 8)),
-    }
-}
-
-/// The end of what somebody said, where the reason is.
-pub fn last_lines(text: &str, n: usize) -> String {
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    lines[lines.len().saturating_sub(n)..].join("\n")
-}
-
-fn last_line(text: &str) -> String {
-    last_lines(text, 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_reason_is_at_the_end() {
-        let said = "Traceback\n  File x\n\nImportError: no dgl\n\n";
-        assert_eq!(last_line(said), "ImportError: no dgl");
-        assert_eq!(last_lines(said, 2), "  File x\nImportError: no dgl");
-        assert_eq!(last_lines("one", 5), "one");
-    }
-
-    #[test]
-    fn a_program_that_is_not_there_is_named() {
-        let error = succeed(&mut Command::new("no-such-python")).unwrap_err();
-        assert!(error.starts_with("no-such-python: "), "{error}");
     }
 }
