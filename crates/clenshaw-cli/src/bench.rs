@@ -3,12 +3,12 @@
 use crate::options::{DataFolder, Threads, setting, whole};
 use crate::{Run, output};
 use clap::Parser;
-use clenshaw::Result;
 use clenshaw::data;
 use clenshaw::experiment::Request;
 use clenshaw::report::Table;
 use clenshaw::tensor::{Limits, instruction_set};
 use clenshaw::train::{Part, Setup, Step};
+use clenshaw::{Error, Result};
 use serde_json::{Value as Json, json};
 
 /// Measure this machine and a training step beside its limits
@@ -52,6 +52,10 @@ Examples:
 
 impl Run for Bench {
     fn run(self) -> Result<()> {
+        if !(1..=100_000).contains(&self.steps) {
+            let (key, value) = ("steps".to_owned(), self.steps.to_string());
+            return Err(Error::OutOfRange { key, value, allowed: "1..=100000".into() });
+        }
         let requests: Vec<Request> =
             self.graphs.iter().map(|graph| self.request(graph)).collect::<Result<_>>()?;
         let store = self.data.store();
@@ -65,7 +69,7 @@ impl Run for Bench {
         for (request, graph) in requests.iter().zip(&graphs) {
             let setup = Setup::new(graph, request.model, request.hyper.clone());
             let split = request.split.draw(graph, 0)?;
-            let step = Step::measure(&setup, graph, &split, &mut limits, self.steps.max(1));
+            let step = Step::measure(&setup, graph, &split, &mut limits, self.steps);
             if !self.json {
                 output::print(&listing(&request.graph, request.model.title, &step))?;
             }
@@ -135,16 +139,13 @@ fn listing(graph: &str, model: &str, step: &Step) -> String {
 }
 
 fn times(name: &str, seconds: f64, bound: Option<f64>) -> [String; 4] {
-    let of_bound = |f: fn(f64, f64) -> String| bound.map_or(String::new(), |b| f(seconds, b));
+    let bound = bound.filter(|bound| *bound > 0.0);
+    let or_blank = |number: Option<f64>| number.map_or_else(String::new, |n| format!("{n:.2}"));
     [
         name.to_owned(),
         format!("{:.2}", seconds * 1e3),
-        of_bound(|_, bound| format!("{:.2}", bound * 1e3)),
-        of_bound(
-            |seconds, bound| {
-                if bound > 0.0 { format!("{:.2}", seconds / bound) } else { String::new() }
-            },
-        ),
+        or_blank(bound.map(|bound| bound * 1e3)),
+        or_blank(bound.map(|bound| seconds / bound)),
     ]
 }
 

@@ -61,9 +61,6 @@ Examples:
   clenshaw compare cora texas chameleon --models all --runs 3
   clenshaw compare texas --models gcnii,clenshaw-gcn --runs 20 --split stratified --json";
 
-const ON_INTERRUPT: &str =
-    "finishing up; run again with --resume to go on (Ctrl-C once more stops at once)";
-
 /// Progress of one run: its epochs count against its limit.
 const RUN: u64 = 1000;
 
@@ -91,7 +88,7 @@ impl Run for Compare {
             store: &store,
             resume: self.resume,
             watch: &watch,
-            cancel: &interrupt::flag(&progress, ON_INTERRUPT),
+            cancel: &interrupt::flag(&progress, interrupt::RESUME),
         };
         let results = experiment::run_all(&orders, &options);
         total.finish_and_clear();

@@ -4,6 +4,10 @@ use crate::progress::Progress;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// What runs say that `--resume` goes on with.
+pub const RESUME: &str =
+    "finishing up; run again with --resume to go on (Ctrl-C once more stops at once)";
+
 /// A flag that the first Ctrl-C (or SIGTERM) sets, with a message on stderr.
 pub fn flag(progress: &Progress, message: &'static str) -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));

@@ -69,9 +69,6 @@ Examples:
   clenshaw train csbm:nodes=500,homophily=0.3 --split stratified --json
   clenshaw train --config runs/cora-clenshaw-gcn-0a1b2c3d/run.toml --resume";
 
-const ON_INTERRUPT: &str =
-    "finishing up; run again with --resume to go on (Ctrl-C once more stops at once)";
-
 impl Run for Train {
     fn run(self) -> Result<()> {
         let store = self.data.store();
@@ -91,7 +88,7 @@ impl Run for Train {
             store: &store,
             resume: self.resume,
             watch: &watch,
-            cancel: &interrupt::flag(&progress, ON_INTERRUPT),
+            cancel: &interrupt::flag(&progress, interrupt::RESUME),
         };
         let order = Order { request, out: Some(folder.clone()) };
         let summary = experiment::run(&order, &options)?;

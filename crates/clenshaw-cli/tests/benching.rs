@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Desk;
+use common::{Desk, text};
 
 #[test]
 fn a_step_is_as_long_as_its_parts_and_its_work_is_counted() {
@@ -31,4 +31,11 @@ fn the_listing_names_machine_and_bound() {
     for word in ["GFLOP/s", "gather GB/s", "its bound", "dense products", "optimiser", "step"] {
         assert!(text.contains(word), "no `{word}` in\n{text}");
     }
+}
+
+#[test]
+fn no_steps_cannot_be_measured() {
+    let output = Desk::new().command("bench cora --steps 0").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("`steps` is 0, outside 1..=100000"));
 }

@@ -1,7 +1,7 @@
 //! A gate with vector masks, for f32; everything else takes the plain loops.
 //!
 //! A comparison of 8 or 16 numbers gives their bits in one instruction, and AVX-512 multiplies under
-//! such bits: neither is found by the compiler. A fifth of a training step on Cora became a fortieth.
+//! such bits: neither is found by the compiler.
 
 use super::gate::{Act, gate, pass, passing};
 use crate::tensor::Real;
@@ -59,8 +59,8 @@ pub(super) unsafe fn gate_avx512<T: Real>(
         return gate(act, keep, scale, x, out);
     }
     assert!(x.len() <= 64 && x.len() == out.len(), "gate: up to 64 entries");
-    let keep = if x.len() == 64 { keep } else { keep & ((1 << x.len()) - 1) };
-    let valid = u64::MAX >> (64 - x.len().max(1));
+    let valid = u64::MAX.checked_shr(64 - x.len() as u32).unwrap_or(0);
+    let keep = keep & valid;
     let (x, out) = (x.as_ptr().cast(), out.as_mut_ptr().cast());
     let scale = scale.to_f64() as f32;
     // SAFETY: `valid` has a bit for each of the entries, which are f32; the caller's promise.
