@@ -2,8 +2,12 @@
 //!
 //! A vector register is as wide as a cache line. Where matrices start in the middle of one, every load
 //! touches two: a training step on Squirrel, most of which is gathering, took half as long again.
+//!
+//! Long vectors ask the system for pages of megabytes: gathered rows lie on other pages each, and the
+//! processor knows where few pages are.
 
 use bytemuck::{Pod, Zeroable};
+use memmap2::MmapMut;
 use std::fmt::{Debug, Formatter, Result};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -20,10 +24,35 @@ unsafe impl Zeroable for Line {}
 // SAFETY: as above.
 unsafe impl Pod for Line {}
 
+/// From this many bytes on, large pages are asked for.
+const LONG: usize = 4 << 20;
+
+/// Where the numbers are.
+enum Home {
+    Heap(Vec<Line>),
+    Pages(MmapMut),
+}
+
+impl Home {
+    fn zeros(bytes: usize) -> Self {
+        let heap = || Self::Heap(vec![Line::zeroed(); bytes.div_ceil(size_of::<Line>())]);
+        if bytes < LONG { heap() } else { pages(bytes).map_or_else(heap, Self::Pages) }
+    }
+}
+
+/// Zeros on pages of their own, large ones if the system has them.
+fn pages(bytes: usize) -> Option<MmapMut> {
+    let mut map = MmapMut::map_anon(bytes).ok()?;
+    #[cfg(target_os = "linux")]
+    let _ = map.advise(memmap2::Advice::HugePage);
+    // Until they are written, all pages are one page of zeros, and reading them measures nothing.
+    map.fill(0);
+    Some(map)
+}
+
 /// A vector of numbers whose first one starts a cache line; its length never changes.
-#[derive(Clone)]
 pub struct Lines<T> {
-    lines: Vec<Line>,
+    home: Home,
     len: usize,
     kind: PhantomData<T>,
 }
@@ -31,8 +60,13 @@ pub struct Lines<T> {
 impl<T: Pod> Lines<T> {
     /// This many zeros.
     pub fn zeros(len: usize) -> Self {
-        let lines = vec![Line::zeroed(); (len * size_of::<T>()).div_ceil(size_of::<Line>())];
-        Self { lines, len, kind: PhantomData }
+        Self { home: Home::zeros(len * size_of::<T>()), len, kind: PhantomData }
+    }
+}
+
+impl<T: Pod> Clone for Lines<T> {
+    fn clone(&self) -> Self {
+        Self::from(&**self)
     }
 }
 
@@ -60,13 +94,21 @@ impl<T: Pod> Deref for Lines<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        &bytemuck::cast_slice(&self.lines)[..self.len]
+        let numbers = match &self.home {
+            Home::Heap(lines) => bytemuck::cast_slice(lines),
+            Home::Pages(map) => bytemuck::cast_slice(map),
+        };
+        &numbers[..self.len]
     }
 }
 
 impl<T: Pod> DerefMut for Lines<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        &mut bytemuck::cast_slice_mut(&mut self.lines)[..self.len]
+        let numbers = match &mut self.home {
+            Home::Heap(lines) => bytemuck::cast_slice_mut(lines),
+            Home::Pages(map) => bytemuck::cast_slice_mut(map),
+        };
+        &mut numbers[..self.len]
     }
 }
 
@@ -82,13 +124,14 @@ mod tests {
 
     #[test]
     fn they_hold_what_they_were_given_and_start_a_line() {
-        for len in [0, 1, 15, 16, 17, 1000] {
+        for len in [0, 1, 15, 16, 17, 1000, LONG / 4 - 1, LONG / 4 + 1] {
             let numbers: Vec<f32> = (0..len).map(|i| i as f32).collect();
             let mut lines = Lines::from(&numbers[..]);
             assert_eq!(*lines, numbers);
             assert_eq!(lines.as_ptr() as usize % 64, 0);
             lines.iter_mut().for_each(|v| *v += 1.0);
-            assert_eq!(lines.clone().iter().sum::<f32>(), (len * (len + 1) / 2) as f32);
+            let sum: f64 = lines.clone().iter().map(|v| f64::from(*v)).sum();
+            assert_eq!(sum, (len * (len + 1) / 2) as f64);
         }
     }
 }

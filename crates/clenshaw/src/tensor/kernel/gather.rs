@@ -8,6 +8,7 @@
 
 use super::Arith;
 use crate::tensor::Real;
+use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
 
 /// What is done to a few neighbouring columns of one row.
@@ -63,6 +64,11 @@ impl<T: Real> Stored<T> for T {
 #[repr(transparent)]
 pub(super) struct Half(u16);
 
+// SAFETY: a u16, every pattern of whose bits is one.
+unsafe impl Zeroable for Half {}
+// SAFETY: as above.
+unsafe impl Pod for Half {}
+
 impl<T: Real> Stored<T> for Half {
     #[inline(always)]
     fn value(self) -> T {
@@ -70,12 +76,25 @@ impl<T: Real> Stored<T> for Half {
     }
 }
 
+/// A source of more bytes than this is far away: it fits no cache that a processor has for itself.
+const FAR: usize = 8 << 20;
+/// How many entries before its turn a row that is far away is called for.
+const AHEAD: usize = 16;
+
 /// Rows of a matrix, picked by number.
 pub(super) struct Rows<'a, S> {
     /// Distance between two rows.
-    pub stride: usize,
-    pub indices: &'a [u32],
-    pub src: *const S,
+    stride: usize,
+    indices: &'a [u32],
+    src: *const S,
+    is_far: bool,
+}
+
+impl<'a, S> Rows<'a, S> {
+    /// Rows of `src`, `stride` apart.
+    pub fn new(src: &'a [S], stride: usize, indices: &'a [u32]) -> Self {
+        Self { stride, indices, src: src.as_ptr(), is_far: size_of_val(src) > FAR }
+    }
 }
 
 impl<S> Rows<'_, S> {
@@ -93,16 +112,57 @@ impl<S> Rows<'_, S> {
     where
         S: Stored<T>,
     {
+        // SAFETY: the caller's promise, here and below.
+        unsafe {
+            match self.is_far {
+                true => self.sum_calling::<T, A, W>(entries, c, weight, |e| {
+                    if let Some(&j) = self.indices.get(e + AHEAD) {
+                        call_for::<[S; W]>(self.at(j as usize, c));
+                    }
+                }),
+                false => self.sum_calling::<T, A, W>(entries, c, weight, |_| {}),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn sum_calling<T: Real, A: Arith, const W: usize>(
+        &self,
+        entries: Range<usize>,
+        c: usize,
+        weight: impl Fn(usize, usize) -> T,
+        call: impl Fn(usize),
+    ) -> [T; W]
+    where
+        S: Stored<T>,
+    {
         let mut acc = [T::ZERO; W];
         for (&j, e) in self.indices[entries.clone()].iter().zip(entries) {
             let j = j as usize;
+            call(e);
             // SAFETY: the caller's promise.
-            let x = unsafe { &*self.src.add(j * self.stride + c).cast::<[S; W]>() };
+            let x = unsafe { &*self.at::<W>(j, c) };
             let weight = weight(e, j);
             for i in 0..W {
                 acc[i] = A::madd(weight, x[i].value(), acc[i]);
             }
         }
         acc
+    }
+
+    #[inline(always)]
+    fn at<const W: usize>(&self, row: usize, c: usize) -> *const [S; W] {
+        self.src.wrapping_add(row * self.stride + c).cast()
+    }
+}
+
+/// Asks for the cache lines of what will soon be read; never faults, whatever is there.
+#[inline(always)]
+fn call_for<T>(_at: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    for byte in (0..size_of::<T>()).step_by(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: every x86-64 has the instruction, and it reads nothing that a program could see.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(_at.cast::<i8>().wrapping_add(byte)) };
     }
 }

@@ -37,7 +37,7 @@ impl<T: Real> Kernel for SparseProduct<'_, T> {
 impl<T: Real> Columns for SparseProduct<'_, T> {
     #[inline(always)]
     fn columns<A: Arith, const W: usize>(&mut self, r: usize, c: usize) {
-        let rows = Rows { stride: self.cols, indices: self.indices, src: self.w.as_ptr() };
+        let rows = Rows::new(self.w, self.cols, self.indices);
         let entries = self.offsets[r]..self.offsets[r + 1];
         // SAFETY: columns of a pattern are below `n_cols`, and W has that many rows (asserted).
         let mut acc = unsafe { rows.sum::<T, A, W>(entries, c, |e, _| self.values[e]) };
@@ -81,7 +81,7 @@ impl<T: Real> Kernel for SparseTransposeProduct<'_, T> {
 impl<T: Real> Columns for SparseTransposeProduct<'_, T> {
     #[inline(always)]
     fn columns<A: Arith, const W: usize>(&mut self, r: usize, c: usize) {
-        let rows = Rows { stride: self.cols, indices: self.indices, src: self.g.as_ptr() };
+        let rows = Rows::new(self.g, self.cols, self.indices);
         let entries = self.offsets[r]..self.offsets[r + 1];
         let weight = |e: usize, _| self.values[self.origin[e] as usize];
         // SAFETY: rows of a pattern are below `n_rows`, and the gradient has that many (asserted).

@@ -109,12 +109,12 @@ impl<T: Real> Gather<'_, T> {
             let weight = |_, j| *self.scale.get_unchecked(j);
             match self.src {
                 Source::Whole(src) => {
-                    let rows = Rows { stride: cols, indices, src: src.as_ptr() };
+                    let rows = Rows::new(src, cols, indices);
                     rows.sum::<T, A, W>(entries, c, weight)
                 }
                 Source::Halves(src) => {
                     let stride = halved::<T>(cols) * size_of::<T>() / size_of::<u16>();
-                    let rows = Rows { stride, indices, src: src.as_ptr().cast::<Half>() };
+                    let rows = Rows::new(bytemuck::cast_slice::<T, Half>(src), stride, indices);
                     rows.sum::<T, A, W>(entries, c, weight)
                 }
             }
