@@ -61,9 +61,6 @@ Examples:
   clenshaw compare cora texas chameleon --models all --runs 3
   clenshaw compare texas --models gcnii,clenshaw-gcn --runs 20 --split stratified --json";
 
-/// Progress of one run: its epochs count against its limit.
-const RUN: u64 = 1000;
-
 impl Run for Compare {
     fn run(self) -> Result<()> {
         let models = chosen(&self.models)?;
@@ -71,18 +68,8 @@ impl Run for Compare {
         let orders = self.orders(&models)?;
         let store = self.data.store();
         let progress = if self.quiet { Progress::silent() } else { Progress::on_stderr() };
-        let total = progress.total("compare", RUN * (orders.len() * self.runs) as u64);
-        let followers: Vec<_> =
-            orders.iter().map(|order| progress.follow(&order.request)).collect();
-        let watch = |order: usize, event: Event<'_>| {
-            followers[order].see(&event);
-            let share = RUN / orders[order].request.hyper.int("max_epochs").max(1) as u64;
-            match event {
-                Event::Epoch { .. } => total.inc(share),
-                Event::Finished { record, .. } => total.inc(RUN - share * record.epochs as u64),
-                _ => {}
-            }
-        };
+        let followers = progress.follow_all("compare", &orders);
+        let watch = |order: usize, event: Event<'_>| followers.see(order, &event);
         let options = Options {
             threads: self.threads.count(),
             store: &store,
@@ -91,7 +78,7 @@ impl Run for Compare {
             cancel: &interrupt::flag(&progress, interrupt::RESUME),
         };
         let results = experiment::run_all(&orders, &options);
-        total.finish_and_clear();
+        followers.finish();
         self.answer(&models, &orders, results)
     }
 }

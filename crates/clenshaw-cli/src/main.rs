@@ -22,6 +22,7 @@ mod get;
 mod import;
 mod check;
 mod reproduce;
+mod contest;
 mod bench;
 mod completions;
 mod man;

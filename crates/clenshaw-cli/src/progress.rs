@@ -1,7 +1,7 @@
 //! What happens, on stderr: a live bar per run on a terminal, else a line when a run starts or ends.
 
 use crate::output;
-use clenshaw::experiment::{Event, Record, Request};
+use clenshaw::experiment::{Event, Order, Record, Request};
 use clenshaw::train::Epoch;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::HashMap;
@@ -13,6 +13,9 @@ const BYTES: &str = "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} eta 
 const TRIALS: &str = "{prefix} {wide_bar} {pos}/{len} trials {msg} eta {eta:>3}";
 const LINE: &str = "{wide_msg}";
 const TOTAL: &str = "{prefix} {wide_bar} {percent}% eta {eta:>3}";
+
+/// What a run counts in the bar of all runs: its epochs count against its limit.
+const RUN_SHARE: u64 = 1000;
 
 /// Shared by all runs and by the interrupt's message.
 #[derive(Clone)]
@@ -96,10 +99,48 @@ impl Progress {
         }
     }
 
+    /// Follows the runs of many orders, with a bar for all of them together.
+    pub fn follow_all(&self, label: &'static str, orders: &[Order]) -> Followers {
+        let n_runs: usize = orders.iter().map(|order| order.request.runs).sum();
+        let total = self.total(label, RUN_SHARE * n_runs as u64);
+        let follower = |order: &Order| {
+            let max_epochs = order.request.hyper.int("max_epochs").max(1) as u64;
+            (self.follow(&order.request), RUN_SHARE / max_epochs)
+        };
+        Followers { total, followers: orders.iter().map(follower).collect() }
+    }
+
     fn bar(&self, template: &str, length: u64) -> ProgressBar {
         let style = ProgressStyle::with_template(template).expect("the template is ours");
         let bar = ProgressBar::new(length).with_style(style.progress_chars("━╸ "));
         self.bars.add(bar)
+    }
+}
+
+/// The runs of many orders.
+pub struct Followers {
+    total: ProgressBar,
+    /// Each with what an epoch counts.
+    followers: Vec<(Follower, u64)>,
+}
+
+impl Followers {
+    /// Shows what happens to an order; called from several threads.
+    pub fn see(&self, order: usize, event: &Event<'_>) {
+        let (follower, share) = &self.followers[order];
+        follower.see(event);
+        match event {
+            Event::Epoch { .. } => self.total.inc(*share),
+            Event::Finished { record, .. } => {
+                self.total.inc(RUN_SHARE - share * record.epochs as u64);
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        self.total.finish_and_clear();
     }
 }
 

@@ -1,13 +1,14 @@
 //! `clenshaw reproduce`: the paper's tables again, ours beside them.
 
-use crate::options::DataFolder;
-use crate::{Run, output};
+use crate::options::{DataFolder, Threads, duration, whole};
+use crate::{Run, contest, output};
 use clap::Parser;
 use clenshaw::experiment::{EXPERIMENTS, ExperimentInfo, Kind, Only, Statistics, find_experiment};
 use clenshaw::report::{Comparison, wrapped};
 use clenshaw::{Error, Result};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Do a table of the paper again, and set ours beside it
 #[derive(Parser)]
@@ -15,26 +16,39 @@ use std::path::{Path, PathBuf};
 pub struct Reproduce {
     /// The experiment
     name: String,
-    /// A part of it, as in graph=texas,cora
+    /// A part of it, as in graph=texas,cora,model=gcn
     #[arg(long, value_name = "KEY=VALUE,..")]
-    only: Option<String>,
+    pub only: Option<String>,
+    /// Runs of each cell at most [default: the paper's]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true)]
+    pub runs: Option<usize>,
+    /// Stop after this time, as in 90s, 30m or 2h; the same command goes on
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub budget: Option<Duration>,
     #[command(flatten)]
-    data: DataFolder,
-    /// Also write NAME.md and NAME.json into this folder
+    pub threads: Threads,
+    #[command(flatten)]
+    pub data: DataFolder,
+    /// The folder for NAME.md, NAME.json, figures and run folders [default: `reproduce`, if it trains]
     #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    pub out: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
-    json: bool,
+    pub json: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub quiet: bool,
 }
 
 const EXAMPLES: &str = "\
-A graph whose files are not here is left out, and its row says so.
+A graph whose files are not here is left out, and its place says so. An experiment that trains may be
+stopped at any time, and the same command goes on; what two experiments share is trained once.
 
 Examples:
   clenshaw reproduce table1
-  clenshaw reproduce table1 --only graph=texas,cora
-  clenshaw reproduce table1 --out results --json";
+  clenshaw reproduce table1 --only graph=texas,cora --out results --json
+  clenshaw reproduce table3 --only model=clenshaw-gcn
+  clenshaw reproduce ablation --runs 5 --budget 30m";
 
 fn experiments_and_examples() -> String {
     let line = |info: &&ExperimentInfo| format!("  {:<8}  {}\n", info.name, info.title);
@@ -55,7 +69,10 @@ impl Run for Reproduce {
     fn run(self) -> Result<()> {
         let info = find_experiment(&self.name)?;
         let only = self.only.as_deref().map_or(Ok(Only::default()), str::parse)?;
-        let Kind::Statistics(text) = info.kind;
+        let text = match info.kind {
+            Kind::Statistics(text) => text,
+            Kind::Contest(text) => return contest::run(&self, info, text, &only),
+        };
         let statistics = Statistics::from_toml(&info.place(), text)?;
         let table = &statistics.measure(&self.data.store(), &only)?;
         let (experiment, version) = (info.name, env!("CARGO_PKG_VERSION"));

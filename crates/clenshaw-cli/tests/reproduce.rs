@@ -29,7 +29,10 @@ fn has_data() -> bool {
 #[test]
 fn wrong_words_are_answered() {
     let cases = [
-        ("tabel1", "unknown experiment `tabel1`; did you mean `table1`? known: table1"),
+        (
+            "tabel1",
+            "unknown experiment `tabel1`; did you mean `table1`? known: table1, table2, table3, ablation, honest",
+        ),
         ("table1 --only texas", "`only` is `texas`; expected `key=value,value`"),
         ("table1 --only model=gcn", "unknown key `model`; known: graph"),
         (
@@ -124,4 +127,34 @@ fn the_kept_results_are_those_of_the_program() {
         page.lines().filter(|line| !line.contains("twitch")).map(String::from).collect()
     };
     assert_eq!(measured(&now), measured(&kept));
+}
+
+#[test]
+fn a_contest_is_stopped_and_gone_on_with() {
+    let desk = Desk::new();
+    let words = "reproduce table3 --only graph=cora,texas,model=gpr-gnn --runs 1 --quiet";
+    let page = without_data(&desk, &format!("{words} --budget 0s"));
+    assert!(page.contains("88.54 ± 0.67  not run"), "{page}");
+    assert!(page.contains("92.91 ± 1.32  not run"), "{page}");
+    assert!(page.contains("Cells without a run: 2; the same command goes on."), "{page}");
+
+    let page = without_data(&desk, words);
+    assert!(page.contains("92.91 ± 1.32  not here"), "{page}");
+    assert!(!page.contains("not run"), "{page}");
+    let read = |file: &str| std::fs::read_to_string(desk.path("reproduce").join(file)).unwrap();
+    let table: Value = serde_json::from_str(&read("table3.json")).unwrap();
+    let cell = &table["cells"][1];
+    assert_eq!((&cell["model"], &cell["paper"]), (&json!("gpr-gnn"), &json!([88.54, 0.67])));
+    let accuracy = cell["ours"]["mean"].as_f64().unwrap();
+    assert!((0.84..0.93).contains(&accuracy), "{accuracy}");
+    assert!(read("table3.md").contains(&format!("| {:.2} ± 0.00 |", 100.0 * accuracy)));
+
+    let receipts: Vec<Value> = read("table3.receipts.jsonl")
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(receipts.len(), 1);
+    assert_eq!(receipts[0]["runs"][0]["test_accuracy"].as_f64(), Some(accuracy));
+    assert_eq!(receipts[0]["hyper"]["alpha"], 0.1);
+    assert_eq!(without_data(&desk, words), page, "what is finished is not done again");
 }

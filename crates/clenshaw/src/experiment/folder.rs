@@ -5,6 +5,7 @@ use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
 use crate::tensor;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -72,13 +73,12 @@ impl Folder {
 
     /// The record of a run, if it is finished.
     pub fn record(&self, seed: u64) -> Result<Option<Record>> {
-        let path = self.run(seed).join("record.json");
-        let Ok(bytes) = fs::read(&path) else { return Ok(None) };
-        let wrong = |e: serde_json::Error| Error::Data {
-            place: path.display().to_string(),
-            problem: e.to_string(),
-        };
-        serde_json::from_slice(&bytes).map(Some).map_err(wrong)
+        read_json(&self.run(seed).join("record.json"))
+    }
+
+    /// The receipt, if all runs are finished.
+    pub fn receipt(&self) -> Result<Option<serde_json::Value>> {
+        read_json(&self.path.join("receipt.json"))
     }
 
     /// Writes a run's files beside, then gives their folder its name; its checkpoint goes.
@@ -171,6 +171,16 @@ fn processor() -> String {
     let line = info.lines().find(|line| line.starts_with("model name"));
     let name = line.and_then(|line| line.split(':').nth(1));
     name.map_or_else(|| std::env::consts::ARCH.to_owned(), |name| name.trim().to_owned())
+}
+
+/// What a file holds, if there is one.
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    let Ok(bytes) = fs::read(path) else { return Ok(None) };
+    let wrong = |e: serde_json::Error| Error::Data {
+        place: path.display().to_string(),
+        problem: e.to_string(),
+    };
+    serde_json::from_slice(&bytes).map(Some).map_err(wrong)
 }
 
 /// Indented JSON with a newline at the end.

@@ -29,7 +29,10 @@ pub use config::Config;
 pub use predict::{Predictions, predict};
 pub use preset::{preset_graphs, preset_settings, preset_source};
 pub use record::{Record, Summary};
-pub use reproduce::{EXPERIMENTS, ExperimentInfo, Kind, Only, Statistics, find_experiment};
+pub use reproduce::{
+    Contest, EXPERIMENTS, ExperimentInfo, Kind, Only, Planned, Statistics, find_experiment,
+};
 pub use request::Request;
 pub use run::{Event, Options, Order, run, run_all};
+use run::{finished_receipt, finished_runs};
 pub use tuning::{End, TuneEvent, TuneOptions, TuneRequest, Tuned, best_first, sampler, tune};

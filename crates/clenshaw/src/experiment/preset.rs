@@ -3,7 +3,51 @@
 use super::config::settings;
 use crate::error::{Error, Result};
 use crate::model::ModelInfo;
+use std::fmt::{Display, Formatter};
 use toml::{Table, Value};
+
+/// The key of a preset that says by which study we found it, where nothing is published.
+const TUNED: &str = "tuned";
+
+/// Where settings come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// Published for the graph.
+    Published,
+    /// What the authors take where they say nothing else.
+    Defaults,
+    /// Found by a study of ours.
+    Tuned,
+    /// Our defaults.
+    Ours,
+}
+
+impl Display for Origin {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Published => "published",
+            Self::Defaults => "authors' defaults",
+            Self::Tuned => "tuned",
+            Self::Ours => "our defaults",
+        })
+    }
+}
+
+/// Where the settings of a model on a graph come from.
+pub(super) fn origin(info: &ModelInfo, graph: &str) -> Origin {
+    let table = table(info);
+    match (table.get(graph), table.get("default")) {
+        (Some(Value::Table(own)), _) if own.contains_key(TUNED) => Origin::Tuned,
+        (Some(Value::Table(_)), _) => Origin::Published,
+        (_, Some(_)) => Origin::Defaults,
+        _ => Origin::Ours,
+    }
+}
+
+/// The settings of a preset, without what is said about them.
+fn entries(table: &Table) -> Vec<(String, String)> {
+    settings(table).into_iter().filter(|(key, _)| key != TUNED).collect()
+}
 
 /// The settings published for a model on a graph, split included; the graph by its registry name.
 pub(super) fn preset(name: &str, info: &ModelInfo, graph: &str) -> Result<Vec<(String, String)>> {
@@ -12,7 +56,7 @@ pub(super) fn preset(name: &str, info: &ModelInfo, graph: &str) -> Result<Vec<(S
     }
     let table = table(info);
     match table.get(graph).or_else(|| table.get("default")) {
-        Some(Value::Table(entries)) => Ok(settings(entries)),
+        Some(Value::Table(preset)) => Ok(entries(preset)),
         _ => Err(Error::BadValue {
             key: "graph".into(),
             value: graph.into(),
@@ -38,7 +82,7 @@ pub fn preset_source(info: &ModelInfo) -> String {
 /// What a preset sets on a graph of [`preset_graphs`], in the order of its file; nothing elsewhere.
 pub fn preset_settings(info: &ModelInfo, graph: &str) -> Vec<(String, String)> {
     match table(info).get(graph) {
-        Some(Value::Table(entries)) => settings(entries),
+        Some(Value::Table(preset)) => entries(preset),
         _ => vec![],
     }
 }

@@ -1,5 +1,6 @@
 //! Carrying out orders: many small runs side by side, large ones one after the other.
 
+use super::folder::Folder;
 use super::job::{Graphs, Job};
 use super::{Record, Request, Summary};
 use crate::data::{Dataset, Store};
@@ -113,6 +114,23 @@ pub fn run_all(orders: &[Order], options: &Options<'_>) -> Vec<Result<Summary>> 
     desk.let_large_ones_in();
     desk.work(threads);
     desk.results()
+}
+
+/// The records that an order's folder holds already; none, if there is no folder.
+pub(super) fn finished_runs(order: &Order) -> Result<Vec<Record>> {
+    let Some((folder, request)) = existing(order)? else { return Ok(vec![]) };
+    let seeds = (0..request.runs as u64).map(|i| request.seed + i);
+    seeds.filter_map(|seed| folder.record(seed).transpose()).collect()
+}
+
+/// The receipt of an order all of whose runs are done.
+pub(super) fn finished_receipt(order: &Order) -> Result<Option<serde_json::Value>> {
+    existing(order)?.map_or(Ok(None), |(folder, _)| folder.receipt())
+}
+
+fn existing(order: &Order) -> Result<Option<(Folder, Request)>> {
+    let folder = order.out.as_deref().filter(|path| path.join("run.toml").exists());
+    folder.map(Folder::existing).transpose()
 }
 
 /// What the workers share.

@@ -6,7 +6,7 @@ use super::axis::{Axis, Scale};
 use std::fmt::Write;
 
 /// Okabe & Ito 2008, those that show on white, with a dash pattern each.
-const STROKES: [(&str, &str); 6] = [
+pub(super) const STROKES: [(&str, &str); 6] = [
     ("#0072B2", "none"),
     ("#D55E00", "9 3"),
     ("#009E73", "2 3"),
@@ -14,11 +14,11 @@ const STROKES: [(&str, &str); 6] = [
     ("#E69F00", "5 4"),
     ("#56B4E9", "14 4"),
 ];
-const WIDTH: f64 = 640.0;
-const HEIGHT: f64 = 360.0;
-const LEFT: f64 = 62.0;
-const TOP: f64 = 44.0;
-const BOTTOM: f64 = 58.0;
+pub(super) const WIDTH: f64 = 640.0;
+pub(super) const HEIGHT: f64 = 360.0;
+pub(super) const LEFT: f64 = 62.0;
+pub(super) const TOP: f64 = 44.0;
+pub(super) const BOTTOM: f64 = 58.0;
 /// A letter of the 12-pixel face, on the wide side.
 const LETTER: f64 = 7.0;
 /// The line and its gap before a name in the legend.
@@ -79,15 +79,7 @@ impl Figure {
 /// ```
 pub fn svg_plot(figure: &Figure) -> String {
     let frame = Frame::around(figure);
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
-         width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\" \
-         font-family=\"system-ui, Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#222\">\n\
-         <title>{title}</title>\n\
-         <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#fff\"/>\n\
-         <text x=\"{LEFT}\" y=\"26\" font-size=\"15\" font-weight=\"600\">{title}</text>\n",
-        title = escaped(&figure.title),
-    );
+    let mut svg = opened(&figure.title);
     frame.draw_grid(&mut svg);
     frame.draw_names(&mut svg, figure);
     for (i, series) in figure.series.iter().enumerate() {
@@ -95,6 +87,31 @@ pub fn svg_plot(figure: &Figure) -> String {
         frame.draw_key(&mut svg, i, series);
     }
     svg + "</svg>\n"
+}
+
+/// The picture's beginning: its size, its ground and its title.
+pub(super) fn opened(title: &str) -> String {
+    let title = escaped(title);
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
+         width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\" \
+         font-family=\"system-ui, Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#222\">\n\
+         <title>{title}</title>\n\
+         <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#fff\"/>\n\
+         <text x=\"{LEFT}\" y=\"26\" font-size=\"15\" font-weight=\"600\">{title}</text>\n",
+    )
+}
+
+/// The name of the vertical axis, read from below.
+pub(super) fn draw_y_name(svg: &mut String, name: &str) {
+    let middle = (TOP + HEIGHT - BOTTOM) / 2.0;
+    let (name, turn) = (escaped(name), format!("rotate(-90 16 {middle:.1})"));
+    push(
+        svg,
+        format_args!(
+            "<text x=\"16\" y=\"{middle:.1}\" text-anchor=\"middle\" transform=\"{turn}\">{name}</text>"
+        ),
+    );
 }
 
 /// The axes and the box they span.
@@ -148,15 +165,7 @@ impl Frame {
         text(svg, (LEFT, y), "start", &figure.x_left);
         text(svg, ((LEFT + self.right) / 2.0, y), "middle", &figure.x_label);
         text(svg, (self.right, y), "end", &figure.x_right);
-        let middle = (TOP + HEIGHT - BOTTOM) / 2.0;
-        let name = escaped(&figure.y_label);
-        let turn = format!("rotate(-90 16 {middle:.1})");
-        push(
-            svg,
-            format_args!(
-                "<text x=\"16\" y=\"{middle:.1}\" text-anchor=\"middle\" transform=\"{turn}\">{name}</text>"
-            ),
-        );
+        draw_y_name(svg, &figure.y_label);
     }
 
     fn draw_line(&self, svg: &mut String, i: usize, series: &Series) {
@@ -183,7 +192,7 @@ fn stroke(i: usize) -> String {
     )
 }
 
-fn line(svg: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64), colour: &str) {
+pub(super) fn line(svg: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64), colour: &str) {
     push(
         svg,
         format_args!(
@@ -192,7 +201,7 @@ fn line(svg: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64), colour: &s
     );
 }
 
-fn text(svg: &mut String, (x, y): (f64, f64), anchor: &str, content: &str) {
+pub(super) fn text(svg: &mut String, (x, y): (f64, f64), anchor: &str, content: &str) {
     let content = escaped(content);
     push(
         svg,
@@ -200,7 +209,7 @@ fn text(svg: &mut String, (x, y): (f64, f64), anchor: &str, content: &str) {
     );
 }
 
-fn push(svg: &mut String, element: std::fmt::Arguments) {
+pub(super) fn push(svg: &mut String, element: std::fmt::Arguments) {
     writeln!(svg, "{element}").expect("writing to a string cannot fail");
 }
 

@@ -1,20 +1,47 @@
-//! The paper's tables, done again: each is a file of `experiments/`, read by the kind it is of.
+//! The paper's tables and figures, done again: each is a file of `experiments/`, read by the kind it is of.
 
 mod only;
 mod statistics;
+mod contest;
 
+pub use contest::{Contest, Planned};
 pub use only::Only;
 pub use statistics::Statistics;
 
 use crate::error::{Error, Result};
+use std::io::ErrorKind;
 
 /// Every experiment that can be done again.
-pub static EXPERIMENTS: &[&ExperimentInfo] = &[&TABLE1];
+pub static EXPERIMENTS: &[&ExperimentInfo] = &[&TABLE1, &TABLE2, &TABLE3, &ABLATION, &HONEST];
 
 static TABLE1: ExperimentInfo = ExperimentInfo {
     name: "table1",
     title: "statistics of the graphs",
     kind: Kind::Statistics(include_str!("../../../../../experiments/table1.toml")),
+};
+
+static TABLE2: ExperimentInfo = ExperimentInfo {
+    name: "table2",
+    title: "residual connections: seven models on nine graphs",
+    kind: Kind::Contest(include_str!("../../../../../experiments/table2.toml")),
+};
+
+static TABLE3: ExperimentInfo = ExperimentInfo {
+    name: "table3",
+    title: "spectral models: seven models on eight graphs",
+    kind: Kind::Contest(include_str!("../../../../../experiments/table3.toml")),
+};
+
+static ABLATION: ExperimentInfo = ExperimentInfo {
+    name: "ablation",
+    title: "one residual connection at a time, on two graphs",
+    kind: Kind::Contest(include_str!("../../../../../experiments/ablation.toml")),
+};
+
+static HONEST: ExperimentInfo = ExperimentInfo {
+    name: "honest",
+    title: "what remains on corrected graphs and stratified splits",
+    kind: Kind::Contest(include_str!("../../../../../experiments/honest.toml")),
 };
 
 /// An experiment as the list knows it.
@@ -33,6 +60,8 @@ pub struct ExperimentInfo {
 pub enum Kind {
     /// Graphs are counted: [`Statistics`].
     Statistics(&'static str),
+    /// Models are trained on graphs: [`Contest`].
+    Contest(&'static str),
 }
 
 impl ExperimentInfo {
@@ -55,4 +84,13 @@ pub fn find_experiment(name: &str) -> Result<&'static ExperimentInfo> {
     let entry = EXPERIMENTS.iter().find(|info| info.name == name);
     let known = EXPERIMENTS.iter().map(|info| info.name);
     entry.copied().ok_or_else(|| Error::unknown("experiment", name, known))
+}
+
+/// Whether an error says that files are not here: none of them, or not all of a folder's.
+fn absent(error: &Error) -> bool {
+    match error {
+        Error::Absent { .. } => true,
+        Error::Io { source, .. } => source.kind() == ErrorKind::NotFound,
+        _ => false,
+    }
 }

@@ -1,0 +1,127 @@
+//! Groups of bars, each with the interval of its mean, as one self-contained SVG.
+
+use super::axis::Axis;
+use super::svg::{
+    BOTTOM, HEIGHT, LEFT, STROKES, TOP, WIDTH, draw_y_name, line, opened, push, text,
+};
+
+const RIGHT: f64 = WIDTH - 24.0;
+/// The share of a group's room that stays empty.
+const GAP: f64 = 0.2;
+
+/// A chart of bars that start at 0.
+///
+/// ```
+/// use clenshaw::report::Bars;
+/// let bar = |graph: &str, model: &str, mean| (graph.to_owned(), model.to_owned(), mean, 1.0);
+/// let bars = vec![bar("chameleon", "gcn", 60.0), bar("chameleon", "clenshaw-gcn", 70.0)];
+/// let bars = Bars { title: "Ablation".into(), y_label: "accuracy, %".into(), bars };
+/// assert!(bars.to_svg().contains(">70.0<"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Bars {
+    /// What the chart shows.
+    pub title: String,
+    /// The name of the vertical axis.
+    pub y_label: String,
+    /// Group, name, mean and half-width of its interval; in the order of the chart.
+    pub bars: Vec<(String, String, f64, f64)>,
+}
+
+impl Bars {
+    /// Draws the chart; bars of one name have one colour, and each says its number.
+    pub fn to_svg(&self) -> String {
+        let highest =
+            self.bars.iter().fold(1.0, |high: f64, (.., mean, half)| high.max(mean + half));
+        let axis = Axis::over(0.0, 1.08 * highest, 6);
+        let y = |value: f64| HEIGHT - BOTTOM - axis.share(value) * (HEIGHT - BOTTOM - TOP);
+        let mut svg = opened(&self.title);
+        for tick in axis.ticks() {
+            let colour = if tick == 0.0 { "#777" } else { "#e6e6e6" };
+            line(&mut svg, (LEFT, y(tick)), (RIGHT, y(tick)), colour);
+            text(&mut svg, (LEFT - 8.0, y(tick) + 4.0), "end", &axis.label(tick));
+        }
+        draw_y_name(&mut svg, &self.y_label);
+        let (groups, names) =
+            (distinct(&self.bars, |bar| &bar.0), distinct(&self.bars, |bar| &bar.1));
+        let room = (RIGHT - LEFT) / groups.len().max(1) as f64;
+        let width = room * (1.0 - GAP) / names.len().max(1) as f64;
+        for (g, group) in groups.iter().enumerate() {
+            let middle = LEFT + room * (g as f64 + 0.5);
+            text(&mut svg, (middle, HEIGHT - BOTTOM + 16.0), "middle", group);
+        }
+        for (group, name, mean, half) in &self.bars {
+            let at = |list: &[&str], word: &str| list.iter().position(|entry| *entry == word);
+            let (Some(g), Some(n)) = (at(&groups, group), at(&names, name)) else { continue };
+            let left = LEFT + room * (g as f64 + GAP / 2.0) + width * n as f64;
+            let (top, middle) = (y(*mean), left + width / 2.0);
+            let (colour, _) = STROKES[n % STROKES.len()];
+            push(
+                &mut svg,
+                format_args!(
+                    "<rect x=\"{:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{colour}\"/>",
+                    left + 1.0,
+                    width - 2.0,
+                    y(0.0) - top
+                ),
+            );
+            line(&mut svg, (middle, y(mean - half)), (middle, y(mean + half)), "#222");
+            text(&mut svg, (middle, y(mean + half) - 5.0), "middle", &format!("{mean:.1}"));
+        }
+        draw_legend(&mut svg, &names);
+        svg + "</svg>\n"
+    }
+}
+
+/// One line below the groups.
+fn draw_legend(svg: &mut String, names: &[&str]) {
+    let (step, y) = ((RIGHT - LEFT) / names.len().max(1) as f64, HEIGHT - 18.0);
+    for (n, name) in names.iter().enumerate() {
+        let x = LEFT + step * n as f64;
+        let (colour, _) = STROKES[n % STROKES.len()];
+        push(
+            svg,
+            format_args!(
+                "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"10\" height=\"10\" fill=\"{colour}\"/>",
+                y - 9.0
+            ),
+        );
+        text(svg, (x + 14.0, y), "start", name);
+    }
+}
+
+/// Every word once, in order.
+fn distinct<'a, T>(list: &'a [T], word: impl Fn(&'a T) -> &'a String) -> Vec<&'a str> {
+    let mut words: Vec<&str> = vec![];
+    for entry in list {
+        let word = word(entry).as_str();
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_as_high_as_their_numbers() {
+        let bar = |group: &str, name: &str, mean| (group.into(), name.into(), mean, 0.0);
+        let bars = vec![bar("a", "x", 100.0), bar("a", "y", 50.0), bar("b", "x", 25.0)];
+        let svg = Bars { title: "t".into(), y_label: "%".into(), bars }.to_svg();
+        let number = |text: &str, key: &str| {
+            let rest = &text[text.find(key).unwrap() + key.len()..];
+            rest[..rest.find('"').unwrap()].parse::<f64>().unwrap()
+        };
+        let rects: Vec<&str> = svg.lines().filter(|l| l.contains("fill=\"#0072B2\"")).collect();
+        let (first, third) = (number(rects[0], "height=\""), number(rects[1], "height=\""));
+        // The axis ends at 108 of 100.
+        assert!((first - (HEIGHT - BOTTOM - TOP) / 1.08).abs() < 0.06, "{first}");
+        assert!((first / third - 4.0).abs() < 0.01);
+        assert!(svg.contains("#D55E00") && svg.contains(">50.0<") && !svg.contains("NaN"));
+        let empty = Bars { title: "t".into(), y_label: "%".into(), bars: vec![] };
+        assert!(!empty.to_svg().contains("NaN"));
+    }
+}

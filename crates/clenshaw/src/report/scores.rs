@@ -1,0 +1,314 @@
+//! Scores of models on graphs beside a paper's, cell by cell.
+//!
+//! ```text
+//! inside   |ours - paper| <= what stands behind the paper's ±
+//! ```
+//!
+//! A cell that was not measured has no number of ours, and says why.
+
+use super::{Statistic, Table, wrapped};
+use serde::{Serialize, Serializer};
+
+/// No line of a note is longer.
+const WIDTH: usize = 100;
+
+/// What stands behind `±`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spread {
+    /// The standard deviation of the runs.
+    Std,
+    /// The larger half of the 95% interval of their mean, by bootstrap.
+    Ci95,
+}
+
+/// A table of a paper, and what we measured.
+///
+/// ```
+/// use clenshaw::report::{Measured, Printed, ScoreCell, Scores, Spread, Statistic};
+/// let score = Statistic::of(&[0.68, 0.70, 0.72]);
+/// let cell = ScoreCell {
+///     column: "chameleon".into(),
+///     model: "clenshaw-gcn".into(),
+///     paper: Some(Printed::Score(69.44, 0.92)),
+///     settings: "published".into(),
+///     runs: 3,
+///     ours: Some(Measured { score, epochs: 400.0, seconds: 21.0 }),
+///     missing: None,
+/// };
+/// assert_eq!(cell.difference().map(|d| (d * 100.0).round()), Some(56.0));
+/// assert_eq!(cell.place(), Some("inside"));
+/// let table = Scores {
+///     title: "Table 3".into(),
+///     source: "A paper".into(),
+///     spread: Spread::Std,
+///     notes: vec![],
+///     cells: vec![cell],
+/// };
+/// assert!(table.to_text().contains("69.44 ± 0.92  70.00 ± 2.00  +0.56"));
+/// ```
+#[derive(Clone, Debug, Serialize)]
+pub struct Scores {
+    /// What the table shows.
+    pub title: String,
+    /// Where the paper's numbers stand.
+    pub source: String,
+    /// What stands behind `±`, in the paper and here.
+    pub spread: Spread,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+    /// Column after column, model after model.
+    pub cells: Vec<ScoreCell>,
+}
+
+/// One model in one column.
+#[derive(Clone, Debug, Serialize)]
+pub struct ScoreCell {
+    /// The column's name; most often a graph.
+    pub column: String,
+    /// The model.
+    pub model: String,
+    /// What the paper prints, if it has such a cell.
+    pub paper: Option<Printed>,
+    /// Where the hyper-parameters come from.
+    pub settings: String,
+    /// The runs that ours is about.
+    pub runs: usize,
+    /// Ours, if it was measured.
+    pub ours: Option<Measured>,
+    /// Why it was not.
+    pub missing: Option<String>,
+}
+
+/// A cell of the paper.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Printed {
+    /// Mean and what stands behind `±`, in percent.
+    Score(f64, f64),
+    /// Words in place of a number, as `(M)`.
+    Word(String),
+}
+
+impl Serialize for Printed {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Score(mean, spread) => [mean, spread].serialize(to),
+            Self::Word(word) => word.serialize(to),
+        }
+    }
+}
+
+/// What runs were worth.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Measured {
+    /// The score as a share of one.
+    #[serde(flatten)]
+    pub score: Statistic,
+    /// Epochs of a run, in the mean.
+    pub epochs: f64,
+    /// The time of all runs added up, some of which went side by side.
+    pub seconds: f64,
+}
+
+impl ScoreCell {
+    /// Ours less the paper's, in percent.
+    pub fn difference(&self) -> Option<f64> {
+        match (&self.ours, &self.paper) {
+            (Some(ours), Some(Printed::Score(mean, _))) => Some(100.0 * ours.score.mean - mean),
+            _ => None,
+        }
+    }
+
+    /// Where ours lies beside the paper's interval: `below`, `inside` or `above`.
+    pub fn place(&self) -> Option<&'static str> {
+        let (difference, Some(Printed::Score(_, spread))) = (self.difference()?, &self.paper)
+        else {
+            return None;
+        };
+        // Both numbers are printed with two digits, and so is the border.
+        let beyond = (100.0 * (difference.abs() - spread)).round() > 0.0;
+        Some(match (beyond, difference < 0.0) {
+            (false, _) => "inside",
+            (true, true) => "below",
+            (true, false) => "above",
+        })
+    }
+}
+
+impl Scores {
+    /// Title, one line a cell, and notes for a terminal.
+    pub fn to_text(&self) -> String {
+        let notes = self.all_notes();
+        let notes = notes.iter().flat_map(|note| wrapped(note, WIDTH)).map(|line| line + "\n");
+        let notes: String = notes.collect();
+        format!("{}\n{}\n\n{}\n{notes}", self.title, self.source, self.lines().to_text())
+    }
+
+    /// Ours as the paper arranges them, then cell by cell, then notes.
+    pub fn to_markdown(&self) -> String {
+        let notes: String = self.all_notes().iter().map(|note| format!("- {note}\n")).collect();
+        format!(
+            "# {}\n\n{}.\n\n## Ours\n\n{}\n## Cell by cell\n\n{}\n{notes}",
+            self.title,
+            self.source,
+            self.matrix().to_markdown(),
+            self.lines().to_markdown()
+        )
+    }
+
+    fn all_notes(&self) -> Vec<String> {
+        let meaning = match self.spread {
+            Spread::Std => "± is the standard deviation of the runs.",
+            Spread::Ci95 => {
+                "± is the half-width of the 95% interval of the mean (bootstrap, 1000 resamples)."
+            }
+        };
+        let seconds: f64 = self.cells.iter().filter_map(|cell| Some(cell.ours?.seconds)).sum();
+        let time = format!("All runs together took {:.0} minutes of their own.", seconds / 60.0);
+        std::iter::once(meaning.to_owned())
+            .chain(self.notes.iter().cloned())
+            .chain((seconds >= 60.0).then_some(time))
+            .collect()
+    }
+
+    /// A row a model, a column a graph.
+    fn matrix(&self) -> Table {
+        let (mut columns, mut models): (Vec<&str>, Vec<&str>) = (vec![], vec![]);
+        for cell in &self.cells {
+            keep_new(&mut columns, &cell.column);
+            keep_new(&mut models, &cell.model);
+        }
+        let mut table = Table::new(std::iter::once("model").chain(columns.iter().copied()));
+        for model in models {
+            let at = |column: &&str| {
+                let cell =
+                    self.cells.iter().find(|cell| cell.model == model && cell.column == *column);
+                cell.map_or("-".into(), |cell| self.our_text(cell))
+            };
+            table.row(std::iter::once(model.to_owned()).chain(columns.iter().map(at)));
+        }
+        table
+    }
+
+    fn lines(&self) -> Table {
+        let has_paper = self.cells.iter().any(|cell| cell.paper.is_some());
+        let paper: &[&str] = if has_paper { &["paper"] } else { &[] };
+        let place: &[&str] = if has_paper { &["difference", "interval"] } else { &[] };
+        let rest = ["runs", "epochs", "s a run", "settings"];
+        let header = [&["graph", "model"], paper, &["ours"], place, &rest].concat();
+        let mut table = Table::new(header);
+        for cell in &self.cells {
+            let paper = match &cell.paper {
+                Some(Printed::Score(mean, spread)) => format!("{mean:.2} ± {spread:.2}"),
+                Some(Printed::Word(word)) => word.clone(),
+                None => "-".into(),
+            };
+            let difference = cell.difference().map_or("-".into(), |d| format!("{d:+.2}"));
+            let place = cell.place().unwrap_or("-").to_owned();
+            let of_ours = |f: fn(&Measured, f64) -> String| match &cell.ours {
+                Some(ours) => f(ours, cell.runs as f64),
+                None => "-".into(),
+            };
+            let mut row = vec![cell.column.clone(), cell.model.clone()];
+            row.extend(has_paper.then_some(paper));
+            row.push(self.our_text(cell));
+            row.extend(has_paper.then_some([difference, place]).into_iter().flatten());
+            row.push(cell.runs.to_string());
+            row.push(of_ours(|ours, _| format!("{:.0}", ours.epochs)));
+            row.push(of_ours(|ours, runs| format!("{:.1}", ours.seconds / runs)));
+            row.push(cell.settings.clone());
+            table.row(row);
+        }
+        table
+    }
+
+    fn our_text(&self, cell: &ScoreCell) -> String {
+        let Some(Measured { score, .. }) = &cell.ours else {
+            return cell.missing.clone().unwrap_or_else(|| "not run".into());
+        };
+        let spread = match self.spread {
+            Spread::Std => score.std,
+            Spread::Ci95 => score.ci95,
+        };
+        format!("{:.2} ± {:.2}", 100.0 * score.mean, 100.0 * spread)
+    }
+}
+
+fn keep_new<'a>(list: &mut Vec<&'a str>, word: &'a str) {
+    if !list.contains(&word) {
+        list.push(word);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(mean: f64, paper: Option<Printed>) -> ScoreCell {
+        let score = Statistic { mean, std: 0.02, ci95: 0.01 };
+        ScoreCell {
+            column: "texas".into(),
+            model: "gcn".into(),
+            paper,
+            settings: "published".into(),
+            runs: 2,
+            ours: Some(Measured { score, epochs: 100.0, seconds: 120.0 }),
+            missing: None,
+        }
+    }
+
+    #[test]
+    fn the_interval_has_two_borders_and_they_belong_to_it() {
+        let place = |mean| cell(mean, Some(Printed::Score(90.0, 1.0))).place();
+        assert_eq!(place(0.89), Some("inside"));
+        assert_eq!(place(0.91), Some("inside"));
+        assert_eq!(place(0.8899), Some("below"));
+        assert_eq!(place(0.9101), Some("above"));
+        assert_eq!(cell(0.9, None).place(), None);
+        assert_eq!(cell(0.9, Some(Printed::Word("(M)".into()))).place(), None);
+    }
+
+    #[test]
+    fn what_was_not_measured_has_no_number() {
+        let mut missing = cell(0.5, Some(Printed::Word("(M)".into())));
+        (missing.ours, missing.missing) = (None, Some("not here".into()));
+        missing.model = "h2gcn".into();
+        let table = Scores {
+            title: "T".into(),
+            source: "S".into(),
+            spread: Spread::Ci95,
+            notes: vec!["A note.".into()],
+            cells: vec![cell(0.9, Some(Printed::Score(89.5, 0.25))), missing],
+        };
+        assert_eq!(
+            table.to_markdown(),
+            "\
+# T
+
+S.
+
+## Ours
+
+| model | texas        |
+| ----- | ------------ |
+| gcn   | 90.00 ± 1.00 |
+| h2gcn | not here     |
+
+## Cell by cell
+
+| graph | model | paper        | ours         | difference | interval | runs | epochs | s a run | settings  |
+| ----- | ----- | ------------ | ------------ | ---------: | -------- | ---: | -----: | ------: | --------- |
+| texas | gcn   | 89.50 ± 0.25 | 90.00 ± 1.00 |      +0.50 | above    |    2 |    100 |    60.0 | published |
+| texas | h2gcn | (M)          | not here     |          - | -        |    2 |      - |       - | published |
+
+- ± is the half-width of the 95% interval of the mean (bootstrap, 1000 resamples).
+- A note.
+- All runs together took 2 minutes of their own.
+"
+        );
+        let json = serde_json::to_value(&table).unwrap();
+        assert_eq!(json["cells"][0]["paper"], serde_json::json!([89.5, 0.25]));
+        assert_eq!(json["cells"][0]["ours"]["mean"], 0.9);
+        assert_eq!(json["cells"][1]["ours"], serde_json::Value::Null);
+    }
+}
