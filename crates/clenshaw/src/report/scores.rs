@@ -45,7 +45,7 @@ pub enum Spread {
 ///     notes: vec![],
 ///     cells: vec![cell],
 /// };
-/// assert!(table.to_text().contains("69.44 ± 0.92  70.00 ± 2.00  +0.56"));
+/// assert!(table.to_text().contains("69.44 ± 0.92  70.00 ± 2.00"));
 /// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct Scores {

@@ -76,8 +76,8 @@ impl ExperimentInfo {
 /// ```
 /// use clenshaw::experiment::find_experiment;
 /// assert_eq!(find_experiment("table1")?.title, "statistics of the graphs");
-/// let error = find_experiment("table").unwrap_err().to_string();
-/// assert!(error.starts_with("unknown experiment `table`; did you mean `table1`?"));
+/// let error = find_experiment("tabel1").unwrap_err().to_string();
+/// assert!(error.starts_with("unknown experiment `tabel1`; did you mean `table1`?"));
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
 pub fn find_experiment(name: &str) -> Result<&'static ExperimentInfo> {
