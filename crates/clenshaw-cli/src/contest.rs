@@ -4,7 +4,7 @@ use crate::progress::Progress;
 use crate::reproduce::Reproduce;
 use crate::{interrupt, output};
 use clenshaw::experiment::{self, Contest, Event, ExperimentInfo, Only, Options, Order, Planned};
-use clenshaw::report::Scores;
+use clenshaw::report::{Scores, svg_plot};
 use clenshaw::{Error, Result};
 use serde::Serialize;
 use std::path::Path;
@@ -40,6 +40,9 @@ pub fn run(asked: &Reproduce, info: &ExperimentInfo, text: &str, only: &Only) ->
     output::save(&file(".receipts.jsonl"), &contest.receipts(&planned)?)?;
     if let Some(bars) = contest.bars(&table) {
         output::save(&file(".svg"), &bars.to_svg())?;
+    }
+    for (name, figure) in contest.over_depth(&table) {
+        output::save(&file(&format!("-{name}.svg")), &svg_plot(&figure))?;
     }
     match asked.json {
         true => output::print_json(&document)?,

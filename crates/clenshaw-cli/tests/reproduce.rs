@@ -31,7 +31,7 @@ fn wrong_words_are_answered() {
     let cases = [
         (
             "tabel1",
-            "unknown experiment `tabel1`; did you mean `table1`? known: table1, table2, table3, ablation, honest",
+            "unknown experiment `tabel1`; did you mean `table1`? known: table1, table2, table3, ablation, depth, honest",
         ),
         ("table1 --only texas", "`only` is `texas`; expected `key=value,value`"),
         ("table1 --only model=gcn", "unknown key `model`; known: graph"),

@@ -5,6 +5,7 @@ use super::run::{Event, Options, Order};
 use super::{Predictions, Record, Request, Summary};
 use crate::data::{Dataset, Split, Store};
 use crate::error::{Error, Result};
+use crate::graph::{Normalisation, dirichlet_energy, operator};
 use crate::tensor::Mat;
 use crate::train::{Fit, Outcome, Setup, test_scores, write_weights};
 use std::collections::HashMap;
@@ -189,8 +190,16 @@ impl<'a> Job<'a> {
             majority_share: scores.majority_share,
             roc_auc: scores.roc_auc,
             filter: self.setup.filter(&outcome.weights),
+            energy: self.energy(&outcome.weights),
             seconds,
         }
+    }
+
+    /// How smooth what the model makes of the nodes is on their graph.
+    fn energy(&self, weights: &[f32]) -> Option<f64> {
+        let hidden = self.setup.hidden(&self.dataset, weights)?;
+        let p = operator(&self.dataset.graph, Normalisation::Looped);
+        dirichlet_energy(&p, &hidden.cast())
     }
 
     fn files(&self, split: &Split, outcome: Outcome, record: &Record) -> Files {

@@ -37,6 +37,9 @@ pub struct Record {
     /// What the model does to each frequency, if that can be said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<Response>,
+    /// The Dirichlet energy of the last hidden layer as a share of its squares, if the model has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<f64>,
     /// Time taken.
     pub seconds: f64,
 }

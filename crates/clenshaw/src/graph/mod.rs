@@ -2,12 +2,14 @@
 
 mod operator;
 mod homophily;
+mod energy;
 mod components;
 mod spectrum;
 mod rows;
 mod symmetric;
 
 pub use components::components;
+pub use energy::dirichlet_energy;
 pub use homophily::{edge_homophily, node_homophily};
 pub use operator::{Normalisation, operator};
 pub use spectrum::extreme_eigenvalues;

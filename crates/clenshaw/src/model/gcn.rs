@@ -1,7 +1,8 @@
-//! GCN: two rounds of averaging over neighbours, each after a dense layer.
+//! GCN: rounds of averaging over neighbours, each after a dense layer.
 //!
 //! ```text
-//! H = relu( P~ X W0 + b0 ),   out = P~ drop(H) W1 + b1
+//! H(l) = relu( P~ drop(H(l-1)) W(l) + b(l) )        H(0) = X, whose features are not dropped
+//! out  = P~ drop(H(L-1)) W(L) + b(L)                L = 2 layers, as in the paper
 //! ```
 //!
 //! The 60/20/20 variant of the GPRGNN line of papers: no dropout on the features, weight decay on all
@@ -10,7 +11,7 @@
 use super::convolution::{self, convolution};
 use super::{Family, Group, GroupKind, MEAN, ModelInfo, Net, head};
 use crate::graph::Normalisation;
-use crate::hyper::Params;
+use crate::hyper::{Hyper, Params, Space};
 use crate::tensor::Var;
 
 pub static INFO: ModelInfo = ModelInfo {
@@ -18,9 +19,15 @@ pub static INFO: ModelInfo = ModelInfo {
     title: "GCN",
     paper: "Kipf & Welling, ICLR 2017, arXiv:1609.02907",
     family: Family::Residual,
-    equation: "H = relu(P~ X W0 + b0); out = P~ drop(H) W1 + b1",
+    equation: "H(l) = relu(P~ drop(H(l-1)) W(l) + b(l)), H(0) = X; out = P~ drop(H(L-1)) W(L) + b(L)",
     operator: Some(Normalisation::Looped),
-    hyper: &[head::HIDDEN, convolution::DROPOUT, head::LR, head::WD],
+    hyper: &[
+        Hyper::int("layers", 2, (1, 64), Space::Fixed, "number of layers"),
+        head::HIDDEN,
+        convolution::DROPOUT,
+        head::LR,
+        head::WD,
+    ],
     training: &MEAN,
     presets: include_str!("../../../../experiments/presets/gcn.toml"),
     groups: &[Group { name: "all", kind: GroupKind::Adam, rate: "lr", decay: "wd" }],
@@ -29,8 +36,13 @@ pub static INFO: ModelInfo = ModelInfo {
 };
 
 fn build(net: &mut Net, hp: &Params) -> Var {
-    let h = convolution(net, 0, net.x(), hp.int("hidden"));
-    let h = net.relu(h);
-    let h = net.dropout(h, hp.real("dropout"));
-    convolution(net, 1, h, net.n_classes())
+    let last = hp.int("layers") - 1;
+    let mut h = net.x();
+    for l in 0..last {
+        h = convolution(net, l, h, hp.int("hidden"));
+        h = net.relu(h);
+        net.shows(h);
+        h = net.dropout(h, hp.real("dropout"));
+    }
+    convolution(net, last, h, net.n_classes())
 }

@@ -83,6 +83,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
         h = net.dropout(h, drop);
         h = layer(net, hp, l, h, h0);
     }
+    net.shows(h);
     let h = net.dropout(h, drop);
     net.dense_layer(("w_out", "b_out"), h, net.n_classes(), "dense")
 }

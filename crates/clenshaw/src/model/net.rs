@@ -12,6 +12,7 @@ pub struct Net {
     p: Option<Spread>,
     n_classes: usize,
     graph: Option<Graph>,
+    shown: Option<Var>,
 }
 
 impl Net {
@@ -20,7 +21,7 @@ impl Net {
         let mut tape = Tape::new();
         let x = tape.features(x);
         let p = p.map(|p| tape.operator(p));
-        Self { tape, x, p, n_classes, graph: None }
+        Self { tape, x, p, n_classes, graph: None, shown: None }
     }
 
     /// For sparse features.
@@ -28,7 +29,7 @@ impl Net {
         let mut tape = Tape::new();
         let x = tape.sparse_features(x);
         let p = p.map(|p| tape.operator(p));
-        Self { tape, x, p, n_classes, graph: None }
+        Self { tape, x, p, n_classes, graph: None, shown: None }
     }
 
     /// With the graph at hand, for models that want more of it than one operator.
@@ -39,6 +40,16 @@ impl Net {
     /// The finished recording.
     pub fn into_tape(self) -> Tape {
         self.tape
+    }
+
+    /// Says that this is what the model makes of every node before it names a class; the last word holds.
+    pub fn shows(&mut self, hidden: Var) {
+        self.shown = Some(hidden);
+    }
+
+    /// What was last [shown](Self::shows).
+    pub fn shown(&self) -> Option<Var> {
+        self.shown
     }
 
     /// The features, `[n, F]`.

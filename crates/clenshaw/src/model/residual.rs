@@ -112,6 +112,7 @@ pub(super) fn network(
         (h1, h2) = (h, h1);
     }
     let h = net.relu_star(h1);
+    net.shows(h);
     let h = net.dropout(h, drop);
     net.dense_layer(("w_out", "b_out"), h, net.n_classes(), "dense")
 }

@@ -33,7 +33,7 @@ pub enum Spread {
 ///     paper: Some(Printed::Score(69.44, 0.92)),
 ///     settings: "published".into(),
 ///     runs: 3,
-///     ours: Some(Measured { score, epochs: 400.0, seconds: 21.0 }),
+///     ours: Some(Measured { score, energy: None, epochs: 400.0, seconds: 21.0 }),
 ///     missing: None,
 /// };
 /// assert_eq!(cell.difference().map(|d| (d * 100.0).round()), Some(56.0));
@@ -104,6 +104,9 @@ pub struct Measured {
     /// The score as a share of one.
     #[serde(flatten)]
     pub score: Statistic,
+    /// The Dirichlet energy of the last hidden layer, in the mean, where it is part of the experiment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy: Option<f64>,
     /// Epochs of a run, in the mean.
     pub epochs: f64,
     /// The time of all runs added up, some of which went side by side.
@@ -194,8 +197,11 @@ impl Scores {
         let has_paper = self.cells.iter().any(|cell| cell.paper.is_some());
         let paper: &[&str] = if has_paper { &["paper"] } else { &[] };
         let place: &[&str] = if has_paper { &["difference", "interval"] } else { &[] };
+        let has_energy =
+            self.cells.iter().any(|cell| cell.ours.is_some_and(|o| o.energy.is_some()));
+        let energy: &[&str] = if has_energy { &["energy"] } else { &[] };
         let rest = ["runs", "epochs", "s a run", "settings"];
-        let header = [&["graph", "model"], paper, &["ours"], place, &rest].concat();
+        let header = [&["graph", "model"], paper, &["ours"], place, energy, &rest].concat();
         let mut table = Table::new(header);
         for cell in &self.cells {
             let paper = match &cell.paper {
@@ -213,6 +219,8 @@ impl Scores {
             row.extend(has_paper.then_some(paper));
             row.push(self.our_text(cell));
             row.extend(has_paper.then_some([difference, place]).into_iter().flatten());
+            let energy = cell.ours.and_then(|ours| ours.energy);
+            row.extend(has_energy.then(|| energy.map_or("-".into(), |e| format!("{e:.4}"))));
             row.push(cell.runs.to_string());
             row.push(of_ours(|ours, _| format!("{:.0}", ours.epochs)));
             row.push(of_ours(|ours, runs| format!("{:.1}", ours.seconds / runs)));
@@ -252,7 +260,7 @@ mod tests {
             paper,
             settings: "published".into(),
             runs: 2,
-            ours: Some(Measured { score, epochs: 100.0, seconds: 120.0 }),
+            ours: Some(Measured { score, energy: None, epochs: 100.0, seconds: 120.0 }),
             missing: None,
         }
     }

@@ -7,7 +7,7 @@ use crate::hyper::Params;
 use crate::model::{GroupKind, ModelInfo, Net};
 use crate::rng::Stream;
 use crate::tensor::{
-    Gathered, Lines, Mat, Optimiser, Plan, RUNNING, Real, Rule, Settings, Sparse, Tape, Team, Var,
+    Gathered, Lines, Mat, Optimiser, Plan, RUNNING, Real, Rule, Settings, Sparse, Team, Var,
     log_sum_exp,
 };
 
@@ -32,7 +32,8 @@ impl Setup {
     /// # Ok::<(), clenshaw::Error>(())
     /// ```
     pub fn new(dataset: &Dataset, info: &'static ModelInfo, hp: Params) -> Self {
-        let (tape, logits) = record(dataset, info, &hp);
+        let (net, logits) = record(dataset, info, &hp);
+        let tape = net.into_tape();
         let gathered = match hp.word("gather") {
             "bf16" => Gathered::Halves,
             _ => Gathered::Whole,
@@ -71,6 +72,17 @@ impl Setup {
         Some(filter(&weights, &self.hp))
     }
 
+    /// What the model with these parameters makes of every node before it names a class, `[n, hidden]`;
+    /// nothing, if it does not say.
+    pub fn hidden(&self, dataset: &Dataset, params: &[f32]) -> Option<Mat<f32>> {
+        let (net, _) = record(dataset, self.info, &self.hp);
+        let shown = net.shown()?;
+        let plan = Plan::<f32>::compile(&net.into_tape(), shown);
+        let (n, width) = plan.shape();
+        let mut work = plan.workspace(Team::new(1));
+        Some(Mat::from_vec(n, width, plan.scores(&mut work, params).to_vec()))
+    }
+
     /// The probability of every class for every node, `[n, C]`.
     pub fn predict(&self, params: &[f32], threads: usize) -> Mat<f32> {
         let (n, c) = self.plan.shape();
@@ -85,7 +97,7 @@ impl Setup {
 }
 
 /// The model's equations on this graph.
-fn record(dataset: &Dataset, info: &ModelInfo, hp: &Params) -> (Tape, Var) {
+fn record(dataset: &Dataset, info: &ModelInfo, hp: &Params) -> (Net, Var) {
     let scaling: Scaling = hp.word("scaling").parse().expect("the range lists the scalings");
     let p = info.operator.map(|kind| operator(&dataset.graph, kind));
     let mut net = match dataset.x.scaled(scaling) {
@@ -97,7 +109,7 @@ fn record(dataset: &Dataset, info: &ModelInfo, hp: &Params) -> (Tape, Var) {
     };
     net = net.on(&dataset.graph);
     let logits = (info.build)(&mut net, hp);
-    (net.into_tape(), logits)
+    (net, logits)
 }
 
 /// The optimisers that a model's groups and hyper-parameters ask for.
@@ -121,9 +133,33 @@ pub fn optimiser<T: Real>(plan: &Plan<T>, info: &ModelInfo, hp: &Params) -> Opti
 
 #[cfg(test)]
 mod tests {
-    use crate::data::Scaling;
+    use super::*;
+    use crate::data;
     use crate::hyper::Range;
-    use crate::model::MODELS;
+    use crate::model::{self, MODELS};
+
+    #[test]
+    fn the_last_layer_reads_what_is_hidden() {
+        let dataset = data::load("csbm:nodes=50").unwrap();
+        let info = model::find("clenshaw-gcn").unwrap();
+        let setup = Setup::new(&dataset, info, info.defaults());
+        let params = setup.initial(3);
+        let hidden = setup.hidden(&dataset, &params).unwrap();
+        let named = setup.named(&params);
+        let of = |name: &str| &named.iter().find(|(other, _)| other == name).unwrap().1;
+        let (w, b) = (of("w_out"), of("b_out"));
+        let mut work = setup.plan().workspace(Team::new(1));
+        let scores = setup.plan().scores(&mut work, &params);
+        for (i, score) in scores.iter().enumerate() {
+            let (row, class) = (i / w.cols(), i % w.cols());
+            let products = (0..w.rows()).map(|k| hidden.row(row)[k] * w.row(k)[class]);
+            let expected = products.sum::<f32>() + b.row(0)[class];
+            assert!((score - expected).abs() < 1e-5, "{score} and {expected}");
+        }
+        let mlp = model::find("mlp").unwrap();
+        let setup = Setup::new(&dataset, mlp, mlp.defaults());
+        assert!(setup.hidden(&dataset, &setup.initial(0)).is_none());
+    }
 
     #[test]
     fn every_declared_scaling_exists() {

@@ -26,7 +26,9 @@ use crate::experiment::config::first_line;
 use crate::experiment::preset::{self, Origin};
 use crate::experiment::{Order, Record, Request, Summary, finished_receipt, finished_runs};
 use crate::model::{self, ModelInfo};
-use crate::report::{Bars, Measured, Printed, ScoreCell, Scores, Spread, Statistic};
+use crate::report::{
+    Bars, Figure, Measured, Printed, Scale, ScoreCell, Scores, Series, Spread, Statistic,
+};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::path::Path;
@@ -134,7 +136,14 @@ impl Contest {
 
     /// The table, from what became of the orders; a cell that was interrupted counts its finished runs.
     pub fn table(&self, planned: &[Planned], results: &[Result<Summary>]) -> Result<Scores> {
-        let cells = planned.iter().zip(results).map(|(planned, result)| planned.cell(result));
+        let about_depth = self.columns.iter().any(|column| column.depth.is_some());
+        let cells = planned.iter().zip(results).map(|(planned, result)| {
+            let mut cell = planned.cell(result)?;
+            if let Some(ours) = cell.ours.as_mut().filter(|_| !about_depth) {
+                ours.energy = None;
+            }
+            Ok(cell)
+        });
         Ok(Scores {
             title: self.title.clone(),
             source: self.source.clone(),
@@ -163,7 +172,61 @@ impl Contest {
     }
 }
 
+impl Contest {
+    /// Lines over the depth, two figures a graph with its name: the score, and the energy.
+    pub fn over_depth(&self, table: &Scores) -> Vec<(String, Figure)> {
+        let mut graphs: Vec<&str> = vec![];
+        for column in self.columns.iter().filter(|column| column.depth.is_some()) {
+            if !graphs.contains(&column.graph()) {
+                graphs.push(column.graph());
+            }
+        }
+        let figures = |graph: &str| {
+            let lines = |number: fn(&Measured) -> Option<f64>| -> Vec<Series> {
+                let models = self.models.iter();
+                let line = |info: &&'static ModelInfo| self.line(table, graph, info, number);
+                models.map(line).filter(|line| !line.points.is_empty()).collect()
+            };
+            let figure = |what: &str, y_label: &str, scale, series| Figure {
+                title: format!("{graph}: {what}"),
+                x_label: "layers".into(),
+                y_label: y_label.into(),
+                scale,
+                series,
+                ..Figure::default()
+            };
+            let score = lines(|ours| Some(100.0 * ours.score.mean));
+            let energy = lines(|ours| ours.energy);
+            let score = figure("test accuracy", "test accuracy, %", Scale::Linear, score);
+            let energy =
+                figure("Dirichlet energy of the last hidden layer", "energy", Scale::Log, energy);
+            [(format!("{graph}-accuracy"), score), (format!("{graph}-energy"), energy)]
+        };
+        graphs.into_iter().flat_map(figures).collect()
+    }
+
+    fn line(
+        &self,
+        table: &Scores,
+        graph: &str,
+        info: &ModelInfo,
+        number: fn(&Measured) -> Option<f64>,
+    ) -> Series {
+        let columns = self.columns.iter().filter(|column| column.graph() == graph);
+        let points = columns.filter_map(|column| {
+            let is_ours = |cell: &&ScoreCell| cell.column == column.name && cell.model == info.name;
+            let cell = table.cells.iter().find(is_ours)?;
+            Some((column.depth? as f64, number(&cell.ours?)?))
+        });
+        Series { name: info.name.into(), points: points.collect() }
+    }
+}
+
 impl Column {
+    fn graph(&self) -> &str {
+        self.graph.as_ref().unwrap_or(&self.name)
+    }
+
     fn check(&self, models: &[&ModelInfo]) -> Result<()> {
         let known = || models.iter().map(|info| info.name);
         for (model, value) in &self.paper {
@@ -189,9 +252,9 @@ impl Column {
         runs: Option<usize>,
         folder: &Path,
     ) -> Result<Planned> {
-        let graph = self.graph.as_ref().unwrap_or(&self.name);
+        let graph = self.graph();
         let mut request = Request::new(graph, info.name)?;
-        let like = self.settings.as_ref().unwrap_or(graph);
+        let like = self.settings.as_deref().unwrap_or(graph);
         let settings = preset::origin(info, like);
         if settings != Origin::Ours {
             for (key, value) in preset::preset("paper", info, like)? {
@@ -291,9 +354,11 @@ impl Planned {
 }
 
 fn measured(scores: &[f64], records: &[Record]) -> Measured {
+    let energies: Option<Vec<f64>> = records.iter().map(|run| run.energy).collect();
     let epochs: usize = records.iter().map(|run| run.epochs).sum();
     Measured {
         score: Statistic::of(scores),
+        energy: energies.map(|energies| energies.iter().sum::<f64>() / energies.len() as f64),
         epochs: epochs as f64 / records.len() as f64,
         seconds: records.iter().map(|run| run.seconds).sum(),
     }
@@ -394,6 +459,37 @@ mod tests {
         assert_eq!(plan("graph=small", Some(10))[0].order.request.runs, 5);
         let texas = &plan("graph=texas,model=gcnii", Some(10))[0].order.request;
         assert_eq!((texas.runs, texas.split.to_string()), (10, "stratified".into()));
+    }
+
+    #[test]
+    fn depth_is_drawn_for_every_model_on_every_graph() {
+        let column = |depth: usize| {
+            format!(
+                "[[column]]\nname = \"at {depth}\"\ngraph = \"csbm:nodes=60\"\ndepth = {depth}\n"
+            )
+        };
+        let head = &TEXT[..TEXT.find("[[column]]").unwrap()].replace("\"mlp\"", "\"gcnii\"");
+        let text = format!("{head}{}{}", column(2), column(4));
+        let contest = Contest::from_toml("t.toml", &text).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut planned = contest.plan(&Only::default(), Some(1), folder.path()).unwrap();
+        planned.iter_mut().for_each(|p| p.order.request.set("max_epochs", "3").unwrap());
+        let orders: Vec<Order> = planned.iter().map(|planned| planned.order.clone()).collect();
+        let options = Options {
+            threads: 1,
+            store: &Store::only(folder.path()),
+            resume: true,
+            watch: &|_, _| {},
+            cancel: &AtomicBool::new(false),
+        };
+        let table = contest.table(&planned, &run_all(&orders, &options)).unwrap();
+        let figures = contest.over_depth(&table);
+        let names: Vec<&str> = figures.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["csbm:nodes=60-accuracy", "csbm:nodes=60-energy"]);
+        let line = &figures[1].1.series[1];
+        assert_eq!((line.name.as_str(), line.points[0].0, line.points[1].0), ("gcn", 2.0, 4.0));
+        assert_eq!(line.points[0].1, table.cells[1].ours.unwrap().energy.unwrap());
+        assert!((0.0..2.0).contains(&line.points[1].1), "{:?}", line.points);
     }
 
     #[test]

@@ -12,7 +12,8 @@ use crate::error::{Error, Result};
 use std::io::ErrorKind;
 
 /// Every experiment that can be done again.
-pub static EXPERIMENTS: &[&ExperimentInfo] = &[&TABLE1, &TABLE2, &TABLE3, &ABLATION, &HONEST];
+pub static EXPERIMENTS: &[&ExperimentInfo] =
+    &[&TABLE1, &TABLE2, &TABLE3, &ABLATION, &DEPTH, &HONEST];
 
 static TABLE1: ExperimentInfo = ExperimentInfo {
     name: "table1",
@@ -36,6 +37,12 @@ static ABLATION: ExperimentInfo = ExperimentInfo {
     name: "ablation",
     title: "one residual connection at a time, on two graphs",
     kind: Kind::Contest(include_str!("../../../../../experiments/ablation.toml")),
+};
+
+static DEPTH: ExperimentInfo = ExperimentInfo {
+    name: "depth",
+    title: "accuracy and Dirichlet energy as layers are added",
+    kind: Kind::Contest(include_str!("../../../../../experiments/depth.toml")),
 };
 
 static HONEST: ExperimentInfo = ExperimentInfo {
