@@ -32,4 +32,6 @@ pub use record::{Record, Summary};
 pub use reproduce::{EXPERIMENTS, ExperimentInfo, Kind, Only, Statistics, find_experiment};
 pub use request::Request;
 pub use run::{Event, Options, Order, run, run_all};
-pub use tuning::{End, TuneEvent, TuneOptions, TuneRequest, Tuned, best_first, sampler, tune};
+pub use tuning::{
+    End, Judge, TuneEvent, TuneOptions, TuneRequest, Tuned, best_first, sampler, tune,
+};
