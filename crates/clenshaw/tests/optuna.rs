@@ -37,7 +37,7 @@ const KINDS: [Kind; 3] = [Kind::Journal, Kind::Sqlite, Kind::Postgresql];
 /// Every version of Optuna at every kind of place.
 fn everywhere(test: impl Fn(&'static str, Desk)) {
     for version in VERSIONS {
-        KINDS.map(|kind| test(version, Desk::new(kind)));
+        KINDS.into_iter().for_each(|kind| test(version, Desk::new(kind)));
     }
 }
 
@@ -295,7 +295,7 @@ fn hearts_beat_alike() {
         let desk = Desk::new(kind);
         let (storage, study) = desk.open();
         let ours = [(); 2].map(|()| storage.create_trial(study).unwrap().id);
-        ours.map(|trial| storage.beat(trial).unwrap());
+        ours.iter().for_each(|trial| storage.beat(*trial).unwrap());
         let theirs =
             [(); 2].map(|()| optuna(version, "beat", &desk.place(), &["s"]).as_u64().unwrap());
         assert_eq!(optuna(version, "stale", &desk.place(), &["s"]), json!([]));
@@ -368,7 +368,7 @@ const POSTGRESQL_TABLES: [&str; 4] = [
 
 #[test]
 fn the_dashboard_shows_our_study() {
-    KINDS.map(|kind| shown_in_the_dashboard(&Desk::new(kind)));
+    KINDS.into_iter().for_each(|kind| shown_in_the_dashboard(&Desk::new(kind)));
 }
 
 fn shown_in_the_dashboard(desk: &Desk) {
