@@ -2,6 +2,7 @@
 //! when a server is stopped or a worker is killed, and that no password is told.
 //!
 //! `cargo xtask test` has what this needs.
+#![allow(clippy::unwrap_used, reason = "tests may unwrap")]
 
 mod common;
 #[path = "../../clenshaw/tests/optuna/python.rs"]
