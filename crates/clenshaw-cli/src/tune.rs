@@ -94,9 +94,10 @@ const EXAMPLES: &str = "\
   stop = [\"patience\", \"mean\"]
   dropout = 0.5
 
-Test labels are not read before --evaluate. The same command goes on where the last one stopped, and
-on several machines with one database they share the work. A PostgreSQL password may stand in
-PGPASSWORD instead of the URL. The best settings are written beside the journal, or to studies/NAME.best.toml.
+Test labels are not read before --evaluate. The same command goes on where the last one stopped;
+on several machines, with one database, it shares the work. The best settings are written beside
+the journal; those of a database to studies/NAME.best.toml. A password may stand in PGPASSWORD
+instead of the URL; connections are not encrypted.
 
 Examples:
   clenshaw tune texas

@@ -346,6 +346,21 @@ mod postgresql {
     }
 
     #[test]
+    fn a_server_that_wants_tls_is_told_apart() {
+        let server = Server::new();
+        server.demand_encryption();
+        // The server takes up its new rules when it gets to it.
+        let error = loop {
+            match open(&server.url()) {
+                Ok(_) => std::thread::sleep(Duration::from_millis(20)),
+                Err(error) => break error,
+            }
+        };
+        assert!(error.to_string().contains("TLS is not supported: let the server"), "{error}");
+        assert!(error.is_input(), "{error}");
+    }
+
+    #[test]
     fn a_server_that_does_not_come_back_is_given_up() {
         let server = Server::new();
         let hasty = Habits { give_up: Duration::from_millis(500), ..Habits::default() };

@@ -411,6 +411,51 @@ mod hearts {
         assert_eq!(silent, 0, "trials ran without a sign of life");
     }
 
+    /// Somebody locks the file while the first trial runs; `then` is what happens when that is noticed.
+    fn locked(
+        folder: &Path,
+        cancel: &AtomicBool,
+        then: &(dyn Fn(&rusqlite::Connection) + Sync),
+    ) -> Result<Tuned> {
+        let url = format!("sqlite:///{}", folder.join("study.db").display());
+        let habits = Habits { give_up: Duration::from_millis(50), ..Habits::default() };
+        let storage = Relational::open_with(Address::parse(&url).unwrap(), habits).unwrap();
+        let other = rusqlite::Connection::open(folder.join("study.db")).unwrap();
+        let other = std::sync::Mutex::new(other);
+        let watch = |event: TuneEvent<'_>| match event {
+            TuneEvent::Reported { number: 0, step: 1, .. } => {
+                other.lock().unwrap().execute_batch("BEGIN IMMEDIATE").unwrap();
+            }
+            TuneEvent::Away { problem } => {
+                assert!(problem.contains("study.db: other workers held its lock"), "{problem}");
+                then(&other.lock().unwrap());
+            }
+            _ => {}
+        };
+        let store = &Store::only(folder);
+        let options =
+            TuneOptions { threads: 1, jobs: 1, timeout: None, store, watch: &watch, cancel };
+        tune(&asked(SMALL, 2), &storage, &options)
+    }
+
+    #[test]
+    fn a_database_that_is_away_is_waited_for() {
+        let (folder, cancel) = (tempdir().unwrap(), AtomicBool::new(false));
+        let back = |other: &rusqlite::Connection| other.execute_batch("COMMIT").unwrap();
+        let tuned = locked(folder.path(), &cancel, &back).unwrap();
+        assert_eq!((tuned.end, tuned.trials.len()), (End::Reached, 2));
+        assert_eq!(tuned.count(State::Complete), 2);
+        assert_eq!(told(&tuned.trials), told(&Desk::new(1).tune(&asked(SMALL, 2)).unwrap().trials));
+    }
+
+    #[test]
+    fn nobody_has_to_wait_for_a_database() {
+        let (folder, cancel) = (tempdir().unwrap(), AtomicBool::new(false));
+        let stop = |_: &rusqlite::Connection| cancel.store(true, Ordering::Relaxed);
+        let error = locked(folder.path(), &cancel, &stop).unwrap_err();
+        assert!(matches!(error, Error::Away { .. }), "{error}");
+    }
+
     /// The first value of a distribution, as it is kept.
     fn lowest(distribution: &Distribution) -> f64 {
         match *distribution {

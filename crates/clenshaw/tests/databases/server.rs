@@ -122,6 +122,13 @@ impl Server {
         self.run("pg_ctl", &["stop", "-w", "-m", "immediate"]);
     }
 
+    /// Lets nobody in who does not encrypt.
+    pub fn demand_encryption(&self) {
+        let rules = self.folder.path().join("data/pg_hba.conf");
+        std::fs::write(rules, "hostssl all all all scram-sha-256\n").unwrap();
+        self.run("pg_ctl", &["reload"]);
+    }
+
     fn run(&self, program: &str, words: &[&str]) {
         let mut command = Command::new(self.programs.join(program));
         command.args(words).env("PGDATA", self.folder.path().join("data"));

@@ -18,7 +18,7 @@ pub(super) enum Cell {
 #[derive(Debug)]
 pub(super) enum Fault {
     /// The connection is gone; whether a change was kept is not known. Files are never lost.
-    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only servers are lost"))]
+    #[cfg_attr(not(feature = "postgres"), allow(dead_code, reason = "only servers are lost"))]
     Lost(String),
     /// Others are in the way; nothing was changed.
     Busy(String),

@@ -20,6 +20,8 @@ mod storage;
 mod sqlite;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(all(test, feature = "sqlite"))]
+mod tests;
 
 use super::address::{Address, Kind};
 use super::calendar;
