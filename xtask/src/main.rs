@@ -2,6 +2,7 @@
 
 mod cargo;
 mod python;
+mod postgres;
 mod test;
 mod optuna;
 mod acceptance;
@@ -30,7 +31,11 @@ const CHORES: &[Chore] = &[
         what: "the release program on Cora: accuracy and determinism",
         run: acceptance::run,
     },
-    Chore { name: "optuna", what: "studies shared with the real Optuna", run: optuna::run },
+    Chore {
+        name: "optuna",
+        what: "studies shared with the real Optuna, in files and databases",
+        run: optuna::run,
+    },
     Chore {
         name: "cora",
         what: "rebuild the embedded Cora; --check only compares",

@@ -1,5 +1,5 @@
-//! Every test there is: style, lints, tests, documentation, studies shared with the real Optuna, the
-//! program's promises on Cora, and the instructions of a step.
+//! Every test there is: style, lints, tests, documentation, studies shared with the real Optuna in files
+//! and databases, the program's promises on Cora, and the instructions of a step.
 
 use crate::Outcome;
 use crate::{acceptance, cargo, instructions, optuna};
@@ -8,17 +8,18 @@ use crate::{acceptance, cargo, instructions, optuna};
 const STEPS: &[(&str, &[&str])] = &[
     ("style", &["fmt", "--all", "--check"]),
     ("lints", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
-    ("lints of the suite with Optuna", OPTUNA_LINTS),
+    ("lints of the suites with Optuna", OPTUNA_LINTS),
     ("tests", &["test", "--workspace", "--quiet"]),
     ("documentation", &["doc", "--workspace", "--no-deps", "--quiet"]),
 ];
 
-/// A suite behind a feature is not among all targets.
+/// Suites behind a feature are not among all targets.
 const OPTUNA_LINTS: &[&str] = &[
     "clippy",
     "--package=clenshaw",
+    "--package=clenshaw-cli",
     "--features=optuna-tests",
-    "--test=optuna",
+    "--tests",
     "--quiet",
     "--",
     "-D",
@@ -33,7 +34,9 @@ pub fn run(words: &[String]) -> Outcome {
         eprintln!("== {name}: cargo {}", words.join(" "));
         cargo::run(words)?;
     }
-    eprintln!("== optuna: studies shared with versions 4 and 5, and the dashboard");
+    eprintln!(
+        "== optuna: studies shared with versions 4 and 5, and the dashboard, in files and databases"
+    );
     optuna::run(&[])?;
     eprintln!("== acceptance: the release program on Cora");
     acceptance::run(&[])?;

@@ -47,6 +47,9 @@ impl<'a> Board<'a> {
                     self.progress.note(&self.line(trial, trials));
                 }
             }
+            TuneEvent::Away { problem } => {
+                self.progress.say(&format!("waiting for the database: {problem}"));
+            }
             TuneEvent::Started { .. } => {}
         }
     }

@@ -16,7 +16,7 @@ pub fn hint(error: &Error) -> Option<String> {
             ))
         }
         Error::Data { place, .. } if place.starts_with("study `") => {
-            Some("name another study with --study, or go on with its own settings".into())
+            Some("name another study with --study or --name, or go on with its own settings".into())
         }
         _ => None,
     }

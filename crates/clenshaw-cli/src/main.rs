@@ -13,6 +13,7 @@ mod demo;
 mod train;
 mod compare;
 mod tune;
+mod study;
 mod tuned;
 mod board;
 mod predict;

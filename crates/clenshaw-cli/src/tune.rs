@@ -3,18 +3,18 @@
 use crate::board::Board;
 use crate::options::{DataFolder, Threads, duration, named_file, setting, whole};
 use crate::progress::Progress;
+use crate::study::Named;
 use crate::tuned::{self, About, Places};
 use crate::{Run, interrupt, output, train};
 use clap::Parser;
+use clenshaw::Result;
 use clenshaw::data::{self, SplitKind, Store};
 use clenshaw::experiment::{
     self, Event, Options, Order, Request, Summary, TuneEvent, TuneOptions, TuneRequest, Tuned,
     sampler, tune,
 };
-use clenshaw::tune::{Journal, Trial};
-use clenshaw::{Error, Result};
-use std::fs;
-use std::path::{Path, PathBuf};
+use clenshaw::tune::{Place, Trial, without_password};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -62,10 +62,14 @@ pub struct Tune {
     /// Trials at the same time
     #[arg(long, value_name = "J", default_value_t = 1, value_parser = whole::<usize>, allow_negative_numbers = true)]
     jobs: usize,
-    /// The study, a journal file of Optuna's; one that exists is gone on with
+    /// Where the study is: a journal file of Optuna's, or a database, sqlite:///FILE or
+    /// postgresql://USER:PASSWORD@HOST:PORT/DATABASE; one that exists is gone on with
     /// [default: studies/GRAPH-MODEL.journal]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "PLACE")]
     study: Option<PathBuf>,
+    /// The study's name [default: that of the journal, or GRAPH-MODEL in a database]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
     /// Train the best settings on 20 other splits and score them on the test nodes
     #[arg(long)]
     evaluate: bool,
@@ -90,12 +94,17 @@ const EXAMPLES: &str = "\
   stop = [\"patience\", \"mean\"]
   dropout = 0.5
 
-Test labels are not read before --evaluate. The same command goes on where the last one stopped.
+Test labels are not read before --evaluate. The same command goes on where the last one stopped;
+on several machines, with one database, it shares the work. The best settings are written beside
+the journal; those of a database to studies/NAME.best.toml. A password may stand in PGPASSWORD
+instead of the URL; connections are not encrypted.
 
 Examples:
   clenshaw tune texas
   clenshaw tune cora --model gcnii --trials 50 --splits 3 --jobs 4
   clenshaw tune csbm:homophily=0.1 --space my.toml --sampler random --timeout 30m
+  clenshaw tune texas --study sqlite:///studies.db --name first
+  clenshaw tune texas --study postgresql://me@db.example.org/studies
   clenshaw train --config studies/texas-clenshaw-gcn.best.toml";
 
 const ON_INTERRUPT: &str =
@@ -105,16 +114,16 @@ impl Run for Tune {
     fn run(self) -> Result<()> {
         let store = self.data.store();
         let request = self.request(&store)?;
-        let path = self.path(&request)?;
-        let asked = self.asked(request, &path)?;
+        let study = Named::new(self.study.as_deref(), self.name.as_deref(), &request)?;
+        let asked = self.asked(request, &study)?;
         let progress = if self.quiet { Progress::silent() } else { Progress::on_stderr() };
         let cancel = interrupt::flag(&progress, ON_INTERRUPT);
-        let (tuned, about) = self.search(&asked, &path, &progress, &store, &cancel)?;
-        let best = path.with_extension("best.toml");
+        let (tuned, about) = self.search(&asked, &study.place, &progress, &store, &cancel)?;
+        let best = study.best()?;
         if let Some((trial, request)) = &tuned.best {
-            output::save(&best, &settings(&path, trial, request))?;
+            output::save(&best, &settings(&study, trial, request))?;
         }
-        let places = Places { study: &path, best: &best };
+        let places = Places { study: &study, best: &best };
         if !self.json {
             output::print(&tuned::page(&about, &asked, &tuned, &places))?;
         }
@@ -137,9 +146,8 @@ impl Run for Tune {
 }
 
 /// The best settings as `train --config` takes them, and where they come from.
-fn settings(study: &Path, trial: &Trial, request: &Request) -> String {
-    let (study, value) = (study.display(), tuned::percent(trial.value.unwrap_or_default()));
-    let number = trial.number;
+fn settings(study: &Named, trial: &Trial, request: &Request) -> String {
+    let (number, value) = (trial.number, tuned::percent(trial.value.unwrap_or_default()));
     format!("# Trial {number} of {study}: validation accuracy {value}\n{}", request.to_toml())
 }
 
@@ -158,22 +166,9 @@ impl Tune {
         Ok(request)
     }
 
-    /// The journal's file.
-    fn path(&self, request: &Request) -> Result<PathBuf> {
-        let default = || Path::new("studies").join(format!("{}.journal", request.label()));
-        let path = self.study.clone().unwrap_or_else(default);
-        let text = path.display().to_string();
-        if text.contains("://") {
-            let expected = "the path of a journal file; databases are not supported yet".into();
-            return Err(Error::BadValue { key: "--study".into(), value: text, expected });
-        }
-        Ok(path)
-    }
-
     /// The study: declared space, then the file, then the words.
-    fn asked(&self, request: Request, path: &Path) -> Result<TuneRequest> {
-        let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
-        let mut asked = TuneRequest::new(request, name);
+    fn asked(&self, request: Request, study: &Named) -> Result<TuneRequest> {
+        let mut asked = TuneRequest::new(request, study.name.as_str());
         (asked.trials, asked.request.runs) = (self.trials, self.splits);
         if let Some(file) = &self.space {
             asked.apply_space(&file.display().to_string(), &named_file(file)?)?;
@@ -183,25 +178,25 @@ impl Tune {
             asked.fix(key, value)?;
         }
         asked.sampler = sampler(&self.sampler)?;
+        asked.judge = self.pruner.parse()?;
         asked.command = std::iter::once("clenshaw".to_owned())
-            .chain(std::env::args().skip(1))
+            .chain(
+                std::env::args_os().skip(1).map(|word| without_password(&word.to_string_lossy())),
+            )
             .collect::<Vec<_>>()
             .join(" ");
-        asked.judged_by(&self.pruner)
+        Ok(asked)
     }
 
     /// The study's end, and what to say about the graph.
     fn search(
         &self,
         asked: &TuneRequest,
-        path: &Path,
+        place: &Place,
         progress: &Progress,
         store: &Store,
         cancel: &AtomicBool,
     ) -> Result<(Tuned, About)> {
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(Error::io(folder))?;
-        }
         let board = Board::new(asked, progress);
         let about = OnceLock::new();
         let watch = |event: TuneEvent<'_>| {
@@ -218,7 +213,7 @@ impl Tune {
             watch: &watch,
             cancel,
         };
-        let tuned = Journal::open(path).and_then(|storage| tune(asked, &storage, &options));
+        let tuned = place.open().and_then(|storage| tune(asked, storage.as_ref(), &options));
         board.clear();
         Ok((tuned?, about.into_inner().unwrap_or_default()))
     }

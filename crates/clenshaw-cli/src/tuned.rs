@@ -1,6 +1,7 @@
 //! What a study found, for people and for programs.
 
 use crate::board::ROWS;
+use crate::study::Named;
 use crate::train::describe;
 use clenshaw::data::Dataset;
 use clenshaw::experiment::{End, Summary, TuneRequest, Tuned, best_first};
@@ -66,8 +67,8 @@ impl About {
 
 /// Where things are.
 pub struct Places<'a> {
-    /// The journal.
-    pub study: &'a Path,
+    /// The study.
+    pub study: &'a Named,
     /// The best settings, if any trial is complete.
     pub best: &'a Path,
 }
@@ -85,7 +86,7 @@ pub fn page(about: &About, asked: &TuneRequest, tuned: &Tuned, places: &Places<'
         counts(tuned),
         ending(tuned.end)
     );
-    let study = places.study.display();
+    let study = places.study;
     let Some((trial, evaluation)) = &tuned.best else {
         return format!("{head}study {study}\n");
     };
@@ -131,7 +132,8 @@ pub fn document(
     let request = &asked.request;
     let shares = tuned.importances.iter().map(|(name, share)| (name.clone(), json!(share)));
     json!({
-        "study": places.study,
+        "study": places.study.place.to_string(),
+        "name": places.study.name,
         "graph": request.graph,
         "model": request.model.name,
         "split": request.split.to_string(),

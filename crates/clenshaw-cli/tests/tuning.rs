@@ -67,11 +67,48 @@ fn the_evaluation_is_that_of_train() {
 }
 
 #[test]
+fn a_database_holds_many_studies() {
+    let desk = Desk::new();
+    let words = SMALL.replace("--trials 3", "--trials 1 --study sqlite:///my/own.db");
+    for (more, n) in [("", 1), ("--name first/one --seed 7", 1), ("--model gcn", 1), ("", 1)] {
+        let document = desk.json(&format!("{words} {more} --json --quiet"));
+        assert_eq!(document["study"], "sqlite:///my/own.db");
+        assert_eq!(document["trials"].as_array().unwrap().len(), n, "{more}");
+    }
+    let page = desk.stdout(&format!("{words} --quiet"));
+    let name = "csbm-nodes=150-clenshaw-gcn";
+    for part in [
+        format!("\nstudy {name} in sqlite:///my/own.db\n"),
+        format!("\nits settings studies/{name}.best.toml\n"),
+    ] {
+        assert!(page.contains(&part), "no `{part}` in\n{page}");
+    }
+    let settings = common::text(&desk.read("studies/first-one.best.toml"));
+    assert!(settings.starts_with("# Trial 0 of first/one in sqlite:///my/own.db: "), "{settings}");
+    assert!(desk.path("studies/csbm-nodes=150-gcn.best.toml").exists());
+}
+
+/// Journals and databases differ in nothing but where they are.
+#[test]
+fn the_place_of_a_study_does_not_change_it() {
+    let desk = Desk::new();
+    let words = SMALL.replace("--trials 3", "--trials 4 --jobs 2 --sampler random --json --quiet");
+    let [file, database] = ["one.journal --name s", "sqlite:///one.db --name s"]
+        .map(|place| desk.json(&format!("{words} --study {place}")));
+    assert_eq!(file["trials"], database["trials"]);
+    assert_eq!(file["best"], database["best"]);
+}
+
+#[test]
 fn mistakes_say_what_would_work() {
     let desk = Desk::new();
     desk.write("s.toml", "[space]\ndropout = 2\n");
     for (words, expected) in [
-        ("--study postgresql://host/db", "`--study` is `postgresql://host/db`; expected the path"),
+        (
+            "--study mysql://me:s@host/db",
+            "`study` is `mysql://me:***@host/db`; expected sqlite:///",
+        ),
+        ("--study sqlite://x.db", "`study` is `sqlite://x.db`; expected three slashes"),
         ("--sampler tpo", "unknown sampler `tpo`; did you mean `tpe`?"),
         ("--pruner mean", "unknown pruner `mean`; did you mean `median`?"),
         ("--space s.toml", "s.toml: `dropout` is 2, outside 0..=0.99"),
@@ -90,6 +127,6 @@ fn mistakes_say_what_would_work() {
     assert_eq!(
         message,
         "error: study `csbm-nodes=150-clenshaw-gcn`: its seed is 0, not 4\n\
-         hint: name another study with --study, or go on with its own settings\n"
+         hint: name another study with --study or --name, or go on with its own settings\n"
     );
 }

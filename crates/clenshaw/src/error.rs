@@ -89,6 +89,14 @@ pub enum Error {
         /// The system's reason.
         source: std::io::Error,
     },
+    /// A database that does not answer, or not in time; later it may.
+    #[error("{place}: {problem}")]
+    Away {
+        /// The database, without its password.
+        place: String,
+        /// What came of asking it.
+        problem: String,
+    },
     /// Training left the finite numbers.
     #[error("training diverged at epoch {epoch}: the {what} is {value}; lower {lower}")]
     Diverged {
@@ -145,7 +153,7 @@ impl Error {
             Self::Io { source, .. } => {
                 matches!(source.kind(), NotFound | IsADirectory | NotADirectory)
             }
-            Self::Diverged { .. } | Self::Interrupted => false,
+            Self::Diverged { .. } | Self::Away { .. } | Self::Interrupted => false,
             _ => true,
         }
     }

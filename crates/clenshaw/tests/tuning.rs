@@ -3,9 +3,12 @@
 
 use clenshaw::data::{self, Store};
 use clenshaw::experiment::{
-    End, Options, Order, Request, TuneEvent, TuneOptions, TuneRequest, Tuned, run, sampler, tune,
+    End, Judge, Options, Order, Request, TuneEvent, TuneOptions, TuneRequest, Tuned, run, sampler,
+    tune,
 };
-use clenshaw::tune::{Choice, Direction, Journal, Notes, State, Storage, Trial};
+use clenshaw::tune::{
+    Choice, Direction, Distribution, Ending, Journal, Notes, State, Storage, Trial,
+};
 use clenshaw::{Error, Result};
 use std::fmt::Write;
 use std::fs;
@@ -24,7 +27,8 @@ fn asked(graph: &str, trials: usize) -> TuneRequest {
     }
     (asked.trials, asked.request.runs, asked.request.seed) = (trials, 2, 3);
     asked.sampler = sampler("random").unwrap();
-    asked.judged_by("none").unwrap()
+    asked.judge = Judge::Never;
+    asked
 }
 
 const SMALL: &str = "csbm:nodes=200";
@@ -214,7 +218,7 @@ fn hopeless_trials_are_pruned_and_do_not_count() {
         let space = "[space]\nlr_conv = [0.0, 0.01, 0.02, 0.03, 0.04, 0.05]\n\
                      lr_dense = [0.0, 0.01, 0.02, 0.03, 0.04, 0.05]\nlr_alpha = [0.0, 0.01]";
         asked.apply_space("s.toml", space).unwrap();
-        let asked = asked.judged_by("median").unwrap();
+        asked.judge = Judge::Median;
         let tuned = Desk::new(1).tune(&asked).unwrap();
         assert_eq!(tuned.count(State::Complete), 8, "{splits}");
         let pruned: Vec<&Trial> =
@@ -234,7 +238,8 @@ fn every_pruner_lets_enough_trials_through() {
         let mut asked = asked(SMALL, 3);
         asked.request.runs = 3;
         asked.sampler = sampler("tpe").unwrap();
-        let tuned = Desk::new(2).tune(&asked.judged_by(name).unwrap()).unwrap();
+        asked.judge = name.parse().unwrap();
+        let tuned = Desk::new(2).tune(&asked).unwrap();
         assert_eq!((tuned.end, tuned.count(State::Complete)), (End::Reached, 3), "{name}");
     }
 }
@@ -304,4 +309,159 @@ fn the_dashboard_shows_what_and_the_best_filter() {
     assert_eq!(figure["data"][0]["y"].as_array().unwrap().len(), 101);
     let title = format!("Filter of trial {}, the best", tuned.best.unwrap().0.number);
     assert!(figure["layout"]["title"]["text"].as_str().unwrap().starts_with(&title));
+}
+
+/// A worker that others took for dead: its trial is failed behind its back, at this report.
+fn taken_at(step: u64) -> Vec<Trial> {
+    let (desk, asked) = (Desk::new(1), asked(SMALL, 3));
+    let storage = desk.storage();
+    let watch = |event: TuneEvent<'_>| {
+        if matches!(event, TuneEvent::Reported { number: 0, step: now, .. } if now == step) {
+            let trial = desk.trials().remove(0);
+            storage.finish(trial.id, Ending::Fail).unwrap();
+            let study = storage.study("test", Direction::Maximise).unwrap();
+            storage.enqueue(study, &trial.intended()).unwrap();
+        }
+    };
+    let tuned = desk.watched(&asked, &AtomicBool::new(false), &watch).unwrap();
+    assert_eq!((tuned.end, tuned.count(State::Complete)), (End::Reached, 3));
+    assert_eq!(tuned.trials[0].state, State::Fail);
+    tuned.trials
+}
+
+#[test]
+fn a_result_that_comes_late_is_kept() {
+    let trials = taken_at(2);
+    let late = trials.iter().find(|trial| trial.user_attrs.contains_key("late_for")).unwrap();
+    assert_eq!((&late.user_attrs["late_for"], &late.params), (&0.into(), &trials[0].params));
+    let reported = trials[0].reports[&2];
+    assert_eq!((late.state, late.value), (State::Complete, Some(reported)));
+    let waited = |trial: &&Trial| trial.user_attrs.contains_key("duplicate_of");
+    let waited = trials.iter().find(waited).unwrap();
+    assert_eq!((&waited.params, waited.value), (&late.params, late.value));
+}
+
+#[test]
+fn a_trial_that_is_taken_away_is_given_up() {
+    let trials = taken_at(1);
+    let again = |t: &&Trial| t.state == State::Complete && t.params == trials[0].params;
+    assert!(trials.iter().any(|trial| again(&trial)), "its settings were not tried again");
+}
+
+/// Signs of life in a database.
+#[cfg(feature = "sqlite")]
+mod hearts {
+    use super::*;
+    use clenshaw::tune::{Address, Habits, Relational};
+
+    fn database(folder: &Path) -> Relational {
+        let url = format!("sqlite:///{}", folder.join("study.db").display());
+        let habits = Habits { beat: Duration::from_millis(200), ..Habits::default() };
+        Relational::open_with(Address::parse(&url).unwrap(), habits).unwrap()
+    }
+
+    /// While the first trial runs, another worker falls silent; the study does not end before its trial
+    /// is failed and its settings are tried.
+    #[test]
+    fn the_dead_are_noticed_while_a_study_runs() {
+        let folder = tempdir().unwrap();
+        let (ours, theirs) = (database(folder.path()), database(folder.path()));
+        let asked = asked(SMALL, 3);
+        let file = rusqlite::Connection::open(folder.path().join("study.db")).unwrap();
+        file.busy_timeout(Duration::from_secs(60)).unwrap();
+        let file = std::sync::Mutex::new(file);
+        let dead = std::sync::OnceLock::new();
+        let watch = |event: TuneEvent<'_>| {
+            if !matches!(event, TuneEvent::Reported { number: 0, step: 1, .. }) {
+                return;
+            }
+            let study = theirs.study("test", Direction::Maximise).unwrap();
+            let trial = theirs.create_trial(study).unwrap();
+            let point = |(name, distribution): (&String, &Distribution)| {
+                (name.clone(), (distribution.clone(), lowest(distribution)))
+            };
+            theirs.set_params(trial.id, &asked.space.iter().map(point).collect()).unwrap();
+            theirs.beat(trial.id).unwrap();
+            let sql = format!(
+                "UPDATE trial_heartbeats SET heartbeat = '2001-01-01 00:00:00' WHERE trial_id = {}",
+                trial.id
+            );
+            file.lock().unwrap().execute_batch(&sql).unwrap();
+            dead.set(trial.number as usize).unwrap();
+            let state = || theirs.trials(study).unwrap()[trial.number as usize].state;
+            while state() == State::Running {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        };
+        let (store, cancel) = (&Store::only(folder.path()), &AtomicBool::new(false));
+        let options =
+            TuneOptions { threads: 1, jobs: 1, timeout: None, store, watch: &watch, cancel };
+        let tuned = tune(&asked, &ours, &options).unwrap();
+        let dead = &tuned.trials[*dead.get().unwrap()];
+        assert_eq!(dead.state, State::Fail);
+        let again = |t: &&Trial| t.state == State::Complete && t.params == dead.params;
+        assert!(
+            tuned.trials.iter().any(|trial| again(&trial)),
+            "its settings were not tried again"
+        );
+        let sql = "SELECT COUNT(*) FROM trials t WHERE NOT EXISTS \
+                   (SELECT 1 FROM trial_heartbeats h WHERE h.trial_id = t.trial_id) \
+                   AND t.datetime_start IS NOT NULL";
+        let silent: i64 = file.lock().unwrap().query_row(sql, [], |row| row.get(0)).unwrap();
+        assert_eq!(silent, 0, "trials ran without a sign of life");
+    }
+
+    /// Somebody locks the file while the first trial runs; `then` is what happens when that is noticed.
+    fn locked(
+        folder: &Path,
+        cancel: &AtomicBool,
+        then: &(dyn Fn(&rusqlite::Connection) + Sync),
+    ) -> Result<Tuned> {
+        let url = format!("sqlite:///{}", folder.join("study.db").display());
+        let habits = Habits { give_up: Duration::from_millis(50), ..Habits::default() };
+        let storage = Relational::open_with(Address::parse(&url).unwrap(), habits).unwrap();
+        let other = rusqlite::Connection::open(folder.join("study.db")).unwrap();
+        let other = std::sync::Mutex::new(other);
+        let watch = |event: TuneEvent<'_>| match event {
+            TuneEvent::Reported { number: 0, step: 1, .. } => {
+                other.lock().unwrap().execute_batch("BEGIN IMMEDIATE").unwrap();
+            }
+            TuneEvent::Away { problem } => {
+                assert!(problem.contains("study.db: other workers held its lock"), "{problem}");
+                then(&other.lock().unwrap());
+            }
+            _ => {}
+        };
+        let store = &Store::only(folder);
+        let options =
+            TuneOptions { threads: 1, jobs: 1, timeout: None, store, watch: &watch, cancel };
+        tune(&asked(SMALL, 2), &storage, &options)
+    }
+
+    #[test]
+    fn a_database_that_is_away_is_waited_for() {
+        let (folder, cancel) = (tempdir().unwrap(), AtomicBool::new(false));
+        let back = |other: &rusqlite::Connection| other.execute_batch("COMMIT").unwrap();
+        let tuned = locked(folder.path(), &cancel, &back).unwrap();
+        assert_eq!((tuned.end, tuned.trials.len()), (End::Reached, 2));
+        assert_eq!(tuned.count(State::Complete), 2);
+        assert_eq!(told(&tuned.trials), told(&Desk::new(1).tune(&asked(SMALL, 2)).unwrap().trials));
+    }
+
+    #[test]
+    fn nobody_has_to_wait_for_a_database() {
+        let (folder, cancel) = (tempdir().unwrap(), AtomicBool::new(false));
+        let stop = |_: &rusqlite::Connection| cancel.store(true, Ordering::Relaxed);
+        let error = locked(folder.path(), &cancel, &stop).unwrap_err();
+        assert!(matches!(error, Error::Away { .. }), "{error}");
+    }
+
+    /// The first value of a distribution, as it is kept.
+    fn lowest(distribution: &Distribution) -> f64 {
+        match *distribution {
+            Distribution::Float { low, .. } => low,
+            Distribution::Int { low, .. } => low as f64,
+            Distribution::Categorical { .. } => 0.0,
+        }
+    }
 }

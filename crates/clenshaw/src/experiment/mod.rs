@@ -35,4 +35,6 @@ pub use reproduce::{
 pub use request::Request;
 pub use run::{Event, Options, Order, run, run_all};
 use run::{finished_receipt, finished_runs};
-pub use tuning::{End, TuneEvent, TuneOptions, TuneRequest, Tuned, best_first, sampler, tune};
+pub use tuning::{
+    End, Judge, TuneEvent, TuneOptions, TuneRequest, Tuned, best_first, sampler, tune,
+};

@@ -16,5 +16,7 @@ pub use distribution::{Choice, Distribution};
 pub use importance::importances;
 pub use pruner::{Halving, Hyperband, Median, Pruner, Verdict};
 pub use sampler::{Ask, Sampler, Tpe, View};
-pub use storage::{Journal, Notes, Patience, Storage, Study};
+pub use storage::{Address, Journal, Notes, Patience, Place, Storage, Study, without_password};
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub use storage::{Habits, Relational};
 pub use trial::{Attributes, Direction, Ending, Params, State, Trial};

@@ -90,7 +90,8 @@ pub struct Trial {
     pub user_attrs: Attributes,
     /// What samplers, pruners and dashboards note.
     pub system_attrs: Attributes,
-    /// When a worker took it: RFC 3339, or local time without an offset, as Optuna 4 writes it.
+    /// When a worker took it: RFC 3339. Without an offset it is UTC, or local if Optuna 4 wrote it: its
+    /// journals have local times, and databases keep no offset.
     pub started: Option<String>,
     /// When it ended, likewise.
     pub finished: Option<String>,
@@ -104,6 +105,15 @@ impl Trial {
     pub fn fixed(&self, name: &str, distribution: &Distribution) -> Option<f64> {
         let chosen = self.system_attrs.get(FIXED)?.get(name)?;
         distribution.internal(&Choice::from_json(chosen))
+    }
+
+    /// What it was to try, as far as that is known: chosen beforehand, and drawn since.
+    pub fn intended(&self) -> BTreeMap<String, Choice> {
+        let chosen = self.system_attrs.get(FIXED).and_then(serde_json::Value::as_object);
+        let chosen = chosen.into_iter().flatten();
+        let chosen = chosen.map(|(name, value)| (name.clone(), Choice::from_json(value)));
+        let drawn = self.external().into_iter();
+        chosen.chain(drawn.map(|(name, choice)| (name.to_owned(), choice))).collect()
     }
 
     /// The parameters as a person would write them.

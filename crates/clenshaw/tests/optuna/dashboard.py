@@ -1,4 +1,4 @@
-"""The real optuna-dashboard: `dashboard.py JOURNAL`; prints its first study, as its HTTP API has it."""
+"""The real optuna-dashboard: `dashboard.py PLACE`; prints its first study, as its HTTP API has it."""
 
 import json
 import pathlib
@@ -31,10 +31,12 @@ def patient_answer(port, path, server):
             time.sleep(0.1)
 
 
-def main(journal):
+def main(place):
     port = free_port()
     program = pathlib.Path(sys.executable).parent / "optuna-dashboard"
-    words = [journal, "--storage-class", "JournalFileStorage", "--port", str(port)]
+    words = [place, "--port", str(port)]
+    if "://" not in place:
+        words += ["--storage-class", "JournalFileStorage"]
     server = subprocess.Popen([program, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:
         studies = patient_answer(port, "/api/studies", server)["study_summaries"]

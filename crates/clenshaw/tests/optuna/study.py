@@ -1,4 +1,7 @@
-"""The real Optuna at a journal: `study.py VERB JOURNAL [...]`, JSON on standard output."""
+"""The real Optuna: `study.py VERB PLACE [...]`, JSON on standard output.
+
+A place is the path of a journal or the URL of a database.
+"""
 
 import json
 import sys
@@ -9,8 +12,10 @@ from optuna.storages.journal import JournalFileBackend
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 
-def storage(path):
-    return optuna.storages.JournalStorage(JournalFileBackend(path))
+def storage(place):
+    if "://" in place:
+        return optuna.storages.RDBStorage(place, heartbeat_interval=60)
+    return optuna.storages.JournalStorage(JournalFileBackend(place))
 
 
 def suggest(trial):
@@ -40,9 +45,9 @@ def described(trial):
     }
 
 
-def show(path, name):
+def show(place, name):
     """Everything Optuna reads of a study."""
-    study = optuna.load_study(study_name=name, storage=storage(path))
+    study = optuna.load_study(study_name=name, storage=storage(place))
     return {
         "version": optuna.__version__,
         "directions": [direction.name for direction in study.directions],
@@ -54,11 +59,11 @@ def show(path, name):
     }
 
 
-def go_on(path, name, n):
+def go_on(place, name, n):
     """Runs trials with Optuna's own sampler and pruner; a study that is not there is made."""
     study = optuna.create_study(
         study_name=name,
-        storage=storage(path),
+        storage=storage(place),
         direction="maximize",
         load_if_exists=True,
         sampler=optuna.samplers.TPESampler(seed=1, n_startup_trials=2),
@@ -73,9 +78,9 @@ def go_on(path, name, n):
     return {"trials": len(study.trials)}
 
 
-def oddities(path, name):
+def oddities(place, name):
     """A study with what our own program would not write."""
-    study = optuna.create_study(study_name=name, storage=storage(path), direction="maximize")
+    study = optuna.create_study(study_name=name, storage=storage(place), direction="maximize")
     study.set_user_attr("who", "Optuna")
     study.set_metric_names(["accuracy"])
     study.enqueue_trial({"rate": 0.5, "kind": "word"})
@@ -87,11 +92,38 @@ def oddities(path, name):
     failed.set_user_attr("odd", [float("-inf"), {"NaN": None}])
     study.tell(failed, float("nan"), skip_if_finished=True)
     study.enqueue_trial({"rate": 0.25})
-    optuna.create_study(study_name="two", storage=storage(path), directions=["minimize", "maximize"])
+    optuna.create_study(study_name="two", storage=storage(place), directions=["minimize", "maximize"])
     return {"trials": len(study.trials)}
 
 
-VERBS = {"show": show, "go-on": go_on, "oddities": oddities}
+def stale(place, name):
+    """The trials that Optuna holds for dead."""
+    study = optuna.load_study(study_name=name, storage=storage(place))
+    rdb = study._storage._backend
+    return rdb._get_stale_trial_ids(study._study_id)
+
+
+def beat(place, name):
+    """A trial that Optuna says runs."""
+    study = optuna.load_study(study_name=name, storage=storage(place))
+    trial = study.ask()
+    study._storage._backend.record_heartbeat(trial._trial_id)
+    return trial._trial_id
+
+
+def make(place):
+    """Tables, and nothing in them."""
+    return storage(place).get_current_version()
+
+
+VERBS = {
+    "show": show,
+    "go-on": go_on,
+    "oddities": oddities,
+    "stale": stale,
+    "beat": beat,
+    "make": make,
+}
 
 if __name__ == "__main__":
     print(json.dumps(VERBS[sys.argv[1]](*sys.argv[2:])))

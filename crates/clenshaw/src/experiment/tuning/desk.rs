@@ -2,6 +2,10 @@
 //!
 //! Whoever takes a trial holds the desk until its parameters are written down, so that the next one
 //! knows them. Trials of other processes on the same study are seen, but nobody waits for them.
+//!
+//! Others may take a worker for dead that only slept. Its trial is then failed and its settings wait
+//! again; a result that comes after that is written down as a trial of its own, and whoever takes up
+//! the waiting settings finds it there.
 
 use super::evaluate::{Bench, Evaluation, Taken, mean};
 use super::outcome::{End, best_first};
@@ -11,7 +15,9 @@ use crate::error::{Error, Result};
 use crate::filter::Response;
 use crate::tune::{Ending, Notes, Params, State, Trial};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -31,8 +37,8 @@ struct Desk<'a> {
 
 #[derive(Default)]
 struct Trials {
-    /// Trials that our workers have.
-    running: usize,
+    /// Trials that our workers have, by id.
+    running: BTreeSet<u64>,
     /// Trainings that diverged since one did not.
     diverged: usize,
     /// How it ended, once it has.
@@ -51,9 +57,20 @@ pub(super) fn work(bench: &Bench<'_>, deadline: Option<Instant>) -> Result<End> 
     let desk = Desk { bench, deadline, broken: AtomicBool::new(false), state, changed };
     let jobs = bench.options.jobs.clamp(1, bench.asked.trials);
     let threads = (bench.options.threads / jobs).max(1);
+    let (done, pause) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
-        (1..jobs).for_each(|_| drop(scope.spawn(|| desk.work(threads))));
+        let (desk, interval) = (&desk, bench.storage.interval());
+        scope.spawn(move || {
+            while pause.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+                desk.beat();
+            }
+        });
+        let others: Vec<_> = (1..jobs).map(|_| scope.spawn(|| desk.work(threads))).collect();
         desk.work(threads);
+        for other in others {
+            other.join().expect("a worker that panics ends the program");
+        }
+        drop(done);
     });
     let state = desk.state.into_inner().expect("all workers are done");
     state.end.expect("workers leave when it has ended")
@@ -64,7 +81,7 @@ impl Desk<'_> {
         while let Some((trial, values)) = self.next() {
             let result = self.carry_out(trial, &values, threads);
             let mut state = self.state();
-            state.running -= 1;
+            state.running.remove(&trial.id);
             match result {
                 Ok(None) => state.diverged = 0,
                 Ok(Some(error)) => {
@@ -106,7 +123,7 @@ impl Desk<'_> {
         while state.end.is_none() {
             match self.try_next(&state) {
                 Ok(Next::Trial(trial, values)) => {
-                    state.running += 1;
+                    state.running.insert(trial.id);
                     return Some((trial, values));
                 }
                 Ok(Next::Wait) => {
@@ -128,13 +145,13 @@ impl Desk<'_> {
         }
         let trials = self.bench.storage.trials(self.bench.study)?;
         let complete = trials.iter().filter(|trial| trial.state == State::Complete).count();
-        let taken = match complete + state.running < self.bench.asked.trials {
+        let taken = match complete + state.running.len() < self.bench.asked.trials {
             true => self.take(&trials)?,
             false => None,
         };
         Ok(match taken {
             Some((trial, values)) => Next::Trial(trial, values),
-            None if state.running > 0 => Next::Wait,
+            None if !state.running.is_empty() => Next::Wait,
             None if complete >= self.bench.asked.trials => Next::End(End::Reached),
             None => Next::End(End::Exhausted),
         })
@@ -142,19 +159,20 @@ impl Desk<'_> {
 
     /// A trial that waits, else a new one; nothing, if there is nothing new to try.
     fn take(&self, trials: &[Trial]) -> Result<Option<(Taken, Values)>> {
-        let Bench { asked, storage, study, .. } = *self.bench;
+        let Bench { asked, storage, study, ref pruner, .. } = *self.bench;
         let waiting = storage.claim_waiting(study)?;
         let number = waiting.as_ref().map_or(trials.len() as u64, |trial| trial.number);
-        let drawn = propose(asked, trials, number)?;
+        let drawn = propose(asked, pruner, trials, number)?;
         let trial = match waiting {
             Some(trial) => trial,
             None if drawn.is_none() => return Ok(None),
             None => storage.create_trial(study)?,
         };
+        storage.beat(trial.id)?;
         // Another process may have been faster: what is tried belongs to the number.
         let drawn = match trial.number == number {
             true => drawn,
-            false => propose(asked, &storage.trials(study)?, trial.number)?,
+            false => propose(asked, pruner, &storage.trials(study)?, trial.number)?,
         };
         let value = |name: &String| {
             let fixed = trial.fixed(name, &asked.space[name]);
@@ -175,39 +193,97 @@ impl Desk<'_> {
         values.iter().map(|(name, x)| (name.clone(), (space[name].clone(), *x))).collect()
     }
 
+    /// Says that our trials run, and sees to those of the dead. What goes wrong here goes wrong for the
+    /// workers, too, who will tell.
+    fn beat(&self) {
+        let Bench { storage, study, .. } = *self.bench;
+        let running = self.state().running.clone();
+        running.iter().for_each(|trial| drop(storage.beat(*trial)));
+        drop(study::reap(storage, study));
+    }
+
     /// Trains and writes down how it ended; the error, if training diverged.
     fn carry_out(&self, trial: Taken, values: &Values, threads: usize) -> Result<Option<Error>> {
-        let Bench { storage, options, .. } = *self.bench;
-        (options.watch)(TuneEvent::Started { number: trial.number });
-        let note = |key: &str, value| {
-            storage.set_trial_attrs(trial.id, Notes::User, &[(key.to_owned(), value)].into())
+        (self.bench.options.watch)(TuneEvent::Started { number: trial.number });
+        let found = self.find_out(trial, values, threads);
+        let concluded = self.conclude(trial, &found);
+        let (evaluation, error) = match (found, concluded) {
+            (Ok(_) | Err(Error::Interrupted), Ok(())) => return self.tell(trial).map(|()| None),
+            (Err(error @ Error::Diverged { .. }), Ok(())) => {
+                return self.tell(trial).map(|()| Some(error));
+            }
+            (Ok(evaluation), Err(error)) => (Some(evaluation), error),
+            (Err(_), Err(error)) | (Err(error), Ok(())) => (None, error),
         };
-        let finish = |ending| storage.finish(trial.id, ending);
-        let mut diverged = None;
-        match self.find_out(trial, values, threads) {
-            Ok(Evaluation::Complete(accuracies, filter)) => {
-                note("val_accuracies", json!(accuracies))?;
-                finish(Ending::Complete(mean(&accuracies)))?;
-                self.draw_best(trial, filter.as_ref())?;
-            }
-            Ok(Evaluation::Known { twin, value }) => {
-                note("duplicate_of", json!(twin))?;
-                finish(Ending::Complete(value))?;
-            }
-            Ok(Evaluation::Pruned(last)) => drop(finish(Ending::Pruned(Some(last)))?),
+        if !self.was_taken(trial, &error)? {
+            return Err(error);
+        }
+        if let Some(evaluation) = evaluation {
+            self.record_late(trial, values, &evaluation)?;
+        }
+        self.tell(trial).map(|()| None)
+    }
+
+    /// Writes down how a trial ended; errors that say nothing about the trial are not its end.
+    fn conclude(&self, trial: Taken, found: &Result<Evaluation>) -> Result<()> {
+        match found {
+            Ok(evaluation) => self.record(trial, evaluation),
             Err(error @ Error::Diverged { .. }) => {
-                note(FAILED, json!(error.to_string()))?;
-                finish(Ending::Fail)?;
-                diverged = Some(error);
+                self.note(trial, FAILED, json!(error.to_string()))?;
+                self.finish(trial, Ending::Fail)
             }
             Err(Error::Interrupted) => {
-                note("interrupted", json!(true))?;
-                finish(Ending::Fail)?;
-                self.set_aside(trial)?;
+                self.note(trial, "interrupted", json!(true))?;
+                self.finish(trial, Ending::Fail)?;
+                self.set_aside(trial)
             }
-            Err(error) => return Err(error),
+            Err(_) => Ok(()),
         }
-        self.tell(trial).map(|()| diverged)
+    }
+
+    fn record(&self, trial: Taken, evaluation: &Evaluation) -> Result<()> {
+        match evaluation {
+            Evaluation::Complete(accuracies, filter) => {
+                self.note(trial, "val_accuracies", json!(accuracies))?;
+                self.finish(trial, Ending::Complete(mean(accuracies)))?;
+                self.draw_best(trial, filter.as_ref())
+            }
+            Evaluation::Known { twin, value } => {
+                self.note(trial, "duplicate_of", json!(twin))?;
+                self.finish(trial, Ending::Complete(*value))
+            }
+            Evaluation::Pruned(last) => self.finish(trial, Ending::Pruned(Some(*last))),
+        }
+    }
+
+    fn note(&self, trial: Taken, key: &str, value: serde_json::Value) -> Result<()> {
+        let attrs = [(key.to_owned(), value)].into();
+        self.bench.storage.set_trial_attrs(trial.id, Notes::User, &attrs)
+    }
+
+    fn finish(&self, trial: Taken, ending: Ending) -> Result<()> {
+        self.bench.storage.finish(trial.id, ending).map(drop)
+    }
+
+    /// Whether an error came of others having failed a trial that we still had.
+    fn was_taken(&self, taken: Taken, error: &Error) -> Result<bool> {
+        if !matches!(error, Error::Data { .. }) {
+            return Ok(false);
+        }
+        let trials = self.bench.storage.trials(self.bench.study)?;
+        let trial = trials.iter().find(|trial| trial.id == taken.id);
+        Ok(trial.is_some_and(|trial| trial.state == State::Fail))
+    }
+
+    /// Writes a result down as a trial of its own: the one it belongs to was failed by others.
+    fn record_late(&self, late: Taken, values: &Values, evaluation: &Evaluation) -> Result<()> {
+        let Bench { storage, study, .. } = *self.bench;
+        let trial = storage.create_trial(study)?;
+        let trial = Taken { id: trial.id, number: trial.number };
+        storage.beat(trial.id)?;
+        storage.set_params(trial.id, &self.params(values))?;
+        self.note(trial, "late_for", json!(late.number))?;
+        self.record(trial, evaluation)
     }
 
     /// What these values are worth: known, or to be trained.

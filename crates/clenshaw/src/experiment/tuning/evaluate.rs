@@ -8,14 +8,11 @@ use crate::experiment::Request;
 use crate::filter::Response;
 use crate::train::{Epoch, Fit, Setup, Stop};
 use crate::tune::{Notes, Pruner, Storage};
-use std::time::{Duration, Instant};
-
-/// Signs of life are this far apart.
-const BEAT: Duration = Duration::from_secs(30);
 
 /// What all trials of a study share.
 pub(super) struct Bench<'a> {
     pub asked: &'a TuneRequest,
+    pub pruner: Pruner,
     pub storage: &'a dyn Storage,
     pub study: u64,
     pub dataset: &'a Dataset,
@@ -90,13 +87,8 @@ impl Bench<'_> {
     ) -> Result<Option<f64>> {
         let every = (self.splits.len() == 1).then(|| distance(stop.max_epochs));
         let mut said = Ok(None);
-        let mut beaten = Instant::now();
         let ended = fit.run(|fit, epoch| {
             said = self.look(trial, fit, epoch, stop, every);
-            if beaten.elapsed() > BEAT && matches!(said, Ok(None)) {
-                said = self.storage.beat(trial.id).map(|()| None);
-                beaten = Instant::now();
-            }
             goes_on() && matches!(said, Ok(None))
         });
         match (said?, ended) {
@@ -128,12 +120,12 @@ impl Bench<'_> {
         self.storage.report(trial.id, step, value)?;
         let number = trial.number;
         (self.options.watch)(TuneEvent::Reported { number, step, value });
-        if self.asked.pruner == Pruner::Never {
+        if self.pruner == Pruner::Never {
             return Ok(false);
         }
         let trials = self.storage.trials(self.study)?;
         let me = trials.iter().find(|other| other.id == trial.id).expect("it is ours and stays");
-        let verdict = self.asked.pruner.judge(me, &trials, DIRECTION);
+        let verdict = self.pruner.judge(me, &trials, DIRECTION);
         if !verdict.notes.is_empty() {
             let notes = verdict.notes.into_iter().map(|(key, value)| (key, value.into()));
             self.storage.set_trial_attrs(trial.id, Notes::System, &notes.collect())?;

@@ -22,13 +22,40 @@ pub(super) fn distance(max_epochs: usize) -> u64 {
     max_epochs.div_ceil(REPORTS).max(1) as u64
 }
 
+/// Which trials end early, by the word people type. Steps are splits, or epochs if there is but one
+/// split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judge {
+    /// `median`, the authors' rule: five completed trials and three reports pass before it ends any.
+    Median,
+    /// `halving`.
+    Halving,
+    /// `hyperband`.
+    Hyperband,
+    /// `none`.
+    Never,
+}
+
+impl std::str::FromStr for Judge {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "median" => Ok(Self::Median),
+            "halving" => Ok(Self::Halving),
+            "hyperband" => Ok(Self::Hyperband),
+            "none" => Ok(Self::Never),
+            _ => {
+                let known = ["median", "halving", "hyperband", "none"];
+                Err(Error::unknown("pruner", name, known))
+            }
+        }
+    }
+}
+
 impl TuneRequest {
-    /// The same with another pruner: `median`, `halving`, `hyperband` or `none`.
-    ///
-    /// Steps are splits, or epochs if there is but one split. The median rule is the authors': five
-    /// completed trials and three reports pass before it ends any. Set the splits, `max_epochs` and the
-    /// study's name first.
-    pub fn judged_by(mut self, name: &str) -> Result<Self> {
+    /// The pruner that this study's reports call for.
+    pub(super) fn pruner(&self) -> Pruner {
         let (first, last) = match self.request.runs {
             0 | 1 => {
                 let epochs = self.request.hyper.int("max_epochs");
@@ -36,26 +63,21 @@ impl TuneRequest {
             }
             splits => (1, splits as u64),
         };
-        self.pruner = match name {
-            "median" => {
+        match self.judge {
+            Judge::Median => {
                 let median = Median::default();
                 Pruner::Median(Median { warmup_steps: median.warmup_steps * first, ..median })
             }
-            "halving" => {
+            Judge::Halving => {
                 Pruner::Halving(Halving { min_resource: Some(first), ..Halving::default() })
             }
-            "hyperband" => Pruner::Hyperband(Hyperband {
+            Judge::Hyperband => Pruner::Hyperband(Hyperband {
                 min_resource: first,
                 max_resource: Some(last),
                 ..Hyperband::new(&self.study)
             }),
-            "none" => Pruner::Never,
-            _ => {
-                let known = ["median", "halving", "hyperband", "none"];
-                return Err(Error::unknown("pruner", name, known));
-            }
-        };
-        Ok(self)
+            Judge::Never => Pruner::Never,
+        }
     }
 }
 
@@ -67,12 +89,17 @@ mod tests {
     #[test]
     fn a_trial_of_one_split_is_judged_by_its_epochs() {
         let mut study = TuneRequest::new(Request::new("csbm", "gcn").unwrap(), "s");
-        assert_eq!(study.pruner, Pruner::Median(Median::default()));
+        assert_eq!(study.pruner(), Pruner::Median(Median::default()));
         study.request.runs = 1;
         study.request.set("max_epochs", "1950").unwrap();
-        let study = study.judged_by("median").unwrap();
-        assert_eq!(study.pruner, Pruner::Median(Median { warmup_steps: 60, ..Median::default() }));
-        let error = study.judged_by("mean").unwrap_err().to_string();
+        let median = Median { warmup_steps: 60, ..Median::default() };
+        assert_eq!(study.pruner(), Pruner::Median(median));
+        (study.judge, study.study) = ("hyperband".parse().unwrap(), "later".into());
+        let Pruner::Hyperband(hyperband) = study.pruner() else { panic!("{:?}", study.judge) };
+        let expected =
+            Hyperband { min_resource: 20, max_resource: Some(1950), ..Hyperband::new("later") };
+        assert_eq!(hyperband, expected);
+        let error = "mean".parse::<Judge>().unwrap_err().to_string();
         assert!(error.starts_with("unknown pruner `mean`; did you mean `median`?"), "{error}");
     }
 

@@ -19,22 +19,26 @@
 //! Pruned and failed trials do not count as completed. A trial whose training diverges fails, and its
 //! attribute `failed` says why. One that is interrupted fails too, and its settings wait to be taken up
 //! by whoever goes on with the study.
+//!
+//! While trials run a thread gives signs of life and looks for trials of the dead, whose settings wait
+//! again. A database that does not answer is waited for, for an hour or until somebody stops us.
 
 mod space;
 mod study;
 mod propose;
 mod judge;
 mod evaluate;
+mod steady;
 mod desk;
 mod outcome;
 
-pub use judge::sampler;
+pub use judge::{Judge, sampler};
 pub use outcome::{End, Tuned, best_first};
 
 use super::Request;
 use crate::data::{Dataset, Split, Store};
 use crate::error::{Error, Result};
-use crate::tune::{Direction, Distribution, Params, Pruner, Sampler, Storage, Tpe, Trial};
+use crate::tune::{Direction, Distribution, Params, Sampler, Storage, Tpe, Trial};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -54,8 +58,8 @@ pub struct TuneRequest {
     pub trials: usize,
     /// What the next trial tries.
     pub sampler: Sampler,
-    /// Which trials end early.
-    pub pruner: Pruner,
+    /// Which trials end early; the numbers follow from splits, epochs and the study's name.
+    pub judge: Judge,
     /// What is tuned.
     pub space: BTreeMap<String, Distribution>,
     /// How to go on, for the note in the dashboard; may be empty.
@@ -108,6 +112,11 @@ pub enum TuneEvent<'a> {
         /// The study now.
         trials: &'a [Trial],
     },
+    /// The database does not answer; the study waits for it.
+    Away {
+        /// What came of asking it.
+        problem: &'a str,
+    },
 }
 
 impl TuneRequest {
@@ -130,12 +139,10 @@ impl TuneRequest {
             study: study.into(),
             trials: 100,
             sampler: Sampler::Tpe(Tpe::default()),
-            pruner: Pruner::Never,
+            judge: Judge::Median,
             space,
             command: String::new(),
         }
-        .judged_by("median")
-        .expect("the median rule is known")
     }
 
     /// Sets a hyper-parameter and does not tune it.
@@ -230,8 +237,15 @@ pub fn tune(
     let splits: Vec<Split> = seeds.map(|seed| split.draw(&dataset, seed)).collect::<Result<_>>()?;
     let study = study::open(asked, storage)?;
     (options.watch)(TuneEvent::Loaded { dataset: &dataset, trials: &storage.trials(study)? });
-    let bench =
-        evaluate::Bench { asked, storage, study, dataset: &dataset, splits: &splits, options };
+    let bench = evaluate::Bench {
+        asked,
+        pruner: asked.pruner(),
+        storage: &steady::Steady { storage, options },
+        study,
+        dataset: &dataset,
+        splits: &splits,
+        options,
+    };
     let end = desk::work(&bench, deadline)?;
-    Tuned::new(asked, &dataset, storage.trials(study)?, end)
+    Tuned::new(asked, &dataset, bench.storage.trials(study)?, end)
 }

@@ -23,11 +23,12 @@ pub(super) type Values = BTreeMap<String, f64>;
 /// Values for trial `number`; nothing, if every point of the space has been tried.
 pub(super) fn propose(
     asked: &TuneRequest,
+    pruner: &Pruner,
     trials: &[Trial],
     number: u64,
 ) -> Result<Option<Values>> {
     let spent: Vec<Trial> = trials.iter().map(spent).collect();
-    let peers = peers(asked, &spent, number);
+    let peers = peers(pruner, &spent, number);
     let seed = asked.request.seed;
     let ask =
         |trials, seed| Ask { space: &asked.space, trials, direction: DIRECTION, seed, number };
@@ -75,8 +76,8 @@ fn spent(trial: &Trial) -> Trial {
 }
 
 /// Hyperband's samplers learn from the trials of the same bracket alone.
-fn peers(asked: &TuneRequest, trials: &[Trial], number: u64) -> Vec<Trial> {
-    match &asked.pruner {
+fn peers(pruner: &Pruner, trials: &[Trial], number: u64) -> Vec<Trial> {
+    match pruner {
         Pruner::Hyperband(hyperband) => {
             hyperband.peers(number, trials).into_iter().cloned().collect()
         }

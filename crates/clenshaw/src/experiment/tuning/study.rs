@@ -3,9 +3,8 @@
 use super::{DIRECTION, TuneRequest};
 use crate::error::{Error, Result};
 use crate::filter::Response;
-use crate::tune::{Attributes, Choice, Notes, Storage, Trial, dashboard};
+use crate::tune::{Attributes, Notes, Storage, Trial, dashboard};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
 
 /// Points of the filter's plot.
 const POINTS: usize = 101;
@@ -19,20 +18,27 @@ pub(super) fn open(asked: &TuneRequest, storage: &dyn Storage) -> Result<u64> {
     } else {
         introduce(asked, storage, study)?;
     }
-    let dead = storage.reap_dead(study)?;
-    for trial in storage.trials(study)?.iter().filter(|trial| dead.contains(&trial.id)) {
-        wait_again(storage, study, trial)?;
-    }
+    reap(storage, study)?;
     Ok(study)
+}
+
+/// Lets the parameters of trials whose workers have died wait for others.
+pub(super) fn reap(storage: &dyn Storage, study: u64) -> Result<()> {
+    let dead = storage.reap_dead(study)?;
+    if dead.is_empty() {
+        return Ok(());
+    }
+    let trials = storage.trials(study)?;
+    let mut dead = trials.iter().filter(|trial| dead.contains(&trial.id));
+    dead.try_for_each(|trial| wait_again(storage, study, trial))
 }
 
 /// Lets a trial's parameters wait for the next worker.
 pub(super) fn wait_again(storage: &dyn Storage, study: u64, trial: &Trial) -> Result<()> {
-    let fixed: BTreeMap<String, Choice> =
-        trial.external().into_iter().map(|(name, choice)| (name.to_owned(), choice)).collect();
-    match fixed.is_empty() {
+    let intended = trial.intended();
+    match intended.is_empty() {
         true => Ok(()),
-        false => storage.enqueue(study, &fixed).map(drop),
+        false => storage.enqueue(study, &intended).map(drop),
     }
 }
 

@@ -17,15 +17,25 @@
 //! ```
 
 mod calendar;
-mod journal;
 pub(super) mod json;
 mod worker;
+mod rules;
+mod journal;
+mod address;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod relational;
+mod place;
 
+pub use address::{Address, without_password};
 pub use journal::{Journal, Patience};
+pub use place::Place;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub use relational::{Habits, Relational};
 
 use super::{Attributes, Choice, Direction, Ending, Params, State, Trial};
 use crate::error::Result;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// A study as a storage lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +98,13 @@ pub trait Storage: Send + Sync {
     /// All trials of a study by number, as of now.
     fn trials(&self, study: u64) -> Result<Vec<Trial>>;
 
-    /// A sign of life while a trial runs; nothing, where the storage knows its workers otherwise.
+    /// How far apart signs of life of a running trial are to be.
+    fn interval(&self) -> Duration {
+        Duration::from_secs(60)
+    }
+
+    /// A sign of life while a trial runs; nothing, where the storage knows its workers otherwise. Whoever
+    /// gives one must go on doing so, or the trial is held for dead.
     fn beat(&self, _trial: u64) -> Result<()> {
         Ok(())
     }

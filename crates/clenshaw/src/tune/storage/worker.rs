@@ -4,7 +4,9 @@
 //! something only on one machine since its last start, among processes that see each other: one boot,
 //! one namespace of processes, one user. Of a worker elsewhere we never say that it is dead.
 
+use crate::tune::Attributes;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::fs;
 
 /// The system attribute of a running trial that names its worker.
@@ -46,8 +48,19 @@ impl Worker {
         None
     }
 
+    /// The attribute with which a worker signs its trials; none, where the system does not tell.
+    pub fn signature(me: Option<&Self>) -> Attributes {
+        let written = |me: &Self| serde_json::to_value(me).expect("texts and numbers");
+        me.map(|me| (WORKER.to_owned(), written(me))).into_iter().collect()
+    }
+
+    /// Whether the worker who signed so is certain to be dead.
+    pub fn has_died(signed: Value, me: &Self) -> bool {
+        serde_json::from_value::<Self>(signed).is_ok_and(|worker| worker.is_dead(me))
+    }
+
     /// Whether it is certain that it works no more.
-    pub fn is_dead(&self, me: &Self) -> bool {
+    fn is_dead(&self, me: &Self) -> bool {
         let seen = self.boot == me.boot && self.namespace == me.namespace && self.user == me.user;
         seen && started(self.pid) != Some(self.started)
     }

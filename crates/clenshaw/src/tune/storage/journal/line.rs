@@ -1,6 +1,7 @@
 //! One line of a journal: an operation, the worker that asked for it, and what it needs.
 
 use super::super::json::{self, Number};
+use super::super::rules;
 use crate::tune::{Attributes, Direction, Distribution, Params, State};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -132,7 +133,7 @@ impl Line {
         let name = need(self.param_name.clone(), "param_name")?;
         let value = need(self.param_value_internal, "param_value_internal")?;
         let text = need(self.distribution.as_deref(), "distribution")?;
-        let param = param(&name, text, value)?;
+        let param = rules::read_param(&name, text, value.0)?;
         Ok((name, param))
     }
 
@@ -142,7 +143,7 @@ impl Line {
         let values = self.params.clone().unwrap_or_default();
         let one = |(name, value): (String, Number)| {
             let text = texts.get(&name).ok_or_else(|| format!("no distribution of `{name}`"))?;
-            let param = param(&name, text, value)?;
+            let param = rules::read_param(&name, text, value.0)?;
             Ok((name, param))
         };
         values.into_iter().map(one).collect()
@@ -158,16 +159,6 @@ impl Line {
         let all = self.intermediate_values.iter().flatten();
         all.filter_map(|(step, value)| value.map(|value| (*step, value.0))).collect()
     }
-}
-
-fn param(name: &str, distribution: &str, value: Number) -> Said<(Distribution, f64)> {
-    let distribution = Distribution::from_json(distribution).map_err(|e| e.to_string())?;
-    // A choice is a place in a list; a real number outside its bounds harms nobody.
-    let is_choice = matches!(distribution, Distribution::Categorical { .. });
-    if is_choice && !distribution.contains(value.0) {
-        return Err(format!("`{name}` is choice {}, which its list does not have", value.0));
-    }
-    Ok((distribution, value.0))
 }
 
 const STATES: [(State, u64); 5] = [

@@ -21,10 +21,10 @@ mod tests;
 
 pub use lock::Patience;
 
-use super::calendar;
 use super::worker::{WORKER, Worker};
+use super::{calendar, rules};
 use crate::error::{Error, Result};
-use crate::tune::{Attributes, Direction, Distribution, Params, State, Trial};
+use crate::tune::{Attributes, Direction, Params, State, Trial};
 use file::JournalFile;
 use lock::Lock;
 use replay::{Entry, Replay};
@@ -106,32 +106,22 @@ impl Journal {
     }
 
     fn study_of<'a>(&self, replay: &'a Replay, id: u64) -> Result<&'a Entry> {
-        replay.study(id).ok_or_else(|| self.wrong(format!("there is no study {id} any more")))
+        replay.study(id).ok_or_else(|| self.wrong(rules::no_study(id)))
     }
 
     /// A trial that may change, and its study.
     fn open_trial<'a>(&self, replay: &'a Replay, id: u64) -> Result<(&'a Entry, &'a Trial)> {
-        let (entry, trial) =
-            replay.trial(id).ok_or_else(|| self.wrong(format!("there is no trial {id}")))?;
+        let (entry, trial) = replay.trial(id).ok_or_else(|| self.wrong(rules::no_trial(id)))?;
         if trial.state.is_finished() {
-            let (number, name) = (trial.number, &entry.study.name);
-            return Err(self.wrong(format!("trial {number} of study `{name}` is finished")));
+            return Err(self.wrong(rules::is_finished(trial.number, &entry.study.name)));
         }
         Ok((entry, trial))
     }
 
     /// The id of a study, if it has this direction.
     fn check(&self, entry: &Entry, asked: Direction) -> Result<u64> {
-        let name = &entry.study.name;
-        match entry.study.direction {
-            Some(has) if has == asked => Ok(entry.study.id),
-            Some(has) => Err(self.wrong(format!("study `{name}` is to {has}, not to {asked}"))),
-            None => {
-                let n = entry.n_directions;
-                let problem = format!("study `{name}` has {n} objectives, not one to {asked}");
-                Err(self.wrong(problem))
-            }
-        }
+        let checked = rules::check_direction(&entry.study, entry.n_directions, asked);
+        checked.map_err(|problem| self.wrong(problem))
     }
 
     /// The trial that the last lines made or claimed.
@@ -148,19 +138,12 @@ impl Journal {
         self.won(&known).ok_or_else(|| self.wrong("the new trial was not accepted".into()))
     }
 
-    /// The attribute that says who runs a trial, if the system tells.
-    fn signature(&self) -> Attributes {
-        let me = self.me.as_ref().map(|me| serde_json::to_value(me).expect("texts and numbers"));
-        me.map(|me| (WORKER.to_owned(), me)).into_iter().collect()
-    }
-
     /// The running trials of a study whose workers are dead.
     fn dead(&self, replay: &Replay, study: u64) -> Result<Vec<u64>> {
         let Some(me) = &self.me else { return Ok(Vec::new()) };
         let is_dead = |trial: &&Trial| {
-            let worker = trial.system_attrs.get(WORKER).cloned();
-            let worker = worker.and_then(|value| serde_json::from_value::<Worker>(value).ok());
-            trial.state == State::Running && worker.is_some_and(|worker| worker.is_dead(me))
+            let signed = trial.system_attrs.get(WORKER).cloned();
+            trial.state == State::Running && signed.is_some_and(|it| Worker::has_died(it, me))
         };
         let trials = replay.trials(self.study_of(replay, study)?);
         Ok(trials.filter(is_dead).map(|trial| trial.id).collect())
@@ -168,18 +151,11 @@ impl Journal {
 
     fn refuse_conflicts(&self, replay: &Replay, entry: &Entry, params: &Params) -> Result<()> {
         for (name, (new, internal)) in params {
-            let is_choice = matches!(new, Distribution::Categorical { .. });
-            if !internal.is_finite() || (is_choice && !new.contains(*internal)) {
-                let (key, value) = (name.clone(), internal.to_string());
-                return Err(Error::OutOfRange { key, value, allowed: new.to_json() });
-            }
-            if let Some(old) = replay.conflict(entry, name, new) {
-                return Err(self.wrong(format!(
-                    "`{name}` has the distribution {} in study `{}`; {} does not go with it",
-                    old.to_json(),
-                    entry.study.name,
-                    new.to_json(),
-                )));
+            rules::check_param(name, new, *internal)?;
+            let old = replay.distribution(entry, name);
+            let problem = old.and_then(|old| rules::conflict(name, &entry.study.name, old, new));
+            if let Some(problem) = problem {
+                return Err(self.wrong(problem));
             }
         }
         Ok(())

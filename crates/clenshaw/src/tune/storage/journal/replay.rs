@@ -53,10 +53,10 @@ impl Replay {
         self.trials.get(id as usize).map(|(study, trial)| (&self.studies[*study], trial))
     }
 
-    /// The distribution that a name has in a study, if that of the trial's next parameter differs.
-    pub fn conflict(&self, entry: &Entry, name: &str, new: &Distribution) -> Option<&Distribution> {
+    /// The distribution that a name has in a study: that of the first trial with it.
+    pub fn distribution(&self, entry: &Entry, name: &str) -> Option<&Distribution> {
         let first = entry.trials.iter().find_map(|&id| self.trials[id].1.params.get(name));
-        first.map(|(old, _)| old).filter(|old| !old.is_compatible(new))
+        first.map(|(distribution, _)| distribution)
     }
 
     /// Carries out a line; what cannot be understood changes nothing and is said.
@@ -159,8 +159,8 @@ impl Replay {
     fn set_param(&mut self, line: &Line) -> Result<(), String> {
         let (name, param) = line.param()?;
         let id = line.trial()?;
-        let conflict = self.trial(id).and_then(|(entry, _)| self.conflict(entry, &name, &param.0));
-        if conflict.is_none()
+        let old = self.trial(id).and_then(|(entry, _)| self.distribution(entry, &name));
+        if old.is_none_or(|old| old.is_compatible(&param.0))
             && let Some(trial) = self.change_trial(line)?
         {
             trial.params.insert(name, param);

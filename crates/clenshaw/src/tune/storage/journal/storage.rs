@@ -1,13 +1,12 @@
 //! A journal as a storage: every call that changes something is one decision with the lock in hand.
 
-use super::super::{Notes, Storage, Study};
+use super::super::worker::Worker;
+use super::super::{Notes, Storage, Study, rules};
 use super::line::Op;
 use super::replay::Replay;
 use super::{Journal, write};
-use crate::error::{Error, Result};
-use crate::tune::trial::FIXED;
+use crate::error::Result;
 use crate::tune::{Attributes, Choice, Direction, Ending, Params, State, Trial};
-use serde_json::json;
 use std::collections::BTreeMap;
 
 impl Storage for Journal {
@@ -52,18 +51,11 @@ impl Storage for Journal {
     }
 
     fn create_trial(&self, study: u64) -> Result<Trial> {
-        self.make_trial(study, State::Running, &self.signature())
+        self.make_trial(study, State::Running, &Worker::signature(self.me.as_ref()))
     }
 
     fn enqueue(&self, study: u64, fixed: &BTreeMap<String, Choice>) -> Result<Trial> {
-        let endless = |choice: &Choice| matches!(choice, Choice::Real(real) if !real.is_finite());
-        if let Some((key, choice)) = fixed.iter().find(|(_, choice)| endless(choice)) {
-            let (key, value) = (key.clone(), format!("{choice:?}"));
-            return Err(Error::BadValue { key, value, expected: "a finite number".into() });
-        }
-        let written = fixed.iter().map(|(name, choice)| (name.clone(), choice.to_json()));
-        let chosen: Attributes = written.collect();
-        self.make_trial(study, State::Waiting, &[(FIXED.to_owned(), json!(chosen))].into())
+        self.make_trial(study, State::Waiting, &rules::chosen(fixed)?)
     }
 
     fn claim_waiting(&self, study: u64) -> Result<Option<Trial>> {
@@ -77,7 +69,8 @@ impl Storage for Journal {
         let known = self.act(|replay| {
             let Some(id) = first(replay)? else { return Ok(vec![]) };
             // Signed first: if only half is written, it waits on instead of running for nobody.
-            let signed = write::notes(Op::TrialSystemAttr, ("trial_id", id), &self.signature());
+            let signature = Worker::signature(self.me.as_ref());
+            let signed = write::notes(Op::TrialSystemAttr, ("trial_id", id), &signature);
             Ok(signed.into_iter().chain([write::claim(id)]).collect())
         })?;
         Ok(self.won(&known))

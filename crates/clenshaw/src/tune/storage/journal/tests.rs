@@ -1,10 +1,8 @@
-//! A journal by itself; `tests/optuna.rs` has the real Optuna read and write the same files.
+//! What only journals have; `tests/storages.rs` has what all storages promise, and `tests/optuna.rs` the
+//! real Optuna read and write the same files.
 
 use super::Journal;
-use crate::tune::{
-    Choice, Direction, Distribution, Ending, Notes, Params, State, Storage, Study, Trial,
-};
-use serde_json::json;
+use crate::tune::{Direction, Ending, Storage};
 use std::fs;
 use std::path::PathBuf;
 
@@ -33,102 +31,19 @@ impl Desk {
     }
 }
 
-fn float(high: f64) -> Distribution {
-    Distribution::Float { low: 0.0, high, log: false, step: None }
-}
-
-fn params(name: &str, distribution: Distribution, value: f64) -> Params {
-    [(name.to_owned(), (distribution, value))].into()
-}
-
 #[test]
-fn what_one_worker_says_another_reads() {
-    let desk = Desk::new();
-    let (ours, theirs) = (desk.open(), desk.open());
-    let study = ours.study("s", Direction::Maximise).unwrap();
-    let trial = ours.create_trial(study).unwrap();
-    assert_eq!((trial.id, trial.number, trial.state), (0, 0, State::Running));
-    ours.set_params(0, &params("x", float(1.0), 0.25)).unwrap();
-    ours.report(0, 3, 0.5).unwrap();
-    ours.report(0, 4, f64::NAN).unwrap();
-    ours.set_trial_attrs(0, Notes::User, &[("seed".into(), json!(7))].into()).unwrap();
-    ours.set_trial_attrs(0, Notes::System, &[("rung".into(), json!([1]))].into()).unwrap();
-    ours.set_study_attrs(study, Notes::User, &[("graph".into(), json!("cora"))].into()).unwrap();
-    assert_eq!(ours.finish(0, Ending::Complete(0.75)).unwrap(), State::Complete);
-
-    assert_eq!(theirs.study("s", Direction::Maximise).unwrap(), study);
-    let expected = Study { id: 0, name: "s".into(), direction: Some(Direction::Maximise) };
-    assert_eq!(theirs.studies().unwrap(), [expected]);
-    assert_eq!(theirs.study_attrs(study, Notes::User).unwrap()["graph"], "cora");
-    assert!(theirs.study_attrs(study, Notes::System).unwrap().is_empty());
-    let [read] = &theirs.trials(study).unwrap()[..] else { panic!("one trial") };
-    assert_eq!((read.state, read.value), (State::Complete, Some(0.75)));
-    assert_eq!(read.params, params("x", float(1.0), 0.25));
-    assert_eq!(read.external()["x"], Choice::Real(0.25));
-    assert_eq!(read.reports, [(3, 0.5)].into());
-    assert_eq!((&read.user_attrs["seed"], &read.system_attrs["rung"]), (&json!(7), &json!([1])));
-    let times = [&read.started, &read.finished].map(|time| time.clone().unwrap());
-    assert!(times.iter().all(|time| time.len() == 32 && time.ends_with("+00:00")), "{times:?}");
-    assert!(times[0] <= times[1]);
-    assert_eq!(ours.trials(study).unwrap(), theirs.trials(study).unwrap());
-    assert_eq!(fs::read_dir(desk.folder.path()).unwrap().count(), 1, "only the journal is left");
-}
-
-#[test]
-fn a_value_that_is_not_finite_fails_the_trial() {
+fn only_numbers_that_json_has_are_written() {
     let desk = Desk::new();
     let journal = desk.open();
     let study = journal.study("s", Direction::Minimise).unwrap();
-    let endings = [Ending::Complete(f64::NAN), Ending::Pruned(Some(f64::INFINITY)), Ending::Fail];
-    for ending in endings {
-        let trial = journal.create_trial(study).unwrap();
-        journal.finish(trial.id, ending).unwrap();
-    }
-    let trials = journal.trials(study).unwrap();
-    let states: Vec<State> = trials.iter().map(|trial| trial.state).collect();
-    assert_eq!(states, [State::Fail, State::Pruned, State::Fail]);
-    assert!(trials.iter().all(|trial| trial.value.is_none()));
+    let trial = journal.create_trial(study).unwrap().id;
+    journal.report(trial, 1, f64::NAN).unwrap();
+    journal.finish(trial, Ending::Complete(f64::INFINITY)).unwrap();
     let text = fs::read_to_string(desk.path()).unwrap();
-    assert!(!text.contains("NaN") && !text.contains("Infinity"));
-}
-
-#[test]
-fn a_finished_trial_does_not_change() {
-    let desk = Desk::new();
-    let journal = desk.open();
-    let study = journal.study("s", Direction::Minimise).unwrap();
-    let trial = journal.create_trial(study).unwrap().id;
-    journal.finish(trial, Ending::Pruned(Some(1.0))).unwrap();
-    let errors = [
-        journal.report(trial, 1, 1.0).unwrap_err(),
-        journal.set_params(trial, &params("x", float(1.0), 0.5)).unwrap_err(),
-        journal.finish(trial, Ending::Fail).unwrap_err(),
-    ];
-    for error in errors {
-        assert!(error.to_string().ends_with("trial 0 of study `s` is finished"), "{error}");
-    }
-    assert!(journal.report(9, 1, 1.0).unwrap_err().to_string().ends_with("there is no trial 9"));
-}
-
-#[test]
-fn another_kind_of_distribution_is_refused_and_nothing_is_kept() {
-    let desk = Desk::new();
-    let journal = desk.open();
-    let study = journal.study("s", Direction::Minimise).unwrap();
-    let trial = journal.create_trial(study).unwrap().id;
-    journal.set_params(trial, &params("x", float(1.0), 0.5)).unwrap();
-    let trial = journal.create_trial(study).unwrap().id;
-    journal.set_params(trial, &params("x", float(2.0), 1.5)).unwrap();
-    let trial = journal.create_trial(study).unwrap().id;
-    let int = Distribution::Int { low: 0, high: 1, log: false, step: 1 };
-    let mut both = params("x", int.clone(), 1.0);
-    both.extend(params("a", int.clone(), 1.0));
-    let error = journal.set_params(trial, &both).unwrap_err().to_string();
-    assert!(error.contains("`x` has the distribution") && error.contains("study `s`"), "{error}");
-    assert!(journal.trials(study).unwrap()[2].params.is_empty());
-    let list = Distribution::Categorical { choices: vec![Choice::None] };
-    let outside = [params("c", list, 1.0), params("a", int, f64::NAN)];
-    assert!(outside.iter().all(|params| journal.set_params(trial, params).is_err()));
+    assert!(!text.contains("NaN") && !text.contains("Infinity"), "{text}");
+    let times = journal.trials(study).unwrap().remove(0);
+    let times = [times.started.unwrap(), times.finished.unwrap()];
+    assert!(times.iter().all(|time| time.len() == 32 && time.ends_with("+00:00")), "{times:?}");
 }
 
 #[test]
@@ -141,51 +56,6 @@ fn a_study_has_one_direction() {
     let said = |name| journal.study(name, Direction::Minimise).unwrap_err().to_string();
     assert!(said("two").ends_with("study `two` has 2 objectives, not one to minimise"));
     assert!(said("up").ends_with("study `up` is to maximise, not to minimise"));
-}
-
-#[test]
-fn a_waiting_trial_is_claimed_once() {
-    let desk = Desk::new();
-    let (ours, theirs) = (desk.open(), desk.open());
-    let study = ours.study("s", Direction::Minimise).unwrap();
-    assert_eq!(ours.claim_waiting(study).unwrap(), None);
-    let fixed = [("x".to_owned(), Choice::Real(0.5)), ("y".to_owned(), Choice::Word("b".into()))];
-    let waiting = ours.enqueue(study, &fixed.clone().into()).unwrap();
-    assert_eq!((waiting.state, waiting.started), (State::Waiting, None));
-    let claimed = theirs.claim_waiting(study).unwrap().unwrap();
-    assert_eq!((claimed.id, claimed.state), (waiting.id, State::Running));
-    assert!(claimed.started.is_some());
-    assert_eq!(ours.claim_waiting(study).unwrap(), None);
-    let words = Distribution::Categorical {
-        choices: vec![Choice::Word("a".into()), Choice::Word("b".into())],
-    };
-    assert_eq!(claimed.fixed("x", &float(1.0)), Some(0.5));
-    assert_eq!(claimed.fixed("x", &float(0.25)), None);
-    assert_eq!(claimed.fixed("y", &words), Some(1.0));
-    let endless = [("x".to_owned(), Choice::Real(f64::NAN))].into();
-    assert!(ours.enqueue(study, &endless).is_err());
-}
-
-#[test]
-fn threads_share_a_journal() {
-    let desk = Desk::new();
-    let (journal, other) = (desk.open(), desk.open());
-    let study = journal.study("s", Direction::Minimise).unwrap();
-    std::thread::scope(|scope| {
-        for storage in [&journal, &journal, &other] {
-            scope.spawn(move || {
-                for _ in 0..10 {
-                    let trial = storage.create_trial(study).unwrap();
-                    storage.finish(trial.id, Ending::Complete(trial.number as f64)).unwrap();
-                }
-            });
-        }
-    });
-    let trials = journal.trials(study).unwrap();
-    assert_eq!(trials.len(), 30);
-    let is_own =
-        |(i, trial): (usize, &Trial)| trial.number == i as u64 && trial.value == Some(i as f64);
-    assert!(trials.iter().enumerate().all(is_own));
 }
 
 #[test]
@@ -243,24 +113,4 @@ fn what_cannot_be_read_is_named() {
     let nowhere = Journal::open(folder.path().join("no/study.log")).unwrap();
     let error = nowhere.study("s", Direction::Minimise).unwrap_err();
     assert!(error.is_input() && error.to_string().contains("no/study.log"), "{error}");
-}
-
-#[test]
-fn trials_of_the_dead_are_failed_and_those_of_the_living_are_not() {
-    let desk = Desk::new();
-    let journal = desk.open();
-    let study = journal.study("s", Direction::Minimise).unwrap();
-    let trial = journal.create_trial(study).unwrap();
-    if trial.system_attrs.is_empty() {
-        return; // The system does not tell who runs.
-    }
-    journal.create_trial(study).unwrap();
-    let mut dead = trial.system_attrs["clenshaw:worker"].clone();
-    dead["started"] = json!(1);
-    let attrs = [("clenshaw:worker".to_owned(), dead)].into();
-    journal.set_trial_attrs(1, Notes::System, &attrs).unwrap();
-    assert_eq!(desk.open().reap_dead(study).unwrap(), [1]);
-    assert!(journal.reap_dead(study).unwrap().is_empty());
-    let states: Vec<State> = journal.trials(study).unwrap().iter().map(|t| t.state).collect();
-    assert_eq!(states, [State::Running, State::Fail]);
 }
