@@ -29,9 +29,9 @@ pub fn tell(line: &str) {
 }
 
 /// Writes beside, then renames: nobody ever sees half a file.
-pub fn save(path: &Path, text: &str) -> Result<()> {
+pub fn save(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".partial");
-    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
+    let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, path));
     written.map_err(Error::io(path))
 }
