@@ -29,7 +29,10 @@ fn has_data() -> bool {
 #[test]
 fn wrong_words_are_answered() {
     let cases = [
-        ("tabel1", "unknown experiment `tabel1`; did you mean `table1`? known: table1"),
+        (
+            "tabel1",
+            "unknown experiment `tabel1`; did you mean `table1`? known: table1, theorems, filters",
+        ),
         ("table1 --only texas", "`only` is `texas`; expected `key=value,value`"),
         ("table1 --only model=gcn", "unknown key `model`; known: graph"),
         (

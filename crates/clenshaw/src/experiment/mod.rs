@@ -29,7 +29,10 @@ pub use config::Config;
 pub use predict::{Predictions, predict};
 pub use preset::{preset_graphs, preset_settings, preset_source};
 pub use record::{Record, Summary};
-pub use reproduce::{EXPERIMENTS, ExperimentInfo, Kind, Only, Statistics, find_experiment};
+pub use reproduce::{
+    Done, EXPERIMENTS, Errand, ExperimentInfo, Filters, Kind, Only, Statistics, Theorems,
+    find_experiment,
+};
 pub use request::Request;
 pub use run::{Event, Options, Order, run, run_all};
 pub use tuning::{End, TuneEvent, TuneOptions, TuneRequest, Tuned, best_first, sampler, tune};

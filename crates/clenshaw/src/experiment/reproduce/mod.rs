@@ -1,20 +1,38 @@
 //! The paper's tables, done again: each is a file of `experiments/`, read by the kind it is of.
 
 mod only;
+mod errand;
 mod statistics;
+mod theorems;
+mod filters;
 
+pub use errand::{Done, Errand};
+pub use filters::Filters;
 pub use only::Only;
 pub use statistics::Statistics;
+pub use theorems::Theorems;
 
 use crate::error::{Error, Result};
 
 /// Every experiment that can be done again.
-pub static EXPERIMENTS: &[&ExperimentInfo] = &[&TABLE1];
+pub static EXPERIMENTS: &[&ExperimentInfo] = &[&TABLE1, &THEOREMS, &FILTERS];
 
 static TABLE1: ExperimentInfo = ExperimentInfo {
     name: "table1",
     title: "statistics of the graphs",
     kind: Kind::Statistics(include_str!("../../../../../experiments/table1.toml")),
+};
+
+static THEOREMS: ExperimentInfo = ExperimentInfo {
+    name: "theorems",
+    title: "Theorems 1 and 2 and the Clenshaw corollary on real spectra",
+    kind: Kind::Theorems(include_str!("../../../../../experiments/theorems.toml")),
+};
+
+static FILTERS: ExperimentInfo = ExperimentInfo {
+    name: "filters",
+    title: "low, high, band, reject and comb responses learned on pictures",
+    kind: Kind::Filters(include_str!("../../../../../experiments/filters.toml")),
 };
 
 /// An experiment as the list knows it.
@@ -33,6 +51,10 @@ pub struct ExperimentInfo {
 pub enum Kind {
     /// Graphs are counted: [`Statistics`].
     Statistics(&'static str),
+    /// Networks beside eigenvectors: [`Theorems`].
+    Theorems(&'static str),
+    /// Responses are learned: [`Filters`].
+    Filters(&'static str),
 }
 
 impl ExperimentInfo {
