@@ -8,6 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub const RESUME: &str =
     "finishing up; run again with --resume to go on (Ctrl-C once more stops at once)";
 
+/// What experiments say that the same words go on with.
+pub const AGAIN: &str = "finishing up; run again to go on (Ctrl-C once more stops at once)";
+
 /// A flag that the first Ctrl-C (or SIGTERM) sets, with a message on stderr.
 pub fn flag(progress: &Progress, message: &'static str) -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));

@@ -23,7 +23,6 @@ mod get;
 mod import;
 mod check;
 mod reproduce;
-mod contest;
 mod bench;
 mod completions;
 mod man;

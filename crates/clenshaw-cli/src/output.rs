@@ -28,10 +28,15 @@ pub fn tell(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Writes beside, then renames: nobody ever sees half a file.
+/// Writes a text as [`save_bytes`] does.
 pub fn save(path: &Path, text: &str) -> Result<()> {
+    save_bytes(path, text.as_bytes())
+}
+
+/// Writes beside, then renames: nobody ever sees half a file.
+pub fn save_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".partial");
-    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
+    let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, path));
     written.map_err(Error::io(path))
 }

@@ -1,10 +1,15 @@
 //! `clenshaw reproduce`: the paper's tables again, ours beside them.
 
+mod contest;
+mod measured;
+
 use crate::options::{DataFolder, Threads, duration, whole};
-use crate::{Run, contest, output};
+use crate::{Run, output};
 use clap::Parser;
-use clenshaw::experiment::{EXPERIMENTS, ExperimentInfo, Kind, Only, Statistics, find_experiment};
-use clenshaw::report::{Comparison, wrapped};
+use clenshaw::experiment::{
+    Contest, EXPERIMENTS, ExperimentInfo, Filters, Kind, Only, Statistics, Theorems, find_experiment,
+};
+use clenshaw::report::{Comparison, png, wrapped};
 use clenshaw::{Error, Result};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -18,37 +23,40 @@ pub struct Reproduce {
     name: String,
     /// A part of it, as in graph=texas,cora,model=gcn
     #[arg(long, value_name = "KEY=VALUE,..")]
-    pub only: Option<String>,
-    /// Runs of each cell at most [default: the paper's]
+    only: Option<String>,
+    /// Runs of each cell at most, where that is not left to the experiment
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true)]
-    pub runs: Option<usize>,
-    /// Stop after this time, as in 90s, 30m or 2h; the same command goes on
+    runs: Option<usize>,
+    /// Stop training after this time, as in 90s, 30m or 2h; the same command goes on
     #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub budget: Option<Duration>,
+    budget: Option<Duration>,
     #[command(flatten)]
-    pub threads: Threads,
+    threads: Threads,
     #[command(flatten)]
-    pub data: DataFolder,
-    /// The folder for NAME.md, NAME.json, figures and run folders [default: `reproduce`, if it trains]
+    data: DataFolder,
+    /// Write NAME.md, NAME.json, figures and records into this folder, and go on with what it holds
+    /// [default: runs/reproduce; runs/reproduce/NAME for theorems and filters; nothing for table1]
     #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    out: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
-    pub json: bool,
+    json: bool,
     /// Show no progress
     #[arg(long)]
-    pub quiet: bool,
+    quiet: bool,
 }
 
 const EXAMPLES: &str = "\
-A graph whose files are not here is left out, and its place says so. An experiment that trains may be
-stopped at any time, and the same command goes on; what two experiments share is trained once.
+A graph whose files are not here is left out, and its place says so.
+What was interrupted goes on where it stopped when the same words are typed again; what two tables
+share is trained once.
 
 Examples:
-  clenshaw reproduce table1
-  clenshaw reproduce table1 --only graph=texas,cora --out results --json
+  clenshaw reproduce table1 --only graph=texas,cora --json
   clenshaw reproduce table3 --only model=clenshaw-gcn
-  clenshaw reproduce ablation --runs 5 --budget 30m";
+  clenshaw reproduce ablation --runs 5 --budget 30m
+  clenshaw reproduce theorems --only graph=texas,cora
+  clenshaw reproduce filters --only filter=comb,model=jacobi,clenshaw-gcn --runs 1";
 
 fn experiments_and_examples() -> String {
     let line = |info: &&ExperimentInfo| format!("  {:<8}  {}\n", info.name, info.title);
@@ -69,12 +77,29 @@ impl Run for Reproduce {
     fn run(self) -> Result<()> {
         let info = find_experiment(&self.name)?;
         let only = self.only.as_deref().map_or(Ok(Only::default()), str::parse)?;
-        let text = match info.kind {
-            Kind::Statistics(text) => text,
-            Kind::Contest(text) => return contest::run(&self, info, text, &only),
-        };
-        let statistics = Statistics::from_toml(&info.place(), text)?;
-        let table = &statistics.measure(&self.data.store(), &only)?;
+        match info.kind {
+            Kind::Statistics(text) => {
+                let statistics = Statistics::from_toml(&info.place(), text)?;
+                self.compare(info, &statistics.measure(&self.data.store(), &only)?)
+            }
+            Kind::Contest(text) => {
+                self.compete(info, &Contest::from_toml(&info.place(), text)?, &only)
+            }
+            Kind::Theorems(text) => {
+                let theorems = Theorems::from_toml(&info.place(), text)?;
+                self.measure(info, &only, |errand| theorems.measure(errand))
+            }
+            Kind::Filters(text) => {
+                let filters = Filters::from_toml(&info.place(), text)?;
+                self.measure(info, &only, |errand| filters.measure(errand))
+            }
+        }
+    }
+}
+
+impl Reproduce {
+    /// A table of the paper, and ours.
+    fn compare(&self, info: &'static ExperimentInfo, table: &Comparison) -> Result<()> {
         let (experiment, version) = (info.name, env!("CARGO_PKG_VERSION"));
         let document = Document { experiment, version, table };
         if let Some(folder) = &self.out {
@@ -85,9 +110,7 @@ impl Run for Reproduce {
             false => output::print(&page(table)),
         }
     }
-}
 
-impl Reproduce {
     fn save(&self, folder: &Path, document: &Document) -> Result<()> {
         std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
         let file = |kind: &str| folder.join(format!("{}.{kind}", document.experiment));
@@ -96,26 +119,45 @@ impl Reproduce {
     }
 
     fn markdown(&self, document: &Document) -> String {
+        let names: Vec<&str> = document.table.missing().collect();
+        let end = self.markdown_end(document.experiment, &names);
+        format!("{}\n{end}", document.table.to_markdown())
+    }
+
+    /// What is not here, and the words that made the page.
+    fn markdown_end(&self, experiment: &str, names: &[&str]) -> String {
         let only = self.only.as_ref().map_or(String::new(), |only| format!(" --only {only}"));
-        let (experiment, version) = (document.experiment, document.version);
-        let missing = missing(document.table).map_or(String::new(), |line| format!("{line}\n"));
+        let runs = self.runs.map_or(String::new(), |runs| format!(" --runs {runs}"));
+        let missing = missing(names).map_or(String::new(), |line| format!("{line}\n"));
+        let version = env!("CARGO_PKG_VERSION");
         format!(
-            "{}\n{missing}Made by `clenshaw reproduce {experiment}{only}`, version {version}.\n",
-            document.table.to_markdown()
+            "{missing}Made by `clenshaw reproduce {experiment}{only}{runs}`, version {version}.\n"
         )
     }
 }
 
+/// Every figure as SVG and as PNG, by name.
+fn draw(folder: &Path, figures: impl Iterator<Item = (String, String)>) -> Result<()> {
+    for (name, svg) in figures {
+        std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
+        output::save_bytes(&folder.join(format!("{name}.png")), &png(&svg)?)?;
+        output::save(&folder.join(format!("{name}.svg")), &svg)?;
+    }
+    Ok(())
+}
+
 fn page(table: &Comparison) -> String {
-    let missing = missing(table).map_or(String::new(), |line| {
+    table.to_text() + &missing_lines(&table.missing().collect::<Vec<_>>())
+}
+
+fn missing_lines(names: &[&str]) -> String {
+    missing(names).map_or(String::new(), |line| {
         wrapped(&line, 100).into_iter().map(|line| line + "\n").collect()
-    });
-    table.to_text() + &missing
+    })
 }
 
 /// Which graphs are not here, and how to get them.
-fn missing(table: &Comparison) -> Option<String> {
-    let names: Vec<&str> = table.missing().collect();
+fn missing(names: &[&str]) -> Option<String> {
     let (listed, typed) = (names.join(", "), names.join(" "));
     (!names.is_empty()).then(|| {
         format!("Not here, so not measured: {listed}; get with `clenshaw data get {typed}`.")

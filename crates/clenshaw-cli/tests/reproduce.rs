@@ -31,7 +31,8 @@ fn wrong_words_are_answered() {
     let cases = [
         (
             "tabel1",
-            "unknown experiment `tabel1`; did you mean `table1`? known: table1, table2, table3, ablation, depth, honest",
+            "unknown experiment `tabel1`; did you mean `table1`? known: table1, table2, table3, \
+             ablation, theorems, filters, depth, honest",
         ),
         ("table1 --only texas", "`only` is `texas`; expected `key=value,value`"),
         ("table1 --only model=gcn", "unknown key `model`; known: graph"),
@@ -141,7 +142,7 @@ fn a_contest_is_stopped_and_gone_on_with() {
     let page = without_data(&desk, words);
     assert!(page.contains("92.91 ± 1.32  not here"), "{page}");
     assert!(!page.contains("not run"), "{page}");
-    let read = |file: &str| std::fs::read_to_string(desk.path("reproduce").join(file)).unwrap();
+    let read = |file: &str| std::fs::read_to_string(desk.path("runs/reproduce").join(file)).unwrap();
     let table: Value = serde_json::from_str(&read("table3.json")).unwrap();
     let cell = &table["cells"][1];
     assert_eq!((&cell["model"], &cell["paper"]), (&json!("gpr-gnn"), &json!([88.54, 0.67])));

@@ -14,6 +14,8 @@
 //! | `weights` | initial parameters, one sub-stream per parameter name |
 //! | `dropout` | masks, one sub-stream per place and epoch |
 //! | `graph` | generated graphs |
+//! | `theorems` | the coefficients that theorems are checked with |
+//! | `pictures` | the pictures that filters are learned on |
 //! | `tuning` | the values of a trial, one sub-stream per number |
 
 /// The odd constant nearest to 2^64 divided by the golden ratio.

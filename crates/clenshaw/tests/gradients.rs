@@ -4,7 +4,7 @@ mod common;
 
 use clenshaw::graph::{Normalisation, operator};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Init, Mat, Plan, Spread, Tape, Team, Var};
+use clenshaw::tensor::{Init, Mat, Plan, Spread, Tape, Targets, Team, Var};
 use common::differences::assert_gradients;
 use common::problem::{Form, Problem, every_setting, perturbed};
 
@@ -88,6 +88,30 @@ impl Bench {
 
     fn check(self, what: &str, logits: Var) {
         check(what, &Plan::compile(&self.tape, logits), &self.problem);
+    }
+}
+
+#[test]
+fn of_squares_instead_of_likelihoods() {
+    for n in [12, 150] {
+        let mut b = Bench::on(n);
+        let h = b.projected("w", 2);
+        let h = b.tape.relu(h);
+        let y = b.tape.sum([0.5 * b.p.of(h), 1.0 * h]);
+        let plan = Plan::compile(&b.tape, y);
+        let mut stream = Stream::new(8, "test");
+        let values = Mat::from_vec(n, 2, (0..2 * n).map(|_| stream.symmetric(1.0)).collect());
+        let weights: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i % 3 > 0)) * 0.7).collect();
+        let (params, chance) = (perturbed(&plan, 5), Stream::new(3, "dropout"));
+        let targets = Targets::squares(&values, &weights);
+        assert_gradients("squares", &plan, &params, &targets, &chance, 1e-6);
+
+        let mut work = plan.workspace(Team::new(1));
+        let scores = plan.scores(&mut work, &params).to_vec();
+        let missed = scores.iter().zip(values.as_slice()).map(|(z, y)| (z - y).powi(2));
+        let expected: f64 = missed.enumerate().map(|(at, square)| weights[at / 2] * square).sum();
+        let loss = plan.gradient(&mut work, &params, &targets, &chance);
+        assert!((loss - expected).abs() < 1e-12 * expected, "{loss}, not {expected}");
     }
 }
 

@@ -36,7 +36,7 @@ fn folder() -> Option<PathBuf> {
 
 fn statistics() -> Statistics {
     let info = find_experiment("table1").unwrap();
-    let Kind::Statistics(text) = info.kind else { panic!("table 1 counts graphs") };
+    let Kind::Statistics(text) = info.kind else { panic!("table1 counts graphs") };
     Statistics::from_toml(&info.place(), text).unwrap()
 }
 

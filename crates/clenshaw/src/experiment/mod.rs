@@ -30,7 +30,8 @@ pub use predict::{Predictions, predict};
 pub use preset::{preset_graphs, preset_settings, preset_source};
 pub use record::{Record, Summary};
 pub use reproduce::{
-    Contest, EXPERIMENTS, ExperimentInfo, Kind, Only, Planned, Statistics, find_experiment,
+    Contest, Done, EXPERIMENTS, Errand, ExperimentInfo, Filters, Kind, Only, Planned, Statistics,
+    Theorems, find_experiment,
 };
 pub use request::Request;
 pub use run::{Event, Options, Order, run, run_all};

@@ -5,12 +5,16 @@ mod homophily;
 mod energy;
 mod components;
 mod spectrum;
+mod eigen;
+mod krylov;
 mod rows;
 mod symmetric;
 
 pub use components::components;
+pub use eigen::Eigen;
 pub use energy::dirichlet_energy;
 pub use homophily::{edge_homophily, node_homophily};
+pub use krylov::Krylov;
 pub use operator::{Normalisation, operator};
 pub use spectrum::extreme_eigenvalues;
 

@@ -41,6 +41,17 @@ pub struct Figure {
     pub scale: Scale,
     /// The lines, in the order of the legend.
     pub series: Vec<Series>,
+    /// What stands behind them, if anything does.
+    pub backdrop: Option<Backdrop>,
+}
+
+/// Columns behind the lines: how often what stands on the horizontal axis occurs.
+#[derive(Clone, Debug)]
+pub struct Backdrop {
+    /// Its name in the legend.
+    pub name: String,
+    /// Left end, right end and height of every column; the highest is as high as the chart.
+    pub columns: Vec<(f64, f64, f64)>,
 }
 
 /// One line of a chart.
@@ -63,6 +74,7 @@ impl Figure {
             y_label: "h(μ)".into(),
             scale: Scale::Linear,
             series,
+            backdrop: None,
         }
     }
 }
@@ -79,7 +91,11 @@ impl Figure {
 /// ```
 pub fn svg_plot(figure: &Figure) -> String {
     let frame = Frame::around(figure);
+    let last = figure.series.len();
     let mut svg = opened(&figure.title);
+    if let Some(backdrop) = &figure.backdrop {
+        frame.draw_backdrop(&mut svg, last, backdrop);
+    }
     frame.draw_grid(&mut svg);
     frame.draw_names(&mut svg, figure);
     for (i, series) in figure.series.iter().enumerate() {
@@ -129,7 +145,9 @@ impl Frame {
             Scale::Linear => linear_axes(figure),
             Scale::Log => log_axes(figure),
         };
-        let name = figure.series.iter().map(|s| s.name.chars().count()).max().unwrap_or(0);
+        let names = figure.series.iter().map(|series| &series.name);
+        let names = names.chain(figure.backdrop.iter().map(|backdrop| &backdrop.name));
+        let name = names.map(|name| name.chars().count()).max().unwrap_or(0);
         let legend = KEY + LETTER * name as f64 + 24.0;
         Self { scale: figure.scale, x, y, right: (WIDTH - legend).max(WIDTH / 2.0) }
     }
@@ -176,6 +194,21 @@ impl Frame {
         push(svg, format_args!("<polyline points=\"{points}\" {}/>", stroke(i)));
     }
 
+    /// Columns from the bottom, cut where the axis ends, and their key below the lines'.
+    fn draw_backdrop(&self, svg: &mut String, i: usize, backdrop: &Backdrop) {
+        let highest = backdrop.columns.iter().fold(0.0, |high: f64, column| high.max(column.2));
+        let bottom = HEIGHT - BOTTOM;
+        for &(left, right, height) in backdrop.columns.iter().filter(|column| column.2 > 0.0) {
+            let edge = |value: f64| self.x(value).clamp(LEFT, self.right);
+            let (x, width) = (edge(left), edge(right) - edge(left));
+            let height = height / highest * (bottom - TOP);
+            rectangle(svg, (x, bottom - height), (width, height));
+        }
+        let (x, y) = (self.right + 14.0, TOP + 8.0 + 20.0 * i as f64);
+        rectangle(svg, (x, y - 6.0), (28.0, 12.0));
+        text(svg, (x + KEY, y + 4.0), "start", &backdrop.name);
+    }
+
     fn draw_key(&self, svg: &mut String, i: usize, series: &Series) {
         let (x, y) = (self.right + 14.0, TOP + 8.0 + 20.0 * i as f64);
         let points = format!("{x:.1},{y:.1} {:.1},{y:.1}", x + 28.0);
@@ -197,6 +230,15 @@ pub(super) fn line(svg: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64),
         svg,
         format_args!(
             "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"{colour}\"/>"
+        ),
+    );
+}
+
+fn rectangle(svg: &mut String, (x, y): (f64, f64), (width, height): (f64, f64)) {
+    push(
+        svg,
+        format_args!(
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"#e3e3e3\"/>"
         ),
     );
 }
@@ -275,6 +317,24 @@ mod tests {
         }
         assert!(!svg.contains("<script"));
         assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count());
+    }
+
+    #[test]
+    fn columns_stand_behind_the_lines() {
+        let points = vec![(-1.0, 0.0), (1.0, 1.0)];
+        let mut figure = Figure::responses("", vec![Series { name: "h".into(), points }]);
+        let columns = vec![(-1.0, 0.0, 0.25), (0.0, 1.0, 0.5), (1.0, 2.0, 0.0)];
+        figure.backdrop = Some(Backdrop { name: "few".into(), columns });
+        let svg = svg_plot(&figure);
+        // Half as high as the box of 258, and as high; the third has nothing in it.
+        let columns = [
+            "<rect x=\"62.0\" y=\"173.0\" width=\"248.5\" height=\"129.0\" ",
+            "<rect x=\"310.5\" y=\"44.0\" width=\"248.5\" height=\"258.0\" ",
+        ];
+        let at = |part: &str| svg.find(part).unwrap_or_else(|| panic!("no {part} in\n{svg}"));
+        assert!(columns.iter().all(|column| at(column) < at("<polyline")));
+        assert_eq!(svg.matches("<rect").count(), 4, "paper, two columns and a key");
+        assert!(svg.contains(">few<"));
     }
 
     #[test]

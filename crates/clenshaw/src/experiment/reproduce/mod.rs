@@ -1,19 +1,25 @@
 //! The paper's tables and figures, done again: each is a file of `experiments/`, read by the kind it is of.
 
 mod only;
+mod errand;
 mod statistics;
 mod contest;
+mod theorems;
+mod filters;
 
 pub use contest::{Contest, Planned};
+pub use errand::{Done, Errand};
+pub use filters::Filters;
 pub use only::Only;
 pub use statistics::Statistics;
+pub use theorems::Theorems;
 
 use crate::error::{Error, Result};
 use std::io::ErrorKind;
 
 /// Every experiment that can be done again.
 pub static EXPERIMENTS: &[&ExperimentInfo] =
-    &[&TABLE1, &TABLE2, &TABLE3, &ABLATION, &DEPTH, &HONEST];
+    &[&TABLE1, &TABLE2, &TABLE3, &ABLATION, &THEOREMS, &FILTERS, &DEPTH, &HONEST];
 
 static TABLE1: ExperimentInfo = ExperimentInfo {
     name: "table1",
@@ -51,6 +57,18 @@ static HONEST: ExperimentInfo = ExperimentInfo {
     kind: Kind::Contest(include_str!("../../../../../experiments/honest.toml")),
 };
 
+static THEOREMS: ExperimentInfo = ExperimentInfo {
+    name: "theorems",
+    title: "Theorems 1 and 2 and the Clenshaw corollary on real spectra",
+    kind: Kind::Theorems(include_str!("../../../../../experiments/theorems.toml")),
+};
+
+static FILTERS: ExperimentInfo = ExperimentInfo {
+    name: "filters",
+    title: "low, high, band, reject and comb responses learned on pictures",
+    kind: Kind::Filters(include_str!("../../../../../experiments/filters.toml")),
+};
+
 /// An experiment as the list knows it.
 #[derive(Debug)]
 pub struct ExperimentInfo {
@@ -69,6 +87,10 @@ pub enum Kind {
     Statistics(&'static str),
     /// Models are trained on graphs: [`Contest`].
     Contest(&'static str),
+    /// Networks beside eigenvectors: [`Theorems`].
+    Theorems(&'static str),
+    /// Responses are learned: [`Filters`].
+    Filters(&'static str),
 }
 
 impl ExperimentInfo {

@@ -12,7 +12,7 @@
 //! ```
 
 use super::{Only, absent};
-use crate::data::{self, DATASETS, Description, Store};
+use crate::data::{self, DATASETS, Dataset, Description, Store};
 use crate::error::{Error, Result};
 use crate::experiment::config::first_line;
 use crate::report::{Cell, Comparison, Row};
@@ -106,8 +106,13 @@ impl Published {
 
 /// The numbers of a graph; `None` if its files are not here.
 fn counted(store: &Store, name: &str) -> Result<Option<Description>> {
+    Ok(loaded(store, name)?.as_ref().map(Description::of))
+}
+
+/// A graph; `None` if its files are not here.
+pub(super) fn loaded(store: &Store, name: &str) -> Result<Option<Dataset>> {
     match data::load_from(store, name) {
-        Ok(dataset) => Ok(Some(Description::of(&dataset))),
+        Ok(dataset) => Ok(Some(dataset)),
         Err(error) if absent(&error) => Ok(None),
         Err(error) => Err(error),
     }

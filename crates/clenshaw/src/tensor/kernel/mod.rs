@@ -12,6 +12,7 @@ mod gate;
 #[cfg(target_arch = "x86_64")]
 mod gate_x86;
 mod nll;
+mod squares;
 mod sparse;
 mod reduce;
 mod columns;
@@ -26,6 +27,7 @@ pub(crate) use nll::{Nll, log_sum_exp};
 pub(crate) use reduce::{accumulate, column_sums, dot};
 pub(crate) use rows::{shrink, shrink_gradient, softmax, softmax_gradient};
 pub(crate) use sparse::{SparseProduct, SparseTransposeProduct};
+pub(crate) use squares::Squares;
 pub(crate) use sum::{Gather, Halve, MAX_TERMS, Source, Sum, halved};
 
 use super::Real;

@@ -36,7 +36,7 @@ pub(super) fn backward(pass: Forward, logits: Var) -> Listing {
     let mut back = Backward { pass, pending: vec![Pending::default(); n] };
     let (rows, cols) = (back.node(logits).rows, back.node(logits).cols);
     let (scores, grad) = (back.pass.value(logits), back.pass.list.computed(rows, cols));
-    back.emit(true, Instr::Nll { logits: scores, grad });
+    back.emit(true, Instr::Loss { scores, grad });
     back.pend(logits, Factor::Fixed(1.0), grad);
     for i in (0..n).rev() {
         if back.node(Var(i)).learns

@@ -1,7 +1,7 @@
 //! What each instruction does to a block of rows.
 
 use super::instr::{Buf, Factor, Home, Instr};
-use super::run::{Plan, Targets};
+use super::run::{Goal, Plan, Targets};
 use super::stage::{Program, Slot, Stage, padded, partial_size};
 use crate::rng::Stream;
 use crate::tensor::Real;
@@ -349,15 +349,20 @@ impl<'a, T: Real> Scope<'a, T> {
                         *out = product_gradient(x, g, j);
                     }
                 }
-                Instr::Nll { logits, grad } => {
+                Instr::Loss { scores, grad } => {
                     let targets = self.training.expect("the loss is asked for in training only").0;
-                    let loss = dispatch(kernel::Nll {
-                        cols: self.cols(*grad),
-                        logits: self.read(*logits, rows),
-                        labels: &targets.labels[rows.clone()],
-                        weights: &targets.weights[rows.clone()],
-                        grad: self.write(*grad, rows),
-                    });
+                    let (cols, scores) = (self.cols(*grad), self.read(*scores, rows));
+                    let (weights, grad) = (&targets.weights[rows.clone()], self.write(*grad, rows));
+                    let loss = match &targets.goal {
+                        Goal::Classes(labels) => {
+                            let labels = &labels[rows.clone()];
+                            dispatch(kernel::Nll { cols, logits: scores, labels, weights, grad })
+                        }
+                        Goal::Values(values) => {
+                            let values = &values[cols * rows.start..cols * rows.end];
+                            dispatch(kernel::Squares { cols, scores, values, weights, grad })
+                        }
+                    };
                     kernel::accumulate(&[loss], self.partial(i, chunk), !first);
                 }
             }
@@ -380,7 +385,7 @@ impl<'a, T: Real> Scope<'a, T> {
                     (std::slice::from_mut(&mut all[*at]), true)
                 }
                 Instr::ColumnDots { dst, at, add, .. } => (self.write(*dst, &(*at..at + 1)), *add),
-                Instr::Nll { .. } => (std::slice::from_mut(loss), false),
+                Instr::Loss { .. } => (std::slice::from_mut(loss), false),
                 _ => return,
             };
             for chunk in 0..self.stage.n_chunks() {

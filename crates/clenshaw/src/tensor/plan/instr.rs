@@ -89,7 +89,7 @@ pub(super) enum Instr {
     /// Its gradient.
     RunningProductGrad { x: Buf, g: Buf, dst: Buf },
     /// The loss and its gradient with respect to the scores.
-    Nll { logits: Buf, grad: Buf },
+    Loss { scores: Buf, grad: Buf },
 }
 
 /// How an instruction touches a buffer.
@@ -168,7 +168,7 @@ impl Instr {
             Self::Dot { a, b, dst, .. } | Self::ColumnDots { a, b, dst, .. } => {
                 vec![(*a, ReadRows), (*b, ReadRows), (*dst, Reduce)]
             }
-            Self::Nll { logits, grad } => vec![(*logits, ReadRows), (*grad, WriteRows)],
+            Self::Loss { scores, grad } => vec![(*scores, ReadRows), (*grad, WriteRows)],
         }
     }
 
@@ -177,7 +177,7 @@ impl Instr {
         match self {
             Self::WeightGrad { g, .. } | Self::ColumnSums { g, .. } => *g,
             Self::Dot { a, .. } | Self::ColumnDots { a, .. } => *a,
-            Self::Nll { grad, .. } => *grad,
+            Self::Loss { grad, .. } => *grad,
             Self::Clear { dst }
             | Self::Sum { dst, .. }
             | Self::MatMul { dst, .. }

@@ -34,22 +34,38 @@ pub(super) struct Transposable {
     pub origin: Vec<u32>,
 }
 
-/// The nodes in the loss: their classes and their weights, zero for all other nodes.
+/// The nodes in the loss: what their scores should say and their weights, zero for all other nodes.
 #[derive(Clone, Debug)]
 pub struct Targets<T> {
-    pub(super) labels: Vec<u32>,
+    pub(super) goal: Goal<T>,
     pub(super) weights: Vec<T>,
+}
+
+/// What scores should say.
+#[derive(Clone, Debug)]
+pub(super) enum Goal<T> {
+    /// A class for each node: negative log-likelihood.
+    Classes(Vec<u32>),
+    /// These numbers, row by row: squares.
+    Values(Vec<T>),
 }
 
 impl<T: Real> Targets<T> {
     /// The mean over `nodes`; `label` is asked for these nodes only.
     pub fn mean_over(n_nodes: usize, nodes: &[u32], label: impl Fn(u32) -> u32) -> Self {
-        let mut targets = Self { labels: vec![0; n_nodes], weights: vec![T::ZERO; n_nodes] };
+        let (mut labels, mut weights) = (vec![0; n_nodes], vec![T::ZERO; n_nodes]);
         for &i in nodes {
-            targets.labels[i as usize] = label(i);
-            targets.weights[i as usize] = T::from_f64(1.0 / nodes.len() as f64);
+            labels[i as usize] = label(i);
+            weights[i as usize] = T::from_f64(1.0 / nodes.len() as f64);
         }
-        targets
+        Self { goal: Goal::Classes(labels), weights }
+    }
+
+    /// `sum_i w_i |z_i - y_i|^2` for a row `y_i` of values and a weight `w_i` of every node.
+    pub fn squares(values: &Mat<f64>, weights: &[f64]) -> Self {
+        assert_eq!(values.rows(), weights.len(), "targets: a weight for every row of values");
+        let cast = |numbers: &[f64]| numbers.iter().map(|v| T::from_f64(*v)).collect();
+        Self { goal: Goal::Values(cast(values.as_slice())), weights: cast(weights) }
     }
 }
 

@@ -119,7 +119,7 @@ pub(super) fn partial_size(instr: &Instr, bufs: &[BufSpec]) -> Option<usize> {
             Some(bufs[*dst].rows * bufs[*dst].cols)
         }
         Instr::ColumnDots { dst, .. } => Some(bufs[*dst].cols),
-        Instr::Dot { .. } | Instr::Nll { .. } => Some(1),
+        Instr::Dot { .. } | Instr::Loss { .. } => Some(1),
         _ => None,
     }
 }

@@ -1,0 +1,158 @@
+//! A picture and what a response makes of it: the numbers that everyone is to meet.
+
+use super::target::Target;
+use crate::filter::{Basis, Filter, Step};
+use crate::graph::Krylov;
+use crate::tensor::{Mat, Operator};
+
+/// One regression; border pixels do not count.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    /// The picture.
+    pub x: Vec<f64>,
+    /// What is to come out.
+    pub y: Vec<f64>,
+    /// 1 for every pixel that counts, 0 for the others.
+    pub mask: Vec<f64>,
+    /// How far `y` may be off in a pixel.
+    pub truth_error: f64,
+}
+
+impl Problem {
+    /// `h(P) x` for a picture of so many rows and columns, without a border of so many pixels.
+    pub fn new(
+        target: Target,
+        p: &Operator,
+        x: Vec<f64>,
+        (rows, columns): (usize, usize),
+        border: usize,
+    ) -> Self {
+        let inside = |at: usize, n: usize| (border..n.saturating_sub(border)).contains(&at);
+        let counts = |i: usize| inside(i / columns, rows) && inside(i % columns, columns);
+        let mask = (0..x.len()).map(|i| f64::from(u8::from(counts(i)))).collect();
+        let (y, truth_error) = target.of(p, &x);
+        Self { x, y, mask, truth_error }
+    }
+
+    /// `sum (z - y)^2` over the pixels that count.
+    pub fn sum_of_squares(&self, z: &[f64]) -> f64 {
+        let entries = z.iter().zip(&self.y).zip(&self.mask);
+        entries.map(|((z, y), mask)| mask * (z - y).powi(2)).sum()
+    }
+
+    /// `R^2 = 1 - sum (z - y)^2 / sum (y - mean y)^2` for a sum of squares.
+    pub fn r_squared(&self, sum_of_squares: f64) -> f64 {
+        let n: f64 = self.mask.iter().sum();
+        let mean = self.y.iter().zip(&self.mask).map(|(y, mask)| mask * y).sum::<f64>() / n;
+        1.0 - sum_of_squares / self.sum_of_squares(&vec![mean; self.y.len()])
+    }
+
+    /// The best polynomial of this order in P, and its sum of squares.
+    ///
+    /// In Lanczos' basis, whose vectors are orthogonal but for the border: Gram and Schmidt do the rest.
+    pub fn optimum(&self, p: &Operator, order: usize) -> (Filter, f64) {
+        let krylov = Krylov::of(p, &self.x, order + 1);
+        let masked = |v: &[f64]| -> Vec<f64> {
+            v.iter().zip(&self.mask).map(|(v, mask)| v * mask).collect()
+        };
+        // B = Q R with B_k = |x| q_k; R by rows.
+        let n = krylov.q.len();
+        let (mut q, mut r) = (Vec::<Vec<f64>>::new(), Mat::<f64>::zeros(n, n));
+        for (k, column) in krylov.q.iter().enumerate() {
+            let mut rest: Vec<f64> = masked(column).iter().map(|v| v * krylov.length).collect();
+            for _ in 0..2 {
+                for (j, q) in q.iter().enumerate() {
+                    let along = dot(q, &rest);
+                    r[(j, k)] += along;
+                    rest.iter_mut().zip(q).for_each(|(v, q)| *v -= along * q);
+                }
+            }
+            r[(k, k)] = dot(&rest, &rest).sqrt();
+            rest.iter_mut().for_each(|v| *v /= r[(k, k)]);
+            q.push(rest);
+        }
+        let y = masked(&self.y);
+        let mut c: Vec<f64> = q.iter().map(|q| dot(q, &y)).collect();
+        for k in (0..n).rev() {
+            c[k] -= (k + 1..n).map(|j| r[(k, j)] * c[j]).sum::<f64>();
+            c[k] /= r[(k, k)];
+        }
+        let filter = Filter { basis: optimal_basis(&krylov), coefficients: c };
+        let z = filter.apply(p, &Mat::from_vec(self.x.len(), 1, self.x.clone()));
+        (filter, self.sum_of_squares(z.as_slice()))
+    }
+}
+
+/// The polynomials that are orthogonal for the signal: `phi_k(P) x = |x| q_k`.
+pub fn optimal_basis(krylov: &Krylov) -> Basis {
+    let step = |k: usize| {
+        let (a, b) = (krylov.a[k], krylov.b[k]);
+        let before = if k == 0 { 0.0 } else { krylov.b[k - 1] };
+        Step { a: 1.0 / b, b: -a / b, c: before / b }
+    };
+    Basis::ThreeTerm((0..krylov.b.len()).map(step).collect())
+}
+
+fn dot(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data;
+    use crate::experiment::reproduce::filters::picture::picture;
+    use crate::graph::{Normalisation, operator};
+
+    fn example(target: Target) -> (Operator, Problem) {
+        let graph = data::load("grid:rows=20,columns=16").unwrap().graph;
+        let p = operator(&graph, Normalisation::Plain);
+        let x = picture(5, 1, 20, 16);
+        let problem = Problem::new(target, &p, x, (20, 16), 2);
+        (p, problem)
+    }
+
+    #[test]
+    fn the_border_does_not_count() {
+        let (_, problem) = example(Target::Low);
+        assert_eq!(problem.mask.iter().sum::<f64>(), 16.0 * 12.0);
+        let mut z = problem.y.clone();
+        z[0] += 5.0;
+        z[2 * 16 + 1] -= 5.0;
+        assert_eq!(problem.sum_of_squares(&z), 0.0);
+        z[2 * 16 + 2] += 3.0;
+        assert!((problem.sum_of_squares(&z) - 9.0).abs() < 1e-12);
+        assert_eq!(problem.r_squared(0.0), 1.0);
+    }
+
+    #[test]
+    fn no_polynomial_near_the_optimum_is_better() {
+        for target in Target::ALL {
+            let (p, problem) = example(target);
+            let (filter, best) = problem.optimum(&p, 6);
+            let x = Mat::from_vec(problem.x.len(), 1, problem.x.clone());
+            for k in 0..=6 {
+                for step in [-1e-3, 1e-3] {
+                    let mut near = filter.clone();
+                    near.coefficients[k] += step;
+                    let sum = problem.sum_of_squares(near.apply(&p, &x).as_slice());
+                    assert!(sum > best, "{} {k} {step}: {sum} below {best}", target.name());
+                }
+            }
+            assert!(problem.optimum(&p, 8).1 < best, "{}", target.name());
+        }
+    }
+
+    #[test]
+    fn a_polynomial_is_met_exactly() {
+        let (p, mut problem) = example(Target::Low);
+        let x = Mat::from_vec(problem.x.len(), 1, problem.x.clone());
+        let filter = Filter { basis: Basis::Legendre, coefficients: vec![0.3, -1.0, 0.0, 0.7] };
+        problem.y = filter.apply(&p, &x).as_slice().to_vec();
+        let (found, sum) = problem.optimum(&p, 3);
+        assert!(sum < 1e-20, "{sum}");
+        for mu in [-1.0, -0.2, 0.9] {
+            assert!((found.at(mu) - filter.at(mu)).abs() < 1e-9, "{mu}");
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! One graph: the networks' last layers beside the polynomials that the theorems say they are.
+//!
+//! ```text
+//! Theorem 1   HornerGCN    H(K) = V h(M) V' H*      h(mu) = sum_l alpha_{K-l} mu^l
+//! Theorem 2   ClenshawGCN  H(K) = V h(M) V' H*      h(mu) = sum_l alpha_{K-l} U_l(mu)
+//! Corollary   b_0(mu) = sum_k a_k U_k(mu)           at every mu that was found
+//! ```
+//!
+//! The right-hand sides share nothing with the networks: powers by multiplication, `U_l` by its sines,
+//! `V` and `M` by an eigendecomposition or, on graphs too large for one, by Lanczos' method from each
+//! channel of H*, which is exact for the degrees asked.
+
+use super::network::{FirstLayer, Linear};
+use crate::data::Dataset;
+use crate::error::Result;
+use crate::filter::{Basis, Filter};
+use crate::graph::{Eigen, Krylov, Normalisation, operator};
+use crate::rng::Stream;
+use crate::tensor::{Mat, Operator};
+use serde::{Deserialize, Serialize};
+use std::time::Instant;
+
+/// Columns of the histogram over [-1, 1].
+const BINS: usize = 50;
+
+/// Signals and steps that a large graph's density is estimated from.
+const PROBES: u64 = 8;
+const PROBE_STEPS: usize = 80;
+
+/// Where the right-hand sides come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reference {
+    /// All eigenvectors.
+    Eigenvectors,
+    /// Lanczos' method.
+    Lanczos,
+}
+
+/// What a graph said.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Check {
+    /// Number of nodes.
+    pub nodes: usize,
+    /// Where the right-hand sides come from.
+    pub reference: Reference,
+    /// How far they are from what they should be: `P V = V M` and `V V' H* = H*`, or the overlap of
+    /// Lanczos' vectors.
+    pub reference_error: f64,
+    /// The errors, order by order.
+    pub errors: Vec<Errors>,
+    /// The share of eigenvalues in each of equal columns of [-1, 1].
+    pub density: Vec<f64>,
+    /// Time taken.
+    pub seconds: f64,
+}
+
+/// Largest differences, relative to the largest entry.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Errors {
+    /// The order K.
+    pub order: usize,
+    /// Of HornerGCN.
+    pub theorem_1: f64,
+    /// Of ClenshawGCN.
+    pub theorem_2: f64,
+    /// Of Clenshaw's summation.
+    pub corollary: f64,
+}
+
+/// What decides a check, beside the graph.
+#[derive(Clone, Debug, Serialize)]
+pub struct Question {
+    /// Of the random weights and coefficients.
+    pub seed: u64,
+    /// Columns of H*.
+    pub channels: usize,
+    /// The orders K.
+    pub orders: Vec<usize>,
+    /// Where the right-hand sides come from.
+    pub reference: Reference,
+}
+
+impl Question {
+    /// Asks a graph.
+    pub fn ask(&self, dataset: &Dataset) -> Result<Check> {
+        let start = Instant::now();
+        let stream = Stream::new(self.seed, "theorems");
+        let p = operator(&dataset.graph, Normalisation::Looped);
+        let first = self.first_layer(&stream, dataset.x.n_cols());
+        let h_star = first.of(&dataset.x);
+        let spectrum = match self.reference {
+            Reference::Eigenvectors => Spectrum::whole(&p, &h_star),
+            Reference::Lanczos => Spectrum::sampled(&p, &h_star, &self.orders, &stream),
+        };
+        let errors = self.orders.iter().map(|&order| -> Result<Errors> {
+            let alpha = coefficients(&stream, order);
+            let error = |name: &str, h: Response| -> Result<f64> {
+                let network = Linear::new(name, dataset, order, self.channels)?;
+                let actual = network.last_layer(&first, &alpha);
+                let expected = spectrum.apply(&h_star, |mu| h(&alpha, mu));
+                Ok(difference(actual.as_slice(), expected.as_slice()))
+            };
+            Ok(Errors {
+                order,
+                theorem_1: error("horner-gcn", monomial)?,
+                theorem_2: error("clenshaw-gcn", second_kind)?,
+                corollary: corollary(&alpha, &spectrum.values()),
+            })
+        });
+        let errors = errors.collect::<Result<_>>()?;
+        Ok(Check {
+            nodes: dataset.graph.n_nodes(),
+            reference: self.reference,
+            reference_error: spectrum.error,
+            errors,
+            density: spectrum.density,
+            seconds: start.elapsed().as_secs_f64(),
+        })
+    }
+
+    /// Weights about as large as those a training starts from.
+    fn first_layer(&self, stream: &Stream, n_features: usize) -> FirstLayer {
+        let bound = 1.0 / (n_features as f64).sqrt();
+        let drawn = |name: &str, n: usize| {
+            let mut stream = stream.named(name);
+            (0..n).map(|_| stream.symmetric(bound)).collect::<Vec<f64>>()
+        };
+        let d = self.channels;
+        FirstLayer { w: Mat::from_vec(n_features, d, drawn("w", n_features * d)), b: drawn("b", d) }
+    }
+}
+
+/// `alpha_0, ..., alpha_K` in the order of layers, uniform in [-1, 1).
+fn coefficients(stream: &Stream, order: usize) -> Vec<f64> {
+    let mut stream = stream.named("alpha").numbered(order as u64);
+    (0..=order).map(|_| stream.symmetric(1.0)).collect()
+}
+
+/// `h(mu)` for coefficients in the order of layers.
+type Response = fn(&[f64], f64) -> f64;
+
+/// `sum_l alpha_{K-l} mu^l`.
+fn monomial(alpha: &[f64], mu: f64) -> f64 {
+    alpha.iter().rev().enumerate().map(|(l, a)| a * mu.powi(l as i32)).sum()
+}
+
+/// `sum_l alpha_{K-l} U_l(mu)` with `U_l(cos t) = sin((l+1) t) / sin t`.
+fn second_kind(alpha: &[f64], mu: f64) -> f64 {
+    let t = mu.clamp(-1.0, 1.0).acos();
+    let u = |l: usize| match t.sin() {
+        // At the ends, where t is 0 or pi.
+        sin if sin.abs() < 1e-9 => (l + 1) as f64 * mu.signum().powi(l as i32),
+        sin => ((l + 1) as f64 * t).sin() / sin,
+    };
+    alpha.iter().rev().enumerate().map(|(l, a)| a * u(l)).sum()
+}
+
+/// Clenshaw's recurrence beside the sum of sines, over all these frequencies.
+fn corollary(alpha: &[f64], mu: &[f64]) -> f64 {
+    let coefficients = alpha.iter().rev().copied().collect();
+    let clenshaw = Filter { basis: Basis::ChebyshevSecond, coefficients };
+    // Rounding puts some eigenvalues a little beyond 1, where there is no angle.
+    let mu: Vec<f64> = mu.iter().map(|mu| mu.clamp(-1.0, 1.0)).collect();
+    let actual: Vec<f64> = mu.iter().map(|&mu| clenshaw.at(mu)).collect();
+    let expected: Vec<f64> = mu.iter().map(|&mu| second_kind(alpha, mu)).collect();
+    difference(&actual, &expected)
+}
+
+/// `max |a - e| / max |e|`.
+fn difference(actual: &[f64], expected: &[f64]) -> f64 {
+    let largest =
+        |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, |m: f64, v| m.max(v.abs()));
+    let worst = largest(&mut actual.iter().zip(expected).map(|(a, e)| a - e));
+    worst / largest(&mut expected.iter().copied()).max(f64::MIN_POSITIVE)
+}
+
+/// What is known of a graph's spectrum.
+struct Spectrum {
+    pairs: Pairs,
+    error: f64,
+    density: Vec<f64>,
+}
+
+enum Pairs {
+    All(Eigen),
+    /// Of each channel of H*.
+    Signals(Vec<Krylov>),
+}
+
+impl Spectrum {
+    fn whole(p: &Operator, h_star: &Mat<f64>) -> Self {
+        let eigen = Eigen::of(p);
+        let again = eigen.apply(h_star, |_| 1.0);
+        let error = eigen.residual(p).max(difference(again.as_slice(), h_star.as_slice()));
+        let each = eigen.values.iter().map(|&mu| (mu, 1.0));
+        Self { density: histogram(each), error, pairs: Pairs::All(eigen) }
+    }
+
+    /// Steps for the largest order, and the density from signals of random signs.
+    fn sampled(p: &Operator, h_star: &Mat<f64>, orders: &[usize], stream: &Stream) -> Self {
+        let steps = 1 + orders.iter().max().copied().unwrap_or(0);
+        let column = |c: usize| (0..h_star.rows()).map(|i| h_star[(i, c)]).collect::<Vec<f64>>();
+        let signals: Vec<Krylov> =
+            (0..h_star.cols()).map(|c| Krylov::of(p, &column(c), steps)).collect();
+        let probe = |i: u64| {
+            let stream = stream.named("probe").numbered(i);
+            let sign = |node: usize| if stream.bits(node as u64) & 1 == 0 { 1.0 } else { -1.0 };
+            let signs: Vec<f64> = (0..h_star.rows()).map(sign).collect();
+            Krylov::of(p, &signs, PROBE_STEPS).quadrature()
+        };
+        Self {
+            density: histogram((0..PROBES).flat_map(probe)),
+            error: signals.iter().fold(0.0, |worst, signal| worst.max(signal.overlap())),
+            pairs: Pairs::Signals(signals),
+        }
+    }
+
+    /// `h(P~) H*`.
+    fn apply(&self, h_star: &Mat<f64>, h: impl Fn(f64) -> f64) -> Mat<f64> {
+        match &self.pairs {
+            Pairs::All(eigen) => eigen.apply(h_star, h),
+            Pairs::Signals(signals) => {
+                let columns: Vec<Vec<f64>> =
+                    signals.iter().map(|signal| signal.apply(&h)).collect();
+                let (n, d) = (h_star.rows(), h_star.cols());
+                let entry = |at: usize| columns[at % d][at / d];
+                Mat::from_vec(n, d, (0..n * d).map(entry).collect())
+            }
+        }
+    }
+
+    /// Every eigenvalue, or those that Lanczos' method put in their place.
+    fn values(&self) -> Vec<f64> {
+        match &self.pairs {
+            Pairs::All(eigen) => eigen.values.clone(),
+            Pairs::Signals(signals) => {
+                let found = signals.iter().flat_map(Krylov::quadrature);
+                found.map(|(theta, _)| theta).collect()
+            }
+        }
+    }
+}
+
+/// The share of the weights in each column of [-1, 1].
+fn histogram(values: impl Iterator<Item = (f64, f64)>) -> Vec<f64> {
+    let mut bins = vec![0.0; BINS];
+    for (mu, weight) in values {
+        let bin = ((mu + 1.0) / 2.0 * BINS as f64).floor();
+        bins[bin.clamp(0.0, BINS as f64 - 1.0) as usize] += weight;
+    }
+    let sum: f64 = bins.iter().sum();
+    bins.iter().map(|weight| weight / sum).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data;
+
+    fn question(reference: Reference) -> Question {
+        Question { seed: 1, channels: 3, orders: vec![2, 9], reference }
+    }
+
+    #[test]
+    fn both_references_agree_with_the_networks() {
+        for graph in ["csbm:nodes=90", "grid:rows=8,columns=9"] {
+            let dataset = data::load(graph).unwrap();
+            for reference in [Reference::Eigenvectors, Reference::Lanczos] {
+                let check = question(reference).ask(&dataset).unwrap();
+                assert!(check.reference_error < 1e-12, "{graph}: {check:?}");
+                for errors in &check.errors {
+                    let all = [errors.theorem_1, errors.theorem_2, errors.corollary];
+                    assert!(all.iter().all(|error| *error < 1e-12), "{graph}: {check:?}");
+                }
+                assert!((check.density.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn another_polynomial_is_noticed() {
+        let dataset = data::load("csbm:nodes=90").unwrap();
+        let stream = Stream::new(1, "theorems");
+        let p = operator(&dataset.graph, Normalisation::Looped);
+        let question = question(Reference::Eigenvectors);
+        let first = question.first_layer(&stream, dataset.x.n_cols());
+        let h_star = first.of(&dataset.x);
+        let spectrum = Spectrum::whole(&p, &h_star);
+        let alpha = coefficients(&stream, 4);
+        let network = Linear::new("clenshaw-gcn", &dataset, 4, 3).unwrap();
+        let actual = network.last_layer(&first, &alpha);
+        let error = |alpha: &[f64], h: Response| {
+            let expected = spectrum.apply(&h_star, |mu| h(alpha, mu));
+            difference(actual.as_slice(), expected.as_slice())
+        };
+        assert!(error(&alpha, second_kind) < 1e-13);
+        assert!(error(&alpha, monomial) > 0.01, "the other basis");
+        let turned: Vec<f64> = alpha.iter().rev().copied().collect();
+        assert!(error(&turned, second_kind) > 0.01, "coefficients in the order of degrees");
+        let mut moved = alpha.clone();
+        moved[2] += 1e-8;
+        assert!(error(&moved, second_kind) > 1e-10, "a coefficient moved a little");
+    }
+
+    #[test]
+    fn sines_at_the_ends_are_limits() {
+        // U_l(1) = l + 1 and U_l(-1) = (-1)^l (l + 1); alpha is in the order of layers.
+        assert_eq!(second_kind(&[1.0, 0.0, 0.0], 1.0), 3.0);
+        assert_eq!(second_kind(&[1.0, 0.0, 0.0, 0.0], -1.0), -4.0);
+        let near = second_kind(&[1.0, 0.0, 0.0], 1.0 - 1e-12);
+        assert!((near - 3.0).abs() < 1e-10, "{near}");
+    }
+
+    #[test]
+    fn a_sampled_density_resembles_the_counted_one() {
+        let dataset = data::load("csbm:nodes=400").unwrap();
+        let [all, some] = [Reference::Eigenvectors, Reference::Lanczos]
+            .map(|reference| question(reference).ask(&dataset).unwrap().density);
+        let distance: f64 = all.iter().zip(&some).map(|(a, b)| (a - b).abs()).sum();
+        assert!(distance < 0.25, "{distance}");
+    }
+}

@@ -1,0 +1,103 @@
+//! The networks of the theorems, with the weights that their proofs take.
+//!
+//! ```text
+//! H*   = relu( X W + b )                                       W, b: any
+//! W(l) = I, b(l) = 0                                           so that (1 - beta_l) I + beta_l W(l) = I
+//! relu(x) as x                                                 inside: the model's own switch
+//! ```
+//!
+//! The model that people train is built, on the graph's own features; only its numbers are chosen. Its
+//! last activation has no switch and hides the sign of `H(K)`. But `H(K)` is linear in alpha, so a
+//! second pass with `-alpha` shows the other half: `relu(h) - relu(-h) = h`.
+
+use crate::data::{Dataset, Features};
+use crate::error::Result;
+use crate::graph::operator;
+use crate::model::{self, Net};
+use crate::tensor::{Mat, Param, Plan, Sparse, Team};
+
+/// The first layer's numbers.
+pub struct FirstLayer {
+    /// `[F, d]`.
+    pub w: Mat<f64>,
+    /// d of them.
+    pub b: Vec<f64>,
+}
+
+impl FirstLayer {
+    /// `H* = relu( X W + b )`, by definition.
+    pub fn of(&self, x: &Features) -> Mat<f64> {
+        let d = self.b.len();
+        let mut h = Mat::zeros(x.n_rows(), d);
+        for i in 0..x.n_rows() {
+            (0..d).for_each(|c| h[(i, c)] = self.b[c]);
+            let mut add = |j: usize, value: f32| {
+                for c in 0..d {
+                    h[(i, c)] += f64::from(value) * self.w[(j, c)];
+                }
+            };
+            match x {
+                Features::Dense(x) => x.row(i).iter().enumerate().for_each(|(j, v)| add(j, *v)),
+                Features::Sparse { pattern, values } => {
+                    let entries = pattern.offsets()[i]..pattern.offsets()[i + 1];
+                    let row = pattern.row(i).iter().zip(&values[entries]);
+                    row.for_each(|(&j, v)| add(j as usize, *v));
+                }
+            }
+        }
+        h.as_mut_slice().iter_mut().for_each(|entry| *entry = entry.max(0.0));
+        h
+    }
+}
+
+/// A residual network of this name and order without its nonlinearities.
+pub struct Linear {
+    plan: Plan<f64>,
+    channels: usize,
+}
+
+impl Linear {
+    /// Builds it on a graph, as wide as the first layer.
+    pub fn new(name: &str, dataset: &Dataset, order: usize, channels: usize) -> Result<Self> {
+        let info = model::find(name)?;
+        let mut hp = info.defaults();
+        for (key, value) in [("K", order), ("hidden", channels)] {
+            hp.set(key, &value.to_string())?;
+        }
+        hp.set("use_act", "false")?;
+        let p = info.operator.map(|kind| operator(&dataset.graph, kind));
+        let mut net = match &dataset.x {
+            Features::Dense(x) => Net::dense(x.cast(), p, channels),
+            Features::Sparse { pattern, values } => {
+                let values = values.iter().map(|&v| f64::from(v)).collect();
+                Net::sparse(Sparse { pattern: pattern.clone(), values }, p, channels)
+            }
+        };
+        let scores = (info.build)(&mut net, &hp);
+        Ok(Self { plan: Plan::compile(&net, scores), channels })
+    }
+
+    /// `H(K)` for coefficients in the order of layers.
+    pub fn last_layer(&self, first: &FirstLayer, alpha: &[f64]) -> Mat<f64> {
+        let minus: Vec<f64> = alpha.iter().map(|a| -a).collect();
+        let mut h = self.rectified(first, alpha);
+        h.add(-1.0, &self.rectified(first, &minus));
+        h
+    }
+
+    /// `relu(H(K))`.
+    fn rectified(&self, first: &FirstLayer, alpha: &[f64]) -> Mat<f64> {
+        let d = self.channels;
+        let identity = || Mat::<f64>::identity(d).as_slice().to_vec();
+        let params = self.plan.vector(|Param { name, .. }| match name.as_str() {
+            "alpha" => alpha.to_vec(),
+            "w_in" => first.w.as_slice().to_vec(),
+            "b_in" => first.b.clone(),
+            name if name == "w_out" || name.ends_with(".w") => identity(),
+            _ => vec![0.0; d],
+        });
+        let mut work = self.plan.workspace(Team::new(1));
+        let scores = self.plan.scores(&mut work, &params).to_vec();
+        Mat::from_vec(self.plan.shape().0, d, scores)
+    }
+}
