@@ -7,7 +7,8 @@ use crate::options::{DataFolder, Threads, duration, whole};
 use crate::{Run, output};
 use clap::Parser;
 use clenshaw::experiment::{
-    Contest, EXPERIMENTS, ExperimentInfo, Filters, Kind, Only, Statistics, Theorems, find_experiment,
+    Contest, EXPERIMENTS, ExperimentInfo, Filters, Kind, Only, Statistics, Theorems,
+    find_experiment,
 };
 use clenshaw::report::{Comparison, png, wrapped};
 use clenshaw::{Error, Result};

@@ -142,7 +142,8 @@ fn a_contest_is_stopped_and_gone_on_with() {
     let page = without_data(&desk, words);
     assert!(page.contains("92.91 ± 1.32  not here"), "{page}");
     assert!(!page.contains("not run"), "{page}");
-    let read = |file: &str| std::fs::read_to_string(desk.path("runs/reproduce").join(file)).unwrap();
+    let read =
+        |file: &str| std::fs::read_to_string(desk.path("runs/reproduce").join(file)).unwrap();
     let table: Value = serde_json::from_str(&read("table3.json")).unwrap();
     let cell = &table["cells"][1];
     assert_eq!((&cell["model"], &cell["paper"]), (&json!("gpr-gnn"), &json!([88.54, 0.67])));

@@ -3,8 +3,8 @@
 use super::{Reproduce, draw, missing_lines};
 use crate::progress::Progress;
 use crate::{interrupt, output};
-use clenshaw::experiment::{Done, Errand, ExperimentInfo, Only};
 use clenshaw::Result;
+use clenshaw::experiment::{Done, Errand, ExperimentInfo, Only};
 use clenshaw::report::{Findings, svg_plot};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -54,7 +54,8 @@ impl Reproduce {
         let markdown = findings.to_markdown() + "\n" + &self.markdown_end(experiment, &missing);
         output::save(&folder.join(format!("{experiment}.md")), &markdown)?;
         output::save(&folder.join(format!("{experiment}.json")), &output::json(&document))?;
-        let figures = findings.figures.iter().map(|(name, figure)| (name.clone(), svg_plot(figure)));
+        let figures =
+            findings.figures.iter().map(|(name, figure)| (name.clone(), svg_plot(figure)));
         draw(&folder.join("figures"), figures)?;
         match self.json {
             true => output::print_json(&document),
