@@ -28,8 +28,8 @@ impl Connection for Forgetful {
 
 /// A database whose next answer is lost.
 fn forgetful(database: &Relational) -> &Relational {
-    let mut session = database.session.lock().unwrap();
-    let connection = session.connection.take().unwrap();
+    let mut session = database.session.lock().expect("nobody panicked");
+    let connection = session.connection.take().expect("it is open");
     session.connection = Some(Box::new(Forgetful(connection)));
     drop(session);
     database
