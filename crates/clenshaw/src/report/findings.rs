@@ -40,7 +40,8 @@ pub struct Findings {
 impl Findings {
     /// Title, tables and notes for a terminal.
     pub fn to_text(&self) -> String {
-        let mut text = format!("{}\n{}\n", self.title, self.source);
+        let mut text = format!("{}\n", self.title);
+        text.extend(wrapped(&self.source, WIDTH).into_iter().map(|line| line + "\n"));
         for (heading, table) in &self.tables {
             text += &format!("\n{heading}\n\n{}", table.to_text());
         }
