@@ -28,6 +28,7 @@
 //! The rooms, in reading order; `ARCHITECTURE.md` has the map.
 
 pub mod error;
+mod calendar;
 pub mod rng;
 pub mod hyper;
 pub mod tensor;

@@ -1,6 +1,7 @@
 //! A run folder on disk: nothing in it is ever half written.
 
 use super::{Record, Request, Summary};
+use crate::calendar;
 use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
 use crate::tensor;
@@ -9,7 +10,6 @@ use serde::de::DeserializeOwned;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(super) struct Folder {
     path: PathBuf,
@@ -150,7 +150,6 @@ impl Receipt {
             provenance: split.provenance.clone(),
             sha256: split.sha256(),
         };
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
         Self {
             version: env!("CARGO_PKG_VERSION"),
             graph: dataset.name.clone(),
@@ -160,7 +159,7 @@ impl Receipt {
             processor: processor(),
             instructions: tensor::instruction_set(),
             threads,
-            finished_unix_seconds: now.map_or(0, |d| d.as_secs()),
+            finished_unix_seconds: calendar::since_1970().as_secs(),
             seconds,
         }
     }
@@ -191,8 +190,8 @@ pub(super) fn json(value: &impl Serialize) -> Vec<u8> {
 }
 
 /// Writes beside, then renames: a reader sees the old file or the new one.
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let name = path.file_name().expect("a file of the run folder").to_string_lossy();
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let name = path.file_name().expect("a file, not a folder").to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.partial"));
     let put = || {
         let mut file = fs::File::create(&beside)?;

@@ -166,12 +166,12 @@ impl Scores {
                 "± is the half-width of the 95% interval of the mean (bootstrap, 1000 resamples)."
             }
         };
-        let seconds: f64 = self.cells.iter().filter_map(|cell| Some(cell.ours?.seconds)).sum();
-        let time = format!("All runs together took {:.0} minutes of their own.", seconds / 60.0);
-        std::iter::once(meaning.to_owned())
-            .chain(self.notes.iter().cloned())
-            .chain((seconds >= 60.0).then_some(time))
-            .collect()
+        let time = format!(
+            "All runs together took {} minutes: their own times added up, whether they went one by one \
+             on all threads or side by side on one each.",
+            minutes(self.cells.iter())
+        );
+        [meaning.to_owned()].into_iter().chain(self.notes.iter().cloned()).chain([time]).collect()
     }
 
     /// A row a model, a column a graph.
@@ -181,14 +181,16 @@ impl Scores {
             keep_new(&mut columns, &cell.column);
             keep_new(&mut models, &cell.model);
         }
-        let mut table = Table::new(std::iter::once("model").chain(columns.iter().copied()));
+        let header = [&["model"], columns.as_slice(), &["minutes"]].concat();
+        let mut table = Table::new(header);
         for model in models {
             let at = |column: &&str| {
                 let cell =
                     self.cells.iter().find(|cell| cell.model == model && cell.column == *column);
                 cell.map_or("-".into(), |cell| self.our_text(cell))
             };
-            table.row(std::iter::once(model.to_owned()).chain(columns.iter().map(at)));
+            let row = std::iter::once(model.to_owned()).chain(columns.iter().map(at));
+            table.row(row.chain([minutes(self.cells.iter().filter(|cell| cell.model == model))]));
         }
         table
     }
@@ -240,6 +242,12 @@ impl Scores {
         };
         format!("{:.2} ± {:.2}", 100.0 * score.mean, 100.0 * spread)
     }
+}
+
+/// The time of all runs of some cells, if there were any.
+fn minutes<'a>(cells: impl Iterator<Item = &'a ScoreCell>) -> String {
+    let seconds = cells.filter_map(|cell| Some(cell.ours?.seconds)).reduce(|a, b| a + b);
+    seconds.map_or("-".into(), |seconds| format!("{:.1}", seconds / 60.0))
 }
 
 fn keep_new<'a>(list: &mut Vec<&'a str>, word: &'a str) {
@@ -297,10 +305,10 @@ S.
 
 ## Ours
 
-| model | texas        |
-| ----- | ------------ |
-| gcn   | 90.00 ± 1.00 |
-| h2gcn | not here     |
+| model | texas        | minutes |
+| ----- | ------------ | ------: |
+| gcn   | 90.00 ± 1.00 |     2.0 |
+| h2gcn | not here     |       - |
 
 ## Cell by cell
 
@@ -311,7 +319,7 @@ S.
 
 - ± is the half-width of the 95% interval of the mean (bootstrap, 1000 resamples).
 - A note.
-- All runs together took 2 minutes of their own.
+- All runs together took 2.0 minutes: their own times added up, whether they went one by one on all threads or side by side on one each.
 "
         );
         let json = serde_json::to_value(&table).unwrap();

@@ -20,6 +20,7 @@
 //! two experiments ask for is trained once.
 
 use super::{Only, absent};
+use crate::calendar;
 use crate::data::SplitKind;
 use crate::error::{Error, Result};
 use crate::experiment::config::first_line;
@@ -31,7 +32,9 @@ use crate::report::{
 };
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 use toml::{Table, Value};
 
 /// The papers of this line take twenty splits.
@@ -148,7 +151,7 @@ impl Contest {
             title: self.title.clone(),
             source: self.source.clone(),
             spread: self.spread,
-            notes: self.notes.clone(),
+            notes: self.notes.iter().cloned().chain(occasion(planned)?).collect(),
             cells: cells.collect::<Result<_>>()?,
         })
     }
@@ -353,6 +356,29 @@ impl Planned {
     }
 }
 
+/// When and on what the complete cells were measured.
+fn occasion(planned: &[Planned]) -> Result<Option<String>> {
+    let receipts = planned.iter().filter_map(|p| finished_receipt(&p.order).transpose());
+    let receipts: Vec<Json> = receipts.collect::<Result<_>>()?;
+    let days = receipts.iter().filter_map(|receipt| receipt["finished_unix_seconds"].as_u64());
+    let days: BTreeSet<String> =
+        days.map(|seconds| calendar::day(Duration::from_secs(seconds))).collect();
+    let machines: BTreeSet<String> = receipts
+        .iter()
+        .filter_map(|receipt| {
+            let (processor, threads) = (receipt["processor"].as_str()?, &receipt["threads"]);
+            Some(format!("{processor} (threads: {threads})"))
+        })
+        .collect();
+    let days = match (days.first(), days.last()) {
+        (Some(first), Some(last)) if first == last => first.clone(),
+        (Some(first), Some(last)) => format!("{first} to {last}"),
+        _ => return Ok(None),
+    };
+    let machines: Vec<String> = machines.into_iter().collect();
+    Ok(Some(format!("Measured {days} on {}.", machines.join("; "))))
+}
+
 fn measured(scores: &[f64], records: &[Record]) -> Measured {
     let energies: Option<Vec<f64>> = records.iter().map(|run| run.energy).collect();
     let epochs: usize = records.iter().map(|run| run.epochs).sum();
@@ -424,6 +450,9 @@ mod tests {
         assert_eq!(table.cells[1].paper, Some(Printed::Score(90.0, 5.0)));
         assert_eq!(table.cells[1].ours.unwrap().epochs, 3.0);
         assert_eq!(table.cells[3].missing.as_deref(), Some("not here"));
+        let occasion = table.notes.last().expect("a note on day and machine");
+        assert!(occasion.starts_with("Measured 20"), "{occasion}");
+        assert!(occasion.ends_with("(threads: 1)."), "{occasion}");
         let again = measure();
         let seconds = |table: &Scores| table.cells[1].ours.unwrap().seconds;
         assert_eq!(seconds(&again), seconds(&table), "the second time nothing is trained");

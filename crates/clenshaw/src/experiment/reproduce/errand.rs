@@ -10,11 +10,11 @@
 use super::Only;
 use crate::data::Store;
 use crate::error::{Error, Result};
+use crate::experiment::folder;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -117,7 +117,7 @@ fn kept_or_done<T, R: Serialize + DeserializeOwned>(
     }
     let record = work(&cell.subject)?;
     let kept = Kept { settings: cell.settings.clone(), record };
-    write(&path, &serde_json::to_vec_pretty(&kept).expect("texts and numbers only"))?;
+    folder::write(&path, &serde_json::to_vec_pretty(&kept).expect("texts and numbers only"))?;
     Ok(kept.record)
 }
 
@@ -125,18 +125,6 @@ fn kept_or_done<T, R: Serialize + DeserializeOwned>(
 fn kept<R: DeserializeOwned>(path: &Path, settings: &Value) -> Option<R> {
     let kept: Kept<R> = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
     (kept.settings == *settings).then_some(kept.record)
-}
-
-/// Writes beside, then renames: a reader sees the whole record or none.
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let beside = path.with_extension("partial");
-    let put = || {
-        let mut file = fs::File::create(&beside)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&beside, path)
-    };
-    put().map_err(Error::io(path))
 }
 
 #[cfg(test)]

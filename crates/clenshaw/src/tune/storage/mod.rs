@@ -16,7 +16,6 @@
 //! # Ok::<(), clenshaw::Error>(())
 //! ```
 
-mod calendar;
 pub(super) mod json;
 mod worker;
 mod rules;

@@ -21,8 +21,9 @@ mod tests;
 
 pub use lock::Patience;
 
+use super::rules;
 use super::worker::{WORKER, Worker};
-use super::{calendar, rules};
+use crate::calendar;
 use crate::error::{Error, Result};
 use crate::tune::{Attributes, Direction, Params, State, Trial};
 use file::JournalFile;

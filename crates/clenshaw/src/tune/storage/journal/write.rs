@@ -1,7 +1,7 @@
 //! The lines we write, each with the fields Optuna wants.
 
-use super::super::calendar;
 use super::line::{Op, direction_code, state_code};
+use crate::calendar;
 use crate::tune::{Attributes, Direction, Distribution, State};
 use serde_json::{Value, json};
 

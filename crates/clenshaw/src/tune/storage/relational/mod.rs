@@ -24,8 +24,8 @@ mod postgres;
 mod tests;
 
 use super::address::{Address, Kind};
-use super::calendar;
 use super::worker::Worker;
+use crate::calendar;
 use crate::error::{Error, Result};
 use crate::tune::Trial;
 use connection::{Connection, Fault, Told};

@@ -1,23 +1,28 @@
-//! The time of day as Optuna 5 writes it: `2023-08-06T12:00:00.000000+00:00`.
+//! Days and times of day in UTC.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The time since 1970 in UTC; none before it.
-pub(super) fn since_1970() -> Duration {
+pub(crate) fn since_1970() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// Now, RFC 3339 with an offset.
-pub(super) fn now() -> String {
+/// Now as Optuna 5 writes it, RFC 3339 with an offset: `2023-08-06T12:00:00.000000+00:00`.
+pub(crate) fn now() -> String {
     rfc3339(since_1970())
 }
 
+/// The day of a time, as in `2023-08-06`.
+pub(crate) fn day(since: Duration) -> String {
+    let (year, month, day) = date(since.as_secs() / 86_400);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
 fn rfc3339(since: Duration) -> String {
-    let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
-    let (year, month, day) = date(days);
+    let (day, second) = (day(since), since.as_secs() % 86_400);
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
     let micros = since.subsec_micros();
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}+00:00")
+    format!("{day}T{hour:02}:{minute:02}:{second:02}.{micros:06}+00:00")
 }
 
 /// Year, month and day of a number of days since 1970-01-01.
