@@ -36,7 +36,7 @@ pub struct Reproduce {
     #[command(flatten)]
     data: DataFolder,
     /// Write NAME.md, NAME.json, figures and records into this folder, and go on with what it holds
-    /// [default: runs/reproduce; runs/reproduce/NAME for theorems and filters; nothing for table1]
+    /// [default: runs/reproduce, but for table1]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print one JSON document
@@ -99,6 +99,11 @@ impl Run for Reproduce {
 }
 
 impl Reproduce {
+    /// Where an experiment is kept that takes time.
+    fn folder(&self) -> &Path {
+        self.out.as_deref().unwrap_or(Path::new("runs/reproduce"))
+    }
+
     /// A table of the paper, and ours.
     fn compare(&self, info: &'static ExperimentInfo, table: &Comparison) -> Result<()> {
         let (experiment, version) = (info.name, env!("CARGO_PKG_VERSION"));

@@ -81,7 +81,7 @@ fn what_is_not_here_is_said() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let page = text(&output.stdout);
     assert!(page.contains("Not here, so not measured: texas; get with"), "{page}");
-    assert!(page.ends_with("written to runs/reproduce/theorems\n"), "{page}");
+    assert!(page.ends_with("written to runs/reproduce\n"), "{page}");
 }
 
 #[test]

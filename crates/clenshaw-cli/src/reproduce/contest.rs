@@ -31,7 +31,7 @@ impl Reproduce {
         contest: &Contest,
         only: &Only,
     ) -> Result<()> {
-        let folder = self.out.as_deref().unwrap_or(Path::new("runs/reproduce"));
+        let folder = self.folder();
         let planned = contest.plan(only, self.runs, &folder.join("runs"))?;
         let results = self.train(info.name, &planned);
         let table = contest.table(&planned, &results)?;

@@ -7,7 +7,6 @@ use clenshaw::Result;
 use clenshaw::experiment::{Done, Errand, ExperimentInfo, Only};
 use clenshaw::report::{Findings, svg_plot};
 use serde::Serialize;
-use std::path::PathBuf;
 
 /// What `--json` prints and NAME.json holds.
 #[derive(Serialize)]
@@ -26,8 +25,7 @@ impl Reproduce {
         only: &Only,
         experiment: impl FnOnce(&Errand<'_>) -> Result<Findings>,
     ) -> Result<()> {
-        let default = || PathBuf::from("runs/reproduce").join(info.name);
-        let folder = self.out.clone().unwrap_or_else(default);
+        let folder = self.folder();
         let progress = if self.quiet { Progress::silent() } else { Progress::on_stderr() };
         let bar = progress.total(info.name, 0);
         let watch = |Done { done, all, cell }: Done<'_>| {
@@ -40,7 +38,7 @@ impl Reproduce {
         let findings = experiment(&Errand {
             threads: self.threads.count(),
             store: &self.data.store(),
-            folder: &folder,
+            folder,
             only,
             runs: self.runs,
             watch: &watch,
