@@ -4,7 +4,8 @@ mod contest;
 mod measured;
 
 use crate::options::{DataFolder, Threads, duration, whole};
-use crate::{Run, output};
+use crate::progress::Progress;
+use crate::{Run, interrupt, output};
 use clap::Parser;
 use clenshaw::experiment::{
     Contest, EXPERIMENTS, ExperimentInfo, Filters, Kind, Only, Statistics, Theorems,
@@ -14,6 +15,8 @@ use clenshaw::report::{Comparison, png, wrapped};
 use clenshaw::{Error, Result};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Do a table of the paper again, and set ours beside it
@@ -104,6 +107,15 @@ impl Reproduce {
         self.out.as_deref().unwrap_or(Path::new("runs/reproduce"))
     }
 
+    /// A flag that Ctrl-C sets, and the end of the budget.
+    fn cancel(&self, progress: &Progress) -> Arc<AtomicBool> {
+        let flag = interrupt::flag(progress, interrupt::AGAIN);
+        if let Some(budget) = self.budget {
+            stop_after(budget, &flag);
+        }
+        flag
+    }
+
     /// A table of the paper, and ours.
     fn compare(&self, info: &'static ExperimentInfo, table: &Comparison) -> Result<()> {
         let (experiment, version) = (info.name, env!("CARGO_PKG_VERSION"));
@@ -140,6 +152,17 @@ impl Reproduce {
             "{missing}Made by `clenshaw reproduce {experiment}{only}{runs}`, version {version}.\n"
         )
     }
+}
+
+/// Sets a flag when the time is over; the program does not wait for it.
+fn stop_after(budget: Duration, flag: &Arc<AtomicBool>) {
+    // No time at all means that nothing is begun; a thread could come too late for that.
+    flag.store(budget.is_zero(), Ordering::Relaxed);
+    let flag = Arc::clone(flag);
+    std::thread::spawn(move || {
+        std::thread::sleep(budget);
+        flag.store(true, Ordering::Relaxed);
+    });
 }
 
 /// Every figure as SVG and as PNG, by name.

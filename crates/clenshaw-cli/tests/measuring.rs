@@ -73,6 +73,17 @@ fn a_theorem_is_checked_and_kept() {
 }
 
 #[test]
+fn a_budget_ends_it_and_the_same_words_go_on() {
+    let desk = Desk::new();
+    let words = "reproduce filters --only filter=low,model=monomial --runs 1 --quiet --out o";
+    let (code, message) = desk.refused(&format!("{words} --budget 0s"));
+    assert_eq!((code, message.as_str()), (1, "error: interrupted\n"));
+    assert!(!desk.path("o/filters.md").exists());
+    assert!(desk.stdout(words).contains("monomial"));
+    assert!(desk.path("o/records/monomial-low-0.json").exists());
+}
+
+#[test]
 fn what_is_not_here_is_said() {
     let desk = Desk::new();
     let mut command = desk.command("reproduce theorems --only graph=texas --quiet");

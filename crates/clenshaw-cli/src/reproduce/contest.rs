@@ -1,8 +1,8 @@
 //! Experiments that train models on graphs: progress, a budget, and an end at any time.
 
 use super::{Reproduce, draw};
+use crate::output;
 use crate::progress::Progress;
-use crate::{interrupt, output};
 use clenshaw::experiment::{
     Contest, Event, ExperimentInfo, Only, Options, Order, Planned, Summary, run_all,
 };
@@ -10,9 +10,6 @@ use clenshaw::report::{Scores, svg_plot};
 use clenshaw::{Error, Result};
 use serde::Serialize;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 /// What `--json` prints and NAME.json holds.
 #[derive(Serialize)]
@@ -64,10 +61,7 @@ impl Reproduce {
         let progress = if self.quiet { Progress::silent() } else { Progress::on_stderr() };
         let followers = progress.follow_all(name, &orders);
         let watch = |order: usize, event: Event<'_>| followers.see(order, &event);
-        let cancel = interrupt::flag(&progress, interrupt::AGAIN);
-        if let Some(budget) = self.budget {
-            stop_after(budget, &cancel);
-        }
+        let cancel = self.cancel(&progress);
         let options = Options {
             threads: self.threads.count(),
             store: &self.data.store(),
@@ -79,17 +73,6 @@ impl Reproduce {
         followers.finish();
         results
     }
-}
-
-/// Sets a flag when the time is over; the program does not wait for it.
-fn stop_after(budget: Duration, flag: &Arc<AtomicBool>) {
-    // No time at all means that nothing is begun; a thread could come too late for that.
-    flag.store(budget.is_zero(), Ordering::Relaxed);
-    let flag = Arc::clone(flag);
-    std::thread::spawn(move || {
-        std::thread::sleep(budget);
-        flag.store(true, Ordering::Relaxed);
-    });
 }
 
 fn page(table: &Scores, folder: &Path) -> String {

@@ -1,8 +1,8 @@
 //! Experiments of many cells: their progress, their page and their files.
 
 use super::{Reproduce, draw, missing_lines};
+use crate::output;
 use crate::progress::Progress;
-use crate::{interrupt, output};
 use clenshaw::Result;
 use clenshaw::experiment::{Done, Errand, ExperimentInfo, Only};
 use clenshaw::report::{Findings, svg_plot};
@@ -42,7 +42,7 @@ impl Reproduce {
             only,
             runs: self.runs,
             watch: &watch,
-            cancel: &interrupt::flag(&progress, interrupt::AGAIN),
+            cancel: &self.cancel(&progress),
         });
         bar.finish_and_clear();
         let findings = &findings?;

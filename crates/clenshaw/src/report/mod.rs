@@ -10,11 +10,13 @@ mod png;
 mod wrap;
 mod comparison;
 mod scores;
+mod claims;
 mod bars;
 mod findings;
 
 pub use axis::Scale;
 pub use bars::Bars;
+pub use claims::{Claim, Verdict};
 pub use comparison::{Cell, Comparison, Row};
 pub use findings::Findings;
 pub use plot::terminal_plot;

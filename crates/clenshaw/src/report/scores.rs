@@ -6,7 +6,7 @@
 //!
 //! A cell that was not measured has no number of ours, and says why.
 
-use super::{Statistic, Table, wrapped};
+use super::{Claim, Statistic, Table, wrapped};
 use serde::{Serialize, Serializer};
 
 /// No line of a note is longer.
@@ -44,6 +44,7 @@ pub enum Spread {
 ///     spread: Spread::Std,
 ///     notes: vec![],
 ///     cells: vec![cell],
+///     claims: vec![],
 /// };
 /// assert!(table.to_text().contains("69.44 ± 0.92  70.00 ± 2.00"));
 /// ```
@@ -59,6 +60,8 @@ pub struct Scores {
     pub notes: Vec<String>,
     /// Column after column, model after model.
     pub cells: Vec<ScoreCell>,
+    /// What they are asked about.
+    pub claims: Vec<Claim>,
 }
 
 /// One model in one column.
@@ -144,14 +147,22 @@ impl Scores {
         let notes = self.all_notes();
         let notes = notes.iter().flat_map(|note| wrapped(note, WIDTH)).map(|line| line + "\n");
         let notes: String = notes.collect();
-        format!("{}\n{}\n\n{}\n{notes}", self.title, self.source, self.lines().to_text())
+        let claims = match self.claims.as_slice() {
+            [] => String::new(),
+            claims => Claim::table(claims).to_text() + "\n",
+        };
+        format!("{}\n{}\n\n{}\n{claims}{notes}", self.title, self.source, self.lines().to_text())
     }
 
-    /// Ours as the paper arranges them, then cell by cell, then notes.
+    /// Ours as the paper arranges them, claims, then cell by cell, then notes.
     pub fn to_markdown(&self) -> String {
         let notes: String = self.all_notes().iter().map(|note| format!("- {note}\n")).collect();
+        let claims = match self.claims.as_slice() {
+            [] => String::new(),
+            claims => format!("## Claims\n\n{}\n", Claim::table(claims).to_markdown()),
+        };
         format!(
-            "# {}\n\n{}.\n\n## Ours\n\n{}\n## Cell by cell\n\n{}\n{notes}",
+            "# {}\n\n{}.\n\n## Ours\n\n{}\n{claims}## Cell by cell\n\n{}\n{notes}",
             self.title,
             self.source,
             self.matrix().to_markdown(),
@@ -171,7 +182,11 @@ impl Scores {
              on all threads or side by side on one each.",
             minutes(self.cells.iter())
         );
-        [meaning.to_owned()].into_iter().chain(self.notes.iter().cloned()).chain([time]).collect()
+        let verdicts = "A claim holds or fails where two means differ by more than the root of the sum of \
+                        the squares of their 95% half-widths; else it is open.";
+        let verdicts = (!self.claims.is_empty()).then(|| verdicts.to_owned());
+        let notes = [meaning.to_owned()].into_iter().chain(verdicts);
+        notes.chain(self.notes.iter().cloned()).chain([time]).collect()
     }
 
     /// A row a model, a column a graph.
@@ -287,7 +302,7 @@ mod tests {
     #[test]
     fn what_was_not_measured_has_no_number() {
         let mut missing = cell(0.5, Some(Printed::Word("(M)".into())));
-        (missing.ours, missing.missing) = (None, Some("not here".into()));
+        (missing.ours, missing.missing) = (None, Some("not run".into()));
         missing.model = "h2gcn".into();
         let table = Scores {
             title: "T".into(),
@@ -295,6 +310,7 @@ mod tests {
             spread: Spread::Ci95,
             notes: vec!["A note.".into()],
             cells: vec![cell(0.9, Some(Printed::Score(89.5, 0.25))), missing],
+            claims: vec![],
         };
         assert_eq!(
             table.to_markdown(),
@@ -308,14 +324,14 @@ S.
 | model | texas        | minutes |
 | ----- | ------------ | ------: |
 | gcn   | 90.00 ± 1.00 |     2.0 |
-| h2gcn | not here     |       - |
+| h2gcn | not run      |       - |
 
 ## Cell by cell
 
 | graph | model | paper        | ours         | difference | interval | runs | epochs | s a run | settings  |
 | ----- | ----- | ------------ | ------------ | ---------: | -------- | ---: | -----: | ------: | --------- |
 | texas | gcn   | 89.50 ± 0.25 | 90.00 ± 1.00 |      +0.50 | above    |    2 |    100 |    60.0 | published |
-| texas | h2gcn | (M)          | not here     |          - | -        |    2 |      - |       - | published |
+| texas | h2gcn | (M)          | not run      |          - | -        |    2 |      - |       - | published |
 
 - ± is the half-width of the 95% interval of the mean (bootstrap, 1000 resamples).
 - A note.

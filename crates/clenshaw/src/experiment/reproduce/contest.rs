@@ -7,6 +7,7 @@
 //! models = ["gcn", "clenshaw-gcn"]
 //! notes = ["..."]                 # may be left out
 //! bars = "..."                    # the title of a figure; may be left out
+//! claims = [["gcn", "clenshaw-gcn"]]  # orders, the worst first, to be judged; may be left out
 //!
 //! [[column]]
 //! name = "chameleon"              # the graph, unless `graph` says otherwise
@@ -28,7 +29,7 @@ use crate::experiment::preset::{self, Origin};
 use crate::experiment::{Order, Record, Request, Summary, finished_receipt, finished_runs};
 use crate::model::{self, ModelInfo};
 use crate::report::{
-    Bars, Figure, Measured, Printed, Scale, ScoreCell, Scores, Series, Spread, Statistic,
+    Bars, Claim, Figure, Measured, Printed, Scale, ScoreCell, Scores, Series, Spread, Statistic,
 };
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -48,6 +49,7 @@ pub struct Contest {
     spread: Spread,
     notes: Vec<String>,
     bars: Option<String>,
+    claims: Vec<Vec<String>>,
     models: Vec<&'static ModelInfo>,
     columns: Vec<Column>,
 }
@@ -62,6 +64,8 @@ struct File {
     #[serde(default)]
     notes: Vec<String>,
     bars: Option<String>,
+    #[serde(default)]
+    claims: Vec<Vec<String>>,
     column: Vec<Column>,
 }
 
@@ -115,8 +119,12 @@ impl Contest {
         for column in &file.column {
             column.check(&models).map_err(|e| e.within(place))?;
         }
-        let (title, source, notes, bars) = (file.title, file.source, file.notes, file.bars);
-        Ok(Self { title, source, spread, notes, bars, models, columns: file.column })
+        let known = || models.iter().map(|info| info.name);
+        if let Some(name) = file.claims.iter().flatten().find(|name| !known().any(|m| m == *name)) {
+            return Err(Error::unknown("model", name, known()).within(place));
+        }
+        let File { title, source, notes, bars, claims, column: columns, .. } = file;
+        Ok(Self { title, source, spread, notes, bars, claims, models, columns })
     }
 
     /// The cells that are wanted, column after column, each with its folder in `runs_folder`.
@@ -147,12 +155,14 @@ impl Contest {
             }
             Ok(cell)
         });
+        let cells = cells.collect::<Result<Vec<_>>>()?;
         Ok(Scores {
             title: self.title.clone(),
             source: self.source.clone(),
             spread: self.spread,
             notes: self.notes.iter().cloned().chain(occasion(planned)?).collect(),
-            cells: cells.collect::<Result<_>>()?,
+            claims: self.claims.iter().map(|order| Claim::judge(order, &cells)).collect(),
+            cells,
         })
     }
 
@@ -306,7 +316,7 @@ impl Planned {
         let (records, missing) = match result {
             Ok(summary) => (summary.runs.clone(), None),
             Err(Error::Interrupted) => (finished_runs(&self.order)?, Some("not run".to_owned())),
-            Err(error) if absent(error) => (vec![], Some("not here".to_owned())),
+            Err(error) if absent(error) => (vec![], Some("not run, no data".to_owned())),
             Err(error) => (vec![], Some(format!("failed: {error}"))),
         };
         let scores: Option<Vec<f64>> = records.iter().map(|run| self.score.of(run)).collect();
@@ -449,7 +459,7 @@ mod tests {
         assert_eq!(table.cells[0].paper, Some(Printed::Word("(M)".into())));
         assert_eq!(table.cells[1].paper, Some(Printed::Score(90.0, 5.0)));
         assert_eq!(table.cells[1].ours.unwrap().epochs, 3.0);
-        assert_eq!(table.cells[3].missing.as_deref(), Some("not here"));
+        assert_eq!(table.cells[3].missing.as_deref(), Some("not run, no data"));
         let occasion = table.notes.last().expect("a note on day and machine");
         assert!(occasion.starts_with("Measured 20"), "{occasion}");
         assert!(occasion.ends_with("(threads: 1)."), "{occasion}");
@@ -534,6 +544,10 @@ mod tests {
         assert_eq!(
             refused("{ gcn", "{ gcm"),
             "t.toml: unknown model `gcm`; did you mean `gcn`? known: mlp, gcn"
+        );
+        assert!(
+            refused("title", "claims = [[\"gcn\", \"gcnii\"]]\ntitle")
+                .starts_with("t.toml: unknown model `gcnii`")
         );
         assert!(refused("split =", "spilt =").contains("unknown field `spilt`"));
         assert!(refused("stratified", "random").starts_with("t.toml: "));
