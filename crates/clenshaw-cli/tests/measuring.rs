@@ -2,19 +2,8 @@
 
 mod common;
 
-use common::{Desk, text};
+use common::{Desk, has_data, text};
 use serde_json::{Value, json};
-
-fn has_data() -> bool {
-    match std::env::var_os("CLENSHAW_DATA") {
-        Some(_) => true,
-        None if std::env::var_os("CI").is_some() => panic!("CI needs CLENSHAW_DATA"),
-        None => {
-            println!("skipped: no data");
-            false
-        }
-    }
-}
 
 #[test]
 fn wrong_words_are_answered() {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Desk, text};
+use common::{Desk, has_data, text};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -13,17 +13,6 @@ fn without_data(desk: &Desk, words: &str) -> String {
     let output = command.env("HOME", desk.path("home")).output().expect("the program runs");
     assert!(output.status.success(), "{words}: {}", text(&output.stderr));
     text(&output.stdout)
-}
-
-fn has_data() -> bool {
-    match std::env::var_os("CLENSHAW_DATA") {
-        Some(_) => true,
-        None if std::env::var_os("CI").is_some() => panic!("CI needs CLENSHAW_DATA"),
-        None => {
-            println!("skipped: no data");
-            false
-        }
-    }
 }
 
 #[test]

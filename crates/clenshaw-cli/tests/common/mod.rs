@@ -66,6 +66,18 @@ impl Desk {
     }
 }
 
+/// Whether the public files are here; without them a test says that it was skipped.
+pub fn has_data() -> bool {
+    match std::env::var_os("CLENSHAW_DATA") {
+        Some(_) => true,
+        None if std::env::var_os("CI").is_some() => panic!("CI needs CLENSHAW_DATA"),
+        None => {
+            println!("skipped: no data");
+            false
+        }
+    }
+}
+
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }

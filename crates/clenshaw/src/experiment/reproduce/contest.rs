@@ -434,23 +434,26 @@ mod tests {
         Contest::from_toml("t.toml", TEXT).unwrap()
     }
 
+    /// Trains three epochs of every cell.
+    fn trained(contest: &Contest, planned: &mut [Planned], folder: &Path) -> Scores {
+        planned.iter_mut().for_each(|p| p.order.request.set("max_epochs", "3").unwrap());
+        let orders: Vec<Order> = planned.iter().map(|planned| planned.order.clone()).collect();
+        let options = Options {
+            threads: 1,
+            store: &Store::only(folder),
+            resume: true,
+            watch: &|_, _| {},
+            cancel: &AtomicBool::new(false),
+        };
+        contest.table(planned, &run_all(&orders, &options)).unwrap()
+    }
+
     #[test]
     fn cells_are_measured_once_and_those_that_are_not_here_say_so() {
         let folder = tempfile::tempdir().unwrap();
         let measure = || {
             let mut planned = contest().plan(&Only::default(), Some(2), folder.path()).unwrap();
-            for planned in &mut planned {
-                planned.order.request.set("max_epochs", "3").unwrap();
-            }
-            let orders: Vec<Order> = planned.iter().map(|planned| planned.order.clone()).collect();
-            let options = Options {
-                threads: 1,
-                store: &Store::only(folder.path()),
-                resume: true,
-                watch: &|_, _| {},
-                cancel: &AtomicBool::new(false),
-            };
-            contest().table(&planned, &run_all(&orders, &options)).unwrap()
+            trained(&contest(), &mut planned, folder.path())
         };
         let table = measure();
         let models: Vec<_> = table.cells.iter().map(|c| (&c.column[..], &c.model[..])).collect();
@@ -512,16 +515,7 @@ mod tests {
         let contest = Contest::from_toml("t.toml", &text).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let mut planned = contest.plan(&Only::default(), Some(1), folder.path()).unwrap();
-        planned.iter_mut().for_each(|p| p.order.request.set("max_epochs", "3").unwrap());
-        let orders: Vec<Order> = planned.iter().map(|planned| planned.order.clone()).collect();
-        let options = Options {
-            threads: 1,
-            store: &Store::only(folder.path()),
-            resume: true,
-            watch: &|_, _| {},
-            cancel: &AtomicBool::new(false),
-        };
-        let table = contest.table(&planned, &run_all(&orders, &options)).unwrap();
+        let table = trained(&contest, &mut planned, folder.path());
         let figures = contest.over_depth(&table);
         let names: Vec<&str> = figures.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["csbm:nodes=60-accuracy", "csbm:nodes=60-energy"]);
