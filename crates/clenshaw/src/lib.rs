@@ -28,9 +28,9 @@
 //! The rooms, in reading order; `ARCHITECTURE.md` has the map.
 
 pub mod error;
-mod calendar;
 pub mod rng;
 pub mod hyper;
+mod calendar;
 pub mod tensor;
 pub mod graph;
 pub mod filter;

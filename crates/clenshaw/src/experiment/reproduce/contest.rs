@@ -7,6 +7,7 @@
 //! models = ["gcn", "clenshaw-gcn"]
 //! notes = ["..."]                 # may be left out
 //! bars = "..."                    # the title of a figure; may be left out
+//! runs = { gcn = 10 }             # where a model has other than 20; may be left out
 //! claims = [["gcn", "clenshaw-gcn"]]  # orders, the worst first, to be judged; may be left out
 //!
 //! [[column]]
@@ -14,8 +15,8 @@
 //! paper = { gcn = [60.81, 2.95], h2gcn = "(M)" }
 //! ```
 //!
-//! A column may also have `split` (else `balanced`), `runs` (else 20), `settings` (the graph whose
-//! published settings are taken, else its own), `score` (`accuracy` or `roc-auc`) and `depth`.
+//! A column may also have `split` (else `balanced`), `runs` (for all models), `settings` (the graph
+//! whose published settings are taken, else its own), `score` (`accuracy` or `roc-auc`) and `depth`.
 //!
 //! Every cell is an order of its own with a run folder of its own, named by all that decides it: what
 //! two experiments ask for is trained once.
@@ -33,7 +34,7 @@ use crate::report::{
 };
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 use toml::{Table, Value};
@@ -50,6 +51,7 @@ pub struct Contest {
     notes: Vec<String>,
     bars: Option<String>,
     claims: Vec<Vec<String>>,
+    runs: BTreeMap<String, usize>,
     models: Vec<&'static ModelInfo>,
     columns: Vec<Column>,
 }
@@ -66,6 +68,8 @@ struct File {
     bars: Option<String>,
     #[serde(default)]
     claims: Vec<Vec<String>>,
+    #[serde(default)]
+    runs: BTreeMap<String, usize>,
     column: Vec<Column>,
 }
 
@@ -120,11 +124,12 @@ impl Contest {
             column.check(&models).map_err(|e| e.within(place))?;
         }
         let known = || models.iter().map(|info| info.name);
-        if let Some(name) = file.claims.iter().flatten().find(|name| !known().any(|m| m == *name)) {
+        let mut named = file.claims.iter().flatten().chain(file.runs.keys());
+        if let Some(name) = named.find(|name| !known().any(|m| m == *name)) {
             return Err(Error::unknown("model", name, known()).within(place));
         }
-        let File { title, source, notes, bars, claims, column: columns, .. } = file;
-        Ok(Self { title, source, spread, notes, bars, claims, models, columns })
+        let File { title, source, notes, bars, claims, runs, column: columns, .. } = file;
+        Ok(Self { title, source, spread, notes, bars, claims, runs, models, columns })
     }
 
     /// The cells that are wanted, column after column, each with its folder in `runs_folder`.
@@ -142,7 +147,11 @@ impl Contest {
             let models = self.models.iter().filter(|info| only.wants("model", info.name));
             models.map(move |info| (column, *info))
         });
-        pairs.map(|(column, info)| column.planned(info, runs, runs_folder)).collect()
+        let planned = |(column, info): (&Column, &'static ModelInfo)| {
+            let own = column.runs.or(self.runs.get(info.name).copied()).unwrap_or(RUNS);
+            column.planned(info, runs.map_or(own, |runs| runs.min(own)), runs_folder)
+        };
+        pairs.map(planned).collect()
     }
 
     /// The table, from what became of the orders; a cell that was interrupted counts its finished runs.
@@ -259,12 +268,7 @@ impl Column {
         self.split.as_deref().map_or(Ok(SplitKind::Balanced), str::parse)
     }
 
-    fn planned(
-        &self,
-        info: &'static ModelInfo,
-        runs: Option<usize>,
-        folder: &Path,
-    ) -> Result<Planned> {
+    fn planned(&self, info: &'static ModelInfo, runs: usize, folder: &Path) -> Result<Planned> {
         let graph = self.graph();
         let mut request = Request::new(graph, info.name)?;
         let like = self.settings.as_deref().unwrap_or(graph);
@@ -280,8 +284,7 @@ impl Column {
             request.set(key, &depth.to_string())?;
         }
         request.split = self.split()?;
-        let own_runs = self.runs.unwrap_or(RUNS);
-        request.runs = runs.map_or(own_runs, |runs| runs.min(own_runs));
+        request.runs = runs;
         request.check()?;
         let out = Some(folder.join(request.folder_name()));
         Ok(Planned {
@@ -489,7 +492,8 @@ mod tests {
             "paper = { gcn = [90, 5.0], mlp = \"(M)\" }",
             "settings = \"cora\"\nruns = 5\ndepth = 16",
         );
-        let contest = Contest::from_toml("t.toml", &text).unwrap();
+        let contest =
+            Contest::from_toml("t.toml", &format!("runs = {{ gcnii = 12 }}{text}")).unwrap();
         let plan = |only: &str, runs| {
             contest.plan(&only.parse().unwrap(), runs, Path::new("runs")).unwrap()
         };
@@ -498,7 +502,10 @@ mod tests {
         assert_eq!((request(0).hyper.int("L"), request(0).hyper.real("alpha")), (16, 0.2));
         assert_eq!((request(1).hyper.int("K"), request(1).hyper.real("dropout")), (16, 0.7));
         assert_eq!((request(0).runs, request(0).split.to_string()), (5, "balanced".into()));
-        assert_eq!(plan("graph=small", Some(10))[0].order.request.runs, 5);
+        let runs =
+            |runs| plan("model=gcnii,clenshaw-gcn", runs).into_iter().map(|p| p.order.request.runs);
+        assert_eq!(runs(None).collect::<Vec<_>>(), [5, 5, 12, 20]);
+        assert_eq!(runs(Some(10)).collect::<Vec<_>>(), [5, 5, 10, 10]);
         let texas = &plan("graph=texas,model=gcnii", Some(10))[0].order.request;
         assert_eq!((texas.runs, texas.split.to_string()), (10, "stratified".into()));
     }
