@@ -107,11 +107,23 @@ impl Reproduce {
         self.out.as_deref().unwrap_or(Path::new("runs/reproduce"))
     }
 
-    /// A flag that Ctrl-C sets, and the end of the budget.
+    /// A flag that Ctrl-C sets, and the end of the budget; the program does not wait for that.
     fn cancel(&self, progress: &Progress) -> Arc<AtomicBool> {
         let flag = interrupt::flag(progress, interrupt::AGAIN);
-        if let Some(budget) = self.budget {
-            stop_after(budget, &flag);
+        let (set, progress) = (Arc::clone(&flag), progress.clone());
+        let end = move || {
+            if !set.swap(true, Ordering::Relaxed) {
+                progress.say("the time is over; run again to go on");
+            }
+        };
+        match self.budget {
+            None => {}
+            // Nothing is begun; a thread could come too late for that.
+            Some(Duration::ZERO) => end(),
+            Some(budget) => drop(std::thread::spawn(move || {
+                std::thread::sleep(budget);
+                end();
+            })),
         }
         flag
     }
@@ -152,17 +164,6 @@ impl Reproduce {
             "{missing}Made by `clenshaw reproduce {experiment}{only}{runs}`, version {version}.\n"
         )
     }
-}
-
-/// Sets a flag when the time is over; the program does not wait for it.
-fn stop_after(budget: Duration, flag: &Arc<AtomicBool>) {
-    // No time at all means that nothing is begun; a thread could come too late for that.
-    flag.store(budget.is_zero(), Ordering::Relaxed);
-    let flag = Arc::clone(flag);
-    std::thread::spawn(move || {
-        std::thread::sleep(budget);
-        flag.store(true, Ordering::Relaxed);
-    });
 }
 
 /// Every figure as SVG and as PNG, by name.

@@ -66,7 +66,8 @@ fn a_budget_ends_it_and_the_same_words_go_on() {
     let desk = Desk::new();
     let words = "reproduce filters --only filter=low,model=monomial --runs 1 --quiet --out o";
     let (code, message) = desk.refused(&format!("{words} --budget 0s"));
-    assert_eq!((code, message.as_str()), (1, "error: interrupted\n"));
+    let expected = "the time is over; run again to go on\nerror: interrupted\n";
+    assert_eq!((code, message.as_str()), (1, expected));
     assert!(!desk.path("o/filters.md").exists());
     assert!(desk.stdout(words).contains("monomial"));
     assert!(desk.path("o/records/monomial-low-0.json").exists());

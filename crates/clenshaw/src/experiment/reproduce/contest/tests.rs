@@ -1,0 +1,139 @@
+//! A contest is read, planned, trained for three epochs, and drawn.
+
+use super::*;
+use crate::data::Store;
+use crate::experiment::{Options, run_all};
+use crate::report::Scores;
+use serde_json::{Value as Json, json};
+use std::sync::atomic::AtomicBool;
+
+const TEXT: &str = r#"
+    title = "T"
+    source = "S"
+    spread = "std"
+    models = ["mlp", "gcn"]
+    [[column]]
+    name = "small"
+    graph = "csbm:nodes=60"
+    paper = { gcn = [90, 5.0], mlp = "(M)" }
+    [[column]]
+    name = "texas"
+    split = "stratified"
+"#;
+
+fn contest() -> Contest {
+    Contest::from_toml("t.toml", TEXT).unwrap()
+}
+
+/// Trains three epochs of every cell.
+fn trained(contest: &Contest, planned: &mut [Planned], folder: &Path) -> Scores {
+    planned.iter_mut().for_each(|p| p.order.request.set("max_epochs", "3").unwrap());
+    let orders: Vec<Order> = planned.iter().map(|planned| planned.order.clone()).collect();
+    let options = Options {
+        threads: 1,
+        store: &Store::only(folder),
+        resume: true,
+        watch: &|_, _| {},
+        cancel: &AtomicBool::new(false),
+    };
+    contest.table(planned, &run_all(&orders, &options)).unwrap()
+}
+
+#[test]
+fn cells_are_measured_once_and_those_that_are_not_here_say_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let measure = || {
+        let mut planned = contest().plan(&Only::default(), Some(2), folder.path()).unwrap();
+        trained(&contest(), &mut planned, folder.path())
+    };
+    let table = measure();
+    let models: Vec<_> = table.cells.iter().map(|c| (&c.column[..], &c.model[..])).collect();
+    let expected = [("small", "mlp"), ("small", "gcn"), ("texas", "mlp"), ("texas", "gcn")];
+    assert_eq!(models, expected);
+    assert_eq!(table.cells[0].paper, Some(Printed::Word("(M)".into())));
+    assert_eq!(table.cells[1].paper, Some(Printed::Score(90.0, 5.0)));
+    assert_eq!(table.cells[1].ours.unwrap().epochs, 3.0);
+    assert_eq!(table.cells[3].missing.as_deref(), Some("not run, no data"));
+    let occasion = table.notes.last().expect("a note on day and machine");
+    assert!(occasion.starts_with("Measured 20"), "{occasion}");
+    assert!(occasion.ends_with("(threads: 1)."), "{occasion}");
+    let again = measure();
+    let seconds = |table: &Scores| table.cells[1].ours.unwrap().seconds;
+    assert_eq!(seconds(&again), seconds(&table), "the second time nothing is trained");
+    let mut planned = contest().plan(&Only::default(), Some(2), folder.path()).unwrap();
+    planned.reverse();
+    let receipts = contest().receipts(&planned).unwrap();
+    let lines: Vec<Json> = receipts.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert_eq!(
+        (lines.len(), &lines[0]["model"], &lines[1]["model"]),
+        (2, &json!("gcn"), &json!("mlp"))
+    );
+    assert_eq!(lines[0]["runs"][1]["seed"], 1);
+    let accuracy = |i: usize| lines[0]["runs"][i]["test_accuracy"].as_f64().unwrap();
+    let mean = 0.5 * (accuracy(0) + accuracy(1));
+    assert!((mean - table.cells[1].ours.unwrap().score.mean).abs() < 1e-12);
+}
+
+#[test]
+fn depth_is_drawn_for_every_model_on_every_graph() {
+    let column = |depth: usize| {
+        format!("[[column]]\nname = \"at {depth}\"\ngraph = \"csbm:nodes=60\"\ndepth = {depth}\n")
+    };
+    let head = &TEXT[..TEXT.find("[[column]]").unwrap()].replace("\"mlp\"", "\"gcnii\"");
+    let text = format!("{head}{}{}", column(2), column(4));
+    let contest = Contest::from_toml("t.toml", &text).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut planned = contest.plan(&Only::default(), Some(1), folder.path()).unwrap();
+    let table = trained(&contest, &mut planned, folder.path());
+    let figures = contest.over_depth(&table);
+    let names: Vec<&str> = figures.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["csbm:nodes=60-accuracy", "csbm:nodes=60-energy"]);
+    let line = &figures[1].1.series[1];
+    assert_eq!((line.name.as_str(), line.points[0].0, line.points[1].0), ("gcn", 2.0, 4.0));
+    assert_eq!(line.points[0].1, table.cells[1].ours.unwrap().energy.unwrap());
+    assert!((0.0..2.0).contains(&line.points[1].1), "{:?}", line.points);
+}
+
+#[test]
+fn a_column_decides_split_runs_settings_and_depth() {
+    let text = TEXT.replace("[\"mlp\", \"gcn\"]", "[\"gcnii\", \"clenshaw-gcn\"]").replace(
+        "paper = { gcn = [90, 5.0], mlp = \"(M)\" }",
+        "settings = \"cora\"\nruns = 5\ndepth = 16",
+    );
+    let contest = Contest::from_toml("t.toml", &format!("runs = {{ gcnii = 12 }}{text}")).unwrap();
+    let plan =
+        |only: &str, runs| contest.plan(&only.parse().unwrap(), runs, Path::new("runs")).unwrap();
+    let cells = plan("graph=small", None);
+    let request = |i: usize| &cells[i].order.request;
+    assert_eq!((request(0).hyper.int("L"), request(0).hyper.real("alpha")), (16, 0.2));
+    assert_eq!((request(1).hyper.int("K"), request(1).hyper.real("dropout")), (16, 0.7));
+    assert_eq!((request(0).runs, request(0).split.to_string()), (5, "balanced".into()));
+    let runs =
+        |runs| plan("model=gcnii,clenshaw-gcn", runs).into_iter().map(|p| p.order.request.runs);
+    assert_eq!(runs(None).collect::<Vec<_>>(), [5, 5, 12, 20]);
+    assert_eq!(runs(Some(10)).collect::<Vec<_>>(), [5, 5, 10, 10]);
+    let texas = &plan("graph=texas,model=gcnii", Some(10))[0].order.request;
+    assert_eq!((texas.runs, texas.split.to_string()), (10, "stratified".into()));
+}
+
+#[test]
+fn mistakes_are_named() {
+    let refused = |from: &str, to: &str| {
+        Contest::from_toml("t.toml", &TEXT.replace(from, to)).unwrap_err().to_string()
+    };
+    assert_eq!(refused("\"std\"", "\"sd\""), "t.toml: `spread` is `sd`; expected std or ci95");
+    assert_eq!(
+        refused("[90, 5.0]", "90"),
+        "t.toml: `small.gcn` is `90`; expected two numbers as in [69.44, 0.92], or a word"
+    );
+    assert_eq!(
+        refused("{ gcn", "{ gcm"),
+        "t.toml: unknown model `gcm`; did you mean `gcn`? known: mlp, gcn"
+    );
+    assert!(
+        refused("title", "claims = [[\"gcn\", \"gcnii\"]]\ntitle")
+            .starts_with("t.toml: unknown model `gcnii`")
+    );
+    assert!(refused("split =", "spilt =").contains("unknown field `spilt`"));
+    assert!(refused("stratified", "random").starts_with("t.toml: "));
+}
