@@ -7,13 +7,13 @@ use crate::study::Named;
 use crate::tuned::{self, About, Places};
 use crate::{Run, interrupt, output, train};
 use clap::Parser;
-use clenshaw::Result;
 use clenshaw::data::{self, SplitKind, Store};
 use clenshaw::experiment::{
-    self, Event, Options, Order, Request, Summary, TuneEvent, TuneOptions, TuneRequest, Tuned,
+    self, End, Event, Options, Order, Request, Summary, TuneEvent, TuneOptions, TuneRequest, Tuned,
     sampler, tune,
 };
 use clenshaw::tune::{Place, Trial, without_password};
+use clenshaw::{Error, Result};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
@@ -127,7 +127,9 @@ impl Run for Tune {
         if !self.json {
             output::print(&tuned::page(&about, &asked, &tuned, &places))?;
         }
-        let order = tuned.best.as_ref().filter(|_| self.evaluate).map(|(_, request)| {
+        let interrupted = tuned.end == End::Interrupted;
+        let to_evaluate = tuned.best.as_ref().filter(|_| self.evaluate && !interrupted);
+        let order = to_evaluate.map(|(_, request)| {
             let out = Some(request.default_folder());
             Order { request: request.clone(), out }
         });
@@ -135,13 +137,14 @@ impl Run for Tune {
         let summary = order.as_ref().map(run).transpose()?;
         match (self.json, summary, order.and_then(|order| order.out)) {
             (true, summary, _) => {
-                output::print_json(&tuned::document(&asked, &tuned, &places, summary.as_ref()))
+                output::print_json(&tuned::document(&asked, &tuned, &places, summary.as_ref()))?;
             }
             (false, Some(summary), Some(folder)) => {
-                output::print(&format!("\n{}", train::page(&about.line, &summary, &folder)))
+                output::print(&format!("\n{}", train::page(&about.line, &summary, &folder)))?;
             }
-            _ => Ok(()),
+            _ => {}
         }
+        if interrupted { Err(Error::Interrupted) } else { Ok(()) }
     }
 }
 

@@ -119,6 +119,7 @@ fn ending(end: End) -> &'static str {
         End::Reached => "",
         End::Exhausted => "; every point of the space has been tried",
         End::OutOfTime => "; out of time, the same command goes on",
+        End::Interrupted => "; interrupted, the same command goes on",
     }
 }
 
@@ -143,6 +144,7 @@ pub fn document(
             End::Reached => "reached",
             End::Exhausted => "exhausted",
             End::OutOfTime => "out-of-time",
+            End::Interrupted => "interrupted",
         },
         "complete": tuned.count(State::Complete),
         "pruned": tuned.count(State::Pruned),

@@ -141,27 +141,16 @@ fn predictions_are_those_of_the_folder() {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_is_resumed_to_the_same_bytes() {
-    use std::io::{BufRead, BufReader};
-    use std::process::{Command, Stdio};
-
     let desk = Desk::new();
     let words = "train csbm:nodes=1000 --set max_epochs=200 --set K=4 --set hidden=32 --runs 2 --threads 1 --json";
     let whole = desk.stdout(&format!("{words} --out whole"));
 
-    let mut command = desk.command(&format!("{words} --out parts"));
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-    assert!(
-        stderr.any(|line| line == "csbm:nodes=1000 clenshaw-gcn seed 1: epoch 0 of at most 200")
-    );
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
-    let rest: Vec<String> = stderr.collect();
-    let output = child.wait_with_output().unwrap();
+    let second = "csbm:nodes=1000 clenshaw-gcn seed 1: epoch 0 of at most 200";
+    let output = desk.interrupted(&format!("{words} --out parts"), |line| line == second);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(text(&output.stdout), "");
     let message = "finishing up; run again with --resume to go on (Ctrl-C once more stops at once)";
-    assert_eq!(rest, [message, "error: interrupted"]);
+    assert_eq!(text(&output.stderr), format!("{message}\nerror: interrupted\n"));
     assert!(desk.path("parts/runs/1.checkpoint").exists());
     assert!(!desk.path("parts/summary.json").exists());
 

@@ -54,6 +54,22 @@ fn the_same_command_goes_on() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn an_interrupted_study_says_what_is_best_so_far() {
+    let desk = Desk::new();
+    let words = SMALL.replace("--trials 3", "--trials 100000 --evaluate");
+    let output = desk.interrupted(&words, |line| line.starts_with("trial 1: "));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).ends_with("error: interrupted\n"));
+    let page = text(&output.stdout);
+    assert!(page.contains("; interrupted, the same command goes on\n"), "{page}");
+    assert!(!page.contains("test accuracy over"), "{page}");
+    let best = page.lines().find_map(|line| line.strip_prefix("its settings ")).unwrap();
+    let summary = desk.json(&format!("train --config {best} --runs 1 --json --quiet"));
+    assert_eq!(summary["hyper"]["max_epochs"], 5);
+}
+
 #[test]
 fn the_evaluation_is_that_of_train() {
     let desk = Desk::new();

@@ -2,8 +2,9 @@
 #![allow(dead_code, clippy::unwrap_used, reason = "no test needs all of it, and tests may unwrap")]
 
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// An empty folder in which the program is run.
@@ -51,6 +52,19 @@ impl Desk {
         let output = self.run(words);
         assert!(output.status.success(), "{words}: {}", text(&output.stderr));
         text(&output.stdout)
+    }
+
+    /// What a command leaves behind that is interrupted at a line of stderr; its stderr begins after it.
+    #[cfg(unix)]
+    pub fn interrupted(&self, words: &str, at: impl Fn(&str) -> bool) -> Output {
+        let mut command = self.command(words);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+        assert!(lines.any(|line| at(&line)), "{words} ended first");
+        let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        let stderr = lines.map(|line| line + "\n").collect::<String>().into_bytes();
+        Output { stderr, ..child.wait_with_output().unwrap() }
     }
 
     /// The one JSON document on stdout.

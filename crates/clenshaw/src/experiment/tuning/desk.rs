@@ -139,7 +139,7 @@ impl Desk<'_> {
 
     fn try_next(&self, state: &Trials) -> Result<Next> {
         match self.halt() {
-            Some(Halt::Cancelled) => return Err(Error::Interrupted),
+            Some(Halt::Cancelled) => return Ok(Next::End(End::Interrupted)),
             Some(Halt::OutOfTime) => return Ok(Next::End(End::OutOfTime)),
             None => {}
         }

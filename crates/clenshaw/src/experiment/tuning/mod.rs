@@ -193,10 +193,10 @@ impl TuneRequest {
 /// Tries settings until the study has as many completed trials as were asked for.
 ///
 /// A study that exists is gone on with; it is refused if it is about anything else than was asked for.
+/// One that is cancelled keeps what is finished.
 ///
 /// # Errors
-/// [`Error::Interrupted`] after `cancel`; the study keeps what is finished. The last error, if twenty
-/// trainings in a row diverge.
+/// The last error, if twenty trainings in a row diverge.
 ///
 /// ```
 /// use clenshaw::data::Store;

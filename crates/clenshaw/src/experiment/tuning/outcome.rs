@@ -18,6 +18,8 @@ pub enum End {
     Exhausted,
     /// Its time is over.
     OutOfTime,
+    /// It was told to stop.
+    Interrupted,
 }
 
 /// A study and what it says.
