@@ -126,7 +126,7 @@ fn a_contest_is_stopped_and_gone_on_with() {
     let page = without_data(&desk, &format!("{words} --budget 0s"));
     assert!(page.contains("88.54 ± 0.67  not run"), "{page}");
     assert!(page.contains("92.91 ± 1.32  not run"), "{page}");
-    assert!(page.contains("Cells without a run: 2; the same command goes on."), "{page}");
+    assert!(page.contains("Unfinished cells: 2; the same command goes on."), "{page}");
 
     let page = without_data(&desk, words);
     assert!(page.contains("92.91 ± 1.32  not run, no data"), "{page}");
@@ -148,4 +148,23 @@ fn a_contest_is_stopped_and_gone_on_with() {
     assert_eq!(receipts[0]["runs"][0]["test_accuracy"].as_f64(), Some(accuracy));
     assert_eq!(receipts[0]["hyper"]["alpha"], 0.1);
     assert_eq!(without_data(&desk, words), page, "what is finished is not done again");
+}
+
+#[test]
+fn a_page_shows_its_figures() {
+    let desk = Desk::new();
+    for (name, figures) in [("ablation", 1), ("depth", 4)] {
+        desk.stdout(&format!("reproduce {name} --budget 0s --quiet --out o"));
+        let page = text(&desk.read(format!("o/{name}.md")));
+        let shown: Vec<&str> = page
+            .lines()
+            .filter_map(|line| line.strip_suffix(".svg)")?.split("](").last())
+            .collect();
+        assert_eq!(shown.len(), figures, "{page}");
+        for figure in shown {
+            assert!(desk.path(format!("o/{figure}.svg")).exists(), "{figure}");
+            assert!(desk.path(format!("o/{figure}.png")).exists(), "{figure}");
+        }
+        assert!(page.contains("; the same command goes on.\n"), "{page}");
+    }
 }

@@ -9,7 +9,6 @@ use clenshaw::experiment::{
 use clenshaw::report::{Scores, svg_plot};
 use clenshaw::{Error, Result};
 use serde::Serialize;
-use std::path::Path;
 
 /// What `--json` prints and NAME.json holds.
 #[derive(Serialize)]
@@ -40,17 +39,20 @@ impl Reproduce {
         let receipts = format!(
             "{experiment}.receipts.jsonl has settings, data, machine and runs of every cell.\n"
         );
-        let markdown = table.to_markdown() + "\n" + &self.markdown_end(experiment, &[]) + &receipts;
+        let (figures, unfinished) = (figures(experiment, contest, &table), unfinished(&results));
+        let end = self.markdown_end(experiment, &[]) + &receipts;
+        let markdown = format!("{}\n{}{unfinished}{end}", table.to_markdown(), images(&figures));
         output::save(&file("md"), &markdown)?;
         output::save(&file("json"), &output::json(&document))?;
         output::save(&file("receipts.jsonl"), &contest.receipts(&planned)?)?;
-        let bars = contest.bars(&table).map(|bars| (experiment.to_owned(), bars.to_svg()));
-        let lines = contest.over_depth(&table).into_iter();
-        let lines = lines.map(|(name, lines)| (format!("{experiment}-{name}"), svg_plot(&lines)));
-        draw(&folder.join("figures"), bars.into_iter().chain(lines))?;
+        let drawn = figures.into_iter().map(|figure| (figure.name, figure.svg));
+        draw(&folder.join("figures"), drawn)?;
         match self.json {
             true => output::print_json(&document)?,
-            false => output::print(&page(&table, folder))?,
+            false => {
+                let place = format!("written to {}\n", folder.display());
+                output::print(&(table.to_text() + &unfinished + &place))?;
+            }
         }
         let fatal = |error: &Error| !matches!(error, Error::Absent { .. } | Error::Interrupted);
         results.into_iter().filter_map(Result::err).find(fatal).map_or(Ok(()), Err)
@@ -75,12 +77,33 @@ impl Reproduce {
     }
 }
 
-fn page(table: &Scores, folder: &Path) -> String {
-    let unfinished = table.cells.iter().filter(|cell| cell.missing.as_deref() == Some("not run"));
-    let mut page = table.to_text();
-    match unfinished.count() {
-        0 => {}
-        n => page += &format!("Cells without a run: {n}; the same command goes on.\n"),
+/// A figure of the experiment.
+struct Drawn {
+    name: String,
+    title: String,
+    svg: String,
+}
+
+fn figures(experiment: &str, contest: &Contest, table: &Scores) -> Vec<Drawn> {
+    let bars = contest.bars(table).map(|bars| {
+        let (name, svg) = (experiment.to_owned(), bars.to_svg());
+        Drawn { name, title: bars.title, svg }
+    });
+    let lines = contest.over_depth(table).into_iter().map(|(name, lines)| {
+        let (name, svg) = (format!("{experiment}-{name}"), svg_plot(&lines));
+        Drawn { name, title: lines.title, svg }
+    });
+    bars.into_iter().chain(lines).collect()
+}
+
+fn images(figures: &[Drawn]) -> String {
+    let line = |Drawn { name, title, .. }: &Drawn| format!("![{title}](figures/{name}.svg)\n\n");
+    figures.iter().map(line).collect()
+}
+
+fn unfinished(results: &[Result<Summary>]) -> String {
+    match results.iter().filter(|result| matches!(result, Err(Error::Interrupted))).count() {
+        0 => String::new(),
+        n => format!("Unfinished cells: {n}; the same command goes on.\n"),
     }
-    page + &format!("written to {}\n", folder.display())
 }

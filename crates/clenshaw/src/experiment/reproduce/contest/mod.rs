@@ -21,8 +21,8 @@
 //! Every cell is an order of its own with a run folder of its own, named by all that decides it: what
 //! two experiments ask for is trained once.
 
-mod measured;
 mod figures;
+mod measured;
 
 use super::Only;
 use crate::data::SplitKind;
