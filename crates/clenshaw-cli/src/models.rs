@@ -3,7 +3,7 @@
 use crate::{Run, output};
 use clap::Parser;
 use clenshaw::Result;
-use clenshaw::experiment::{preset_graphs, preset_settings, preset_source};
+use clenshaw::experiment::{preset_graphs, preset_settings, preset_source, preset_study};
 use clenshaw::hyper::{Hyper, Range, Space};
 use clenshaw::model::{self, Family, MODELS, ModelInfo};
 use clenshaw::report::{Table, wrapped};
@@ -73,7 +73,10 @@ fn presets(info: &ModelInfo) -> String {
         let settings = preset_settings(info, &graph);
         let words: Vec<String> =
             settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        for (i, line) in wrapped(&words.join(" "), WIDTH - indent).into_iter().enumerate() {
+        let study = preset_study(info, &graph).map(|command| format!("found by {command}"));
+        let wrap = |text: &str| wrapped(text, WIDTH - indent);
+        let study = study.iter().flat_map(|text| wrap(text));
+        for (i, line) in wrap(&words.join(" ")).into_iter().chain(study).enumerate() {
             let label = if i == 0 { format!("  {graph}") } else { String::new() };
             lines.push(format!("{label:indent$}{line}"));
         }

@@ -1,7 +1,7 @@
 //! `docs/models.md` says what the registry says; `UPDATE_SNAPSHOTS=1` writes it anew.
 #![allow(clippy::unwrap_used)]
 
-use clenshaw::experiment::preset_graphs;
+use clenshaw::experiment::{preset_graphs, preset_study};
 use clenshaw::graph::Normalisation;
 use clenshaw::model::{Family, MODELS, ModelInfo};
 use clenshaw::report::Table;
@@ -13,6 +13,7 @@ const ABOUT: &str = "\
 One row a model, in the order of `clenshaw models`; this page is made from the registry.
 `P` is the normalised adjacency without loops, `P~` the one with them; letters are explained in [notation.md](notation.md).
 `clenshaw models NAME` shows what can be set, with ranges, defaults and the values a tuner tries.
+Presets are published settings, for single graphs or, as `default`, for all; where nothing is published for a graph, those after `tuned` were found by a study of ours.
 
 ";
 
@@ -21,13 +22,22 @@ fn page() -> String {
         Table::new(["name", "title", "family", "operator", "filter", "presets", "paper"]);
     for info in MODELS {
         let filter = if info.filter.is_some() { "yes" } else { "-" };
-        let presets = preset_graphs(info).join(", ");
+        let presets = presets(info);
         let row =
             [info.name, info.title, family(info), operator(info), filter, &presets, info.paper];
         table.row(row);
     }
     let equations: String = MODELS.iter().map(|info| equation(info)).collect();
     format!("{ABOUT}{}\n## Equations\n{equations}", table.to_markdown())
+}
+
+/// Graphs with published settings, then those with settings of ours.
+fn presets(info: &ModelInfo) -> String {
+    let is_ours = |graph: &String| preset_study(info, graph).is_some();
+    match preset_graphs(info).into_iter().partition::<Vec<_>, _>(is_ours) {
+        (ours, published) if ours.is_empty() => published.join(", "),
+        (ours, published) => format!("{}; tuned: {}", published.join(", "), ours.join(", ")),
+    }
 }
 
 fn equation(info: &ModelInfo) -> String {

@@ -35,9 +35,11 @@ impl Display for Origin {
 
 /// Where the settings of a model on a graph come from.
 pub(super) fn origin(info: &ModelInfo, graph: &str) -> Origin {
+    if preset_study(info, graph).is_some() {
+        return Origin::Tuned;
+    }
     let table = table(info);
     match (table.get(graph), table.get("default")) {
-        (Some(Value::Table(own)), _) if own.contains_key(TUNED) => Origin::Tuned,
         (Some(Value::Table(_)), _) => Origin::Published,
         (_, Some(_)) => Origin::Defaults,
         _ => Origin::Ours,
@@ -87,6 +89,11 @@ pub fn preset_settings(info: &ModelInfo, graph: &str) -> Vec<(String, String)> {
     }
 }
 
+/// The command of the study in which we found the settings for a graph, where nothing is published.
+pub fn preset_study(info: &ModelInfo, graph: &str) -> Option<String> {
+    table(info).get(graph)?.get(TUNED)?.as_str().map(str::to_owned)
+}
+
 fn graphs(table: &Table) -> Vec<String> {
     let entries = table.iter().filter(|(_, value)| value.is_table());
     entries.map(|(graph, _)| graph.clone()).collect()
@@ -118,6 +125,17 @@ mod tests {
     fn every_preset_names_its_source() {
         for info in MODELS.iter().filter(|info| !info.presets.is_empty()) {
             assert!(!super::preset_source(info).is_empty(), "{}", info.name);
+        }
+    }
+
+    #[test]
+    fn a_tuned_preset_is_what_its_study_is_about() {
+        for info in MODELS {
+            for graph in super::preset_graphs(info) {
+                let Some(study) = super::preset_study(info, &graph) else { continue };
+                let words = format!("clenshaw tune {graph} --model {} ", info.name);
+                assert!(study.starts_with(&words), "{} {graph}: {study}", info.name);
+            }
         }
     }
 
