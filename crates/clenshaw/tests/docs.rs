@@ -13,7 +13,7 @@ const ABOUT: &str = "\
 One row a model, in the order of `clenshaw models`; this page is made from the registry.
 `P` is the normalised adjacency without loops, `P~` the one with them; letters are explained in [notation.md](notation.md).
 `clenshaw models NAME` shows what can be set, with ranges, defaults and the values a tuner tries.
-Presets are published settings, for single graphs or, as `default`, for all; where nothing is published for a graph, those after `tuned` were found by a study of ours.
+Presets are settings for single graphs or, as `default`, for all others; `clenshaw models NAME` says who published them. Those after `tuned` were found by a study of ours, whose command it prints.
 
 ";
 
