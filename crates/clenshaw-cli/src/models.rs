@@ -3,7 +3,7 @@
 use crate::{Run, output};
 use clap::Parser;
 use clenshaw::Result;
-use clenshaw::experiment::{preset_graphs, preset_settings, preset_source, preset_study};
+use clenshaw::experiment::{Origin, preset_graphs, preset_origin, preset_settings, preset_source};
 use clenshaw::hyper::{Hyper, Range, Space};
 use clenshaw::model::{self, Family, MODELS, ModelInfo};
 use clenshaw::report::{Table, wrapped};
@@ -73,10 +73,14 @@ fn presets(info: &ModelInfo) -> String {
         let settings = preset_settings(info, &graph);
         let words: Vec<String> =
             settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        let study = preset_study(info, &graph).map(|command| format!("found by {command}"));
+        let origin = match preset_origin(info, &graph) {
+            Origin::Tuned(command) => Some(format!("found by {command}")),
+            Origin::Borrowed(whose) => Some(format!("borrowed: {whose}")),
+            Origin::Published | Origin::Defaults | Origin::Ours => None,
+        };
         let wrap = |text: &str| wrapped(text, WIDTH - indent);
-        let study = study.iter().flat_map(|text| wrap(text));
-        for (i, line) in wrap(&words.join(" ")).into_iter().chain(study).enumerate() {
+        let origin = origin.iter().flat_map(|text| wrap(text));
+        for (i, line) in wrap(&words.join(" ")).into_iter().chain(origin).enumerate() {
             let label = if i == 0 { format!("  {graph}") } else { String::new() };
             lines.push(format!("{label:indent$}{line}"));
         }

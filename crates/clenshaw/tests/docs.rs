@@ -1,7 +1,7 @@
 //! `docs/models.md` says what the registry says; `UPDATE_SNAPSHOTS=1` writes it anew.
 #![allow(clippy::unwrap_used)]
 
-use clenshaw::experiment::{preset_graphs, preset_study};
+use clenshaw::experiment::{Origin, preset_graphs, preset_origin};
 use clenshaw::graph::Normalisation;
 use clenshaw::model::{Family, MODELS, ModelInfo};
 use clenshaw::report::Table;
@@ -13,7 +13,7 @@ const ABOUT: &str = "\
 One row a model, in the order of `clenshaw models`; this page is made from the registry.
 `P` is the normalised adjacency without loops, `P~` the one with them; letters are explained in [notation.md](notation.md).
 `clenshaw models NAME` shows what can be set, with ranges, defaults and the values a tuner tries.
-Presets are settings for single graphs or, as `default`, for all others; `clenshaw models NAME` says who published them. Those after `tuned` were found by a study of ours, whose command it prints.
+Presets are settings for single graphs or, as `default`, for all others; `clenshaw models NAME` says who published them. Those after `tuned` were found by a study of ours, whose command it prints; those after `borrowed` were published for something else, which it names.
 
 ";
 
@@ -31,13 +31,19 @@ fn page() -> String {
     format!("{ABOUT}{}\n## Equations\n{equations}", table.to_markdown())
 }
 
-/// Graphs with published settings, then those with settings of ours.
+/// Graphs with published settings, then those with others.
 fn presets(info: &ModelInfo) -> String {
-    let is_ours = |graph: &String| preset_study(info, graph).is_some();
-    match preset_graphs(info).into_iter().partition::<Vec<_>, _>(is_ours) {
-        (ours, published) if ours.is_empty() => published.join(", "),
-        (ours, published) => format!("{}; tuned: {}", published.join(", "), ours.join(", ")),
+    let (mut published, mut tuned, mut borrowed) = (vec![], vec![], vec![]);
+    for graph in preset_graphs(info) {
+        match preset_origin(info, &graph) {
+            Origin::Tuned(_) => tuned.push(graph),
+            Origin::Borrowed(_) => borrowed.push(graph),
+            Origin::Published | Origin::Defaults | Origin::Ours => published.push(graph),
+        }
     }
+    let kinds = [("", published), ("tuned: ", tuned), ("borrowed: ", borrowed)];
+    let kinds = kinds.into_iter().filter(|(_, graphs)| !graphs.is_empty());
+    kinds.map(|(kind, graphs)| kind.to_owned() + &graphs.join(", ")).collect::<Vec<_>>().join("; ")
 }
 
 fn equation(info: &ModelInfo) -> String {

@@ -27,7 +27,7 @@ mod tuning;
 
 pub use config::Config;
 pub use predict::{Predictions, predict};
-pub use preset::{preset_graphs, preset_settings, preset_source, preset_study};
+pub use preset::{Origin, preset_graphs, preset_origin, preset_settings, preset_source};
 pub use record::{Record, Summary};
 pub use reproduce::{
     Contest, Done, EXPERIMENTS, Errand, ExperimentInfo, Filters, Kind, Only, Planned, Statistics,

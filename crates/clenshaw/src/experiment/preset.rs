@@ -6,18 +6,24 @@ use crate::model::ModelInfo;
 use std::fmt::{Display, Formatter};
 use toml::{Table, Value};
 
-/// The key of a preset that says by which study we found it, where nothing is published.
+/// The keys of a preset that say where settings come from that were not published for the graph.
 const TUNED: &str = "tuned";
+const BORROWED: &str = "borrowed";
+
+/// The table for graphs that have none.
+const DEFAULT: &str = "default";
 
 /// Where settings come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
     /// Published for the graph.
     Published,
     /// What the authors take where they say nothing else.
     Defaults,
-    /// Found by a study of ours.
-    Tuned,
+    /// Published for something else, which this names.
+    Borrowed(String),
+    /// Found by a study of ours, whose command this is.
+    Tuned(String),
     /// Our defaults.
     Ours,
 }
@@ -27,28 +33,30 @@ impl Display for Origin {
         f.write_str(match self {
             Self::Published => "published",
             Self::Defaults => "authors' defaults",
-            Self::Tuned => "tuned",
+            Self::Borrowed(_) => "borrowed",
+            Self::Tuned(_) => "tuned",
             Self::Ours => "our defaults",
         })
     }
 }
 
 /// Where the settings of a model on a graph come from.
-pub(super) fn origin(info: &ModelInfo, graph: &str) -> Origin {
-    if preset_study(info, graph).is_some() {
-        return Origin::Tuned;
-    }
+pub fn preset_origin(info: &ModelInfo, graph: &str) -> Origin {
     let table = table(info);
-    match (table.get(graph), table.get("default")) {
-        (Some(Value::Table(_)), _) => Origin::Published,
-        (_, Some(_)) => Origin::Defaults,
-        _ => Origin::Ours,
-    }
+    let (Some(preset), for_graph) = (match table.get(graph) {
+        Some(own @ Value::Table(_)) => (Some(own), graph != DEFAULT),
+        _ => (table.get(DEFAULT), false),
+    }) else {
+        return Origin::Ours;
+    };
+    let said = |key: &str| preset.get(key).and_then(Value::as_str).map(str::to_owned);
+    let own = if for_graph { Origin::Published } else { Origin::Defaults };
+    said(TUNED).map(Origin::Tuned).or(said(BORROWED).map(Origin::Borrowed)).unwrap_or(own)
 }
 
 /// The settings of a preset, without what is said about them.
 fn entries(table: &Table) -> Vec<(String, String)> {
-    settings(table).into_iter().filter(|(key, _)| key != TUNED).collect()
+    settings(table).into_iter().filter(|(key, _)| key != TUNED && key != BORROWED).collect()
 }
 
 /// The settings published for a model on a graph, split included; the graph by its registry name.
@@ -57,7 +65,7 @@ pub(super) fn preset(name: &str, info: &ModelInfo, graph: &str) -> Result<Vec<(S
         return Err(Error::unknown("preset", name, ["paper"]));
     }
     let table = table(info);
-    match table.get(graph).or_else(|| table.get("default")) {
+    match table.get(graph).or_else(|| table.get(DEFAULT)) {
         Some(Value::Table(preset)) => Ok(entries(preset)),
         _ => Err(Error::BadValue {
             key: "graph".into(),
@@ -89,11 +97,6 @@ pub fn preset_settings(info: &ModelInfo, graph: &str) -> Vec<(String, String)> {
     }
 }
 
-/// The command of the study in which we found the settings for a graph, where nothing is published.
-pub fn preset_study(info: &ModelInfo, graph: &str) -> Option<String> {
-    table(info).get(graph)?.get(TUNED)?.as_str().map(str::to_owned)
-}
-
 fn graphs(table: &Table) -> Vec<String> {
     let entries = table.iter().filter(|(_, value)| value.is_table());
     entries.map(|(graph, _)| graph.clone()).collect()
@@ -105,8 +108,9 @@ fn table(info: &ModelInfo) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use super::{Origin, preset_origin};
     use crate::experiment::Request;
-    use crate::model::MODELS;
+    use crate::model::{MODELS, find};
 
     #[test]
     fn every_preset_is_accepted_by_its_model() {
@@ -132,11 +136,22 @@ mod tests {
     fn a_tuned_preset_is_what_its_study_is_about() {
         for info in MODELS {
             for graph in super::preset_graphs(info) {
-                let Some(study) = super::preset_study(info, &graph) else { continue };
+                let Origin::Tuned(study) = preset_origin(info, &graph) else { continue };
                 let words = format!("clenshaw tune {graph} --model {} ", info.name);
                 assert!(study.starts_with(&words), "{} {graph}: {study}", info.name);
             }
         }
+    }
+
+    #[test]
+    fn every_setting_has_an_origin() {
+        let origin = |model: &str, graph: &str| preset_origin(find(model).unwrap(), graph);
+        assert_eq!(origin("clenshaw-gcn", "cora"), Origin::Published);
+        assert_eq!(origin("horner-gcn", "cora"), Origin::Borrowed("ClenshawGCN's".into()));
+        assert_eq!(origin("favard-gnn", "minesweeper"), Origin::Borrowed("Actor's".into()));
+        assert_eq!(origin("linkx", "cora"), Origin::Defaults);
+        assert_eq!(origin("gcnii", "minesweeper"), Origin::Ours);
+        assert_eq!(origin("mixhop", "cora").to_string(), "tuned");
     }
 
     #[test]

@@ -181,7 +181,7 @@ impl Column {
         let graph = self.graph();
         let mut request = Request::new(graph, info.name)?;
         let like = self.settings.as_deref().unwrap_or(graph);
-        let settings = preset::origin(info, like);
+        let settings = preset::preset_origin(info, like);
         if settings != Origin::Ours {
             for (key, value) in preset::preset("paper", info, like)? {
                 request.set(&key, &value)?;
@@ -201,7 +201,10 @@ impl Column {
             column: self.name.clone(),
             score: self.score,
             paper: self.paper.get(info.name).and_then(printed),
-            settings,
+            settings: match &self.settings {
+                Some(graph) => Origin::Borrowed(graph.clone()),
+                None => settings,
+            },
         })
     }
 }
