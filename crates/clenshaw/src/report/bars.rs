@@ -73,11 +73,12 @@ impl Bars {
     }
 }
 
-/// One line below the groups.
+/// One line below the groups, in which a long name has more room.
 fn draw_legend(svg: &mut String, names: &[&str]) {
-    let (step, y) = ((RIGHT - LEFT) / names.len().max(1) as f64, HEIGHT - 18.0);
+    let letters = |name: &str| name.chars().count() as f64 + 4.0;
+    let letter = (RIGHT - LEFT) / names.iter().map(|name| letters(name)).sum::<f64>();
+    let (mut x, y) = (LEFT, HEIGHT - 18.0);
     for (n, name) in names.iter().enumerate() {
-        let x = LEFT + step * n as f64;
         let (colour, _) = STROKES[n % STROKES.len()];
         push(
             svg,
@@ -87,6 +88,7 @@ fn draw_legend(svg: &mut String, names: &[&str]) {
             ),
         );
         text(svg, (x + 14.0, y), "start", name);
+        x += letter * letters(name);
     }
 }
 
@@ -123,5 +125,20 @@ mod tests {
         assert!(svg.contains("#D55E00") && svg.contains(">50.0<") && !svg.contains("NaN"));
         let empty = Bars { title: "t".into(), y_label: "%".into(), bars: vec![] };
         assert!(!empty.to_svg().contains("NaN"));
+    }
+
+    #[test]
+    fn names_of_the_legend_do_not_meet() {
+        let names = ["gcn", "gcnii", "horner-gcn", "fixed-clenshaw-gcn", "clenshaw-gcn"];
+        let bars = names.map(|name| ("a".into(), name.into(), 1.0, 0.0)).to_vec();
+        let svg = Bars { title: "t".into(), y_label: "%".into(), bars }.to_svg();
+        let squares = svg.lines().filter(|line| line.contains("width=\"10\""));
+        let x = |line: &str| line.split('"').nth(1).unwrap().parse::<f64>().unwrap();
+        let mut starts: Vec<f64> = squares.map(x).collect();
+        starts.push(RIGHT + 10.0);
+        for (name, pair) in names.iter().zip(starts.windows(2)) {
+            let end = pair[0] + 14.0 + 6.7 * name.len() as f64; // as wide as a letter is on average
+            assert!(end < pair[1], "{name} ends at {end}, the next begins at {}", pair[1]);
+        }
     }
 }

@@ -17,6 +17,8 @@ use toml::{Table, Value};
 pub struct File {
     pub title: String,
     pub source: String,
+    /// What was seen.
+    pub notes: Vec<String>,
     /// Of the pictures.
     pub seed: u64,
     pub rows: usize,

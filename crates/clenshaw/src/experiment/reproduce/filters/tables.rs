@@ -30,8 +30,8 @@ impl Filters {
                 self.errors(records, &alone, n_bases.0),
             ),
             (
-                "The same: distance from the optimum (epochs until then)".to_owned(),
-                self.gaps(records, &bases),
+                "The same as a multiple of the optimum (epochs until then)".to_owned(),
+                self.multiples(records, &bases),
             ),
             (
                 format!("Networks: sum of squares (R²), {n_networks}"),
@@ -85,22 +85,22 @@ impl Filters {
         })
     }
 
-    /// How far above the optimum, and after how many epochs.
-    fn gaps(&self, records: &Records, contenders: &[Contender]) -> Table {
+    /// The sum of squares in units of the optimum, and after how many epochs.
+    fn multiples(&self, records: &Records, contenders: &[Contender]) -> Table {
         self.table(records, contenders, |target, contender| {
             let best = |picture: usize| {
                 let optimum = Contender::Optimum(Normalisation::Plain);
                 let found = of(records, target, &optimum).find(|(task, _)| task.picture == picture);
                 found.and_then(|(_, record)| record.sum_of_squares)
             };
-            let gap = |(task, record): &(Task, Record)| {
-                Some(record.sum_of_squares? / best(task.picture)? - 1.0)
+            let multiple = |(task, record): &(Task, Record)| {
+                Some(record.sum_of_squares? / best(task.picture)?)
             };
-            let gaps: Option<Vec<f64>> = of(records, target, contender).map(gap).collect();
+            let each: Option<Vec<f64>> = of(records, target, contender).map(multiple).collect();
             let epochs: Vec<f64> =
                 of(records, target, contender).map(|(_, r)| r.best_epoch as f64).collect();
-            let gap = Statistic::of(&gaps.filter(|gaps| !gaps.is_empty())?).mean;
-            Some(format!("{} ({:.0})", share(gap), Statistic::of(&epochs).mean))
+            let mean = Statistic::of(&each.filter(|each| !each.is_empty())?).mean;
+            Some(format!("{} ({:.0})", number(mean), Statistic::of(&epochs).mean))
         })
     }
 
@@ -166,8 +166,15 @@ impl Filters {
                  {patience} without a lower loss"
             )
         };
+        let trained: Vec<&Record> = records
+            .iter()
+            .filter(|(task, _)| matches!(task.contender, Contender::Network(_)))
+            .map(|(_, record)| record)
+            .collect();
+        let last = networks.effort.max_epochs;
+        let unrested = trained.iter().filter(|record| record.best_epoch == last).count();
         let seconds: f64 = records.iter().map(|(_, record)| record.seconds).sum();
-        vec![
+        let mut notes = vec![
             format!(
                 "Pictures of {rows} x {columns} pixels, grey values in [0, 1], a border of {border} \
                  not counted; entries are means over pictures, and the best epoch counts."
@@ -192,8 +199,14 @@ impl Filters {
                 worst(false),
                 worst(true)
             ),
-            format!("All cells together took {seconds:.0} seconds, one thread each."),
-        ]
+            format!(
+                "Of {} networks, {unrested} had their lowest loss in the last epoch they were given.",
+                trained.len()
+            ),
+        ];
+        notes.extend(self.file.notes.iter().cloned());
+        notes.push(format!("All cells together took {seconds:.0} seconds, one thread each."));
+        notes
     }
 }
 
@@ -233,14 +246,6 @@ fn number(value: f64) -> String {
     }
 }
 
-/// A share in percent; rounding is no distance.
-fn share(value: f64) -> String {
-    match value {
-        rounding if rounding.abs() < 1e-8 => "0%".into(),
-        value => format!("{}%", number(100.0 * value)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,6 +256,5 @@ mod tests {
             [123.4, 12.345, 0.03141, 2.13e-5].map(number),
             ["123", "12.35", "0.0314", "2.1e-5"]
         );
-        assert_eq!([0.0123, -1e-13].map(share), ["1.23%", "0%"]);
     }
 }
