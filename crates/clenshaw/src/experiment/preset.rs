@@ -43,13 +43,9 @@ impl Display for Origin {
 /// Where the settings of a model on a graph come from.
 pub fn preset_origin(info: &ModelInfo, graph: &str) -> Origin {
     let table = table(info);
-    let (Some(preset), for_graph) = (match table.get(graph) {
-        Some(own @ Value::Table(_)) => (Some(own), graph != DEFAULT),
-        _ => (table.get(DEFAULT), false),
-    }) else {
-        return Origin::Ours;
-    };
+    let Some(preset) = row(&table, graph) else { return Origin::Ours };
     let said = |key: &str| preset.get(key).and_then(Value::as_str).map(str::to_owned);
+    let for_graph = graph != DEFAULT && table.contains_key(graph);
     let own = if for_graph { Origin::Published } else { Origin::Defaults };
     said(TUNED).map(Origin::Tuned).or(said(BORROWED).map(Origin::Borrowed)).unwrap_or(own)
 }
@@ -65,9 +61,9 @@ pub(super) fn preset(name: &str, info: &ModelInfo, graph: &str) -> Result<Vec<(S
         return Err(Error::unknown("preset", name, ["paper"]));
     }
     let table = table(info);
-    match table.get(graph).or_else(|| table.get(DEFAULT)) {
-        Some(Value::Table(preset)) => Ok(entries(preset)),
-        _ => Err(Error::BadValue {
+    match row(&table, graph) {
+        Some(preset) => Ok(entries(preset)),
+        None => Err(Error::BadValue {
             key: "graph".into(),
             value: graph.into(),
             expected: format!(
@@ -95,6 +91,11 @@ pub fn preset_settings(info: &ModelInfo, graph: &str) -> Vec<(String, String)> {
         Some(Value::Table(preset)) => entries(preset),
         _ => vec![],
     }
+}
+
+/// What a preset has for a graph, its own or the default.
+fn row<'t>(table: &'t Table, graph: &str) -> Option<&'t Table> {
+    table.get(graph).or_else(|| table.get(DEFAULT)).and_then(Value::as_table)
 }
 
 fn graphs(table: &Table) -> Vec<String> {
