@@ -59,10 +59,15 @@ impl Findings {
             text += &format!("\n## {heading}\n\n{}", table.to_markdown());
         }
         for (name, figure) in &self.figures {
-            text += &format!("\n![{}](figures/{name}.svg)\n", figure.title);
+            text += &format!("\n{}", image_line(name, &figure.title));
         }
         text += if self.notes.is_empty() { "" } else { "\n" };
         text.extend(self.notes.iter().map(|note| format!("- {note}\n")));
         text
     }
+}
+
+/// The line of Markdown that shows a figure of `figures/`.
+pub fn image_line(name: &str, title: &str) -> String {
+    format!("![{title}](figures/{name}.svg)\n")
 }

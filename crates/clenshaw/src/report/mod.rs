@@ -18,7 +18,7 @@ pub use axis::Scale;
 pub use bars::Bars;
 pub use claims::{Claim, Verdict};
 pub use comparison::{Cell, Comparison, Row};
-pub use findings::Findings;
+pub use findings::{Findings, image_line};
 pub use plot::terminal_plot;
 #[cfg(feature = "png")]
 pub use png::png;

@@ -21,6 +21,8 @@ pub(super) const TOP: f64 = 44.0;
 pub(super) const BOTTOM: f64 = 58.0;
 /// A letter of the 12-pixel face, on the wide side.
 const LETTER: f64 = 7.0;
+/// So many points are measurements, not a curve.
+const FEW: usize = 12;
 /// The line and its gap before a name in the legend.
 const KEY: f64 = 36.0;
 
@@ -37,8 +39,8 @@ pub struct Figure {
     pub x_right: String,
     /// The name of the vertical axis.
     pub y_label: String,
-    /// The scale of both axes.
-    pub scale: Scale,
+    /// The scale of the horizontal axis; the vertical one is linear.
+    pub x_scale: Scale,
     /// The lines, in the order of the legend.
     pub series: Vec<Series>,
     /// What stands behind them, if anything does.
@@ -72,7 +74,7 @@ impl Figure {
             x_left: "high frequency".into(),
             x_right: "low frequency".into(),
             y_label: "h(μ)".into(),
-            scale: Scale::Linear,
+            x_scale: Scale::Linear,
             series,
             backdrop: None,
         }
@@ -80,8 +82,9 @@ impl Figure {
 }
 
 /// Draws a figure; points that are not finite, or have no logarithm to be drawn at, are left out.
+/// Few points are marked.
 ///
-/// 0 is always part of a linear vertical axis.
+/// 0 is always part of the vertical axis.
 ///
 /// ```
 /// use clenshaw::report::{Figure, Series, svg_plot};
@@ -132,7 +135,7 @@ pub(super) fn draw_y_name(svg: &mut String, name: &str) {
 
 /// The axes and the box they span.
 struct Frame {
-    scale: Scale,
+    x_scale: Scale,
     x: Axis,
     y: Axis,
     right: f64,
@@ -141,15 +144,12 @@ struct Frame {
 impl Frame {
     /// As wide as the legend's longest name allows.
     fn around(figure: &Figure) -> Self {
-        let (x, y) = match figure.scale {
-            Scale::Linear => linear_axes(figure),
-            Scale::Log => log_axes(figure),
-        };
+        let (x, y) = axes(figure);
         let names = figure.series.iter().map(|series| &series.name);
         let names = names.chain(figure.backdrop.iter().map(|backdrop| &backdrop.name));
         let name = names.map(|name| name.chars().count()).max().unwrap_or(0);
         let legend = KEY + LETTER * name as f64 + 24.0;
-        Self { scale: figure.scale, x, y, right: (WIDTH - legend).max(WIDTH / 2.0) }
+        Self { x_scale: figure.x_scale, x, y, right: (WIDTH - legend).max(WIDTH / 2.0) }
     }
 
     fn x(&self, value: f64) -> f64 {
@@ -187,11 +187,18 @@ impl Frame {
     }
 
     fn draw_line(&self, svg: &mut String, i: usize, series: &Series) {
-        let points: Vec<String> = drawable(self.scale, series)
-            .map(|&(x, y)| format!("{:.1},{:.1}", self.x(x), self.y(y)))
-            .collect();
-        let points = points.join(" ");
-        push(svg, format_args!("<polyline points=\"{points}\" {}/>", stroke(i)));
+        let points: Vec<(f64, f64)> =
+            drawable(self.x_scale, series).map(|&(x, y)| (self.x(x), self.y(y))).collect();
+        let corners: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let corners = corners.join(" ");
+        push(svg, format_args!("<polyline points=\"{corners}\" {}/>", stroke(i)));
+        let colour = STROKES[i % STROKES.len()].0;
+        for (x, y) in points.iter().filter(|_| points.len() <= FEW) {
+            push(
+                svg,
+                format_args!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"{colour}\"/>"),
+            );
+        }
     }
 
     /// Columns from the bottom, cut where the axis ends, and their key below the lines'.
@@ -260,29 +267,24 @@ fn escaped(text: &str) -> String {
 }
 
 /// Vertically with 0, and room around the lines, but none beyond 0 when it is the end.
-fn linear_axes(figure: &Figure) -> (Axis, Axis) {
-    let points = || figure.series.iter().flat_map(|series| drawable(Scale::Linear, series));
-    let (x_low, x_high) = range(points().map(|p| p.0)).unwrap_or((0.0, 1.0));
+fn axes(figure: &Figure) -> (Axis, Axis) {
+    let points = || figure.series.iter().flat_map(|series| drawable(figure.x_scale, series));
+    let (left, right) = range(points().map(|p| p.0)).unwrap_or((1.0, 2.0));
+    let x = match figure.x_scale {
+        Scale::Linear => Axis::over(left, right, 8),
+        Scale::Doubling => Axis::doublings(left, right),
+    };
     let (low, high) = range(points().map(|p| p.1).chain([0.0])).unwrap_or((0.0, 1.0));
     let room = 0.04 * (high - low);
     let y_low = if low < 0.0 { low - room } else { low };
     let y_high = if high > 0.0 { high + room } else { high };
-    (Axis::over(x_low, x_high, 8), Axis::over(y_low, y_high, 6))
-}
-
-fn log_axes(figure: &Figure) -> (Axis, Axis) {
-    let points = || figure.series.iter().flat_map(|series| drawable(Scale::Log, series));
-    let axis = |values: &mut dyn Iterator<Item = f64>| {
-        let (low, high) = range(values).unwrap_or((1.0, 10.0));
-        Axis::decades(low, high)
-    };
-    (axis(&mut points().map(|p| p.0)), axis(&mut points().map(|p| p.1)))
+    (x, Axis::over(y_low, y_high, 6))
 }
 
 /// The points that have a place on both axes.
-fn drawable(scale: Scale, series: &Series) -> impl Iterator<Item = &(f64, f64)> {
-    let has_place = move |v: f64| v.is_finite() && (scale == Scale::Linear || v > 0.0);
-    series.points.iter().filter(move |(x, y)| has_place(*x) && has_place(*y))
+fn drawable(x_scale: Scale, series: &Series) -> impl Iterator<Item = &(f64, f64)> {
+    let has_place = move |x: f64| x.is_finite() && (x_scale == Scale::Linear || x > 0.0);
+    series.points.iter().filter(move |(x, y)| has_place(*x) && y.is_finite())
 }
 
 fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
@@ -344,12 +346,14 @@ mod tests {
     }
 
     #[test]
-    fn on_logarithmic_axes_a_power_is_a_straight_line() {
-        let points = [0.0, 1.0, 10.0, 100.0].map(|x| (x, x * x)).to_vec();
+    fn where_ratios_count_a_logarithm_is_a_straight_line() {
+        let points = [(0.0, 7.0), (2.0, 0.0), (4.0, 12.5), (8.0, 25.0)].to_vec();
         let series = vec![Series { name: "two".into(), points }];
-        let svg = svg_plot(&Figure { scale: Scale::Log, series, ..Figure::default() });
-        // The point at 0 has no place; the others are corner, middle, corner.
-        assert!(svg.contains("<polyline points=\"62.0,302.0 310.5,173.0 559.0,44.0\" "), "{svg}");
-        assert!(svg.contains(">10²<") && svg.contains(">10⁴<"), "{svg}");
+        let svg = svg_plot(&Figure { x_scale: Scale::Doubling, series, ..Figure::default() });
+        // The point at 0 has no place; the others have equal steps, each with its mark.
+        assert!(svg.contains("<polyline points=\"62.0,302.0 310.5,178.0 559.0,53.9\" "), "{svg}");
+        assert!(svg.contains("<circle cx=\"310.5\" cy=\"178.0\" "), "{svg}");
+        assert_eq!(svg.matches("<circle").count(), 3);
+        assert!([">2<", ">4<", ">8<"].iter().all(|tick| svg.contains(tick)), "{svg}");
     }
 }

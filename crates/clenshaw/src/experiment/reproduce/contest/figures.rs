@@ -31,19 +31,18 @@ impl Contest {
                 let line = |info: &&'static ModelInfo| self.line(table, graph, info, number);
                 models.map(line).filter(|line| !line.points.is_empty()).collect()
             };
-            let figure = |what: &str, y_label: &str, scale, series| Figure {
+            let figure = |what: &str, y_label: &str, series| Figure {
                 title: format!("{graph}: {what}"),
                 x_label: "layers".into(),
                 y_label: y_label.into(),
-                scale,
+                x_scale: Scale::Doubling,
                 series,
                 ..Figure::default()
             };
             let score = lines(|ours| Some(100.0 * ours.score.mean));
             let energy = lines(|ours| ours.energy);
-            let score = figure("test accuracy", "test accuracy, %", Scale::Linear, score);
-            let energy =
-                figure("Dirichlet energy of the last hidden layer", "energy", Scale::Log, energy);
+            let score = figure("test accuracy", "test accuracy, %", score);
+            let energy = figure("Dirichlet energy of the last hidden layer", "energy", energy);
             [(format!("{graph}-accuracy"), score), (format!("{graph}-energy"), energy)]
         };
         graphs.into_iter().flat_map(figures).collect()
