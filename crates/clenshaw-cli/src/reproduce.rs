@@ -42,6 +42,9 @@ pub struct Reproduce {
     /// [default: runs/reproduce, but for table1]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Take what was measured from the receipts in this folder, as from docs/results, and train the rest
+    #[arg(long, value_name = "DIR")]
+    receipts: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -58,6 +61,7 @@ share is trained once.
 Examples:
   clenshaw reproduce table1 --only graph=texas,cora --json
   clenshaw reproduce table3 --only model=clenshaw-gcn
+  clenshaw reproduce table3 --receipts docs/results
   clenshaw reproduce ablation --runs 5 --budget 30m
   clenshaw reproduce theorems --only graph=texas,cora
   clenshaw reproduce filters --only filter=comb,model=jacobi,clenshaw-gcn --runs 1";

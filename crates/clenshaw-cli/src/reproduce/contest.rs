@@ -4,9 +4,9 @@ use super::{Reproduce, draw};
 use crate::output;
 use crate::progress::Progress;
 use clenshaw::experiment::{
-    Contest, Event, ExperimentInfo, Only, Options, Order, Planned, Summary, run_all,
+    Contest, Event, ExperimentInfo, Only, Options, Order, Receipts, Summary, run_all,
 };
-use clenshaw::report::{Scores, svg_plot};
+use clenshaw::report::{Scores, image_line, svg_plot};
 use clenshaw::{Error, Result};
 use serde::Serialize;
 
@@ -28,8 +28,11 @@ impl Reproduce {
         only: &Only,
     ) -> Result<()> {
         let folder = self.folder();
-        let planned = contest.plan(only, self.runs, &folder.join("runs"))?;
-        let results = self.train(info.name, &planned);
+        let mut planned = contest.plan(only, self.runs, &folder.join("runs"))?;
+        if let Some(receipts) = &self.receipts {
+            Receipts::read(receipts)?.answer(&mut planned, &self.data.store())?;
+        }
+        let results = self.train(info.name, &contest.orders(&planned));
         let table = contest.table(&planned, &results)?;
         let (experiment, version) = (info.name, env!("CARGO_PKG_VERSION"));
         let document = Document { experiment, version, table: &table };
@@ -58,10 +61,9 @@ impl Reproduce {
         results.into_iter().filter_map(Result::err).find(fatal).map_or(Ok(()), Err)
     }
 
-    fn train(&self, name: &'static str, planned: &[Planned]) -> Vec<Result<Summary>> {
-        let orders: Vec<Order> = planned.iter().map(|planned| planned.order.clone()).collect();
+    fn train(&self, name: &'static str, orders: &[Order]) -> Vec<Result<Summary>> {
         let progress = if self.quiet { Progress::silent() } else { Progress::on_stderr() };
-        let followers = progress.follow_all(name, &orders);
+        let followers = progress.follow_all(name, orders);
         let watch = |order: usize, event: Event<'_>| followers.see(order, &event);
         let cancel = self.cancel(&progress);
         let options = Options {
@@ -71,7 +73,7 @@ impl Reproduce {
             watch: &watch,
             cancel: &cancel,
         };
-        let results = run_all(&orders, &options);
+        let results = run_all(orders, &options);
         followers.finish();
         results
     }
@@ -97,7 +99,7 @@ fn figures(experiment: &str, contest: &Contest, table: &Scores) -> Vec<Drawn> {
 }
 
 fn images(figures: &[Drawn]) -> String {
-    let line = |Drawn { name, title, .. }: &Drawn| format!("![{title}](figures/{name}.svg)\n\n");
+    let line = |Drawn { name, title, .. }: &Drawn| image_line(name, title) + "\n";
     figures.iter().map(line).collect()
 }
 

@@ -1,12 +1,10 @@
 //! A run folder on disk: nothing in it is ever half written.
 
-use super::{Record, Request, Summary};
-use crate::calendar;
+use super::{Occasion, Record, Request, Summary};
 use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
-use crate::tensor;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -77,7 +75,7 @@ impl Folder {
     }
 
     /// The receipt, if all runs are finished.
-    pub fn receipt(&self) -> Result<Option<serde_json::Value>> {
+    pub fn receipt(&self) -> Result<Option<Receipt>> {
         read_json(&self.path.join("receipt.json"))
     }
 
@@ -116,21 +114,19 @@ impl Folder {
 }
 
 /// Where a result comes from.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct Receipt {
-    version: &'static str,
+    pub version: String,
     graph: String,
     source: String,
-    data_sha256: String,
+    pub data_sha256: String,
     splits: Vec<SplitReceipt>,
-    processor: String,
-    instructions: &'static str,
-    threads: usize,
-    finished_unix_seconds: u64,
+    #[serde(flatten)]
+    pub occasion: Occasion,
     seconds: f64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct SplitReceipt {
     seed: u64,
     provenance: String,
@@ -151,25 +147,15 @@ impl Receipt {
             sha256: split.sha256(),
         };
         Self {
-            version: env!("CARGO_PKG_VERSION"),
+            version: env!("CARGO_PKG_VERSION").into(),
             graph: dataset.name.clone(),
             source: dataset.source.clone(),
             data_sha256: dataset.sha256(),
             splits: splits.iter().enumerate().map(split).collect(),
-            processor: processor(),
-            instructions: tensor::instruction_set(),
-            threads,
-            finished_unix_seconds: calendar::since_1970().as_secs(),
+            occasion: Occasion::now(threads),
             seconds,
         }
     }
-}
-
-fn processor() -> String {
-    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let line = info.lines().find(|line| line.starts_with("model name"));
-    let name = line.and_then(|line| line.split(':').nth(1));
-    name.map_or_else(|| std::env::consts::ARCH.to_owned(), |name| name.trim().to_owned())
 }
 
 /// What a file holds, if there is one.

@@ -18,6 +18,7 @@ mod config;
 mod request;
 mod preset;
 mod record;
+mod occasion;
 mod folder;
 mod job;
 mod run;
@@ -26,12 +27,13 @@ mod reproduce;
 mod tuning;
 
 pub use config::Config;
+use occasion::Occasion;
 pub use predict::{Predictions, predict};
 pub use preset::{Origin, preset_graphs, preset_origin, preset_settings, preset_source};
 pub use record::{Record, Summary};
 pub use reproduce::{
-    Contest, Done, EXPERIMENTS, Errand, ExperimentInfo, Filters, Kind, Only, Planned, Statistics,
-    Theorems, find_experiment,
+    Contest, Done, EXPERIMENTS, Errand, ExperimentInfo, Filters, Kind, Only, Planned, Receipts,
+    Statistics, Theorems, find_experiment,
 };
 pub use request::Request;
 pub use run::{Event, Options, Order, run, run_all};

@@ -1,6 +1,6 @@
 //! Carrying out orders: many small runs side by side, large ones one after the other.
 
-use super::folder::Folder;
+use super::folder::{Folder, Receipt};
 use super::job::{Graphs, Job};
 use super::{Record, Request, Summary};
 use crate::data::{Dataset, Store};
@@ -124,7 +124,7 @@ pub(super) fn finished_runs(order: &Order) -> Result<Vec<Record>> {
 }
 
 /// The receipt of an order all of whose runs are done.
-pub(super) fn finished_receipt(order: &Order) -> Result<Option<serde_json::Value>> {
+pub(super) fn finished_receipt(order: &Order) -> Result<Option<Receipt>> {
     existing(order)?.map_or(Ok(None), |(folder, _)| folder.receipt())
 }
 

@@ -1,7 +1,7 @@
 //! An experiment of many cells: several at a time, each kept as soon as it is done.
 //!
 //! ```text
-//! <folder>/records/<cell>.json      {"settings": .., "record": ..}
+//! <folder>/records/<cell>.json      {"settings": .., "occasion": .., "record": ..}
 //! ```
 //!
 //! A cell is a function of its settings. One that has a record of the same settings is not done again,
@@ -10,7 +10,7 @@
 use super::Only;
 use crate::data::Store;
 use crate::error::{Error, Result};
-use crate::experiment::folder;
+use crate::experiment::{Occasion, folder};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -57,21 +57,29 @@ pub(super) struct Cell<T> {
 #[derive(Serialize, Deserialize)]
 struct Kept<R> {
     settings: Value,
+    occasion: Occasion,
     record: R,
 }
 
+/// Every cell's record in their order, and a sentence on when and where they were made.
+pub(super) struct Made<R> {
+    pub records: Vec<R>,
+    pub occasion: Option<String>,
+}
+
 impl Errand<'_> {
-    /// The record of every cell, in their order; `work` does those that have none.
+    /// The record of every cell; `work` does those that have none, on one thread each.
     pub(super) fn each<T: Sync, R: Serialize + DeserializeOwned + Send + Sync>(
         &self,
         cells: &[Cell<T>],
         work: impl Fn(&T) -> Result<R> + Sync,
-    ) -> Result<Vec<R>> {
+    ) -> Result<Made<R>> {
         let folder = self.folder.join("records");
         fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
         let (next, done, failed) =
             (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
-        let results: Vec<OnceLock<Result<R>>> = cells.iter().map(|_| OnceLock::new()).collect();
+        let results: Vec<OnceLock<Result<Kept<R>>>> =
+            cells.iter().map(|_| OnceLock::new()).collect();
         (self.watch)(Done { done: 0, all: cells.len(), cell: None });
         let hand = || {
             while !self.is_cancelled() && !failed.load(Ordering::Relaxed) {
@@ -90,14 +98,17 @@ impl Errand<'_> {
             (1..self.threads.min(cells.len())).for_each(|_| drop(scope.spawn(hand)));
             hand();
         });
-        let mut results: Vec<Option<Result<R>>> =
+        let mut results: Vec<Option<Result<Kept<R>>>> =
             results.into_iter().map(OnceLock::into_inner).collect();
         // What went wrong says more than that others were not begun.
         let broken = results.iter_mut().find(|result| matches!(result, Some(Err(_))));
         if let Some(Err(error)) = broken.and_then(Option::take) {
             return Err(error);
         }
-        results.into_iter().map(|result| result.unwrap_or(Err(Error::Interrupted))).collect()
+        let results = results.into_iter().map(|result| result.unwrap_or(Err(Error::Interrupted)));
+        let kept: Vec<Kept<R>> = results.collect::<Result<_>>()?;
+        let occasion = Occasion::sentence(kept.iter().map(|kept| &kept.occasion));
+        Ok(Made { records: kept.into_iter().map(|kept| kept.record).collect(), occasion })
     }
 
     /// Whether somebody wants it to stop.
@@ -110,21 +121,21 @@ fn kept_or_done<T, R: Serialize + DeserializeOwned>(
     folder: &Path,
     cell: &Cell<T>,
     work: impl Fn(&T) -> Result<R>,
-) -> Result<R> {
+) -> Result<Kept<R>> {
     let path = folder.join(format!("{}.json", cell.name));
-    if let Some(record) = kept(&path, &cell.settings) {
-        return Ok(record);
+    if let Some(kept) = kept(&path, &cell.settings) {
+        return Ok(kept);
     }
     let record = work(&cell.subject)?;
-    let kept = Kept { settings: cell.settings.clone(), record };
-    folder::write(&path, &serde_json::to_vec_pretty(&kept).expect("texts and numbers only"))?;
-    Ok(kept.record)
+    let kept = Kept { settings: cell.settings.clone(), occasion: Occasion::now(1), record };
+    folder::write(&path, &folder::json(&kept))?;
+    Ok(kept)
 }
 
 /// A record of these very settings; one that cannot be read is done again.
-fn kept<R: DeserializeOwned>(path: &Path, settings: &Value) -> Option<R> {
+fn kept<R: DeserializeOwned>(path: &Path, settings: &Value) -> Option<Kept<R>> {
     let kept: Kept<R> = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
-    (kept.settings == *settings).then_some(kept.record)
+    (kept.settings == *settings).then_some(kept)
 }
 
 #[cfg(test)]
@@ -155,7 +166,7 @@ mod tests {
                 worked.fetch_add(1, Ordering::Relaxed);
                 Ok(factor * i)
             };
-            errand.each(&cells(factor), work).unwrap()
+            errand.each(&cells(factor), work).unwrap().records
         };
         assert_eq!(times(2), [0, 2, 4, 6, 8, 10, 12]);
         assert_eq!(times(2), [0, 2, 4, 6, 8, 10, 12]);
@@ -179,7 +190,7 @@ mod tests {
         assert!(matches!(errand.each(&cells(1), work), Err(Error::Interrupted)));
         cancel.store(false, Ordering::Relaxed);
         let rest = errand.each(&cells(1), |i| if *i < 3 { panic!("{i} again") } else { Ok(*i) });
-        assert_eq!(rest.unwrap(), [0, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(rest.unwrap().records, [0, 1, 2, 3, 4, 5, 6]);
     }
 
     #[test]
@@ -191,6 +202,6 @@ mod tests {
             3 => Err(Error::Data { place: "c3".into(), problem: "broken".into() }),
             i => Ok(*i),
         };
-        assert_eq!(errand.each(&cells(1), broken).unwrap_err().to_string(), "c3: broken");
+        assert_eq!(errand.each(&cells(1), broken).err().unwrap().to_string(), "c3: broken");
     }
 }

@@ -7,7 +7,7 @@ mod contest;
 mod theorems;
 mod filters;
 
-pub use contest::{Contest, Planned};
+pub use contest::{Contest, Planned, Receipts};
 pub use errand::{Done, Errand};
 pub use filters::Filters;
 pub use only::Only;

@@ -23,6 +23,9 @@
 
 mod figures;
 mod measured;
+mod receipts;
+
+pub use receipts::Receipts;
 
 use super::Only;
 use crate::data::SplitKind;
@@ -104,6 +107,8 @@ pub struct Planned {
     score: Score,
     paper: Option<Printed>,
     settings: Origin,
+    /// What it was worth, if that is known without its folder.
+    known: Option<receipts::Receipt>,
 }
 
 impl Contest {
@@ -205,6 +210,7 @@ impl Column {
                 Some(graph) => Origin::Borrowed(graph.clone()),
                 None => settings,
             },
+            known: None,
         })
     }
 }

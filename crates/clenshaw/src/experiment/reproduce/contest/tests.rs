@@ -137,3 +137,40 @@ fn mistakes_are_named() {
     assert!(refused("split =", "spilt =").contains("unknown field `spilt`"));
     assert!(refused("stratified", "random").starts_with("t.toml: "));
 }
+
+#[test]
+fn receipts_make_the_same_table_without_training() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = |runs: &str| {
+        let only = "graph=small".parse().unwrap();
+        let mut planned = contest().plan(&only, Some(2), &folder.path().join(runs)).unwrap();
+        planned.iter_mut().for_each(|p| p.order.request.set("max_epochs", "3").unwrap());
+        planned
+    };
+    let mut first = plan("first");
+    let table = trained(&contest(), &mut first, folder.path());
+    let text = contest().receipts(&first).unwrap();
+    let answered = |text: &str, mut planned: Vec<Planned>| {
+        std::fs::write(folder.path().join("t.receipts.jsonl"), text).unwrap();
+        let receipts = Receipts::read(folder.path())?;
+        receipts.answer(&mut planned, &Store::only(folder.path()))?;
+        Ok::<_, Error>(planned)
+    };
+    let second = answered(&text, plan("second")).unwrap();
+    assert_eq!(contest().orders(&second).len(), 0);
+    let again = contest().table(&second, &[]).unwrap();
+    assert_eq!(json!(again), json!(table));
+    assert_eq!(contest().receipts(&second).unwrap(), text);
+
+    // Another question is not answered, be it in a setting, in the seeds or in the data.
+    let mut other = plan("third");
+    other[0].order.request.set("hidden", "5").unwrap();
+    other[1].order.request.seed = 1;
+    assert_eq!(contest().orders(&answered(&text, other).unwrap()).len(), 2);
+    let digest = text.split('"').find(|word| word.len() == 64).unwrap();
+    let elsewhere = text.replace(digest, &"0".repeat(64));
+    assert_eq!(contest().orders(&answered(&elsewhere, plan("third")).unwrap()).len(), 2);
+
+    let broken = answered("{}\n", plan("third")).unwrap_err().to_string();
+    assert!(broken.contains("t.receipts.jsonl:1: not a receipt: missing field"), "{broken}");
+}

@@ -110,9 +110,11 @@ impl Filters {
         let desk = Desk::new(self, self.n_pictures(errand))?;
         let cells: Vec<Cell<Task>> =
             self.tasks(errand).into_iter().map(|task| self.cell(task)).collect();
-        let records = errand.each(&cells, |task| desk.learn(task, errand))?;
+        let made = errand.each(&cells, |task| desk.learn(task, errand))?;
         let tasks = cells.into_iter().map(|cell| cell.subject);
-        Ok(self.findings(&tasks.zip(records).collect::<Vec<_>>()))
+        let mut found = self.findings(&tasks.zip(made.records).collect::<Vec<_>>());
+        found.notes.extend(made.occasion);
+        Ok(found)
     }
 
     fn n_pictures(&self, errand: &Errand<'_>) -> usize {

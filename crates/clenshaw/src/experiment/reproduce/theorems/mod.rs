@@ -120,7 +120,7 @@ impl Theorems {
             }
         }
         let cells = self.cells(&datasets)?;
-        let records = errand.each(&cells, |(at, task)| {
+        let made = errand.each(&cells, |(at, task)| {
             let dataset = &datasets[*at].1;
             Ok(match task {
                 Task::Check(question) => Record::Check(question.ask(dataset)?),
@@ -128,7 +128,9 @@ impl Theorems {
             })
         })?;
         let names = cells.iter().map(|cell| datasets[cell.subject.0].0);
-        Ok(self.findings(&names.zip(records).collect::<Vec<_>>(), missing))
+        let mut found = self.findings(&names.zip(made.records).collect::<Vec<_>>(), missing);
+        found.notes.extend(made.occasion);
+        Ok(found)
     }
 
     /// Checks first, then trainings; a cell's subject is the graph's place in the list and the task.

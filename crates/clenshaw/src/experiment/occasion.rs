@@ -1,0 +1,69 @@
+//! When and on what something was measured.
+
+use crate::calendar;
+use crate::tensor;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// A machine and the moment it was done.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Occasion {
+    processor: String,
+    instructions: String,
+    threads: usize,
+    finished_unix_seconds: u64,
+}
+
+impl Occasion {
+    /// This machine, at this moment.
+    pub fn now(threads: usize) -> Self {
+        Self {
+            processor: processor(),
+            instructions: tensor::instruction_set().to_owned(),
+            threads,
+            finished_unix_seconds: calendar::since_1970().as_secs(),
+        }
+    }
+
+    /// A sentence on all of them: the days from first to last, and every machine.
+    pub fn sentence<'a>(occasions: impl IntoIterator<Item = &'a Self>) -> Option<String> {
+        let (mut days, mut machines) = (BTreeSet::new(), BTreeSet::new());
+        for Self { processor, threads, finished_unix_seconds, .. } in occasions {
+            days.insert(calendar::day(Duration::from_secs(*finished_unix_seconds)));
+            machines.insert(format!("{processor} (threads: {threads})"));
+        }
+        let (first, last) = (days.first()?, days.last()?);
+        let days = if first == last { first.clone() } else { format!("{first} to {last}") };
+        let machines: Vec<String> = machines.into_iter().collect();
+        Some(format!("Measured {days} on {}.", machines.join("; ")))
+    }
+}
+
+fn processor() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let line = info.lines().find(|line| line.starts_with("model name"));
+    let name = line.and_then(|line| line.split(':').nth(1));
+    name.map_or_else(|| std::env::consts::ARCH.to_owned(), |name| name.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn on(processor: &str, threads: usize, finished_unix_seconds: u64) -> Occasion {
+        let (processor, instructions) = (processor.to_owned(), "avx2+fma".to_owned());
+        Occasion { processor, instructions, threads, finished_unix_seconds }
+    }
+
+    #[test]
+    fn the_sentence_has_the_first_day_the_last_day_and_each_machine_once() {
+        let day = 86_400;
+        let occasions = [on("B", 2, 3 * day), on("A", 1, day), on("B", 2, 2 * day)];
+        let expected = "Measured 1970-01-02 to 1970-01-04 on A (threads: 1); B (threads: 2).";
+        assert_eq!(Occasion::sentence(&occasions).as_deref(), Some(expected));
+        let one = Occasion::sentence(&occasions[1..2]);
+        assert_eq!(one.as_deref(), Some("Measured 1970-01-02 on A (threads: 1)."));
+        assert_eq!(Occasion::sentence(&[]), None);
+    }
+}
