@@ -148,6 +148,27 @@ fn a_contest_is_stopped_and_gone_on_with() {
     assert_eq!(receipts[0]["runs"][0]["test_accuracy"].as_f64(), Some(accuracy));
     assert_eq!(receipts[0]["hyper"]["alpha"], 0.1);
     assert_eq!(without_data(&desk, words), page, "what is finished is not done again");
+
+    // What was trained elsewhere is not trained here.
+    let carried = format!("{words} --budget 0s --receipts runs/reproduce --out elsewhere");
+    let carried = without_data(&desk, &carried);
+    let line = |page: &str| page.lines().find(|line| line.starts_with("cora ")).map(String::from);
+    assert_eq!(line(&carried), line(&page));
+    assert!(line(&page).is_some_and(|line| line.contains("88.54 ± 0.67")), "{page}");
+    assert_eq!(text(&desk.read("elsewhere/table3.receipts.jsonl")), read("table3.receipts.jsonl"));
+}
+
+#[test]
+fn receipts_that_are_not_there_or_broken_are_named() {
+    let desk = Desk::new();
+    let refused = || desk.refused("reproduce table3 --receipts kept --budget 0s --quiet");
+    let (code, error) = refused();
+    assert!(code == 2 && error.starts_with("error: kept: cannot be read: No such file"), "{error}");
+    std::fs::create_dir(desk.path("kept")).unwrap();
+    desk.write("kept/table3.receipts.jsonl", "{\"graph\": \"cora\"}\n");
+    let expected = "error: kept/table3.receipts.jsonl:1: not a receipt: missing field `model`";
+    let (code, error) = refused();
+    assert!(code == 2 && error.starts_with(expected), "{error}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::experiment::{Occasion, Order, Summary, finished_runs};
 use crate::report::{Claim, Measured, ScoreCell, Scores, Statistic};
 
 impl Contest {
-    /// What is to be trained: the orders of all cells that no receipt answers.
+    /// What is to be trained: the orders of all cells that have no receipt.
     pub fn orders(&self, planned: &[Planned]) -> Vec<Order> {
         let open = planned.iter().filter(|planned| planned.known.is_none());
         open.map(|planned| planned.order.clone()).collect()

@@ -27,6 +27,7 @@ mod receipts;
 
 pub use receipts::Receipts;
 
+use self::receipts::Receipt;
 use super::Only;
 use crate::data::SplitKind;
 use crate::error::{Error, Result};
@@ -107,8 +108,8 @@ pub struct Planned {
     score: Score,
     paper: Option<Printed>,
     settings: Origin,
-    /// What it was worth, if that is known without its folder.
-    known: Option<receipts::Receipt>,
+    /// What it was worth, if that was measured before.
+    known: Option<Receipt>,
 }
 
 impl Contest {
@@ -201,8 +202,10 @@ impl Column {
         request.runs = runs;
         request.check()?;
         let out = Some(folder.join(request.folder_name()));
+        let order = Order { request, out };
         Ok(Planned {
-            order: Order { request, out },
+            known: Receipt::of(&order)?,
+            order,
             column: self.name.clone(),
             score: self.score,
             paper: self.paper.get(info.name).and_then(printed),
@@ -210,7 +213,6 @@ impl Column {
                 Some(graph) => Origin::Borrowed(graph.clone()),
                 None => settings,
             },
-            known: None,
         })
     }
 }

@@ -61,14 +61,17 @@ pub(super) struct Run {
 impl Receipts {
     /// Reads every `*.receipts.jsonl` of a folder, by name.
     pub fn read(folder: &Path) -> Result<Self> {
-        let entries = fs::read_dir(folder).map_err(Error::io(folder))?;
-        let paths = entries.map(|entry| Ok(entry.map_err(Error::io(folder))?.path()));
-        let mut paths: Vec<_> = paths.collect::<Result<_>>()?;
+        let wrong = |place: &Path, e: std::io::Error| Error::Data {
+            place: place.display().to_string(),
+            problem: format!("cannot be read: {e}"),
+        };
+        let entries = fs::read_dir(folder).map_err(|e| wrong(folder, e))?;
+        let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
         paths.retain(|path| path.to_string_lossy().ends_with(".receipts.jsonl"));
         paths.sort();
         let mut receipts = vec![];
         for path in paths {
-            let text = fs::read_to_string(&path).map_err(Error::io(&path))?;
+            let text = fs::read_to_string(&path).map_err(|e| wrong(&path, e))?;
             for (i, line) in text.lines().enumerate() {
                 receipts.push(serde_json::from_str(line).map_err(|error| Error::Data {
                     place: format!("{}:{}", path.display(), i + 1),
@@ -79,12 +82,13 @@ impl Receipts {
         Ok(Self(receipts))
     }
 
-    /// Gives every cell its receipt, if there is one for the same question on the same data.
+    /// Gives every cell that has none its receipt, if there is one for the same question on the same
+    /// data.
     ///
     /// Where the graph is not here, its digest cannot be compared and stays the receipt's word.
     pub fn answer(&self, planned: &mut [Planned], store: &Store) -> Result<()> {
         let mut digests = HashMap::new();
-        for planned in planned {
+        for planned in planned.iter_mut().filter(|planned| planned.known.is_none()) {
             let request = &planned.order.request;
             let mut known = self.0.iter().filter(|receipt| receipt.answers(request)).peekable();
             if known.peek().is_none() {

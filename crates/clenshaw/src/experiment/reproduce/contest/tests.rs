@@ -28,7 +28,6 @@ fn contest() -> Contest {
 /// Trains three epochs of every cell.
 fn trained(contest: &Contest, planned: &mut [Planned], folder: &Path) -> Scores {
     planned.iter_mut().for_each(|p| p.order.request.set("max_epochs", "3").unwrap());
-    let orders: Vec<Order> = planned.iter().map(|planned| planned.order.clone()).collect();
     let options = Options {
         threads: 1,
         store: &Store::only(folder),
@@ -36,7 +35,7 @@ fn trained(contest: &Contest, planned: &mut [Planned], folder: &Path) -> Scores 
         watch: &|_, _| {},
         cancel: &AtomicBool::new(false),
     };
-    contest.table(planned, &run_all(&orders, &options)).unwrap()
+    contest.table(planned, &run_all(&contest.orders(planned), &options)).unwrap()
 }
 
 #[test]
