@@ -121,7 +121,7 @@ pub(super) fn gate<T: Real>(act: Act, keep: u64, scale: T, x: &[T], out: &mut [T
 
 /// One bit per entry of up to 64.
 #[inline(always)]
-pub(super) fn passing<T: Real>(act: Act, x: &[T]) -> u64 {
+fn passing<T: Real>(act: Act, x: &[T]) -> u64 {
     let unless = |stops: fn(T) -> bool| {
         let mut word = 0;
         let (eights, rest) = x.as_chunks::<8>();
@@ -146,7 +146,7 @@ pub(super) fn passing<T: Real>(act: Act, x: &[T]) -> u64 {
 
 /// `out = open . scale . x` for up to 64 entries.
 #[inline(always)]
-pub(super) fn pass<T: Real>(open: u64, scale: T, x: &[T], out: &mut [T]) {
+fn pass<T: Real>(open: u64, scale: T, x: &[T], out: &mut [T]) {
     let (x8, x_rest) = x.as_chunks::<8>();
     let (out8, out_rest) = out.as_chunks_mut::<8>();
     for (i, (out, x)) in out8.iter_mut().zip(x8).enumerate() {
@@ -232,6 +232,34 @@ mod tests {
         let scale = (1.0 / coin.keep()) as f32;
         dispatch(Ungate { cols, scale, mask: &mask, src: &src, out: &mut grad });
         assert_eq!(grad, out);
+    }
+
+    #[test]
+    fn every_width_and_kind_has_the_same_bits_on_every_processor() {
+        let (stream, coin) = (Stream::new(3, "dropout"), Coin::dropping(0.3));
+        let run = |level, act, drop, cols: usize| {
+            let mut src = numbers(5 * cols, 4);
+            (src[0], src[cols - 1]) = (0.0, f32::NAN);
+            let (mut out, words) = (vec![7.0; 5 * cols], cols.div_ceil(64));
+            let (mut mask, mut grad) = (vec![0; 5 * words], vec![7.0; 5 * cols]);
+            let (first, mask_out) = (2, Some(&mut mask[..]));
+            let gate = Gate { cols, act, drop, first, src: &src, out: &mut out, mask: mask_out };
+            dispatch_at(level, gate);
+            let (scale, ones) = (1.5, vec![1.0; 5 * cols]);
+            let mask = &mask;
+            dispatch_at(level, Ungate { cols, scale, mask, src: &ones, out: &mut grad });
+            (out.iter().map(|v: &f32| v.to_bits()).collect::<Vec<_>>(), grad)
+        };
+        for act in [Act::Identity, Act::Relu, Act::ReluStar] {
+            for drop in [None, Some((coin, &stream))] {
+                for cols in [1, 7, 8, 13, 64, 71, 128] {
+                    let plain = run(Level::Portable, act, drop, cols);
+                    for level in LEVELS {
+                        assert_eq!(run(level, act, drop, cols), plain, "{act:?}, {cols} columns");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

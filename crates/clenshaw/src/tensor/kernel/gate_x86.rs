@@ -1,9 +1,9 @@
 //! A gate with vector masks, for f32; everything else takes the plain loops.
 //!
-//! A comparison of 8 or 16 numbers gives their bits in one instruction, and AVX-512 multiplies under
-//! such bits: neither is found by the compiler.
+//! A comparison of 8 or 16 numbers gives their bits in one instruction, AVX-512 multiplies under such
+//! bits, and AVX2 under lanes made of them: none of it is found by the compiler.
 
-use super::gate::{Act, gate, pass, passing};
+use super::gate::{Act, gate};
 use crate::tensor::Real;
 use std::any::TypeId;
 use std::arch::x86_64::*;
@@ -20,27 +20,49 @@ pub(super) unsafe fn gate_avx2<T: Real>(
     x: &[T],
     out: &mut [T],
 ) -> u64 {
-    let same = TypeId::of::<T>() == TypeId::of::<f32>();
-    if !same || act == Act::Identity || !x.len().is_multiple_of(8) {
+    if TypeId::of::<T>() != TypeId::of::<f32>() {
         return gate(act, keep, scale, x, out);
     }
+    assert!(x.len() <= 64 && x.len() == out.len(), "gate: up to 64 entries");
+    let (eights, rest) = x.as_chunks::<8>();
+    let (out_eights, out_rest) = out.as_chunks_mut::<8>();
     let mut open = 0;
-    for (i, eight) in x.as_chunks::<8>().0.iter().enumerate() {
-        // SAFETY: eight f32 are read; the caller's promise.
-        let byte = unsafe {
-            let (v, zero) = (_mm256_loadu_ps(eight.as_ptr().cast()), _mm256_setzero_ps());
-            // "Not less" is true for what is not a number.
-            let open = match act {
-                Act::ReluStar => _mm256_cmp_ps::<_CMP_NLT_UQ>(v, zero),
-                _ => _mm256_cmp_ps::<_CMP_NLE_UQ>(v, zero),
-            };
-            _mm256_movemask_ps(open) as u32
+    for (i, (x, out)) in eights.iter().zip(out_eights).enumerate() {
+        let (x, out) = (x.as_ptr().cast(), out.as_mut_ptr().cast());
+        let (keep, scale) = ((keep >> (8 * i)) as u8, scale.to_f64() as f32);
+        // SAFETY: both hold eight f32; the caller's promise.
+        let bits = unsafe {
+            match act {
+                Act::Identity => byte::<_CMP_TRUE_UQ>(keep, scale, x, out),
+                Act::Relu => byte::<_CMP_NLE_UQ>(keep, scale, x, out),
+                Act::ReluStar => byte::<_CMP_NLT_UQ>(keep, scale, x, out),
+            }
         };
-        open |= u64::from(byte) << (8 * i);
+        open |= u64::from(bits) << (8 * i);
     }
-    debug_assert_eq!(open, passing(act, x));
-    pass(open & keep, scale, x, out);
-    open & keep
+    if !rest.is_empty() {
+        let done = 8 * eights.len();
+        open |= gate(act, keep >> done, scale, rest, out_rest) << done;
+    }
+    open
+}
+
+/// The bits of `keep` whose entries compare with zero as they should; they alone pass.
+///
+/// # Safety
+/// `x` and `out` hold eight entries.
+#[inline(always)]
+unsafe fn byte<const PASSES: i32>(keep: u8, scale: f32, x: *const f32, out: *mut f32) -> u8 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let v = _mm256_loadu_ps(x);
+        let bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+        let kept = _mm256_and_si256(_mm256_set1_epi32(i32::from(keep)), bit);
+        let kept = _mm256_castsi256_ps(_mm256_cmpeq_epi32(kept, bit));
+        let open = _mm256_and_ps(kept, _mm256_cmp_ps::<PASSES>(v, _mm256_setzero_ps()));
+        _mm256_storeu_ps(out, _mm256_and_ps(open, _mm256_mul_ps(_mm256_set1_ps(scale), v)));
+        _mm256_movemask_ps(open) as u8
+    }
 }
 
 /// [`gate`] on a processor with AVX-512.
