@@ -121,7 +121,8 @@ fn figure(mut series: Vec<Series>) -> Figure {
         title: "A training step of ClenshawGCN as the graph grows".into(),
         x_label: "edges".into(),
         y_label: "ms a step, MB of memory".into(),
-        scale: Scale::Log,
+        x_scale: Scale::Decades,
+        y_scale: Scale::Decades,
         series,
         ..Figure::default()
     }

@@ -8,6 +8,8 @@ pub enum Scale {
     Linear,
     /// Equal ratios, with a tick at every power of two; only positive numbers have a place.
     Doubling,
+    /// Equal ratios, with a tick at every power of ten; only positive numbers have a place.
+    Decades,
 }
 
 impl Scale {
@@ -16,7 +18,13 @@ impl Scale {
         match self {
             Self::Linear => value,
             Self::Doubling => value.log2(),
+            Self::Decades => value.log10(),
         }
+    }
+
+    /// Whether a number has a place.
+    pub(super) fn holds(self, value: f64) -> bool {
+        value.is_finite() && (self == Self::Linear || value > 0.0)
     }
 }
 
@@ -41,10 +49,10 @@ impl Axis {
         Self { scale: Scale::Linear, low, high, step }
     }
 
-    /// From the power of two at or below `low` to the one at or above `high`, with a tick at each.
-    pub fn doublings(low: f64, high: f64) -> Self {
-        let (low, high) = (low.log2().floor(), high.log2().ceil());
-        Self { scale: Scale::Doubling, low, high: high.max(low + 1.0), step: 1.0 }
+    /// From the power of two or ten at or below `low` to the one at or above `high`, with a tick at each.
+    pub fn powers(scale: Scale, low: f64, high: f64) -> Self {
+        let (low, high) = (scale.position(low).floor(), scale.position(high).ceil());
+        Self { scale, low, high: high.max(low + 1.0), step: 1.0 }
     }
 
     /// The ticks, ascending.
@@ -54,6 +62,7 @@ impl Axis {
         (first..=last).map(move |i| match self.scale {
             Scale::Linear => i as f64 * self.step,
             Scale::Doubling => 2f64.powi(i as i32),
+            Scale::Decades => 10f64.powi(i as i32),
         })
     }
 
@@ -62,10 +71,12 @@ impl Axis {
         (self.scale.position(value) - self.low) / (self.high - self.low)
     }
 
-    /// A tick's value with the digits its step needs.
+    /// A tick's value with the digits its step needs, or as a power of ten.
     pub fn label(self, tick: f64) -> String {
-        if self.scale == Scale::Doubling {
-            return tick.to_string();
+        match self.scale {
+            Scale::Linear => {}
+            Scale::Doubling => return tick.to_string(),
+            Scale::Decades => return power_of_ten(tick.log10().round() as i32),
         }
         let digits = -self.step.log10().floor();
         match digits {
@@ -74,6 +85,18 @@ impl Axis {
             _ => format!("{tick:e}"),
         }
     }
+}
+
+/// `0.1`, `1`, `10`, and beyond these `10⁻²`, `10³`.
+fn power_of_ten(exponent: i32) -> String {
+    if (-1..=1).contains(&exponent) {
+        return 10f64.powi(exponent).to_string();
+    }
+    let raised = |c: char| match c.to_digit(10) {
+        Some(digit) => ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][digit as usize],
+        None => '⁻',
+    };
+    "10".chars().chain(exponent.to_string().chars().map(raised)).collect()
 }
 
 #[cfg(test)]
@@ -106,12 +129,25 @@ mod tests {
     }
 
     #[test]
+    fn decades_have_a_tick_each() {
+        let axis = Axis::powers(Scale::Decades, 0.03, 700.0);
+        let labels: Vec<String> = axis.ticks().map(|tick| axis.label(tick)).collect();
+        assert_eq!(labels, ["10⁻²", "0.1", "1", "10", "10²", "10³"]);
+        assert_eq!([0.01, 0.1, 1000.0].map(|v| axis.share(v)), [0.0, 0.2, 1.0]);
+        assert_eq!(Axis::powers(Scale::Decades, 1e12, 1e12).ticks().count(), 2);
+        assert_eq!(power_of_ten(12), "10¹²");
+    }
+
+    #[test]
     fn doublings_have_a_tick_each() {
-        let axis = Axis::doublings(2.0, 31.0);
+        let axis = Axis::powers(Scale::Doubling, 2.0, 31.0);
         let labels: Vec<String> = axis.ticks().map(|tick| axis.label(tick)).collect();
         assert_eq!(labels, ["2", "4", "8", "16", "32"]);
         assert_eq!([2.0, 4.0, 32.0].map(|v| axis.share(v)), [0.0, 0.25, 1.0]);
-        assert_eq!(Axis::doublings(8.0, 8.0).ticks().collect::<Vec<_>>(), [8.0, 16.0]);
+        assert_eq!(
+            Axis::powers(Scale::Doubling, 8.0, 8.0).ticks().collect::<Vec<_>>(),
+            [8.0, 16.0]
+        );
         assert_eq!(axis.label(0.25), "0.25");
     }
 }

@@ -39,8 +39,10 @@ pub struct Figure {
     pub x_right: String,
     /// The name of the vertical axis.
     pub y_label: String,
-    /// The scale of the horizontal axis; the vertical one is linear.
+    /// The scale of the horizontal axis.
     pub x_scale: Scale,
+    /// The scale of the vertical axis.
+    pub y_scale: Scale,
     /// The lines, in the order of the legend.
     pub series: Vec<Series>,
     /// What stands behind them, if anything does.
@@ -75,6 +77,7 @@ impl Figure {
             x_right: "low frequency".into(),
             y_label: "h(μ)".into(),
             x_scale: Scale::Linear,
+            y_scale: Scale::Linear,
             series,
             backdrop: None,
         }
@@ -84,7 +87,7 @@ impl Figure {
 /// Draws a figure; points that are not finite, or have no logarithm to be drawn at, are left out.
 /// Few points are marked.
 ///
-/// 0 is always part of the vertical axis.
+/// 0 is always part of a linear vertical axis.
 ///
 /// ```
 /// use clenshaw::report::{Figure, Series, svg_plot};
@@ -135,7 +138,7 @@ pub(super) fn draw_y_name(svg: &mut String, name: &str) {
 
 /// The axes and the box they span.
 struct Frame {
-    x_scale: Scale,
+    scales: (Scale, Scale),
     x: Axis,
     y: Axis,
     right: f64,
@@ -149,7 +152,8 @@ impl Frame {
         let names = names.chain(figure.backdrop.iter().map(|backdrop| &backdrop.name));
         let name = names.map(|name| name.chars().count()).max().unwrap_or(0);
         let legend = KEY + LETTER * name as f64 + 24.0;
-        Self { x_scale: figure.x_scale, x, y, right: (WIDTH - legend).max(WIDTH / 2.0) }
+        let scales = (figure.x_scale, figure.y_scale);
+        Self { scales, x, y, right: (WIDTH - legend).max(WIDTH / 2.0) }
     }
 
     fn x(&self, value: f64) -> f64 {
@@ -188,7 +192,7 @@ impl Frame {
 
     fn draw_line(&self, svg: &mut String, i: usize, series: &Series) {
         let points: Vec<(f64, f64)> =
-            drawable(self.x_scale, series).map(|&(x, y)| (self.x(x), self.y(y))).collect();
+            drawable(self.scales, series).map(|&(x, y)| (self.x(x), self.y(y))).collect();
         let corners: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let corners = corners.join(" ");
         push(svg, format_args!("<polyline points=\"{corners}\" {}/>", stroke(i)));
@@ -266,14 +270,19 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Vertically with 0, and room around the lines, but none beyond 0 when it is the end.
+/// Linear ones vertically with 0, and room around the lines, but none beyond 0 when it is the end.
 fn axes(figure: &Figure) -> (Axis, Axis) {
-    let points = || figure.series.iter().flat_map(|series| drawable(figure.x_scale, series));
+    let scales = (figure.x_scale, figure.y_scale);
+    let points = || figure.series.iter().flat_map(|series| drawable(scales, series));
     let (left, right) = range(points().map(|p| p.0)).unwrap_or((1.0, 2.0));
     let x = match figure.x_scale {
         Scale::Linear => Axis::over(left, right, 8),
-        Scale::Doubling => Axis::doublings(left, right),
+        scale => Axis::powers(scale, left, right),
     };
+    if figure.y_scale != Scale::Linear {
+        let (low, high) = range(points().map(|p| p.1)).unwrap_or((1.0, 2.0));
+        return (x, Axis::powers(figure.y_scale, low, high));
+    }
     let (low, high) = range(points().map(|p| p.1).chain([0.0])).unwrap_or((0.0, 1.0));
     let room = 0.04 * (high - low);
     let y_low = if low < 0.0 { low - room } else { low };
@@ -282,9 +291,8 @@ fn axes(figure: &Figure) -> (Axis, Axis) {
 }
 
 /// The points that have a place on both axes.
-fn drawable(x_scale: Scale, series: &Series) -> impl Iterator<Item = &(f64, f64)> {
-    let has_place = move |x: f64| x.is_finite() && (x_scale == Scale::Linear || x > 0.0);
-    series.points.iter().filter(move |(x, y)| has_place(*x) && y.is_finite())
+fn drawable((x, y): (Scale, Scale), series: &Series) -> impl Iterator<Item = &(f64, f64)> {
+    series.points.iter().filter(move |point| x.holds(point.0) && y.holds(point.1))
 }
 
 fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
@@ -343,6 +351,17 @@ mod tests {
     fn nothing_to_draw_is_an_empty_frame() {
         assert!(!svg_plot(&Figure::default()).contains("NaN"));
         assert!(!figure("broken", &[(0.0, f64::NAN)]).contains("NaN"));
+    }
+
+    #[test]
+    fn on_logarithmic_axes_a_power_is_a_straight_line() {
+        let points = [0.0, 1.0, 10.0, 100.0].map(|x| (x, x * x)).to_vec();
+        let series = vec![Series { name: "two".into(), points }];
+        let (x_scale, y_scale) = (Scale::Decades, Scale::Decades);
+        let svg = svg_plot(&Figure { x_scale, y_scale, series, ..Figure::default() });
+        // The point at 0 has no place; the others are corner, middle, corner.
+        assert!(svg.contains("<polyline points=\"62.0,302.0 310.5,173.0 559.0,44.0\" "), "{svg}");
+        assert!(svg.contains(">10²<") && svg.contains(">10⁴<"), "{svg}");
     }
 
     #[test]
