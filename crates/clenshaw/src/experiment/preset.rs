@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(origin("horner-gcn", "cora"), Origin::Borrowed("ClenshawGCN's".into()));
         assert_eq!(origin("favard-gnn", "minesweeper"), Origin::Borrowed("Actor's".into()));
         assert_eq!(origin("linkx", "cora"), Origin::Defaults);
-        assert_eq!(origin("gcnii", "minesweeper"), Origin::Ours);
+        assert_eq!(origin("gcnii", "photo"), Origin::Ours);
         assert_eq!(origin("mixhop", "cora").to_string(), "tuned");
     }
 

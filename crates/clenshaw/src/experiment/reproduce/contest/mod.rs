@@ -15,8 +15,8 @@
 //! paper = { gcn = [60.81, 2.95], h2gcn = "(M)" }
 //! ```
 //!
-//! A column may also have `split` (else `balanced`), `runs` (for all models), `settings` (the graph
-//! whose published settings are taken, else its own), `score` (`accuracy` or `roc-auc`) and `depth`.
+//! A column may also have `split` (else `balanced`), `runs` (for all models), `score` (`accuracy` or
+//! `roc-auc`) and `depth`.
 //!
 //! Every cell is an order of its own with a run folder of its own, named by all that decides it: what
 //! two experiments ask for is trained once.
@@ -82,7 +82,6 @@ struct Column {
     graph: Option<String>,
     split: Option<String>,
     runs: Option<usize>,
-    settings: Option<String>,
     #[serde(default)]
     score: Score,
     depth: Option<usize>,
@@ -186,10 +185,9 @@ impl Column {
     fn planned(&self, info: &'static ModelInfo, runs: usize, folder: &Path) -> Result<Planned> {
         let graph = self.graph();
         let mut request = Request::new(graph, info.name)?;
-        let like = self.settings.as_deref().unwrap_or(graph);
-        let settings = preset::preset_origin(info, like);
+        let settings = preset::preset_origin(info, graph);
         if settings != Origin::Ours {
-            for (key, value) in preset::preset("paper", info, like)? {
+            for (key, value) in preset::preset("paper", info, graph)? {
                 request.set(&key, &value)?;
             }
         }
@@ -209,10 +207,7 @@ impl Column {
             column: self.name.clone(),
             score: self.score,
             paper: self.paper.get(info.name).and_then(printed),
-            settings: match &self.settings {
-                Some(graph) => Origin::Borrowed(graph.clone()),
-                None => settings,
-            },
+            settings,
         })
     }
 }

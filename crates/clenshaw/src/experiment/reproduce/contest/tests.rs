@@ -94,11 +94,11 @@ fn depth_is_drawn_for_every_model_on_every_graph() {
 }
 
 #[test]
-fn a_column_decides_split_runs_settings_and_depth() {
-    let text = TEXT.replace("[\"mlp\", \"gcn\"]", "[\"gcnii\", \"clenshaw-gcn\"]").replace(
-        "paper = { gcn = [90, 5.0], mlp = \"(M)\" }",
-        "settings = \"cora\"\nruns = 5\ndepth = 16",
-    );
+fn a_column_decides_graph_split_runs_and_depth() {
+    let text = TEXT
+        .replace("[\"mlp\", \"gcn\"]", "[\"gcnii\", \"clenshaw-gcn\"]")
+        .replace("csbm:nodes=60", "cora")
+        .replace("paper = { gcn = [90, 5.0], mlp = \"(M)\" }", "runs = 5\ndepth = 16");
     let contest = Contest::from_toml("t.toml", &format!("runs = {{ gcnii = 12 }}{text}")).unwrap();
     let plan =
         |only: &str, runs| contest.plan(&only.parse().unwrap(), runs, Path::new("runs")).unwrap();
