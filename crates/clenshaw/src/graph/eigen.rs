@@ -1,5 +1,6 @@
 //! All eigenvalues and eigenvectors, `P = V M V'`: for graphs of a few thousand nodes.
 
+use super::largest;
 use crate::tensor::{Mat, Operator};
 use nalgebra::{DMatrix, SymmetricEigen};
 
@@ -76,7 +77,7 @@ impl Eigen {
         let v = Mat::from_vec(n, n, self.vectors.transpose().as_slice().to_vec());
         let pv = p.apply(&v);
         let error = |at: usize| pv.as_slice()[at] - v.as_slice()[at] * self.values[at % n];
-        (0..n * n).fold(0.0, |worst, at| worst.max(error(at).abs()))
+        largest((0..n * n).map(error))
     }
 }
 

@@ -12,6 +12,7 @@
 //! Golub & Meurant, Matrices, Moments and Quadrature with Applications, 2010.
 
 use super::eigen::Eigen;
+use super::largest;
 use crate::tensor::{Mat, Operator};
 
 /// What rounding leaves of a vector that the ones before it span; P lengthens nothing.
@@ -103,7 +104,7 @@ impl Krylov {
     /// The largest inner product of two different vectors of the basis: 0 but for rounding.
     pub fn overlap(&self) -> f64 {
         let pairs = (0..self.q.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
-        pairs.fold(0.0, |worst, (i, j)| worst.max(dot(&self.q[i], &self.q[j]).abs()))
+        largest(pairs.map(|(i, j)| dot(&self.q[i], &self.q[j])))
     }
 }
 
@@ -153,7 +154,7 @@ mod tests {
         let h = |mu: f64| mu.powi(7);
         let exact = Krylov::of(&p, &x, 8).apply(h);
         let short = Krylov::of(&p, &x, 7).apply(h);
-        let worst = exact.iter().zip(&short).fold(0.0, |w: f64, (a, b)| w.max((a - b).abs()));
+        let worst = largest(exact.iter().zip(&short).map(|(a, b)| a - b));
         assert!(worst > 1e-6, "{worst}");
     }
 

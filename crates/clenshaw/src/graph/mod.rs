@@ -4,6 +4,7 @@ mod operator;
 mod homophily;
 mod energy;
 mod components;
+mod largest;
 mod spectrum;
 mod eigen;
 mod krylov;
@@ -15,6 +16,7 @@ pub use eigen::Eigen;
 pub use energy::dirichlet_energy;
 pub use homophily::{edge_homophily, node_homophily};
 pub use krylov::Krylov;
+pub(crate) use largest::largest;
 pub use operator::{Normalisation, operator};
 pub use spectrum::extreme_eigenvalues;
 

@@ -14,6 +14,7 @@
 //! He et al., NeurIPS 2021, arXiv:2106.10994.
 
 use crate::filter::Filter;
+use crate::graph::largest;
 use crate::tensor::{Mat, Operator};
 use std::f64::consts::PI;
 
@@ -73,7 +74,7 @@ impl Target {
         let [half, whole] = [self.order() / 2, self.order()]
             .map(|order| Filter::interpolate(order, |mu| self.at(mu)).apply(p, &x));
         let entries = half.as_slice().iter().zip(whole.as_slice());
-        let change = entries.fold(0.0, |worst: f64, (a, b)| worst.max((a - b).abs()));
+        let change = largest(entries.map(|(a, b)| a - b));
         (whole.as_slice().to_vec(), change)
     }
 }
@@ -95,8 +96,7 @@ mod tests {
             let (actual, change) = target.of(&p, &x);
             let signal = Mat::from_vec(x.len(), 1, x.clone());
             let expected = eigen.apply(&signal, |mu| target.at(mu));
-            let errors = actual.iter().zip(expected.as_slice()).map(|(a, e)| (a - e).abs());
-            let worst = errors.fold(0.0, f64::max);
+            let worst = largest(actual.iter().zip(expected.as_slice()).map(|(a, e)| a - e));
             let (allowed, name) =
                 (if target == Target::Comb { 1e-3 } else { 1e-12 }, target.name());
             assert!(worst < allowed, "{name}: {worst}");

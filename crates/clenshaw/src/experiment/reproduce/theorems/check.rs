@@ -14,7 +14,7 @@ use super::network::{FirstLayer, Linear};
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::filter::{Basis, Filter};
-use crate::graph::{Eigen, Krylov, Normalisation, operator};
+use crate::graph::{Eigen, Krylov, Normalisation, largest, operator};
 use crate::rng::Stream;
 use crate::tensor::{Mat, Operator};
 use serde::{Deserialize, Serialize};
@@ -169,10 +169,11 @@ fn corollary(alpha: &[f64], mu: &[f64]) -> f64 {
 
 /// `max |a - e| / max |e|`.
 fn difference(actual: &[f64], expected: &[f64]) -> f64 {
-    let largest =
-        |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, |m: f64, v| m.max(v.abs()));
-    let worst = largest(&mut actual.iter().zip(expected).map(|(a, e)| a - e));
-    worst / largest(&mut expected.iter().copied()).max(f64::MIN_POSITIVE)
+    let worst = largest(actual.iter().zip(expected).map(|(a, e)| a - e));
+    match largest(expected.iter().copied()) {
+        0.0 => worst / f64::MIN_POSITIVE,
+        scale => worst / scale,
+    }
 }
 
 /// What is known of a graph's spectrum.
@@ -192,7 +193,7 @@ impl Spectrum {
     fn whole(p: &Operator, h_star: &Mat<f64>) -> Self {
         let eigen = Eigen::of(p);
         let again = eigen.apply(h_star, |_| 1.0);
-        let error = eigen.residual(p).max(difference(again.as_slice(), h_star.as_slice()));
+        let error = largest([eigen.residual(p), difference(again.as_slice(), h_star.as_slice())]);
         let each = eigen.values.iter().map(|&mu| (mu, 1.0));
         Self { density: histogram(each), error, pairs: Pairs::All(eigen) }
     }
@@ -211,7 +212,7 @@ impl Spectrum {
         };
         Self {
             density: histogram((0..PROBES).flat_map(probe)),
-            error: signals.iter().fold(0.0, |worst, signal| worst.max(signal.overlap())),
+            error: largest(signals.iter().map(Krylov::overlap)),
             pairs: Pairs::Signals(signals),
         }
     }
