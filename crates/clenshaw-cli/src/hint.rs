@@ -9,6 +9,9 @@ pub fn hint(error: &Error) -> Option<String> {
             "get them with `clenshaw data get {graph}`, or say where they are with --data or CLENSHAW_DATA"
         )),
         Error::Occupied { .. } => Some("choose another folder with --out, or remove it".into()),
+        Error::Busy { .. } => {
+            Some("wait for it to end, or choose another folder with --out".into())
+        }
         Error::Unfinished { folder } => {
             let folder = folder.display();
             Some(format!(

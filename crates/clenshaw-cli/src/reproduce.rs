@@ -55,8 +55,8 @@ pub struct Reproduce {
 
 const EXAMPLES: &str = "\
 A graph whose files are not here is left out, and its place says so.
-What was interrupted goes on where it stopped when the same words are typed again; what two tables
-share is trained once.
+What was interrupted ends with code 1, and goes on where it stopped when the same words are typed
+again; what two tables share is trained once.
 
 Examples:
   clenshaw reproduce table1 --only graph=texas,cora --json
@@ -85,6 +85,7 @@ impl Run for Reproduce {
     fn run(self) -> Result<()> {
         let info = find_experiment(&self.name)?;
         let only = self.only.as_deref().map_or(Ok(Only::default()), str::parse)?;
+        self.refuse_what_means_nothing(info)?;
         match info.kind {
             Kind::Statistics(text) => {
                 let statistics = Statistics::from_toml(&info.place(), text)?;
@@ -106,6 +107,28 @@ impl Run for Reproduce {
 }
 
 impl Reproduce {
+    /// Only contests have receipts, and counting takes neither runs nor long.
+    fn refuse_what_means_nothing(&self, info: &ExperimentInfo) -> Result<()> {
+        let nothing = |key: &str, value: String, why: &str| {
+            let expected = format!("none with {}: {why}", info.name);
+            Err(Error::BadValue { key: key.into(), value, expected })
+        };
+        let is_contest = matches!(info.kind, Kind::Contest(_));
+        let is_count = matches!(info.kind, Kind::Statistics(_));
+        match (&self.receipts, self.runs, self.budget) {
+            (Some(folder), ..) if !is_contest => {
+                nothing("receipts", folder.display().to_string(), "it has no receipts")
+            }
+            (_, Some(runs), _) if is_count => {
+                nothing("runs", runs.to_string(), "graphs are counted once")
+            }
+            (.., Some(budget)) if is_count => {
+                nothing("budget", format!("{}s", budget.as_secs()), "nothing is trained")
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Where an experiment is kept that takes time.
     fn folder(&self) -> &Path {
         self.out.as_deref().unwrap_or(Path::new("runs/reproduce"))
@@ -162,10 +185,12 @@ impl Reproduce {
     fn markdown_end(&self, experiment: &str, names: &[&str]) -> String {
         let only = self.only.as_ref().map_or(String::new(), |only| format!(" --only {only}"));
         let runs = self.runs.map_or(String::new(), |runs| format!(" --runs {runs}"));
+        let receipts = self.receipts.as_ref();
+        let receipts = receipts.map_or(String::new(), |r| format!(" --receipts {}", r.display()));
         let missing = missing(names).map_or(String::new(), |line| format!("{line}\n"));
         let version = env!("CARGO_PKG_VERSION");
         format!(
-            "{missing}Made by `clenshaw reproduce {experiment}{only}{runs}`, version {version}.\n"
+            "{missing}Made by `clenshaw reproduce {experiment}{only}{runs}{receipts}`, version {version}.\n"
         )
     }
 }

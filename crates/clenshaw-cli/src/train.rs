@@ -23,7 +23,7 @@ pub struct Train {
     /// The model [default: clenshaw-gcn]
     #[arg(long, value_name = "M")]
     model: Option<String>,
-    /// Published settings for this model and graph: paper
+    /// Settings for this model and graph, the published ones where there are any: paper
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
     /// A TOML file of settings, such as the run.toml of an earlier run

@@ -38,7 +38,7 @@ pub struct Tune {
     /// [default: balanced]
     #[arg(long, value_name = "NAME")]
     split: Option<SplitKind>,
-    /// Published settings for what is not tuned: paper
+    /// Settings for what is not tuned, the published ones where there are any: paper
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
     /// Set a hyper-parameter, which is then not tuned; may be repeated

@@ -5,14 +5,27 @@ mod common;
 use common::{Desk, has_data, text};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::process::Output;
 
 /// The program on a machine without data files.
 fn without_data(desk: &Desk, words: &str) -> String {
-    let mut command = desk.command(words);
-    command.env_remove("CLENSHAW_DATA").env("XDG_CACHE_HOME", desk.path("cache"));
-    let output = command.env("HOME", desk.path("home")).output().expect("the program runs");
+    let output = output_without_data(desk, words);
     assert!(output.status.success(), "{words}: {}", text(&output.stderr));
     text(&output.stdout)
+}
+
+/// The same, with work left over.
+fn unfinished_without_data(desk: &Desk, words: &str) -> String {
+    let output = output_without_data(desk, words);
+    let expected = "the time is over; run again to go on\nerror: interrupted\n";
+    assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(1), expected));
+    text(&output.stdout)
+}
+
+fn output_without_data(desk: &Desk, words: &str) -> Output {
+    let mut command = desk.command(words);
+    command.env_remove("CLENSHAW_DATA").env("XDG_CACHE_HOME", desk.path("cache"));
+    command.env("HOME", desk.path("home")).output().expect("the program runs")
 }
 
 #[test]
@@ -22,6 +35,12 @@ fn wrong_words_are_answered() {
             "tabel1",
             "unknown experiment `tabel1`; did you mean `table1`? known: table1, table2, table3, \
              ablation, theorems, filters, depth, honest",
+        ),
+        ("table1 --runs 3", "`runs` is `3`; expected none with table1: graphs are counted once"),
+        ("table1 --budget 2m", "`budget` is `120s`; expected none with table1: nothing is trained"),
+        (
+            "theorems --receipts r",
+            "`receipts` is `r`; expected none with theorems: it has no receipts",
         ),
         ("table1 --only texas", "`only` is `texas`; expected `key=value,value`"),
         ("table1 --only model=gcn", "unknown key `model`; known: graph"),
@@ -122,8 +141,9 @@ fn the_kept_results_are_those_of_the_program() {
 #[test]
 fn a_contest_is_stopped_and_gone_on_with() {
     let desk = Desk::new();
-    let words = "reproduce table3 --only graph=cora,texas,model=gpr-gnn --runs 1 --quiet";
-    let page = without_data(&desk, &format!("{words} --budget 0s"));
+    let command = "reproduce table3 --only graph=cora,texas,model=gpr-gnn --runs 1 --quiet";
+    let words = command;
+    let page = unfinished_without_data(&desk, &format!("{words} --budget 0s"));
     assert!(page.contains("88.54 ± 0.67  not run"), "{page}");
     assert!(page.contains("92.91 ± 1.32  not run"), "{page}");
     assert!(page.contains("Unfinished cells: 2; the same command goes on."), "{page}");
@@ -151,7 +171,7 @@ fn a_contest_is_stopped_and_gone_on_with() {
 
     // What was trained elsewhere is not trained here.
     let carried = format!("{words} --budget 0s --receipts runs/reproduce --out elsewhere");
-    let carried = without_data(&desk, &carried);
+    let carried = unfinished_without_data(&desk, &carried);
     let words = |page: &str| -> Vec<String> {
         let line = page.lines().find(|line| line.starts_with("cora ")).unwrap_or_default();
         line.split_whitespace().map(String::from).collect()
@@ -159,6 +179,14 @@ fn a_contest_is_stopped_and_gone_on_with() {
     assert_eq!(words(&carried), words(&page));
     assert_eq!(words(&page)[1..3], ["gpr-gnn", "88.54"], "{page}");
     assert_eq!(text(&desk.read("elsewhere/table3.receipts.jsonl")), read("table3.receipts.jsonl"));
+
+    // Who does another part keeps this one, and asking again does not train it again.
+    let before = read("table3.receipts.jsonl");
+    let other = "reproduce table3 --only graph=texas,model=appnp --quiet";
+    without_data(&desk, other);
+    assert_eq!(read("table3.receipts.jsonl"), before);
+    std::fs::remove_dir_all(desk.path("runs/reproduce/runs")).unwrap();
+    assert_eq!(without_data(&desk, command), page);
 }
 
 #[test]
@@ -178,7 +206,8 @@ fn receipts_that_are_not_there_or_broken_are_named() {
 fn a_page_shows_its_figures() {
     let desk = Desk::new();
     for (name, figures) in [("ablation", 1), ("depth", 4)] {
-        desk.stdout(&format!("reproduce {name} --budget 0s --quiet --out o"));
+        let words = format!("reproduce {name} --budget 0s --quiet --out o");
+        assert_eq!(desk.command(&words).output().unwrap().status.code(), Some(1));
         let page = text(&desk.read(format!("o/{name}.md")));
         let shown: Vec<&str> = page
             .lines()

@@ -67,6 +67,12 @@ pub enum Error {
         /// What is there.
         holds: &'static str,
     },
+    /// A run folder in which somebody else is at work.
+    #[error("{}: another process trains here", .folder.display())]
+    Busy {
+        /// The run folder.
+        folder: PathBuf,
+    },
     /// A run folder without a finished run.
     #[error("{}: no finished run", .folder.display())]
     Unfinished {
@@ -145,6 +151,15 @@ impl Error {
         move |source| Self::Io { path, source }
     }
 
+    /// Files are not here: none of them, or not all of a folder's.
+    pub fn is_absence(&self) -> bool {
+        match self {
+            Self::Absent { .. } => true,
+            Self::Io { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
+            _ => false,
+        }
+    }
+
     /// Wrong words or bad input, a file that is not there included, as opposed to a failure while
     /// running.
     pub fn is_input(&self) -> bool {
@@ -153,7 +168,9 @@ impl Error {
             Self::Io { source, .. } => {
                 matches!(source.kind(), NotFound | IsADirectory | NotADirectory)
             }
-            Self::Diverged { .. } | Self::Away { .. } | Self::Interrupted => false,
+            Self::Busy { .. } | Self::Diverged { .. } | Self::Away { .. } | Self::Interrupted => {
+                false
+            }
             _ => true,
         }
     }

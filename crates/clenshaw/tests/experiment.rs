@@ -124,6 +124,43 @@ fn a_folder_that_holds_something_else_is_left_alone() {
 }
 
 #[test]
+fn a_folder_in_use_and_one_of_other_data_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    interrupt(&request(1), &out, (0, 5));
+    let before = files(&out);
+    let lock = fs::File::open(out.join(".lock")).unwrap();
+    lock.lock().unwrap();
+    let error = carry_out(&request(1), 1, Some(out.clone()), true).unwrap_err();
+    assert!(!error.is_input() && error.to_string().ends_with("another process trains here"));
+    drop(lock);
+
+    let data = fs::read_to_string(out.join("data.json")).unwrap();
+    let digest = data.split('"').find(|word| word.len() == 64).unwrap();
+    fs::write(out.join("data.json"), data.replace(digest, &"0".repeat(64))).unwrap();
+    let error = carry_out(&request(1), 1, Some(out.clone()), true).unwrap_err();
+    assert!(error.to_string().contains("holds runs on other data or other splits"), "{error}");
+    fs::write(out.join("data.json"), &data).unwrap();
+    assert_eq!(files(&out), before);
+    carry_out(&request(1), 1, Some(out), true).unwrap();
+}
+
+/// One worker begins the order, the other one waits for it.
+#[test]
+fn a_panic_leaves_nobody_waiting() {
+    let all = || {
+        let watch = |_, event: Event<'_>| match event {
+            Event::Loaded { .. } => panic!("as asked for by a test"),
+            _ => {}
+        };
+        let (cancel, store) = (AtomicBool::new(false), &Store::new(None));
+        let options = Options { threads: 2, store, resume: true, watch: &watch, cancel: &cancel };
+        run_all(&[Order { request: request(2), out: None }], &options);
+    };
+    assert!(std::panic::catch_unwind(all).is_err());
+}
+
+#[test]
 fn predictions_can_be_had_again_from_the_weights() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");

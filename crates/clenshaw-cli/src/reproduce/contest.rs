@@ -29,25 +29,29 @@ impl Reproduce {
     ) -> Result<()> {
         let folder = self.folder();
         let mut planned = contest.plan(only, self.runs, &folder.join("runs"))?;
-        if let Some(receipts) = &self.receipts {
-            Receipts::read(receipts)?.answer(&mut planned, &self.data.store())?;
-        }
+        let file = |ending: &str| folder.join(format!("{}.{ending}", info.name));
+        let kept = Receipts::of_file(&file("receipts.jsonl"))?;
+        let known = match &self.receipts {
+            Some(folder) => kept.clone().and(Receipts::read(folder)?),
+            None => kept.clone(),
+        };
+        known.answer(&mut planned, &self.data.store());
         let results = self.train(info.name, &contest.orders(&planned));
         let table = contest.table(&planned, &results)?;
         let (experiment, version) = (info.name, env!("CARGO_PKG_VERSION"));
         let document = Document { experiment, version, table: &table };
 
         std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
-        let file = |ending: &str| folder.join(format!("{experiment}.{ending}"));
         let receipts = format!(
-            "{experiment}.receipts.jsonl has settings, data, machine and runs of every cell.\n"
+            "{experiment}.receipts.jsonl has settings, data, machine and runs of every complete cell.\n"
         );
         let (figures, unfinished) = (figures(experiment, contest, &table), unfinished(&results));
         let end = self.markdown_end(experiment, &[]) + &receipts;
         let markdown = format!("{}\n{}{unfinished}{end}", table.to_markdown(), images(&figures));
         output::save(&file("md"), &markdown)?;
         output::save(&file("json"), &output::json(&document))?;
-        output::save(&file("receipts.jsonl"), &contest.receipts(&planned)?)?;
+        let receipts = contest.receipts(&planned)?.and(kept);
+        output::save(&file("receipts.jsonl"), &receipts.to_jsonl())?;
         let drawn = figures.into_iter().map(|figure| (figure.name, figure.svg));
         draw(&folder.join("figures"), drawn)?;
         match self.json {
@@ -57,8 +61,10 @@ impl Reproduce {
                 output::print(&(table.to_text() + &unfinished + &place))?;
             }
         }
-        let fatal = |error: &Error| !matches!(error, Error::Absent { .. } | Error::Interrupted);
-        results.into_iter().filter_map(Result::err).find(fatal).map_or(Ok(()), Err)
+        let mut errors: Vec<Error> = results.into_iter().filter_map(Result::err).collect();
+        errors.retain(|error| !error.is_absence());
+        errors.sort_by_key(|error| matches!(error, Error::Interrupted));
+        errors.into_iter().next().map_or(Ok(()), Err)
     }
 
     fn train(&self, name: &'static str, orders: &[Order]) -> Vec<Result<Summary>> {

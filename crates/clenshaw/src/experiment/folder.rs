@@ -5,37 +5,46 @@ use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 pub(super) struct Folder {
     path: PathBuf,
+    /// Held while runs are written here.
+    _lock: Option<File>,
 }
 
 /// What one finished run leaves, by file name.
 pub(super) type Files = Vec<(&'static str, Vec<u8>)>;
 
 impl Folder {
-    /// Makes or reuses a folder; one that holds something else is refused.
-    pub fn open(path: &Path, request: &Request, resume: bool) -> Result<Self> {
-        let folder = Self { path: path.to_owned() };
-        let (run_toml, text) = (folder.path.join("run.toml"), request.to_toml());
+    /// Makes or reuses a folder; one that holds something else, or is in use, is refused.
+    pub fn open(path: &Path, request: &Request, ground: &Ground, resume: bool) -> Result<Self> {
+        let (run_toml, text) = (path.join("run.toml"), request.to_toml());
         let refused = |holds| Error::Occupied { folder: path.to_owned(), holds };
         match fs::read_to_string(&run_toml) {
             Ok(existing) if existing != text => {
                 return Err(refused("holds a run with other settings"));
             }
-            Ok(_) if resume => {}
-            Ok(_) => folder.forget()?,
+            Ok(_) => {}
             Err(_) if path.is_file() => return Err(refused("is a file, not a folder")),
             Err(_) if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) => {
                 return Err(refused("is not empty and holds no run.toml"));
             }
             Err(_) => {}
         }
+        fs::create_dir_all(path).map_err(Error::io(path))?;
+        let folder = Self { path: path.to_owned(), _lock: Some(lock(path)?) };
+        let data_json = path.join("data.json");
+        if !resume {
+            folder.forget()?;
+        } else if read_json::<Ground>(&data_json)?.is_some_and(|before| before != *ground) {
+            return Err(refused("holds runs on other data or other splits"));
+        }
         fs::create_dir_all(folder.runs()).map_err(Error::io(folder.runs()))?;
         write(&run_toml, text.as_bytes())?;
+        write(&data_json, &json(ground))?;
         Ok(folder)
     }
 
@@ -44,12 +53,12 @@ impl Folder {
         let run_toml = path.join("run.toml");
         let text = fs::read_to_string(&run_toml).map_err(Error::io(&run_toml))?;
         let request = Request::from_toml(&run_toml.display().to_string(), &text)?;
-        Ok((Self { path: path.to_owned() }, request))
+        Ok((Self { path: path.to_owned(), _lock: None }, request))
     }
 
     /// Removes the results of an earlier time.
     fn forget(&self) -> Result<()> {
-        for file in ["summary.json", "receipt.json"] {
+        for file in ["summary.json", "receipt.json", "data.json"] {
             remove(fs::remove_file(self.path.join(file)), self.path.join(file))?;
         }
         remove(fs::remove_dir_all(self.runs()), self.runs())
@@ -119,42 +128,59 @@ pub(super) struct Receipt {
     pub version: String,
     graph: String,
     source: String,
-    pub data_sha256: String,
-    splits: Vec<SplitReceipt>,
+    #[serde(flatten)]
+    pub ground: Ground,
     #[serde(flatten)]
     pub occasion: Occasion,
     seconds: f64,
 }
 
-#[derive(Serialize, Deserialize)]
-struct SplitReceipt {
+/// What runs of the same settings must share to stand in one row: the graph and the splits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Ground {
+    pub data_sha256: String,
+    pub splits: Vec<SplitReceipt>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct SplitReceipt {
     seed: u64,
     provenance: String,
-    sha256: String,
+    pub sha256: String,
 }
 
 impl Receipt {
-    pub fn new(
-        dataset: &Dataset,
-        seed: u64,
-        splits: &[Split],
-        threads: usize,
-        seconds: f64,
-    ) -> Self {
+    pub fn new(dataset: &Dataset, ground: Ground, threads: usize, seconds: f64) -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION").into(),
+            graph: dataset.name.clone(),
+            source: dataset.source.clone(),
+            ground,
+            occasion: Occasion::now(threads),
+            seconds,
+        }
+    }
+}
+
+impl Ground {
+    /// Splits are numbered from the first seed on.
+    pub fn new(data_sha256: String, seed: u64, splits: &[Split]) -> Self {
         let split = |(i, split): (usize, &Split)| SplitReceipt {
             seed: seed + i as u64,
             provenance: split.provenance.clone(),
             sha256: split.sha256(),
         };
-        Self {
-            version: env!("CARGO_PKG_VERSION").into(),
-            graph: dataset.name.clone(),
-            source: dataset.source.clone(),
-            data_sha256: dataset.sha256(),
-            splits: splits.iter().enumerate().map(split).collect(),
-            occasion: Occasion::now(threads),
-            seconds,
-        }
+        Self { data_sha256, splits: splits.iter().enumerate().map(split).collect() }
+    }
+}
+
+/// Keeps other processes out until it is dropped, where the file system can.
+fn lock(folder: &Path) -> Result<File> {
+    let path = folder.join(".lock");
+    let file = File::create(&path).map_err(Error::io(&path))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(Error::Busy { folder: folder.to_owned() }),
+        _ => Ok(file),
     }
 }
 
@@ -180,7 +206,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let name = path.file_name().expect("a file, not a folder").to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.partial"));
     let put = || {
-        let mut file = fs::File::create(&beside)?;
+        let mut file = File::create(&beside)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&beside, path)

@@ -1,6 +1,6 @@
 //! One order being carried out: its graph, its compiled model, its folder and its finished runs.
 
-use super::folder::{Files, Folder, Receipt, json};
+use super::folder::{Files, Folder, Ground, Receipt, json};
 use super::run::{Event, Options, Order};
 use super::{Predictions, Record, Request, Summary};
 use crate::data::{Dataset, Split, Store};
@@ -9,6 +9,7 @@ use crate::graph::{Normalisation, dirichlet_energy, operator};
 use crate::tensor::Mat;
 use crate::train::{Fit, Outcome, Setup, test_scores, write_weights};
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
@@ -43,7 +44,8 @@ pub(super) struct Job<'a> {
     dataset: Arc<Dataset>,
     splits: Vec<Split>,
     setup: Setup,
-    folder: Option<Folder>,
+    /// Where it is kept, if anywhere, and what its runs stand on.
+    folder: Option<(Folder, Ground)>,
     start: Instant,
     /// A run of this order has failed.
     failed: AtomicBool,
@@ -62,11 +64,12 @@ impl<'a> Job<'a> {
         request.check()?;
         let dataset = graphs.load(request, options.store)?;
         (options.watch)(order, Event::Loaded { dataset: &dataset });
-        let seeds = (0..request.runs as u64).map(|i| request.seed + i);
-        let splits: Vec<Split> =
-            seeds.map(|seed| request.split.draw(&dataset, seed)).collect::<Result<_>>()?;
-        let folder = out.as_deref().map(|out| Folder::open(out, request, options.resume));
-        let folder = folder.transpose()?;
+        let splits = request.splits(&dataset)?;
+        let open = |out: &Path| {
+            let ground = Ground::new(dataset.sha256(), request.seed, &splits);
+            Folder::open(out, request, &ground, options.resume).map(|folder| (folder, ground))
+        };
+        let folder = out.as_deref().map(open).transpose()?;
         let setup = Setup::new(&dataset, request.model, request.hyper.clone());
         let results = Mutex::new((0..request.runs).map(|_| None).collect());
         let failed = AtomicBool::new(false);
@@ -113,9 +116,9 @@ impl<'a> Job<'a> {
     fn summary(&self, records: Vec<Record>) -> Result<Summary> {
         let (request, seconds) = (self.request, self.start.elapsed().as_secs_f64());
         let summary = Summary::new(request, &self.dataset.warnings, records, seconds);
-        if let Some(folder) = &self.folder {
-            let (seed, threads) = (request.seed, self.options.threads);
-            let receipt = Receipt::new(&self.dataset, seed, &self.splits, threads, seconds);
+        if let Some((folder, ground)) = &self.folder {
+            let threads = self.options.threads;
+            let receipt = Receipt::new(&self.dataset, ground.clone(), threads, seconds);
             folder.finish(&summary, &receipt)?;
         }
         Ok(summary)
@@ -130,16 +133,16 @@ impl<'a> Job<'a> {
     }
 
     fn one_run(&self, i: usize, threads: usize) -> Result<Record> {
-        let start = Instant::now();
         let (seed, split) = (self.request.seed + i as u64, &self.splits[i]);
-        if let Some(folder) = &self.folder
+        let folder = self.folder.as_ref().map(|(folder, _)| folder);
+        if let Some(folder) = folder
             && let Some(record) = folder.record(seed)?
         {
             self.watch(Event::Finished { run: i, record: &record });
             return Ok(record);
         }
         let mut fit = Fit::new(&self.setup, &self.dataset, split, seed, threads);
-        if let Some((place, bytes)) = self.folder.as_ref().and_then(|f| f.checkpoint(seed)) {
+        if let Some((place, bytes)) = folder.and_then(|folder| folder.checkpoint(seed)) {
             fit.restore(&place, &bytes)?;
         }
         let max_epochs = self.request.hyper.int("max_epochs");
@@ -148,8 +151,8 @@ impl<'a> Job<'a> {
         self.train(&mut fit, i, seed)?;
 
         let outcome = fit.outcome();
-        let record = self.record(seed, split, &outcome, start.elapsed().as_secs_f64());
-        if let Some(folder) = &self.folder {
+        let record = self.record(seed, split, &outcome, fit.seconds());
+        if let Some(folder) = folder {
             folder.finish_run(seed, self.files(split, outcome, &record))?;
         }
         self.watch(Event::Finished { run: i, record: &record });
@@ -163,7 +166,7 @@ impl<'a> Job<'a> {
             self.watch(Event::Epoch { run: i, epoch });
             let cancelled = self.options.cancel.load(Ordering::Relaxed);
             let stop = cancelled || self.failed.load(Ordering::Relaxed);
-            if let Some(folder) = &self.folder
+            if let Some((folder, _)) = &self.folder
                 && (stop || saved.elapsed() > CHECKPOINT_EVERY)
             {
                 trouble = folder.keep_checkpoint(seed, &fit.checkpoint()).err();

@@ -27,6 +27,7 @@ mod reproduce;
 mod tuning;
 
 pub use config::Config;
+use folder::Ground;
 use occasion::Occasion;
 pub use predict::{Predictions, predict};
 pub use preset::{Origin, preset_graphs, preset_origin, preset_settings, preset_source};
@@ -37,7 +38,7 @@ pub use reproduce::{
 };
 pub use request::Request;
 pub use run::{Event, Options, Order, run, run_all};
-use run::{finished_receipt, finished_runs};
+use run::{finished, finished_runs};
 pub use tuning::{
     End, Judge, TuneEvent, TuneOptions, TuneRequest, Tuned, best_first, sampler, tune,
 };

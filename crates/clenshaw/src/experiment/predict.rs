@@ -98,7 +98,7 @@ pub fn predict(
 }
 
 fn choose(files: &Folder, request: &Request, place: &str, seed: Option<u64>) -> Result<Record> {
-    let seeds = (0..request.runs as u64).map(|i| request.seed + i);
+    let seeds = request.seeds();
     let mut records = Vec::new();
     for candidate in seeds.filter(|candidate| seed.is_none_or(|seed| seed == *candidate)) {
         records.extend(files.record(candidate)?);

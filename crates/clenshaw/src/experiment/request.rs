@@ -1,7 +1,7 @@
 //! What is asked for.
 
 use super::{Config, preset};
-use crate::data::{self, Dataset, SplitKind, Store};
+use crate::data::{self, Dataset, Split, SplitKind, Store};
 use crate::error::{Error, Result};
 use crate::hyper::Params;
 use crate::model::{self, ModelInfo};
@@ -75,6 +75,17 @@ impl Request {
         } else {
             data::load_from(store, &self.graph)
         }
+    }
+
+    /// The seed of every run.
+    pub fn seeds(&self) -> impl Iterator<Item = u64> + use<> {
+        let first = self.seed;
+        (0..self.runs as u64).map(move |i| first + i)
+    }
+
+    /// The split of every run.
+    pub fn splits(&self, dataset: &Dataset) -> Result<Vec<Split>> {
+        self.seeds().map(|seed| self.split.draw(dataset, seed)).collect()
     }
 
     /// Refuses what no run could satisfy.

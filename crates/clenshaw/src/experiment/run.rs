@@ -118,19 +118,23 @@ pub fn run_all(orders: &[Order], options: &Options<'_>) -> Vec<Result<Summary>> 
 
 /// The records that an order's folder holds already; none, if there is no folder.
 pub(super) fn finished_runs(order: &Order) -> Result<Vec<Record>> {
-    let Some((folder, request)) = existing(order)? else { return Ok(vec![]) };
-    let seeds = (0..request.runs as u64).map(|i| request.seed + i);
-    seeds.filter_map(|seed| folder.record(seed).transpose()).collect()
+    let Some(folder) = existing(order)? else { return Ok(vec![]) };
+    order.request.seeds().filter_map(|seed| folder.record(seed).transpose()).collect()
 }
 
-/// The receipt of an order all of whose runs are done.
-pub(super) fn finished_receipt(order: &Order) -> Result<Option<Receipt>> {
-    existing(order)?.map_or(Ok(None), |(folder, _)| folder.receipt())
+/// The receipt of an order and its records, if all runs are done.
+pub(super) fn finished(order: &Order) -> Result<Option<(Receipt, Vec<Record>)>> {
+    let Some(folder) = existing(order)? else { return Ok(None) };
+    let (receipt, records) = (folder.receipt()?, finished_runs(order)?);
+    Ok(receipt.filter(|_| records.len() == order.request.runs).map(|receipt| (receipt, records)))
 }
 
-fn existing(order: &Order) -> Result<Option<(Folder, Request)>> {
+/// The folder of an order, unless it is of other settings.
+fn existing(order: &Order) -> Result<Option<Folder>> {
     let folder = order.out.as_deref().filter(|path| path.join("run.toml").exists());
-    folder.map(Folder::existing).transpose()
+    let found = folder.map(Folder::existing).transpose()?;
+    let same = |request: &Request| request.to_toml() == order.request.to_toml();
+    Ok(found.filter(|(_, request)| same(request)).map(|(folder, _)| folder))
 }
 
 /// What the workers share.
@@ -174,7 +178,7 @@ impl<'a> Desk<'a> {
     }
 
     fn state(&self) -> MutexGuard<'_, State<'a>> {
-        self.state.lock().expect("a worker that panics ends the program")
+        self.state.lock().expect("nobody panics while holding it")
     }
 
     fn let_large_ones_in(&self) {
@@ -208,7 +212,7 @@ impl<'a> Desk<'a> {
             state = match state.waiting.pop_front() {
                 Some(order) => self.begin(order, state),
                 None if state.beginning == 0 => break,
-                None => self.begun.wait(state).expect("a worker that panics ends the program"),
+                None => self.begun.wait(state).expect("nobody panics while holding it"),
             };
         }
         None
@@ -222,6 +226,7 @@ impl<'a> Desk<'a> {
     ) -> MutexGuard<'d, State<'a>> {
         state.beginning += 1;
         drop(state);
+        let _guard = IfItPanics(self);
         let job = Job::new(order, &self.orders[order], self.options, &self.graphs);
         let mut state = self.state();
         state.beginning -= 1;
@@ -240,5 +245,17 @@ impl<'a> Desk<'a> {
         let state = self.state.into_inner().expect("all workers are done");
         let results = state.results.into_iter();
         results.map(|result| result.unwrap_or(Err(Error::Interrupted))).collect()
+    }
+}
+
+/// Nobody waits for a worker that panicked while it began an order.
+struct IfItPanics<'d, 'a>(&'d Desk<'a>);
+
+impl Drop for IfItPanics<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.state().beginning -= 1;
+            self.0.begun.notify_all();
+        }
     }
 }

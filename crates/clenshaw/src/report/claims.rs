@@ -7,7 +7,8 @@
 //! fails    d < -n
 //! ```
 //!
-//! An order of more than two is as good as the worst of its neighbours.
+//! An order of more than two is as good as the worst of its neighbours. A single run has no interval,
+//! and a cell whose runs are not all done may yet move: such a column has no verdict.
 
 use super::{ScoreCell, Table};
 use serde::Serialize;
@@ -22,6 +23,7 @@ use serde::Serialize;
 ///     paper: None,
 ///     settings: "published".into(),
 ///     runs: scores.len(),
+///     planned: scores.len(),
 ///     ours: Some(Measured {
 ///         score: Statistic::of(scores),
 ///         energy: None,
@@ -38,7 +40,7 @@ use serde::Serialize;
 pub struct Claim {
     /// The models, the worst first.
     pub order: Vec<String>,
-    /// Every column, and what was measured there; none if a model was not.
+    /// Every column, and what was measured there; none if a model was not, or not often enough.
     pub verdicts: Vec<(String, Option<Verdict>)>,
 }
 
@@ -72,7 +74,7 @@ impl Claim {
         let verdict = |column: &str| {
             let score = |model: &String| {
                 let cell = cells.iter().find(|c| c.column == column && c.model == *model);
-                cell.and_then(|cell| cell.ours).map(|ours| ours.score)
+                cell.filter(|cell| cell.runs > 1)?.complete().map(|ours| ours.score)
             };
             let pairs = order.windows(2).map(|pair| {
                 let (worse, better) = (score(&pair[0])?, score(&pair[1])?);
@@ -114,7 +116,7 @@ mod tests {
         let score = Statistic { mean, std: 0.1, ci95 };
         let ours = Some(Measured { score, energy: None, epochs: 1.0, seconds: 1.0 });
         let (column, model, settings) = (column.into(), model.into(), "published".into());
-        ScoreCell { column, model, paper: None, settings, runs: 3, ours, missing: None }
+        ScoreCell { column, model, paper: None, settings, runs: 3, planned: 3, ours, missing: None }
     }
 
     fn order(words: &str) -> Vec<String> {
@@ -131,6 +133,19 @@ mod tests {
         assert_eq!(verdict(0.649), Some(Verdict::Open));
         assert_eq!(verdict(0.551), Some(Verdict::Open));
         assert_eq!(verdict(0.549), Some(Verdict::Fails));
+    }
+
+    #[test]
+    fn neither_one_run_nor_some_of_the_runs_decide_anything() {
+        let verdict = |runs: usize, planned: usize| {
+            let mut better = cell("g", "b", 0.9, 0.0);
+            (better.runs, better.planned) = (runs, planned);
+            let cells = [cell("g", "a", 0.6, 0.03), better];
+            Claim::judge(&order("a < b"), &cells).verdicts[0].1
+        };
+        assert_eq!(verdict(2, 2), Some(Verdict::Holds));
+        assert_eq!(verdict(1, 1), None);
+        assert_eq!(verdict(4, 10), None);
     }
 
     #[test]

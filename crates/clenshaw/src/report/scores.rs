@@ -4,7 +4,8 @@
 //! inside   |ours - paper| <= what stands behind the paper's ±
 //! ```
 //!
-//! A cell that was not measured has no number of ours, and says why.
+//! A cell that was not measured has no number of ours, and says why; one that was measured in part says
+//! how far.
 
 use super::{Claim, Statistic, Table, wrapped};
 use serde::{Serialize, Serializer};
@@ -33,6 +34,7 @@ pub enum Spread {
 ///     paper: Some(Printed::Score(69.44, 0.92)),
 ///     settings: "published".into(),
 ///     runs: 3,
+///     planned: 3,
 ///     ours: Some(Measured { score, energy: None, epochs: 400.0, seconds: 21.0 }),
 ///     missing: None,
 /// };
@@ -77,6 +79,8 @@ pub struct ScoreCell {
     pub settings: String,
     /// The runs that ours is about.
     pub runs: usize,
+    /// The runs that belong to the cell.
+    pub planned: usize,
     /// Ours, if it was measured.
     pub ours: Option<Measured>,
     /// Why it was not.
@@ -116,7 +120,37 @@ pub struct Measured {
     pub seconds: f64,
 }
 
+impl Spread {
+    fn other(self) -> Self {
+        match self {
+            Self::Std => Self::Ci95,
+            Self::Ci95 => Self::Std,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Std => "std",
+            Self::Ci95 => "95%",
+        }
+    }
+
+    /// In percent.
+    fn of(self, score: &Statistic) -> String {
+        let spread = match self {
+            Self::Std => score.std,
+            Self::Ci95 => score.ci95,
+        };
+        format!("{:.2}", 100.0 * spread)
+    }
+}
+
 impl ScoreCell {
+    /// Ours, if all of its runs are done.
+    pub fn complete(&self) -> Option<&Measured> {
+        self.ours.as_ref().filter(|_| self.runs == self.planned)
+    }
+
     /// Ours less the paper's, in percent.
     pub fn difference(&self) -> Option<f64> {
         match (&self.ours, &self.paper) {
@@ -139,6 +173,13 @@ impl ScoreCell {
             (true, false) => "above",
         })
     }
+
+    fn runs_text(&self) -> String {
+        match self.runs == self.planned {
+            true => self.runs.to_string(),
+            false => format!("{} of {}", self.runs, self.planned),
+        }
+    }
 }
 
 impl Scores {
@@ -151,7 +192,8 @@ impl Scores {
             [] => String::new(),
             claims => Claim::table(claims).to_text() + "\n",
         };
-        format!("{}\n{}\n\n{}\n{claims}{notes}", self.title, self.source, self.lines().to_text())
+        let source: String = wrapped(&self.source, WIDTH).join("\n");
+        format!("{}\n{source}\n\n{}\n{claims}{notes}", self.title, self.lines().to_text())
     }
 
     /// Ours as the paper arranges them, claims, then cell by cell, then notes.
@@ -171,12 +213,17 @@ impl Scores {
     }
 
     fn all_notes(&self) -> Vec<String> {
+        let (std, ci95) = (
+            "the standard deviation of the runs",
+            "the half-width of the 95% interval of the mean (bootstrap, 1000 resamples)",
+        );
         let meaning = match self.spread {
-            Spread::Std => "± is the standard deviation of the runs.",
-            Spread::Ci95 => {
-                "± is the half-width of the 95% interval of the mean (bootstrap, 1000 resamples)."
-            }
+            Spread::Std => format!("± is {std}; the column `95%` is {ci95}."),
+            Spread::Ci95 => format!("± is {ci95}; the column `std` is {std}."),
         };
+        let place =
+            "inside, above, below: where our mean lies beside the paper's mean ± what it prints.";
+        let place = self.has_paper().then(|| place.to_owned());
         let time = format!(
             "All runs together took {} minutes: their own times added up, whether they went one by one \
              on all threads or side by side on one each.",
@@ -185,7 +232,7 @@ impl Scores {
         let verdicts = "A claim holds or fails where two means differ by more than the root of the sum of \
                         the squares of their 95% half-widths; else it is open.";
         let verdicts = (!self.claims.is_empty()).then(|| verdicts.to_owned());
-        let notes = [meaning.to_owned()].into_iter().chain(verdicts);
+        let notes = [meaning].into_iter().chain(place).chain(verdicts);
         notes.chain(self.notes.iter().cloned()).chain([time]).collect()
     }
 
@@ -211,14 +258,15 @@ impl Scores {
     }
 
     fn lines(&self) -> Table {
-        let has_paper = self.cells.iter().any(|cell| cell.paper.is_some());
+        let has_paper = self.has_paper();
         let paper: &[&str] = if has_paper { &["paper"] } else { &[] };
-        let place: &[&str] = if has_paper { &["difference", "interval"] } else { &[] };
+        let place: &[&str] = if has_paper { &["difference", "paper's ±"] } else { &[] };
         let has_energy =
             self.cells.iter().any(|cell| cell.ours.is_some_and(|o| o.energy.is_some()));
         let energy: &[&str] = if has_energy { &["energy"] } else { &[] };
+        let ours = ["ours", self.spread.other().name()];
         let rest = ["runs", "epochs", "s a run", "settings"];
-        let header = [&["graph", "model"], paper, &["ours"], place, energy, &rest].concat();
+        let header = [&["graph", "model"], paper, &ours, place, energy, &rest].concat();
         let mut table = Table::new(header);
         for cell in &self.cells {
             let paper = match &cell.paper {
@@ -235,10 +283,11 @@ impl Scores {
             let mut row = vec![cell.column.clone(), cell.model.clone()];
             row.extend(has_paper.then_some(paper));
             row.push(self.our_text(cell));
+            row.push(cell.ours.map_or("-".into(), |ours| self.spread.other().of(&ours.score)));
             row.extend(has_paper.then_some([difference, place]).into_iter().flatten());
             let energy = cell.ours.and_then(|ours| ours.energy);
             row.extend(has_energy.then(|| energy.map_or("-".into(), |e| format!("{e:.4}"))));
-            row.push(cell.runs.to_string());
+            row.push(cell.runs_text());
             row.push(of_ours(|ours, _| format!("{:.0}", ours.epochs)));
             row.push(of_ours(|ours, runs| format!("{:.1}", ours.seconds / runs)));
             row.push(cell.settings.clone());
@@ -247,15 +296,19 @@ impl Scores {
         table
     }
 
+    fn has_paper(&self) -> bool {
+        self.cells.iter().any(|cell| cell.paper.is_some())
+    }
+
     fn our_text(&self, cell: &ScoreCell) -> String {
         let Some(Measured { score, .. }) = &cell.ours else {
             return cell.missing.clone().unwrap_or_else(|| "not run".into());
         };
-        let spread = match self.spread {
-            Spread::Std => score.std,
-            Spread::Ci95 => score.ci95,
-        };
-        format!("{:.2} ± {:.2}", 100.0 * score.mean, 100.0 * spread)
+        let text = format!("{:.2} ± {}", 100.0 * score.mean, self.spread.of(score));
+        match cell.complete() {
+            Some(_) => text,
+            None => format!("{text} ({} runs)", cell.runs_text()),
+        }
     }
 }
 
@@ -283,6 +336,7 @@ mod tests {
             paper,
             settings: "published".into(),
             runs: 2,
+            planned: 2,
             ours: Some(Measured { score, energy: None, epochs: 100.0, seconds: 120.0 }),
             missing: None,
         }
@@ -328,16 +382,22 @@ S.
 
 ## Cell by cell
 
-| graph | model | paper        | ours         | difference | interval | runs | epochs | s a run | settings  |
-| ----- | ----- | ------------ | ------------ | ---------: | -------- | ---: | -----: | ------: | --------- |
-| texas | gcn   | 89.50 ± 0.25 | 90.00 ± 1.00 |      +0.50 | above    |    2 |    100 |    60.0 | published |
-| texas | h2gcn | (M)          | not run      |          - | -        |    2 |      - |       - | published |
+| graph | model | paper        | ours         |  std | difference | paper's ± | runs | epochs | s a run | settings  |
+| ----- | ----- | ------------ | ------------ | ---: | ---------: | --------- | ---: | -----: | ------: | --------- |
+| texas | gcn   | 89.50 ± 0.25 | 90.00 ± 1.00 | 2.00 |      +0.50 | above     |    2 |    100 |    60.0 | published |
+| texas | h2gcn | (M)          | not run      |    - |          - | -         |    2 |      - |       - | published |
 
-- ± is the half-width of the 95% interval of the mean (bootstrap, 1000 resamples).
+- ± is the half-width of the 95% interval of the mean (bootstrap, 1000 resamples); the column `std` is the standard deviation of the runs.
+- inside, above, below: where our mean lies beside the paper's mean ± what it prints.
 - A note.
 - All runs together took 2.0 minutes: their own times added up, whether they went one by one on all threads or side by side on one each.
 "
         );
+        let mut half = table.clone();
+        half.cells[0].planned = 4;
+        let page = half.to_markdown();
+        assert!(page.contains("| gcn   | 90.00 ± 1.00 (2 of 4 runs) |     2.0 |"), "{page}");
+        assert!(page.contains("above     | 2 of 4 |    100 |    60.0 |"), "{page}");
         let json = serde_json::to_value(&table).unwrap();
         assert_eq!(json["cells"][0]["paper"], serde_json::json!([89.5, 0.25]));
         assert_eq!(json["cells"][0]["ours"]["mean"], 0.9);

@@ -6,7 +6,7 @@
 //!                                                            1000 resamples with replacement
 //! ```
 //!
-//! The papers of this line report `mean ± ci95`, the percentile bootstrap's larger side; it shrinks
+//! Most papers of this line report `mean ± ci95`, the percentile bootstrap's larger side; it shrinks
 //! with the number of runs and the standard deviation does not, so we always show both.
 //! The resamples come from a stream of their own: the same runs give the same interval.
 

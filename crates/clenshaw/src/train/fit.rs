@@ -11,6 +11,7 @@ use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
 use crate::rng::Stream;
 use crate::tensor::{Lines, Mat, Optimiser, Targets, Team, Workspace, log_sum_exp};
+use std::time::{Duration, Instant};
 
 /// What one epoch brought.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -37,6 +38,16 @@ pub struct Fit<'a> {
     params: Lines<f32>,
     best: Lines<f32>,
     optimiser: Optimiser<f32>,
+    history: Vec<Epoch>,
+    /// When it was begun or restored, and the time it had taken before.
+    begun: Instant,
+    before: Duration,
+}
+
+/// What a checkpoint says beside its tensors.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Log {
+    elapsed: Duration,
     history: Vec<Epoch>,
 }
 
@@ -75,6 +86,8 @@ impl<'a> Fit<'a> {
             params,
             optimiser: optimiser(setup.plan(), setup.info, &setup.hp),
             history: Vec::new(),
+            begun: Instant::now(),
+            before: Duration::ZERO,
             setup,
         }
     }
@@ -132,24 +145,34 @@ impl<'a> Fit<'a> {
         }
     }
 
+    /// The time it has taken, that before the last [`Fit::checkpoint`] it was restored from included.
+    pub fn seconds(&self) -> f64 {
+        self.elapsed().as_secs_f64()
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.before + self.begun.elapsed()
+    }
+
     /// Everything needed to go on from here to the same bits.
     pub fn checkpoint(&self) -> Vec<u8> {
         let row = |values: &[f32]| Mat::from_vec(1, values.len(), values.to_vec());
-        let history = serde_json::to_string(&self.history).expect("epochs are plain numbers");
+        let log = Log { elapsed: self.elapsed(), history: self.history.clone() };
+        let log = serde_json::to_string(&log).expect("epochs are plain numbers");
         let state = [
             ("params".to_owned(), row(&self.params)),
             ("best".to_owned(), row(&self.best)),
             ("first".to_owned(), row(&self.optimiser.first)),
             ("second".to_owned(), row(&self.optimiser.second)),
         ];
-        weights::write_weights(&state, &history)
+        weights::write_weights(&state, &log)
     }
 
     /// Goes on from a checkpoint of the same run; `place` names it in errors.
     pub fn restore(&mut self, place: &str, bytes: &[u8]) -> Result<()> {
         let state = weights::read_weights(place, bytes)?;
         let wrong = |problem: String| Error::Data { place: place.into(), problem };
-        let history: Vec<Epoch> =
+        let Log { elapsed, history } =
             serde_json::from_str(&state.metadata).map_err(|e| wrong(e.to_string()))?;
         let part = |name: &str| {
             let found =
@@ -162,6 +185,7 @@ impl<'a> Fit<'a> {
         (self.params, self.best) = (Lines::from(&params[..]), Lines::from(&best[..]));
         self.optimiser.steps = history.len() as u64;
         self.history = history;
+        (self.before, self.begun) = (elapsed, Instant::now());
         Ok(())
     }
 
@@ -189,5 +213,27 @@ impl<'a> Fit<'a> {
             rates.map(|key| format!("`{key}` (now {})", self.setup.hp.real(key))).collect();
         lower.dedup();
         Err(Error::Diverged { epoch, what, value, lower: lower.join(" or ") })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{self, SplitKind};
+    use crate::model;
+
+    #[test]
+    fn a_restored_run_has_the_time_it_took_before() {
+        let graph = data::load("csbm:nodes=60").unwrap();
+        let info = model::find("gcn").unwrap();
+        let setup = Setup::new(&graph, info, info.defaults());
+        let split = SplitKind::Balanced.draw(&graph, 0).unwrap();
+        let mut first = Fit::new(&setup, &graph, &split, 0, 1);
+        first.before = Duration::from_secs(3600);
+        first.epoch().unwrap();
+        let mut second = Fit::new(&setup, &graph, &split, 0, 1);
+        second.restore("t", &first.checkpoint()).unwrap();
+        assert!(second.seconds() > 3600.0, "{}", second.seconds());
+        assert_eq!(second.history(), first.history());
     }
 }

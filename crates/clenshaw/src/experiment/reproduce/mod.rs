@@ -15,7 +15,6 @@ pub use statistics::Statistics;
 pub use theorems::Theorems;
 
 use crate::error::{Error, Result};
-use std::io::ErrorKind;
 
 /// Every experiment that can be done again.
 pub static EXPERIMENTS: &[&ExperimentInfo] =
@@ -113,13 +112,4 @@ pub fn find_experiment(name: &str) -> Result<&'static ExperimentInfo> {
     let entry = EXPERIMENTS.iter().find(|info| info.name == name);
     let known = EXPERIMENTS.iter().map(|info| info.name);
     entry.copied().ok_or_else(|| Error::unknown("experiment", name, known))
-}
-
-/// Whether an error says that files are not here: none of them, or not all of a folder's.
-fn absent(error: &Error) -> bool {
-    match error {
-        Error::Absent { .. } => true,
-        Error::Io { source, .. } => source.kind() == ErrorKind::NotFound,
-        _ => false,
-    }
 }

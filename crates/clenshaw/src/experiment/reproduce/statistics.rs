@@ -11,7 +11,7 @@
 //! nodes = "why ours is another number"
 //! ```
 
-use super::{Only, absent};
+use super::Only;
 use crate::data::{self, DATASETS, Dataset, Description, Store};
 use crate::error::{Error, Result};
 use crate::experiment::config::first_line;
@@ -113,7 +113,7 @@ fn counted(store: &Store, name: &str) -> Result<Option<Description>> {
 pub(super) fn loaded(store: &Store, name: &str) -> Result<Option<Dataset>> {
     match data::load_from(store, name) {
         Ok(dataset) => Ok(Some(dataset)),
-        Err(error) if absent(&error) => Ok(None),
+        Err(error) if error.is_absence() => Ok(None),
         Err(error) => Err(error),
     }
 }

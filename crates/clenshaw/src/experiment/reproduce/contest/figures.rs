@@ -9,7 +9,7 @@ impl Contest {
     pub fn bars(&self, table: &Scores) -> Option<Bars> {
         let title = self.bars.clone()?;
         let bar = |cell: &ScoreCell| {
-            let score = cell.ours?.score;
+            let score = cell.complete()?.score;
             let (mean, ci95) = (100.0 * score.mean, 100.0 * score.ci95);
             Some((cell.column.clone(), cell.model.clone(), mean, ci95))
         };
@@ -59,7 +59,7 @@ impl Contest {
         let points = columns.filter_map(|column| {
             let is_ours = |cell: &&ScoreCell| cell.column == column.name && cell.model == info.name;
             let cell = table.cells.iter().find(is_ours)?;
-            Some((column.depth? as f64, number(&cell.ours?)?))
+            Some((column.depth? as f64, number(cell.complete()?)?))
         });
         Series { name: info.name.into(), points: points.collect() }
     }

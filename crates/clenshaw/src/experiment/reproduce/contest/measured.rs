@@ -1,9 +1,8 @@
 //! What the cells of a contest were worth, from their receipts and run folders.
 
-use super::receipts::{Receipt, Run, Worth};
+use super::receipts::{Receipt, Receipts, Run, Worth};
 use super::{Contest, Planned, Score};
 use crate::error::{Error, Result};
-use crate::experiment::reproduce::absent;
 use crate::experiment::{Occasion, Order, Summary, finished_runs};
 use crate::report::{Claim, Measured, ScoreCell, Scores, Statistic};
 
@@ -31,8 +30,8 @@ impl Contest {
             Ok(cell)
         });
         let cells = cells.collect::<Result<Vec<_>>>()?;
-        let receipts = receipts(planned)?;
-        let occasion = Occasion::sentence(receipts.iter().map(|receipt| &receipt.occasion));
+        let receipts = self.receipts(planned)?;
+        let occasion = Occasion::sentence(receipts.0.iter().map(|receipt| &receipt.occasion));
         Ok(Scores {
             title: self.title.clone(),
             source: self.source.clone(),
@@ -43,19 +42,15 @@ impl Contest {
         })
     }
 
-    /// One line of JSON a cell that is complete: its settings, its data, its machine, its runs.
-    pub fn receipts(&self, planned: &[Planned]) -> Result<String> {
-        let line = |receipt| serde_json::to_string(receipt).expect("texts and numbers only") + "\n";
-        Ok(receipts(planned)?.iter().map(line).collect())
+    /// One of every cell that is complete: its settings, its data, its machine, its runs.
+    pub fn receipts(&self, planned: &[Planned]) -> Result<Receipts> {
+        let receipt = |planned: &Planned| match &planned.known {
+            Some(receipt) => Ok(Some(receipt.clone())),
+            None => Receipt::of(&planned.order),
+        };
+        let complete = planned.iter().filter_map(|planned| receipt(planned).transpose());
+        complete.collect::<Result<_>>().map(Receipts)
     }
-}
-
-fn receipts(planned: &[Planned]) -> Result<Vec<Receipt>> {
-    let receipt = |planned: &Planned| match &planned.known {
-        Some(receipt) => Ok(Some(receipt.clone())),
-        None => Receipt::of(&planned.order),
-    };
-    planned.iter().filter_map(|planned| receipt(planned).transpose()).collect()
 }
 
 impl Planned {
@@ -64,7 +59,7 @@ impl Planned {
         let (records, missing) = match result {
             Ok(summary) => (summary.runs.clone(), None),
             Err(Error::Interrupted) => (finished_runs(&self.order)?, Some("not run".to_owned())),
-            Err(error) if absent(error) => (vec![], Some("not run, no data".to_owned())),
+            Err(error) if error.is_absence() => (vec![], Some("not run, no data".to_owned())),
             Err(error) => (vec![], Some(format!("failed: {error}"))),
         };
         Ok((Worth::of(&records), missing))
@@ -78,6 +73,7 @@ impl Planned {
             paper: self.paper.clone(),
             settings: self.settings.to_string(),
             runs: if ours.is_some() { worth.runs.len() } else { self.order.request.runs },
+            planned: self.order.request.runs,
             missing: missing.filter(|_| ours.is_none()),
             ours,
         }

@@ -142,10 +142,21 @@ impl Contest {
         runs: Option<usize>,
         runs_folder: &Path,
     ) -> Result<Vec<Planned>> {
-        let names: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
+        let columns = || self.columns.iter();
+        let is_column = |name: &str| columns().any(|column| column.name == name);
+        // A graph that is no column's name stands for all columns that it is in.
+        let alias = |column: &Column| Some(column.graph().to_owned()).filter(|g| !is_column(g));
+        let mut names: Vec<String> = columns().map(|column| column.name.clone()).collect();
+        names.extend(columns().filter_map(alias));
+        names.dedup();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let models: Vec<&str> = self.models.iter().map(|info| info.name).collect();
         only.check(&[("graph", &names), ("model", &models)])?;
-        let columns = self.columns.iter().filter(|column| only.wants("graph", &column.name));
+        let wanted = |column: &&Column| {
+            let by_graph = alias(column).is_some_and(|graph| only.wants("graph", &graph));
+            by_graph || only.wants("graph", &column.name)
+        };
+        let columns = columns().filter(wanted);
         let pairs = columns.flat_map(|column| {
             let models = self.models.iter().filter(|info| only.wants("model", info.name));
             models.map(move |info| (column, *info))
@@ -164,6 +175,13 @@ impl Column {
     }
 
     fn check(&self, models: &[&ModelInfo]) -> Result<()> {
+        if self.name.contains([',', '=']) {
+            return Err(Error::BadValue {
+                key: "name".into(),
+                value: self.name.clone(),
+                expected: "a name without `,` and `=`, so that --only can say it".into(),
+            });
+        }
         let known = || models.iter().map(|info| info.name);
         for (model, value) in &self.paper {
             if !known().any(|name| name == model) {

@@ -8,19 +8,18 @@
 //! machines measured.
 
 use super::Planned;
-use crate::data::Store;
+use crate::data::{Dataset, Store};
 use crate::error::{Error, Result};
-use crate::experiment::reproduce::absent;
-use crate::experiment::{Occasion, Order, Record, Request, finished_receipt, finished_runs};
+use crate::experiment::{Ground, Occasion, Order, Record, Request, finished};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
-use std::collections::HashMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// The receipts of a folder, one a cell.
 #[derive(Clone, Debug)]
-pub struct Receipts(Vec<Receipt>);
+pub struct Receipts(pub(super) Vec<Receipt>);
 
 /// A cell all of whose runs are done.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -61,66 +60,95 @@ pub(super) struct Run {
 impl Receipts {
     /// Reads every `*.receipts.jsonl` of a folder, by name.
     pub fn read(folder: &Path) -> Result<Self> {
-        let wrong = |place: &Path, e: std::io::Error| Error::Data {
-            place: place.display().to_string(),
-            problem: format!("cannot be read: {e}"),
-        };
-        let entries = fs::read_dir(folder).map_err(|e| wrong(folder, e))?;
+        let entries = fs::read_dir(folder).map_err(|e| unreadable(folder, e))?;
         let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
         paths.retain(|path| path.to_string_lossy().ends_with(".receipts.jsonl"));
         paths.sort();
-        let mut receipts = vec![];
-        for path in paths {
-            let text = fs::read_to_string(&path).map_err(|e| wrong(&path, e))?;
-            for (i, line) in text.lines().enumerate() {
-                receipts.push(serde_json::from_str(line).map_err(|error| Error::Data {
-                    place: format!("{}:{}", path.display(), i + 1),
-                    problem: format!("not a receipt: {error}"),
-                })?);
-            }
-        }
-        Ok(Self(receipts))
+        let files = paths.iter().map(|path| Ok(Self::of_file(path)?.0));
+        files.collect::<Result<Vec<_>>>().map(|files| Self(files.concat()))
+    }
+
+    /// Reads one file; there are none in a file that is not there.
+    pub fn of_file(path: &Path) -> Result<Self> {
+        let text = match fs::read_to_string(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            text => text.map_err(|e| unreadable(path, e))?,
+        };
+        let receipt = |(i, line): (usize, &str)| {
+            serde_json::from_str(line).map_err(|error| Error::Data {
+                place: format!("{}:{}", path.display(), i + 1),
+                problem: format!("not a receipt: {error}"),
+            })
+        };
+        text.lines().enumerate().map(receipt).collect::<Result<_>>().map(Self)
+    }
+
+    /// A line of JSON each.
+    pub fn to_jsonl(&self) -> String {
+        let line = |receipt| serde_json::to_string(receipt).expect("texts and numbers only") + "\n";
+        self.0.iter().map(line).collect()
+    }
+
+    /// These, then those of `others` that answer other questions.
+    pub fn and(mut self, others: Self) -> Self {
+        let news =
+            others.0.into_iter().filter(|other| !self.0.iter().any(|r| r.asks_the_same(other)));
+        let news: Vec<Receipt> = news.collect();
+        self.0.extend(news);
+        self
     }
 
     /// Gives every cell that has none its receipt, if there is one for the same question on the same
-    /// data.
+    /// data and splits; one from other data or splits is taken away.
     ///
-    /// Where the graph is not here, its digest cannot be compared and stays the receipt's word.
-    pub fn answer(&self, planned: &mut [Planned], store: &Store) -> Result<()> {
-        let mut digests = HashMap::new();
-        for planned in planned.iter_mut().filter(|planned| planned.known.is_none()) {
+    /// Where the graph is not here, digests cannot be compared and stay the receipt's word.
+    pub fn answer(&self, planned: &mut [Planned], store: &Store) {
+        let mut graphs = Graphs { store, last: None };
+        for planned in planned {
             let request = &planned.order.request;
-            let mut known = self.0.iter().filter(|receipt| receipt.answers(request)).peekable();
+            let others = self.0.iter().filter(|receipt| receipt.answers(request)).cloned();
+            let mut known = planned.known.take().into_iter().chain(others).peekable();
             if known.peek().is_none() {
                 continue;
             }
-            let key = (request.graph.clone(), request.split.is_published());
-            let here = match digests.get(&key) {
-                Some(digest) => digest,
-                None => {
-                    let digest = digest(request, store)?;
-                    &*digests.entry(key).or_insert(digest)
-                }
+            planned.known = match graphs.ground(request) {
+                Ok(ground) => known.find(|receipt| receipt.stands_on(&ground)),
+                Err(error) if error.is_absence() => known.next(),
+                // Training will say what is wrong.
+                Err(_) => None,
             };
-            let same = |receipt: &&Receipt| here.as_ref().is_none_or(|d| *d == receipt.data_sha256);
-            planned.known = known.find(same).cloned();
         }
-        Ok(())
     }
 }
 
-fn digest(request: &Request, store: &Store) -> Result<Option<String>> {
-    match request.load(store) {
-        Ok(dataset) => Ok(Some(dataset.sha256())),
-        Err(error) if absent(&error) => Ok(None),
-        Err(error) => Err(error),
+fn unreadable(place: &Path, error: std::io::Error) -> Error {
+    let problem = format!("cannot be read: {error}");
+    Error::Data { place: place.display().to_string(), problem }
+}
+
+/// The graph of the last cell and its digest, for most often it is the next one's.
+struct Graphs<'a> {
+    store: &'a Store,
+    last: Option<((String, bool), Dataset, String)>,
+}
+
+impl Graphs<'_> {
+    fn ground(&mut self, request: &Request) -> Result<Ground> {
+        let key = (request.graph.clone(), request.split.is_published());
+        if self.last.as_ref().is_none_or(|(last, ..)| *last != key) {
+            let dataset = request.load(self.store)?;
+            let digest = dataset.sha256();
+            self.last = Some((key, dataset, digest));
+        }
+        let (_, dataset, digest) = self.last.as_ref().expect("just put there");
+        Ok(Ground::new(digest.clone(), request.seed, &request.splits(dataset)?))
     }
 }
 
 impl Receipt {
     /// The receipt of an order all of whose runs are done.
     pub fn of(order: &Order) -> Result<Option<Self>> {
-        let Some(kept) = finished_receipt(order)? else { return Ok(None) };
+        let Some((kept, records)) = finished(order)? else { return Ok(None) };
         let Request { graph, model, split, hyper, .. } = &order.request;
         Ok(Some(Self {
             graph: graph.clone(),
@@ -128,19 +156,36 @@ impl Receipt {
             split: split.to_string(),
             hyper: json!(hyper),
             version: kept.version,
-            data_sha256: kept.data_sha256,
+            data_sha256: kept.ground.data_sha256,
             occasion: kept.occasion,
-            worth: Worth::of(&finished_runs(order)?),
+            worth: Worth::of(&records),
         }))
     }
 
     fn answers(&self, request: &Request) -> bool {
-        let seeds = (0..request.runs as u64).map(|i| request.seed + i);
         self.graph == request.graph
             && self.model == request.model.name
             && self.split == request.split.to_string()
             && self.hyper == json!(request.hyper)
-            && self.worth.runs.iter().map(|run| run.seed).eq(seeds)
+            && self.seeds().eq(request.seeds())
+    }
+
+    fn asks_the_same(&self, other: &Self) -> bool {
+        let question = |receipt: &Self| {
+            let Self { graph, model, split, hyper, .. } = receipt.clone();
+            (graph, model, split, hyper)
+        };
+        question(self) == question(other) && self.seeds().eq(other.seeds())
+    }
+
+    fn stands_on(&self, ground: &Ground) -> bool {
+        let splits = self.worth.runs.iter().map(|run| &run.split_sha256);
+        self.data_sha256 == ground.data_sha256
+            && splits.eq(ground.splits.iter().map(|split| &split.sha256))
+    }
+
+    fn seeds(&self) -> impl Iterator<Item = u64> {
+        self.worth.runs.iter().map(|run| run.seed)
     }
 }
 

@@ -22,7 +22,7 @@ pub struct Effort {
 
 impl Effort {
     fn goes_on(&self, end: &End) -> bool {
-        end.epochs < self.max_epochs && end.epochs <= end.best_epoch + self.patience
+        end.epochs < self.max_epochs && end.epochs < end.best_epoch + self.patience
     }
 }
 

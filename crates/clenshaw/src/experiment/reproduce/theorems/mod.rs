@@ -56,7 +56,7 @@ enum Record {
 }
 
 const NOTES: [&str; 4] = [
-    "Errors are largest differences relative to the largest entry, in double precision: the network that people train, with W(l) = I, b(l) = 0 and its inner activations off as the theorems have it, beside h(P~) H* by the eigenvectors of P~ or, on larger graphs, by Lanczos' method with as many steps as the polynomial has terms, from each channel of H*.",
+    "Errors are largest differences relative to the largest entry, in double precision: the network that people train, with W(l) = I, b(l) = 0 and its inner activations off as the theorems have it, beside h(P~) H* by the eigenvectors of P~ or, on larger graphs, by Lanczos' method with as many steps as the longest polynomial has terms, from each channel of H*.",
     "H* = relu(X W + b) of the graph's own features with random W and b; the coefficients are uniform in [-1, 1).",
     "The corollary is checked at every eigenvalue that was found: Clenshaw's recurrence beside the sum of a_k sin((k+1) t) / sin t.",
     "`reference` is how far the reference itself is off: P~ V = V M and V V' H* = H*, or the overlap of Lanczos' vectors.",
