@@ -31,11 +31,10 @@ impl Reproduce {
         let mut planned = contest.plan(only, self.runs, &folder.join("runs"))?;
         let file = |ending: &str| folder.join(format!("{}.{ending}", info.name));
         let kept = Receipts::of_file(&file("receipts.jsonl"))?;
-        let known = match &self.receipts {
-            Some(folder) => kept.clone().and(Receipts::read(folder)?),
-            None => kept.clone(),
-        };
-        known.answer(&mut planned, &self.data.store());
+        let elsewhere = self.receipts.as_deref().map(Receipts::read).transpose()?;
+        for receipts in [Some(&kept), elsewhere.as_ref()].into_iter().flatten() {
+            receipts.answer(&mut planned, &self.data.store());
+        }
         let results = self.train(info.name, &contest.orders(&planned));
         let table = contest.table(&planned, &results)?;
         let (experiment, version) = (info.name, env!("CARGO_PKG_VERSION"));

@@ -91,10 +91,9 @@ impl Receipts {
 
     /// These, then those of `others` that answer other questions.
     pub fn and(mut self, others: Self) -> Self {
-        let news =
-            others.0.into_iter().filter(|other| !self.0.iter().any(|r| r.asks_the_same(other)));
-        let news: Vec<Receipt> = news.collect();
-        self.0.extend(news);
+        let mut others = others.0;
+        others.retain(|other| !self.0.iter().any(|receipt| receipt.asks_the_same(other)));
+        self.0.append(&mut others);
         self
     }
 
@@ -171,11 +170,11 @@ impl Receipt {
     }
 
     fn asks_the_same(&self, other: &Self) -> bool {
-        let question = |receipt: &Self| {
-            let Self { graph, model, split, hyper, .. } = receipt.clone();
-            (graph, model, split, hyper)
-        };
-        question(self) == question(other) && self.seeds().eq(other.seeds())
+        self.graph == other.graph
+            && self.model == other.model
+            && self.split == other.split
+            && self.hyper == other.hyper
+            && self.seeds().eq(other.seeds())
     }
 
     fn stands_on(&self, ground: &Ground) -> bool {
