@@ -149,9 +149,8 @@ fn a_folder_in_use_and_one_of_other_data_are_refused() {
 #[test]
 fn a_panic_leaves_nobody_waiting() {
     let all = || {
-        let watch = |_, event: Event<'_>| match event {
-            Event::Loaded { .. } => panic!("as asked for by a test"),
-            _ => {}
+        let watch = |_, event: Event<'_>| {
+            assert!(!matches!(event, Event::Loaded { .. }), "a panic, as asked for");
         };
         let (cancel, store) = (AtomicBool::new(false), &Store::new(None));
         let options = Options { threads: 2, store, resume: true, watch: &watch, cancel: &cancel };
