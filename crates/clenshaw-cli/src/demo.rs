@@ -53,8 +53,9 @@ struct Entry {
 }
 
 /// Cora has the settings of the tables, but for GCNII's 64 layers, which would take too long, and GCN's
-/// rate, which is for a thousand epochs; csbm has the defaults with less dropout, which on seeds 100 to 102 lowered the validation loss of four models and
-/// left GCN's where it was. The linear ClenshawGCN is there for its filter: it is nothing else.
+/// rate, which is for a thousand epochs; csbm has the defaults with less dropout, which on seeds 100 to
+/// 102 lowered the validation loss of four models and left GCN's where it was. The linear ClenshawGCN
+/// is there for its filter: it is nothing else.
 static ENTRIES: [Entry; 12] = [
     Entry { graph: "cora", model: "mlp", set: &[], cost: 3 },
     Entry { graph: "cora", model: "gcn", set: &[("lr", "0.01")], cost: 3 },
