@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests may unwrap")]
 
 mod common;
-#[path = "../../clenshaw/tests/fetch/server.rs"]
+#[path = "../../clenshaw/tests/suite/fetch/server.rs"]
 mod server;
 
 use common::{Desk, text};

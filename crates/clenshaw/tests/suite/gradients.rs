@@ -1,6 +1,6 @@
 //! Every parameter of every model, and the corners of the tape, against finite differences in f64.
 
-mod common;
+use crate::common;
 
 use clenshaw::graph::{Normalisation, operator};
 use clenshaw::rng::Stream;

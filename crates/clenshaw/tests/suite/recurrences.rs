@@ -8,7 +8,7 @@
 //! ```
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use clenshaw::filter::{Filter, Response};
 use clenshaw::graph::{Graph, Normalisation, operator};

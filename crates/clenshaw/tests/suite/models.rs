@@ -1,6 +1,6 @@
 //! The contract of every model of the registry; a new one is covered by being listed.
 
-mod common;
+use crate::common;
 
 use clenshaw::hyper::{Hyper, Range, Space, Value};
 use clenshaw::model::{self, Family, MODELS};

@@ -11,7 +11,7 @@
 //! they declare.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use clenshaw::filter::{self, Filter};
 use clenshaw::graph::{Graph, Normalisation, operator};

@@ -1,7 +1,7 @@
 //! Models without stored numbers, against plain loops over their equations.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use clenshaw::graph::{Normalisation, operator};
 use clenshaw::model;

@@ -1,5 +1,5 @@
 //! What the integration tests share.
-#![allow(dead_code, clippy::unwrap_used)]
+#![allow(clippy::unwrap_used)]
 
 pub mod npz;
 pub mod problem;

@@ -4,7 +4,7 @@
 //! are the reference's: dense weights are `[out, in]`, and layer l takes entry K - l of alpha.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use clenshaw::graph::{Graph, operator};
 use clenshaw::hyper::Params;

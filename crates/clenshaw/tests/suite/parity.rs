@@ -4,7 +4,7 @@
 //! A file whose model is unknown fails.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use clenshaw::graph::{Graph, operator};
 use clenshaw::hyper::{Params, Range};

@@ -1,9 +1,7 @@
 //! Downloads against a server on loopback that stalls, cuts off, lies, redirects and refuses.
 #![allow(clippy::unwrap_used, reason = "tests may unwrap")]
 
-#[path = "fetch/server.rs"]
 mod server;
-#[path = "fetch/desk.rs"]
 mod desk;
 
 use clenshaw::Error;
