@@ -80,7 +80,9 @@ fn between_rooms(room: &str, path: &str, words: &[Word]) -> Vec<(usize, String)>
     let doors = match doors {
         Some(doors) => doors,
         None if HALL.contains(&room) => &[],
-        None => return vec![(1, format!("`{room}` has no doors; list it in tests/suite/layering.rs"))],
+        None => {
+            return vec![(1, format!("`{room}` has no doors; list it in tests/suite/layering.rs"))];
+        }
     };
     let is_room = |name: &str| ROOMS.iter().any(|(other, _)| *other == name);
     let used = names_under("crate", words).into_iter().chain(names_above(depth(path), words));
