@@ -1,7 +1,7 @@
 //! A data folder to download into, and small sets of files to put there.
 #![allow(clippy::unwrap_used, reason = "tests may unwrap")]
 
-use crate::server::Act;
+use super::server::Act;
 use clenshaw::data::fetch::{Listed, Options, Patience, Proxies, Report, Set, State, fetch};
 use sha2::{Digest, Sha256};
 use std::fs;
