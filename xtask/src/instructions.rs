@@ -16,7 +16,9 @@ use crate::cargo::built;
 use clenshaw::data::{self, SplitKind};
 use clenshaw::model;
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Lines, Optimiser, Plan, Targets, Team, Workspace, instruction_set};
+use clenshaw::tensor::{
+    AlignedVec, Optimiser, Plan, Targets, ThreadTeam, Workspace, instruction_set,
+};
 use clenshaw::train::{Setup, optimiser};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -217,7 +219,7 @@ fn take(name: &str) -> Outcome {
     let setup = Setup::new(&graph, info, hp);
     let label = |i: u32| graph.y[i as usize].expect("a split holds labelled nodes only");
     let targets = Targets::mean_over(graph.graph.n_nodes(), &split.train, label);
-    let mut work = setup.plan().workspace(Team::new(1));
+    let mut work = setup.plan().workspace(ThreadTeam::new(1));
     let mut params = setup.initial(0);
     let mut optimiser = optimiser(setup.plan(), info, &setup.hp);
     counted_step(setup.plan(), &mut work, &mut params, &mut optimiser, &targets);
@@ -230,7 +232,7 @@ fn take(name: &str) -> Outcome {
 fn counted_step(
     plan: &Plan<f32>,
     work: &mut Workspace<f32>,
-    params: &mut Lines<f32>,
+    params: &mut AlignedVec<f32>,
     optimiser: &mut Optimiser<f32>,
     targets: &Targets<f32>,
 ) {

@@ -6,7 +6,7 @@ use clap::Parser;
 use clenshaw::data;
 use clenshaw::experiment::Request;
 use clenshaw::report::Table;
-use clenshaw::tensor::{Limits, instruction_set};
+use clenshaw::tensor::{Roofline, instruction_set};
 use clenshaw::train::{Part, Setup, Step};
 use clenshaw::{Error, Result};
 use serde_json::{Value as Json, json};
@@ -61,7 +61,7 @@ impl Run for Bench {
         let store = self.data.store();
         let graphs: Vec<_> =
             self.graphs.iter().map(|name| data::load_from(&store, name)).collect::<Result<_>>()?;
-        let mut limits = Limits::new(self.threads.count());
+        let mut limits = Roofline::new(self.threads.count());
         let mut documents = Vec::new();
         if !self.json {
             output::print(&machine(&mut limits))?;
@@ -101,7 +101,7 @@ impl Bench {
 /// Sizes at which the memory is shown: the first cache, the second, and beyond.
 const SIZES: [usize; 5] = [32 << 10, 1 << 20, 5 << 20, 20 << 20, 80 << 20];
 
-fn machine(limits: &mut Limits) -> String {
+fn machine(limits: &mut Roofline) -> String {
     let mut table = Table::new(["bytes", "gather GB/s", "stream GB/s"]);
     for size in SIZES {
         let rates = [limits.gather(size), limits.stream(size)].map(|r| format!("{:.0}", r / 1e9));

@@ -17,7 +17,7 @@ use clenshaw::data::{self, SplitKind};
 use clenshaw::model;
 use clenshaw::report::{Figure, Scale, Series, Table, svg_plot};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Targets, Team};
+use clenshaw::tensor::{Targets, ThreadTeam};
 use clenshaw::train::{Setup, optimiser};
 use common::{median, peak_bytes};
 use std::fs;
@@ -156,7 +156,7 @@ fn once(graph: &str) {
     let label = |i: u32| graph.y[i as usize].expect("every node has a class");
     let targets = Targets::mean_over(graph.graph.n_nodes(), &split.train, label);
     let plan = setup.plan();
-    let mut work = plan.workspace(Team::new(THREADS));
+    let mut work = plan.workspace(ThreadTeam::new(THREADS));
     let mut params = setup.initial(0);
     let mut optimiser = optimiser(plan, info, &setup.hp);
     let chance = Stream::new(0, "dropout");

@@ -98,14 +98,14 @@ impl Stream {
 /// The probability is taken to 16 binary digits, 0.b1 b2 ... b16. Reading them from the last to the
 /// first, `acc <- b ? acc | r : acc & r` with a fresh random word r halves the distance each time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Coin {
+pub struct Bernoulli {
     digits: u32,
     draws: u32,
 }
 
-impl Coin {
+impl Bernoulli {
     /// Keeps with probability `1 - drop`, rounded to a multiple of 2^-16.
-    pub fn dropping(drop: f64) -> Self {
+    pub fn from_drop_rate(drop: f64) -> Self {
         assert!((0.0..1.0).contains(&drop), "dropout {drop} is outside [0, 1)");
         let digits = (((1.0 - drop) * 65536.0).round() as u32).max(1);
         let draws = 16 - digits.trailing_zeros().min(16);
@@ -190,7 +190,7 @@ mod tests {
     fn coins_keep_what_they_promise() {
         let stream = Stream::new(5, "dropout");
         for drop in [0.0, 0.1, 0.25, 0.5, 0.6, 0.9] {
-            let coin = Coin::dropping(drop);
+            let coin = Bernoulli::from_drop_rate(drop);
             let ones: u32 = (0..4000).map(|i| coin.word(&stream, i).count_ones()).sum();
             let rate = f64::from(ones) / 256_000.0;
             assert!((rate - (1.0 - drop)).abs() < 0.005, "drop {drop}: kept {rate}");
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn bits_of_a_coin_are_independent_of_their_neighbours() {
-        let (stream, coin) = (Stream::new(6, "dropout"), Coin::dropping(0.5));
+        let (stream, coin) = (Stream::new(6, "dropout"), Bernoulli::from_drop_rate(0.5));
         let agree: u32 = (0..4000)
             .map(|i| coin.word(&stream, i))
             .map(|w| (!(w ^ (w >> 1)) & (u64::MAX >> 1)).count_ones())

@@ -17,7 +17,7 @@ use clenshaw::experiment::Request;
 use clenshaw::graph::operator;
 use clenshaw::model::GroupKind;
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Init, Lines, Mat, Operator, Pattern};
+use clenshaw::tensor::{AlignedVec, Init, Mat, Operator, Pattern};
 use clenshaw::train::{Setup, write_weights};
 use safetensors::{Dtype, tensor::TensorView};
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ fn source(dataset: &Dataset) -> &'static str {
     if dataset.source == "generated" { "generated" } else { "real" }
 }
 
-fn start(setup: &Setup, seed: u64) -> Lines<f32> {
+fn start(setup: &Setup, seed: u64) -> AlignedVec<f32> {
     let mut params = setup.initial(seed);
     let stream = Stream::new(seed, "bench");
     for (param, range) in setup.plan().params().iter().zip(setup.plan().ranges()) {
@@ -79,7 +79,7 @@ fn start(setup: &Setup, seed: u64) -> Lines<f32> {
 }
 
 /// The loss of the initial parameters, and that after one step, both without dropout.
-fn losses(request: &Request, dataset: &Dataset, initial: Lines<f32>) -> Outcome<[f64; 2]> {
+fn losses(request: &Request, dataset: &Dataset, initial: AlignedVec<f32>) -> Outcome<[f64; 2]> {
     let mut request = request.clone();
     let names: Vec<&str> = request.hyper.iter().map(|(hyper, _)| hyper.name).collect();
     for name in names.into_iter().filter(|name| name.starts_with("dropout")) {

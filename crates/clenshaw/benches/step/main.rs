@@ -16,7 +16,7 @@ mod generate;
 use clenshaw::data::{Dataset, Store};
 use clenshaw::experiment::Request;
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Lines, Optimiser, Targets, Team, Workspace, log_sum_exp};
+use clenshaw::tensor::{AlignedVec, Optimiser, Targets, ThreadTeam, Workspace, log_sum_exp};
 use clenshaw::train::{Setup, optimiser, read_weights};
 use serde_json::json;
 use std::error::Error;
@@ -51,7 +51,7 @@ fn main() -> Outcome {
 struct Training {
     setup: Setup,
     targets: Targets<f32>,
-    params: Lines<f32>,
+    params: AlignedVec<f32>,
     work: Workspace<f32>,
     optimiser: Optimiser<f32>,
     chance: Stream,
@@ -67,7 +67,7 @@ impl Training {
             targets: Targets::mean_over(dataset.graph.n_nodes(), &nodes, label),
             train: nodes.iter().map(|&i| (i as usize, label(i))).collect(),
             params: setup.initial(request.seed),
-            work: setup.plan().workspace(Team::new(threads)),
+            work: setup.plan().workspace(ThreadTeam::new(threads)),
             optimiser: optimiser(setup.plan(), setup.info, &setup.hp),
             chance: Stream::new(request.seed, "dropout"),
             setup,

@@ -1,7 +1,7 @@
 //! What a model's `build` gets: a tape with the features and the operator already on it.
 
 use crate::graph::{Graph, Normalisation, operator};
-use crate::tensor::{Init, Mat, Operator, Sparse, Spread, Tape, Var};
+use crate::tensor::{Init, Mat, Operator, OperatorVar, Sparse, Tape, Var};
 use std::ops::{Deref, DerefMut};
 
 /// A tape with the graph's side of a model; all of [`Tape`]'s words work on it.
@@ -9,7 +9,7 @@ use std::ops::{Deref, DerefMut};
 pub struct Net {
     tape: Tape,
     x: Var,
-    p: Option<Spread>,
+    p: Option<OperatorVar>,
     n_classes: usize,
     graph: Option<Graph>,
     shown: Option<Var>,
@@ -58,12 +58,12 @@ impl Net {
     }
 
     /// The operator that the model declared.
-    pub fn p(&self) -> Spread {
+    pub fn p(&self) -> OperatorVar {
         self.p.expect("build: the model declared no operator")
     }
 
     /// A further operator of the graph.
-    pub fn spread(&mut self, kind: Normalisation) -> Spread {
+    pub fn spread(&mut self, kind: Normalisation) -> OperatorVar {
         let operator = operator(self.graph(), kind);
         self.operator(operator)
     }

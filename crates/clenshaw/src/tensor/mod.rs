@@ -2,24 +2,24 @@
 
 mod real;
 mod mat;
-mod lines;
-mod slab;
+mod aligned_vec;
+mod shared_slice;
 mod sparse;
 mod kernel;
 mod plan;
 mod optimiser;
-mod limits;
+mod roofline;
 
-pub use limits::Limits;
-pub use lines::Lines;
+pub use aligned_vec::AlignedVec;
 pub use mat::Mat;
-pub use optimiser::{Optimiser, Rule, Settings};
+pub use optimiser::{Optimiser, OptimiserSettings, UpdateRule};
 pub use plan::{
-    Coef, Gathered, Init, Meter, Param, Phase, Plan, RUNNING, Spread, Tape, Targets, Team, Term,
-    Var, Work, Workspace,
+    Coef, Cost, GatherPrecision, Init, OperatorVar, Param, Phase, PhaseTimer, Plan, RUNNING, Tape,
+    Targets, Term, ThreadTeam, Var, Workspace,
 };
 pub use real::Real;
-pub use slab::{Bytes, Slab, Word, little_endian};
+pub use roofline::Roofline;
+pub use shared_slice::{Bytes, LittleEndian, SharedSlice, little_endian_bytes};
 pub use sparse::{Operator, Pattern, Sparse};
 
 /// `log sum_c exp z_c`, safe from overflow.

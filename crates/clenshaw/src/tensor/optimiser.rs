@@ -19,7 +19,7 @@ const EPS: f64 = 1e-8;
 
 /// Which arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Rule {
+pub enum UpdateRule {
     /// Adam with coupled weight decay.
     Adam,
     /// Adam with decoupled weight decay.
@@ -30,9 +30,9 @@ pub enum Rule {
 
 /// How one stretch of the parameter vector is moved.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub struct OptimiserSettings {
     /// Which arithmetic.
-    pub rule: Rule,
+    pub rule: UpdateRule,
     /// Learning rate.
     pub rate: f64,
     /// Weight decay.
@@ -42,7 +42,7 @@ pub struct Settings {
 /// All optimiser state: explicit, so that it can be saved and restored to the same bits.
 #[derive(Clone, Debug)]
 pub struct Optimiser<T> {
-    stretches: Vec<(Range<usize>, Settings)>,
+    stretches: Vec<(Range<usize>, OptimiserSettings)>,
     /// First moments, or momentum.
     pub first: Vec<T>,
     /// Second moments.
@@ -53,7 +53,7 @@ pub struct Optimiser<T> {
 
 impl<T: Real> Optimiser<T> {
     /// State for a parameter vector that these stretches cover.
-    pub fn new(stretches: Vec<(Range<usize>, Settings)>) -> Self {
+    pub fn new(stretches: Vec<(Range<usize>, OptimiserSettings)>) -> Self {
         let n = stretches.iter().map(|(range, _)| range.end).max().unwrap_or(0);
         Self { stretches, first: vec![T::ZERO; n], second: vec![T::ZERO; n], steps: 0 }
     }
@@ -67,20 +67,27 @@ impl<T: Real> Optimiser<T> {
             let g = &grads[range.clone()];
             let m = &mut self.first[range.clone()];
             match settings.rule {
-                Rule::Adam => adam(settings, t, w, g, m, &mut self.second[range.clone()]),
-                Rule::AdamW => {
+                UpdateRule::Adam => adam(settings, t, w, g, m, &mut self.second[range.clone()]),
+                UpdateRule::AdamW => {
                     let kept = T::from_f64(1.0 - settings.rate * settings.decay);
                     w.iter_mut().for_each(|w| *w = kept * *w);
-                    let settings = &Settings { decay: 0.0, ..*settings };
+                    let settings = &OptimiserSettings { decay: 0.0, ..*settings };
                     adam(settings, t, w, g, m, &mut self.second[range.clone()]);
                 }
-                Rule::Momentum(mu) => momentum(settings, mu, w, g, m),
+                UpdateRule::Momentum(mu) => momentum(settings, mu, w, g, m),
             }
         }
     }
 }
 
-fn adam<T: Real>(settings: &Settings, t: i32, w: &mut [T], g: &[T], m: &mut [T], v: &mut [T]) {
+fn adam<T: Real>(
+    settings: &OptimiserSettings,
+    t: i32,
+    w: &mut [T],
+    g: &[T],
+    m: &mut [T],
+    v: &mut [T],
+) {
     let decay = T::from_f64(settings.decay);
     let (b1, b2) = (T::from_f64(BETA1), T::from_f64(BETA2));
     let (a1, a2) = (T::from_f64(1.0 - BETA1), T::from_f64(1.0 - BETA2));
@@ -95,7 +102,7 @@ fn adam<T: Real>(settings: &Settings, t: i32, w: &mut [T], g: &[T], m: &mut [T],
     }
 }
 
-fn momentum<T: Real>(settings: &Settings, mu: f64, w: &mut [T], g: &[T], m: &mut [T]) {
+fn momentum<T: Real>(settings: &OptimiserSettings, mu: f64, w: &mut [T], g: &[T], m: &mut [T]) {
     let (decay, rate, mu) =
         (T::from_f64(settings.decay), T::from_f64(settings.rate), T::from_f64(mu));
     for i in 0..w.len() {
@@ -111,7 +118,7 @@ mod tests {
     #[test]
     fn the_first_adam_step_is_the_learning_rate() {
         // m / (1 - b1) = g and sqrt(v / (1 - b2)) = |g|: the step is lr sign(g).
-        let settings = Settings { rule: Rule::Adam, rate: 0.1, decay: 0.0 };
+        let settings = OptimiserSettings { rule: UpdateRule::Adam, rate: 0.1, decay: 0.0 };
         let mut adam = Optimiser::<f64>::new(vec![(0..2, settings)]);
         let mut w = [1.0, 1.0];
         adam.step(&mut w, &[5.0, -0.01]);
@@ -121,7 +128,7 @@ mod tests {
     #[test]
     fn decoupled_decay_does_not_enter_the_moments() {
         // The step is lr sign(g) whatever the decay; the decay takes lr wd w besides.
-        let settings = Settings { rule: Rule::AdamW, rate: 0.1, decay: 0.5 };
+        let settings = OptimiserSettings { rule: UpdateRule::AdamW, rate: 0.1, decay: 0.5 };
         let mut adam_w = Optimiser::<f64>::new(vec![(0..1, settings)]);
         let mut w = [2.0];
         adam_w.step(&mut w, &[5.0]);
@@ -130,7 +137,7 @@ mod tests {
 
     #[test]
     fn momentum_by_hand() {
-        let settings = Settings { rule: Rule::Momentum(0.5), rate: 0.1, decay: 1.0 };
+        let settings = OptimiserSettings { rule: UpdateRule::Momentum(0.5), rate: 0.1, decay: 1.0 };
         let mut sgd = Optimiser::<f64>::new(vec![(0..1, settings)]);
         let mut w = [1.0];
         sgd.step(&mut w, &[1.0]); // m = 2, w = 0.8

@@ -1,6 +1,6 @@
 //! Sparse matrices: a pattern, and the two ways we put numbers on it.
 
-use super::{Mat, Slab};
+use super::{Mat, SharedSlice};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ const DEAL: usize = 4096;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pattern {
     n_cols: usize,
-    offsets: Slab<usize>,
-    indices: Slab<u32>,
+    offsets: SharedSlice<usize>,
+    indices: SharedSlice<u32>,
 }
 
 impl Pattern {
@@ -25,8 +25,8 @@ impl Pattern {
     /// Takes compressed rows as they are; says what is wrong unless they are well formed.
     pub fn checked(
         n_cols: usize,
-        offsets: Slab<usize>,
-        indices: Slab<u32>,
+        offsets: SharedSlice<usize>,
+        indices: SharedSlice<u32>,
     ) -> Result<Self, String> {
         let pattern = Self { n_cols, offsets, indices };
         pattern.problem().map_or(Ok(pattern), Err)

@@ -10,7 +10,7 @@ use super::{most_likely, weights};
 use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
 use crate::rng::Stream;
-use crate::tensor::{Lines, Mat, Optimiser, Targets, Team, Workspace, log_sum_exp};
+use crate::tensor::{AlignedVec, Mat, Optimiser, Targets, ThreadTeam, Workspace, log_sum_exp};
 use std::time::{Duration, Instant};
 
 /// What one epoch brought.
@@ -35,8 +35,8 @@ pub struct Fit<'a> {
     chance: Stream,
     work: Workspace<f32>,
     threads: usize,
-    params: Lines<f32>,
-    best: Lines<f32>,
+    params: AlignedVec<f32>,
+    best: AlignedVec<f32>,
     optimiser: Optimiser<f32>,
     history: Vec<Epoch>,
     /// When it was begun or restored, and the time it had taken before.
@@ -59,7 +59,7 @@ pub struct Outcome {
     /// The epoch whose weights were kept.
     pub best: Epoch,
     /// These weights, in the order of the plan's parameters.
-    pub weights: Lines<f32>,
+    pub weights: AlignedVec<f32>,
     /// The probability of every class for every node, `[n, C]`.
     pub probabilities: Mat<f32>,
 }
@@ -80,7 +80,7 @@ impl<'a> Fit<'a> {
             targets: Targets::mean_over(dataset.graph.n_nodes(), &split.train, label),
             val: split.val.iter().map(|&i| (i as usize, label(i))).collect(),
             chance: Stream::new(seed, "dropout"),
-            work: setup.plan().workspace(Team::new(threads)),
+            work: setup.plan().workspace(ThreadTeam::new(threads)),
             threads,
             best: params.clone(),
             params,
@@ -182,7 +182,7 @@ impl<'a> Fit<'a> {
         };
         let (params, best) = (part("params")?, part("best")?);
         (self.optimiser.first, self.optimiser.second) = (part("first")?, part("second")?);
-        (self.params, self.best) = (Lines::from(&params[..]), Lines::from(&best[..]));
+        (self.params, self.best) = (AlignedVec::from(&params[..]), AlignedVec::from(&best[..]));
         self.optimiser.steps = history.len() as u64;
         self.history = history;
         (self.before, self.begun) = (elapsed, Instant::now());

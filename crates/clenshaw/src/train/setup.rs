@@ -7,8 +7,8 @@ use crate::hyper::Params;
 use crate::model::{GroupKind, ModelInfo, Net};
 use crate::rng::Stream;
 use crate::tensor::{
-    Gathered, Lines, Mat, Optimiser, Plan, RUNNING, Real, Rule, Settings, Sparse, Team, Var,
-    log_sum_exp,
+    AlignedVec, GatherPrecision, Mat, Optimiser, OptimiserSettings, Plan, RUNNING, Real, Sparse,
+    ThreadTeam, UpdateRule, Var, log_sum_exp,
 };
 
 /// A model, its hyper-parameters and its plan for one graph.
@@ -35,10 +35,10 @@ impl Setup {
         let (net, logits) = record(dataset, info, &hp);
         let tape = net.into_tape();
         let gathered = match hp.word("gather") {
-            "bf16" => Gathered::Halves,
-            _ => Gathered::Whole,
+            "bf16" => GatherPrecision::Bf16,
+            _ => GatherPrecision::Full,
         };
-        Self { info, plan: Plan::compile_gathering(&tape, logits, gathered), hp }
+        Self { info, plan: Plan::compile_with(&tape, logits, gathered), hp }
     }
 
     /// The compiled model.
@@ -47,7 +47,7 @@ impl Setup {
     }
 
     /// The initial parameters of a run.
-    pub fn initial(&self, seed: u64) -> Lines<f32> {
+    pub fn initial(&self, seed: u64) -> AlignedVec<f32> {
         self.plan.initial(&Stream::new(seed, "weights"))
     }
 
@@ -64,7 +64,7 @@ impl Setup {
     pub fn filter(&self, params: &[f32]) -> Option<Response> {
         let filter = self.info.filter?;
         let mut named = self.named(params);
-        named.extend(self.plan.values(&mut self.plan.workspace(Team::new(1)), params));
+        named.extend(self.plan.values(&mut self.plan.workspace(ThreadTeam::new(1)), params));
         let weights = |name: &str| {
             let found = named.iter().find(|(other, _)| other == name);
             found.expect("a filter asks for its own model's parameters and named values").1.cast()
@@ -79,14 +79,14 @@ impl Setup {
         let shown = net.shown()?;
         let plan = Plan::<f32>::compile(&net.into_tape(), shown);
         let (n, width) = plan.shape();
-        let mut work = plan.workspace(Team::new(1));
+        let mut work = plan.workspace(ThreadTeam::new(1));
         Some(Mat::from_vec(n, width, plan.scores(&mut work, params).to_vec()))
     }
 
     /// The probability of every class for every node, `[n, C]`.
     pub fn predict(&self, params: &[f32], threads: usize) -> Mat<f32> {
         let (n, c) = self.plan.shape();
-        let mut work = self.plan.workspace(Team::new(threads));
+        let mut work = self.plan.workspace(ThreadTeam::new(threads));
         let mut out = Mat::from_vec(n, c, self.plan.scores(&mut work, params).to_vec());
         for row in out.as_mut_slice().chunks_exact_mut(c) {
             let log_sum = log_sum_exp(row);
@@ -116,16 +116,16 @@ fn record(dataset: &Dataset, info: &ModelInfo, hp: &Params) -> (Net, Var) {
 pub fn optimiser<T: Real>(plan: &Plan<T>, info: &ModelInfo, hp: &Params) -> Optimiser<T> {
     let settings = |name: &str| {
         if name == RUNNING {
-            return Settings { rule: Rule::Momentum(0.0), rate: 0.1, decay: 0.0 };
+            return OptimiserSettings { rule: UpdateRule::Momentum(0.0), rate: 0.1, decay: 0.0 };
         }
         let group = info.groups.iter().find(|group| group.name == name);
         let group = group.expect("parameters are declared in the model's own groups");
         let rule = match group.kind {
-            GroupKind::Adam => Rule::Adam,
-            GroupKind::AdamW => Rule::AdamW,
-            GroupKind::Momentum(key) => Rule::Momentum(hp.real(key)),
+            GroupKind::Adam => UpdateRule::Adam,
+            GroupKind::AdamW => UpdateRule::AdamW,
+            GroupKind::Momentum(key) => UpdateRule::Momentum(hp.real(key)),
         };
-        Settings { rule, rate: hp.real(group.rate), decay: hp.real(group.decay) }
+        OptimiserSettings { rule, rate: hp.real(group.rate), decay: hp.real(group.decay) }
     };
     let params = plan.params().iter().zip(plan.ranges());
     Optimiser::new(params.map(|(param, range)| (range, settings(param.group))).collect())
@@ -148,7 +148,7 @@ mod tests {
         let named = setup.named(&params);
         let of = |name: &str| &named.iter().find(|(other, _)| other == name).unwrap().1;
         let (w, b) = (of("w_out"), of("b_out"));
-        let mut work = setup.plan().workspace(Team::new(1));
+        let mut work = setup.plan().workspace(ThreadTeam::new(1));
         let scores = setup.plan().scores(&mut work, &params);
         for (i, score) in scores.iter().enumerate() {
             let (row, class) = (i / w.cols(), i % w.cols());

@@ -3,7 +3,7 @@
 use super::setup::{Setup, optimiser};
 use crate::data::{Dataset, Split};
 use crate::rng::Stream;
-use crate::tensor::{Limits, Meter, Phase, Targets, Team, Work};
+use crate::tensor::{Cost, Phase, PhaseTimer, Roofline, Targets, ThreadTeam};
 use std::time::Instant;
 
 /// A part of a step: what it took and what it could take.
@@ -12,7 +12,7 @@ pub struct Part {
     /// What it is called.
     pub name: &'static str,
     /// Its work.
-    pub work: Work,
+    pub work: Cost,
     /// Seconds, the time of all threads divided by their number.
     pub seconds: f64,
     /// Seconds at the machine's rates.
@@ -42,13 +42,13 @@ impl Step {
         setup: &Setup,
         dataset: &Dataset,
         split: &Split,
-        limits: &mut Limits,
+        limits: &mut Roofline,
         n_steps: usize,
     ) -> Self {
         let (plan, threads) = (setup.plan(), limits.threads());
         let label = |i: u32| dataset.y[i as usize].expect("a split holds labelled nodes only");
         let targets = Targets::mean_over(dataset.graph.n_nodes(), &split.train, label);
-        let mut work = plan.workspace(Team::new(threads));
+        let mut work = plan.workspace(ThreadTeam::new(threads));
         let mut params = setup.initial(0);
         let mut optimiser = optimiser(plan, setup.info, &setup.hp);
         let chance = Stream::new(0, "dropout");
@@ -60,7 +60,7 @@ impl Step {
                 plan.gradient(&mut work, &params, &targets, &chance);
                 optimiser.step(&mut params, work.gradients());
             });
-            let meter = Meter::default();
+            let meter = PhaseTimer::default();
             plan.metered_gradient(&mut work, &params, &targets, &chance, &meter);
             let update = seconds(|| optimiser.step(&mut params, work.gradients()));
             let evaluation = seconds(|| _ = plan.scores(&mut work, &params));
@@ -73,7 +73,7 @@ impl Step {
             }
         }
         let workspace_bytes = plan.workspace_bytes();
-        let mut part = |name, work: Work, seconds| {
+        let mut part = |name, work: Cost, seconds| {
             let bound = limits.seconds(&work, workspace_bytes);
             Part { name, work, seconds, bound }
         };
@@ -81,12 +81,12 @@ impl Step {
             let times = metered.iter().map(|meter| meter.seconds(phase) / threads as f64);
             median(times.collect())
         };
-        let phases = plan.account().into_iter();
+        let phases = plan.costs().into_iter();
         let mut parts: Vec<Part> =
             phases.map(|(phase, work)| part(phase.name(), work, of_phase(phase))).collect();
         // Weights, gradients and two moments are read, all but the gradients written.
         let moved = (7 * size_of_val(&*params)) as f64;
-        let moved = Work { streamed: moved, ..Work::default() };
+        let moved = Cost { streamed: moved, ..Cost::default() };
         parts.push(part("optimiser", moved, median(updates)));
         Self {
             fastest: steps.iter().copied().fold(f64::INFINITY, f64::min),
@@ -129,7 +129,7 @@ mod tests {
         hp.set("K", "2").unwrap();
         let setup = Setup::new(&graph, info, hp);
         let split = SplitKind::Balanced.draw(&graph, 0).unwrap();
-        let step = Step::measure(&setup, &graph, &split, &mut Limits::new(1), 2);
+        let step = Step::measure(&setup, &graph, &split, &mut Roofline::new(1), 2);
         let (n, width, classes) = (200.0, 64.0, graph.n_classes() as f64);
         let features = graph.x.n_cols() as f64;
         // Three products a layer; the first layer needs no gradient of its features.

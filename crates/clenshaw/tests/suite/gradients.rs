@@ -4,7 +4,7 @@ use crate::common;
 
 use clenshaw::graph::{Normalisation, operator};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Init, Mat, Plan, Spread, Tape, Targets, Team, Var};
+use clenshaw::tensor::{Init, Mat, OperatorVar, Plan, Tape, Targets, ThreadTeam, Var};
 use common::differences::assert_gradients;
 use common::problem::{Form, Problem, every_setting, perturbed};
 
@@ -60,7 +60,7 @@ struct Bench {
     problem: Problem,
     tape: Tape,
     x: Var,
-    p: Spread,
+    p: OperatorVar,
 }
 
 impl Bench {
@@ -106,7 +106,7 @@ fn of_squares_instead_of_likelihoods() {
         let targets = Targets::squares(&values, &weights);
         assert_gradients("squares", &plan, &params, &targets, &chance, 1e-6);
 
-        let mut work = plan.workspace(Team::new(1));
+        let mut work = plan.workspace(ThreadTeam::new(1));
         let scores = plan.scores(&mut work, &params).to_vec();
         let missed = scores.iter().zip(values.as_slice()).map(|(z, y)| (z - y).powi(2));
         let expected: f64 = missed.enumerate().map(|(at, square)| weights[at / 2] * square).sum();
@@ -262,7 +262,7 @@ fn of_two_dropouts_of_one_value() {
     let (left, right) = (b.tape.dropout(h, 0.5), b.tape.dropout(h, 0.5));
     let y = b.tape.sum([1.0 * left, -1.0 * right]);
     let plan = Plan::<f64>::compile(&b.tape, y);
-    let mut work = plan.workspace(Team::new(1));
+    let mut work = plan.workspace(ThreadTeam::new(1));
     let chance = Stream::new(3, "dropout");
     plan.gradient(&mut work, &perturbed(&plan, 5), &b.problem.targets(), &chance);
     assert!(work.gradients().iter().any(|g| *g != 0.0), "two places share one mask");
@@ -276,7 +276,7 @@ fn is_exactly_zero_for_what_is_not_used() {
     let _dead_end = b.tape.relu(unused);
     let y = b.projected("w", 3);
     let plan = Plan::<f64>::compile(&b.tape, y);
-    let mut work = plan.workspace(Team::new(1));
+    let mut work = plan.workspace(ThreadTeam::new(1));
     let params = perturbed(&plan, 5);
     for _ in 0..2 {
         plan.gradient(&mut work, &params, &b.problem.targets(), &Stream::new(0, "dropout"));
@@ -386,7 +386,7 @@ fn of_running_statistics_is_their_distance_from_the_batch() {
     let y = b.tape.concat(&[h, h, h]);
     let plan = Plan::<f64>::compile(&b.tape, y);
     let params = plan.initial(&Stream::new(0, "weights"));
-    let mut work = plan.workspace(Team::new(1));
+    let mut work = plan.workspace(ThreadTeam::new(1));
     plan.gradient(&mut work, &params, &b.problem.targets(), &Stream::new(0, "dropout"));
     let of = |name: &str| {
         let at = plan.params().iter().position(|param| param.name == name).unwrap();

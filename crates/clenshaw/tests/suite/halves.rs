@@ -5,7 +5,7 @@
 use clenshaw::data::{self, Dataset, SplitKind};
 use clenshaw::model::{MODELS, ModelInfo};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Targets, Team};
+use clenshaw::tensor::{Targets, ThreadTeam};
 use clenshaw::train::Setup;
 
 /// Scores and gradients of a model after its initial parameters were moved off zero.
@@ -20,7 +20,7 @@ fn computed(graph: &Dataset, info: &'static ModelInfo, gather: &str, threads: us
     let split = SplitKind::Balanced.draw(graph, 0).unwrap();
     let label = |i: u32| graph.y[i as usize].unwrap();
     let targets = Targets::mean_over(graph.graph.n_nodes(), &split.train, label);
-    let mut work = plan.workspace(Team::new(threads));
+    let mut work = plan.workspace(ThreadTeam::new(threads));
     let mut all = plan.scores(&mut work, &params).to_vec();
     plan.gradient(&mut work, &params, &targets, &Stream::new(2, "dropout"));
     all.extend(work.gradients());

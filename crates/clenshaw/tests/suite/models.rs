@@ -5,7 +5,9 @@ use crate::common;
 use clenshaw::hyper::{Hyper, Range, Space, Value};
 use clenshaw::model::{self, Family, MODELS};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Init, Mat, Pattern, Plan, RUNNING, Real, Sparse, Tape, Targets, Team};
+use clenshaw::tensor::{
+    Init, Mat, Pattern, Plan, RUNNING, Real, Sparse, Tape, Targets, ThreadTeam,
+};
 use common::problem::{
     Form, Problem, Setting, every_setting, optimiser_keys, perturbed, tuned_values,
 };
@@ -123,7 +125,7 @@ fn scores_are_finite() {
         for form in [Form::Dense, Form::Sparse] {
             let plan = setting.compile::<f32>(&problem, form);
             for params in [plan.initial(&Stream::new(7, "weights")), perturbed(&plan, 7)] {
-                let mut work = plan.workspace(Team::new(1));
+                let mut work = plan.workspace(ThreadTeam::new(1));
                 let scores = plan.scores(&mut work, &params);
                 assert_eq!(scores.len(), problem.n_nodes() * problem.n_classes);
                 let bad = scores.iter().position(|score| !score.is_finite());
@@ -156,7 +158,7 @@ fn renumbered_nodes_give_renumbered_scores() {
         let (scores, _) = evaluated(&setting, &problem, Form::Dense);
         let plan = setting.compile::<f64>(&renumbered, Form::Dense);
         let params = renumbered_params(&plan, &perturbed(&plan, 11), &name);
-        let moved = plan.scores(&mut plan.workspace(Team::new(1)), &params).to_vec();
+        let moved = plan.scores(&mut plan.workspace(ThreadTeam::new(1)), &params).to_vec();
         let moved = Mat::from_vec(MANY, problem.n_classes, moved);
         let back: Vec<f64> = name.iter().flat_map(|&j| moved.row(j as usize)).copied().collect();
         assert_close(&setting.what, &back, &scores, largest(&scores), 1e-11);
@@ -211,7 +213,7 @@ fn a_workspace_remembers_nothing() {
     let problem = Problem::random(MANY, 6);
     for setting in every_default().map(|setting| setting.with_dropout(0.4)) {
         let plan = setting.compile::<f32>(&problem, Form::Sparse);
-        let mut work = plan.workspace(Team::new(1));
+        let mut work = plan.workspace(ThreadTeam::new(1));
         let chance = Stream::new(0, "dropout");
         for seed in [1, 2, 1] {
             let params = perturbed(&plan, seed);
@@ -271,7 +273,7 @@ fn dropout_does_not_repeat_itself() {
         let w = t.param("w", 1, 2, Init::Values(vec![1.0, 0.0]), "dense");
         let y = t.linear(x, w, None);
         let plan = Plan::<f64>::compile(&t, y);
-        let mut work = plan.workspace(Team::new(1));
+        let mut work = plan.workspace(ThreadTeam::new(1));
         let mut dropped = |i: u32| {
             let alone = Targets::mean_over(n, &[i], |_| 0);
             let chance = Stream::new(8, "dropout");
@@ -331,13 +333,13 @@ fn a_declared_filter_draws_a_response() {
 fn evaluated(setting: &Setting, problem: &Problem, form: Form) -> (Vec<f64>, Vec<f64>) {
     let plan = setting.compile::<f64>(problem, form);
     let params = perturbed(&plan, 11);
-    let mut work = plan.workspace(Team::new(1));
+    let mut work = plan.workspace(ThreadTeam::new(1));
     let scores = plan.scores(&mut work, &params).to_vec();
     (scores, gradient(&plan, &params, problem, 0))
 }
 
 fn gradient<T: Real>(plan: &Plan<T>, params: &[T], problem: &Problem, seed: u64) -> Vec<T> {
-    let mut work = plan.workspace(Team::new(1));
+    let mut work = plan.workspace(ThreadTeam::new(1));
     plan.gradient(&mut work, params, &problem.targets(), &Stream::new(seed, "dropout"));
     work.gradients().to_vec()
 }
@@ -345,7 +347,7 @@ fn gradient<T: Real>(plan: &Plan<T>, params: &[T], problem: &Problem, seed: u64)
 /// The bytes of two training gradients, the losses and the scores, all in one workspace.
 fn trained(setting: &Setting, problem: &Problem, form: Form, threads: usize) -> Vec<u8> {
     let plan = setting.compile::<f32>(problem, form);
-    let mut work = plan.workspace(Team::new(threads));
+    let mut work = plan.workspace(ThreadTeam::new(threads));
     let (targets, chance) = (problem.targets(), Stream::new(12, "dropout"));
     let initial = plan.initial(&Stream::new(12, "weights"));
     let mut numbers = initial.to_vec();

@@ -10,7 +10,7 @@ use clenshaw::graph::{Graph, operator};
 use clenshaw::hyper::{Params, Range};
 use clenshaw::model::{self, ModelInfo, Net};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Mat, Plan, RUNNING, Real, Targets, Team};
+use clenshaw::tensor::{Mat, Plan, RUNNING, Real, Targets, ThreadTeam};
 use common::npz::{self, Array};
 use common::{assert_close, largest};
 use std::collections::BTreeMap;
@@ -86,7 +86,7 @@ fn check<T: Real>(path: &Path, tolerance: f64) {
     let stored = arrays.keys().filter(is_state).count();
     assert_eq!(stored, plan.params().len(), "{file}: number of parameters");
 
-    let mut work = plan.workspace(Team::new(1));
+    let mut work = plan.workspace(ThreadTeam::new(1));
     let expected = &arrays["logits"].values;
     let scores = plan.scores(&mut work, &params);
     assert_close(&format!("{file}: logits"), scores, expected, largest(expected), tolerance);

@@ -5,7 +5,7 @@ use crate::common;
 
 use clenshaw::graph::{Normalisation, operator};
 use clenshaw::model;
-use clenshaw::tensor::{Lines, Mat, Plan, Team};
+use clenshaw::tensor::{AlignedVec, Mat, Plan, ThreadTeam};
 use common::problem::{Form, Problem, Setting, perturbed};
 use common::{assert_close, largest, lookup};
 use nalgebra::DMatrix;
@@ -16,7 +16,7 @@ type Matrix = DMatrix<f64>;
 struct Case {
     problem: Problem,
     plan: Plan<f64>,
-    params: Lines<f64>,
+    params: AlignedVec<f64>,
 }
 
 impl Case {
@@ -44,7 +44,7 @@ impl Case {
     }
 
     fn assert_scores(&self, what: &str, expected: &Matrix) {
-        let mut work = self.plan.workspace(Team::new(1));
+        let mut work = self.plan.workspace(ThreadTeam::new(1));
         let scores = self.plan.scores(&mut work, &self.params);
         let expected = expected.transpose(); // nalgebra keeps columns, we keep rows
         assert_close(what, scores, expected.as_slice(), largest(expected.as_slice()), 1e-13);

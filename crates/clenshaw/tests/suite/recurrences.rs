@@ -15,7 +15,7 @@ use clenshaw::graph::{Graph, Normalisation, operator};
 use clenshaw::hyper::Params;
 use clenshaw::model::{self, ModelInfo, Net};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Lines, Mat, Operator, Plan, Team};
+use clenshaw::tensor::{AlignedVec, Mat, Operator, Plan, ThreadTeam};
 use common::problem::{Problem, Setting};
 use common::spectrum::through_the_spectrum;
 use common::{assert_close, largest, lookup};
@@ -50,7 +50,7 @@ impl Subject {
     /// The scores for features `x`, `[n, WIDTH]`.
     fn scores(&self, x: &Mat<f64>, params: &[f64]) -> Mat<f64> {
         let plan = self.plan(x);
-        let scores = plan.scores(&mut plan.workspace(Team::new(1)), params).to_vec();
+        let scores = plan.scores(&mut plan.workspace(ThreadTeam::new(1)), params).to_vec();
         Mat::from_vec(x.rows(), WIDTH, scores)
     }
 
@@ -62,7 +62,7 @@ impl Subject {
 }
 
 /// Every parameter from its name and an even draw from [-1, 1].
-fn params(plan: &Plan<f64>, value: impl Fn(&str, usize, f64) -> f64) -> Lines<f64> {
+fn params(plan: &Plan<f64>, value: impl Fn(&str, usize, f64) -> f64) -> AlignedVec<f64> {
     let mut stream = Stream::new(1, "recurrences");
     let mut drawn = |name: &str, i| value(name, i, stream.symmetric(1.0));
     plan.vector(|param| (0..param.rows * param.cols).map(|i| drawn(&param.name, i)).collect())

@@ -18,7 +18,7 @@ use clenshaw::graph::{Graph, Normalisation, operator};
 use clenshaw::hyper::Params;
 use clenshaw::model::{self, Family, ModelInfo, Net};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Init, Lines, Mat, Operator, Param, Plan, Tape, Team, Var};
+use clenshaw::tensor::{AlignedVec, Init, Mat, Operator, Param, Plan, Tape, ThreadTeam, Var};
 use clenshaw::train::optimiser;
 use common::problem::{Form, Problem, Setting};
 use common::spectrum::through_the_spectrum;
@@ -55,7 +55,7 @@ fn bare(
     p: &Operator,
     x: &Mat<f64>,
     mut coefficients: impl FnMut(&Param) -> Vec<f64>,
-) -> (Plan<f64>, Lines<f64>) {
+) -> (Plan<f64>, AlignedVec<f64>) {
     let mut net = Net::dense(x.clone(), Some(p.clone()), WIDTH);
     let logits = (info.build)(&mut net, hp);
     let plan = Plan::<f64>::compile(&net, logits);
@@ -68,7 +68,7 @@ fn bare(
 }
 
 fn scores(plan: &Plan<f64>, params: &[f64]) -> Vec<f64> {
-    plan.scores(&mut plan.workspace(Team::new(1)), params).to_vec()
+    plan.scores(&mut plan.workspace(ThreadTeam::new(1)), params).to_vec()
 }
 
 /// `relu(H(K))` of the linear network, for `H* = x >= 0`.
@@ -286,7 +286,7 @@ fn at_the_start_the_network_is_its_head() {
             let logits = head(&mut net, &setting.hp);
             let alone = Plan::<f64>::compile(&net, logits);
             let scores = |plan: &Plan<f64>| {
-                let mut work = plan.workspace(Team::new(1));
+                let mut work = plan.workspace(ThreadTeam::new(1));
                 plan.scores(&mut work, &plan.initial(&weights)).to_vec()
             };
             let (actual, expected) = (scores(&plan), scores(&alone));
@@ -303,7 +303,7 @@ fn one_step_moves_every_coefficient() {
         let setting = Setting::defaults(model::find(name).unwrap());
         let plan = setting.compile::<f64>(&problem, Form::Sparse);
         let initial = plan.initial(&Stream::new(4, "weights"));
-        let mut work = plan.workspace(Team::new(1));
+        let mut work = plan.workspace(ThreadTeam::new(1));
         plan.gradient(&mut work, &initial, &problem.targets(), &Stream::new(4, "dropout"));
         let mut stepped = initial.clone();
         optimiser(&plan, setting.info, &setting.hp).step(&mut stepped, work.gradients());
@@ -339,7 +339,7 @@ fn alpha_gradient(order: usize, act: fn(&mut Tape, Var) -> Var) -> Vec<f64> {
     let w_out = t.param("w_out", 8, problem.n_classes, Init::Uniform(0.4), "dense");
     let logits = t.linear(h, w_out, None);
     let plan = Plan::<f64>::compile(&t, logits);
-    let mut work = plan.workspace(Team::new(1));
+    let mut work = plan.workspace(ThreadTeam::new(1));
     let params = plan.initial(&Stream::new(5, "weights"));
     plan.gradient(&mut work, &params, &problem.targets(), &Stream::new(5, "dropout"));
     work.gradients()[..=order].to_vec()

@@ -10,7 +10,7 @@ use clenshaw::graph::{Graph, operator};
 use clenshaw::hyper::Params;
 use clenshaw::model::{self, ModelInfo, Net};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Lines, Mat, Param, Plan, Targets, Team, Workspace, log_sum_exp};
+use clenshaw::tensor::{AlignedVec, Mat, Param, Plan, Targets, ThreadTeam, Workspace, log_sum_exp};
 use clenshaw::train::optimiser;
 use common::npz::{self, Array};
 use common::problem::Setting;
@@ -55,13 +55,13 @@ impl Trajectory {
         let mut net = Net::dense(x, Some(p), arrays["C"].values[0] as usize);
         let logits = (info.build)(&mut net, &hp);
         let plan = Plan::compile(&net, logits);
-        let work = plan.workspace(Team::new(1));
+        let work = plan.workspace(ThreadTeam::new(1));
         let file = path.file_name().unwrap().to_str().unwrap().to_owned();
         Self { file, arrays, info, hp, plan, work }
     }
 
     /// All parameters, or what belongs to them, under this prefix, in our order and layout.
-    fn stored(&self, prefix: &str) -> Lines<f64> {
+    fn stored(&self, prefix: &str) -> AlignedVec<f64> {
         self.plan.vector(|param| {
             let key = format!("{prefix}.{}", reference_name(&param.name));
             let array = self.arrays.get(&key).unwrap_or_else(|| panic!("{}: no {key}", self.file));

@@ -7,7 +7,7 @@
 //! One definition serves both ways, and its order is that of the file.
 
 use crate::data::Metric;
-use crate::tensor::Word;
+use crate::tensor::LittleEndian;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::hash::Hasher as _;
@@ -75,7 +75,7 @@ mod list {
 }
 
 /// A number as safetensors calls it.
-pub trait Stored: Word {
+pub trait Stored: LittleEndian {
     const DTYPE: &str;
 }
 

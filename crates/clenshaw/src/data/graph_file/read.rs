@@ -4,7 +4,7 @@ use super::header::{CHECKSUM_AT, FORMAT, Header, NO_CHECKSUM, OPENING, PREFIX, S
 use crate::data::{Dataset, Features, FixedSplit, Split};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
-use crate::tensor::{Bytes, Mat, Pattern, Slab};
+use crate::tensor::{Bytes, Mat, Pattern, SharedSlice};
 
 /// A file whose checksum is good.
 pub struct File<'a> {
@@ -18,7 +18,7 @@ pub struct File<'a> {
 /// Numbers and their shape, which fits them.
 struct Tensor<T> {
     shape: Vec<usize>,
-    numbers: Slab<T>,
+    numbers: SharedSlice<T>,
 }
 
 impl<'a> File<'a> {
@@ -94,11 +94,11 @@ impl<'a> File<'a> {
         let [start, end] = entry.data_offsets;
         let ends = [start, end].map(|offset| offset.checked_add(self.data));
         let numbers = match ends {
-            [Some(start), Some(end)] if start <= end => Slab::of(&self.bytes, start..end),
+            [Some(start), Some(end)] if start <= end => SharedSlice::of(&self.bytes, start..end),
             _ => None,
         };
         let outside = || format!("bytes {start} to {end} are no {} of this file", T::DTYPE);
-        let numbers: Slab<T> = numbers.ok_or_else(|| self.bad(name, outside()))?;
+        let numbers: SharedSlice<T> = numbers.ok_or_else(|| self.bad(name, outside()))?;
         let (shape, found) = (&entry.shape, numbers.len());
         let count = shape.iter().try_fold(1usize, |count, &n| count.checked_mul(n));
         if count != Some(found) {
@@ -108,13 +108,13 @@ impl<'a> File<'a> {
     }
 
     /// The numbers of a tensor that must be there.
-    fn numbers<T: Stored>(&self, name: &str) -> Result<Slab<T>> {
+    fn numbers<T: Stored>(&self, name: &str) -> Result<SharedSlice<T>> {
         let absent = || self.bad(name, "no such tensor".into());
         Ok(self.find(name)?.ok_or_else(absent)?.numbers)
     }
 
     /// One number a node, or a place between nodes.
-    fn numbers_of<T: Stored>(&self, name: &str, expected: usize) -> Result<Slab<T>> {
+    fn numbers_of<T: Stored>(&self, name: &str, expected: usize) -> Result<SharedSlice<T>> {
         let numbers = self.numbers(name)?;
         match numbers.len() {
             found if found == expected => Ok(numbers),

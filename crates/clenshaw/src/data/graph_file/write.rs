@@ -5,7 +5,7 @@ use super::header::{
 };
 use crate::data::{Dataset, Features, FixedSplit};
 use crate::error::{Error, Result};
-use crate::tensor::little_endian;
+use crate::tensor::little_endian_bytes;
 use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::Write;
@@ -29,7 +29,7 @@ struct Section<'a> {
 
 impl<'a> Section<'a> {
     fn list<T: Stored>(name: &str, numbers: &'a [T]) -> Self {
-        let (shape, bytes) = (vec![numbers.len()], little_endian(numbers));
+        let (shape, bytes) = (vec![numbers.len()], little_endian_bytes(numbers));
         Self { name: name.into(), dtype: T::DTYPE, width: T::WIDTH, shape, bytes }
     }
 

@@ -11,7 +11,7 @@
 //! What is not a number passes, so that a network that blows up cannot look healthy.
 
 use super::{Arith, Kernel};
-use crate::rng::{Coin, Stream};
+use crate::rng::{Bernoulli, Stream};
 use crate::tensor::Real;
 
 /// What decides besides dropout.
@@ -29,7 +29,7 @@ pub(crate) enum Act {
 pub(crate) struct Gate<'a, T> {
     pub cols: usize,
     pub act: Act,
-    pub drop: Option<(Coin, &'a Stream)>,
+    pub drop: Option<(Bernoulli, &'a Stream)>,
     /// The first row of the block.
     pub first: usize,
     pub src: &'a [T],
@@ -64,7 +64,7 @@ impl<T: Real> Kernel for Gate<'_, T> {
 
 /// Dropout of a list of numbers, 64 to a word.
 pub(crate) struct DropEntries<'a, T> {
-    pub drop: (Coin, &'a Stream),
+    pub drop: (Bernoulli, &'a Stream),
     pub first_word: usize,
     pub src: &'a [T],
     pub out: &'a mut [T],
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn dropout_keeps_the_mean_and_backward_uses_the_same_mask() {
-        let (stream, coin) = (Stream::new(1, "dropout"), Coin::dropping(0.3));
+        let (stream, coin) = (Stream::new(1, "dropout"), Bernoulli::from_drop_rate(0.3));
         let (rows, cols) = (500, 71);
         let src = vec![1.0f32; rows * cols];
         let mut out = vec![0.0; rows * cols];
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn every_width_and_kind_has_the_same_bits_on_every_processor() {
-        let (stream, coin) = (Stream::new(3, "dropout"), Coin::dropping(0.3));
+        let (stream, coin) = (Stream::new(3, "dropout"), Bernoulli::from_drop_rate(0.3));
         let run = |level, act, drop, cols: usize| {
             let mut src = numbers(5 * cols, 4);
             (src[0], src[cols - 1]) = (0.0, f32::NAN);
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn masks_depend_on_the_row_and_not_on_the_block() {
-        let (stream, coin) = (Stream::new(2, "dropout"), Coin::dropping(0.5));
+        let (stream, coin) = (Stream::new(2, "dropout"), Bernoulli::from_drop_rate(0.5));
         let src = numbers(10 * 64, 3);
         let run = |level, first: usize, rows: usize| {
             let mut out = vec![0.0; rows * 64];

@@ -11,7 +11,7 @@
 use super::instr::{Access, Home, Instr};
 use super::run::Plan;
 use super::stage::{Program, Slot, Stage};
-use crate::rng::Coin;
+use crate::rng::Bernoulli;
 use crate::tensor::Real;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,7 +51,7 @@ impl Phase {
 
 /// An amount of work.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Work {
+pub struct Cost {
     /// Floating-point operations of dense products.
     pub flops: f64,
     /// Bytes gathered, and the bytes of the matrix they are gathered from.
@@ -60,7 +60,7 @@ pub struct Work {
     pub streamed: f64,
 }
 
-impl Work {
+impl Cost {
     /// All bytes gathered.
     pub fn gathered_bytes(&self) -> f64 {
         self.gathered.iter().fold(0.0, |sum, (bytes, _)| sum + bytes)
@@ -69,11 +69,11 @@ impl Work {
 
 /// Seconds of all threads, by phase.
 #[derive(Default)]
-pub struct Meter {
+pub struct PhaseTimer {
     nanoseconds: [AtomicU64; Phase::ALL.len()],
 }
 
-impl Meter {
+impl PhaseTimer {
     /// The seconds that threads spent in a phase, all threads together.
     pub fn seconds(&self, phase: Phase) -> f64 {
         self.nanoseconds[phase as usize].load(Ordering::Relaxed) as f64 * 1e-9
@@ -103,9 +103,9 @@ impl Instr {
 
 impl<T: Real> Plan<T> {
     /// The work of one training step, without the optimiser, by phase.
-    pub fn account(&self) -> Vec<(Phase, Work)> {
-        let mut total: Vec<(Phase, Work)> =
-            Phase::ALL.iter().map(|phase| (*phase, Work::default())).collect();
+    pub fn costs(&self) -> Vec<(Phase, Cost)> {
+        let mut total: Vec<(Phase, Cost)> =
+            Phase::ALL.iter().map(|phase| (*phase, Cost::default())).collect();
         for stage in &self.train.stages {
             let mut seen = BTreeSet::new();
             for instr in &stage.instrs {
@@ -118,7 +118,7 @@ impl<T: Real> Plan<T> {
     }
 
     /// Flops and gathered rows of an instruction, and the indices that say which.
-    fn count(&self, program: &Program, stage: &Stage, instr: &Instr, work: &mut Work) {
+    fn count(&self, program: &Program, stage: &Stage, instr: &Instr, work: &mut Cost) {
         let bufs = &program.bufs;
         let row_bytes = |buf: usize| bufs[buf].cols * size_of::<T>();
         let mut gather = |entries: f64, from: usize| {
@@ -150,7 +150,9 @@ impl<T: Real> Plan<T> {
     fn kept_entries(&self, program: &Program, x: usize, values: usize) -> f64 {
         let instrs = program.stages.iter().flat_map(|stage| &stage.instrs);
         let mut keep = instrs.filter_map(|instr| match instr {
-            Instr::DropEntries { drop, dst, .. } if *dst == values => Some(Coin::keep(drop.coin)),
+            Instr::DropEntries { drop, dst, .. } if *dst == values => {
+                Some(Bernoulli::keep(drop.coin))
+            }
             _ => None,
         });
         self.sparse[x].pattern.n_entries() as f64 * keep.next().unwrap_or(1.0)

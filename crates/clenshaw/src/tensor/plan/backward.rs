@@ -8,7 +8,7 @@
 use super::forward::Forward;
 use super::instr::{Buf, Factor, Home, Instr, Listing};
 use super::tape::{Coef, Node, Op, Var};
-use crate::rng::Coin;
+use crate::rng::Bernoulli;
 use crate::tensor::kernel::MAX_TERMS;
 
 /// Terms of a gradient that may wait before they are summed.
@@ -81,7 +81,7 @@ impl Backward {
                 None => self.pend(x, Factor::Fixed(1.0), g),
                 Some(mask) => {
                     let dst = self.like(x);
-                    let scale = 1.0 / Coin::dropping(drop).keep();
+                    let scale = 1.0 / Bernoulli::from_drop_rate(drop).keep();
                     self.emit(per_node, Instr::Ungate { src: g, mask, scale, dst });
                     self.pend(x, Factor::Fixed(1.0), dst);
                 }

@@ -2,7 +2,7 @@
 
 use super::instr::{Buf, Drop, Factor, Home, Instr, Listing, Mask};
 use super::tape::{Coef, Node, Op, Tape, Var, ranges};
-use crate::rng::Coin;
+use crate::rng::Bernoulli;
 use crate::tensor::kernel::{Act, MAX_TERMS};
 
 /// Which forward pass.
@@ -137,7 +137,8 @@ impl Forward {
     fn gate(&mut self, i: usize, x: Var, act: Act, drop: f64, site: u64) -> Buf {
         let src = self.value(x);
         let training = self.mode == Mode::Training;
-        let drop = (training && drop > 0.0).then(|| Drop { site, coin: Coin::dropping(drop) });
+        let drop =
+            (training && drop > 0.0).then(|| Drop { site, coin: Bernoulli::from_drop_rate(drop) });
         let Node { rows, cols, per_node, .. } = self.nodes[i];
         if self.sparse_source(x).is_some() {
             assert!(act == Act::Identity, "relu: sparse features take dropout only");

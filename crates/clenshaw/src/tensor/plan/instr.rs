@@ -1,6 +1,6 @@
 //! Instructions: what a compiled plan is made of, before it has an address for anything.
 
-use crate::rng::Coin;
+use crate::rng::Bernoulli;
 use crate::tensor::kernel::{Act, Map};
 
 /// A buffer's number.
@@ -20,7 +20,7 @@ pub(super) enum Factor {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Drop {
     pub site: u64,
-    pub coin: Coin,
+    pub coin: Bernoulli,
 }
 
 /// One instruction. `add` means: add to the destination instead of overwriting it.

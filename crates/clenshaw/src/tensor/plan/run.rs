@@ -1,16 +1,16 @@
 //! The replay of a compiled plan.
 
-use super::Team;
-use super::account::Meter;
+use super::ThreadTeam;
+use super::account::PhaseTimer;
 use super::backward::backward;
+use super::bf16::{GatherPrecision, gather_bf16};
 use super::execute::{Memory, Scope};
 use super::forward::{Mode, forward};
-use super::halve::{Gathered, gather_halves};
 use super::instr::Buf;
 use super::stage::{Program, Slot, program};
 use super::tape::{Init, Op, Param, Tape, Var, ranges};
 use crate::rng::Stream;
-use crate::tensor::{Lines, Mat, Pattern, Real};
+use crate::tensor::{AlignedVec, Mat, Pattern, Real};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -71,12 +71,12 @@ impl<T: Real> Targets<T> {
 
 /// The memory one run works in, and its threads.
 pub struct Workspace<T> {
-    arena: Lines<T>,
-    scratch: Lines<T>,
+    arena: AlignedVec<T>,
+    scratch: AlignedVec<T>,
     masks: Vec<u64>,
-    partials: Lines<T>,
-    grads: Lines<T>,
-    team: Team,
+    partials: AlignedVec<T>,
+    grads: AlignedVec<T>,
+    team: ThreadTeam,
 }
 
 impl<T: Real> Workspace<T> {
@@ -89,28 +89,28 @@ impl<T: Real> Workspace<T> {
 impl<T: Real> Plan<T> {
     /// Compiles the computation of `logits`, forward and backward.
     pub fn compile(tape: &Tape, logits: Var) -> Self {
-        Self::in_mode(tape, logits, Mode::Training, Gathered::Whole)
+        Self::in_mode(tape, logits, Mode::Training, GatherPrecision::Full)
     }
 
     /// The same, with a choice of what products with operators read.
-    pub fn compile_gathering(tape: &Tape, logits: Var, gathered: Gathered) -> Self {
+    pub fn compile_with(tape: &Tape, logits: Var, gathered: GatherPrecision) -> Self {
         Self::in_mode(tape, logits, Mode::Training, gathered)
     }
 
     /// The same with dropout off and batch statistics frozen in the backward pass too: [`Plan::gradient`]
     /// differentiates what [`Plan::scores`] computes.
     pub fn compile_frozen(tape: &Tape, logits: Var) -> Self {
-        Self::in_mode(tape, logits, Mode::Frozen, Gathered::Whole)
+        Self::in_mode(tape, logits, Mode::Frozen, GatherPrecision::Full)
     }
 
-    fn in_mode(tape: &Tape, logits: Var, mode: Mode, gathered: Gathered) -> Self {
+    fn in_mode(tape: &Tape, logits: Var, mode: Mode, gathered: GatherPrecision) -> Self {
         let outputs: Vec<Var> =
             std::iter::once(logits).chain(tape.named.iter().map(|(_, v)| *v)).collect();
         let mut evaluation = forward(tape, &outputs, Mode::Evaluation);
         let mut training = backward(forward(tape, &[logits], mode), logits);
-        if gathered == Gathered::Halves {
-            gather_halves::<T>(&mut evaluation.list);
-            gather_halves::<T>(&mut training);
+        if gathered == GatherPrecision::Bf16 {
+            gather_bf16::<T>(&mut evaluation.list);
+            gather_bf16::<T>(&mut training);
         }
         let kept: Vec<Buf> = outputs.iter().map(|v| evaluation.value(*v)).collect();
         let names = tape.named.iter().map(|(name, _)| name.clone());
@@ -154,12 +154,12 @@ impl<T: Real> Plan<T> {
     }
 
     /// A parameter vector of zeros; [`Plan::ranges`] says what stands where.
-    pub fn zeros(&self) -> Lines<T> {
-        Lines::zeros(self.ranges().last().map_or(0, |range| range.end))
+    pub fn zeros(&self) -> AlignedVec<T> {
+        AlignedVec::zeros(self.ranges().last().map_or(0, |range| range.end))
     }
 
     /// The parameter vector that holds these numbers.
-    pub fn vector(&self, mut numbers: impl FnMut(&Param) -> Vec<f64>) -> Lines<T> {
+    pub fn vector(&self, mut numbers: impl FnMut(&Param) -> Vec<f64>) -> AlignedVec<T> {
         let mut all = self.zeros();
         for (param, range) in self.params.iter().zip(self.ranges()) {
             let numbers = numbers(param);
@@ -172,7 +172,7 @@ impl<T: Real> Plan<T> {
     }
 
     /// Initial parameters; each is drawn from a stream of its own name.
-    pub fn initial(&self, weights: &Stream) -> Lines<T> {
+    pub fn initial(&self, weights: &Stream) -> AlignedVec<T> {
         self.vector(|param| {
             let n = param.rows * param.cols;
             let mut stream = weights.named(&param.name);
@@ -199,14 +199,14 @@ impl<T: Real> Plan<T> {
     }
 
     /// Memory for one run.
-    pub fn workspace(&self, team: Team) -> Workspace<T> {
+    pub fn workspace(&self, team: ThreadTeam) -> Workspace<T> {
         let longest = |len: fn(&Program) -> usize| len(&self.train).max(len(&self.evaluate));
         let scratch = longest(|p| p.scratch_len) * team.threads();
         Workspace {
-            arena: Lines::zeros(longest(|p| p.arena_len)),
-            scratch: Lines::zeros(scratch),
+            arena: AlignedVec::zeros(longest(|p| p.arena_len)),
+            scratch: AlignedVec::zeros(scratch),
             masks: vec![0; longest(|p| p.mask_len)],
-            partials: Lines::zeros(longest(|p| p.partial_len)),
+            partials: AlignedVec::zeros(longest(|p| p.partial_len)),
             grads: self.zeros(),
             team,
         }
@@ -231,7 +231,7 @@ impl<T: Real> Plan<T> {
         params: &[T],
         targets: &Targets<T>,
         chance: &Stream,
-        meter: &Meter,
+        meter: &PhaseTimer,
     ) -> T {
         self.replay(&self.train, work, params, Some((targets, chance)), Some(meter))
     }
@@ -275,7 +275,7 @@ impl<T: Real> Plan<T> {
         work: &mut Workspace<T>,
         params: &[T],
         training: Option<(&Targets<T>, &Stream)>,
-        meter: Option<&Meter>,
+        meter: Option<&PhaseTimer>,
     ) -> T {
         assert_eq!(params.len(), work.grads.len(), "plan: length of the parameter vector");
         let mut loss = T::ZERO;
@@ -329,7 +329,7 @@ mod tests {
         t.name("sums", sums);
         let y = t.sum([1.0 * dropped, 1.0 * sums]);
         let plan = Plan::<f64>::compile(&t, y);
-        let mut work = plan.workspace(Team::new(1));
+        let mut work = plan.workspace(ThreadTeam::new(1));
         let values = plan.values(&mut work, &[3.0, -1.0]);
         let named = |name: &str, rows, data| (name.to_owned(), Mat::from_vec(rows, 2, data));
         let expected =

@@ -1,7 +1,7 @@
 //! Stages and addresses: how a listing is laid out in time and in memory.
 
 use super::instr::{Access, Buf, BufSpec, Home, Instr, Listing, Mask};
-use crate::tensor::lines::LINE;
+use crate::tensor::aligned_vec::LINE;
 use std::collections::HashMap;
 use std::ops::Range;
 

@@ -10,8 +10,8 @@
 //! assert_eq!(t.shape(y), (2, 3));
 //! ```
 
+use crate::tensor::aligned_vec::LINE;
 use crate::tensor::kernel::{Act, Map};
-use crate::tensor::lines::LINE;
 use crate::tensor::{Mat, Operator, Sparse};
 use std::ops::{Mul, Range};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub struct Var(pub(super) usize);
 
 /// An operator registered on the tape: P or P~.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spread(pub(super) usize);
+pub struct OperatorVar(pub(super) usize);
 
 /// A factor in a sum: a number, an entry of a learned row, or a number for every column.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,11 +61,11 @@ pub const RUNNING: &str = "running";
 #[derive(Clone, Copy, Debug)]
 pub struct Term {
     pub(super) coef: Coef,
-    pub(super) spread: Option<Spread>,
+    pub(super) spread: Option<OperatorVar>,
     pub(super) value: Var,
 }
 
-impl Spread {
+impl OperatorVar {
     /// `P h`.
     pub fn of(self, h: Var) -> Term {
         Term { coef: Coef::Fixed(1.0), spread: Some(self), value: h }
@@ -156,7 +156,7 @@ pub(super) enum Op {
     Sparse(Arc<Sparse>),
     Zero,
     Param(usize),
-    Sum { spread: Option<(Spread, f64, Var)>, terms: Vec<(Coef, Var)>, bias: Option<Var> },
+    Sum { spread: Option<(OperatorVar, f64, Var)>, terms: Vec<(Coef, Var)>, bias: Option<Var> },
     Linear { x: Var, w: Var, bias: Option<Var> },
     Gate { x: Var, act: Act, drop: f64, site: u64 },
     Concat(Vec<Var>),
@@ -243,9 +243,9 @@ impl Tape {
     }
 
     /// An operator to spread values with.
-    pub fn operator(&mut self, operator: Operator) -> Spread {
+    pub fn operator(&mut self, operator: Operator) -> OperatorVar {
         self.operators.push(operator);
-        Spread(self.operators.len() - 1)
+        OperatorVar(self.operators.len() - 1)
     }
 
     /// A learned matrix.

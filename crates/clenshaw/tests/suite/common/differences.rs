@@ -2,7 +2,7 @@
 
 use super::{assert_close, largest};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Plan, RUNNING, Targets, Team};
+use clenshaw::tensor::{Plan, RUNNING, Targets, ThreadTeam};
 
 /// Step lengths; a step that crosses a kink of relu is repeated with a shorter one.
 const STEPS: [f64; 3] = [1e-5, 1e-6, 1e-7];
@@ -17,7 +17,7 @@ pub fn assert_gradients(
     chance: &Stream,
     tolerance: f64,
 ) {
-    let mut work = plan.workspace(Team::new(1));
+    let mut work = plan.workspace(ThreadTeam::new(1));
     let loss = plan.gradient(&mut work, params, targets, chance);
     let gradient = work.gradients().to_vec();
     let mut moved = params.to_vec();

@@ -7,7 +7,7 @@ pub mod differences;
 pub mod source;
 pub mod spectrum;
 
-use clenshaw::tensor::{Mat, Plan, Real, Team};
+use clenshaw::tensor::{Mat, Plan, Real, ThreadTeam};
 
 /// The largest magnitude among numbers.
 pub fn largest(values: &[f64]) -> f64 {
@@ -37,7 +37,7 @@ pub fn assert_close<T: Real>(
 
 /// Looks up by name what a parameter vector holds, and the named values it leads to.
 pub fn lookup<T: Real>(plan: &Plan<T>, params: &[T]) -> impl Fn(&str) -> Mat<f64> + use<T> {
-    let mut named = plan.values(&mut plan.workspace(Team::new(1)), params);
+    let mut named = plan.values(&mut plan.workspace(ThreadTeam::new(1)), params);
     named.extend(plan.params().iter().zip(plan.ranges()).map(|(param, range)| {
         (param.name.clone(), Mat::from_vec(param.rows, param.cols, params[range].to_vec()))
     }));

@@ -4,7 +4,7 @@ use clenshaw::graph::{Graph, operator};
 use clenshaw::hyper::{Hyper, Params, Range, Space, Value};
 use clenshaw::model::{GroupKind, MODELS, ModelInfo, Net};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Lines, Pattern, Plan, Real, Sparse, Targets};
+use clenshaw::tensor::{AlignedVec, Pattern, Plan, Real, Sparse, Targets};
 
 /// The largest size (layers, width, order) of a model in a test that visits every parameter.
 const SMALL: i64 = 5;
@@ -202,7 +202,7 @@ fn other_values(hyper: &Hyper) -> Vec<Value> {
 }
 
 /// Initial parameters moved by noise: no coefficient or bias stays at zero.
-pub fn perturbed<T: Real>(plan: &Plan<T>, seed: u64) -> Lines<T> {
+pub fn perturbed<T: Real>(plan: &Plan<T>, seed: u64) -> AlignedVec<T> {
     let mut noise = Stream::new(seed, "perturbation");
     let initial = plan.initial(&Stream::new(seed, "weights"));
     initial.iter().map(|w| *w + T::from_f64(noise.symmetric(0.4))).collect()

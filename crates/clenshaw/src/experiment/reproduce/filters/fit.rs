@@ -3,7 +3,9 @@
 use super::problem::Problem;
 use crate::error::{Error, Result};
 use crate::rng::Stream;
-use crate::tensor::{Lines, Mat, Optimiser, Plan, Real, Rule, Settings, Targets, Team};
+use crate::tensor::{
+    AlignedVec, Mat, Optimiser, OptimiserSettings, Plan, Real, Targets, ThreadTeam, UpdateRule,
+};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,15 +43,15 @@ pub struct End {
 /// number ends it.
 pub fn fit<T: Real>(
     plan: &Plan<T>,
-    start: Lines<T>,
+    start: AlignedVec<T>,
     problem: &Problem,
     effort: &Effort,
     cancel: &AtomicBool,
-) -> Result<(Lines<T>, End)> {
+) -> Result<(AlignedVec<T>, End)> {
     let values = Mat::from_vec(problem.y.len(), 1, problem.y.clone());
     let targets = Targets::squares(&values, &problem.mask);
     let mut optimiser = adam(plan.ranges(), effort);
-    let mut work = plan.workspace(Team::new(1));
+    let mut work = plan.workspace(ThreadTeam::new(1));
     let chance = Stream::new(0, "dropout"); // there is none
     let (mut params, mut best) = (start.clone(), start);
     let mut end = End { sum_of_squares: f64::INFINITY, best_epoch: 0, epochs: 0 };
@@ -132,6 +134,6 @@ fn adam<T: Real>(
     stretches: impl IntoIterator<Item = Range<usize>>,
     effort: &Effort,
 ) -> Optimiser<T> {
-    let settings = Settings { rule: Rule::Adam, rate: effort.rate, decay: 0.0 };
+    let settings = OptimiserSettings { rule: UpdateRule::Adam, rate: effort.rate, decay: 0.0 };
     Optimiser::new(stretches.into_iter().map(|range| (range, settings)).collect())
 }

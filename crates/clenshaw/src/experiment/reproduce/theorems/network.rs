@@ -14,7 +14,7 @@ use crate::data::{Dataset, Features};
 use crate::error::Result;
 use crate::graph::operator;
 use crate::model::{self, Net};
-use crate::tensor::{Mat, Param, Plan, Sparse, Team};
+use crate::tensor::{Mat, Param, Plan, Sparse, ThreadTeam};
 
 /// The first layer's numbers.
 pub struct FirstLayer {
@@ -96,7 +96,7 @@ impl Linear {
             name if name == "w_out" || name.ends_with(".w") => identity(),
             _ => vec![0.0; d],
         });
-        let mut work = self.plan.workspace(Team::new(1));
+        let mut work = self.plan.workspace(ThreadTeam::new(1));
         let scores = self.plan.scores(&mut work, &params).to_vec();
         Mat::from_vec(self.plan.shape().0, d, scores)
     }

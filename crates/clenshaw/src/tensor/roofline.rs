@@ -12,7 +12,7 @@
 //! would cost if every part of it ran as fast as that part alone in a tight loop.
 
 use super::kernel::{self, MAX_TERMS, dispatch};
-use super::{Lines, Team, Work};
+use super::{AlignedVec, Cost, ThreadTeam};
 use crate::rng::Stream;
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -26,17 +26,17 @@ const TRIES: usize = 15;
 const MOVED: usize = 1 << 26;
 
 /// The rates of this machine with a number of threads; those for a size are measured when asked for.
-pub struct Limits {
-    team: Team,
+pub struct Roofline {
+    team: ThreadTeam,
     products: f64,
     gather: BTreeMap<usize, f64>,
     stream: BTreeMap<usize, f64>,
 }
 
-impl Limits {
+impl Roofline {
     /// Measures dense products.
     pub fn new(threads: usize) -> Self {
-        let mut team = Team::new(threads);
+        let mut team = ThreadTeam::new(threads);
         let products = product_rate(&mut team);
         Self { team, products, gather: BTreeMap::new(), stream: BTreeMap::new() }
     }
@@ -62,22 +62,22 @@ impl Limits {
     }
 
     /// The seconds that some work in a workspace of this many bytes takes at these rates.
-    pub fn seconds(&mut self, work: &Work, workspace: usize) -> f64 {
+    pub fn seconds(&mut self, work: &Cost, workspace: usize) -> f64 {
         let gathered: f64 =
             work.gathered.iter().map(|(bytes, source)| bytes / self.gather(*source)).sum();
         work.flops / self.products + gathered + work.streamed / self.stream(workspace)
     }
 }
 
-fn product_rate(team: &mut Team) -> f64 {
+fn product_rate(team: &mut ThreadTeam) -> f64 {
     // A few milliseconds, so that threads are awake and clocks have risen.
     const REPEATS: usize = 2000;
     let threads = team.threads();
     let flops = (2 * WIDTH * WIDTH * WIDTH * REPEATS * threads) as f64;
-    let numbers = Lines::<f32>::zeros(WIDTH * WIDTH);
+    let numbers = AlignedVec::<f32>::zeros(WIDTH * WIDTH);
     best_rate(flops, || {
         team.run(threads, |_, _| {
-            let mut c = Lines::zeros(WIDTH * WIDTH);
+            let mut c = AlignedVec::zeros(WIDTH * WIDTH);
             for _ in 0..REPEATS {
                 dispatch(kernel::Gemm {
                     m: WIDTH,
@@ -97,13 +97,13 @@ fn product_rate(team: &mut Team) -> f64 {
     })
 }
 
-fn gather_rate(team: &mut Team, source: usize) -> f64 {
+fn gather_rate(team: &mut ThreadTeam, source: usize) -> f64 {
     const READS: usize = 32;
     let rows = (source / ROW_BYTES).max(1);
     let n_chunks = 16 * team.threads();
     let share = (MOVED / ROW_BYTES / READS).div_ceil(n_chunks);
     let n_reads = n_chunks * share * READS;
-    let src = Lines::<f32>::zeros(rows * WIDTH);
+    let src = AlignedVec::<f32>::zeros(rows * WIDTH);
     let mut stream = Stream::new(0, "gather rate");
     let indices: Vec<u32> = (0..n_reads).map(|_| stream.below(rows) as u32).collect();
     let scale = vec![1.0; rows];
@@ -127,11 +127,11 @@ fn gather_rate(team: &mut Team, source: usize) -> f64 {
     })
 }
 
-fn stream_rate(team: &mut Team, bytes: usize) -> f64 {
+fn stream_rate(team: &mut ThreadTeam, bytes: usize) -> f64 {
     const CHUNK: usize = 64 * WIDTH;
     let n_chunks = (bytes / 3 / size_of::<f32>()).div_ceil(CHUNK).max(team.threads());
     let len = n_chunks * CHUNK;
-    let (a, b, mut c) = (Lines::zeros(len), Lines::zeros(len), Lines::zeros(len));
+    let (a, b, mut c) = (AlignedVec::zeros(len), AlignedVec::zeros(len), AlignedVec::zeros(len));
     let moved = 3 * len * size_of::<f32>();
     let passes = MOVED.div_ceil(moved);
     let out = Shared(c.as_mut_ptr());
@@ -188,14 +188,14 @@ mod tests {
 
     #[test]
     fn a_bound_adds_up_its_parts() {
-        let mut limits = Limits {
-            team: Team::new(1),
+        let mut limits = Roofline {
+            team: ThreadTeam::new(1),
             products: 100.0,
             gather: BTreeMap::from([(64, 10.0), (128, 5.0)]),
             stream: BTreeMap::from([(1000, 4.0)]),
         };
         let gathered = vec![(20.0, 64), (15.0, 128)];
-        let work = Work { flops: 300.0, gathered, streamed: 6.0 };
+        let work = Cost { flops: 300.0, gathered, streamed: 6.0 };
         assert_eq!(limits.seconds(&work, 1000), 3.0 + 2.0 + 3.0 + 1.5);
     }
 }

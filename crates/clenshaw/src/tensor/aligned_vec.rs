@@ -51,26 +51,26 @@ fn pages(bytes: usize) -> Option<MmapMut> {
 }
 
 /// A vector of numbers whose first one starts a cache line; its length never changes.
-pub struct Lines<T> {
+pub struct AlignedVec<T> {
     home: Home,
     len: usize,
     kind: PhantomData<T>,
 }
 
-impl<T: Pod> Lines<T> {
+impl<T: Pod> AlignedVec<T> {
     /// This many zeros.
     pub fn zeros(len: usize) -> Self {
         Self { home: Home::zeros(len * size_of::<T>()), len, kind: PhantomData }
     }
 }
 
-impl<T: Pod> Clone for Lines<T> {
+impl<T: Pod> Clone for AlignedVec<T> {
     fn clone(&self) -> Self {
         Self::from(&**self)
     }
 }
 
-impl<T: Pod> From<&[T]> for Lines<T> {
+impl<T: Pod> From<&[T]> for AlignedVec<T> {
     fn from(numbers: &[T]) -> Self {
         let mut lines = Self::zeros(numbers.len());
         lines.copy_from_slice(numbers);
@@ -78,19 +78,19 @@ impl<T: Pod> From<&[T]> for Lines<T> {
     }
 }
 
-impl<T: Pod> FromIterator<T> for Lines<T> {
+impl<T: Pod> FromIterator<T> for AlignedVec<T> {
     fn from_iter<I: IntoIterator<Item = T>>(numbers: I) -> Self {
         Self::from(&Vec::from_iter(numbers)[..])
     }
 }
 
-impl<T: Pod + PartialEq> PartialEq for Lines<T> {
+impl<T: Pod + PartialEq> PartialEq for AlignedVec<T> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
 
-impl<T: Pod> Deref for Lines<T> {
+impl<T: Pod> Deref for AlignedVec<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -102,7 +102,7 @@ impl<T: Pod> Deref for Lines<T> {
     }
 }
 
-impl<T: Pod> DerefMut for Lines<T> {
+impl<T: Pod> DerefMut for AlignedVec<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         let numbers = match &mut self.home {
             Home::Heap(lines) => bytemuck::cast_slice_mut(lines),
@@ -112,7 +112,7 @@ impl<T: Pod> DerefMut for Lines<T> {
     }
 }
 
-impl<T: Pod + Debug> Debug for Lines<T> {
+impl<T: Pod + Debug> Debug for AlignedVec<T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         (**self).fmt(f)
     }
@@ -126,7 +126,7 @@ mod tests {
     fn they_hold_what_they_were_given_and_start_a_line() {
         for len in [0, 1, 15, 16, 17, 1000, LONG / 4 - 1, LONG / 4 + 1] {
             let numbers: Vec<f32> = (0..len).map(|i| i as f32).collect();
-            let mut lines = Lines::from(&numbers[..]);
+            let mut lines = AlignedVec::from(&numbers[..]);
             assert_eq!(*lines, numbers);
             assert_eq!(lines.as_ptr() as usize % 64, 0);
             lines.iter_mut().for_each(|v| *v += 1.0);

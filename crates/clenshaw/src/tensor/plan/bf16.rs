@@ -11,16 +11,16 @@ use std::collections::BTreeMap;
 
 /// What products with the graph's operator read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Gathered {
+pub enum GatherPrecision {
     /// The numbers themselves.
     #[default]
-    Whole,
+    Full,
     /// Their upper halves, bf16.
-    Halves,
+    Bf16,
 }
 
 /// Lets every product with an operator read halves, each written behind the last change of its numbers.
-pub(super) fn gather_halves<T: Real>(list: &mut Listing) {
+pub(super) fn gather_bf16<T: Real>(list: &mut Listing) {
     let mut last_change: BTreeMap<Buf, usize> = BTreeMap::new();
     for (i, instr) in list.main.iter().enumerate() {
         let written =

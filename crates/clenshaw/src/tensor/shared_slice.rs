@@ -55,7 +55,7 @@ impl Deref for Bytes {
 
 /// Numbers in a row, which nobody changes.
 #[derive(Clone)]
-pub struct Slab<T>(Storage<T>);
+pub struct SharedSlice<T>(Storage<T>);
 
 #[derive(Clone)]
 enum Storage<T> {
@@ -64,14 +64,14 @@ enum Storage<T> {
     Shared(Bytes, Range<usize>),
 }
 
-impl<T: Word> Slab<T> {
+impl<T: LittleEndian> SharedSlice<T> {
     /// The little-endian numbers in a range of bytes; `None` if they do not fill it or do not fit.
     ///
     /// ```
-    /// use clenshaw::tensor::{Bytes, Slab};
+    /// use clenshaw::tensor::{Bytes, SharedSlice};
     /// let bytes = Bytes::from(vec![7, 0, 0, 0, 1, 1, 0, 0]);
-    /// assert_eq!(Slab::<u32>::of(&bytes, 0..8).as_deref(), Some(&[7, 257][..]));
-    /// assert!(Slab::<u32>::of(&bytes, 0..7).is_none());
+    /// assert_eq!(SharedSlice::<u32>::of(&bytes, 0..8).as_deref(), Some(&[7, 257][..]));
+    /// assert!(SharedSlice::<u32>::of(&bytes, 0..7).is_none());
     /// ```
     pub fn of(bytes: &Bytes, range: Range<usize>) -> Option<Self> {
         let inside = bytes.get(range.clone())?;
@@ -85,13 +85,13 @@ impl<T: Word> Slab<T> {
     }
 }
 
-impl<T> From<Vec<T>> for Slab<T> {
+impl<T> From<Vec<T>> for SharedSlice<T> {
     fn from(numbers: Vec<T>) -> Self {
         Self(Storage::Owned(numbers))
     }
 }
 
-impl<T: Pod> Deref for Slab<T> {
+impl<T: Pod> Deref for SharedSlice<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -102,20 +102,20 @@ impl<T: Pod> Deref for Slab<T> {
     }
 }
 
-impl<T: Pod + PartialEq> PartialEq for Slab<T> {
+impl<T: Pod + PartialEq> PartialEq for SharedSlice<T> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
 
-impl<T: Pod + fmt::Debug> fmt::Debug for Slab<T> {
+impl<T: Pod + fmt::Debug> fmt::Debug for SharedSlice<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }
 }
 
 /// A number as files hold it: little-endian, of one width on every machine.
-pub trait Word: Pod {
+pub trait LittleEndian: Pod {
     /// Bytes in a file.
     const WIDTH: usize;
     /// Whether this machine holds it in the same way.
@@ -129,7 +129,7 @@ pub trait Word: Pod {
 
 macro_rules! word {
     ($number:ty as $stored:ty) => {
-        impl Word for $number {
+        impl LittleEndian for $number {
             const WIDTH: usize = size_of::<$stored>();
 
             fn from_le(bytes: &[u8]) -> Option<Self> {
@@ -150,7 +150,7 @@ word!(f32 as f32);
 word!(usize as u64);
 
 /// Numbers as a file holds them; on most machines these are the very bytes.
-pub fn little_endian<T: Word>(numbers: &[T]) -> Cow<'_, [u8]> {
+pub fn little_endian_bytes<T: LittleEndian>(numbers: &[T]) -> Cow<'_, [u8]> {
     if T::IS_NATIVE {
         return bytemuck::cast_slice(numbers).into();
     }
@@ -166,10 +166,10 @@ mod tests {
     #[test]
     fn numbers_that_are_not_aligned_are_copied() {
         let numbers = [1usize, 2, 1 << 20];
-        let bytes = little_endian(&numbers);
+        let bytes = little_endian_bytes(&numbers);
         for shift in 0..8 {
             let padded = Bytes::from([&vec![9; shift], &*bytes, &[9][..]].concat());
-            let slab = Slab::<usize>::of(&padded, shift..shift + bytes.len()).unwrap();
+            let slab = SharedSlice::<usize>::of(&padded, shift..shift + bytes.len()).unwrap();
             assert_eq!(*slab, numbers, "{shift}");
         }
     }
@@ -177,20 +177,20 @@ mod tests {
     #[test]
     fn a_mapped_file_outlives_its_name() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), little_endian(&[1.5f32, -2.0])).unwrap();
+        std::fs::write(file.path(), little_endian_bytes(&[1.5f32, -2.0])).unwrap();
         let bytes = Bytes::map(file.path()).unwrap();
-        let slab = Slab::<f32>::of(&bytes, 0..8).unwrap();
+        let slab = SharedSlice::<f32>::of(&bytes, 0..8).unwrap();
         drop((file, bytes));
-        assert_eq!(slab.clone(), Slab::from(vec![1.5, -2.0]));
+        assert_eq!(slab.clone(), SharedSlice::from(vec![1.5, -2.0]));
         assert_eq!(format!("{slab:?}"), "[1.5, -2.0]");
     }
 
     #[test]
     fn what_lies_outside_is_not_there() {
         let bytes = Bytes::from(&[1u8, 2, 3][..]);
-        assert!(Slab::<u8>::of(&bytes, 1..4).is_none());
-        assert!(Slab::<u32>::of(&bytes, 0..3).is_none());
-        assert_eq!(Slab::<u8>::of(&bytes, 1..3).as_deref(), Some(&[2, 3][..]));
+        assert!(SharedSlice::<u8>::of(&bytes, 1..4).is_none());
+        assert!(SharedSlice::<u32>::of(&bytes, 0..3).is_none());
+        assert_eq!(SharedSlice::<u8>::of(&bytes, 1..3).as_deref(), Some(&[2, 3][..]));
         assert!(Bytes::map(Path::new("no/such/file")).is_err());
     }
 }

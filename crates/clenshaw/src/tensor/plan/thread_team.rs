@@ -17,7 +17,7 @@ const LOOKS: u32 = 4000;
 const PATIENCE: u32 = 1000;
 
 /// One thread or several; which of them runs a chunk never changes a result.
-pub struct Team {
+pub struct ThreadTeam {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
 }
@@ -42,7 +42,7 @@ unsafe impl Sync for Shared {}
 // SAFETY: as above; the work itself is `Sync`.
 unsafe impl Send for Shared {}
 
-impl Team {
+impl ThreadTeam {
     /// A team of `threads`; one thread means the caller alone.
     pub fn new(threads: usize) -> Self {
         let shared = Arc::new(Shared {
@@ -81,7 +81,7 @@ impl Team {
     }
 }
 
-impl Drop for Team {
+impl Drop for ThreadTeam {
     fn drop(&mut self) {
         *self.shared.over.lock().expect("no thread panics while it holds the lock") = true;
         self.shared.wake.notify_all();
@@ -94,7 +94,7 @@ impl Drop for Team {
 impl Shared {
     fn post(&self, n_chunks: usize, work: &Work<'_>) {
         let n = u32::try_from(n_chunks).expect("a stage has few chunks");
-        // SAFETY: a lifetime is forgotten; `Team::run` returns only when nobody uses the work.
+        // SAFETY: a lifetime is forgotten; `ThreadTeam::run` returns only when nobody uses the work.
         let work = unsafe { std::mem::transmute::<*const Work<'_>, *const Work<'static>>(work) };
         // SAFETY: all chunks of the job before are done, so nobody reads the cell.
         unsafe { *self.job.get() = Some((work, n_chunks)) };
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn every_chunk_runs_once_whatever_the_threads() {
         for threads in 1..5 {
-            let mut team = Team::new(threads);
+            let mut team = ThreadTeam::new(threads);
             for n_chunks in (0..40).chain([1000]).cycle().take(400) {
                 let counts: Vec<AtomicUsize> = (0..n_chunks).map(|_| 0.into()).collect();
                 team.run(n_chunks, |chunk, thread| {
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn sleepers_wake_for_new_work() {
-        let mut team = Team::new(3);
+        let mut team = ThreadTeam::new(3);
         for _ in 0..5 {
             std::thread::sleep(Duration::from_millis(5));
             let sum = AtomicUsize::new(0);
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_panic_of_a_thread_reaches_the_caller_and_the_team_lives_on() {
-        let mut team = Team::new(2);
+        let mut team = ThreadTeam::new(2);
         let panics = |chunk: usize, _: usize| assert!(chunk != 7, "seven");
         let outcome = catch_unwind(AssertUnwindSafe(|| team.run(20, panics)));
         assert!(outcome.is_err());
