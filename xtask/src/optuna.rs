@@ -11,7 +11,7 @@ const VERSIONS: [(&str, &str); 2] = [("4", "CLENSHAW_OPTUNA4"), ("5", "CLENSHAW_
 /// Where the suites are.
 const SUITES: [&[&str]; 2] = [
     &["--package", "clenshaw", "--test", "storages", "--test", "optuna"],
-    &["--package", "clenshaw-cli", "--test", "databases"],
+    &["--package", "clenshaw-cli", "--test", "cli", "databases"],
 ];
 
 /// Runs the suites; the words choose among their tests.

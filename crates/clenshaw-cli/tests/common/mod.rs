@@ -8,11 +8,11 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// An empty folder in which the program is run.
-pub struct Desk {
+pub struct Sandbox {
     folder: TempDir,
 }
 
-impl Desk {
+impl Sandbox {
     pub fn new() -> Self {
         Self { folder: TempDir::new().unwrap() }
     }
@@ -97,7 +97,7 @@ pub fn text(bytes: &[u8]) -> String {
 }
 
 /// Compares a text with the snapshot of that name, or with `UPDATE_SNAPSHOTS` writes it.
-pub fn reviewed(name: &str, now: &str) {
+pub fn assert_snapshot(name: &str, now: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots");
     let file = folder.join(format!("{name}.txt"));
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {

@@ -2,16 +2,14 @@
 //! when a server is stopped or a worker is killed, and that no password is told.
 //!
 //! `cargo xtask test` has what this needs.
-#![allow(clippy::unwrap_used, reason = "tests may unwrap")]
 
-mod common;
-#[path = "../../clenshaw/tests/optuna/python.rs"]
+#[path = "../../../clenshaw/tests/optuna/python.rs"]
 mod python;
-#[path = "../../clenshaw/tests/databases/server.rs"]
+#[path = "../../../clenshaw/tests/databases/server.rs"]
 mod server;
 
+use crate::common::{Sandbox, text};
 use clenshaw::tune::{Direction, Place, State, Storage, Trial};
-use common::{Desk, text};
 use python::{VERSIONS, optuna};
 use serde_json::Value;
 use server::{Database, Server};
@@ -26,12 +24,12 @@ const LONG: &str =
 #[test]
 fn optuna_reads_what_the_program_found() {
     let database = Database::new();
-    let desk = Desk::new();
-    let file = desk.path("studies.db").display().to_string();
-    let journal = desk.path("s.journal").display().to_string();
+    let sandbox = Sandbox::new();
+    let file = sandbox.path("studies.db").display().to_string();
+    let journal = sandbox.path("s.journal").display().to_string();
     for place in [journal, format!("sqlite:///{file}"), database.url()] {
         let words = format!("{SMALL} --trials 5 --pruner median --study {place} --name s");
-        let output = desk.run(&format!("{words} --json"));
+        let output = sandbox.run(&format!("{words} --json"));
         let (told, errors) = (text(&output.stdout), text(&output.stderr));
         assert!(output.status.success(), "{errors}");
         let document: Value = serde_json::from_str(&told).unwrap();
@@ -41,12 +39,12 @@ fn optuna_reads_what_the_program_found() {
             compare(&document, &read);
             let secret = [told.as_str(), &errors, &read.to_string()].concat();
             assert!(!secret.contains("s3cret"), "{secret}");
-            let page = desk.stdout(&words);
+            let page = sandbox.stdout(&words);
             assert!(page.contains(&format!("\nits settings {}", folder(&place))), "{page}");
             assert!(!page.contains("s3cret"), "{page}");
         }
     }
-    let settings = text(&desk.read("studies/s.best.toml"));
+    let settings = text(&sandbox.read("studies/s.best.toml"));
     assert!(settings.contains("of s in ") && !settings.contains("s3cret"), "{settings}");
 }
 
@@ -79,8 +77,8 @@ fn compare(document: &Value, read: &Value) {
 }
 
 /// The program, at work.
-fn start(desk: &Desk, words: &str) -> Child {
-    desk.command(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+fn start(sandbox: &Sandbox, words: &str) -> Child {
+    sandbox.command(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 fn trials(storage: &dyn Storage) -> Vec<Trial> {
@@ -104,12 +102,12 @@ fn wait_for(storage: &dyn Storage, n: usize, worker: &mut Child) -> Vec<Trial> {
 #[test]
 fn a_server_that_is_stopped_in_mid_trial_costs_no_result() {
     let server = Server::new();
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let place: Place = server.url().parse().unwrap();
     let words =
         format!("{LONG} --trials 8 --jobs 2 --pruner none --study {} --name s", server.url());
     let storage = place.open().unwrap();
-    let mut worker = start(&desk, &words);
+    let mut worker = start(&sandbox, &words);
     let before = wait_for(storage.as_ref(), 2, &mut worker);
     server.stop();
     // Long enough for trials to end meanwhile.
@@ -131,19 +129,19 @@ fn a_server_that_is_stopped_in_mid_trial_costs_no_result() {
 #[test]
 fn a_killed_worker_leaves_a_study_that_goes_on() {
     let database = Database::new();
-    let desk = Desk::new();
-    let file = format!("sqlite:///{}", desk.path("studies.db").display());
+    let sandbox = Sandbox::new();
+    let file = format!("sqlite:///{}", sandbox.path("studies.db").display());
     for url in [file, database.url()] {
         let words = format!("{LONG} --pruner none --study {url} --name s --quiet");
         let storage = url.parse::<Place>().unwrap().open().unwrap();
-        let mut worker = start(&desk, &format!("{words} --trials 9"));
+        let mut worker = start(&sandbox, &format!("{words} --trials 9"));
         let before = wait_for(storage.as_ref(), 1, &mut worker);
         worker.kill().unwrap();
         worker.wait().unwrap();
         let left: Vec<Trial> =
             trials(storage.as_ref()).into_iter().filter(|t| t.state == State::Running).collect();
         let [dead] = &left[..] else { panic!("one trial was at work: {left:?}") };
-        let document = desk.json(&format!("{words} --trials 3 --json"));
+        let document = sandbox.json(&format!("{words} --trials 3 --json"));
         assert_eq!(document["complete"], 3);
         let after = trials(storage.as_ref());
         assert_eq!(after[dead.number as usize].state, State::Fail);
@@ -159,9 +157,9 @@ fn a_killed_worker_leaves_a_study_that_goes_on() {
 #[test]
 fn a_server_that_is_away_is_said() {
     let server = Server::new();
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     server.stop();
-    let (code, message) = desk.refused(&format!("{SMALL} --study {}", server.url()));
+    let (code, message) = sandbox.refused(&format!("{SMALL} --study {}", server.url()));
     assert_eq!(code, 1, "{message}");
     assert!(message.starts_with("error: postgresql://tester:***@127.0.0.1:"), "{message}");
     assert!(

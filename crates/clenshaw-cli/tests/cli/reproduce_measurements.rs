@@ -1,8 +1,6 @@
 //! `clenshaw reproduce` for experiments of many cells: pages, files, and going on where it stopped.
 
-mod common;
-
-use common::{Desk, has_data, text};
+use crate::common::{Sandbox, has_data, text};
 use serde_json::{Value, json};
 
 #[test]
@@ -21,11 +19,11 @@ fn wrong_words_are_answered() {
         ("filters --runs 0", "`runs` is 0, outside 1..=1000"),
     ];
     for (words, message) in cases {
-        let desk = Desk::new();
-        let (code, refused) = desk.refused(&format!("reproduce {words} --out here"));
+        let sandbox = Sandbox::new();
+        let (code, refused) = sandbox.refused(&format!("reproduce {words} --out here"));
         assert!(refused.starts_with(&format!("error: {message}")), "{words}: {refused}");
         assert_eq!(code, 2, "{words}");
-        assert!(desk.is_empty(), "`{words}` left files behind");
+        assert!(sandbox.is_empty(), "`{words}` left files behind");
     }
 }
 
@@ -34,9 +32,9 @@ fn a_theorem_is_checked_and_kept() {
     if !has_data() {
         return;
     }
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let words = "reproduce theorems --only graph=texas,cornell --out o --quiet --json";
-    let found = desk.json(words);
+    let found = sandbox.json(words);
     for graph in found["records"].as_array().unwrap() {
         let check = &graph["record"]["check"];
         assert_eq!((&check["nodes"], &check["reference"]), (&json!(183), &json!("eigenvectors")));
@@ -46,38 +44,38 @@ fn a_theorem_is_checked_and_kept() {
             }
         }
     }
-    let page = text(&desk.read("o/theorems.md"));
+    let page = text(&sandbox.read("o/theorems.md"));
     assert!(page.contains("| texas   |   183 | eigenvectors |"), "{page}");
     assert!(page.contains("Made by `clenshaw reproduce theorems --only graph=texas,cornell`"));
 
     // A record is believed, unless it is about something else.
     let path = "o/records/check-texas.json";
-    let mut kept: Value = serde_json::from_slice(&desk.read(path)).unwrap();
+    let mut kept: Value = serde_json::from_slice(&sandbox.read(path)).unwrap();
     kept["record"]["check"]["nodes"] = json!(184);
-    desk.write(path, &kept.to_string());
-    assert_eq!(desk.json(words)["records"][0]["record"]["check"]["nodes"], 184);
+    sandbox.write(path, &kept.to_string());
+    assert_eq!(sandbox.json(words)["records"][0]["record"]["check"]["nodes"], 184);
     kept["settings"]["question"]["seed"] = json!(1);
-    desk.write(path, &kept.to_string());
-    assert_eq!(desk.json(words)["records"][0]["record"]["check"]["nodes"], 183);
+    sandbox.write(path, &kept.to_string());
+    assert_eq!(sandbox.json(words)["records"][0]["record"]["check"]["nodes"], 183);
 }
 
 #[test]
 fn a_budget_ends_it_and_the_same_words_go_on() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let words = "reproduce filters --only filter=low,model=monomial --runs 1 --quiet --out o";
-    let (code, message) = desk.refused(&format!("{words} --budget 0s"));
+    let (code, message) = sandbox.refused(&format!("{words} --budget 0s"));
     let expected = "the time is over; run again to go on\nerror: interrupted\n";
     assert_eq!((code, message.as_str()), (1, expected));
-    assert!(!desk.path("o/filters.md").exists());
-    assert!(desk.stdout(words).contains("monomial"));
-    assert!(desk.path("o/records/monomial-low-0.json").exists());
+    assert!(!sandbox.path("o/filters.md").exists());
+    assert!(sandbox.stdout(words).contains("monomial"));
+    assert!(sandbox.path("o/records/monomial-low-0.json").exists());
 }
 
 #[test]
 fn what_is_not_here_is_said() {
-    let desk = Desk::new();
-    let mut command = desk.command("reproduce theorems --only graph=texas --quiet");
-    command.env_remove("CLENSHAW_DATA").env("HOME", desk.path("home"));
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command("reproduce theorems --only graph=texas --quiet");
+    command.env_remove("CLENSHAW_DATA").env("HOME", sandbox.path("home"));
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     let page = text(&output.stdout);
@@ -87,11 +85,11 @@ fn what_is_not_here_is_said() {
 
 #[test]
 fn a_filter_is_learned_and_drawn() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let words = "reproduce filters --only filter=band,model=optimal,bernstein --runs 1 --quiet";
-    let page = desk.stdout(&format!("{words} --out o"));
+    let page = sandbox.stdout(&format!("{words} --out o"));
     assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
-    let found: Value = serde_json::from_slice(&desk.read("o/filters.json")).unwrap();
+    let found: Value = serde_json::from_slice(&sandbox.read("o/filters.json")).unwrap();
     let sum = |model: &str| {
         let records = found["records"].as_array().unwrap().iter();
         let record = records.into_iter().find(|record| record["model"] == model).unwrap();
@@ -100,12 +98,12 @@ fn a_filter_is_learned_and_drawn() {
     let (best, own, bernstein) = (sum("optimum"), sum("optimal"), sum("bernstein"));
     assert!((1.0 - 1e-9) * best < own && own < 1.01 * best, "{own} instead of {best}");
     assert!(bernstein > best, "{bernstein} below {best}");
-    let svg = text(&desk.read("o/figures/filters-band.svg"));
+    let svg = text(&sandbox.read("o/figures/filters-band.svg"));
     assert!(svg.contains(">to be learned<") && svg.contains(">h(μ)<"));
-    assert_eq!(desk.read("o/figures/filters-band.png")[..4], *b"\x89PNG");
+    assert_eq!(sandbox.read("o/figures/filters-band.png")[..4], *b"\x89PNG");
 
-    let records = || std::fs::read_dir(desk.path("o/records")).unwrap().count();
+    let records = || std::fs::read_dir(sandbox.path("o/records")).unwrap().count();
     let before = records();
-    assert_eq!(desk.stdout(&format!("{words} --out o")), page, "from the records alone");
+    assert_eq!(sandbox.stdout(&format!("{words} --out o")), page, "from the records alone");
     assert_eq!(records(), before);
 }

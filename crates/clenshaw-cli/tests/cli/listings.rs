@@ -1,18 +1,16 @@
 //! The listing verbs agree with the registries.
 
-mod common;
-
+use crate::common::{Sandbox, text};
 use clenshaw::data::DATASETS;
 use clenshaw::experiment::{preset_graphs, preset_settings};
 use clenshaw::model::MODELS;
-use common::{Desk, text};
 use serde_json::{Value, json};
 use std::process::Stdio;
 
 #[test]
 fn models_as_json_are_the_registry() {
-    let desk = Desk::new();
-    let listed = desk.json("models --json");
+    let sandbox = Sandbox::new();
+    let listed = sandbox.json("models --json");
     assert_eq!(listed.as_array().unwrap().len(), MODELS.len());
     for (object, info) in listed.as_array().unwrap().iter().zip(MODELS) {
         for (key, value) in [
@@ -29,13 +27,13 @@ fn models_as_json_are_the_registry() {
         let defaults = defaults.map(|h| (h["name"].as_str().unwrap().into(), h["default"].clone()));
         let defaults: serde_json::Map<String, Value> = defaults.collect();
         assert_eq!(Value::Object(defaults), json!(info.defaults()), "{}", info.name);
-        assert_eq!(*object, desk.json(&format!("models {} --json", info.name)));
+        assert_eq!(*object, sandbox.json(&format!("models {} --json", info.name)));
     }
 }
 
 #[test]
 fn ranges_and_spaces_are_numbers_or_lists() {
-    let page = Desk::new().json("models gcnii --json");
+    let page = Sandbox::new().json("models gcnii --json");
     let key = |name| {
         let hyper = page["hyper"].as_array().unwrap().iter().find(|h| h["name"] == name);
         (hyper.unwrap()["range"].clone(), hyper.unwrap()["space"].clone())
@@ -53,11 +51,11 @@ fn ranges_and_spaces_are_numbers_or_lists() {
 
 #[test]
 fn a_model_shows_every_key_it_has() {
-    let desk = Desk::new();
-    let list = desk.stdout("models");
+    let sandbox = Sandbox::new();
+    let list = sandbox.stdout("models");
     for info in MODELS {
         assert!(list.lines().any(|line| line.starts_with(info.name) && line.ends_with(info.paper)));
-        let page = desk.stdout(&format!("models {}", info.name));
+        let page = sandbox.stdout(&format!("models {}", info.name));
         for hyper in info.hypers() {
             let row = page.lines().find(|line| line.split(' ').next() == Some(hyper.name));
             let row = row.unwrap_or_else(|| panic!("{}: no `{}`", info.name, hyper.name));
@@ -78,7 +76,7 @@ fn a_model_shows_every_key_it_has() {
 
 #[test]
 fn data_as_json_are_the_registry() {
-    let listed = Desk::new().json("data list --json --data nowhere");
+    let listed = Sandbox::new().json("data list --json --data nowhere");
     assert_eq!(listed.as_array().unwrap().len(), DATASETS.len());
     for (object, info) in listed.as_array().unwrap().iter().zip(DATASETS) {
         for (key, value) in [
@@ -95,7 +93,7 @@ fn data_as_json_are_the_registry() {
 
 #[test]
 fn a_graph_is_described_in_numbers() {
-    let cora = Desk::new().json("data show cora --json");
+    let cora = Sandbox::new().json("data show cora --json");
     for (key, value) in [
         ("nodes", json!(2708)),
         ("edges", json!(5278)),
@@ -114,9 +112,9 @@ fn a_graph_is_described_in_numbers() {
 
 #[test]
 fn a_reader_who_leaves_early_is_no_error() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for words in ["models", "data list", "completions bash", "--help"] {
-        let mut command = desk.command(words);
+        let mut command = sandbox.command(words);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
@@ -130,19 +128,19 @@ fn a_reader_who_leaves_early_is_no_error() {
 
 #[test]
 fn completions_and_man_pages_know_every_verb() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let verbs = ["demo", "train", "predict", "models", "data", "reproduce", "completions", "man"];
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        let script = desk.stdout(&format!("completions {shell}"));
+        let script = sandbox.stdout(&format!("completions {shell}"));
         for word in verbs.iter().chain(&["--preset", "--resume"]) {
             let word = word.trim_start_matches('-');
             assert!(script.contains(word), "{shell}: no `{word}`");
         }
     }
-    desk.stdout("man --out pages");
+    sandbox.stdout("man --out pages");
     for verb in verbs {
-        let page = text(&desk.read(format!("pages/clenshaw-{verb}.1")));
+        let page = text(&sandbox.read(format!("pages/clenshaw-{verb}.1")));
         assert!(page.contains(".SH SYNOPSIS"), "{verb}");
     }
-    assert_eq!(text(&desk.read("pages/clenshaw.1")), desk.stdout("man"));
+    assert_eq!(text(&sandbox.read("pages/clenshaw.1")), sandbox.stdout("man"));
 }

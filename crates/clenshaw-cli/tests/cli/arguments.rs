@@ -1,16 +1,14 @@
 //! Wrong words and bad input: exit code 2, one line that says what came and what would work.
 
-mod common;
-
+use crate::common::Sandbox;
 use clenshaw::experiment::preset_graphs;
 use clenshaw::model::{self, MODELS};
-use common::Desk;
 
 /// Refused with code 2 and exactly this on stderr, and nothing left behind.
 fn refused(words: &str, message: &str) {
-    let desk = Desk::new();
-    assert_eq!(desk.refused(words), (2, format!("error: {message}\n")), "{words}");
-    assert!(desk.is_empty(), "`{words}` left files behind");
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.refused(words), (2, format!("error: {message}\n")), "{words}");
+    assert!(sandbox.is_empty(), "`{words}` left files behind");
 }
 
 #[test]
@@ -93,7 +91,7 @@ fn configs_are_read_with_care() {
         "train cora --config nowhere.toml",
         "nowhere.toml: cannot be read: No such file or directory (os error 2)",
     );
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let cases = [
         ("runs = \"two\"", "my.toml: `runs` is \"two\"; expected a whole number"),
         (
@@ -105,18 +103,18 @@ fn configs_are_read_with_care() {
         ("graph = \"cora\"\n[hyper]\nK = 0", "my.toml: `K` is 0, outside 1..=256"),
     ];
     for (config, message) in cases {
-        desk.write("my.toml", config);
+        sandbox.write("my.toml", config);
         let expected = (2, format!("error: {message}\n"));
-        assert_eq!(desk.refused("train --config my.toml"), expected, "{config}");
+        assert_eq!(sandbox.refused("train --config my.toml"), expected, "{config}");
     }
 }
 
 #[test]
 fn a_folder_is_never_taken_from_another_run() {
-    let desk = Desk::new();
-    desk.stdout("train csbm:nodes=100 --set max_epochs=2 --out here");
+    let sandbox = Sandbox::new();
+    sandbox.stdout("train csbm:nodes=100 --set max_epochs=2 --out here");
     assert_eq!(
-        desk.refused("train csbm:nodes=100 --set max_epochs=3 --out here"),
+        sandbox.refused("train csbm:nodes=100 --set max_epochs=3 --out here"),
         (
             2,
             "error: here: holds a run with other settings\n\
@@ -136,11 +134,11 @@ fn predict_wants_a_run_folder() {
 
 #[test]
 fn what_to_type_next_is_a_hint() {
-    let desk = Desk::new();
-    desk.stdout("train csbm:nodes=100 --set max_epochs=2 --out here");
-    std::fs::remove_dir_all(desk.path("here/runs/0")).unwrap();
+    let sandbox = Sandbox::new();
+    sandbox.stdout("train csbm:nodes=100 --set max_epochs=2 --out here");
+    std::fs::remove_dir_all(sandbox.path("here/runs/0")).unwrap();
     assert_eq!(
-        desk.refused("predict here"),
+        sandbox.refused("predict here"),
         (
             2,
             "error: here: no finished run\n\
@@ -148,8 +146,8 @@ fn what_to_type_next_is_a_hint() {
                 .into()
         )
     );
-    let mut command = desk.command("train texas --data nowhere");
-    command.env_remove("CLENSHAW_DATA").env("XDG_CACHE_HOME", desk.path("cache"));
+    let mut command = sandbox.command("train texas --data nowhere");
+    command.env_remove("CLENSHAW_DATA").env("XDG_CACHE_HOME", sandbox.path("cache"));
     let error = common::text(&command.output().unwrap().stderr);
     let absent = "error: texas: its files are not here; looked for nowhere/texas, ";
     let hint = "\nhint: get them with `clenshaw data get texas`, \
@@ -181,10 +179,10 @@ fn usage_errors_are_one_line_and_a_hint() {
 
 #[test]
 fn no_words_at_all_show_the_help_and_fail() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for words in ["", "data"] {
-        let (code, stderr) = desk.refused(words);
+        let (code, stderr) = sandbox.refused(words);
         assert_eq!(code, 2);
-        assert_eq!(stderr, desk.stdout(&format!("{words} --help")));
+        assert_eq!(stderr, sandbox.stdout(&format!("{words} --help")));
     }
 }

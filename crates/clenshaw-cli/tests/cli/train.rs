@@ -1,25 +1,23 @@
 //! Training from the command line: the same words give the same bytes, interrupted or not.
 
-mod common;
-
-use common::{Desk, text, timeless};
+use crate::common::{Sandbox, text, timeless};
 use serde_json::{Value, json};
 
 const SMALL: &str = "train csbm:nodes=200 --set max_epochs=20 --runs 2 --json --quiet";
 
 #[test]
 fn the_same_words_give_the_same_document() {
-    let desk = Desk::new();
-    let first = timeless(&desk.stdout(SMALL));
+    let sandbox = Sandbox::new();
+    let first = timeless(&sandbox.stdout(SMALL));
     for again in ["", "--threads 1", "--threads 2", "--out elsewhere"] {
-        assert_eq!(timeless(&desk.stdout(&format!("{SMALL} {again}"))), first, "{again}");
+        assert_eq!(timeless(&sandbox.stdout(&format!("{SMALL} {again}"))), first, "{again}");
     }
 }
 
 #[test]
 fn the_document_says_what_was_done() {
-    let desk = Desk::new();
-    let document = desk.json(&format!("{SMALL} --seed 5 --model gcn --out here"));
+    let sandbox = Sandbox::new();
+    let document = sandbox.json(&format!("{SMALL} --seed 5 --model gcn --out here"));
     assert_eq!(document["graph"], "csbm:nodes=200");
     assert_eq!(document["model"], "gcn");
     assert_eq!(document["split"], "balanced");
@@ -36,18 +34,18 @@ fn the_document_says_what_was_done() {
         runs.iter().map(|run| run["test_accuracy"].as_f64().unwrap()).collect();
     let statistic = clenshaw::report::Statistic::of(&accuracies);
     assert_eq!(document["test_accuracy"], json!(statistic));
-    let stored: Value = serde_json::from_slice(&desk.read("here/summary.json")).unwrap();
+    let stored: Value = serde_json::from_slice(&sandbox.read("here/summary.json")).unwrap();
     assert_eq!(stored, document);
 }
 
 #[test]
 fn defaults_yield_to_preset_config_and_words() {
-    let desk = Desk::new();
-    desk.write(
+    let sandbox = Sandbox::new();
+    sandbox.write(
         "my.toml",
         "model = \"gcn\"\nruns = 2\nseed = 3\n[hyper]\nhidden = 8\nmax_epochs = 5\ndropout = 0.1\n",
     );
-    let document = desk.json(
+    let document = sandbox.json(
         "train csbm:nodes=100 --preset paper --config my.toml --set hidden=4 --runs 1 \
          --split stratified --json",
     );
@@ -61,18 +59,19 @@ fn defaults_yield_to_preset_config_and_words() {
 
 #[test]
 fn a_runs_own_settings_do_it_again() {
-    let desk = Desk::new();
-    let first = desk.stdout(&format!("{SMALL} --out one"));
-    let again = desk.stdout("train --config one/run.toml --json --out two");
+    let sandbox = Sandbox::new();
+    let first = sandbox.stdout(&format!("{SMALL} --out one"));
+    let again = sandbox.stdout("train --config one/run.toml --json --out two");
     assert_eq!(timeless(&again), timeless(&first));
-    assert_eq!(desk.read("two/run.toml"), desk.read("one/run.toml"));
+    assert_eq!(sandbox.read("two/run.toml"), sandbox.read("one/run.toml"));
 }
 
 #[test]
 fn people_get_a_table_and_the_folder() {
-    let desk = Desk::new();
-    let page = desk.stdout("train csbm:nodes=200 --set max_epochs=20 --runs 2 --out here --quiet");
-    let document: Value = serde_json::from_slice(&desk.read("here/summary.json")).unwrap();
+    let sandbox = Sandbox::new();
+    let page =
+        sandbox.stdout("train csbm:nodes=200 --set max_epochs=20 --runs 2 --out here --quiet");
+    let document: Value = serde_json::from_slice(&sandbox.read("here/summary.json")).unwrap();
     let lines: Vec<&str> = page.lines().collect();
     let graph =
         "csbm:nodes=200: 200 nodes, 1464 edges, 32 features, 3 classes, edge homophily 0.09";
@@ -99,10 +98,10 @@ fn people_get_a_table_and_the_folder() {
 
 #[test]
 fn quiet_means_quiet_and_lines_stand_in_for_bars() {
-    let desk = Desk::new();
-    let output = desk.run(SMALL);
+    let sandbox = Sandbox::new();
+    let output = sandbox.run(SMALL);
     assert_eq!(text(&output.stderr), "");
-    let stderr = text(&desk.run(&SMALL.replace("--quiet", "--threads 1")).stderr);
+    let stderr = text(&sandbox.run(&SMALL.replace("--quiet", "--threads 1")).stderr);
     let lines: Vec<&str> = stderr.lines().collect();
     assert_eq!(lines.len(), 4, "{stderr}");
     assert_eq!(lines[0], "csbm:nodes=200 clenshaw-gcn seed 0: epoch 0 of at most 20");
@@ -111,28 +110,28 @@ fn quiet_means_quiet_and_lines_stand_in_for_bars() {
 
 #[test]
 fn predictions_are_those_of_the_folder() {
-    let desk = Desk::new();
-    let document = desk.json(&format!("{SMALL} --out here"));
+    let sandbox = Sandbox::new();
+    let document = sandbox.json(&format!("{SMALL} --out here"));
     let loss = |run: &Value| run["val_loss"].as_f64().unwrap();
     let runs = document["runs"].as_array().unwrap();
     let best = runs.iter().min_by(|a, b| loss(a).total_cmp(&loss(b))).unwrap();
-    let stored = |seed: &Value| text(&desk.read(format!("here/runs/{seed}/predictions.csv")));
-    assert_eq!(desk.stdout("predict here"), stored(&best["seed"]));
+    let stored = |seed: &Value| text(&sandbox.read(format!("here/runs/{seed}/predictions.csv")));
+    assert_eq!(sandbox.stdout("predict here"), stored(&best["seed"]));
     for run in runs {
         let seed = &run["seed"];
-        assert_eq!(desk.stdout(&format!("predict here --seed {seed}")), stored(seed));
+        assert_eq!(sandbox.stdout(&format!("predict here --seed {seed}")), stored(seed));
     }
-    assert_eq!(desk.stdout("predict here --seed 1 --threads 2 --out mine.csv"), "");
-    assert_eq!(text(&desk.read("mine.csv")), stored(&json!(1)));
+    assert_eq!(sandbox.stdout("predict here --seed 1 --threads 2 --out mine.csv"), "");
+    assert_eq!(text(&sandbox.read("mine.csv")), stored(&json!(1)));
 
-    let other = desk.stdout("predict here csbm:nodes=50");
+    let other = sandbox.stdout("predict here csbm:nodes=50");
     assert_eq!(other.lines().count(), 51);
     assert!(other.lines().skip(1).all(|line| line.ends_with(',')), "no node has a part");
-    let (code, message) = desk.refused("predict here csbm:features=5");
+    let (code, message) = sandbox.refused("predict here csbm:features=5");
     assert_eq!(code, 2);
     assert!(message.contains("predict on a graph with the features and classes"), "{message}");
     assert_eq!(
-        desk.refused("predict here --seed 9"),
+        sandbox.refused("predict here --seed 9"),
         (2, "error: here: no finished run of seed 9\n".into())
     );
 }
@@ -141,26 +140,26 @@ fn predictions_are_those_of_the_folder() {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_is_resumed_to_the_same_bytes() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let words = "train csbm:nodes=1000 --set max_epochs=200 --set K=4 --set hidden=32 --runs 2 --threads 1 --json";
-    let whole = desk.stdout(&format!("{words} --out whole"));
+    let whole = sandbox.stdout(&format!("{words} --out whole"));
 
     let second = "csbm:nodes=1000 clenshaw-gcn seed 1: epoch 0 of at most 200";
-    let output = desk.interrupted(&format!("{words} --out parts"), |line| line == second);
+    let output = sandbox.interrupted(&format!("{words} --out parts"), |line| line == second);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(text(&output.stdout), "");
     let message = "finishing up; run again with --resume to go on (Ctrl-C once more stops at once)";
     assert_eq!(text(&output.stderr), format!("{message}\nerror: interrupted\n"));
-    assert!(desk.path("parts/runs/1.checkpoint").exists());
-    assert!(!desk.path("parts/summary.json").exists());
+    assert!(sandbox.path("parts/runs/1.checkpoint").exists());
+    assert!(!sandbox.path("parts/summary.json").exists());
 
-    let resumed = desk.stdout(&format!("{words} --out parts --resume"));
+    let resumed = sandbox.stdout(&format!("{words} --out parts --resume"));
     assert_eq!(timeless(&resumed), timeless(&whole));
     for seed in [0, 1] {
         for file in ["model.safetensors", "epochs.jsonl", "predictions.csv"] {
-            let of = |folder| desk.read(format!("{folder}/runs/{seed}/{file}"));
+            let of = |folder| sandbox.read(format!("{folder}/runs/{seed}/{file}"));
             assert!(of("parts") == of("whole"), "{file} of seed {seed} differs");
         }
     }
-    assert!(!desk.path("parts/runs/1.checkpoint").exists());
+    assert!(!sandbox.path("parts/runs/1.checkpoint").exists());
 }

@@ -1,16 +1,14 @@
 //! Comparing models: one protocol for all, and a failure in its place.
 
-mod common;
-
-use common::{Desk, text};
+use crate::common::{Sandbox, text};
 
 const SMALL: &str =
     "compare csbm:nodes=150 grid:rows=8,columns=8 --models mlp,gcn --runs 2 --set max_epochs=15";
 
 #[test]
 fn every_model_gets_the_splits_that_train_draws() {
-    let desk = Desk::new();
-    let document = desk.json(&format!("{SMALL} --json --quiet --seed 4"));
+    let sandbox = Sandbox::new();
+    let document = sandbox.json(&format!("{SMALL} --json --quiet --seed 4"));
     let summaries = document["summaries"].as_array().unwrap();
     let pairs: Vec<(&str, &str)> = summaries
         .iter()
@@ -23,7 +21,7 @@ fn every_model_gets_the_splits_that_train_draws() {
         assert_eq!(split(0), split(1), "both models on csbm");
         assert_ne!(split(0), split(2), "two graphs");
     }
-    let alone = desk.json(
+    let alone = sandbox.json(
         "train csbm:nodes=150 --model gcn --preset paper --set max_epochs=15 --split balanced \
          --runs 2 --seed 4 --json --quiet",
     );
@@ -33,28 +31,28 @@ fn every_model_gets_the_splits_that_train_draws() {
 
 #[test]
 fn the_page_shows_a_row_a_model_and_a_column_a_graph() {
-    let desk = Desk::new();
-    let page = desk.stdout(&format!("{SMALL} --quiet"));
+    let sandbox = Sandbox::new();
+    let page = sandbox.stdout(&format!("{SMALL} --quiet"));
     let header = page.lines().next().unwrap();
     assert!(header.starts_with("model") && header.ends_with("grid:rows=8,columns=8"), "{header}");
     assert!(page.lines().nth(2).unwrap().starts_with("mlp "), "{page}");
     assert!(page.contains("mean ± standard deviation over 2 runs; split balanced"), "{page}");
-    let markdown = text(&desk.read("runs/compare/compare.md"));
+    let markdown = text(&sandbox.read("runs/compare/compare.md"));
     assert!(markdown.starts_with("| model |"), "{markdown}");
 }
 
 #[test]
 fn a_model_that_fails_leaves_the_others_standing() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     // A file in the place of gcn's run folder: that order cannot begin.
     let words = "compare csbm:nodes=150 --models mlp,gcn --runs 1 --set max_epochs=5 --quiet";
-    desk.stdout(words);
-    let compare = desk.path("runs/compare");
+    sandbox.stdout(words);
+    let compare = sandbox.path("runs/compare");
     let folders = std::fs::read_dir(&compare).unwrap().map(|entry| entry.unwrap().path());
     let gcn = folders.into_iter().find(|path| path.to_string_lossy().contains("gcn")).unwrap();
     std::fs::remove_dir_all(&gcn).unwrap();
     std::fs::write(&gcn, "in the way").unwrap();
-    let output = desk.run(words);
+    let output = sandbox.run(words);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
     let page = text(&output.stdout);
     assert!(page.contains("failed") && page.contains("is a file, not a folder"), "{page}");
@@ -63,16 +61,16 @@ fn a_model_that_fails_leaves_the_others_standing() {
 
 #[test]
 fn finished_runs_are_kept_with_resume() {
-    let desk = Desk::new();
-    let first = desk.json(&format!("{SMALL} --json --quiet"));
-    let again = desk.json(&format!("{SMALL} --json --quiet --resume"));
+    let sandbox = Sandbox::new();
+    let first = sandbox.json(&format!("{SMALL} --json --quiet"));
+    let again = sandbox.json(&format!("{SMALL} --json --quiet --resume"));
     let runs = |document: &serde_json::Value| document["summaries"][0]["runs"].clone();
     assert_eq!(runs(&first), runs(&again), "records, times included, come from the folder");
 }
 
 #[test]
 fn slips_are_named() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let cases = [
         ("compare csbm --models gcm", "unknown model `gcm`; did you mean `gcn`?"),
         (
@@ -83,9 +81,9 @@ fn slips_are_named() {
         ("compare", "required"),
     ];
     for (words, message) in cases {
-        let (code, stderr) = desk.refused(words);
+        let (code, stderr) = sandbox.refused(words);
         assert_eq!(code, 2, "{words}: {stderr}");
         assert!(stderr.contains(message), "{words}: {stderr}");
     }
-    assert!(desk.is_empty());
+    assert!(sandbox.is_empty());
 }

@@ -1,13 +1,11 @@
 //! `clenshaw bench` tells how much work a step is and how long it takes.
 
-mod common;
-
-use common::{Desk, text};
+use crate::common::{Sandbox, text};
 
 #[test]
 fn a_step_is_as_long_as_its_parts_and_its_work_is_counted() {
-    let desk = Desk::new();
-    let told = desk.json("bench csbm:nodes=300 --set K=2 --steps 3 --threads 1 --json");
+    let sandbox = Sandbox::new();
+    let told = sandbox.json("bench csbm:nodes=300 --set K=2 --steps 3 --threads 1 --json");
     assert!(told["machine"]["products_gflops"].as_f64().unwrap() > 0.0);
     let step = &told["steps"][0];
     let number = |key: &str| step[key].as_f64().unwrap();
@@ -22,12 +20,12 @@ fn a_step_is_as_long_as_its_parts_and_its_work_is_counted() {
     // Four gathers of 64 columns: two layers, forward and backward.
     let gathered = parts[1]["gathered_bytes"].as_f64().unwrap();
     assert_eq!(gathered % (4.0 * 64.0 * 4.0), 0.0);
-    assert!(desk.is_empty());
+    assert!(sandbox.is_empty());
 }
 
 #[test]
 fn the_listing_names_machine_and_bound() {
-    let text = Desk::new().stdout("bench csbm:nodes=300 --set K=2 --steps 2 --threads 1");
+    let text = Sandbox::new().stdout("bench csbm:nodes=300 --set K=2 --steps 2 --threads 1");
     for word in ["GFLOP/s", "gather GB/s", "its bound", "dense products", "optimiser", "step"] {
         assert!(text.contains(word), "no `{word}` in\n{text}");
     }
@@ -35,7 +33,7 @@ fn the_listing_names_machine_and_bound() {
 
 #[test]
 fn no_steps_cannot_be_measured() {
-    let output = Desk::new().command("bench cora --steps 0").output().unwrap();
+    let output = Sandbox::new().command("bench cora --steps 0").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("`steps` is 0, outside 1..=100000"));
 }

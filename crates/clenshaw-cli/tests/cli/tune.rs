@@ -1,15 +1,13 @@
 //! Tuning from the command line: a study that goes on, and settings that `train` takes.
 
-mod common;
-
-use common::{Desk, text};
+use crate::common::{Sandbox, text};
 
 const SMALL: &str = "tune csbm:nodes=150 --trials 3 --splits 2 --set max_epochs=5 --set hidden=8";
 
 #[test]
 fn the_best_settings_are_those_that_train_takes() {
-    let desk = Desk::new();
-    let document = desk.json(&format!("{SMALL} --json --quiet"));
+    let sandbox = Sandbox::new();
+    let document = sandbox.json(&format!("{SMALL} --json --quiet"));
     assert_eq!((&document["complete"], &document["ended"]), (&3.into(), &"reached".into()));
     assert_eq!(document["study"], "studies/csbm-nodes=150-clenshaw-gcn.journal");
     let values: Vec<f64> = document["trials"]
@@ -21,7 +19,7 @@ fn the_best_settings_are_those_that_train_takes() {
     let best = values.iter().copied().fold(0.0, f64::max);
     assert_eq!(document["best"]["value"].as_f64(), Some(best));
     let settings = document["best_settings"].as_str().unwrap();
-    let summary = desk.json(&format!("train --config {settings} --runs 2 --json --quiet"));
+    let summary = sandbox.json(&format!("train --config {settings} --runs 2 --json --quiet"));
     assert_eq!(summary["hyper"]["max_epochs"], 5);
     for (name, value) in document["best"]["params"].as_object().unwrap() {
         let (used, drawn) = (summary["hyper"][name].as_f64(), value.as_f64());
@@ -32,9 +30,9 @@ fn the_best_settings_are_those_that_train_takes() {
 
 #[test]
 fn the_same_command_goes_on() {
-    let desk = Desk::new();
-    desk.stdout(&format!("{SMALL} --quiet --trials 1").replacen("--trials 3 ", "", 1));
-    let output = desk.run(&SMALL.replace("--trials 3", "--trials 2"));
+    let sandbox = Sandbox::new();
+    sandbox.stdout(&format!("{SMALL} --quiet --trials 1").replacen("--trials 3 ", "", 1));
+    let output = sandbox.run(&SMALL.replace("--trials 3", "--trials 2"));
     let lines = text(&output.stderr);
     let lines: Vec<&str> = lines.lines().collect();
     assert_eq!(lines[0], "going on: 1 of 2 trials complete");
@@ -57,41 +55,41 @@ fn the_same_command_goes_on() {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_study_says_what_is_best_so_far() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let words = SMALL.replace("--trials 3", "--trials 100000 --evaluate");
-    let output = desk.interrupted(&words, |line| line.starts_with("trial 1: "));
+    let output = sandbox.interrupted(&words, |line| line.starts_with("trial 1: "));
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).ends_with("error: interrupted\n"));
     let page = text(&output.stdout);
     assert!(page.contains("; interrupted, the same command goes on\n"), "{page}");
     assert!(!page.contains("test accuracy over"), "{page}");
     let best = page.lines().find_map(|line| line.strip_prefix("its settings ")).unwrap();
-    let summary = desk.json(&format!("train --config {best} --runs 1 --json --quiet"));
+    let summary = sandbox.json(&format!("train --config {best} --runs 1 --json --quiet"));
     assert_eq!(summary["hyper"]["max_epochs"], 5);
 }
 
 #[test]
 fn the_evaluation_is_that_of_train() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let words = SMALL.replace("--trials 3", "--trials 1 --model gcn --study my/own.journal");
-    let page = desk.stdout(&format!("{words} --quiet --evaluate"));
+    let page = sandbox.stdout(&format!("{words} --quiet --evaluate"));
     assert!(page.contains(" over 20 runs; majority share "), "{page}");
-    let again = desk.json(&format!("{words} --quiet --evaluate --json"));
-    let trained = desk.json("train --config my/own.best.toml --json --quiet --out other");
+    let again = sandbox.json(&format!("{words} --quiet --evaluate --json"));
+    let trained = sandbox.json("train --config my/own.best.toml --json --quiet --out other");
     assert_eq!(again["evaluation"]["test_accuracy"], trained["test_accuracy"]);
     assert_eq!(again["evaluation"]["runs"][19]["seed"], 21);
 }
 
 #[test]
 fn a_database_holds_many_studies() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let words = SMALL.replace("--trials 3", "--trials 1 --study sqlite:///my/own.db");
     for (more, n) in [("", 1), ("--name first/one --seed 7", 1), ("--model gcn", 1), ("", 1)] {
-        let document = desk.json(&format!("{words} {more} --json --quiet"));
+        let document = sandbox.json(&format!("{words} {more} --json --quiet"));
         assert_eq!(document["study"], "sqlite:///my/own.db");
         assert_eq!(document["trials"].as_array().unwrap().len(), n, "{more}");
     }
-    let page = desk.stdout(&format!("{words} --quiet"));
+    let page = sandbox.stdout(&format!("{words} --quiet"));
     let name = "csbm-nodes=150-clenshaw-gcn";
     for part in [
         format!("\nstudy {name} in sqlite:///my/own.db\n"),
@@ -99,26 +97,26 @@ fn a_database_holds_many_studies() {
     ] {
         assert!(page.contains(&part), "no `{part}` in\n{page}");
     }
-    let settings = common::text(&desk.read("studies/first-one.best.toml"));
+    let settings = common::text(&sandbox.read("studies/first-one.best.toml"));
     assert!(settings.starts_with("# Trial 0 of first/one in sqlite:///my/own.db: "), "{settings}");
-    assert!(desk.path("studies/csbm-nodes=150-gcn.best.toml").exists());
+    assert!(sandbox.path("studies/csbm-nodes=150-gcn.best.toml").exists());
 }
 
 /// Journals and databases differ in nothing but where they are.
 #[test]
 fn the_place_of_a_study_does_not_change_it() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let words = SMALL.replace("--trials 3", "--trials 4 --jobs 2 --sampler random --json --quiet");
     let [file, database] = ["one.journal --name s", "sqlite:///one.db --name s"]
-        .map(|place| desk.json(&format!("{words} --study {place}")));
+        .map(|place| sandbox.json(&format!("{words} --study {place}")));
     assert_eq!(file["trials"], database["trials"]);
     assert_eq!(file["best"], database["best"]);
 }
 
 #[test]
 fn mistakes_say_what_would_work() {
-    let desk = Desk::new();
-    desk.write("s.toml", "[space]\ndropout = 2\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("s.toml", "[space]\ndropout = 2\n");
     for (words, expected) in [
         (
             "--study mysql://me:s@host/db",
@@ -133,12 +131,12 @@ fn mistakes_say_what_would_work() {
         ("--trials 0", "`trials` is 0, outside 1..=100000"),
         ("--splits 0", "`splits` is 0, outside 1..=100000"),
     ] {
-        let (code, message) = desk.refused(&format!("tune csbm {words}"));
+        let (code, message) = sandbox.refused(&format!("tune csbm {words}"));
         assert_eq!(code, 2, "{words}: {message}");
         assert!(message.contains(expected), "{words}: {message}");
     }
-    desk.stdout(&format!("{SMALL} --trials 1 --quiet").replacen("--trials 3 ", "", 1));
-    let (code, message) = desk.refused(&format!("{SMALL} --seed 4"));
+    sandbox.stdout(&format!("{SMALL} --trials 1 --quiet").replacen("--trials 3 ", "", 1));
+    let (code, message) = sandbox.refused(&format!("{SMALL} --seed 4"));
     assert_eq!(code, 2);
     assert_eq!(
         message,

@@ -1,11 +1,9 @@
 //! `clenshaw data get` copies, downloads and checks; nothing is asked but loopback.
-#![allow(clippy::unwrap_used, reason = "tests may unwrap")]
 
-mod common;
-#[path = "../../clenshaw/tests/suite/fetch/server.rs"]
+#[path = "../../../clenshaw/tests/suite/fetch/server.rs"]
 mod server;
 
-use common::{Desk, text};
+use crate::common::{Sandbox, text};
 use serde_json::json;
 use server::{Act, Server};
 use std::process::{Command, Stdio};
@@ -17,17 +15,17 @@ const DIGEST: &str = "52816647ed316dd3163ec7822bd301e29cbc53f19d55f426950268ca4a
 const WARNING: &str = "tolokers: no checksum is known for 1 of 1 files; \
                        compare their sha256 with a copy you trust";
 
-/// A desk with a folder `mirror` that has something under the name of Tolokers.
-fn desk() -> Desk {
-    let desk = Desk::new();
-    std::fs::create_dir_all(desk.path("mirror/tolokers")).unwrap();
-    desk.write("mirror/tolokers/tolokers.npz", TOLOKERS);
-    desk
+/// A sandbox with a folder `mirror` that has something under the name of Tolokers.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir_all(sandbox.path("mirror/tolokers")).unwrap();
+    sandbox.write("mirror/tolokers/tolokers.npz", TOLOKERS);
+    sandbox
 }
 
 #[test]
 fn a_folder_is_copied_then_kept_and_both_are_said() {
-    let desk = desk();
+    let sandbox = sandbox();
     let page = |state: &str| {
         let width = state.len().max(5);
         let rules = [21, 5, width, 79].map(|n| "─".repeat(n)).join("  ");
@@ -38,9 +36,9 @@ fn a_folder_is_copied_then_kept_and_both_are_said() {
             "state"
         )
     };
-    assert_eq!(desk.stdout("data get tolokers --from mirror --data here"), page("fetched"));
-    assert_eq!(desk.read("here/tolokers/tolokers.npz"), TOLOKERS.as_bytes());
-    assert_eq!(desk.stdout("data get tolokers --offline --data here"), page("kept"));
+    assert_eq!(sandbox.stdout("data get tolokers --from mirror --data here"), page("fetched"));
+    assert_eq!(sandbox.read("here/tolokers/tolokers.npz"), TOLOKERS.as_bytes());
+    assert_eq!(sandbox.stdout("data get tolokers --offline --data here"), page("kept"));
 }
 
 #[test]
@@ -55,16 +53,16 @@ fn json_has_every_file_with_its_checksum() {
         "state": "fetched",
     });
     let expected = json!([{ "folder": "tolokers", "files": [file], "warnings": [WARNING] }]);
-    assert_eq!(Desk::new().json(&words), expected);
+    assert_eq!(Sandbox::new().json(&words), expected);
     assert_eq!(server.requests(), ["/x/tolokers/tolokers.npz"]);
 }
 
 #[test]
 fn one_that_fails_does_not_keep_the_others_from_coming() {
-    let desk = desk();
-    std::fs::create_dir_all(desk.path("mirror/minesweeper")).unwrap();
-    desk.write("mirror/minesweeper/minesweeper.npz", "not minesweeper");
-    let output = desk.run("data get minesweeper questions tolokers --from mirror --data here");
+    let sandbox = sandbox();
+    std::fs::create_dir_all(sandbox.path("mirror/minesweeper")).unwrap();
+    sandbox.write("mirror/minesweeper/minesweeper.npz", "not minesweeper");
+    let output = sandbox.run("data get minesweeper questions tolokers --from mirror --data here");
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stdout).contains("\ntolokers/tolokers.npz"));
     let advice = "nothing that was there is changed; try again, or name another source";
@@ -84,7 +82,7 @@ fn one_that_fails_does_not_keep_the_others_from_coming() {
         "",
     ];
     assert_eq!(text(&output.stderr), lines.join("\n"));
-    assert!(!desk.path("here/minesweeper").exists());
+    assert!(!sandbox.path("here/minesweeper").exists());
 }
 
 #[test]
@@ -101,14 +99,14 @@ fn wrong_words_are_refused_and_leave_nothing() {
         ),
     ];
     for (words, message) in cases {
-        let desk = Desk::new();
-        let told = desk.refused(&format!("data get {words} --data here"));
+        let sandbox = Sandbox::new();
+        let told = sandbox.refused(&format!("data get {words} --data here"));
         assert_eq!(told, (2, format!("error: {message}\n")));
-        assert!(desk.is_empty(), "{words}");
+        assert!(sandbox.is_empty(), "{words}");
     }
-    let (code, _) = Desk::new().refused("data get");
+    let (code, _) = Sandbox::new().refused("data get");
     assert_eq!(code, 2);
-    let told = Desk::new().refused("data get tolokers --offline --data here");
+    let told = Sandbox::new().refused("data get tolokers --offline --data here");
     let message = "error: here: not there or not good: tolokers/tolokers.npz: no such file\n";
     assert_eq!(told, (1, message.into()));
 }
@@ -117,11 +115,11 @@ fn wrong_words_are_refused_and_leave_nothing() {
 #[test]
 fn an_interrupt_keeps_what_came() {
     let server = Server::start([Act::Drip]);
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let words = format!("data get tolokers --data here --from {}", server.url(""));
-    let mut command = desk.command(&words);
+    let mut command = sandbox.command(&words);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let partial = desk.path("here/tolokers/.tolokers.npz.partial");
+    let partial = sandbox.path("here/tolokers/.tolokers.npz.partial");
     let start = Instant::now();
     while std::fs::metadata(&partial).map_or(0, |file| file.len()) == 0 {
         assert!(start.elapsed() < Duration::from_secs(20), "nothing came");

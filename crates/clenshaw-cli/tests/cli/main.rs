@@ -1,0 +1,20 @@
+//! Tests that run the built program, one module per verb.
+//!
+//! One binary, because every further one is linked again.
+#![allow(clippy::unwrap_used, reason = "tests may unwrap")]
+
+mod arguments;
+mod bench;
+#[path = "../common/mod.rs"]
+mod common;
+mod compare;
+mod data_get;
+mod data_import;
+#[cfg(feature = "optuna-tests")]
+mod databases;
+mod listings;
+mod reproduce;
+mod reproduce_measurements;
+mod snapshots;
+mod train;
+mod tune;
