@@ -1,6 +1,6 @@
 //! Wrong words and bad input: exit code 2, one line that says what came and what would work.
 
-use crate::common::Sandbox;
+use crate::common::{Sandbox, text};
 use clenshaw::experiment::preset_graphs;
 use clenshaw::model::{self, MODELS};
 
@@ -148,7 +148,7 @@ fn what_to_type_next_is_a_hint() {
     );
     let mut command = sandbox.command("train texas --data nowhere");
     command.env_remove("CLENSHAW_DATA").env("XDG_CACHE_HOME", sandbox.path("cache"));
-    let error = common::text(&command.output().unwrap().stderr);
+    let error = text(&command.output().unwrap().stderr);
     let absent = "error: texas: its files are not here; looked for nowhere/texas, ";
     let hint = "\nhint: get them with `clenshaw data get texas`, \
                 or say where they are with --data or CLENSHAW_DATA\n";

@@ -97,7 +97,7 @@ fn a_database_holds_many_studies() {
     ] {
         assert!(page.contains(&part), "no `{part}` in\n{page}");
     }
-    let settings = common::text(&sandbox.read("studies/first-one.best.toml"));
+    let settings = text(&sandbox.read("studies/first-one.best.toml"));
     assert!(settings.starts_with("# Trial 0 of first/one in sqlite:///my/own.db: "), "{settings}");
     assert!(sandbox.path("studies/csbm-nodes=150-gcn.best.toml").exists());
 }
