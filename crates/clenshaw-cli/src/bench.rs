@@ -7,7 +7,7 @@ use clenshaw::data;
 use clenshaw::experiment::Request;
 use clenshaw::report::Table;
 use clenshaw::tensor::{Roofline, instruction_set};
-use clenshaw::train::{Part, Setup, Step};
+use clenshaw::train::{PhaseTiming, Setup, StepTiming};
 use clenshaw::{Error, Result};
 use serde_json::{Value as Json, json};
 
@@ -69,7 +69,7 @@ impl Run for Bench {
         for (request, graph) in requests.iter().zip(&graphs) {
             let setup = Setup::new(graph, request.model, request.hyper.clone());
             let split = request.split.draw(graph, 0)?;
-            let step = Step::measure(&setup, graph, &split, &mut limits, self.steps);
+            let step = StepTiming::measure(&setup, graph, &split, &mut limits, self.steps);
             if !self.json {
                 output::print(&listing(&request.graph, request.model.title, &step))?;
             }
@@ -116,7 +116,7 @@ fn machine(limits: &mut Roofline) -> String {
     format!("{head}\n\n{}", table.to_text())
 }
 
-fn listing(graph: &str, model: &str, step: &Step) -> String {
+fn listing(graph: &str, model: &str, step: &StepTiming) -> String {
     let mut table = Table::new(["part", "ms", "bound", "x", "MFLOP", "MB gathered", "MB streamed"]);
     for part in &step.parts {
         let amounts = [part.work.flops, part.work.gathered_bytes(), part.work.streamed];
@@ -149,8 +149,8 @@ fn times(name: &str, seconds: f64, bound: Option<f64>) -> [String; 4] {
     ]
 }
 
-fn document(graph: &str, model: &str, step: &Step) -> Json {
-    let part = |part: &Part| {
+fn document(graph: &str, model: &str, step: &StepTiming) -> Json {
+    let part = |part: &PhaseTiming| {
         json!({
             "name": part.name,
             "ms": part.seconds * 1e3,

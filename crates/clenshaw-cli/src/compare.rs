@@ -208,7 +208,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static ModelInfo>> {
 
 /// A key that none of the models has is a slip.
 fn somebody_has(key: &str, models: &[&ModelInfo]) -> Result<()> {
-    let keys = || models.iter().flat_map(|info| info.hypers()).map(|hyper| hyper.name);
+    let keys = || models.iter().flat_map(|info| info.hyper_params()).map(|hyper| hyper.name);
     match keys().any(|name| name == key) {
         true => Ok(()),
         false => Err(Error::unknown("hyper-parameter", key, keys())),

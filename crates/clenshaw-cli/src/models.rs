@@ -4,8 +4,8 @@ use crate::{Run, output};
 use clap::Parser;
 use clenshaw::Result;
 use clenshaw::experiment::{Origin, preset_graphs, preset_origin, preset_settings, preset_source};
-use clenshaw::hyper::{Hyper, Range, Space};
-use clenshaw::model::{self, Family, MODELS, ModelInfo};
+use clenshaw::hyper::{HyperParam, TuningSpace, ValueRange};
+use clenshaw::model::{self, MODELS, ModelFamily, ModelInfo};
 use clenshaw::report::{Table, wrapped};
 use serde_json::{Value as Json, json};
 
@@ -91,10 +91,10 @@ fn presets(info: &ModelInfo) -> String {
 /// What can be set; long entries go on in rows of their own, so that the page fits.
 fn keys(info: &ModelInfo) -> Table {
     let mut table = Table::new(["key", "default", "range", "tuned over", "meaning"]);
-    let first = |hyper: &Hyper| [hyper.name.to_owned(), hyper.default.to_string()];
-    let widest = |c: usize| info.hypers().map(|h| first(h)[c].len()).max().unwrap_or(0);
+    let first = |hyper: &HyperParam| [hyper.name.to_owned(), hyper.default.to_string()];
+    let widest = |c: usize| info.hyper_params().map(|h| first(h)[c].len()).max().unwrap_or(0);
     let taken = (0..2).map(|c| widest(c).max(table.header[c].len()) + 2).sum::<usize>();
-    for hyper in info.hypers() {
+    for hyper in info.hyper_params() {
         let mut first = first(hyper);
         let columns = [
             wrapped(&hyper.range.to_string(), RANGE),
@@ -109,12 +109,12 @@ fn keys(info: &ModelInfo) -> Table {
     table
 }
 
-fn family(family: Family) -> &'static str {
+fn family(family: ModelFamily) -> &'static str {
     match family {
-        Family::Baseline => "baseline",
-        Family::Residual => "residual",
-        Family::Spectral => "spectral",
-        Family::Clenshaw => "clenshaw",
+        ModelFamily::Baseline => "baseline",
+        ModelFamily::Residual => "residual",
+        ModelFamily::Spectral => "spectral",
+        ModelFamily::Clenshaw => "clenshaw",
     }
 }
 
@@ -125,30 +125,30 @@ fn object(info: &ModelInfo) -> Json {
         "paper": info.paper,
         "family": info.family,
         "equation": info.equation,
-        "hyper": info.hypers().map(hyper).collect::<Json>(),
+        "hyper": info.hyper_params().map(hyper).collect::<Json>(),
         "presets": preset_graphs(info),
     })
 }
 
 /// A hyper-parameter; both range and space are `{low, high}` or `{among}`, a space of null is fixed.
-pub fn hyper(hyper: &Hyper) -> Json {
-    let whole = matches!(hyper.range, Range::Int(..));
+pub fn hyper(hyper: &HyperParam) -> Json {
+    let whole = matches!(hyper.range, ValueRange::Int(..));
     let number = |v: f64| if whole { json!(v as i64) } else { json!(v) };
     let range = match hyper.range {
-        Range::Int(low, high) => json!({"low": low, "high": high}),
-        Range::Real(low, high) => json!({"low": low, "high": high}),
-        Range::Flag => json!({"among": [false, true]}),
-        Range::OneOf(words) => json!({"among": words}),
+        ValueRange::Int(low, high) => json!({"low": low, "high": high}),
+        ValueRange::Real(low, high) => json!({"low": low, "high": high}),
+        ValueRange::Flag => json!({"among": [false, true]}),
+        ValueRange::OneOf(words) => json!({"among": words}),
     };
     let space = match hyper.space {
-        Space::Fixed => Json::Null,
-        Space::Steps { low, high, step } => {
+        TuningSpace::Fixed => Json::Null,
+        TuningSpace::Steps { low, high, step } => {
             json!({"low": number(low), "high": number(high), "step": number(step)})
         }
-        Space::Among(values) => {
+        TuningSpace::Among(values) => {
             json!({"among": values.iter().map(|&v| number(v)).collect::<Json>()})
         }
-        Space::Any => range.clone(),
+        TuningSpace::Any => range.clone(),
     };
     json!({
         "name": hyper.name,

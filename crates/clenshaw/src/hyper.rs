@@ -1,26 +1,29 @@
-//! Hyper-parameters: declared once, then typed, checked, listed, tuned and recorded from that.
+//! HyperParam-parameters: declared once, then typed, checked, listed, tuned and recorded from that.
 
 use crate::error::{Error, Result};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 /// One hyper-parameter, as its owner declares it.
 #[derive(Clone, Copy, Debug)]
-pub struct Hyper {
+pub struct HyperParam {
     /// The word people type.
     pub name: &'static str,
     /// What it is when nobody says otherwise.
     pub default: Value,
     /// What is accepted.
-    pub range: Range,
+    pub range: ValueRange,
     /// What a tuner tries.
-    pub space: Space,
+    pub space: TuningSpace,
     /// One sentence of meaning.
     pub meaning: &'static str,
 }
 
 /// Two lists in one, for those who share a list and add to it; `N` is the length of both together.
-pub const fn joined<const N: usize>(first: &[Hyper], second: &[Hyper]) -> [Hyper; N] {
-    assert!(first.len() + second.len() == N, "joined: the lengths of the lists");
+pub const fn concat<const N: usize>(
+    first: &[HyperParam],
+    second: &[HyperParam],
+) -> [HyperParam; N] {
+    assert!(first.len() + second.len() == N, "concat: the lengths of the lists");
     let mut all = [first[0]; N];
     let mut i = 1;
     while i < N {
@@ -46,7 +49,7 @@ pub enum Value {
 
 /// The values that are accepted, bounds included.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Range {
+pub enum ValueRange {
     /// Whole numbers from the first to the second.
     Int(i64, i64),
     /// Real numbers from the first to the second.
@@ -59,7 +62,7 @@ pub enum Range {
 
 /// The values a tuner tries.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Space {
+pub enum TuningSpace {
     /// Not tuned.
     Fixed,
     /// `low, low + step, ..., high`.
@@ -77,16 +80,16 @@ pub enum Space {
     Any,
 }
 
-impl Hyper {
+impl HyperParam {
     /// A whole number.
     pub const fn int(
         name: &'static str,
         default: i64,
         bounds: (i64, i64),
-        space: Space,
+        space: TuningSpace,
         meaning: &'static str,
     ) -> Self {
-        let range = Range::Int(bounds.0, bounds.1);
+        let range = ValueRange::Int(bounds.0, bounds.1);
         Self { name, default: Value::Int(default), range, space, meaning }
     }
 
@@ -95,10 +98,10 @@ impl Hyper {
         name: &'static str,
         default: f64,
         bounds: (f64, f64),
-        space: Space,
+        space: TuningSpace,
         meaning: &'static str,
     ) -> Self {
-        let range = Range::Real(bounds.0, bounds.1);
+        let range = ValueRange::Real(bounds.0, bounds.1);
         Self { name, default: Value::Real(default), range, space, meaning }
     }
 
@@ -106,10 +109,10 @@ impl Hyper {
     pub const fn flag(
         name: &'static str,
         default: bool,
-        space: Space,
+        space: TuningSpace,
         meaning: &'static str,
     ) -> Self {
-        Self { name, default: Value::Flag(default), range: Range::Flag, space, meaning }
+        Self { name, default: Value::Flag(default), range: ValueRange::Flag, space, meaning }
     }
 
     /// A word out of a list.
@@ -117,27 +120,34 @@ impl Hyper {
         name: &'static str,
         default: &'static str,
         words: &'static [&'static str],
-        space: Space,
+        space: TuningSpace,
         meaning: &'static str,
     ) -> Self {
-        Self { name, default: Value::Word(default), range: Range::OneOf(words), space, meaning }
+        Self {
+            name,
+            default: Value::Word(default),
+            range: ValueRange::OneOf(words),
+            space,
+            meaning,
+        }
     }
 
     /// A learning rate, tuned over the grid of the authors' logs.
     pub const fn learning_rate(name: &'static str, default: f64, meaning: &'static str) -> Self {
-        const GRID: Space = Space::Among(&[0.0005, 0.001, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05]);
+        const GRID: TuningSpace =
+            TuningSpace::Among(&[0.0005, 0.001, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05]);
         Self::real(name, default, (0.0, 10.0), GRID, meaning)
     }
 
     /// A weight decay, tuned over powers of ten.
     pub const fn weight_decay(name: &'static str, default: f64, meaning: &'static str) -> Self {
-        const GRID: Space = Space::Among(&[1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3]);
+        const GRID: TuningSpace = TuningSpace::Among(&[1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3]);
         Self::real(name, default, (0.0, 10.0), GRID, meaning)
     }
 
     /// A dropout rate, tuned in steps of a tenth.
     pub const fn dropout(name: &'static str, default: f64, meaning: &'static str) -> Self {
-        let steps = Space::Steps { low: 0.0, high: 0.7, step: 0.1 };
+        let steps = TuningSpace::Steps { low: 0.0, high: 0.7, step: 0.1 };
         Self::real(name, default, (0.0, 0.99), steps, meaning)
     }
 
@@ -149,16 +159,18 @@ impl Hyper {
             expected,
         };
         let value = match self.range {
-            Range::Int(..) => {
+            ValueRange::Int(..) => {
                 text.parse().map(Value::Int).map_err(|_| bad("a whole number".into()))?
             }
-            Range::Real(..) => text.parse().map(Value::Real).map_err(|_| bad("a number".into()))?,
-            Range::Flag => match text {
+            ValueRange::Real(..) => {
+                text.parse().map(Value::Real).map_err(|_| bad("a number".into()))?
+            }
+            ValueRange::Flag => match text {
                 "true" | "yes" | "on" | "1" => Value::Flag(true),
                 "false" | "no" | "off" | "0" => Value::Flag(false),
                 _ => return Err(bad("`true` or `false`".into())),
             },
-            Range::OneOf(words) => words
+            ValueRange::OneOf(words) => words
                 .iter()
                 .find(|word| **word == text)
                 .map(|word| Value::Word(word))
@@ -170,10 +182,10 @@ impl Hyper {
     /// Refuses a value outside the range.
     pub fn check(&self, value: Value) -> Result<()> {
         let inside = match (self.range, value) {
-            (Range::Int(low, high), Value::Int(v)) => (low..=high).contains(&v),
-            (Range::Real(low, high), Value::Real(v)) => (low..=high).contains(&v),
-            (Range::Flag, Value::Flag(_)) => true,
-            (Range::OneOf(words), Value::Word(word)) => words.contains(&word),
+            (ValueRange::Int(low, high), Value::Int(v)) => (low..=high).contains(&v),
+            (ValueRange::Real(low, high), Value::Real(v)) => (low..=high).contains(&v),
+            (ValueRange::Flag, Value::Flag(_)) => true,
+            (ValueRange::OneOf(words), Value::Word(word)) => words.contains(&word),
             _ => false,
         };
         let outside = || Error::OutOfRange {
@@ -197,7 +209,7 @@ impl std::fmt::Display for Value {
     }
 }
 
-impl std::fmt::Display for Range {
+impl std::fmt::Display for ValueRange {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Int(low, high) => write!(f, "{low}..={high}"),
@@ -208,7 +220,7 @@ impl std::fmt::Display for Range {
     }
 }
 
-impl std::fmt::Display for Space {
+impl std::fmt::Display for TuningSpace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Fixed => f.write_str("not tuned"),
@@ -225,12 +237,12 @@ impl std::fmt::Display for Space {
 /// A checked value for every declared hyper-parameter.
 #[derive(Clone, Debug)]
 pub struct Params {
-    entries: Vec<(&'static Hyper, Value)>,
+    entries: Vec<(&'static HyperParam, Value)>,
 }
 
 impl Params {
     /// Every hyper-parameter at its default.
-    pub fn defaults(declared: impl IntoIterator<Item = &'static Hyper>) -> Self {
+    pub fn defaults(declared: impl IntoIterator<Item = &'static HyperParam>) -> Self {
         Self { entries: declared.into_iter().map(|hyper| (hyper, hyper.default)).collect() }
     }
 
@@ -245,7 +257,7 @@ impl Params {
     }
 
     /// All of them, in the order of declaration.
-    pub fn iter(&self) -> impl Iterator<Item = (&'static Hyper, Value)> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = (&'static HyperParam, Value)> + '_ {
         self.entries.iter().copied()
     }
 
@@ -307,11 +319,23 @@ impl Serialize for Params {
 mod tests {
     use super::*;
 
-    static DECLARED: [Hyper; 4] = [
-        Hyper::int("K", 8, (1, 64), Space::Steps { low: 8.0, high: 32.0, step: 4.0 }, "order"),
-        Hyper::real("lambda", 1.0, (0.0, 10.0), Space::Among(&[1.0, 1.5, 2.0]), "strength"),
-        Hyper::flag("star", false, Space::Fixed, "variant"),
-        Hyper::word("stop", "patience", &["patience", "mean"], Space::Fixed, "rule"),
+    static DECLARED: [HyperParam; 4] = [
+        HyperParam::int(
+            "K",
+            8,
+            (1, 64),
+            TuningSpace::Steps { low: 8.0, high: 32.0, step: 4.0 },
+            "order",
+        ),
+        HyperParam::real(
+            "lambda",
+            1.0,
+            (0.0, 10.0),
+            TuningSpace::Among(&[1.0, 1.5, 2.0]),
+            "strength",
+        ),
+        HyperParam::flag("star", false, TuningSpace::Fixed, "variant"),
+        HyperParam::word("stop", "patience", &["patience", "mean"], TuningSpace::Fixed, "rule"),
     ];
 
     fn refused(key: &str, text: &str) -> String {
@@ -333,7 +357,7 @@ mod tests {
     #[test]
     fn joined_lists_keep_their_order() {
         let [first @ .., last] = &DECLARED;
-        let all: [Hyper; 4] = joined(first, &[*last]);
+        let all: [HyperParam; 4] = concat(first, &[*last]);
         assert_eq!(all.map(|hyper| hyper.name), DECLARED.map(|hyper| hyper.name));
     }
 

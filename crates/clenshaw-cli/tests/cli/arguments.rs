@@ -26,7 +26,8 @@ fn unknown_names_are_answered_with_known_ones() {
         format!("unknown graph `coar`; did you mean `cora`? known: {}", graphs.join(", "));
     refused("train coar", &message);
 
-    let keys: Vec<&str> = model::find("gcn").unwrap().hypers().map(|hyper| hyper.name).collect();
+    let keys: Vec<&str> =
+        model::find("gcn").unwrap().hyper_params().map(|hyper| hyper.name).collect();
     let message = format!("unknown key `hiden`; did you mean `hidden`? known: {}", keys.join(", "));
     refused("train cora --model gcn --set hiden=8", &message);
 

@@ -56,7 +56,7 @@ fn a_model_shows_every_key_it_has() {
     for info in MODELS {
         assert!(list.lines().any(|line| line.starts_with(info.name) && line.ends_with(info.paper)));
         let page = sandbox.stdout(&format!("models {}", info.name));
-        for hyper in info.hypers() {
+        for hyper in info.hyper_params() {
             let row = page.lines().find(|line| line.split(' ').next() == Some(hyper.name));
             let row = row.unwrap_or_else(|| panic!("{}: no `{}`", info.name, hyper.name));
             assert!(row.contains(&hyper.default.to_string()), "{row}");

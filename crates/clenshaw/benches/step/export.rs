@@ -15,7 +15,7 @@ use super::{Outcome, Training, generate};
 use clenshaw::data::{self, Dataset, Features, Scaling, SplitKind, Store, graph_file};
 use clenshaw::experiment::Request;
 use clenshaw::graph::operator;
-use clenshaw::model::GroupKind;
+use clenshaw::model::OptimiserKind;
 use clenshaw::rng::Stream;
 use clenshaw::tensor::{AlignedVec, Init, Mat, Operator, Pattern};
 use clenshaw::train::{Setup, write_weights};
@@ -93,12 +93,12 @@ fn losses(request: &Request, dataset: &Dataset, initial: AlignedVec<f32>) -> Out
 }
 
 fn settings_json(request: &Request, setup: &Setup, losses: [f64; 2]) -> Value {
-    let group = |group: &clenshaw::model::Group| {
+    let group = |group: &clenshaw::model::OptimiserGroup| {
         let params = setup.plan().params().iter().filter(|param| param.group == group.name);
         let (rule, momentum) = match group.kind {
-            GroupKind::Adam => ("adam", 0.0),
-            GroupKind::AdamW => ("adamw", 0.0),
-            GroupKind::Momentum(key) => ("momentum", setup.hp.real(key)),
+            OptimiserKind::Adam => ("adam", 0.0),
+            OptimiserKind::AdamW => ("adamw", 0.0),
+            OptimiserKind::Momentum(key) => ("momentum", setup.hp.real(key)),
         };
         json!({
             "params": params.map(|param| &param.name).collect::<Vec<_>>(),

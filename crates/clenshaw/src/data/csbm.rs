@@ -16,7 +16,7 @@
 use super::{Dataset, DatasetInfo, Origin, SEED, check_classes, gaussian};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
-use crate::hyper::{Hyper, Params, Space};
+use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::rng::Stream;
 
 /// The model's entry in the registry.
@@ -28,13 +28,25 @@ pub static INFO: DatasetInfo = DatasetInfo {
     origin: Origin::Generated { hyper: HYPER, generate },
 };
 
-static HYPER: &[Hyper] = &[
-    Hyper::int("nodes", 2000, (10, 1_000_000), Space::Fixed, "number of nodes"),
-    Hyper::int("classes", 3, (2, 100), Space::Fixed, "number of classes, of equal size"),
-    Hyper::real("degree", 15.0, (0.0, 200.0), Space::Fixed, "average number of neighbours"),
-    Hyper::real("homophily", 0.1, (0.0, 1.0), Space::Fixed, "share of edges within a class"),
-    Hyper::int("features", 32, (1, 1000), Space::Fixed, "number of features"),
-    Hyper::real("signal", 1.0, (0.0, 100.0), Space::Fixed, "length of the class means"),
+static HYPER: &[HyperParam] = &[
+    HyperParam::int("nodes", 2000, (10, 1_000_000), TuningSpace::Fixed, "number of nodes"),
+    HyperParam::int("classes", 3, (2, 100), TuningSpace::Fixed, "number of classes, of equal size"),
+    HyperParam::real(
+        "degree",
+        15.0,
+        (0.0, 200.0),
+        TuningSpace::Fixed,
+        "average number of neighbours",
+    ),
+    HyperParam::real(
+        "homophily",
+        0.1,
+        (0.0, 1.0),
+        TuningSpace::Fixed,
+        "share of edges within a class",
+    ),
+    HyperParam::int("features", 32, (1, 1000), TuningSpace::Fixed, "number of features"),
+    HyperParam::real("signal", 1.0, (0.0, 100.0), TuningSpace::Fixed, "length of the class means"),
     SEED,
 ];
 

@@ -12,7 +12,7 @@
 use super::{Dataset, DatasetInfo, Features, Origin, SEED, check_classes};
 use crate::error::Result;
 use crate::graph::Graph;
-use crate::hyper::{Hyper, Params, Space};
+use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::rng::Stream;
 use crate::tensor::Mat;
 use std::f64::consts::TAU;
@@ -26,12 +26,18 @@ pub static INFO: DatasetInfo = DatasetInfo {
     origin: Origin::Generated { hyper: HYPER, generate },
 };
 
-static HYPER: &[Hyper] = &[
-    Hyper::int("rows", 40, (2, 1000), Space::Fixed, "height of the picture"),
-    Hyper::int("columns", 40, (2, 1000), Space::Fixed, "width of the picture"),
-    Hyper::int("classes", 4, (2, 100), Space::Fixed, "number of bands of brightness"),
-    Hyper::int("features", 8, (1, 1000), Space::Fixed, "number of features"),
-    Hyper::real("noise", 0.5, (0.0, 100.0), Space::Fixed, "standard deviation of the noise"),
+static HYPER: &[HyperParam] = &[
+    HyperParam::int("rows", 40, (2, 1000), TuningSpace::Fixed, "height of the picture"),
+    HyperParam::int("columns", 40, (2, 1000), TuningSpace::Fixed, "width of the picture"),
+    HyperParam::int("classes", 4, (2, 100), TuningSpace::Fixed, "number of bands of brightness"),
+    HyperParam::int("features", 8, (1, 1000), TuningSpace::Fixed, "number of features"),
+    HyperParam::real(
+        "noise",
+        0.5,
+        (0.0, 100.0),
+        TuningSpace::Fixed,
+        "standard deviation of the noise",
+    ),
     SEED,
 ];
 

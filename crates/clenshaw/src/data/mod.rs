@@ -35,7 +35,7 @@ pub use store::{Store, graph_file_name};
 
 use crate::error::{Error, Result};
 use crate::graph::Graph;
-use crate::hyper::{Hyper, Params, Space, Value};
+use crate::hyper::{HyperParam, Params, TuningSpace, Value};
 use std::path::{Path, PathBuf};
 
 /// Every data set we know by name.
@@ -95,7 +95,7 @@ pub enum Origin {
     /// It is drawn at random.
     Generated {
         /// What can be set, `seed` included.
-        hyper: &'static [Hyper],
+        hyper: &'static [HyperParam],
         /// Draws it.
         generate: fn(&Params) -> Result<Dataset>,
     },
@@ -135,11 +135,11 @@ impl Files {
 }
 
 /// The key every generator has.
-const SEED: Hyper = Hyper::int(
+const SEED: HyperParam = HyperParam::int(
     "seed",
     0,
     (0, i64::MAX),
-    Space::Fixed,
+    TuningSpace::Fixed,
     "which of the many random graphs with these settings",
 );
 
@@ -163,7 +163,7 @@ impl DatasetInfo {
     }
 
     /// The keys that can be set; none unless it is generated.
-    pub fn hyper(&self) -> &'static [Hyper] {
+    pub fn hyper(&self) -> &'static [HyperParam] {
         match self.origin {
             Origin::Generated { hyper, .. } => hyper,
             _ => &[],
@@ -196,7 +196,7 @@ impl DatasetInfo {
         x: Features,
         classes: &[u32],
     ) -> Result<Dataset> {
-        let setting = |(hyper, value): (&Hyper, Value)| format!("{}={value}", hyper.name);
+        let setting = |(hyper, value): (&HyperParam, Value)| format!("{}={value}", hyper.name);
         let all: Vec<String> = params.iter().map(setting).collect();
         let changed = params.iter().filter(|(hyper, value)| hyper.default != *value);
         let changed: Vec<String> = changed.map(setting).collect();
@@ -318,7 +318,7 @@ pub fn load_published(store: &Store, text: &str) -> Result<Dataset> {
 }
 
 /// Reads `key=value,key=value`.
-fn settings_of(hyper: &'static [Hyper], settings: &str) -> Result<Params> {
+fn settings_of(hyper: &'static [HyperParam], settings: &str) -> Result<Params> {
     let mut params = Params::defaults(hyper);
     for setting in settings.split(',').filter(|setting| !setting.is_empty()) {
         let (key, value) = setting.split_once('=').ok_or_else(|| Error::BadValue {

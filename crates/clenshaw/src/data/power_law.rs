@@ -12,7 +12,7 @@
 use super::{Dataset, DatasetInfo, Origin, SEED, check_classes, gaussian};
 use crate::error::Result;
 use crate::graph::Graph;
-use crate::hyper::{Hyper, Params, Space};
+use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::rng::Stream;
 
 /// The model's entry in the registry.
@@ -24,13 +24,19 @@ pub static INFO: DatasetInfo = DatasetInfo {
     origin: Origin::Generated { hyper: HYPER, generate },
 };
 
-static HYPER: &[Hyper] = &[
-    Hyper::int("nodes", 2000, (10, 1_000_000), Space::Fixed, "number of nodes"),
-    Hyper::int("classes", 4, (2, 100), Space::Fixed, "number of communities"),
-    Hyper::int("edges", 3, (1, 100), Space::Fixed, "edges a node brings along"),
-    Hyper::real("homophily", 0.7, (0.0, 1.0), Space::Fixed, "share of edges within a community"),
-    Hyper::int("features", 32, (1, 1000), Space::Fixed, "number of features"),
-    Hyper::real("signal", 1.5, (0.0, 100.0), Space::Fixed, "length of the class means"),
+static HYPER: &[HyperParam] = &[
+    HyperParam::int("nodes", 2000, (10, 1_000_000), TuningSpace::Fixed, "number of nodes"),
+    HyperParam::int("classes", 4, (2, 100), TuningSpace::Fixed, "number of communities"),
+    HyperParam::int("edges", 3, (1, 100), TuningSpace::Fixed, "edges a node brings along"),
+    HyperParam::real(
+        "homophily",
+        0.7,
+        (0.0, 1.0),
+        TuningSpace::Fixed,
+        "share of edges within a community",
+    ),
+    HyperParam::int("features", 32, (1, 1000), TuningSpace::Fixed, "number of features"),
+    HyperParam::real("signal", 1.5, (0.0, 100.0), TuningSpace::Fixed, "length of the class means"),
     SEED,
 ];
 

@@ -29,7 +29,7 @@ pub struct Config {
     pub runs: Option<usize>,
     /// Seed of the first run.
     pub seed: Option<u64>,
-    /// Hyper-parameters, as one would type them.
+    /// HyperParam-parameters, as one would type them.
     pub hyper: Vec<(String, String)>,
 }
 

@@ -13,24 +13,24 @@
 //! Summing the second kind is Corollary 1 of Guo & Wei, KDD 2023, arXiv:2210.16508; interpolation is
 //! equation 8 of He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580.
 
-use super::Step;
+use super::RecurrenceStep;
 use crate::tensor::Mat;
 use std::f64::consts::PI;
 
 /// The steps of `T_k(mu)`.
-pub fn first(k: usize) -> Step {
-    Step { a: if k == 0 { 1.0 } else { 2.0 }, b: 0.0, c: 1.0 }
+pub fn first(k: usize) -> RecurrenceStep {
+    RecurrenceStep { a: if k == 0 { 1.0 } else { 2.0 }, b: 0.0, c: 1.0 }
 }
 
 /// The steps of `U_k(mu)`.
-pub fn second(_: usize) -> Step {
-    Step { a: 2.0, b: 0.0, c: 1.0 }
+pub fn second(_: usize) -> RecurrenceStep {
+    RecurrenceStep { a: 2.0, b: 0.0, c: 1.0 }
 }
 
 /// The steps of `T_k(-mu)`: the scaled Laplacian L^ is -P.
-pub fn of_laplacian(k: usize) -> Step {
-    let Step { a, b, c } = first(k);
-    Step { a: -a, b, c }
+pub fn of_laplacian(k: usize) -> RecurrenceStep {
+    let RecurrenceStep { a, b, c } = first(k);
+    RecurrenceStep { a: -a, b, c }
 }
 
 /// The angle of the node `x_j = cos t_j`.

@@ -13,17 +13,17 @@
 //! The released JacobiConv subtracts `c1` where the text-book adds it; the two agree if |a| = |b|.
 //! Wang & Zhang, ICML 2022, arXiv:2205.11172.
 
-use super::Step;
+use super::RecurrenceStep;
 
 /// The steps of `P_k^(a,b)(mu)`.
-pub fn step(a: f64, b: f64, k: usize) -> Step {
+pub fn step(a: f64, b: f64, k: usize) -> RecurrenceStep {
     let s = a + b;
     if k == 0 {
-        return Step { a: (s + 2.0) / 2.0, b: (a - b) / 2.0, c: 0.0 };
+        return RecurrenceStep { a: (s + 2.0) / 2.0, b: (a - b) / 2.0, c: 0.0 };
     }
     let k = k as f64 + 1.0; // of the polynomial it leads to
     let c = 2.0 * k * (k + s) * (2.0 * k + s - 2.0);
-    Step {
+    RecurrenceStep {
         a: (2.0 * k + s - 1.0) * (2.0 * k + s) * (2.0 * k + s - 2.0) / c,
         b: (2.0 * k + s - 1.0) * (a * a - b * b) / c,
         c: 2.0 * (k + a - 1.0) * (k + b - 1.0) * (2.0 * k + s) / c,
@@ -31,9 +31,9 @@ pub fn step(a: f64, b: f64, k: usize) -> Step {
 }
 
 /// The same as the authors released it, with the sign of `c1` turned.
-pub fn released(a: f64, b: f64, k: usize) -> Step {
+pub fn released(a: f64, b: f64, k: usize) -> RecurrenceStep {
     let step = step(a, b, k);
-    if k == 0 { step } else { Step { b: -step.b, ..step } }
+    if k == 0 { step } else { RecurrenceStep { b: -step.b, ..step } }
 }
 
 #[cfg(test)]

@@ -4,12 +4,12 @@
 //! (k+1) P_{k+1} = (2k+1) x P_k - k P_{k-1}                     Bonnet
 //! ```
 
-use super::Step;
+use super::RecurrenceStep;
 
 /// The steps of `P_k(mu)`.
-pub fn step(k: usize) -> Step {
+pub fn step(k: usize) -> RecurrenceStep {
     let k = k as f64;
-    Step { a: (2.0 * k + 1.0) / (k + 1.0), b: 0.0, c: k / (k + 1.0) }
+    RecurrenceStep { a: (2.0 * k + 1.0) / (k + 1.0), b: 0.0, c: k / (k + 1.0) }
 }
 
 #[cfg(test)]

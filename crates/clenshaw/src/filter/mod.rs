@@ -20,12 +20,12 @@ mod bernstein;
 mod response;
 
 pub(crate) use chebyshev::interpolation;
-pub use recurrence::Step;
+pub use recurrence::RecurrenceStep;
 pub use response::Response;
-pub(crate) use space::Space;
+pub(crate) use space::SignalSpace;
 
 use recurrence::clenshaw;
-use space::{Frequency, Signals};
+use space::{AtFrequency, OnGraph};
 
 use crate::tensor::{Mat, Operator};
 use serde::{Deserialize, Serialize};
@@ -63,13 +63,18 @@ pub enum Basis {
     Bernstein,
     /// Any `phi_{k+1} = (a_k mu + b_k) phi_k - c_k phi_{k-1}` from `phi_0 = 1`; entry k leads to
     /// `phi_{k+1}`.
-    ThreeTerm(Vec<Step>),
+    ThreeTerm(Vec<RecurrenceStep>),
 }
 
 impl Basis {
     /// `sum_k c_k phi_k(P) x`, on numbers, on signals or on a tape; Bernstein's needs
     /// [`Basis::summed_in`] first.
-    pub(crate) fn sum<S: Space>(&self, space: &mut S, c: &[S::Factor], x: &S::Value) -> S::Value {
+    pub(crate) fn sum<S: SignalSpace>(
+        &self,
+        space: &mut S,
+        c: &[S::Coefficient],
+        x: &S::Signal,
+    ) -> S::Signal {
         match self {
             Self::Monomial => clenshaw(space, monomial::step, c, x),
             Self::ChebyshevFirst => clenshaw(space, chebyshev::first, c, x),
@@ -120,7 +125,7 @@ pub struct Filter {
 impl Filter {
     /// The response `h(mu)`.
     pub fn at(&self, mu: f64) -> f64 {
-        self.sum(&mut Frequency(mu), &1.0)
+        self.sum(&mut AtFrequency(mu), &1.0)
     }
 
     /// The polynomial of this order that meets `h` at Chebyshev's nodes.
@@ -157,10 +162,10 @@ impl Filter {
     pub fn apply(&self, p: &Operator, x: &Mat<f64>) -> Mat<f64> {
         let n = p.pattern.n_rows();
         assert_eq!(x.rows(), n, "filter: a signal on {} nodes, a graph of {n}", x.rows());
-        self.sum(&mut Signals(p), x)
+        self.sum(&mut OnGraph(p), x)
     }
 
-    fn sum<S: Space<Factor = f64>>(&self, space: &mut S, x: &S::Value) -> S::Value {
+    fn sum<S: SignalSpace<Coefficient = f64>>(&self, space: &mut S, x: &S::Signal) -> S::Signal {
         let c = &self.coefficients;
         let change = c.len().checked_sub(1).and_then(|order| self.basis.summed_in(order));
         match change {
@@ -182,7 +187,7 @@ mod tests {
     fn from_one() -> Vec<Basis> {
         let (a, b) = (0.5, -0.25);
         let wave = |k: usize| (k as f64).sin();
-        let step = |k| Step { a: 1.5 + 0.3 * wave(k), b: 0.2 * wave(2 * k), c: 0.4 };
+        let step = |k| RecurrenceStep { a: 1.5 + 0.3 * wave(k), b: 0.2 * wave(2 * k), c: 0.4 };
         vec![
             Basis::Monomial,
             Basis::ChebyshevFirst,

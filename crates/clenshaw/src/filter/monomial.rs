@@ -4,11 +4,11 @@
 //! mu^{k+1} = mu mu^k
 //! ```
 
-use super::Step;
+use super::RecurrenceStep;
 
 /// The step of `mu^k`, the same for all k.
-pub fn step(_: usize) -> Step {
-    Step { a: 1.0, b: 0.0, c: 0.0 }
+pub fn step(_: usize) -> RecurrenceStep {
+    RecurrenceStep { a: 1.0, b: 0.0, c: 0.0 }
 }
 
 #[cfg(test)]

@@ -11,12 +11,12 @@
 //! No `phi_k` is ever formed, and two partial sums are all that is kept.
 //! With `b = c = 0` it is Horner's method. Clenshaw 1955.
 
-use super::Space;
+use super::SignalSpace;
 use serde::{Deserialize, Serialize};
 
 /// One step of a three-term recurrence, `phi_{k+1} = (a mu + b) phi_k - c phi_{k-1}`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Step {
+pub struct RecurrenceStep {
     /// Factor of `mu phi_k`.
     pub a: f64,
     /// Factor of `phi_k`.
@@ -26,17 +26,17 @@ pub struct Step {
 }
 
 /// `sum_k g_k phi_k(P) x` for the basis whose `k`-th step is `step(k)`.
-pub fn clenshaw<S: Space>(
+pub fn clenshaw<S: SignalSpace>(
     space: &mut S,
-    step: impl Fn(usize) -> Step,
-    g: &[S::Factor],
-    x: &S::Value,
-) -> S::Value {
+    step: impl Fn(usize) -> RecurrenceStep,
+    g: &[S::Coefficient],
+    x: &S::Signal,
+) -> S::Signal {
     let zero = space.zero(x);
     let (mut s1, mut s2) = (zero.clone(), zero); // s_{k+1}, s_{k+2}
     for (k, &g_k) in g.iter().enumerate().rev() {
-        let Step { a, b, .. } = step(k);
-        let Step { c, .. } = step(k + 1);
+        let RecurrenceStep { a, b, .. } = step(k);
+        let RecurrenceStep { c, .. } = step(k + 1);
         let mut terms = vec![(g_k, x)];
         terms.extend((b != 0.0).then(|| (b.into(), &s1)));
         terms.extend((c != 0.0).then(|| ((-c).into(), &s2)));

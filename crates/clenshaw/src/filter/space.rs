@@ -7,30 +7,30 @@
 use crate::tensor::{Mat, Operator};
 
 /// Values that P acts on and that can be added up.
-pub trait Space {
+pub trait SignalSpace {
     /// What P acts on.
-    type Value: Clone;
+    type Signal: Clone;
     /// What values are multiplied with.
-    type Factor: Copy + From<f64>;
+    type Coefficient: Copy + From<f64>;
 
     /// Zeros in the shape of a value.
-    fn zero(&mut self, like: &Self::Value) -> Self::Value;
+    fn zero(&mut self, like: &Self::Signal) -> Self::Signal;
 
     /// `a P v + sum_i c_i v_i`.
     fn combine(
         &mut self,
         a: f64,
-        v: &Self::Value,
-        terms: &[(Self::Factor, &Self::Value)],
-    ) -> Self::Value;
+        v: &Self::Signal,
+        terms: &[(Self::Coefficient, &Self::Signal)],
+    ) -> Self::Signal;
 }
 
 /// One frequency: P is its eigenvalue mu.
-pub struct Frequency(pub f64);
+pub struct AtFrequency(pub f64);
 
-impl Space for Frequency {
-    type Value = f64;
-    type Factor = f64;
+impl SignalSpace for AtFrequency {
+    type Signal = f64;
+    type Coefficient = f64;
 
     fn zero(&mut self, _: &f64) -> f64 {
         0.0
@@ -42,11 +42,11 @@ impl Space for Frequency {
 }
 
 /// Signals on a graph, `[n, d]`.
-pub struct Signals<'a>(pub &'a Operator);
+pub struct OnGraph<'a>(pub &'a Operator);
 
-impl Space for Signals<'_> {
-    type Value = Mat<f64>;
-    type Factor = f64;
+impl SignalSpace for OnGraph<'_> {
+    type Signal = Mat<f64>;
+    type Coefficient = f64;
 
     fn zero(&mut self, like: &Mat<f64>) -> Mat<f64> {
         Mat::zeros(like.rows(), like.cols())

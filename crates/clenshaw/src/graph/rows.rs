@@ -14,7 +14,7 @@
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-pub(super) type Edge = (u32, u32);
+pub(super) type NodePair = (u32, u32);
 
 /// What is dealt to threads at once; fewer edges are not worth a second thread.
 const DEAL: usize = 1 << 14;
@@ -24,10 +24,10 @@ const MOST_GROUPS: usize = 16;
 /// Offsets and columns of the symmetric adjacency, without loops and repetitions.
 ///
 /// All ends of edges are below `n_nodes`, which is not 0.
-pub(super) fn compress(n_nodes: usize, blocks: &[&[Edge]]) -> (Vec<usize>, Vec<u32>) {
+pub(super) fn compress(n_nodes: usize, blocks: &[&[NodePair]]) -> (Vec<usize>, Vec<u32>) {
     let (mut ends, mut columns) = scatter(n_nodes, blocks);
     let mut ranges = cut(&mut ends, &mut columns);
-    let kept: Vec<usize> = ranges.par_iter_mut().map(Range::sort).collect();
+    let kept: Vec<usize> = ranges.par_iter_mut().map(RowRange::sort).collect();
     let sizes: Vec<(usize, usize)> =
         ranges.iter().map(|range| (range.ends.len(), range.columns.len())).collect();
     close_gaps(&mut ends, &mut columns, &sizes, &kept);
@@ -37,12 +37,12 @@ pub(super) fn compress(n_nodes: usize, blocks: &[&[Edge]]) -> (Vec<usize>, Vec<u
 }
 
 /// Puts every arc in its row, in the order of the edges; returns where rows end, and their columns.
-fn scatter(n_nodes: usize, blocks: &[&[Edge]]) -> (Vec<usize>, Vec<u32>) {
-    let deals: Vec<&[Edge]> = blocks.iter().flat_map(|block| block.chunks(DEAL)).collect();
+fn scatter(n_nodes: usize, blocks: &[&[NodePair]]) -> (Vec<usize>, Vec<u32>) {
+    let deals: Vec<&[NodePair]> = blocks.iter().flat_map(|block| block.chunks(DEAL)).collect();
     let n_edges: usize = blocks.iter().map(|block| block.len()).sum();
     // One number a node and a group, but no more than one an edge.
     let n_groups = rayon::current_num_threads().min(1 + n_edges / n_nodes).min(MOST_GROUPS);
-    let groups: Vec<&[&[Edge]]> = deals.chunks(deals.len().div_ceil(n_groups).max(1)).collect();
+    let groups: Vec<&[&[NodePair]]> = deals.chunks(deals.len().div_ceil(n_groups).max(1)).collect();
     let mut cursors: Vec<Vec<usize>> = groups.par_iter().map(|g| degrees(n_nodes, g)).collect();
     let n_arcs = sum(n_nodes, &mut cursors);
     let columns: Vec<_> = (0..n_arcs).into_par_iter().map(|_| AtomicU32::new(0)).collect();
@@ -64,7 +64,7 @@ fn scatter(n_nodes: usize, blocks: &[&[Edge]]) -> (Vec<usize>, Vec<u32>) {
 }
 
 /// How many arcs of a group leave each node; with room for one more number.
-fn degrees(n_nodes: usize, group: &[&[Edge]]) -> Vec<usize> {
+fn degrees(n_nodes: usize, group: &[&[NodePair]]) -> Vec<usize> {
     let mut degrees = Vec::with_capacity(n_nodes + 1);
     degrees.resize(n_nodes, 0);
     for deal in group {
@@ -88,14 +88,14 @@ fn sum(n_nodes: usize, cursors: &mut [Vec<usize>]) -> usize {
 }
 
 /// Consecutive rows: where they end, counted from the first, and the columns that belong to them.
-struct Range<'a> {
+struct RowRange<'a> {
     first_column: usize,
     ends: &'a mut [usize],
     columns: &'a mut [u32],
 }
 
 /// Ranges with about the same number of columns each.
-fn cut<'a>(mut ends: &'a mut [usize], mut columns: &'a mut [u32]) -> Vec<Range<'a>> {
+fn cut<'a>(mut ends: &'a mut [usize], mut columns: &'a mut [u32]) -> Vec<RowRange<'a>> {
     let (n_arcs, mut ranges, mut first_column) = (columns.len(), vec![], 0);
     let n_ranges = (n_arcs / DEAL).clamp(1, 8 * rayon::current_num_threads());
     for range in 1..=n_ranges {
@@ -107,13 +107,13 @@ fn cut<'a>(mut ends: &'a mut [usize], mut columns: &'a mut [u32]) -> Vec<Range<'
         let (own_ends, other_ends) = ends.split_at_mut(rows);
         let last = own_ends.last().copied().unwrap_or(first_column);
         let (own_columns, other_columns) = columns.split_at_mut(last - first_column);
-        ranges.push(Range { first_column, ends: own_ends, columns: own_columns });
+        ranges.push(RowRange { first_column, ends: own_ends, columns: own_columns });
         (ends, columns, first_column) = (other_ends, other_columns, last);
     }
     ranges
 }
 
-impl Range<'_> {
+impl RowRange<'_> {
     /// Sorts the rows and moves together what is not repeated; returns how many columns are left.
     fn sort(&mut self) -> usize {
         let (mut start, mut kept) = (0, 0);
@@ -158,9 +158,9 @@ mod tests {
     use proptest::prelude::*;
 
     /// The same by sorting all arcs.
-    fn plainly(n_nodes: usize, edges: &[Edge]) -> (Vec<usize>, Vec<u32>) {
+    fn plainly(n_nodes: usize, edges: &[NodePair]) -> (Vec<usize>, Vec<u32>) {
         let loopless = edges.iter().filter(|(u, v)| u != v);
-        let mut arcs: Vec<Edge> = loopless.flat_map(|&(u, v)| [(u, v), (v, u)]).collect();
+        let mut arcs: Vec<NodePair> = loopless.flat_map(|&(u, v)| [(u, v), (v, u)]).collect();
         arcs.sort_unstable();
         arcs.dedup();
         let ends = (0..n_nodes as u32).map(|u| arcs.partition_point(|arc| arc.0 <= u));
@@ -187,7 +187,7 @@ mod tests {
         // A few rows take most arcs, and many arcs are repeated.
         let mut stream = Stream::new(7, "test");
         let mut node = || (500.0 * stream.unit().powi(4)) as u32;
-        let edges: Vec<Edge> = (0..4 * DEAL).map(|_| (node(), node())).collect();
+        let edges: Vec<NodePair> = (0..4 * DEAL).map(|_| (node(), node())).collect();
         let expected = plainly(500, &edges);
         for n in [1, 2, 5, 40] {
             with_threads(n, || assert_eq!(compress(500, &[&edges]), expected, "{n} threads"));

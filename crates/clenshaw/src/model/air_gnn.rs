@@ -13,29 +13,29 @@
 
 use super::head::{self, head};
 use super::training::training;
-use super::{Family, ModelInfo, Net};
+use super::{ModelFamily, ModelInfo, Net};
 use crate::graph::Normalisation;
-use crate::hyper::{Hyper, Params, Space};
+use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::tensor::Var;
 
-static TRAINING: [Hyper; 5] = training("late-mean", 100, 1000);
+static TRAINING: [HyperParam; 5] = training("late-mean", 100, 1000);
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "air-gnn",
     title: "AirGNN",
     paper: "Liu et al., NeurIPS 2021, Graph Neural Networks with Adaptive Residual",
-    family: Family::Residual,
+    family: ModelFamily::Residual,
     equation: "R = P~ X - Z, gamma = 1 / (2 (1 - lambda)); \
                X_i <- Z_i + max(0, 1 - gamma lambda / |R_i|) R_i, K times",
     operator: Some(Normalisation::Looped),
     hyper: &[
-        Hyper::int("K", 10, (0, 256), Space::Fixed, "times the residue is adapted"),
+        HyperParam::int("K", 10, (0, 256), TuningSpace::Fixed, "times the residue is adapted"),
         head::HIDDEN,
-        Hyper::real(
+        HyperParam::real(
             "lambda",
             0.5,
             (0.0, 0.99),
-            Space::Steps { low: 0.1, high: 0.9, step: 0.1 },
+            TuningSpace::Steps { low: 0.1, high: 0.9, step: 0.1 },
             "how much neighbours must disagree with a node to move it",
         ),
         head::DROPOUT,

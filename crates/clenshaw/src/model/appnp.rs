@@ -8,9 +8,9 @@
 //! Only the head learns: the filter is low-pass whatever the data.
 //! Gasteiger, Bojchevski & Günnemann, ICLR 2019, arXiv:1810.05997.
 
-use super::decoupled::{self, Coefficients, Series, page_rank};
+use super::decoupled::{self, Coefficients, PolynomialFilter, page_rank};
 use super::head::{self, head};
-use super::{Family, MEAN, ModelInfo, Net, Weights};
+use super::{MEAN_200, ModelFamily, ModelInfo, Net, WeightLookup};
 use crate::filter::{Basis, Response};
 use crate::graph::Normalisation;
 use crate::hyper::Params;
@@ -20,8 +20,8 @@ pub static INFO: ModelInfo = ModelInfo {
     name: "appnp",
     title: "APPNP",
     paper: "Gasteiger, Bojchevski & Günnemann, ICLR 2019, arXiv:1810.05997",
-    family: Family::Spectral,
-    equation: "Z(k) = (1 - alpha) P~ Z(k-1) + alpha Z(0), Z(0) = head(X); out = Z(K)",
+    family: ModelFamily::Spectral,
+    equation: "Z(k) = (1 - alpha) P~ Z(k-1) + alpha Z(0), Z(0) = head(X); fan_out = Z(K)",
     operator: Some(Normalisation::Looped),
     hyper: &[
         decoupled::ORDER,
@@ -31,16 +31,16 @@ pub static INFO: ModelInfo = ModelInfo {
         head::LR,
         head::WD,
     ],
-    training: &MEAN,
+    training: &MEAN_200,
     presets: include_str!("../../../../experiments/presets/appnp.toml"),
     groups: &[head::DENSE],
     build,
     filter: Some(filter),
 };
 
-fn series(hp: &Params) -> Series {
+fn series(hp: &Params) -> PolynomialFilter {
     let coefficients = Coefficients::Fixed(page_rank(hp.real("alpha"), hp.int("K")));
-    Series { basis: Basis::Monomial, coefficients }
+    PolynomialFilter { basis: Basis::Monomial, coefficients }
 }
 
 fn build(net: &mut Net, hp: &Params) -> Var {
@@ -48,6 +48,6 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     series(hp).of(net, z)
 }
 
-fn filter(weights: &Weights<'_>, hp: &Params) -> Response {
+fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
     series(hp).response(weights)
 }

@@ -14,33 +14,52 @@
 //! entries of `G(mu) = (mean of G_T) W'`, [F, C], with `G_0 = I` and `G_{t+1} = mu G_t W_t + V_t`.
 //! Bianchi et al., TPAMI 2021, arXiv:1901.01343.
 
-use super::{Family, Group, GroupKind, MEAN, ModelInfo, Net, Weights, glorot};
+use super::{
+    MEAN_200, ModelFamily, ModelInfo, Net, OptimiserGroup, OptimiserKind, WeightLookup, glorot,
+};
 use crate::filter::{Basis, Response};
 use crate::graph::Normalisation;
-use crate::hyper::{Hyper, Params, Space};
+use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::tensor::{Init, Mat, Var};
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "arma",
     title: "ARMA",
     paper: "Bianchi et al., TPAMI 2021, arXiv:1901.01343",
-    family: Family::Spectral,
+    family: ModelFamily::Spectral,
     equation: "H(t+1) = relu(P H(t) W_t + drop(X) V_t + b_t), H(0) = X; \
                out = drop(mean over stacks of H(T)) W' + b'",
     operator: Some(Normalisation::Plain),
     hyper: &[
-        Hyper::int("stacks", 1, (1, 64), Space::Among(&[1.0, 2.0, 3.0]), "recursions averaged"),
-        Hyper::int("layers", 2, (1, 64), Space::Among(&[1.0, 2.0, 3.0]), "layers T of a recursion"),
-        Hyper::flag("shared", true, Space::Any, "one set of weights for all layers"),
-        Hyper::int("hidden", 64, (1, 4096), Space::Fixed, "width of the layers"),
-        Hyper::dropout("dropout", 0.5, "dropout before the last layer"),
-        Hyper::dropout("dropout_root", 0.5, "dropout on the features where V takes them"),
-        Hyper::learning_rate("lr", 0.01, "learning rate"),
-        Hyper::weight_decay("wd", 5e-4, "weight decay"),
+        HyperParam::int(
+            "stacks",
+            1,
+            (1, 64),
+            TuningSpace::Among(&[1.0, 2.0, 3.0]),
+            "recursions averaged",
+        ),
+        HyperParam::int(
+            "layers",
+            2,
+            (1, 64),
+            TuningSpace::Among(&[1.0, 2.0, 3.0]),
+            "layers T of a recursion",
+        ),
+        HyperParam::flag("shared", true, TuningSpace::Any, "one set of weights for all layers"),
+        HyperParam::int("hidden", 64, (1, 4096), TuningSpace::Fixed, "width of the layers"),
+        HyperParam::dropout("dropout", 0.5, "dropout before the last layer"),
+        HyperParam::dropout("dropout_root", 0.5, "dropout on the features where V takes them"),
+        HyperParam::learning_rate("lr", 0.01, "learning rate"),
+        HyperParam::weight_decay("wd", 5e-4, "weight decay"),
     ],
-    training: &MEAN,
+    training: &MEAN_200,
     presets: include_str!("../../../../experiments/presets/arma.toml"),
-    groups: &[Group { name: "weights", kind: GroupKind::Adam, rate: "lr", decay: "wd" }],
+    groups: &[OptimiserGroup {
+        name: "weights",
+        kind: OptimiserKind::Adam,
+        rate: "lr",
+        decay: "wd",
+    }],
     build,
     filter: Some(filter),
 };
@@ -91,7 +110,7 @@ fn n_weights(hp: &Params) -> (usize, usize) {
 }
 
 /// The gain of `G(mu)`: `mu^j` has `V_{T-1-j} W_{T-j} ... W_{T-1} W'`, and `mu^T` has `W_0 ... W_{T-1} W'`.
-fn filter(weights: &Weights<'_>, hp: &Params) -> Response {
+fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
     let (layers, n_stacks) = (hp.int("layers"), hp.int("stacks"));
     let (n_w, n_v) = n_weights(hp);
     let share = 1.0 / n_stacks as f64;

@@ -10,8 +10,8 @@
 //! weight decay.
 //! He, Wei, Huang & Xu, NeurIPS 2021, arXiv:2106.10994.
 
-use super::decoupled::{self, Coefficients, Learned, Series, all_ones};
-use super::{Family, MEAN, ModelInfo, Net, Weights, head};
+use super::decoupled::{self, Coefficients, LearnedCoefficients, PolynomialFilter, all_ones};
+use super::{MEAN_200, ModelFamily, ModelInfo, Net, WeightLookup, head};
 use crate::filter::{Basis, Response};
 use crate::graph::Normalisation;
 use crate::hyper::Params;
@@ -21,8 +21,8 @@ pub static INFO: ModelInfo = ModelInfo {
     name: "bern-net",
     title: "BernNet",
     paper: "He, Wei, Huang & Xu, NeurIPS 2021, arXiv:2106.10994",
-    family: Family::Spectral,
-    equation: "out = sum_k relu(theta_k) C(K,k)/2^K (2I - L)^(K-k) L^k drop(Z), Z = head(X)",
+    family: ModelFamily::Spectral,
+    equation: "fan_out = sum_k relu(theta_k) C(K,k)/2^K (2I - L)^(K-k) L^k drop(Z), Z = head(X)",
     operator: Some(Normalisation::Plain),
     hyper: &[
         decoupled::ORDER,
@@ -34,23 +34,24 @@ pub static INFO: ModelInfo = ModelInfo {
         head::WD,
         decoupled::NO_WD_PROP,
     ],
-    training: &MEAN,
+    training: &MEAN_200,
     presets: include_str!("../../../../experiments/presets/bern-net.toml"),
     groups: &decoupled::GROUPS,
     build,
     filter: Some(filter),
 };
 
-fn series(hp: &Params) -> Series {
+fn series(hp: &Params) -> PolynomialFilter {
     let order = hp.int("K");
-    let theta = Learned { name: "theta", order, start: all_ones(order), relu: true, map: None };
-    Series { basis: Basis::Bernstein, coefficients: Coefficients::Learned(theta) }
+    let theta =
+        LearnedCoefficients { name: "theta", order, start: all_ones(order), relu: true, map: None };
+    PolynomialFilter { basis: Basis::Bernstein, coefficients: Coefficients::Learned(theta) }
 }
 
 fn build(net: &mut Net, hp: &Params) -> Var {
     decoupled::network(net, hp, &series(hp))
 }
 
-fn filter(weights: &Weights<'_>, hp: &Params) -> Response {
+fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
     series(hp).response(weights)
 }

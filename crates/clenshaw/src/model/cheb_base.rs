@@ -7,28 +7,28 @@
 //! With `q = 0` nothing is damped, and the filter overfits: what ChebNetII sets out to cure.
 //! It starts as the identity. He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580.
 
-use super::decoupled::{self, Coefficients, Learned, Series, first_only};
-use super::{Family, MEAN, ModelInfo, Net, Weights, head};
+use super::decoupled::{self, Coefficients, LearnedCoefficients, PolynomialFilter, first_only};
+use super::{MEAN_200, ModelFamily, ModelInfo, Net, WeightLookup, head};
 use crate::filter::{Basis, Response};
 use crate::graph::Normalisation;
-use crate::hyper::{Hyper, Params, Space};
+use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::tensor::{Mat, Var};
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "cheb-base",
     title: "ChebBase",
     paper: "He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580",
-    family: Family::Spectral,
-    equation: "out = sum_k w_k / max(k,1)^q T_k(L^) drop(Z), Z = head(X)",
+    family: ModelFamily::Spectral,
+    equation: "fan_out = sum_k w_k / max(k,1)^q T_k(L^) drop(Z), Z = head(X)",
     operator: Some(Normalisation::Plain),
     hyper: &[
         decoupled::ORDER,
         head::HIDDEN,
-        Hyper::real(
+        HyperParam::real(
             "q",
             0.0,
             (0.0, 4.0),
-            Space::Among(&[0.0, 1.0]),
+            TuningSpace::Among(&[0.0, 1.0]),
             "how fast the terms are damped: by 1 / k^q",
         ),
         head::DROPOUT,
@@ -38,7 +38,7 @@ pub static INFO: ModelInfo = ModelInfo {
         head::WD,
         decoupled::WD_PROP,
     ],
-    training: &MEAN,
+    training: &MEAN_200,
     presets: include_str!("../../../../experiments/presets/cheb-base.toml"),
     groups: &decoupled::GROUPS,
     build,
@@ -52,22 +52,22 @@ fn damping(order: usize, q: f64) -> Mat<f64> {
     m
 }
 
-fn series(hp: &Params) -> Series {
+fn series(hp: &Params) -> PolynomialFilter {
     let order = hp.int("K");
-    let w = Learned {
+    let w = LearnedCoefficients {
         name: "w",
         order,
         start: first_only(order),
         relu: false,
         map: Some(damping(order, hp.real("q"))),
     };
-    Series { basis: Basis::ChebyshevLaplacian, coefficients: Coefficients::Learned(w) }
+    PolynomialFilter { basis: Basis::ChebyshevLaplacian, coefficients: Coefficients::Learned(w) }
 }
 
 fn build(net: &mut Net, hp: &Params) -> Var {
     decoupled::network(net, hp, &series(hp))
 }
 
-fn filter(weights: &Weights<'_>, hp: &Params) -> Response {
+fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
     series(hp).response(weights)
 }

@@ -17,41 +17,43 @@
 //! does not show.
 //! Defferrard et al., NeurIPS 2016, arXiv:1606.09375; two terms and width 32 as in the 60/20/20 papers.
 
-use super::{Family, Group, GroupKind, MEAN, ModelInfo, Net, Weights, glorot};
+use super::{
+    MEAN_200, ModelFamily, ModelInfo, Net, OptimiserGroup, OptimiserKind, WeightLookup, glorot,
+};
 use crate::filter::{Basis, Response};
 use crate::graph::Normalisation;
-use crate::hyper::{Hyper, Params, Space};
+use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::tensor::{Init, Mat, Var};
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "cheb-net",
     title: "ChebNet",
     paper: "Defferrard et al., NeurIPS 2016, arXiv:1606.09375",
-    family: Family::Spectral,
+    family: ModelFamily::Spectral,
     equation: "H = relu(sum_k T_k(L^) X W0_k + b0); out = sum_k T_k(L^) drop(H) W1_k + b1, L^ = -P",
     operator: Some(Normalisation::Plain),
     hyper: &[
-        Hyper::int(
+        HyperParam::int(
             "terms",
             2,
             (1, 65),
-            Space::Among(&[2.0, 3.0, 5.0, 11.0]),
+            TuningSpace::Among(&[2.0, 3.0, 5.0, 11.0]),
             "polynomials in each layer's sum: degree + 1",
         ),
-        Hyper::int(
+        HyperParam::int(
             "hidden",
             32,
             (1, 4096),
-            Space::Among(&[16.0, 32.0, 64.0]),
+            TuningSpace::Among(&[16.0, 32.0, 64.0]),
             "width of the hidden layer",
         ),
-        Hyper::dropout("dropout", 0.5, "dropout on the hidden layer"),
-        Hyper::learning_rate("lr", 0.01, "learning rate"),
-        Hyper::weight_decay("wd", 5e-4, "weight decay"),
+        HyperParam::dropout("dropout", 0.5, "dropout on the hidden layer"),
+        HyperParam::learning_rate("lr", 0.01, "learning rate"),
+        HyperParam::weight_decay("wd", 5e-4, "weight decay"),
     ],
-    training: &MEAN,
+    training: &MEAN_200,
     presets: include_str!("../../../../experiments/presets/cheb-net.toml"),
-    groups: &[Group { name: "conv", kind: GroupKind::Adam, rate: "lr", decay: "wd" }],
+    groups: &[OptimiserGroup { name: "conv", kind: OptimiserKind::Adam, rate: "lr", decay: "wd" }],
     build,
     filter: Some(filter),
 };
@@ -85,7 +87,7 @@ fn name(layer: usize, k: usize) -> String {
 }
 
 /// The gain of `G(mu)`; a product of two polynomials by `T_i T_j = (T_{i+j} + T_{|i-j|}) / 2`.
-fn filter(weights: &Weights<'_>, hp: &Params) -> Response {
+fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
     let terms = hp.int("terms");
     let mut a: Vec<Option<Mat<f64>>> = vec![None; 2 * terms - 1];
     for i in 0..terms {

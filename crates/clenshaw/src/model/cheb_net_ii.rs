@@ -9,25 +9,30 @@
 //! It starts as the identity, theta = 1. Interpolation keeps the coefficients from growing with k as
 //! free ones may. He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580.
 
-use super::decoupled::{self, Coefficients, Learned, Series, all_ones};
-use super::{Family, MEAN, ModelInfo, Net, Weights, head};
+use super::decoupled::{self, Coefficients, LearnedCoefficients, PolynomialFilter, all_ones};
+use super::{MEAN_200, ModelFamily, ModelInfo, Net, WeightLookup, head};
 use crate::filter::{Basis, Response, interpolation};
 use crate::graph::Normalisation;
-use crate::hyper::{Hyper, Params, Space};
+use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::tensor::Var;
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "cheb-net-ii",
     title: "ChebNetII",
     paper: "He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580",
-    family: Family::Spectral,
-    equation: "out = sum_k c_k T_k(L^) drop(Z), Z = head(X); \
+    family: ModelFamily::Spectral,
+    equation: "fan_out = sum_k c_k T_k(L^) drop(Z), Z = head(X); \
                c_k = (2 - [k=0])/(K+1) sum_j relu(theta_j) T_k(x_j), x_j Chebyshev's nodes",
     operator: Some(Normalisation::Plain),
     hyper: &[
         decoupled::ORDER,
         head::HIDDEN,
-        Hyper::flag("relu", true, Space::Fixed, "false lets the filter's values be negative"),
+        HyperParam::flag(
+            "relu",
+            true,
+            TuningSpace::Fixed,
+            "false lets the filter's values be negative",
+        ),
         head::DROPOUT,
         decoupled::DROPOUT_PROP,
         head::LR,
@@ -35,29 +40,32 @@ pub static INFO: ModelInfo = ModelInfo {
         head::WD,
         decoupled::WD_PROP,
     ],
-    training: &MEAN,
+    training: &MEAN_200,
     presets: include_str!("../../../../experiments/presets/cheb-net-ii.toml"),
     groups: &decoupled::GROUPS,
     build,
     filter: Some(filter),
 };
 
-fn series(hp: &Params) -> Series {
+fn series(hp: &Params) -> PolynomialFilter {
     let order = hp.int("K");
-    let theta = Learned {
+    let theta = LearnedCoefficients {
         name: "theta",
         order,
         start: all_ones(order),
         relu: hp.flag("relu"),
         map: Some(interpolation(order)),
     };
-    Series { basis: Basis::ChebyshevLaplacian, coefficients: Coefficients::Learned(theta) }
+    PolynomialFilter {
+        basis: Basis::ChebyshevLaplacian,
+        coefficients: Coefficients::Learned(theta),
+    }
 }
 
 fn build(net: &mut Net, hp: &Params) -> Var {
     decoupled::network(net, hp, &series(hp))
 }
 
-fn filter(weights: &Weights<'_>, hp: &Params) -> Response {
+fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
     series(hp).response(weights)
 }

@@ -13,7 +13,7 @@
 //! Guo & Wei, KDD 2023, arXiv:2210.16508.
 
 use super::residual::{self, Layers, by_degree, decaying, identity_filter};
-use super::{Family, ModelInfo, Net, PATIENT, Weights};
+use super::{ModelFamily, ModelInfo, Net, PATIENCE_300, WeightLookup};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
 use crate::hyper::Params;
@@ -23,12 +23,12 @@ pub static INFO: ModelInfo = ModelInfo {
     name: "clenshaw-gcn",
     title: "ClenshawGCN",
     paper: "Guo & Wei, KDD 2023, arXiv:2210.16508",
-    family: Family::Clenshaw,
+    family: ModelFamily::Clenshaw,
     equation: "S(l) = 2 P~ H(l-1) - H(l-2) + alpha_l H*; \
                H(l) = relu(beta_l (S(l) W(l) + b(l)) + (1 - beta_l) S(l))",
     operator: Some(Normalisation::Looped),
     hyper: &residual::LEARNED,
-    training: &PATIENT,
+    training: &PATIENCE_300,
     presets: include_str!("../../../../experiments/presets/clenshaw-gcn.toml"),
     groups: &residual::GROUPS,
     build,
@@ -49,7 +49,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
 }
 
 /// `h(mu) = sum_k alpha_{K-k} U_k(mu)`.
-fn filter(weights: &Weights<'_>, _: &Params) -> Response {
+fn filter(weights: &WeightLookup<'_>, _: &Params) -> Response {
     Response::Shared(Filter {
         basis: Basis::ChebyshevSecond,
         coefficients: by_degree(&weights("alpha")),

@@ -8,24 +8,25 @@
 //! As in the public code of LINKX (Lim et al., NeurIPS 2021), whose baselines they are.
 
 use super::{Net, glorot, training};
-use crate::hyper::{Hyper, Params, Space};
+use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::tensor::{Init, Var};
 
-pub(super) const DROPOUT: Hyper = Hyper::dropout("dropout", 0.5, "dropout on the hidden layers");
+pub(super) const DROPOUT: HyperParam =
+    HyperParam::dropout("dropout", 0.5, "dropout on the hidden layers");
 
-pub(super) const BN_EPS: Hyper = Hyper::real(
+pub(super) const BN_EPS: HyperParam = HyperParam::real(
     "bn_eps",
     1e-5,
     (0.0, 1.0),
-    Space::Fixed,
+    TuningSpace::Fixed,
     "what batch normalisation adds to the variance",
 );
 
 /// What GCN+JK and MixHop share.
-pub(super) const STACK: [Hyper; 6] = [
-    Hyper::int("layers", 2, (1, 64), Space::Among(&[2.0, 3.0]), "number of layers"),
+pub(super) const STACK: [HyperParam; 6] = [
+    HyperParam::int("layers", 2, (1, 64), TuningSpace::Among(&[2.0, 3.0]), "number of layers"),
     DROPOUT,
-    Hyper::flag("bn", true, Space::Fixed, "batch normalisation between the layers"),
+    HyperParam::flag("bn", true, TuningSpace::Fixed, "batch normalisation between the layers"),
     BN_EPS,
     training::LR,
     training::WD,

@@ -10,47 +10,48 @@
 //! the coefficients' gradients need only Z. One declaration serves the network and its response.
 
 use super::head::{self, head};
-use super::{Group, GroupKind, Net, Weights};
+use super::{Net, OptimiserGroup, OptimiserKind, WeightLookup};
 use crate::filter::{self, Basis, Filter, Response};
-use crate::hyper::{Hyper, Params, Space};
+use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::tensor::{Coef, Init, Mat, Var};
 
 /// The order K; the hyper-parameters from here on are those the models share.
-pub(super) const ORDER: Hyper = Hyper::int("K", 10, (1, 64), Space::Fixed, "order of the filter");
+pub(super) const ORDER: HyperParam =
+    HyperParam::int("K", 10, (1, 64), TuningSpace::Fixed, "order of the filter");
 
 /// The restart share of PageRank.
-pub(super) const fn restart(meaning: &'static str) -> Hyper {
-    let space = Space::Among(&[0.1, 0.2, 0.5, 0.9]);
-    Hyper::real("alpha", 0.1, (0.0, 1.0), space, meaning)
+pub(super) const fn restart(meaning: &'static str) -> HyperParam {
+    let space = TuningSpace::Among(&[0.1, 0.2, 0.5, 0.9]);
+    HyperParam::real("alpha", 0.1, (0.0, 1.0), space, meaning)
 }
 
-pub(super) const DROPOUT_PROP: Hyper =
-    Hyper::dropout("dropout_prop", 0.5, "dropout on what the filter gets");
+pub(super) const DROPOUT_PROP: HyperParam =
+    HyperParam::dropout("dropout_prop", 0.5, "dropout on what the filter gets");
 
-pub(super) const LR_PROP: Hyper =
-    Hyper::learning_rate("lr_prop", 0.01, "learning rate of the filter coefficients");
+pub(super) const LR_PROP: HyperParam =
+    HyperParam::learning_rate("lr_prop", 0.01, "learning rate of the filter coefficients");
 
-pub(super) const WD_PROP: Hyper =
-    Hyper::weight_decay("wd_prop", 5e-4, "weight decay of the filter coefficients");
+pub(super) const WD_PROP: HyperParam =
+    HyperParam::weight_decay("wd_prop", 5e-4, "weight decay of the filter coefficients");
 
 /// For models whose papers let the coefficients grow as they like.
-pub(super) const NO_WD_PROP: Hyper = Hyper::real(
+pub(super) const NO_WD_PROP: HyperParam = HyperParam::real(
     "wd_prop",
     0.0,
     (0.0, 10.0),
-    Space::Fixed,
+    TuningSpace::Fixed,
     "weight decay of the filter coefficients; the paper has none",
 );
 
 /// The optimiser of the filter's coefficients.
-pub(super) const PROP: Group =
-    Group { name: "prop", kind: GroupKind::Adam, rate: "lr_prop", decay: "wd_prop" };
+pub(super) const PROP: OptimiserGroup =
+    OptimiserGroup { name: "prop", kind: OptimiserKind::Adam, rate: "lr_prop", decay: "wd_prop" };
 
 /// Both optimisers.
-pub(super) const GROUPS: [Group; 2] = [head::DENSE, PROP];
+pub(super) const GROUPS: [OptimiserGroup; 2] = [head::DENSE, PROP];
 
 /// A filter: its polynomials and where their coefficients come from.
-pub(super) struct Series {
+pub(super) struct PolynomialFilter {
     pub basis: Basis,
     pub coefficients: Coefficients,
 }
@@ -59,11 +60,11 @@ pub(super) enum Coefficients {
     /// `c`, known from the start.
     Fixed(Vec<f64>),
     /// `c`, from a parameter.
-    Learned(Learned),
+    Learned(LearnedCoefficients),
 }
 
 /// Coefficients `c = f(theta) M`, where `f` may be relu and `M` the identity.
-pub(super) struct Learned {
+pub(super) struct LearnedCoefficients {
     /// The parameter's name.
     pub name: &'static str,
     /// It has K + 1 entries.
@@ -77,13 +78,13 @@ pub(super) struct Learned {
 }
 
 /// The network of a declared series.
-pub(super) fn network(net: &mut Net, hp: &Params, series: &Series) -> Var {
+pub(super) fn network(net: &mut Net, hp: &Params, series: &PolynomialFilter) -> Var {
     let z = head(net, hp);
     let z = net.dropout(z, hp.real("dropout_prop"));
     series.of(net, z)
 }
 
-impl Series {
+impl PolynomialFilter {
     /// `sum_k c_k phi_k(P) Z`.
     pub fn of(&self, net: &mut Net, z: Var) -> Var {
         match &self.coefficients {
@@ -105,7 +106,7 @@ impl Series {
     }
 
     /// `h(mu) = sum_k c_k phi_k(mu)`.
-    pub fn response(self, weights: &Weights<'_>) -> Response {
+    pub fn response(self, weights: &WeightLookup<'_>) -> Response {
         let coefficients = match self.coefficients {
             Coefficients::Fixed(c) => c,
             Coefficients::Learned(learned) => learned.now(weights),
@@ -114,7 +115,7 @@ impl Series {
     }
 }
 
-impl Learned {
+impl LearnedCoefficients {
     /// `c` on the tape, `[1, K + 1]`.
     fn on(&self, net: &mut Net) -> Var {
         let mut c = net.param(self.name, 1, self.order + 1, self.start.clone(), "prop");
@@ -128,7 +129,7 @@ impl Learned {
     }
 
     /// `c` for these weights.
-    fn now(&self, weights: &Weights<'_>) -> Vec<f64> {
+    fn now(&self, weights: &WeightLookup<'_>) -> Vec<f64> {
         let mut c = weights(self.name).as_slice().to_vec();
         if self.relu {
             c.iter_mut().for_each(|c| *c = c.max(0.0));
@@ -162,9 +163,9 @@ pub(super) fn page_rank(alpha: f64, order: usize) -> Vec<f64> {
 }
 
 /// The words of the filter room, written on a tape.
-impl filter::Space for Net {
-    type Value = Var;
-    type Factor = Coef;
+impl filter::SignalSpace for Net {
+    type Signal = Var;
+    type Coefficient = Coef;
 
     fn zero(&mut self, like: &Var) -> Var {
         self.zeros_like(*like)

@@ -11,10 +11,10 @@
 //! Guo & Wei, ICML 2023, arXiv:2302.12432.
 
 use super::per_channel::{self, filters};
-use super::{Family, ModelInfo, Net, Weights};
+use super::{ModelFamily, ModelInfo, Net, WeightLookup};
 use crate::filter::Response;
 use crate::graph::Normalisation;
-use crate::hyper::{Hyper, Params, joined};
+use crate::hyper::{HyperParam, Params, concat};
 use crate::tensor::{Init, Var};
 
 /// The least `s_k`.
@@ -24,15 +24,15 @@ pub static INFO: ModelInfo = ModelInfo {
     name: "favard-gnn",
     title: "FavardGNN",
     paper: "Guo & Wei, ICML 2023, arXiv:2302.12432",
-    family: Family::Spectral,
+    family: ModelFamily::Spectral,
     equation: "s_k B_k = P B_{k-1} - eta_{k-1} B_{k-1} - s_{k-1} B_{k-2}, s_0 B_0 = Z; \
                out = drop(sum_k alpha_k B_k) W' + b', alpha, eta, s by channel",
     operator: Some(Normalisation::Plain),
-    hyper: &joined::<10>(
+    hyper: &concat::<10>(
         &per_channel::SHARED,
         &[
-            Hyper::learning_rate("lr_basis", 0.01, "learning rate of the basis, eta and s"),
-            Hyper::weight_decay("wd_basis", 1e-6, "weight decay of the basis, eta and s"),
+            HyperParam::learning_rate("lr_basis", 0.01, "learning rate of the basis, eta and s"),
+            HyperParam::weight_decay("wd_basis", 1e-6, "weight decay of the basis, eta and s"),
         ],
     ),
     training: &per_channel::TRAINING,
@@ -69,7 +69,7 @@ fn recurrence(net: &mut Net, z: Var, s: Var, eta: Var) -> Vec<Var> {
 }
 
 /// The learned recurrence of each channel.
-fn filter(weights: &Weights<'_>, _: &Params) -> Response {
+fn filter(weights: &WeightLookup<'_>, _: &Params) -> Response {
     let mut s = weights("s");
     s.as_mut_slice().iter_mut().for_each(|s| *s = s.max(LEAST));
     filters(&weights("alpha"), &s, &weights("eta"))

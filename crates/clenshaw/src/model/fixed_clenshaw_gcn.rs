@@ -11,40 +11,40 @@
 //! Guo & Wei, KDD 2023, arXiv:2210.16508.
 
 use super::residual::{self, Layers, decaying};
-use super::{Family, ModelInfo, Net, PATIENT, Weights};
+use super::{ModelFamily, ModelInfo, Net, PATIENCE_300, WeightLookup};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
-use crate::hyper::{Hyper, Params, Space, joined};
+use crate::hyper::{HyperParam, Params, TuningSpace, concat};
 use crate::tensor::Var;
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "fixed-clenshaw-gcn",
     title: "FixedParamClenshawGCN",
     paper: "Guo & Wei, KDD 2023, arXiv:2210.16508",
-    family: Family::Clenshaw,
+    family: ModelFamily::Clenshaw,
     equation: "S(l) = 2 P~ H(l-1) - H(l-2) + alpha_l H*, alpha frozen; \
                H(l) = relu(beta_l (S(l) W(l) + b(l)) + (1 - beta_l) S(l))",
     operator: Some(Normalisation::Looped),
-    hyper: &joined::<13>(
+    hyper: &concat::<13>(
         &residual::FROZEN,
         &[
-            Hyper::real(
+            HyperParam::real(
                 "alpha",
                 0.1,
                 (0.0, 1.0),
-                Space::Among(&[0.1, 0.2, 0.5, 0.9]),
+                TuningSpace::Among(&[0.1, 0.2, 0.5, 0.9]),
                 "restart share a",
             ),
-            Hyper::word(
+            HyperParam::word(
                 "order",
                 "released",
                 &["released", "ppr", "ppr-tail"],
-                Space::Any,
+                TuningSpace::Any,
                 "reading of the frozen coefficients",
             ),
         ],
     ),
-    training: &PATIENT,
+    training: &PATIENCE_300,
     presets: include_str!("../../../../experiments/presets/fixed-clenshaw-gcn.toml"),
     groups: residual::GROUPS.split_at(2).0,
     build,
@@ -80,7 +80,7 @@ fn frozen(hp: &Params) -> Vec<f64> {
 }
 
 /// `h(mu) = sum_k alpha_{K-k} U_k(mu)`.
-fn filter(_: &Weights<'_>, hp: &Params) -> Response {
+fn filter(_: &WeightLookup<'_>, hp: &Params) -> Response {
     let coefficients = frozen(hp).into_iter().rev().collect();
     Response::Shared(Filter { basis: Basis::ChebyshevSecond, coefficients })
 }

@@ -9,28 +9,28 @@
 //! parameters. Kipf & Welling, ICLR 2017, arXiv:1609.02907.
 
 use super::convolution::{self, convolution};
-use super::{Family, Group, GroupKind, MEAN, ModelInfo, Net, head};
+use super::{MEAN_200, ModelFamily, ModelInfo, Net, OptimiserGroup, OptimiserKind, head};
 use crate::graph::Normalisation;
-use crate::hyper::{Hyper, Params, Space};
+use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::tensor::Var;
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "gcn",
     title: "GCN",
     paper: "Kipf & Welling, ICLR 2017, arXiv:1609.02907",
-    family: Family::Residual,
+    family: ModelFamily::Residual,
     equation: "H(l) = relu(P~ drop(H(l-1)) W(l) + b(l)), H(0) = X; out = P~ drop(H(L-1)) W(L) + b(L)",
     operator: Some(Normalisation::Looped),
     hyper: &[
-        Hyper::int("layers", 2, (1, 64), Space::Fixed, "number of layers"),
+        HyperParam::int("layers", 2, (1, 64), TuningSpace::Fixed, "number of layers"),
         head::HIDDEN,
         convolution::DROPOUT,
         head::LR,
         head::WD,
     ],
-    training: &MEAN,
+    training: &MEAN_200,
     presets: include_str!("../../../../experiments/presets/gcn.toml"),
-    groups: &[Group { name: "all", kind: GroupKind::Adam, rate: "lr", decay: "wd" }],
+    groups: &[OptimiserGroup { name: "all", kind: OptimiserKind::Adam, rate: "lr", decay: "wd" }],
     build,
     filter: None,
 };
@@ -41,7 +41,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     for l in 0..last {
         h = convolution(net, l, h, hp.int("hidden"));
         h = net.relu(h);
-        net.shows(h);
+        net.set_hidden(h);
         h = net.dropout(h, hp.real("dropout"));
     }
     convolution(net, last, h, net.n_classes())

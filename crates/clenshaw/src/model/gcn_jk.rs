@@ -15,38 +15,38 @@
 use super::convolution::{self, active, convolution};
 use super::lstm::Lstm;
 use super::training::DECOUPLED;
-use super::{Family, ModelInfo, Net, WHOLE, lin};
+use super::{ALL_500, ModelFamily, ModelInfo, Net, fan_in};
 use crate::graph::Normalisation;
-use crate::hyper::{Hyper, Params, Space, joined};
+use crate::hyper::{HyperParam, Params, TuningSpace, concat};
 use crate::tensor::Var;
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "gcn-jk",
     title: "GCN+JK",
     paper: "Xu et al., ICML 2018, arXiv:1806.03536",
-    family: Family::Residual,
-    equation: "H(l) = relu(norm(P~ drop(H(l-1)) W(l) + b(l))); out = join(H(1), ..., H(T)) W + b",
+    family: ModelFamily::Residual,
+    equation: "H(l) = relu(norm(P~ drop(H(l-1)) W(l) + b(l))); fan_out = join(H(1), ..., H(T)) W + b",
     operator: Some(Normalisation::Looped),
-    hyper: &joined::<8>(
+    hyper: &concat::<8>(
         &convolution::STACK,
         &[
-            Hyper::int(
+            HyperParam::int(
                 "hidden",
                 64,
                 (1, 4096),
-                Space::Among(&[4.0, 8.0, 16.0, 32.0, 64.0]),
+                TuningSpace::Among(&[4.0, 8.0, 16.0, 32.0, 64.0]),
                 "width of the hidden layers",
             ),
-            Hyper::word(
+            HyperParam::word(
                 "join",
                 "max",
                 &["max", "concat", "lstm"],
-                Space::Any,
-                "how the layers' outputs are joined",
+                TuningSpace::Any,
+                "how the layers' outputs are concat",
             ),
         ],
     ),
-    training: &WHOLE,
+    training: &ALL_500,
     presets: include_str!("../../../../experiments/presets/gcn-jk.toml"),
     groups: &[DECOUPLED],
     build,
@@ -77,7 +77,7 @@ fn attended(net: &mut Net, layers: &[Var]) -> Var {
     let width = (layers.len() * inputs / 2).max(1);
     let forward = Lstm::new(net, "forward", (inputs, width));
     let backward = Lstm::new(net, "backward", (inputs, width));
-    let a = net.param("attention.w", 2 * width, 1, lin(2 * width), "all");
+    let a = net.param("attention.w", 2 * width, 1, fan_in(2 * width), "all");
 
     let ahead = forward.read(net, layers.iter().copied());
     let back = backward.read(net, layers.iter().rev().copied());

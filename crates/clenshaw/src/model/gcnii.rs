@@ -13,60 +13,70 @@
 
 use super::residual::blend;
 use super::training::training;
-use super::{Family, Group, GroupKind, ModelInfo, Net, out};
+use super::{ModelFamily, ModelInfo, Net, OptimiserGroup, OptimiserKind, fan_out};
 use crate::graph::Normalisation;
-use crate::hyper::{Hyper, Params, Space};
+use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::tensor::Var;
 
-static TRAINING: [Hyper; 5] = training("patience", 100, 1500);
+static TRAINING: [HyperParam; 5] = training("patience", 100, 1500);
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "gcnii",
     title: "GCNII",
     paper: "Chen et al., ICML 2020, arXiv:2007.02133",
-    family: Family::Residual,
+    family: ModelFamily::Residual,
     equation: "S = (1 - alpha) P~ H + alpha H0; H = relu(t_l S W_l + (1 - t_l) S), t_l = ln(lambda/l + 1)",
     operator: Some(Normalisation::Looped),
     hyper: &[
-        Hyper::int(
+        HyperParam::int(
             "L",
             64,
             (1, 256),
-            Space::Among(&[2.0, 8.0, 16.0, 32.0, 64.0]),
+            TuningSpace::Among(&[2.0, 8.0, 16.0, 32.0, 64.0]),
             "number of layers",
         ),
-        Hyper::int("hidden", 64, (1, 4096), Space::Fixed, "width of the hidden layers"),
-        Hyper::real(
+        HyperParam::int("hidden", 64, (1, 4096), TuningSpace::Fixed, "width of the hidden layers"),
+        HyperParam::real(
             "alpha",
             0.5,
             (0.0, 1.0),
-            Space::Among(&[0.1, 0.2, 0.5]),
+            TuningSpace::Among(&[0.1, 0.2, 0.5]),
             "share of the initial residue",
         ),
-        Hyper::real(
+        HyperParam::real(
             "lambda",
             0.5,
             (0.0, 10.0),
-            Space::Among(&[0.5, 1.0, 1.5]),
+            TuningSpace::Among(&[0.5, 1.0, 1.5]),
             "strength of the weights",
         ),
-        Hyper::flag(
+        HyperParam::flag(
             "star",
             false,
-            Space::Any,
+            TuningSpace::Any,
             "GCNII*: weights of their own for the initial residue",
         ),
-        Hyper::dropout("dropout", 0.5, "dropout before every layer"),
-        Hyper::learning_rate("lr_conv", 0.01, "learning rate of the inner layers"),
-        Hyper::learning_rate("lr_dense", 0.01, "learning rate of the dense layers"),
-        Hyper::weight_decay("wd_conv", 1e-4, "weight decay of the inner layers"),
-        Hyper::weight_decay("wd_dense", 1e-4, "weight decay of the dense layers"),
+        HyperParam::dropout("dropout", 0.5, "dropout before every layer"),
+        HyperParam::learning_rate("lr_conv", 0.01, "learning rate of the inner layers"),
+        HyperParam::learning_rate("lr_dense", 0.01, "learning rate of the dense layers"),
+        HyperParam::weight_decay("wd_conv", 1e-4, "weight decay of the inner layers"),
+        HyperParam::weight_decay("wd_dense", 1e-4, "weight decay of the dense layers"),
     ],
     training: &TRAINING,
     presets: include_str!("../../../../experiments/presets/gcnii.toml"),
     groups: &[
-        Group { name: "conv", kind: GroupKind::Adam, rate: "lr_conv", decay: "wd_conv" },
-        Group { name: "dense", kind: GroupKind::Adam, rate: "lr_dense", decay: "wd_dense" },
+        OptimiserGroup {
+            name: "conv",
+            kind: OptimiserKind::Adam,
+            rate: "lr_conv",
+            decay: "wd_conv",
+        },
+        OptimiserGroup {
+            name: "dense",
+            kind: OptimiserKind::Adam,
+            rate: "lr_dense",
+            decay: "wd_dense",
+        },
     ],
     build,
     filter: None,
@@ -83,7 +93,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
         h = net.dropout(h, drop);
         h = layer(net, hp, l, h, h0);
     }
-    net.shows(h);
+    net.set_hidden(h);
     let h = net.dropout(h, drop);
     net.dense_layer(("w_out", "b_out"), h, net.n_classes(), "dense")
 }
@@ -95,12 +105,12 @@ fn layer(net: &mut Net, hp: &Params, l: usize, h: Var, h0: Var) -> Var {
     let mixed = if hp.flag("star") {
         let ph = net.sum([p.of(h)]);
         let m = net.concat(&[ph, h0]);
-        let w = net.param(name, 2 * width, width, out(width), "conv");
+        let w = net.param(name, 2 * width, width, fan_out(width), "conv");
         let mw = net.linear(m, w, None);
         net.sum([t * mw, (1.0 - t) * (1.0 - alpha) * ph, (1.0 - t) * alpha * h0])
     } else {
         let s = net.sum([(1.0 - alpha) * p.of(h), alpha * h0]);
-        let w = net.param(name, width, width, out(width), "conv");
+        let w = net.param(name, width, width, fan_out(width), "conv");
         let w = blend(net, w, t);
         net.linear(s, w, None)
     };

@@ -12,41 +12,47 @@
 //! With `ppr` and `alpha = 1` it starts as the identity, with `alpha = 0` as the pure power.
 //! gamma has no weight decay. Chien, Peng, Li & Milenkovic, ICLR 2021, arXiv:2006.07988.
 
-use super::decoupled::{self, Coefficients, Learned, Series, page_rank};
-use super::{Family, Group, MEAN, ModelInfo, Net, Weights, head};
+use super::decoupled::{self, Coefficients, LearnedCoefficients, PolynomialFilter, page_rank};
+use super::{MEAN_200, ModelFamily, ModelInfo, Net, OptimiserGroup, WeightLookup, head};
 use crate::filter::{Basis, Response};
 use crate::graph::Normalisation;
-use crate::hyper::{Hyper, Params, Space};
+use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::tensor::{Init, Var};
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "gpr-gnn",
     title: "GPRGNN",
     paper: "Chien, Peng, Li & Milenkovic, ICLR 2021, arXiv:2006.07988",
-    family: Family::Spectral,
+    family: ModelFamily::Spectral,
     equation: "out = sum_k gamma_k P~^k drop(Z), Z = head(X)",
     operator: Some(Normalisation::Looped),
     hyper: &[
         decoupled::ORDER,
         head::HIDDEN,
-        Hyper::word(
+        HyperParam::word(
             "init",
             "ppr",
             &["ppr", "nppr", "sgc", "random"],
-            Space::Fixed,
+            TuningSpace::Fixed,
             "how gamma starts",
         ),
         decoupled::restart("restart share of the initial gamma (ppr, nppr)"),
-        Hyper::int("hop", 2, (0, 64), Space::Fixed, "the step that starts alone (sgc), K at most"),
+        HyperParam::int(
+            "hop",
+            2,
+            (0, 64),
+            TuningSpace::Fixed,
+            "the step that starts alone (sgc), K at most",
+        ),
         head::DROPOUT,
         decoupled::DROPOUT_PROP,
         head::LR,
         head::WD,
         decoupled::NO_WD_PROP,
     ],
-    training: &MEAN,
+    training: &MEAN_200,
     presets: include_str!("../../../../experiments/presets/gpr-gnn.toml"),
-    groups: &[head::DENSE, Group { rate: "lr", ..decoupled::PROP }],
+    groups: &[head::DENSE, OptimiserGroup { rate: "lr", ..decoupled::PROP }],
     build,
     filter: Some(filter),
 };
@@ -69,17 +75,22 @@ fn start(hp: &Params) -> Init {
     }
 }
 
-fn series(hp: &Params) -> Series {
-    let gamma =
-        Learned { name: "gamma", order: hp.int("K"), start: start(hp), relu: false, map: None };
-    Series { basis: Basis::Monomial, coefficients: Coefficients::Learned(gamma) }
+fn series(hp: &Params) -> PolynomialFilter {
+    let gamma = LearnedCoefficients {
+        name: "gamma",
+        order: hp.int("K"),
+        start: start(hp),
+        relu: false,
+        map: None,
+    };
+    PolynomialFilter { basis: Basis::Monomial, coefficients: Coefficients::Learned(gamma) }
 }
 
 fn build(net: &mut Net, hp: &Params) -> Var {
     decoupled::network(net, hp, &series(hp))
 }
 
-fn filter(weights: &Weights<'_>, hp: &Params) -> Response {
+fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
     series(hp).response(weights)
 }
 

@@ -11,51 +11,57 @@
 //! Zhu et al., NeurIPS 2020, arXiv:2006.11468.
 
 use super::training::training;
-use super::{Family, Group, GroupKind, ModelInfo, Net, glorot, head};
+use super::{ModelFamily, ModelInfo, Net, OptimiserGroup, OptimiserKind, glorot, head};
 use crate::graph::Normalisation;
-use crate::hyper::{Hyper, Params, Space};
+use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::tensor::Var;
 
 /// 2000 epochs to the end; of equal validation accuracies the last one counts.
-static TRAINING: [Hyper; 5] = training("accuracy-ties", 2000, 2000);
+static TRAINING: [HyperParam; 5] = training("accuracy-ties", 2000, 2000);
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "h2gcn",
     title: "H2GCN",
     paper: "Zhu et al., NeurIPS 2020, arXiv:2006.11468",
-    family: Family::Residual,
+    family: ModelFamily::Residual,
     equation: "r0 = relu(X W); r_k = [B1 r_{k-1} | B2 r_{k-1}]; out = drop([r0 | r1 | ...]) W'",
     operator: Some(Normalisation::Plain),
     hyper: &[
-        Hyper::int("rounds", 2, (1, 8), Space::Among(&[1.0, 2.0]), "rounds of looking around"),
+        HyperParam::int(
+            "rounds",
+            2,
+            (1, 8),
+            TuningSpace::Among(&[1.0, 2.0]),
+            "rounds of looking around",
+        ),
         head::HIDDEN,
-        Hyper::flag("relu", true, Space::Any, "whether r0 has an activation"),
-        Hyper::real(
+        HyperParam::flag("relu", true, TuningSpace::Any, "whether r0 has an activation"),
+        HyperParam::real(
             "dropout",
             0.5,
             (0.0, 0.99),
-            Space::Among(&[0.0, 0.5]),
+            TuningSpace::Among(&[0.0, 0.5]),
             "dropout before the last layer",
         ),
-        Hyper::learning_rate("lr", 0.01, "learning rate"),
+        HyperParam::learning_rate("lr", 0.01, "learning rate"),
         // The paper's wd |W|^2 has the gradient 2 wd W, ours is half of that: its numbers are doubled.
-        Hyper::real(
+        HyperParam::real(
             "wd",
             1e-3,
             (0.0, 10.0),
-            Space::Among(&[2e-5, 1e-3]),
+            TuningSpace::Among(&[2e-5, 1e-3]),
             "weight decay, twice the paper's number",
         ),
     ],
     training: &TRAINING,
     presets: include_str!("../../../../experiments/presets/h2gcn.toml"),
-    groups: &[Group { name: "dense", kind: GroupKind::Adam, rate: "lr", decay: "wd" }],
+    groups: &[OptimiserGroup { name: "dense", kind: OptimiserKind::Adam, rate: "lr", decay: "wd" }],
     build,
     filter: None,
 };
 
 fn build(net: &mut Net, hp: &Params) -> Var {
-    let (b1, b2) = (net.p(), net.spread(Normalisation::TwoHop));
+    let (b1, b2) = (net.p(), net.add_operator(Normalisation::TwoHop));
     let mut r = weigh(net, "w_in", net.x(), hp.int("hidden"));
     if hp.flag("relu") {
         r = net.relu(r);

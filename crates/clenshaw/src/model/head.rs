@@ -4,23 +4,25 @@
 //! Z = drop( relu( drop(X) W1 + b1 ) ) W2 + b2                  [n, C]
 //! ```
 
-use super::{Group, GroupKind, Net};
-use crate::hyper::{Hyper, Params, Space};
+use super::{Net, OptimiserGroup, OptimiserKind};
+use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::tensor::Var;
 
-pub(super) const HIDDEN: Hyper =
-    Hyper::int("hidden", 64, (1, 4096), Space::Fixed, "width of the hidden layer");
+pub(super) const HIDDEN: HyperParam =
+    HyperParam::int("hidden", 64, (1, 4096), TuningSpace::Fixed, "width of the hidden layer");
 
-pub(super) const DROPOUT: Hyper =
-    Hyper::dropout("dropout", 0.5, "dropout on the features and on the hidden layer");
+pub(super) const DROPOUT: HyperParam =
+    HyperParam::dropout("dropout", 0.5, "dropout on the features and on the hidden layer");
 
-pub(super) const LR: Hyper = Hyper::learning_rate("lr", 0.01, "learning rate of the dense layers");
+pub(super) const LR: HyperParam =
+    HyperParam::learning_rate("lr", 0.01, "learning rate of the dense layers");
 
-pub(super) const WD: Hyper = Hyper::weight_decay("wd", 5e-4, "weight decay of the dense layers");
+pub(super) const WD: HyperParam =
+    HyperParam::weight_decay("wd", 5e-4, "weight decay of the dense layers");
 
 /// The optimiser of the dense layers.
-pub(super) const DENSE: Group =
-    Group { name: "dense", kind: GroupKind::Adam, rate: "lr", decay: "wd" };
+pub(super) const DENSE: OptimiserGroup =
+    OptimiserGroup { name: "dense", kind: OptimiserKind::Adam, rate: "lr", decay: "wd" };
 
 /// `Z`, from parameters `w_in`, `b_in`, `w_out` and `b_out`.
 pub(super) fn head(net: &mut Net, hp: &Params) -> Var {

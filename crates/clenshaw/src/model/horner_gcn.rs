@@ -9,25 +9,30 @@
 //! Guo & Wei, KDD 2023, arXiv:2210.16508, where it stands as the incomplete ClenshawGCN.
 
 use super::residual::{self, Layers, by_degree, decaying, identity_filter};
-use super::{Family, ModelInfo, Net, PATIENT, Weights};
+use super::{ModelFamily, ModelInfo, Net, PATIENCE_300, WeightLookup};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
-use crate::hyper::{Hyper, Params, Space, joined};
+use crate::hyper::{HyperParam, Params, TuningSpace, concat};
 use crate::tensor::Var;
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "horner-gcn",
     title: "HornerGCN",
     paper: "Guo & Wei, KDD 2023, arXiv:2210.16508",
-    family: Family::Clenshaw,
+    family: ModelFamily::Clenshaw,
     equation: "S(l) = P~ H(l-1) + alpha_l H*; \
                H(l) = relu(beta_l (S(l) W(l) + b(l)) + (1 - beta_l) S(l))",
     operator: Some(Normalisation::Looped),
-    hyper: &joined::<15>(
+    hyper: &concat::<15>(
         &residual::LEARNED,
-        &[Hyper::flag("decay", true, Space::Fixed, "false: beta_l = 1/2 in every layer")],
+        &[HyperParam::flag(
+            "decay",
+            true,
+            TuningSpace::Fixed,
+            "false: beta_l = 1/2 in every layer",
+        )],
     ),
-    training: &PATIENT,
+    training: &PATIENCE_300,
     presets: include_str!("../../../../experiments/presets/horner-gcn.toml"),
     groups: &residual::GROUPS,
     build,
@@ -46,6 +51,6 @@ fn build(net: &mut Net, hp: &Params) -> Var {
 }
 
 /// `h(mu) = sum_k alpha_{K-k} mu^k`.
-fn filter(weights: &Weights<'_>, _: &Params) -> Response {
+fn filter(weights: &WeightLookup<'_>, _: &Params) -> Response {
     Response::Shared(Filter { basis: Basis::Monomial, coefficients: by_degree(&weights("alpha")) })
 }

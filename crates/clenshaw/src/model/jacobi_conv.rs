@@ -12,54 +12,68 @@
 //! Wang & Zhang, ICML 2022, arXiv:2205.11172.
 
 use super::training::training;
-use super::{Family, Group, GroupKind, ModelInfo, Net, Weights, decoupled, head};
+use super::{
+    ModelFamily, ModelInfo, Net, OptimiserGroup, OptimiserKind, WeightLookup, decoupled, head,
+};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
-use crate::hyper::{Hyper, Params, Space};
+use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::tensor::{Coef, Init, Var};
 
-static TRAINING: [Hyper; 5] = training("accuracy-ties", 200, 1000);
+static TRAINING: [HyperParam; 5] = training("accuracy-ties", 200, 1000);
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "jacobi-conv",
     title: "JacobiConv",
     paper: "Wang & Zhang, ICML 2022, arXiv:2205.11172",
-    family: Family::Spectral,
+    family: ModelFamily::Spectral,
     equation: "out_c = sum_k w_kc g_0...g_(k-1) P_k^(a,b)(P) drop(Z)_c; \
                Z = drop(X) W + b, g_k = alpha tanh(eta_k)",
     operator: Some(Normalisation::Plain),
     hyper: &[
         decoupled::ORDER,
-        Hyper::real("a", 1.0, (-1.0, 10.0), exponents(-1.0), "exponent of 1 - mu in the weight"),
+        HyperParam::real(
+            "a",
+            1.0,
+            (-1.0, 10.0),
+            exponents(-1.0),
+            "exponent of 1 - mu in the weight",
+        ),
         // a = b = -1 has no polynomials.
-        Hyper::real("b", 1.0, (-0.99, 10.0), exponents(-0.75), "exponent of 1 + mu in the weight"),
-        Hyper::real(
+        HyperParam::real(
+            "b",
+            1.0,
+            (-0.99, 10.0),
+            exponents(-0.75),
+            "exponent of 1 + mu in the weight",
+        ),
+        HyperParam::real(
             "alpha",
             1.0,
             (0.0, 10.0),
-            Space::Among(&[0.5, 1.0, 1.5, 2.0]),
+            TuningSpace::Among(&[0.5, 1.0, 1.5, 2.0]),
             "largest factor between two polynomials",
         ),
-        Hyper::flag(
+        HyperParam::flag(
             "released_sign",
             false,
-            Space::Fixed,
+            TuningSpace::Fixed,
             "the recurrence of the authors' code, one sign turned",
         ),
-        Hyper::dropout("dropout", 0.5, "dropout on the features"),
+        HyperParam::dropout("dropout", 0.5, "dropout on the features"),
         decoupled::DROPOUT_PROP,
         head::LR,
-        Hyper::learning_rate("lr_eta", 0.01, "learning rate of eta"),
+        HyperParam::learning_rate("lr_eta", 0.01, "learning rate of eta"),
         decoupled::LR_PROP,
         head::WD,
-        Hyper::weight_decay("wd_eta", 1e-4, "weight decay of eta"),
+        HyperParam::weight_decay("wd_eta", 1e-4, "weight decay of eta"),
         decoupled::WD_PROP,
     ],
     training: &TRAINING,
     presets: include_str!("../../../../experiments/presets/jacobi-conv.toml"),
     groups: &[
         head::DENSE,
-        Group { name: "eta", kind: GroupKind::Adam, rate: "lr_eta", decay: "wd_eta" },
+        OptimiserGroup { name: "eta", kind: OptimiserKind::Adam, rate: "lr_eta", decay: "wd_eta" },
         decoupled::PROP,
     ],
     build,
@@ -67,8 +81,8 @@ pub static INFO: ModelInfo = ModelInfo {
 };
 
 /// Quarters up to 2, as the authors search.
-const fn exponents(low: f64) -> Space {
-    Space::Steps { low, high: 2.0, step: 0.25 }
+const fn exponents(low: f64) -> TuningSpace {
+    TuningSpace::Steps { low, high: 2.0, step: 0.25 }
 }
 
 fn basis(hp: &Params) -> Basis {
@@ -96,7 +110,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
 }
 
 /// `h_c(mu) = sum_k w_kc g_0 ... g_{k-1} P_k^(a,b)(mu)`.
-fn filter(weights: &Weights<'_>, hp: &Params) -> Response {
+fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
     let (eta, w) = (weights("eta"), weights("w"));
     let mut products = vec![1.0];
     for (k, eta) in eta.as_slice().iter().enumerate() {

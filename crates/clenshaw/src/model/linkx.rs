@@ -11,55 +11,70 @@
 //! Lim et al., NeurIPS 2021, arXiv:2110.14446.
 
 use super::training::{self, DECOUPLED};
-use super::{Family, ModelInfo, Net, WHOLE, convolution};
-use crate::hyper::{Hyper, Params, Space};
+use super::{ALL_500, ModelFamily, ModelInfo, Net, convolution};
+use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::tensor::Var;
 
 /// A number of dense layers.
-const fn depth(name: &'static str, default: i64, space: Space, meaning: &'static str) -> Hyper {
-    Hyper::int(name, default, (1, 16), space, meaning)
+const fn depth(
+    name: &'static str,
+    default: i64,
+    space: TuningSpace,
+    meaning: &'static str,
+) -> HyperParam {
+    HyperParam::int(name, default, (1, 16), space, meaning)
 }
 
-const TWO: Space = Space::Among(&[1.0, 2.0]);
+const TWO: TuningSpace = TuningSpace::Among(&[1.0, 2.0]);
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "linkx",
     title: "LINKX",
     paper: "Lim et al., NeurIPS 2021, arXiv:2110.14446",
-    family: Family::Baseline,
-    equation: "h_A = MLP_A(A); h_X = MLP_X(X); out = MLP(relu([h_A | h_X] W + b + h_A + h_X))",
+    family: ModelFamily::Baseline,
+    equation: "h_A = MLP_A(A); h_X = MLP_X(X); fan_out = MLP(relu([h_A | h_X] W + b + h_A + h_X))",
     operator: None,
     hyper: &[
         depth("layers_A", 1, TWO, "dense layers on the adjacency"),
         depth("layers_X", 1, TWO, "dense layers on the features"),
-        depth("layers", 2, Space::Among(&[1.0, 2.0, 3.0, 4.0]), "dense layers on both together"),
-        Hyper::int(
+        depth(
+            "layers",
+            2,
+            TuningSpace::Among(&[1.0, 2.0, 3.0, 4.0]),
+            "dense layers on both together",
+        ),
+        HyperParam::int(
             "hidden",
             64,
             (1, 4096),
-            Space::Among(&[64.0, 128.0, 256.0, 512.0]),
+            TuningSpace::Among(&[64.0, 128.0, 256.0, 512.0]),
             "width of the hidden layers",
         ),
-        Hyper::real(
+        HyperParam::real(
             "dropout",
             0.5,
             (0.0, 0.99),
-            Space::Among(&[0.0, 0.5]),
+            TuningSpace::Among(&[0.0, 0.5]),
             "dropout within the last MLP",
         ),
-        Hyper::real(
+        HyperParam::real(
             "dropout_inner",
             0.0,
             (0.0, 0.99),
-            Space::Fixed,
+            TuningSpace::Fixed,
             "dropout where adjacency and features meet",
         ),
-        Hyper::flag("relu_inner", false, Space::Fixed, "an activation there, before the sum"),
+        HyperParam::flag(
+            "relu_inner",
+            false,
+            TuningSpace::Fixed,
+            "an activation there, before the sum",
+        ),
         convolution::BN_EPS,
         training::LR,
         training::WD,
     ],
-    training: &WHOLE,
+    training: &ALL_500,
     presets: include_str!("../../../../experiments/presets/linkx.toml"),
     groups: &[DECOUPLED],
     build,

@@ -8,18 +8,18 @@
 //!
 //! Hochreiter & Schmidhuber 1997, with the forget gate of Gers et al. 2000.
 
-use super::{Net, out};
+use super::{Net, fan_out};
 use crate::tensor::Var;
 
 /// The four gates' parameters.
 pub(super) struct Lstm {
-    input: Gate,
-    forget: Gate,
-    output: Gate,
-    candidate: Gate,
+    input: LstmGate,
+    forget: LstmGate,
+    output: LstmGate,
+    candidate: LstmGate,
 }
 
-struct Gate {
+struct LstmGate {
     w: Var,
     u: Var,
     b: Var,
@@ -30,9 +30,9 @@ impl Lstm {
     pub fn new(net: &mut Net, name: &str, (inputs, width): (usize, usize)) -> Self {
         let mut gate = |letter: char| {
             let mut param = |part: &str, rows| {
-                net.param(format!("{name}.{letter}.{part}"), rows, width, out(width), "all")
+                net.param(format!("{name}.{letter}.{part}"), rows, width, fan_out(width), "all")
             };
-            Gate { w: param("w", inputs), u: param("u", width), b: param("b", 1) }
+            LstmGate { w: param("w", inputs), u: param("u", width), b: param("b", 1) }
         };
         Self { input: gate('i'), forget: gate('f'), output: gate('o'), candidate: gate('g') }
     }
@@ -66,7 +66,7 @@ impl Lstm {
     }
 }
 
-impl Gate {
+impl LstmGate {
     /// `x W + h U + b`.
     fn of(&self, net: &mut Net, x: Var, h: Option<Var>) -> Var {
         let xw = net.linear(x, self.w, Some(self.b));

@@ -11,33 +11,33 @@
 
 use super::convolution::{self, active};
 use super::training::DECOUPLED;
-use super::{Family, ModelInfo, Net, WHOLE, lin};
+use super::{ALL_500, ModelFamily, ModelInfo, Net, fan_in};
 use crate::graph::Normalisation;
-use crate::hyper::{Hyper, Params, Space, joined};
+use crate::hyper::{HyperParam, Params, TuningSpace, concat};
 use crate::tensor::Var;
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "mixhop",
     title: "MixHop",
     paper: "Abu-El-Haija et al., ICML 2019, arXiv:1905.00067",
-    family: Family::Residual,
+    family: ModelFamily::Residual,
     equation: "mix(H) = [P~^j (H W_j + b_j), j = 0..=hops]; H <- drop(relu(norm(mix(H)))); \
-               out = mix(H) W + b",
+               fan_out = mix(H) W + b",
     operator: Some(Normalisation::Looped),
-    hyper: &joined::<8>(
+    hyper: &concat::<8>(
         &convolution::STACK,
         &[
-            Hyper::int("hops", 2, (0, 16), Space::Fixed, "the largest distance"),
-            Hyper::int(
+            HyperParam::int("hops", 2, (0, 16), TuningSpace::Fixed, "the largest distance"),
+            HyperParam::int(
                 "hidden",
                 32,
                 (1, 4096),
-                Space::Among(&[8.0, 16.0, 32.0]),
+                TuningSpace::Among(&[8.0, 16.0, 32.0]),
                 "width of the hidden layers for each distance",
             ),
         ],
     ),
-    training: &WHOLE,
+    training: &ALL_500,
     presets: include_str!("../../../../experiments/presets/mixhop.toml"),
     groups: &[DECOUPLED],
     build,
@@ -61,8 +61,8 @@ fn mix(net: &mut Net, layer: usize, h: Var, width: usize, hops: usize) -> Var {
     let (p, k) = (net.p(), net.shape(h).1);
     let mut parts = Vec::new();
     for j in 0..=hops {
-        let w = net.param(format!("conv.{layer}.w.{j}"), k, width, lin(k), "all");
-        let b = net.param(format!("conv.{layer}.b.{j}"), 1, width, lin(k), "all");
+        let w = net.param(format!("conv.{layer}.w.{j}"), k, width, fan_in(k), "all");
+        let b = net.param(format!("conv.{layer}.b.{j}"), 1, width, fan_in(k), "all");
         let part = net.linear(h, w, Some(b));
         parts.push((0..j).fold(part, |part, _| net.sum([p.of(part)])));
     }

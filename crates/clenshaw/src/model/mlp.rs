@@ -7,17 +7,17 @@
 //! As in the comparisons of the GPRGNN line of papers (BernNet's public code).
 
 use super::head::{self, head};
-use super::{Family, MEAN, ModelInfo};
+use super::{MEAN_200, ModelFamily, ModelInfo};
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "mlp",
     title: "MLP",
     paper: "two dense layers as compared in He et al., BernNet, NeurIPS 2021",
-    family: Family::Baseline,
-    equation: "out = drop(relu(drop(X) W1 + b1)) W2 + b2",
+    family: ModelFamily::Baseline,
+    equation: "fan_out = drop(relu(drop(X) W1 + b1)) W2 + b2",
     operator: None,
     hyper: &[head::HIDDEN, head::DROPOUT, head::LR, head::WD],
-    training: &MEAN,
+    training: &MEAN_200,
     presets: include_str!("../../../../experiments/presets/mlp.toml"),
     groups: &[head::DENSE],
     build: head,

@@ -35,13 +35,13 @@ mod horner_gcn;
 mod fixed_clenshaw_gcn;
 mod clenshaw_gcn;
 
-pub use net::{Net, glorot, lin, out};
-pub use training::{MEAN, PATIENT, WHOLE};
+pub use net::{Net, fan_in, fan_out, glorot};
+pub use training::{ALL_500, MEAN_200, PATIENCE_300};
 
 use crate::error::{Error, Result};
 use crate::filter::Response;
 use crate::graph::Normalisation;
-use crate::hyper::{Hyper, Params};
+use crate::hyper::{HyperParam, Params};
 use crate::tensor::{Mat, Var};
 
 /// Every model, in the order of its listing.
@@ -80,29 +80,29 @@ pub struct ModelInfo {
     /// Where it comes from.
     pub paper: &'static str,
     /// Which of the paper's tables it stands in.
-    pub family: Family,
+    pub family: ModelFamily,
     /// The forward equations.
     pub equation: &'static str,
     /// The operator it spreads with, if it looks at the graph at all.
     pub operator: Option<Normalisation>,
     /// Its own hyper-parameters.
-    pub hyper: &'static [Hyper],
+    pub hyper: &'static [HyperParam],
     /// How its features are scaled and when its training stops.
-    pub training: &'static [Hyper],
+    pub training: &'static [HyperParam],
     /// Published settings in TOML, a table per graph; may be empty.
     pub presets: &'static str,
     /// Its optimiser groups.
-    pub groups: &'static [Group],
+    pub groups: &'static [OptimiserGroup],
     /// Writes its equations down; returns the class scores.
     pub build: fn(&mut Net, &Params) -> Var,
     /// What it does to each frequency now, if that can be said.
-    pub filter: Option<fn(&Weights<'_>, &Params) -> Response>,
+    pub filter: Option<fn(&WeightLookup<'_>, &Params) -> Response>,
 }
 
 /// What a model is built from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Family {
+pub enum ModelFamily {
     /// Neither: dense layers alone, on the features or on the adjacency's rows.
     Baseline,
     /// Message passing with residual connections.
@@ -115,11 +115,11 @@ pub enum Family {
 
 /// Parameters that one optimiser moves.
 #[derive(Debug)]
-pub struct Group {
+pub struct OptimiserGroup {
     /// The name parameters are declared with.
     pub name: &'static str,
     /// Which optimiser.
-    pub kind: GroupKind,
+    pub kind: OptimiserKind,
     /// The hyper-parameter that holds its learning rate.
     pub rate: &'static str,
     /// The hyper-parameter that holds its weight decay.
@@ -128,7 +128,7 @@ pub struct Group {
 
 /// Which optimiser moves a group.
 #[derive(Clone, Copy, Debug)]
-pub enum GroupKind {
+pub enum OptimiserKind {
     /// Adam with coupled weight decay.
     Adam,
     /// Adam with decoupled weight decay.
@@ -138,17 +138,17 @@ pub enum GroupKind {
 }
 
 /// Looks up a trained parameter, or a value named with [`Tape::name`](crate::tensor::Tape::name).
-pub type Weights<'a> = dyn Fn(&str) -> Mat<f64> + 'a;
+pub type WeightLookup<'a> = dyn Fn(&str) -> Mat<f64> + 'a;
 
 impl ModelInfo {
     /// Own hyper-parameters, then those of training.
-    pub fn hypers(&self) -> impl Iterator<Item = &'static Hyper> + use<> {
+    pub fn hyper_params(&self) -> impl Iterator<Item = &'static HyperParam> + use<> {
         self.hyper.iter().chain(self.training)
     }
 
     /// Every hyper-parameter at its default.
     pub fn defaults(&self) -> Params {
-        Params::defaults(self.hypers())
+        Params::defaults(self.hyper_params())
     }
 }
 

@@ -33,7 +33,7 @@ impl Net {
     }
 
     /// With the graph at hand, for models that want more of it than one operator.
-    pub fn on(self, graph: &Graph) -> Self {
+    pub fn with_graph(self, graph: &Graph) -> Self {
         Self { graph: Some(graph.clone()), ..self }
     }
 
@@ -43,12 +43,12 @@ impl Net {
     }
 
     /// Says that this is what the model makes of every node before it names a class; the last word holds.
-    pub fn shows(&mut self, hidden: Var) {
+    pub fn set_hidden(&mut self, hidden: Var) {
         self.shown = Some(hidden);
     }
 
-    /// What was last [shown](Self::shows).
-    pub fn shown(&self) -> Option<Var> {
+    /// What was last [shown](Self::set_hidden).
+    pub fn hidden(&self) -> Option<Var> {
         self.shown
     }
 
@@ -63,7 +63,7 @@ impl Net {
     }
 
     /// A further operator of the graph.
-    pub fn spread(&mut self, kind: Normalisation) -> OperatorVar {
+    pub fn add_operator(&mut self, kind: Normalisation) -> OperatorVar {
         let operator = operator(self.graph(), kind);
         self.operator(operator)
     }
@@ -89,7 +89,7 @@ impl Net {
         self.n_classes
     }
 
-    /// A dense layer `x w + b` with parameters `w` and `b` of these names, started as [`lin`].
+    /// A dense layer `x w + b` with parameters `w` and `b` of these names, started as [`fan_in`].
     pub fn dense_layer(
         &mut self,
         (w, b): (&str, &str),
@@ -98,8 +98,8 @@ impl Net {
         group: &'static str,
     ) -> Var {
         let k = self.shape(x).1;
-        let w = self.param(w, k, width, lin(k), group);
-        let b = self.param(b, 1, width, lin(k), group);
+        let w = self.param(w, k, width, fan_in(k), group);
+        let b = self.param(b, 1, width, fan_in(k), group);
         self.linear(x, w, Some(b))
     }
 }
@@ -119,7 +119,7 @@ impl DerefMut for Net {
 }
 
 /// LIN: uniform within `1/sqrt(inputs)`, for weights and biases of dense layers.
-pub fn lin(inputs: usize) -> Init {
+pub fn fan_in(inputs: usize) -> Init {
     Init::Uniform(1.0 / (inputs as f64).sqrt())
 }
 
@@ -129,6 +129,6 @@ pub fn glorot(inputs: usize, outputs: usize) -> Init {
 }
 
 /// OUT: uniform within `1/sqrt(outputs)`, for the inner layers of GCNII and ClenshawGCN.
-pub fn out(outputs: usize) -> Init {
+pub fn fan_out(outputs: usize) -> Init {
     Init::Uniform(1.0 / (outputs as f64).sqrt())
 }

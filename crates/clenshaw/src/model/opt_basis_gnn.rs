@@ -17,7 +17,7 @@
 //! Guo & Wei, ICML 2023, arXiv:2302.12432.
 
 use super::per_channel::{self, END, filters};
-use super::{Family, ModelInfo, Net, Weights};
+use super::{ModelFamily, ModelInfo, Net, WeightLookup};
 use crate::filter::Response;
 use crate::graph::Normalisation;
 use crate::hyper::Params;
@@ -30,7 +30,7 @@ pub static INFO: ModelInfo = ModelInfo {
     name: "opt-basis-gnn",
     title: "OptBasisGNN",
     paper: "Guo & Wei, ICML 2023, arXiv:2302.12432",
-    family: Family::Spectral,
+    family: ModelFamily::Spectral,
     equation: "V = P B_{k-1}; s_k B_k = V - <V, B_{k-1}> B_{k-1} - <V, B_{k-2}> B_{k-2}, |B_k| = 1; \
                out = drop(sum_k alpha_k B_k) W' + b', alpha by channel",
     operator: Some(Normalisation::Plain),
@@ -82,7 +82,7 @@ fn unit(net: &mut Net, v: Var, k: usize) -> Var {
 }
 
 /// The recurrence that the last evaluation found for each channel.
-fn filter(weights: &Weights<'_>, hp: &Params) -> Response {
+fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
     let rows = |letter: &str, n: usize| {
         let rows: Vec<Mat<f64>> = (0..n).map(|k| weights(&format!("{letter}.{k}"))).collect();
         let entries = rows.iter().flat_map(Mat::as_slice).copied().collect();

@@ -12,39 +12,54 @@
 //! Guo & Wei, ICML 2023, arXiv:2302.12432.
 
 use super::training::training;
-use super::{Group, GroupKind, Net};
-use crate::filter::{Basis, Filter, Response, Step};
-use crate::hyper::{Hyper, Params, Space};
+use super::{Net, OptimiserGroup, OptimiserKind};
+use crate::filter::{Basis, Filter, RecurrenceStep, Response};
+use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::tensor::{Init, Mat, Var};
 
 /// Where `s_k` is no larger a basis ends: what would follow is rounding.
 pub(super) const END: f64 = 1e-6;
 
-pub(super) static TRAINING: [Hyper; 5] = training("accuracy", 300, 2000);
+pub(super) static TRAINING: [HyperParam; 5] = training("accuracy", 300, 2000);
 
 /// What both models have.
-pub(super) const SHARED: [Hyper; 8] = [
-    Hyper::int(
+pub(super) const SHARED: [HyperParam; 8] = [
+    HyperParam::int(
         "K",
         16,
         (1, 256),
-        Space::Among(&[2.0, 4.0, 8.0, 12.0, 16.0, 20.0]),
+        TuningSpace::Among(&[2.0, 4.0, 8.0, 12.0, 16.0, 20.0]),
         "order of the filters",
     ),
-    Hyper::int("hidden", 64, (1, 4096), Space::Fixed, "number of channels"),
-    Hyper::dropout("dropout", 0.5, "dropout on the features and before the last layer"),
-    Hyper::dropout("dropout_basis", 0.5, "dropout on what the basis starts from"),
-    Hyper::learning_rate("lr_dense", 0.01, "learning rate of the dense layers"),
-    Hyper::learning_rate("lr_alpha", 0.01, "learning rate of the filter coefficients"),
-    Hyper::weight_decay("wd_dense", 1e-3, "weight decay of the dense layers"),
-    Hyper::weight_decay("wd_alpha", 1e-5, "weight decay of the filter coefficients"),
+    HyperParam::int("hidden", 64, (1, 4096), TuningSpace::Fixed, "number of channels"),
+    HyperParam::dropout("dropout", 0.5, "dropout on the features and before the last layer"),
+    HyperParam::dropout("dropout_basis", 0.5, "dropout on what the basis starts from"),
+    HyperParam::learning_rate("lr_dense", 0.01, "learning rate of the dense layers"),
+    HyperParam::learning_rate("lr_alpha", 0.01, "learning rate of the filter coefficients"),
+    HyperParam::weight_decay("wd_dense", 1e-3, "weight decay of the dense layers"),
+    HyperParam::weight_decay("wd_alpha", 1e-5, "weight decay of the filter coefficients"),
 ];
 
 /// The optimisers of dense layers, coefficients and, last, a learned basis.
-pub(super) const GROUPS: [Group; 3] = [
-    Group { name: "dense", kind: GroupKind::Adam, rate: "lr_dense", decay: "wd_dense" },
-    Group { name: "alpha", kind: GroupKind::Adam, rate: "lr_alpha", decay: "wd_alpha" },
-    Group { name: "basis", kind: GroupKind::Adam, rate: "lr_basis", decay: "wd_basis" },
+pub(super) const GROUPS: [OptimiserGroup; 3] = [
+    OptimiserGroup {
+        name: "dense",
+        kind: OptimiserKind::Adam,
+        rate: "lr_dense",
+        decay: "wd_dense",
+    },
+    OptimiserGroup {
+        name: "alpha",
+        kind: OptimiserKind::Adam,
+        rate: "lr_alpha",
+        decay: "wd_alpha",
+    },
+    OptimiserGroup {
+        name: "basis",
+        kind: OptimiserKind::Adam,
+        rate: "lr_basis",
+        decay: "wd_basis",
+    },
 ];
 
 /// The network around a basis; `basis(net, z)` lists `B_0, ..., B_K`.
@@ -82,7 +97,7 @@ pub(super) fn filters(alpha: &Mat<f64>, s: &Mat<f64>, eta: &Mat<f64>) -> Respons
         let n_terms = (0..s.rows()).take_while(|&k| at(s, k) > END).count();
         let step = |k| {
             let scale = 1.0 / at(s, k + 1);
-            Step { a: scale, b: -at(eta, k) * scale, c: at(s, k) * scale }
+            RecurrenceStep { a: scale, b: -at(eta, k) * scale, c: at(s, k) * scale }
         };
         Filter {
             basis: Basis::ThreeTerm((0..n_terms.saturating_sub(1)).map(step).collect()),

@@ -19,11 +19,13 @@
 //! Liao et al., Spectral-GNN-Benchmark (`pyg_spectral`), arXiv:2406.09675; `docs/divergences.md` says
 //! where its formulas are not followed.
 
-use super::decoupled::{self, Coefficients, Learned, Series, all_ones, first_only, page_rank};
-use super::{Family, MEAN, ModelInfo, Net, Weights, head};
+use super::decoupled::{
+    self, Coefficients, LearnedCoefficients, PolynomialFilter, all_ones, first_only, page_rank,
+};
+use super::{MEAN_200, ModelFamily, ModelInfo, Net, WeightLookup, head};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
-use crate::hyper::{Hyper, Params, Space};
+use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::tensor::Var;
 
 const FILTERS: &[&str] = &[
@@ -39,35 +41,35 @@ const FILTERS: &[&str] = &[
     "gaussian",
 ];
 
-const EXPONENTS: Space = Space::Among(&[-0.5, 0.0, 0.5, 1.0]);
+const EXPONENTS: TuningSpace = TuningSpace::Among(&[-0.5, 0.0, 0.5, 1.0]);
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "poly",
     title: "Polynomial filter",
     paper: "Liao et al., Spectral-GNN-Benchmark, arXiv:2406.09675",
-    family: Family::Spectral,
-    equation: "out = sum_k c_k phi_k(P~) drop(Z), Z = head(X); phi and c by the chosen filter",
+    family: ModelFamily::Spectral,
+    equation: "fan_out = sum_k c_k phi_k(P~) drop(Z), Z = head(X); phi and c by the chosen filter",
     operator: Some(Normalisation::Looped),
     hyper: &[
-        Hyper::word(
+        HyperParam::word(
             "filter",
             "chebyshev",
             FILTERS,
-            Space::Any,
+            TuningSpace::Any,
             "fixed: sgc, ppr, heat, gaussian; learned: the others",
         ),
         decoupled::ORDER,
         head::HIDDEN,
         decoupled::restart("restart share (ppr)"),
-        Hyper::real(
+        HyperParam::real(
             "t",
             1.0,
             (0.0, 20.0),
-            Space::Among(&[0.5, 1.0, 2.0, 5.0]),
+            TuningSpace::Among(&[0.5, 1.0, 2.0, 5.0]),
             "time of diffusion (heat, gaussian)",
         ),
-        Hyper::real("a", 1.0, (-0.99, 10.0), EXPONENTS, "exponent of 1 - mu (jacobi)"),
-        Hyper::real("b", 1.0, (-0.99, 10.0), EXPONENTS, "exponent of 1 + mu (jacobi)"),
+        HyperParam::real("a", 1.0, (-0.99, 10.0), EXPONENTS, "exponent of 1 - mu (jacobi)"),
+        HyperParam::real("b", 1.0, (-0.99, 10.0), EXPONENTS, "exponent of 1 + mu (jacobi)"),
         head::DROPOUT,
         decoupled::DROPOUT_PROP,
         head::LR,
@@ -75,14 +77,14 @@ pub static INFO: ModelInfo = ModelInfo {
         head::WD,
         decoupled::WD_PROP,
     ],
-    training: &MEAN,
+    training: &MEAN_200,
     presets: include_str!("../../../../experiments/presets/poly.toml"),
     groups: &decoupled::GROUPS,
     build,
     filter: Some(filter),
 };
 
-fn series(hp: &Params) -> Series {
+fn series(hp: &Params) -> PolynomialFilter {
     let (order, t) = (hp.int("K"), hp.real("t"));
     match hp.word("filter") {
         "sgc" => powers(page_rank(0.0, order)),
@@ -91,7 +93,7 @@ fn series(hp: &Params) -> Series {
         "gaussian" => {
             let Filter { basis, coefficients } =
                 Filter::interpolate(order, |mu| (-t * (1.0 - mu).powi(2)).exp());
-            Series { basis, coefficients: Coefficients::Fixed(coefficients) }
+            PolynomialFilter { basis, coefficients: Coefficients::Fixed(coefficients) }
         }
         "monomial" => learned(Basis::Monomial, order),
         "chebyshev2" => learned(Basis::ChebyshevSecond, order),
@@ -103,8 +105,8 @@ fn series(hp: &Params) -> Series {
 }
 
 /// A fixed filter in powers of P~.
-fn powers(c: Vec<f64>) -> Series {
-    Series { basis: Basis::Monomial, coefficients: Coefficients::Fixed(c) }
+fn powers(c: Vec<f64>) -> PolynomialFilter {
+    PolynomialFilter { basis: Basis::Monomial, coefficients: Coefficients::Fixed(c) }
 }
 
 /// `c_k = e^-t t^k / k!`.
@@ -115,18 +117,18 @@ fn heat(t: f64, order: usize) -> Vec<f64> {
 }
 
 /// A learned filter that starts as the identity.
-fn learned(basis: Basis, order: usize) -> Series {
+fn learned(basis: Basis, order: usize) -> PolynomialFilter {
     let relu = basis == Basis::Bernstein;
     let start = if relu { all_ones(order) } else { first_only(order) };
-    let theta = Learned { name: "theta", order, start, relu, map: None };
-    Series { basis, coefficients: Coefficients::Learned(theta) }
+    let theta = LearnedCoefficients { name: "theta", order, start, relu, map: None };
+    PolynomialFilter { basis, coefficients: Coefficients::Learned(theta) }
 }
 
 fn build(net: &mut Net, hp: &Params) -> Var {
     decoupled::network(net, hp, &series(hp))
 }
 
-fn filter(weights: &Weights<'_>, hp: &Params) -> Response {
+fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
     series(hp).response(weights)
 }
 

@@ -10,65 +10,70 @@
 //! The last two layers have neither activation nor dropout of their own. The residue H* is taken after
 //! its dropout.
 
-use super::{Group, GroupKind, Net, out};
-use crate::hyper::{Hyper, Params, Space, joined};
+use super::{Net, OptimiserGroup, OptimiserKind, fan_out};
+use crate::hyper::{HyperParam, Params, TuningSpace, concat};
 use crate::tensor::{Init, Mat, Term, Var};
 
 /// What the members of the family share.
-pub(super) const FROZEN: [Hyper; 11] = [
-    Hyper::int(
+pub(super) const FROZEN: [HyperParam; 11] = [
+    HyperParam::int(
         "K",
         8,
         (1, 256),
-        Space::Steps { low: 4.0, high: 32.0, step: 4.0 },
+        TuningSpace::Steps { low: 4.0, high: 32.0, step: 4.0 },
         "order of the filter; K + 1 layers",
     ),
-    Hyper::int("hidden", 64, (1, 4096), Space::Fixed, "width of the hidden layers"),
-    Hyper::real(
+    HyperParam::int("hidden", 64, (1, 4096), TuningSpace::Fixed, "width of the hidden layers"),
+    HyperParam::real(
         "lambda",
         1.0,
         (0.0, 10.0),
-        Space::Among(&[1.0, 1.5, 2.0]),
+        TuningSpace::Among(&[1.0, 1.5, 2.0]),
         "strength of the weights: beta_l = min(1, ln(lambda / l + 1))",
     ),
-    Hyper::dropout("dropout", 0.5, "dropout on the features, on H* and before the last layer"),
-    Hyper::dropout("dropout_conv", 0.0, "dropout behind the inner activations"),
-    Hyper::learning_rate("lr_conv", 0.01, "learning rate of the inner layers"),
-    Hyper::learning_rate("lr_dense", 0.01, "learning rate of the dense layers"),
-    Hyper::weight_decay("wd_conv", 1e-5, "weight decay of the inner layers"),
-    Hyper::weight_decay("wd_dense", 1e-3, "weight decay of the dense layers"),
-    Hyper::flag("use_weight", true, Space::Fixed, "ablation: false drops W(l) and b(l)"),
-    Hyper::flag(
+    HyperParam::dropout("dropout", 0.5, "dropout on the features, on H* and before the last layer"),
+    HyperParam::dropout("dropout_conv", 0.0, "dropout behind the inner activations"),
+    HyperParam::learning_rate("lr_conv", 0.01, "learning rate of the inner layers"),
+    HyperParam::learning_rate("lr_dense", 0.01, "learning rate of the dense layers"),
+    HyperParam::weight_decay("wd_conv", 1e-5, "weight decay of the inner layers"),
+    HyperParam::weight_decay("wd_dense", 1e-3, "weight decay of the dense layers"),
+    HyperParam::flag("use_weight", true, TuningSpace::Fixed, "ablation: false drops W(l) and b(l)"),
+    HyperParam::flag(
         "use_act",
         true,
-        Space::Fixed,
+        TuningSpace::Fixed,
         "ablation: false drops the inner activations and the dropout behind them",
     ),
 ];
 
 /// The same, and what learned filter coefficients need.
-pub(super) const LEARNED: [Hyper; 14] = joined(
+pub(super) const LEARNED: [HyperParam; 14] = concat(
     &FROZEN,
     &[
-        Hyper::learning_rate("lr_alpha", 0.01, "learning rate of the filter coefficients"),
-        Hyper::real(
+        HyperParam::learning_rate("lr_alpha", 0.01, "learning rate of the filter coefficients"),
+        HyperParam::real(
             "momentum",
             0.9,
             (0.0, 0.999),
-            Space::Among(&[0.8, 0.85, 0.9, 0.95]),
+            TuningSpace::Among(&[0.8, 0.85, 0.9, 0.95]),
             "momentum of the filter coefficients",
         ),
-        Hyper::weight_decay("wd_alpha", 1e-5, "weight decay of the filter coefficients"),
+        HyperParam::weight_decay("wd_alpha", 1e-5, "weight decay of the filter coefficients"),
     ],
 );
 
 /// The optimisers of inner layers, dense layers and, last, filter coefficients.
-pub(super) const GROUPS: [Group; 3] = [
-    Group { name: "conv", kind: GroupKind::Adam, rate: "lr_conv", decay: "wd_conv" },
-    Group { name: "dense", kind: GroupKind::Adam, rate: "lr_dense", decay: "wd_dense" },
-    Group {
+pub(super) const GROUPS: [OptimiserGroup; 3] = [
+    OptimiserGroup { name: "conv", kind: OptimiserKind::Adam, rate: "lr_conv", decay: "wd_conv" },
+    OptimiserGroup {
+        name: "dense",
+        kind: OptimiserKind::Adam,
+        rate: "lr_dense",
+        decay: "wd_dense",
+    },
+    OptimiserGroup {
         name: "alpha",
-        kind: GroupKind::Momentum("momentum"),
+        kind: OptimiserKind::Momentum("momentum"),
         rate: "lr_alpha",
         decay: "wd_alpha",
     },
@@ -112,7 +117,7 @@ pub(super) fn network(
         (h1, h2) = (h, h1);
     }
     let h = net.relu_star(h1);
-    net.shows(h);
+    net.set_hidden(h);
     let h = net.dropout(h, drop);
     net.dense_layer(("w_out", "b_out"), h, net.n_classes(), "dense")
 }
@@ -120,7 +125,7 @@ pub(super) fn network(
 /// `beta (Z W + b) + (1 - beta) Z`, as one product with `W' = beta W + (1 - beta) I`.
 fn transform(net: &mut Net, l: usize, z: Var, beta: f64) -> Var {
     let width = net.shape(z).1;
-    let w = net.param(format!("conv.{l}.w"), width, width, out(width), "conv");
+    let w = net.param(format!("conv.{l}.w"), width, width, fan_out(width), "conv");
     let b = net.param(format!("conv.{l}.b"), 1, width, Init::Zeros, "conv");
     let w = blend(net, w, beta);
     let b = net.sum([beta * b]);

@@ -5,7 +5,7 @@
 //! ```
 
 use super::setup::{Setup, optimiser};
-use super::stop::Stop;
+use super::stop::EarlyStopping;
 use super::{most_likely, weights};
 use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
@@ -29,7 +29,7 @@ pub struct Epoch {
 /// A run in progress.
 pub struct Fit<'a> {
     setup: &'a Setup,
-    stop: Stop,
+    stop: EarlyStopping,
     targets: Targets<f32>,
     val: Vec<(usize, u32)>,
     chance: Stream,
@@ -46,7 +46,7 @@ pub struct Fit<'a> {
 
 /// What a checkpoint says beside its tensors.
 #[derive(serde::Serialize, serde::Deserialize)]
-struct Log {
+struct CheckpointLog {
     elapsed: Duration,
     history: Vec<Epoch>,
 }
@@ -76,7 +76,7 @@ impl<'a> Fit<'a> {
         let label = |i: u32| dataset.y[i as usize].expect("a split holds labelled nodes only");
         let params = setup.initial(seed);
         Self {
-            stop: Stop::from_params(&setup.hp),
+            stop: EarlyStopping::from_params(&setup.hp),
             targets: Targets::mean_over(dataset.graph.n_nodes(), &split.train, label),
             val: split.val.iter().map(|&i| (i as usize, label(i))).collect(),
             chance: Stream::new(seed, "dropout"),
@@ -117,7 +117,7 @@ impl<'a> Fit<'a> {
 
     /// Whether the stopping rule or the limit of epochs has been reached.
     pub fn finished(&self) -> bool {
-        self.stop.says_stop(&self.history)
+        self.stop.should_stop(&self.history)
     }
 
     /// Trains until [`Fit::finished`]; `watch` sees every epoch and ends the run with `false`.
@@ -157,7 +157,7 @@ impl<'a> Fit<'a> {
     /// Everything needed to go on from here to the same bits.
     pub fn checkpoint(&self) -> Vec<u8> {
         let row = |values: &[f32]| Mat::from_vec(1, values.len(), values.to_vec());
-        let log = Log { elapsed: self.elapsed(), history: self.history.clone() };
+        let log = CheckpointLog { elapsed: self.elapsed(), history: self.history.clone() };
         let log = serde_json::to_string(&log).expect("epochs are plain numbers");
         let state = [
             ("params".to_owned(), row(&self.params)),
@@ -172,7 +172,7 @@ impl<'a> Fit<'a> {
     pub fn restore(&mut self, place: &str, bytes: &[u8]) -> Result<()> {
         let state = weights::read_weights(place, bytes)?;
         let wrong = |problem: String| Error::Data { place: place.into(), problem };
-        let Log { elapsed, history } =
+        let CheckpointLog { elapsed, history } =
             serde_json::from_str(&state.metadata).map_err(|e| wrong(e.to_string()))?;
         let part = |name: &str| {
             let found =

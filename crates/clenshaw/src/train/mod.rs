@@ -9,16 +9,16 @@ mod weights;
 
 pub use fit::{Epoch, Fit, Outcome};
 pub use setup::{Setup, optimiser};
-pub use step::{Part, Step};
-pub use stop::{Stop, StopRule};
-pub use weights::{Weights, read_weights, write_weights};
+pub use step::{PhaseTiming, StepTiming};
+pub use stop::{EarlyStopping, StopRule};
+pub use weights::{WeightFile, read_weights, write_weights};
 
 use crate::data::{Dataset, Split};
 use crate::tensor::Mat;
 
 /// What the test nodes say about a trained model.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Scores {
+pub struct TestScores {
     /// Share of test nodes whose class is right.
     pub accuracy: f64,
     /// Mean F1 over classes.
@@ -32,13 +32,13 @@ pub struct Scores {
 }
 
 /// Scores a finished model on the test nodes. The only place that reads their labels.
-pub fn test_scores(probabilities: &Mat<f32>, dataset: &Dataset, split: &Split) -> Scores {
+pub fn test_scores(probabilities: &Mat<f32>, dataset: &Dataset, split: &Split) -> TestScores {
     let label = |&i: &u32| dataset.y[i as usize].expect("a split holds labelled nodes only");
     let truth: Vec<u32> = split.test.iter().map(label).collect();
     let predicted: Vec<u32> =
         split.test.iter().map(|&i| most_likely(probabilities.row(i as usize))).collect();
     let n_classes = dataset.n_classes();
-    Scores {
+    TestScores {
         accuracy: metrics::accuracy(&predicted, &truth),
         macro_f1: metrics::macro_f1(&predicted, &truth, n_classes),
         balanced_accuracy: metrics::balanced_accuracy(&predicted, &truth, n_classes),

@@ -4,7 +4,7 @@ use crate::data::{Dataset, Features, Scaling};
 use crate::filter::Response;
 use crate::graph::operator;
 use crate::hyper::Params;
-use crate::model::{GroupKind, ModelInfo, Net};
+use crate::model::{ModelInfo, Net, OptimiserKind};
 use crate::rng::Stream;
 use crate::tensor::{
     AlignedVec, GatherPrecision, Mat, Optimiser, OptimiserSettings, Plan, RUNNING, Real, Sparse,
@@ -76,7 +76,7 @@ impl Setup {
     /// nothing, if it does not say.
     pub fn hidden(&self, dataset: &Dataset, params: &[f32]) -> Option<Mat<f32>> {
         let (net, _) = record(dataset, self.info, &self.hp);
-        let shown = net.shown()?;
+        let shown = net.hidden()?;
         let plan = Plan::<f32>::compile(&net.into_tape(), shown);
         let (n, width) = plan.shape();
         let mut work = plan.workspace(ThreadTeam::new(1));
@@ -107,7 +107,7 @@ fn record(dataset: &Dataset, info: &ModelInfo, hp: &Params) -> (Net, Var) {
             Net::sparse(Sparse { pattern, values }, p, dataset.n_classes())
         }
     };
-    net = net.on(&dataset.graph);
+    net = net.with_graph(&dataset.graph);
     let logits = (info.build)(&mut net, hp);
     (net, logits)
 }
@@ -121,9 +121,9 @@ pub fn optimiser<T: Real>(plan: &Plan<T>, info: &ModelInfo, hp: &Params) -> Opti
         let group = info.groups.iter().find(|group| group.name == name);
         let group = group.expect("parameters are declared in the model's own groups");
         let rule = match group.kind {
-            GroupKind::Adam => UpdateRule::Adam,
-            GroupKind::AdamW => UpdateRule::AdamW,
-            GroupKind::Momentum(key) => UpdateRule::Momentum(hp.real(key)),
+            OptimiserKind::Adam => UpdateRule::Adam,
+            OptimiserKind::AdamW => UpdateRule::AdamW,
+            OptimiserKind::Momentum(key) => UpdateRule::Momentum(hp.real(key)),
         };
         OptimiserSettings { rule, rate: hp.real(group.rate), decay: hp.real(group.decay) }
     };
@@ -135,7 +135,7 @@ pub fn optimiser<T: Real>(plan: &Plan<T>, info: &ModelInfo, hp: &Params) -> Opti
 mod tests {
     use super::*;
     use crate::data;
-    use crate::hyper::Range;
+    use crate::hyper::ValueRange;
     use crate::model::{self, MODELS};
 
     #[test]
@@ -164,8 +164,8 @@ mod tests {
     #[test]
     fn every_declared_scaling_exists() {
         for info in MODELS {
-            let scaling = info.hypers().find(|hyper| hyper.name == "scaling").unwrap();
-            assert_eq!(scaling.range, Range::OneOf(Scaling::WORDS), "{}", info.name);
+            let scaling = info.hyper_params().find(|hyper| hyper.name == "scaling").unwrap();
+            assert_eq!(scaling.range, ValueRange::OneOf(Scaling::WORDS), "{}", info.name);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 /// A part of a step: what it took and what it could take.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct PhaseTiming {
     /// What it is called.
     pub name: &'static str,
     /// Its work.
@@ -21,7 +21,7 @@ pub struct Part {
 
 /// A measured step: forward, backward, optimiser.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct StepTiming {
     /// The median.
     pub seconds: f64,
     /// The fastest.
@@ -29,14 +29,14 @@ pub struct Step {
     /// The median of an evaluation pass, which follows every step of a training.
     pub evaluation: f64,
     /// The step's parts.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PhaseTiming>,
     /// What the step would take at the machine's rates.
     pub bound: f64,
     /// The size of the memory that a step works in.
     pub workspace_bytes: usize,
 }
 
-impl Step {
+impl StepTiming {
     /// Takes `n_steps` training steps and as many with a meter, in turn.
     pub fn measure(
         setup: &Setup,
@@ -75,14 +75,14 @@ impl Step {
         let workspace_bytes = plan.workspace_bytes();
         let mut part = |name, work: Cost, seconds| {
             let bound = limits.seconds(&work, workspace_bytes);
-            Part { name, work, seconds, bound }
+            PhaseTiming { name, work, seconds, bound }
         };
         let of_phase = |phase: Phase| {
             let times = metered.iter().map(|meter| meter.seconds(phase) / threads as f64);
             median(times.collect())
         };
         let phases = plan.costs().into_iter();
-        let mut parts: Vec<Part> =
+        let mut parts: Vec<PhaseTiming> =
             phases.map(|(phase, work)| part(phase.name(), work, of_phase(phase))).collect();
         // Weights, gradients and two moments are read, all but the gradients written.
         let moved = (7 * size_of_val(&*params)) as f64;
@@ -129,7 +129,7 @@ mod tests {
         hp.set("K", "2").unwrap();
         let setup = Setup::new(&graph, info, hp);
         let split = SplitKind::Balanced.draw(&graph, 0).unwrap();
-        let step = Step::measure(&setup, &graph, &split, &mut Roofline::new(1), 2);
+        let step = StepTiming::measure(&setup, &graph, &split, &mut Roofline::new(1), 2);
         let (n, width, classes) = (200.0, 64.0, graph.n_classes() as f64);
         let features = graph.x.n_cols() as f64;
         // Three products a layer; the first layer needs no gradient of its features.

@@ -18,7 +18,7 @@ use crate::hyper::Params;
 
 /// A stopping rule with its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stop {
+pub struct EarlyStopping {
     /// When to stop.
     pub rule: StopRule,
     /// How many epochs it looks back.
@@ -44,7 +44,7 @@ pub enum StopRule {
     None,
 }
 
-impl Stop {
+impl EarlyStopping {
     /// The rule that `stop`, `patience` and `max_epochs` describe.
     pub fn from_params(hp: &Params) -> Self {
         let rule = match hp.word("stop") {
@@ -59,7 +59,7 @@ impl Stop {
     }
 
     /// Whether these epochs end training.
-    pub fn says_stop(self, history: &[Epoch]) -> bool {
+    pub fn should_stop(self, history: &[Epoch]) -> bool {
         history.len() >= self.max_epochs
             || match self.rule {
                 StopRule::Patience | StopRule::Accuracy | StopRule::AccuracyTies => {
@@ -100,8 +100,8 @@ fn above_mean(history: &[Epoch], w: usize) -> bool {
 mod tests {
     use super::*;
 
-    fn stop(rule: StopRule, patience: usize) -> Stop {
-        Stop { rule, patience, max_epochs: 8 }
+    fn stop(rule: StopRule, patience: usize) -> EarlyStopping {
+        EarlyStopping { rule, patience, max_epochs: 8 }
     }
 
     fn losses(losses: &[f64]) -> Vec<Epoch> {
@@ -124,13 +124,16 @@ mod tests {
     fn patience_counts_epochs_since_the_best() {
         let history = losses(&[1.0, 0.5, 0.5, 0.6]);
         assert_eq!(stop(StopRule::Patience, 3).best(&history), 1);
-        assert!(!stop(StopRule::Patience, 3).says_stop(&history));
-        assert!(stop(StopRule::Patience, 2).says_stop(&history), "an equal loss is no improvement");
+        assert!(!stop(StopRule::Patience, 3).should_stop(&history));
+        assert!(
+            stop(StopRule::Patience, 2).should_stop(&history),
+            "an equal loss is no improvement"
+        );
     }
 
     #[test]
     fn the_mean_rule_compares_with_the_window_before() {
-        let says = |list: &[f64]| stop(StopRule::Mean, 2).says_stop(&losses(list));
+        let says = |list: &[f64]| stop(StopRule::Mean, 2).should_stop(&losses(list));
         assert!(!says(&[1.0, 9.0]), "the window is not full");
         assert!(!says(&[9.0, 2.0, 1.0, 1.5]), "1.5 is the mean of 2 and 1");
         assert!(says(&[9.0, 2.0, 1.0, 1.6]));
@@ -138,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_late_mean_rule_waits_for_the_second_half() {
-        let says = |list: &[f64]| stop(StopRule::LateMean, 2).says_stop(&losses(list));
+        let says = |list: &[f64]| stop(StopRule::LateMean, 2).should_stop(&losses(list));
         assert!(!says(&[9.0, 2.0, 1.0, 1.6]));
         assert!(says(&[9.0, 9.0, 2.0, 1.0, 1.6]));
     }
@@ -148,14 +151,14 @@ mod tests {
         let history = accuracies(&[0.5, 0.7, 0.7, 0.6]);
         let (strict, ties) = (stop(StopRule::Accuracy, 2), stop(StopRule::AccuracyTies, 2));
         assert_eq!((strict.best(&history), ties.best(&history)), (1, 2));
-        assert!(strict.says_stop(&history) && !ties.says_stop(&history));
+        assert!(strict.should_stop(&history) && !ties.should_stop(&history));
     }
 
     #[test]
     fn none_runs_to_the_end_and_keeps_the_first_of_the_best() {
         let rule = stop(StopRule::None, 1);
         let history = accuracies(&[0.5, 0.7, 0.7, 0.6, 0.6, 0.6, 0.6]);
-        assert!(!rule.says_stop(&history) && rule.best(&history) == 1);
-        assert!(rule.says_stop(&losses(&[1.0; 8])));
+        assert!(!rule.should_stop(&history) && rule.best(&history) == 1);
+        assert!(rule.should_stop(&losses(&[1.0; 8])));
     }
 }

@@ -10,7 +10,7 @@ const KEY: &str = "clenshaw";
 
 /// What a file holds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Weights {
+pub struct WeightFile {
     /// Names and matrices, ordered by name.
     pub tensors: Vec<(String, Mat<f32>)>,
     /// What the writer said about them.
@@ -32,7 +32,7 @@ pub fn write_weights(tensors: &[(String, Mat<f32>)], metadata: &str) -> Vec<u8> 
 }
 
 /// Reads what [`write_weights`] wrote; `place` names the file in errors.
-pub fn read_weights(place: &str, bytes: &[u8]) -> Result<Weights> {
+pub fn read_weights(place: &str, bytes: &[u8]) -> Result<WeightFile> {
     let wrong = |problem: String| Error::Data { place: place.into(), problem };
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| wrong(e.to_string()))?;
     let metadata = header.metadata().as_ref().and_then(|map| map.get(KEY)).cloned();
@@ -51,7 +51,7 @@ pub fn read_weights(place: &str, bytes: &[u8]) -> Result<Weights> {
         tensors.push((name.to_owned(), Mat::from_vec(rows, cols, values)));
     }
     tensors.sort_by(|a, b| a.0.cmp(&b.0));
-    Ok(Weights { tensors, metadata })
+    Ok(WeightFile { tensors, metadata })
 }
 
 #[cfg(test)]
@@ -64,7 +64,7 @@ mod tests {
         let tensors = vec![("a".to_owned(), m.clone()), ("b".to_owned(), Mat::zeros(1, 3))];
         let bytes = write_weights(&tensors, "{\"model\":\"gcn\"}");
         let read = read_weights("x", &bytes).unwrap();
-        assert_eq!(read, Weights { tensors, metadata: "{\"model\":\"gcn\"}".into() });
+        assert_eq!(read, WeightFile { tensors, metadata: "{\"model\":\"gcn\"}".into() });
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use clenshaw::experiment::{Origin, preset_graphs, preset_origin};
 use clenshaw::graph::Normalisation;
-use clenshaw::model::{Family, MODELS, ModelInfo};
+use clenshaw::model::{MODELS, ModelFamily, ModelInfo};
 use clenshaw::report::Table;
 use std::path::Path;
 
@@ -53,10 +53,10 @@ fn equation(info: &ModelInfo) -> String {
 
 fn family(info: &ModelInfo) -> &'static str {
     match info.family {
-        Family::Baseline => "baseline",
-        Family::Residual => "residual",
-        Family::Spectral => "spectral",
-        Family::Clenshaw => "clenshaw",
+        ModelFamily::Baseline => "baseline",
+        ModelFamily::Residual => "residual",
+        ModelFamily::Spectral => "spectral",
+        ModelFamily::Clenshaw => "clenshaw",
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::common;
 
-use clenshaw::hyper::{Hyper, Range, Space, Value};
-use clenshaw::model::{self, Family, MODELS};
+use clenshaw::hyper::{HyperParam, TuningSpace, Value, ValueRange};
+use clenshaw::model::{self, MODELS, ModelFamily};
 use clenshaw::rng::Stream;
 use clenshaw::tensor::{
     Init, Mat, Pattern, Plan, RUNNING, Real, Sparse, Tape, Targets, ThreadTeam,
@@ -52,8 +52,11 @@ fn names_are_unique_and_well_formed() {
 #[test]
 fn hyper_parameters_are_named_once_and_explained() {
     for info in MODELS {
-        assert_unique(&format!("{}: hyper-parameter", info.name), info.hypers().map(|h| h.name));
-        for hyper in info.hypers() {
+        assert_unique(
+            &format!("{}: hyper-parameter", info.name),
+            info.hyper_params().map(|h| h.name),
+        );
+        for hyper in info.hyper_params() {
             let what = format!("{}: `{}`", info.name, hyper.name);
             assert!(is_joined_by('_', hyper.name), "{what} is no word to type");
             assert!(!hyper.meaning.trim().is_empty(), "{what} has no meaning");
@@ -64,7 +67,7 @@ fn hyper_parameters_are_named_once_and_explained() {
 #[test]
 fn defaults_and_tuned_values_are_allowed() {
     for info in MODELS {
-        for hyper in info.hypers() {
+        for hyper in info.hyper_params() {
             for value in tuned_values(hyper).into_iter().chain([hyper.default]) {
                 hyper.check(value).unwrap_or_else(|e| panic!("{}: {e}", info.name));
                 let read = hyper.parse(&value.to_string()).unwrap();
@@ -76,19 +79,23 @@ fn defaults_and_tuned_values_are_allowed() {
 }
 
 /// The tuning space fits the kind of its range, and its steps end where they say.
-fn assert_tunable(model: &str, hyper: &Hyper) {
+fn assert_tunable(model: &str, hyper: &HyperParam) {
     let whole = |v: &f64| v.fract() == 0.0;
     let fits = match (hyper.space, hyper.range) {
-        (Space::Fixed, _) | (Space::Any, Range::Flag | Range::OneOf(_)) => true,
-        (Space::Among(values), Range::Int(..)) => !values.is_empty() && values.iter().all(whole),
-        (Space::Among(values), Range::Real(..)) => !values.is_empty(),
-        (Space::Steps { low, high, step }, range) => {
+        (TuningSpace::Fixed, _) | (TuningSpace::Any, ValueRange::Flag | ValueRange::OneOf(_)) => {
+            true
+        }
+        (TuningSpace::Among(values), ValueRange::Int(..)) => {
+            !values.is_empty() && values.iter().all(whole)
+        }
+        (TuningSpace::Among(values), ValueRange::Real(..)) => !values.is_empty(),
+        (TuningSpace::Steps { low, high, step }, range) => {
             let n_steps = (high - low) / step;
             let ends = step > 0.0 && high > low && (n_steps - n_steps.round()).abs() < 1e-9;
             let kind = match range {
-                Range::Int(..) => [low, high, step].iter().all(whole),
-                Range::Real(..) => true,
-                Range::Flag | Range::OneOf(_) => false,
+                ValueRange::Int(..) => [low, high, step].iter().all(whole),
+                ValueRange::Real(..) => true,
+                ValueRange::Flag | ValueRange::OneOf(_) => false,
             };
             ends && kind
         }
@@ -103,7 +110,7 @@ fn every_parameter_has_an_optimiser() {
     for info in MODELS {
         assert_unique(&format!("{}: group", info.name), info.groups.iter().map(|g| g.name));
         for key in optimiser_keys(info) {
-            let hyper = info.hypers().find(|hyper| hyper.name == key);
+            let hyper = info.hyper_params().find(|hyper| hyper.name == key);
             let hyper = hyper.unwrap_or_else(|| panic!("{}: no `{key}`", info.name));
             assert!(matches!(hyper.default, Value::Real(_)), "{}: `{key}`", info.name);
         }
@@ -235,7 +242,7 @@ fn seeds_matter() {
 
         let params = perturbed(&plan, 1);
         let gradient = |seed| gradient(&plan, &params, &problem, seed);
-        let drops = setting.info.hypers().any(|hyper| hyper.name.starts_with("dropout"));
+        let drops = setting.info.hyper_params().any(|hyper| hyper.name.starts_with("dropout"));
         assert_eq!(gradient(1) != gradient(2), drops, "{}: dropout of two seeds", setting.what);
     }
 }
@@ -311,7 +318,7 @@ fn dropout_does_not_act_on_scores() {
 #[test]
 fn every_spectral_model_says_what_filter_it_is() {
     for info in MODELS {
-        let is_spectral = matches!(info.family, Family::Spectral | Family::Clenshaw);
+        let is_spectral = matches!(info.family, ModelFamily::Spectral | ModelFamily::Clenshaw);
         assert!(info.filter.is_some() || !is_spectral, "{}", info.name);
     }
 }

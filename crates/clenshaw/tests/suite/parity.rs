@@ -7,7 +7,7 @@
 use crate::common;
 
 use clenshaw::graph::{Graph, operator};
-use clenshaw::hyper::{Params, Range};
+use clenshaw::hyper::{Params, ValueRange};
 use clenshaw::model::{self, ModelInfo, Net};
 use clenshaw::rng::Stream;
 use clenshaw::tensor::{Mat, Plan, RUNNING, Real, Targets, ThreadTeam};
@@ -35,7 +35,7 @@ fn model_of(path: &Path, arrays: &Arrays) -> (&'static ModelInfo, Params) {
     let name = file.split('.').next().unwrap().replace('_', "-");
     let info = model::find(&name).unwrap_or_else(|e| panic!("{file}: {e}"));
     let mut hp = info.defaults();
-    for hyper in info.hypers().filter(|h| h.name.starts_with("dropout")) {
+    for hyper in info.hyper_params().filter(|h| h.name.starts_with("dropout")) {
         hp.set(hyper.name, "0").unwrap();
     }
     for (key, array) in arrays {
@@ -46,9 +46,9 @@ fn model_of(path: &Path, arrays: &Arrays) -> (&'static ModelInfo, Params) {
         // GCN+JK's fixtures know two of its three joins, by a flag.
         let key = if key == "concat" { "join" } else { key };
         let value = array.values[0];
-        let hyper = info.hypers().find(|h| h.name == key);
+        let hyper = info.hyper_params().find(|h| h.name == key);
         let text = match hyper.unwrap_or_else(|| panic!("{file}: no `{key}`")).range {
-            Range::OneOf(words) => words[value as usize].to_owned(),
+            ValueRange::OneOf(words) => words[value as usize].to_owned(),
             _ => value.to_string(),
         };
         hp.set(key, &text).unwrap_or_else(|e| panic!("{file}: {e}"));
@@ -64,7 +64,7 @@ fn net_of(info: &ModelInfo, arrays: &Arrays) -> Net {
     let graph = Graph::from_edges("fixture", n, &edges).unwrap();
     let p = info.operator.map(|kind| operator(&graph, kind));
     let x = Mat::from_vec(n, f, x.values.clone());
-    Net::dense(x, p, arrays["hp.classes"].values[0] as usize).on(&graph)
+    Net::dense(x, p, arrays["hp.classes"].values[0] as usize).with_graph(&graph)
 }
 
 fn check<T: Real>(path: &Path, tolerance: f64) {

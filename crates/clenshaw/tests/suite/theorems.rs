@@ -16,7 +16,7 @@ use crate::common;
 use clenshaw::filter::{self, Filter};
 use clenshaw::graph::{Graph, Normalisation, operator};
 use clenshaw::hyper::Params;
-use clenshaw::model::{self, Family, ModelInfo, Net};
+use clenshaw::model::{self, ModelFamily, ModelInfo, Net};
 use clenshaw::rng::Stream;
 use clenshaw::tensor::{AlignedVec, Init, Mat, Operator, Param, Plan, Tape, ThreadTeam, Var};
 use clenshaw::train::optimiser;
@@ -150,7 +150,7 @@ fn the_declared_filter_is_the_linear_network_of_the_whole_family() {
     let mut stream = Stream::new(1, "theorems");
     let x = Mat::from_vec(20, WIDTH, (0..20 * WIDTH).map(|_| stream.unit()).collect());
     let alpha: Vec<f64> = (0..=6).map(|_| stream.symmetric(1.0)).collect();
-    for info in model::MODELS.iter().filter(|info| info.family == Family::Clenshaw) {
+    for info in model::MODELS.iter().filter(|info| info.family == ModelFamily::Clenshaw) {
         let filter = info.filter.expect("a residual network that simulates a filter");
         let hp = linear(info, 6);
         let weights = |_: &str| Mat::from_vec(1, 7, alpha.clone());
@@ -176,7 +176,7 @@ fn a_decoupled_model_does_to_every_channel_what_it_declares() {
     let problem = Problem::random(20, 6);
     let mut stream = Stream::new(6, "theorems");
     let x = Mat::from_vec(20, WIDTH, (0..20 * WIDTH).map(|_| stream.unit()).collect());
-    let spectral = model::MODELS.iter().filter(|info| info.family == Family::Spectral);
+    let spectral = model::MODELS.iter().filter(|info| info.family == ModelFamily::Spectral);
     for mut setting in spectral.flat_map(|info| Setting::moved(info)) {
         let (info, hp) = (setting.info, &mut setting.hp);
         if hp.has("hidden") {
@@ -265,7 +265,7 @@ fn head(net: &mut Net, hp: &Params) -> Var {
     let mut h = net.relu(h_star);
     if hp.flag("use_weight") {
         let beta = (hp.real("lambda") / order as f64 + 1.0).ln().min(1.0);
-        let w = net.param(format!("conv.{order}.w"), width, width, model::out(width), "conv");
+        let w = net.param(format!("conv.{order}.w"), width, width, model::fan_out(width), "conv");
         let hw = net.linear(h, w, None);
         h = net.sum([beta * hw, (1.0 - beta) * h]);
     }

@@ -6,7 +6,7 @@ use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
 use crate::experiment::Request;
 use crate::filter::Response;
-use crate::train::{Epoch, Fit, Setup, Stop};
+use crate::train::{EarlyStopping, Epoch, Fit, Setup};
 use crate::tune::{Notes, Pruner, Storage};
 
 /// What all trials of a study share.
@@ -42,7 +42,7 @@ pub(super) fn mean(values: &[f64]) -> f64 {
 }
 
 /// The epoch whose weights are kept, of those so far.
-fn kept(stop: Stop, fit: &Fit<'_>) -> Epoch {
+fn kept(stop: EarlyStopping, fit: &Fit<'_>) -> Epoch {
     fit.history()[stop.best(fit.history())]
 }
 
@@ -56,7 +56,7 @@ impl Bench<'_> {
         goes_on: &dyn Fn() -> bool,
     ) -> Result<Evaluation> {
         let setup = Setup::new(self.dataset, request.model, request.hyper.clone());
-        let stop = Stop::from_params(&setup.hp);
+        let stop = EarlyStopping::from_params(&setup.hp);
         let (mut accuracies, mut filter) = (Vec::new(), None);
         for (i, split) in self.splits.iter().enumerate() {
             let mut fit = Fit::new(&setup, self.dataset, split, request.seed + i as u64, threads);
@@ -82,7 +82,7 @@ impl Bench<'_> {
         &self,
         trial: Taken,
         fit: &mut Fit<'_>,
-        stop: Stop,
+        stop: EarlyStopping,
         goes_on: &dyn Fn() -> bool,
     ) -> Result<Option<f64>> {
         let every = (self.splits.len() == 1).then(|| distance(stop.max_epochs));
@@ -104,7 +104,7 @@ impl Bench<'_> {
         trial: Taken,
         fit: &Fit<'_>,
         epoch: &Epoch,
-        stop: Stop,
+        stop: EarlyStopping,
         every: Option<u64>,
     ) -> Result<Option<f64>> {
         let step = epoch.epoch as u64;

@@ -132,7 +132,7 @@ impl TuneRequest {
     /// ```
     pub fn new(mut request: Request, study: impl Into<String>) -> Self {
         request.runs = 5;
-        let hypers = request.model.hypers();
+        let hypers = request.model.hyper_params();
         let space = hypers.filter_map(|h| Some((h.name.to_owned(), space::declared(h)?))).collect();
         Self {
             request,
@@ -154,7 +154,7 @@ impl TuneRequest {
 
     /// Takes what a file says about the space; `place` names it in errors.
     pub fn apply_space(&mut self, place: &str, text: &str) -> Result<()> {
-        let hypers: Vec<_> = self.request.model.hypers().collect();
+        let hypers: Vec<_> = self.request.model.hyper_params().collect();
         for (key, wish) in space::read(place, text, &hypers)? {
             match wish {
                 space::Wish::Fixed(value) => self.fix(&key, &value)?,

@@ -10,7 +10,7 @@
 
 use super::super::config::{first_line, typed};
 use crate::error::{Error, Result};
-use crate::hyper::{Hyper, Range, Space, Value};
+use crate::hyper::{HyperParam, TuningSpace, Value, ValueRange};
 use crate::tune::{Choice, Distribution};
 use toml::Table;
 
@@ -27,33 +27,33 @@ pub(super) enum Wish {
 const KEYS: [&str; 4] = ["low", "high", "step", "log"];
 
 /// What a model's declaration means to a study; nothing, if it is not tuned.
-pub(super) fn declared(hyper: &Hyper) -> Option<Distribution> {
-    let whole = matches!(hyper.range, Range::Int(..));
+pub(super) fn declared(hyper: &HyperParam) -> Option<Distribution> {
+    let whole = matches!(hyper.range, ValueRange::Int(..));
     let choices = |choices: Vec<Choice>| Some(Distribution::Categorical { choices });
     match (hyper.space, hyper.range) {
-        (Space::Fixed, _) => None,
-        (Space::Steps { low, high, step }, _) if whole => Some(Distribution::Int {
+        (TuningSpace::Fixed, _) => None,
+        (TuningSpace::Steps { low, high, step }, _) if whole => Some(Distribution::Int {
             low: low as i64,
             high: high as i64,
             log: false,
             step: step as i64,
         }),
-        (Space::Steps { low, high, step }, _) => {
+        (TuningSpace::Steps { low, high, step }, _) => {
             Some(Distribution::Float { low, high, log: false, step: Some(step) })
         }
-        (Space::Among(values), _) => {
+        (TuningSpace::Among(values), _) => {
             let number = |v: f64| if whole { Choice::Int(v as i64) } else { Choice::Real(v) };
             choices(values.iter().map(|v| number(*v)).collect())
         }
-        (Space::Any, Range::OneOf(words)) => {
+        (TuningSpace::Any, ValueRange::OneOf(words)) => {
             choices(words.iter().map(|word| Choice::Word((*word).into())).collect())
         }
-        (Space::Any, _) => choices(vec![Choice::Flag(false), Choice::Flag(true)]),
+        (TuningSpace::Any, _) => choices(vec![Choice::Flag(false), Choice::Flag(true)]),
     }
 }
 
 /// The wishes of a file, checked against what the model accepts; `place` names the file in errors.
-pub(super) fn read(place: &str, text: &str, hypers: &[&Hyper]) -> Result<Vec<(String, Wish)>> {
+pub(super) fn read(place: &str, text: &str, hypers: &[&HyperParam]) -> Result<Vec<(String, Wish)>> {
     let wrong = |problem: String| Error::Data { place: place.into(), problem };
     let table: Table = text.parse().map_err(|e: toml::de::Error| wrong(first_line(&e)))?;
     if let Some(key) = table.keys().find(|key| *key != "space") {
@@ -71,7 +71,7 @@ pub(super) fn read(place: &str, text: &str, hypers: &[&Hyper]) -> Result<Vec<(St
     wishes.collect::<Result<_>>().map_err(|error: Error| error.within(place))
 }
 
-fn wish(hyper: &Hyper, value: &toml::Value) -> Result<Wish> {
+fn wish(hyper: &HyperParam, value: &toml::Value) -> Result<Wish> {
     match value {
         toml::Value::Table(table) => numbers(hyper, table).map(Wish::Tuned),
         toml::Value::Array(list) => among(hyper, list).map(Wish::Tuned),
@@ -83,7 +83,7 @@ fn wish(hyper: &Hyper, value: &toml::Value) -> Result<Wish> {
 }
 
 /// `["patience", "mean"]`.
-fn among(hyper: &Hyper, list: &[toml::Value]) -> Result<Distribution> {
+fn among(hyper: &HyperParam, list: &[toml::Value]) -> Result<Distribution> {
     let parsed = list.iter().map(|value| hyper.parse(&typed(value)).map(choice));
     let choices: Vec<Choice> = parsed.collect::<Result<_>>()?;
     let again = |i: usize| choices[..i].iter().any(|earlier| earlier.same(&choices[i]));
@@ -104,7 +104,7 @@ fn choice(value: Value) -> Choice {
 }
 
 /// `{ low = 8, high = 32, step = 4 }`.
-fn numbers(hyper: &Hyper, table: &Table) -> Result<Distribution> {
+fn numbers(hyper: &HyperParam, table: &Table) -> Result<Distribution> {
     let wrong =
         |expected: &str| bad(hyper, toml::Value::Table(table.clone()).to_string(), expected);
     if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
@@ -160,7 +160,7 @@ fn ends(distribution: &Distribution) -> (f64, f64) {
     }
 }
 
-fn bad(hyper: &Hyper, value: String, expected: &str) -> Error {
+fn bad(hyper: &HyperParam, value: String, expected: &str) -> Error {
     Error::BadValue { key: hyper.name.into(), value, expected: expected.into() }
 }
 
@@ -183,24 +183,25 @@ mod tests {
     use super::*;
     use crate::model;
 
-    fn hypers() -> Vec<&'static Hyper> {
-        model::find("clenshaw-gcn").unwrap().hypers().collect()
+    fn hyper_params() -> Vec<&'static HyperParam> {
+        model::find("clenshaw-gcn").unwrap().hyper_params().collect()
     }
 
     fn refused(line: &str) -> String {
-        read("s.toml", &format!("[space]\n{line}"), &hypers()).unwrap_err().to_string()
+        read("s.toml", &format!("[space]\n{line}"), &hyper_params()).unwrap_err().to_string()
     }
 
     #[test]
     fn a_declared_space_becomes_distributions() {
-        let of = |name| declared(hypers().into_iter().find(|hyper| hyper.name == name).unwrap());
+        let of =
+            |name| declared(hyper_params().into_iter().find(|hyper| hyper.name == name).unwrap());
         assert!(matches!(of("K"), Some(Distribution::Int { .. })));
         let dropout = Distribution::Float { low: 0.0, high: 0.7, log: false, step: Some(0.1) };
         assert_eq!(of("dropout"), Some(dropout));
         let Some(Distribution::Categorical { choices }) = of("momentum") else { panic!() };
         assert_eq!(choices, [0.8, 0.85, 0.9, 0.95].map(Choice::Real));
         assert_eq!(of("max_epochs"), None);
-        let flag = Hyper::flag("star", false, Space::Any, "");
+        let flag = HyperParam::flag("star", false, TuningSpace::Any, "");
         let both = vec![Choice::Flag(false), Choice::Flag(true)];
         assert_eq!(declared(&flag), Some(Distribution::Categorical { choices: both }));
     }
@@ -210,7 +211,7 @@ mod tests {
         let text = "[space]\nlr_conv = { low = 1e-4, high = 0.1, log = true }\n\
                     K = { low = 8, high = 32, step = 4 }\nstop = [\"patience\", \"mean\"]\n\
                     dropout = 0.5\nlambda = { low = 1, high = 2 }\n";
-        let wishes = read("s.toml", text, &hypers()).unwrap();
+        let wishes = read("s.toml", text, &hyper_params()).unwrap();
         let tuned = |name: &str, d| (name.to_owned(), Wish::Tuned(d));
         let words = ["patience", "mean"].map(|word| Choice::Word(word.into())).to_vec();
         assert_eq!(
@@ -262,7 +263,7 @@ mod tests {
         ] {
             assert!(refused(line).contains(expected), "{line}: {}", refused(line));
         }
-        let whole = |text| read("s.toml", text, &hypers()).unwrap_err().to_string();
+        let whole = |text| read("s.toml", text, &hyper_params()).unwrap_err().to_string();
         assert_eq!(whole("K = 8"), "s.toml: unknown key `K`; known: space");
         assert_eq!(whole(""), "s.toml: no table `[space]`");
     }

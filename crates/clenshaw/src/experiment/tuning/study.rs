@@ -78,7 +78,7 @@ fn compare(asked: &TuneRequest, theirs: &Attributes) -> Result<()> {
     }
     let (here, there) = (fixed(asked), theirs.get("settings").and_then(Value::as_object));
     let there = there.cloned().unwrap_or_default();
-    for hyper in asked.request.model.hypers() {
+    for hyper in asked.request.model.hyper_params() {
         let name = hyper.name;
         match (there.get(name), here.get(name)) {
             (Some(there), Some(here)) if there != here => {

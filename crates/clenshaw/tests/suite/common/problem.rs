@@ -1,8 +1,8 @@
 //! Small random problems, and every model of the registry set up for them.
 
 use clenshaw::graph::{Graph, operator};
-use clenshaw::hyper::{Hyper, Params, Range, Space, Value};
-use clenshaw::model::{GroupKind, MODELS, ModelInfo, Net};
+use clenshaw::hyper::{HyperParam, Params, TuningSpace, Value, ValueRange};
+use clenshaw::model::{MODELS, ModelInfo, Net, OptimiserKind};
 use clenshaw::rng::Stream;
 use clenshaw::tensor::{AlignedVec, Pattern, Plan, Real, Sparse, Targets};
 
@@ -87,7 +87,7 @@ impl Problem {
             Form::Dense => Net::dense(self.x().to_dense(), p, self.n_classes),
             Form::Sparse => Net::sparse(self.x(), p, self.n_classes),
         };
-        net.on(&self.graph())
+        net.with_graph(&self.graph())
     }
 }
 
@@ -110,7 +110,7 @@ impl Setting {
     pub fn small(info: &'static ModelInfo) -> Self {
         let mut setting = Self::defaults(info);
         for hyper in info.hyper {
-            if let (Range::Int(low, _), Value::Int(default)) = (hyper.range, hyper.default) {
+            if let (ValueRange::Int(low, _), Value::Int(default)) = (hyper.range, hyper.default) {
                 setting.set(hyper, Value::Int(default.min(SMALL).max(low)));
             }
         }
@@ -121,7 +121,7 @@ impl Setting {
     pub fn moved(info: &'static ModelInfo) -> Vec<Self> {
         let base = Self::small(info);
         let shapes_the_model =
-            |hyper: &&Hyper| !is_dropout(hyper) && !optimiser_keys(info).contains(&hyper.name);
+            |hyper: &&HyperParam| !is_dropout(hyper) && !optimiser_keys(info).contains(&hyper.name);
         let mut settings = vec![base.clone()];
         for hyper in info.hyper.iter().filter(shapes_the_model) {
             for value in other_values(hyper) {
@@ -148,7 +148,7 @@ impl Setting {
         Plan::compile(&net, logits)
     }
 
-    fn set(&mut self, hyper: &Hyper, value: Value) {
+    fn set(&mut self, hyper: &HyperParam, value: Value) {
         self.hp.set(hyper.name, &value.to_string()).unwrap();
     }
 }
@@ -158,42 +158,44 @@ pub fn every_setting() -> impl Iterator<Item = Setting> {
     MODELS.iter().flat_map(|info| Setting::moved(info))
 }
 
-fn is_dropout(hyper: &Hyper) -> bool {
+fn is_dropout(hyper: &HyperParam) -> bool {
     hyper.name.starts_with("dropout")
 }
 
 /// The keys that a model's optimiser groups name: rates, decays and momenta.
 pub fn optimiser_keys(info: &ModelInfo) -> Vec<&'static str> {
     let momentum = |kind| match kind {
-        GroupKind::Momentum(key) => Some(key),
-        GroupKind::Adam | GroupKind::AdamW => None,
+        OptimiserKind::Momentum(key) => Some(key),
+        OptimiserKind::Adam | OptimiserKind::AdamW => None,
     };
     info.groups.iter().flat_map(|g| [g.rate, g.decay].into_iter().chain(momentum(g.kind))).collect()
 }
 
 /// Values a tuner tries, as far as they are written down.
-pub fn tuned_values(hyper: &Hyper) -> Vec<Value> {
+pub fn tuned_values(hyper: &HyperParam) -> Vec<Value> {
     let number = |v: &f64| match hyper.range {
-        Range::Int(..) => Value::Int(*v as i64),
+        ValueRange::Int(..) => Value::Int(*v as i64),
         _ => Value::Real(*v),
     };
     match (hyper.space, hyper.range) {
-        (Space::Steps { low, high, step }, _) => {
+        (TuningSpace::Steps { low, high, step }, _) => {
             [low, low + step, high].iter().map(number).collect()
         }
-        (Space::Among(values), _) => values.iter().map(number).collect(),
-        (Space::Any, Range::OneOf(words)) => words.iter().map(|word| Value::Word(word)).collect(),
+        (TuningSpace::Among(values), _) => values.iter().map(number).collect(),
+        (TuningSpace::Any, ValueRange::OneOf(words)) => {
+            words.iter().map(|word| Value::Word(word)).collect()
+        }
         _ => vec![],
     }
 }
 
 /// Every other word or flag, the smallest size, the ends of a number's tuning space.
-fn other_values(hyper: &Hyper) -> Vec<Value> {
+fn other_values(hyper: &HyperParam) -> Vec<Value> {
     let candidates: Vec<Value> = match hyper.range {
-        Range::Flag => [false, true].map(Value::Flag).to_vec(),
-        Range::OneOf(words) => words.iter().map(|word| Value::Word(word)).collect(),
-        Range::Int(low, _) => vec![Value::Int(low)],
-        Range::Real(..) => {
+        ValueRange::Flag => [false, true].map(Value::Flag).to_vec(),
+        ValueRange::OneOf(words) => words.iter().map(|word| Value::Word(word)).collect(),
+        ValueRange::Int(low, _) => vec![Value::Int(low)],
+        ValueRange::Real(..) => {
             let tuned = tuned_values(hyper);
             tuned.first().into_iter().chain(tuned.last()).copied().collect()
         }

@@ -67,7 +67,7 @@ pub fn learn_network(
     cancel: &AtomicBool,
 ) -> Result<End> {
     let p = info.operator.map(|kind| operator(graph, kind));
-    let mut net = Net::dense(column(&problem.x), p, 1).on(graph);
+    let mut net = Net::dense(column(&problem.x), p, 1).with_graph(graph);
     let scores = (info.build)(&mut net, hp);
     let plan = Plan::<f32>::compile(&net, scores);
     let start = plan.initial(&Stream::new(0, "weights"));

@@ -97,7 +97,7 @@ impl File {
     fn network(&self, name: &str, set: &Value) -> Result<(&'static ModelInfo, Params)> {
         let info = model::find(name)?;
         let mut hp = info.defaults();
-        for hyper in info.hypers().filter(|hyper| hyper.name.starts_with("dropout")) {
+        for hyper in info.hyper_params().filter(|hyper| hyper.name.starts_with("dropout")) {
             hp.set(hyper.name, "0")?;
         }
         for (key, value) in [("K", self.order), ("hidden", self.networks.hidden)] {

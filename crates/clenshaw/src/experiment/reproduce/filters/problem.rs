@@ -1,7 +1,7 @@
 //! A picture and what a response makes of it: the numbers that everyone is to meet.
 
 use super::target::Target;
-use crate::filter::{Basis, Filter, Step};
+use crate::filter::{Basis, Filter, RecurrenceStep};
 use crate::graph::Krylov;
 use crate::tensor::{Mat, Operator};
 
@@ -88,7 +88,7 @@ pub fn optimal_basis(krylov: &Krylov) -> Basis {
     let step = |k: usize| {
         let (a, b) = (krylov.a[k], krylov.b[k]);
         let before = if k == 0 { 0.0 } else { krylov.b[k - 1] };
-        Step { a: 1.0 / b, b: -a / b, c: before / b }
+        RecurrenceStep { a: 1.0 / b, b: -a / b, c: before / b }
     };
     Basis::ThreeTerm((0..krylov.b.len()).map(step).collect())
 }
