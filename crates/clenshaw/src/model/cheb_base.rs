@@ -19,7 +19,7 @@ pub static INFO: ModelInfo = ModelInfo {
     title: "ChebBase",
     paper: "He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580",
     family: ModelFamily::Spectral,
-    equation: "fan_out = sum_k w_k / max(k,1)^q T_k(L^) drop(Z), Z = head(X)",
+    equation: "out = sum_k w_k / max(k,1)^q T_k(L^) drop(Z), Z = head(X)",
     operator: Some(Normalisation::Plain),
     hyper: &[
         decoupled::ORDER,

@@ -21,7 +21,7 @@ pub static INFO: ModelInfo = ModelInfo {
     title: "ChebNetII",
     paper: "He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580",
     family: ModelFamily::Spectral,
-    equation: "fan_out = sum_k c_k T_k(L^) drop(Z), Z = head(X); \
+    equation: "out = sum_k c_k T_k(L^) drop(Z), Z = head(X); \
                c_k = (2 - [k=0])/(K+1) sum_j relu(theta_j) T_k(x_j), x_j Chebyshev's nodes",
     operator: Some(Normalisation::Plain),
     hyper: &[

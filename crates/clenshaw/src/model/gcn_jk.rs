@@ -25,7 +25,7 @@ pub static INFO: ModelInfo = ModelInfo {
     title: "GCN+JK",
     paper: "Xu et al., ICML 2018, arXiv:1806.03536",
     family: ModelFamily::Residual,
-    equation: "H(l) = relu(norm(P~ drop(H(l-1)) W(l) + b(l))); fan_out = join(H(1), ..., H(T)) W + b",
+    equation: "H(l) = relu(norm(P~ drop(H(l-1)) W(l) + b(l))); out = join(H(1), ..., H(T)) W + b",
     operator: Some(Normalisation::Looped),
     hyper: &concat::<8>(
         &convolution::STACK,
@@ -42,7 +42,7 @@ pub static INFO: ModelInfo = ModelInfo {
                 "max",
                 &["max", "concat", "lstm"],
                 TuningSpace::Any,
-                "how the layers' outputs are concat",
+                "how the layers' outputs are joined",
             ),
         ],
     ),

@@ -32,7 +32,7 @@ pub static INFO: ModelInfo = ModelInfo {
     title: "LINKX",
     paper: "Lim et al., NeurIPS 2021, arXiv:2110.14446",
     family: ModelFamily::Baseline,
-    equation: "h_A = MLP_A(A); h_X = MLP_X(X); fan_out = MLP(relu([h_A | h_X] W + b + h_A + h_X))",
+    equation: "h_A = MLP_A(A); h_X = MLP_X(X); out = MLP(relu([h_A | h_X] W + b + h_A + h_X))",
     operator: None,
     hyper: &[
         depth("layers_A", 1, TWO, "dense layers on the adjacency"),

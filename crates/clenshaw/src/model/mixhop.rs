@@ -22,7 +22,7 @@ pub static INFO: ModelInfo = ModelInfo {
     paper: "Abu-El-Haija et al., ICML 2019, arXiv:1905.00067",
     family: ModelFamily::Residual,
     equation: "mix(H) = [P~^j (H W_j + b_j), j = 0..=hops]; H <- drop(relu(norm(mix(H)))); \
-               fan_out = mix(H) W + b",
+               out = mix(H) W + b",
     operator: Some(Normalisation::Looped),
     hyper: &concat::<8>(
         &convolution::STACK,

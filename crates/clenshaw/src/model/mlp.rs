@@ -14,7 +14,7 @@ pub static INFO: ModelInfo = ModelInfo {
     title: "MLP",
     paper: "two dense layers as compared in He et al., BernNet, NeurIPS 2021",
     family: ModelFamily::Baseline,
-    equation: "fan_out = drop(relu(drop(X) W1 + b1)) W2 + b2",
+    equation: "out = drop(relu(drop(X) W1 + b1)) W2 + b2",
     operator: None,
     hyper: &[head::HIDDEN, head::DROPOUT, head::LR, head::WD],
     training: &MEAN_200,
