@@ -10,7 +10,7 @@ const VERSIONS: [(&str, &str); 2] = [("4", "CLENSHAW_OPTUNA4"), ("5", "CLENSHAW_
 
 /// Where the suites are.
 const SUITES: [&[&str]; 2] = [
-    &["--package", "clenshaw", "--test", "storages", "--test", "optuna"],
+    &["--package", "clenshaw-tune", "--test", "storages", "--test", "optuna"],
     &["--package", "clenshaw-cli", "--test", "cli", "databases"],
 ];
 
@@ -33,7 +33,7 @@ pub fn run(words: &[String]) -> Outcome {
 
 /// The folder of an environment with everything a version needs.
 fn environment(version: &str) -> Outcome<PathBuf> {
-    let requirements = format!("crates/clenshaw/tests/optuna/requirements-{version}.txt");
+    let requirements = format!("crates/clenshaw-tune/tests/optuna/requirements-{version}.txt");
     let folder = std::path::absolute(target().join("optuna").join(version))?;
     python::environment(&folder, &root().join(requirements))?;
     Ok(folder)

@@ -16,7 +16,7 @@ const STEPS: &[(&str, &[&str])] = &[
 /// Suites behind a feature are not among all targets.
 const OPTUNA_LINTS: &[&str] = &[
     "clippy",
-    "--package=clenshaw",
+    "--package=clenshaw-tune",
     "--package=clenshaw-cli",
     "--features=optuna-tests",
     "--tests",

@@ -3,7 +3,7 @@
 use crate::progress::Progress;
 use crate::tuned::{named, percent};
 use clenshaw::experiment::{TuneEvent, TuneRequest, best_first};
-use clenshaw::tune::{State, Trial};
+use clenshaw_tune::{State, Trial};
 use indicatif::ProgressBar;
 
 /// How many of the best trials are shown.

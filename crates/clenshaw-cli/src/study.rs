@@ -1,8 +1,8 @@
 //! A study's name and place, as `clenshaw tune` takes and shows them.
 
 use clenshaw::experiment::Request;
-use clenshaw::tune::Place;
 use clenshaw::{Error, Result};
+use clenshaw_tune::Place;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 

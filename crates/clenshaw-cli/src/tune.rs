@@ -12,8 +12,8 @@ use clenshaw::experiment::{
     self, End, Event, Options, Order, Request, Summary, TuneEvent, TuneOptions, TuneRequest, Tuned,
     sampler, tune,
 };
-use clenshaw::tune::{Place, Trial, without_password};
 use clenshaw::{Error, Result};
+use clenshaw_tune::{Place, Trial, without_password};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
@@ -216,7 +216,8 @@ impl Tune {
             watch: &watch,
             cancel,
         };
-        let tuned = place.open().and_then(|storage| tune(asked, storage.as_ref(), &options));
+        let storage = place.open().map_err(clenshaw::Error::from);
+        let tuned = storage.and_then(|storage| tune(asked, storage.as_ref(), &options));
         board.clear();
         Ok((tuned?, about.into_inner().unwrap_or_default()))
     }

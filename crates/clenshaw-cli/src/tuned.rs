@@ -6,7 +6,7 @@ use crate::train::describe;
 use clenshaw::data::Dataset;
 use clenshaw::experiment::{End, Summary, TuneRequest, Tuned, best_first};
 use clenshaw::report::Table;
-use clenshaw::tune::{State, Trial};
+use clenshaw_tune::{State, Trial};
 use serde_json::{Map, Value as Json, json};
 use std::path::Path;
 

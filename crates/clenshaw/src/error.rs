@@ -95,14 +95,9 @@ pub enum Error {
         /// The system's reason.
         source: std::io::Error,
     },
-    /// A database that does not answer, or not in time; later it may.
-    #[error("{place}: {problem}")]
-    Away {
-        /// The database, without its password.
-        place: String,
-        /// What came of asking it.
-        problem: String,
-    },
+    /// An error of a study or its storage.
+    #[error(transparent)]
+    Study(#[from] clenshaw_tune::Error),
     /// Training left the finite numbers.
     #[error("training diverged at epoch {epoch}: the {what} is {value}; lower {lower}")]
     Diverged {
@@ -168,9 +163,8 @@ impl Error {
             Self::Io { source, .. } => {
                 matches!(source.kind(), NotFound | IsADirectory | NotADirectory)
             }
-            Self::Busy { .. } | Self::Diverged { .. } | Self::Away { .. } | Self::Interrupted => {
-                false
-            }
+            Self::Study(error) => error.is_input(),
+            Self::Busy { .. } | Self::Diverged { .. } | Self::Interrupted => false,
             _ => true,
         }
     }

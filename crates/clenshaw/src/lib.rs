@@ -28,17 +28,27 @@
 //! The rooms, in reading order; `ARCHITECTURE.md` has the map.
 
 pub mod error;
-pub mod rng;
 pub mod hyper;
-mod calendar;
 pub mod tensor;
 pub mod graph;
 pub mod filter;
 pub mod data;
 pub mod model;
 pub mod train;
-pub mod tune;
 pub mod report;
 pub mod experiment;
 
+/// Random streams. Each purpose has a stream of its own, so that turning dropout off does not change the
+/// split:
+///
+/// | purpose | values drawn |
+/// |---|---|
+/// | `split` | which nodes train, validate and test |
+/// | `weights` | initial parameters, one sub-stream per parameter name |
+/// | `dropout` | masks, one sub-stream per location and epoch |
+/// | `graph` | generated graphs |
+/// | `theorems` | the coefficients that theorems are checked with |
+/// | `pictures` | the pictures that filters are learned on |
+/// | `tuning` | the values of a trial, one sub-stream per trial number |
+pub use clenshaw_rng as rng;
 pub use error::{Error, Result};

@@ -3,13 +3,13 @@
 //!
 //! `cargo xtask test` has what this needs.
 
-#[path = "../../../clenshaw/tests/optuna/python.rs"]
+#[path = "../../../clenshaw-tune/tests/optuna/python.rs"]
 mod python;
-#[path = "../../../clenshaw/tests/databases/server.rs"]
+#[path = "../../../clenshaw-tune/tests/databases/server.rs"]
 mod server;
 
 use crate::common::{Sandbox, text};
-use clenshaw::tune::{Direction, Place, State, Storage, Trial};
+use clenshaw_tune::{Direction, Place, State, Storage, Trial};
 use python::{VERSIONS, optuna};
 use serde_json::Value;
 use server::{Database, Server};

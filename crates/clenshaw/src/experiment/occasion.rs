@@ -1,10 +1,9 @@
 //! When and on what something was measured.
 
-use crate::calendar;
 use crate::tensor;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A machine and the moment it was done.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -22,7 +21,9 @@ impl Occasion {
             processor: processor(),
             instructions: tensor::instruction_set().to_owned(),
             threads,
-            finished_unix_seconds: calendar::since_1970().as_secs(),
+            finished_unix_seconds: SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |since| since.as_secs()),
         }
     }
 
@@ -30,7 +31,7 @@ impl Occasion {
     pub fn sentence<'a>(occasions: impl IntoIterator<Item = &'a Self>) -> Option<String> {
         let (mut days, mut machines) = (BTreeSet::new(), BTreeSet::new());
         for Self { processor, threads, finished_unix_seconds, .. } in occasions {
-            days.insert(calendar::day(Duration::from_secs(*finished_unix_seconds)));
+            days.insert(day(*finished_unix_seconds));
             machines.insert(format!("{processor} (threads: {threads})"));
         }
         let (first, last) = (days.first()?, days.last()?);
@@ -38,6 +39,15 @@ impl Occasion {
         let machines: Vec<String> = machines.into_iter().collect();
         Some(format!("Measured {days} on {}.", machines.join("; ")))
     }
+}
+
+/// The day of a time in UTC, as in `2023-08-06`.
+fn day(unix_seconds: u64) -> String {
+    // The last second of the year 9999.
+    let since_1970 = Duration::from_secs(unix_seconds.min(253_402_300_799));
+    let mut day = humantime::format_rfc3339_seconds(UNIX_EPOCH + since_1970).to_string();
+    day.truncate("2023-08-06".len());
+    day
 }
 
 fn processor() -> String {

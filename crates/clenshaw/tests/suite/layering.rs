@@ -1,125 +1,123 @@
-//! The doors of the house: which room may use which, who prints, who may be unsafe.
+//! Layering: which module may depend on which, which code may print, and which may be unsafe.
 //!
-//! `ARCHITECTURE.md` says why; this reads the sources and names file, line and the door broken.
+//! `ARCHITECTURE.md` gives the reasons. This test reads the sources and reports each violation with file
+//! and line.
 
 use crate::common;
 
 use common::source::{Source, Word};
 use std::path::Path;
 
-/// The hall: shared vocabulary, open to every room.
-const HALL: [&str; 3] = ["error", "rng", "hyper"];
+/// Modules that every other module may use.
+const SHARED: [&str; 2] = ["error", "hyper"];
 
-/// Every room, and the rooms it may use besides itself and the hall.
-const ROOMS: [(&str, &[&str]); 10] = [
-    // Receipts are dated, and so are the trials of studies; nobody else has a day.
-    ("calendar", &[]),
+/// Every module, and the modules it may use besides itself and the shared ones.
+const MODULES: [(&str, &[&str]); 8] = [
     ("tensor", &[]),
     ("graph", &["tensor"]),
     ("filter", &["tensor"]),
     ("data", &["graph", "tensor"]),
     ("model", &["graph", "filter", "tensor"]),
     ("train", &["model", "data", "graph", "filter", "tensor"]),
-    ("tune", &["calendar"]),
     ("report", &["filter"]),
     // Its summaries are the statistics that `report` prints.
-    (
-        "experiment",
-        &["train", "tune", "model", "data", "graph", "filter", "tensor", "report", "calendar"],
-    ),
+    ("experiment", &["train", "model", "data", "graph", "filter", "tensor", "report"]),
 ];
 
-/// Parts of the standard library that `model` does without: it reads no files, clocks or terminals.
+/// Parts of the standard library that `model` must not use: it reads no files, clocks or terminals.
 const OUTSIDE: [&str; 6] = ["env", "fs", "io", "net", "process", "time"];
 
-/// Who may print and end the process.
-const SPEAKERS: [&str; 2] = ["crates/clenshaw-cli/", "xtask/"];
+/// Code that may print and end the process.
+const PROGRAMS: [&str; 2] = ["crates/clenshaw-cli/", "xtask/"];
 
-/// Who may ask for pages: of files, by one unsafe line whose reason stands beside it, and of zeros.
+/// Files that may map memory: files, and pages of zeros.
 const MAPS: [&str; 2] =
     ["crates/clenshaw/src/tensor/slab.rs", "crates/clenshaw/src/tensor/lines.rs"];
 
-/// Who may tell the time of day.
-const CALENDAR: &str = "crates/clenshaw/src/calendar.rs";
+/// Code that may read the time of day: trials and records are dated.
+const CLOCK: [&str; 2] =
+    ["crates/clenshaw-tune/src/storage/clock.rs", "crates/clenshaw/src/experiment/"];
 
 const PRINTING: [&str; 5] = ["println", "eprintln", "print", "eprint", "dbg"];
-const CHANCE: [&str; 6] = ["StdRng", "SmallRng", "OsRng", "thread_rng", "getrandom", "RandomState"];
+const GENERATORS: [&str; 6] =
+    ["StdRng", "SmallRng", "OsRng", "thread_rng", "getrandom", "RandomState"];
 
 const LIBRARY: &str = "crates/clenshaw/src/";
 
-/// Every door that a source breaks: `file:line: what`.
-fn broken_doors(source: &Source) -> Vec<String> {
+/// All violations in a source: `file:line: what`.
+fn violations(source: &Source) -> Vec<String> {
     let words = source.words();
-    let mut broken = Vec::new();
+    let mut found = Vec::new();
     if !source.text.starts_with("//!") {
-        broken.push((1, "a file starts with its `//!` doc".to_owned()));
+        found.push((1, "a file must start with a `//!` doc".to_owned()));
     }
-    if let Some(room) = room_of(&source.path) {
-        broken.extend(between_rooms(room, &source.path, &words));
-        if room == "model" {
+    if let Some(module) = module_of(&source.path) {
+        found.extend(between_modules(module, &source.path, &words));
+        if module == "model" {
             let used = names_under("std", &words);
             let outside = used.into_iter().filter(|(_, name)| OUTSIDE.contains(&name.as_str()));
-            let what = |name| format!("`model` reads no files, clocks or terminals: std::{name}");
-            broken.extend(outside.map(|(line, name)| (line, what(name))));
+            let what =
+                |name| format!("`model` may not read files, clocks or terminals: std::{name}");
+            found.extend(outside.map(|(line, name)| (line, what(name))));
         }
     }
-    broken.extend(words_out_of_place(&source.path, &words));
-    broken.sort();
-    broken.into_iter().map(|(line, what)| format!("{}:{line}: {what}", source.path)).collect()
+    found.extend(forbidden_words(&source.path, &words));
+    found.sort();
+    found.into_iter().map(|(line, what)| format!("{}:{line}: {what}", source.path)).collect()
 }
 
-/// The room a file of the library stands in; the hall's files are rooms of their own, `lib.rs` none.
-fn room_of(path: &str) -> Option<&str> {
+/// The top-level module that a file of the library belongs to; `lib.rs` belongs to none.
+fn module_of(path: &str) -> Option<&str> {
     let within = path.strip_prefix(LIBRARY)?;
-    let room = within.split('/').next().unwrap_or(within);
-    Some(room.trim_end_matches(".rs")).filter(|room| *room != "lib")
+    let module = within.split('/').next().unwrap_or(within);
+    Some(module.trim_end_matches(".rs")).filter(|module| *module != "lib")
 }
 
-fn between_rooms(room: &str, path: &str, words: &[Word]) -> Vec<(usize, String)> {
-    let doors = ROOMS.iter().find(|(name, _)| *name == room).map(|(_, doors)| *doors);
-    let doors = match doors {
-        Some(doors) => doors,
-        None if HALL.contains(&room) => &[],
-        None => {
-            return vec![(1, format!("`{room}` has no doors; list it in tests/suite/layering.rs"))];
-        }
+fn between_modules(module: &str, path: &str, words: &[Word]) -> Vec<(usize, String)> {
+    let listed = MODULES.iter().find(|(name, _)| *name == module);
+    let allowed = match listed {
+        Some((_, allowed)) => *allowed,
+        None if SHARED.contains(&module) => &[],
+        None => return vec![(1, format!("`{module}` is not listed in tests/suite/layering.rs"))],
     };
-    let is_room = |name: &str| ROOMS.iter().any(|(other, _)| *other == name);
+    let is_module = |name: &str| MODULES.iter().any(|(other, _)| *other == name);
     let used = names_under("crate", words).into_iter().chain(names_above(depth(path), words));
-    used.filter(|(_, other)| is_room(other) && other != room && !doors.contains(&other.as_str()))
+    let permitted = |other: &String| other == module || allowed.contains(&other.as_str());
+    used.filter(|(_, other)| is_module(other) && !permitted(other))
         .map(|(line, other)| {
-            let open = if doors.is_empty() { "the hall only".into() } else { doors.join(", ") };
-            (line, format!("`{room}` may not use `{other}`; its doors: {open}"))
+            let allowed =
+                if allowed.is_empty() { "shared modules only".into() } else { allowed.join(", ") };
+            (line, format!("`{module}` may not use `{other}`; allowed: {allowed}"))
         })
         .collect()
 }
 
-fn words_out_of_place(path: &str, words: &[Word]) -> Vec<(usize, String)> {
+fn forbidden_words(path: &str, words: &[Word]) -> Vec<(usize, String)> {
     let may = |places: &[&str]| places.iter().any(|place| path.starts_with(place));
     let next = |i: usize| words.get(i + 1).map_or("", |word| word.text.as_str());
-    let mut broken = Vec::new();
+    let mut found = Vec::new();
     for (i, Word { line, text }) in words.iter().enumerate() {
         let name = text.as_str();
-        if PRINTING.contains(&name) && next(i) == "!" && !may(&SPEAKERS) {
-            broken.push((*line, format!("only the program prints, not the library: {name}!")));
+        if PRINTING.contains(&name) && next(i) == "!" && !may(&PROGRAMS) {
+            found.push((*line, format!("only programs may print: {name}!")));
         }
-        if name == "process" && next(i + 1) == "exit" && !may(&SPEAKERS) {
-            broken.push((*line, "only the program ends itself: process::exit".into()));
+        if name == "process" && next(i + 1) == "exit" && !may(&PROGRAMS) {
+            found.push((*line, "only programs may exit: process::exit".into()));
         }
         if name == "unsafe" && !path.starts_with("crates/clenshaw/src/tensor/") {
-            broken.push((*line, "unsafe code stays in `tensor`".into()));
+            found.push((*line, "only `tensor` may contain unsafe code".into()));
         }
         if name == "memmap2" && !may(&MAPS) {
-            broken.push((*line, format!("only {} ask for pages", MAPS.join(", "))));
+            found.push((*line, format!("only {} may map memory", MAPS.join(", "))));
         }
-        if CHANCE.contains(&name) {
-            broken.push((*line, format!("chance comes from `rng::Stream` alone, not {name}")));
+        if GENERATORS.contains(&name) {
+            found.push((*line, format!("random numbers come from `rng::Stream`, not {name}")));
         }
-        if name == "SystemTime" && next(i + 1) == "now" && path != CALENDAR {
-            broken.push((*line, format!("only {CALENDAR} tells the time of day")));
+        if name == "SystemTime" && next(i + 1) == "now" && !may(&CLOCK) {
+            found.push((*line, format!("only {} may read the clock", CLOCK.join(", "))));
         }
     }
-    broken
+    found
 }
 
 /// The names right under `root::`, whether written `root::name` or `root::{name, other::..}`.
@@ -176,7 +174,7 @@ fn depth(path: &str) -> usize {
 }
 
 #[test]
-fn every_door_is_kept() {
+fn sources_follow_the_layering() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("two levels up");
     let crates = std::fs::read_dir(root.join("crates")).expect("the crates");
     let folders = crates.map(|entry| entry.unwrap().path().join("src"));
@@ -184,38 +182,39 @@ fn every_door_is_kept() {
     let mut sources: Vec<Source> =
         folders.flat_map(|folder| Source::below(root, &folder)).collect();
     sources.sort_by(|a, b| a.path.cmp(&b.path));
-    for (room, _) in ROOMS {
-        assert!(sources.iter().any(|s| room_of(&s.path) == Some(room)), "no room `{room}`");
+    for (module, _) in MODULES {
+        let exists = sources.iter().any(|s| module_of(&s.path) == Some(module));
+        assert!(exists, "there is no module `{module}`");
     }
-    let broken: Vec<String> = sources.iter().flat_map(broken_doors).collect();
-    assert!(broken.is_empty(), "doors broken:\n{}", broken.join("\n"));
+    let found: Vec<String> = sources.iter().flat_map(violations).collect();
+    assert!(found.is_empty(), "layering violations:\n{}", found.join("\n"));
 }
 
-/// What is said about a made-up file of the library.
-fn said(path: &str, text: &str) -> Vec<String> {
-    broken_doors(&Source { path: path.into(), text: text.into() })
+/// The violations in a made-up file.
+fn check(path: &str, text: &str) -> Vec<String> {
+    violations(&Source { path: path.into(), text: text.into() })
 }
 
 #[test]
-fn an_offender_is_named_with_its_line() {
-    let told = said(
+fn violations_are_reported_with_file_and_line() {
+    let found = check(
         "crates/clenshaw/src/graph/offender.rs",
         "//! Doc.\n\nuse crate::model::Net;\nfn f() { println!(\"x\") }\n",
     );
     assert_eq!(
-        told,
+        found,
         [
-            "crates/clenshaw/src/graph/offender.rs:3: `graph` may not use `model`; its doors: tensor",
-            "crates/clenshaw/src/graph/offender.rs:4: only the program prints, not the library: println!",
+            "crates/clenshaw/src/graph/offender.rs:3: `graph` may not use `model`; allowed: tensor",
+            "crates/clenshaw/src/graph/offender.rs:4: only programs may print: println!",
         ]
     );
 }
 
 #[test]
-fn every_way_of_breaking_a_door_is_caught() {
+fn detects_every_kind_of_violation() {
     let (graph, model) = ("crates/clenshaw/src/graph/x.rs", "crates/clenshaw/src/model/x.rs");
     let report = "crates/clenshaw/src/report/x.rs";
-    let offences = [
+    let cases = [
         (
             graph,
             "use crate::{\n    tensor::{Mat, data},\n    train::fit,\n};",
@@ -224,35 +223,34 @@ fn every_way_of_breaking_a_door_is_caught() {
         (graph, "fn f() -> crate::data::Dataset { loop {} }", "may not use `data`"),
         (graph, "use super::super::filter::Filter;", "may not use `filter`"),
         ("crates/clenshaw/src/graph/mod.rs", "use super::{tensor::Mat, report};", "use `report`"),
-        ("crates/clenshaw/src/rng.rs", "use crate::tensor::Mat;", "`rng` may not use `tensor`"),
+        ("crates/clenshaw/src/hyper.rs", "use crate::tensor::Mat;", "`hyper` may not use `tensor`"),
         (report, "use crate::experiment::Record;", "`report` may not use `experiment`"),
-        (model, "use crate::calendar;", "`model` may not use `calendar`"),
-        ("crates/clenshaw/src/cellar/mod.rs", "", "`cellar` has no doors"),
+        ("crates/clenshaw/src/other/mod.rs", "", "`other` is not listed"),
         (model, "use std::fs;", "std::fs"),
         (model, "use std::{collections::BTreeMap, time::Instant};", "std::time"),
         (report, "fn f() { std::process::exit(1) }", "process::exit"),
         (model, "fn f() { let s = \"\\\"\"; eprint!(\"{s}\") }", "eprint!"),
         (graph, "fn f() { unsafe { g() } }", "unsafe"),
         ("crates/clenshaw-cli/src/x.rs", "unsafe fn f() {}", "unsafe"),
-        ("crates/clenshaw/src/tensor/mat.rs", "use memmap2::Mmap;", "lines.rs ask for pages"),
+        ("crates/clenshaw/src/tensor/mat.rs", "use memmap2::Mmap;", "lines.rs may map memory"),
         (graph, "use rand::rngs::StdRng;", "StdRng"),
-        (report, "fn f() { std::time::SystemTime::now(); }", "time of day"),
+        (report, "fn f() { std::time::SystemTime::now(); }", "may read the clock"),
         (
             graph,
             "#[cfg(test)]\nmod tests {\n    fn f() {}\n}\nuse crate::data::Split;",
             "6: `graph`",
         ),
     ];
-    for (path, text, expected) in offences {
-        let told = said(path, &format!("//! Doc.\n{text}\n"));
-        assert!(told.len() == 1 && told[0].contains(expected), "{path}: {told:?} about\n{text}");
+    for (path, text, expected) in cases {
+        let found = check(path, &format!("//! Doc.\n{text}\n"));
+        assert!(found.len() == 1 && found[0].contains(expected), "{path}: {found:?} for\n{text}");
     }
-    assert_eq!(said("crates/clenshaw/src/lib.rs", "mod x;\n").len(), 1, "a file without a doc");
+    assert_eq!(check("crates/clenshaw/src/lib.rs", "mod x;\n").len(), 1, "a file without a doc");
 }
 
 #[test]
-fn what_only_looks_like_an_offence_is_let_be() {
-    let innocent = r##"//! Uses crate::model, println! and unsafe in prose.
+fn ignores_comments_literals_and_tests() {
+    let valid = r##"//! Uses crate::model, println! and unsafe in prose.
 
 use crate::error::Error;
 use crate::{graph, tensor::{Mat, model}};
@@ -271,7 +269,7 @@ mod tests {
 }
 "##;
     let none: Vec<String> = vec![];
-    assert_eq!(said("crates/clenshaw/src/graph/x.rs", innocent), none);
+    assert_eq!(check("crates/clenshaw/src/graph/x.rs", valid), none);
     let program = "//! Doc.\nfn main() { println!(\"x\"); std::process::exit(2) }\n";
-    assert_eq!(said("crates/clenshaw-cli/src/main.rs", program), none);
+    assert_eq!(check("crates/clenshaw-cli/src/main.rs", program), none);
 }

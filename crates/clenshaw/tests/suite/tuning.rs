@@ -6,10 +6,10 @@ use clenshaw::experiment::{
     End, Judge, Options, Order, Request, TuneEvent, TuneOptions, TuneRequest, Tuned, run, sampler,
     tune,
 };
-use clenshaw::tune::{
+use clenshaw::{Error, Result};
+use clenshaw_tune::{
     Choice, Direction, Distribution, Ending, Journal, Notes, State, Storage, Trial,
 };
-use clenshaw::{Error, Result};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -352,10 +352,9 @@ fn a_trial_that_is_taken_away_is_given_up() {
 }
 
 /// Signs of life in a database.
-#[cfg(feature = "sqlite")]
 mod hearts {
     use super::*;
-    use clenshaw::tune::{Address, Habits, Relational};
+    use clenshaw_tune::{Address, Habits, Relational};
 
     fn database(folder: &Path) -> Relational {
         let url = format!("sqlite:///{}", folder.join("study.db").display());
@@ -456,7 +455,7 @@ mod hearts {
         let (folder, cancel) = (tempdir().unwrap(), AtomicBool::new(false));
         let stop = |_: &rusqlite::Connection| cancel.store(true, Ordering::Relaxed);
         let error = locked(folder.path(), &cancel, &stop).unwrap_err();
-        assert!(matches!(error, Error::Away { .. }), "{error}");
+        assert!(matches!(error, Error::Study(clenshaw_tune::Error::Unavailable { .. })), "{error}");
     }
 
     /// The first value of a distribution, as it is kept.

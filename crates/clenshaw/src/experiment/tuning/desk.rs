@@ -13,7 +13,7 @@ use super::propose::{FAILED, Values, known, propose};
 use super::{TuneEvent, study};
 use crate::error::{Error, Result};
 use crate::filter::Response;
-use crate::tune::{Ending, Notes, Params, State, Trial};
+use clenshaw_tune::{Ending, Notes, Params, State, Trial};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -258,16 +258,17 @@ impl Desk<'_> {
 
     fn note(&self, trial: Taken, key: &str, value: serde_json::Value) -> Result<()> {
         let attrs = [(key.to_owned(), value)].into();
-        self.bench.storage.set_trial_attrs(trial.id, Notes::User, &attrs)
+        Ok(self.bench.storage.set_trial_attrs(trial.id, Notes::User, &attrs)?)
     }
 
     fn finish(&self, trial: Taken, ending: Ending) -> Result<()> {
-        self.bench.storage.finish(trial.id, ending).map(drop)
+        self.bench.storage.finish(trial.id, ending)?;
+        Ok(())
     }
 
     /// Whether an error came of others having failed a trial that we still had.
     fn was_taken(&self, taken: Taken, error: &Error) -> Result<bool> {
-        if !matches!(error, Error::Data { .. }) {
+        if !matches!(error, Error::Study(clenshaw_tune::Error::Data { .. })) {
             return Ok(false);
         }
         let trials = self.bench.storage.trials(self.bench.study)?;

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::experiment::Request;
 use crate::filter::Response;
 use crate::train::{EarlyStopping, Epoch, Fit, Setup};
-use crate::tune::{Notes, Pruner, Storage};
+use clenshaw_tune::{Notes, Pruner, Storage};
 
 /// What all trials of a study share.
 pub(super) struct Bench<'a> {

@@ -2,7 +2,7 @@
 
 use super::TuneRequest;
 use crate::error::{Error, Result};
-use crate::tune::{Halving, Hyperband, Median, Pruner, Sampler, Tpe};
+use clenshaw_tune::{Halving, Hyperband, Median, Pruner, Sampler, Tpe};
 
 /// A trial of one split reports this often at most.
 const REPORTS: usize = 100;

@@ -38,7 +38,7 @@ pub use outcome::{End, Tuned, best_first};
 use super::Request;
 use crate::data::{Dataset, Split, Store};
 use crate::error::{Error, Result};
-use crate::tune::{Direction, Distribution, Params, Sampler, Storage, Tpe, Trial};
+use clenshaw_tune::{Direction, Distribution, Params, Sampler, Storage, Tpe, Trial};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -201,7 +201,7 @@ impl TuneRequest {
 /// ```
 /// use clenshaw::data::Store;
 /// use clenshaw::experiment::{Request, TuneOptions, TuneRequest, tune};
-/// use clenshaw::tune::Journal;
+/// use clenshaw_tune::Journal;
 /// use std::sync::atomic::AtomicBool;
 ///
 /// # let folder = tempfile::tempdir().unwrap();

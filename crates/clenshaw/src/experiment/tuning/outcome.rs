@@ -4,7 +4,7 @@ use super::{DIRECTION, TuneRequest};
 use crate::data::{Dataset, SplitKind};
 use crate::error::Result;
 use crate::experiment::Request;
-use crate::tune::{State, Trial, importances};
+use clenshaw_tune::{State, Trial, importances};
 
 /// Runs of the final evaluation, as many as the paper has.
 const RUNS: usize = 20;
@@ -44,8 +44,8 @@ impl Tuned {
         end: End,
     ) -> Result<Self> {
         let best = best_first(&trials).first().map(|trial| {
-            let request = evaluation(asked.settings(&trial.params)?, dataset);
-            Ok(((*trial).clone(), request))
+            let request = asked.settings(&trial.params)?;
+            Result::Ok(((*trial).clone(), evaluation(request, dataset)))
         });
         let importances = importances(&trials, DIRECTION);
         Ok(Self { best: best.transpose()?, end, importances, trials })

@@ -6,7 +6,7 @@
 use super::{DIRECTION, TuneRequest};
 use crate::error::Result;
 use crate::rng::Stream;
-use crate::tune::{Ask, Choice, Distribution, Pruner, Sampler, State, Trial};
+use clenshaw_tune::{Ask, Choice, Distribution, Pruner, Sampler, State, Trial};
 use std::collections::BTreeMap;
 
 /// The attribute of a trial that failed by itself and would fail again.
@@ -35,7 +35,7 @@ pub(super) fn propose(
     let is_new =
         |values: &Values| !spent.iter().any(|trial| counts(trial) && has(trial, asked, values));
     if asked.sampler == Sampler::Grid {
-        return Sampler::Grid.sample(&ask(&spent, seed));
+        return Ok(Sampler::Grid.sample(&ask(&spent, seed))?);
     }
     for again in 0..ASKED + DRAWN {
         let sampler = if again < ASKED { &asked.sampler } else { &Sampler::Random };

@@ -11,7 +11,7 @@
 use super::super::config::{first_line, typed};
 use crate::error::{Error, Result};
 use crate::hyper::{HyperParam, TuningSpace, Value, ValueRange};
-use crate::tune::{Choice, Distribution};
+use clenshaw_tune::{Choice, Distribution};
 use toml::Table;
 
 /// What a file wants of one hyper-parameter.

@@ -1,9 +1,9 @@
 //! A storage that waits for its database, so that no result is lost because a server is restarted.
 
 use super::{TuneEvent, TuneOptions};
-use crate::error::{Error, Result};
-use crate::tune::{
-    Attributes, Choice, Direction, Ending, Notes, Params, State, Storage, Study, Trial,
+use clenshaw_tune::{
+    Attributes, Choice, Direction, Ending, Error, Notes, Params, Result, State, Storage, Study,
+    Trial,
 };
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -25,7 +25,7 @@ impl Steady<'_> {
         let began = Instant::now();
         loop {
             let error = match call() {
-                Err(error @ Error::Away { .. }) => error,
+                Err(error @ Error::Unavailable { .. }) => error,
                 told => return told,
             };
             if self.options.cancel.load(Ordering::Relaxed) || began.elapsed() > GIVE_UP {
@@ -93,7 +93,7 @@ impl Storage for Steady<'_> {
     /// Once: whoever is away hears nothing, and the next beat comes soon.
     fn beat(&self, trial: u64) -> Result<()> {
         match self.storage.beat(trial) {
-            Err(Error::Away { .. }) => Ok(()),
+            Err(Error::Unavailable { .. }) => Ok(()),
             told => told,
         }
     }
@@ -101,7 +101,7 @@ impl Storage for Steady<'_> {
     /// Once, likewise.
     fn reap_dead(&self, study: u64) -> Result<Vec<u64>> {
         match self.storage.reap_dead(study) {
-            Err(Error::Away { .. }) => Ok(Vec::new()),
+            Err(Error::Unavailable { .. }) => Ok(Vec::new()),
             told => told,
         }
     }

@@ -3,7 +3,7 @@
 use super::{DIRECTION, TuneRequest};
 use crate::error::{Error, Result};
 use crate::filter::Response;
-use crate::tune::{Attributes, Notes, Storage, Trial, dashboard};
+use clenshaw_tune::{Attributes, Notes, Storage, Trial, dashboard};
 use serde_json::{Map, Value, json};
 
 /// Points of the filter's plot.
@@ -38,7 +38,7 @@ pub(super) fn wait_again(storage: &dyn Storage, study: u64, trial: &Trial) -> Re
     let intended = trial.intended();
     match intended.is_empty() {
         true => Ok(()),
-        false => storage.enqueue(study, &intended).map(drop),
+        false => Ok(storage.enqueue(study, &intended).map(drop)?),
     }
 }
 
@@ -104,7 +104,7 @@ fn introduce(asked: &TuneRequest, storage: &dyn Storage, study: u64) -> Result<(
     let mut system = dashboard::metric_name("validation accuracy");
     let now = storage.study_attrs(study, Notes::System)?;
     system.extend(dashboard::note(&now, &note(asked)));
-    storage.set_study_attrs(study, Notes::System, &system)
+    Ok(storage.set_study_attrs(study, Notes::System, &system)?)
 }
 
 /// The dashboard's note, in Markdown.
@@ -144,5 +144,5 @@ pub(super) fn draw(
         },
     });
     let now = storage.study_attrs(study, Notes::System)?;
-    storage.set_study_attrs(study, Notes::System, &dashboard::plot(&now, "filter", &figure))
+    Ok(storage.set_study_attrs(study, Notes::System, &dashboard::plot(&now, "filter", &figure))?)
 }

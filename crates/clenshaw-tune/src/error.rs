@@ -1,0 +1,77 @@
+//! Errors of studies and their storages.
+
+use std::path::PathBuf;
+
+/// The result of this crate's functions.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An error of a study or its storage.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A number outside its range.
+    #[error("`{key}` is {value}, outside {allowed}")]
+    OutOfRange {
+        /// The name of the value.
+        key: String,
+        /// The value.
+        value: String,
+        /// The allowed range.
+        allowed: String,
+    },
+    /// A value of the wrong kind.
+    #[error("`{key}` is `{value}`; expected {expected}")]
+    BadValue {
+        /// The name of the value.
+        key: String,
+        /// The value.
+        value: String,
+        /// The values that are accepted.
+        expected: String,
+    },
+    /// A storage whose contents are invalid or do not permit the operation.
+    #[error("{place}: {problem}")]
+    Data {
+        /// The file or database, without its password.
+        place: String,
+        /// What was found and what was expected.
+        problem: String,
+    },
+    /// The operating system reported an error.
+    #[error("{}: {source}", .path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The reason.
+        source: std::io::Error,
+    },
+    /// A database that cannot be reached or is locked; the same call may succeed later.
+    #[error("{place}: {problem}")]
+    Unavailable {
+        /// The database, without its password.
+        place: String,
+        /// The reason.
+        problem: String,
+    },
+}
+
+impl Error {
+    /// Wraps a system error with the path it concerns.
+    pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { path, source }
+    }
+
+    /// Whether the input is at fault (a wrong value, a missing file, an invalid storage), as opposed to
+    /// a failure while running.
+    pub fn is_input(&self) -> bool {
+        use std::io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
+        match self {
+            Self::Io { source, .. } => {
+                matches!(source.kind(), NotFound | IsADirectory | NotADirectory)
+            }
+            Self::Unavailable { .. } => false,
+            Self::OutOfRange { .. } | Self::BadValue { .. } | Self::Data { .. } => true,
+        }
+    }
+}

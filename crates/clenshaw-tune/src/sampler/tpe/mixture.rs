@@ -1,0 +1,84 @@
+//! A density over several parameters: a weighted sum of products of kernels.
+//!
+//! ```text
+//! p(x) = sum_i w_i prod_j k_ij(x_j)
+//! ```
+//!
+//! The last kernel is the prior, with the weight of one trial. From 25 trials on the oldest weigh
+//! less: their weights rise evenly from `1/n` to 1, and the last 25 weigh 1.
+
+use super::Group;
+use super::kernel::Kernels;
+use crate::Trial;
+use clenshaw_rng::Stream;
+
+/// Kernels by parameter, and a weight for each trial and the prior.
+#[derive(Clone, Debug)]
+pub(crate) struct Mixture {
+    pub(super) weights: Vec<f64>,
+    pub(super) columns: Vec<Kernels>,
+}
+
+impl Mixture {
+    /// The density of the trials that have every parameter of the group, oldest first.
+    pub(super) fn fit(group: &Group, trials: &[&Trial]) -> Self {
+        let rows: Vec<Vec<f64>> = trials.iter().filter_map(|trial| row(group, trial)).collect();
+        let columns = group.values().enumerate().map(|(j, distribution)| {
+            let observed: Vec<f64> = rows.iter().map(|row| row[j]).collect();
+            Kernels::around(distribution, &observed)
+        });
+        Self::new(ramp(rows.len()).into_iter().chain([1.0]).collect(), columns.collect())
+    }
+
+    /// With weights of any sum.
+    pub(crate) fn new(mut weights: Vec<f64>, columns: Vec<Kernels>) -> Self {
+        let sum: f64 = weights.iter().sum();
+        weights.iter_mut().for_each(|weight| *weight /= sum);
+        Self { weights, columns }
+    }
+
+    /// The logarithm of the density at internal values.
+    pub(crate) fn log_pdf(&self, x: &[f64]) -> f64 {
+        let kernel = |i: usize| -> f64 {
+            self.columns.iter().zip(x).map(|(column, x)| column.log_pdf(i, *x)).sum()
+        };
+        let terms: Vec<f64> =
+            self.weights.iter().enumerate().map(|(i, w)| w.ln() + kernel(i)).collect();
+        let largest = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if largest == f64::NEG_INFINITY {
+            return largest;
+        }
+        largest + terms.iter().map(|term| (term - largest).exp()).sum::<f64>().ln()
+    }
+
+    /// Internal values: first a kernel, then every parameter from it.
+    pub(super) fn sample(&self, stream: &mut Stream) -> Vec<f64> {
+        let (q, mut below) = (stream.unit(), 0.0);
+        let reached = |weight: &f64| {
+            below += weight;
+            below > q
+        };
+        let i = self.weights.iter().position(reached).unwrap_or(self.weights.len() - 1);
+        self.columns.iter().map(|column| column.sample(i, stream)).collect()
+    }
+}
+
+/// The internal values of a trial that has them all.
+fn row(group: &Group, trial: &Trial) -> Option<Vec<f64>> {
+    let value = |(name, distribution): (&&str, &&_)| {
+        let (_, value) = trial.params.get(*name)?;
+        Kernels::accepts(distribution, *value).then_some(*value)
+    };
+    group.iter().map(value).collect()
+}
+
+/// Weights by age, oldest first.
+fn ramp(n: usize) -> Vec<f64> {
+    let old = n.saturating_sub(25);
+    let least = 1.0 / n as f64;
+    let rising = |i: usize| match old {
+        1 => least,
+        _ => least + (1.0 - least) * i as f64 / (old - 1) as f64,
+    };
+    (0..n).map(|i| if i < old { rising(i) } else { 1.0 }).collect()
+}
