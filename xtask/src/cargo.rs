@@ -1,55 +1,60 @@
-//! Cargo, and where it puts things.
+//! Cargo and its folders.
 
-use crate::Outcome;
+use crate::Result;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The repository.
+/// The root of the repository.
 pub fn root() -> PathBuf {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    beside.canonicalize().unwrap_or(beside)
+    let parent = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    parent.canonicalize().unwrap_or(parent)
 }
 
-/// What builds leave, and a place for what chores leave.
+/// Cargo's target folder, where tasks also keep their files.
 pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from)
 }
 
-/// The cargo that runs us, in the repository.
-pub fn cargo(words: &[&str]) -> Command {
+/// The running cargo, started in the repository's root.
+pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-    command.args(words).current_dir(root());
+    command.args(arguments).current_dir(root());
     command
 }
 
-/// Runs it to its end; documentation warnings count as errors.
-pub fn run(words: &[&str]) -> Outcome {
-    let status = cargo(words).env("RUSTDOCFLAGS", "-D warnings").status()?;
-    if status.success() { Ok(()) } else { Err(failed(words).into()) }
+/// Runs a command; an error if it fails.
+pub fn succeed(command: &mut Command) -> Result {
+    let shown = shown(command);
+    let status = command.status().map_err(|error| format!("{shown}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("`{shown}` failed").into()) }
 }
 
-/// Builds, and tells where the program `name` is.
-pub fn built(words: &[&str], name: &str) -> Outcome<PathBuf> {
-    let mut command = cargo(words);
+/// Program and arguments, as a user would type them.
+pub fn shown(command: &Command) -> String {
+    let program = Path::new(command.get_program()).file_stem().unwrap_or_default();
+    let all = std::iter::once(program).chain(command.get_args());
+    all.map(|argument| argument.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+/// Runs a cargo command that builds, and returns the path of the executable `name`.
+pub fn build(arguments: &[&str], name: &str) -> Result<PathBuf> {
+    let mut command = cargo(arguments);
     command.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
     let output = command.output()?;
+    let shown = arguments.join(" ");
     if !output.status.success() {
-        return Err(failed(words).into());
+        return Err(format!("`cargo {shown}` failed").into());
     }
-    let said = String::from_utf8(output.stdout)?;
-    executable(&said, name).ok_or_else(|| format!("{}: no program `{name}`", failed(words)).into())
+    let messages = String::from_utf8(output.stdout)?;
+    executable(&messages, name).ok_or_else(|| format!("`cargo {shown}` built no `{name}`").into())
 }
 
-fn failed(words: &[&str]) -> String {
-    format!("cargo {} failed", words.join(" "))
-}
-
-/// The program `name` among cargo's messages.
-fn executable(said: &str, name: &str) -> Option<PathBuf> {
-    let messages = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let mut ours = messages.filter(|message| message["target"]["name"] == name);
-    ours.find_map(|message| Some(message["executable"].as_str()?.into()))
+/// The path of the executable `name` in cargo's JSON messages.
+fn executable(messages: &str, name: &str) -> Option<PathBuf> {
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut named = messages.filter(|message| message["target"]["name"] == name);
+    named.find_map(|message| Some(message["executable"].as_str()?.into()))
 }
 
 #[cfg(test)]
@@ -57,12 +62,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_are_found_by_their_names() {
-        let said = "\
+    fn finds_executable_by_name() {
+        let messages = "\
             {\"target\":{\"name\":\"clenshaw\"},\"executable\":null}\n\
             not json\n\
             {\"target\":{\"name\":\"clenshaw\"},\"executable\":\"t/release/clenshaw\"}\n";
-        assert_eq!(executable(said, "clenshaw"), Some("t/release/clenshaw".into()));
-        assert_eq!(executable(said, "step"), None);
+        assert_eq!(executable(messages, "clenshaw"), Some("t/release/clenshaw".into()));
+        assert_eq!(executable(messages, "step"), None);
+    }
+
+    #[test]
+    fn shows_commands_without_paths() {
+        let mut command = Command::new("/usr/bin/cargo");
+        assert_eq!(shown(command.args(["test", "--workspace"])), "cargo test --workspace");
     }
 }

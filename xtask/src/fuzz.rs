@@ -1,24 +1,25 @@
-//! Every reader against bytes that mean harm: the long suite, with cargo-fuzz on a nightly compiler.
+//! Fuzzes every file reader with cargo-fuzz, which needs a nightly compiler.
 //!
 //! ```text
 //! cargo xtask fuzz [--inputs N] [--seconds S] [TARGET...]
 //! ```
 //!
-//! `N` inputs are shared out among the targets; none gets more than `S` seconds.
+//! `N` inputs are divided among the targets; each target stops after `S` seconds.
 
-use crate::Outcome;
+use crate::Result;
+use crate::cargo::{cargo, root, succeed};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 const INPUTS: u64 = 1_000_000;
 
-/// What no input exceeds: room for every quirk, and quick to read.
-const LONGEST: &str = "-max_len=4096";
-/// Reading one takes microseconds; what takes so long does not end.
-const SECONDS_AN_INPUT: &str = "-timeout=10";
+/// The longest input in bytes: enough for every feature of a format, and fast to read.
+const MAX_LENGTH: &str = "-max_len=4096";
+/// Seconds after which an input counts as a hang; reading one takes microseconds.
+const TIMEOUT: &str = "-timeout=10";
 
-/// Words of the formats, and the targets they help.
+/// Dictionaries and the targets that use them.
 const DICTIONARIES: &[(&str, &[&str])] = &[
     ("graphml", &["graphml"]),
     ("matlab", &["matlab", "facebook100"]),
@@ -28,56 +29,56 @@ const DICTIONARIES: &[(&str, &[&str])] = &[
     ("tables", &["tables", "edges", "nodes", "text", "linkx", "geom_gcn", "split_file"]),
 ];
 
-pub fn run(words: &[String]) -> Outcome {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
-    let plan = Plan::new(words, targets(&root)?)?;
-    if !fuzz(&root, &["--version"]).output().is_ok_and(|output| output.status.success()) {
+pub fn run(arguments: &[String]) -> Result {
+    let root = root();
+    let options = FuzzOptions::parse(arguments, targets(&root)?)?;
+    if !is_installed() {
         return Err("needs a nightly compiler and cargo-fuzz: \
                     `rustup toolchain install nightly`, `cargo install cargo-fuzz`"
             .into());
     }
-    eprintln!("== seeds");
-    seeds(&root)?;
+    eprintln!("== write seeds");
+    write_seeds(&root)?;
     eprintln!("== build");
-    succeeds(&mut fuzz(&root, &["build", "--sanitizer", "none"]))?;
+    succeed(&mut fuzz(&["build", "--sanitizer", "none"]))?;
     let (mut total, mut failed) = (0, vec![]);
-    for target in &plan.targets {
-        let attack = attack(&root, target, &plan)?;
-        println!("{target:<14} {:>10} inputs  {}", attack.inputs, attack.verdict);
-        total += attack.inputs;
-        if attack.verdict != GOOD {
+    for target in &options.targets {
+        let result = run_target(&root, target, &options)?;
+        let message = result.failure.as_deref().unwrap_or("ok");
+        println!("{target:<14} {:>10} inputs  {message}", result.inputs);
+        total += result.inputs;
+        if result.failure.is_some() {
             failed.push(target.as_str());
         }
     }
     println!("{:<14} {total:>10} inputs", "all");
     match failed.is_empty() {
         true => Ok(()),
-        false => Err(format!("inputs were found that break {}", failed.join(", ")).into()),
+        false => Err(format!("failing inputs were found for {}", failed.join(", ")).into()),
     }
 }
 
-/// What was asked for.
-struct Plan {
-    /// How many inputs each target gets.
+struct FuzzOptions {
+    /// Inputs per target.
     inputs: u64,
     seconds: Option<u64>,
     targets: Vec<String>,
 }
 
-impl Plan {
-    fn new(words: &[String], known: Vec<String>) -> Outcome<Self> {
+impl FuzzOptions {
+    fn parse(arguments: &[String], known: Vec<String>) -> Result<Self> {
         let (mut inputs, mut seconds, mut targets) = (INPUTS, None, vec![]);
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            let mut number = || words.next().and_then(|number| number.parse().ok());
-            let expected = || format!("`{word}` without a number");
-            match word.as_str() {
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            let mut number = || arguments.next().and_then(|number| number.parse().ok());
+            let expected = || format!("`{argument}` without a number");
+            match argument.as_str() {
                 "--inputs" => inputs = number().ok_or_else(expected)?,
                 "--seconds" => seconds = Some(number().ok_or_else(expected)?),
-                _ if known.contains(word) => targets.push(word.clone()),
+                _ if known.contains(argument) => targets.push(argument.clone()),
                 _ => {
                     let known = known.join(", ");
-                    return Err(format!("unknown target `{word}`; known: {known}").into());
+                    return Err(format!("unknown target `{argument}`; known: {known}").into());
                 }
             }
         }
@@ -86,18 +87,15 @@ impl Plan {
     }
 }
 
-/// What came of a target.
-struct Attack {
+struct TargetResult {
     inputs: u64,
-    verdict: String,
+    failure: Option<String>,
 }
 
-/// How a panic, our allocator and libFuzzer itself begin to say what is wrong.
+/// How the messages of a panic, of our allocator and of libFuzzer start.
 const REASONS: [&str; 3] = ["panicked at", " bytes asked for", "ERROR: libFuzzer"];
 
-const GOOD: &str = "no trouble";
-
-fn targets(root: &Path) -> Outcome<Vec<String>> {
+fn targets(root: &Path) -> Result<Vec<String>> {
     let files = std::fs::read_dir(root.join("fuzz/fuzz_targets"))?;
     let mut names: Vec<String> = files
         .filter_map(|file| Some(file.ok()?.path().file_stem()?.to_str()?.to_owned()))
@@ -106,45 +104,36 @@ fn targets(root: &Path) -> Outcome<Vec<String>> {
     Ok(names)
 }
 
-/// Writes the small files from which libFuzzer makes others, beside those it has kept.
-fn seeds(root: &Path) -> Outcome {
-    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(["test", "--quiet", "--package", "clenshaw", "--lib", "data::read::seeds"]);
-    succeeds(command.current_dir(root).env("CLENSHAW_SEEDS", root.join("fuzz/corpus")))
+/// Adds the initial inputs to the corpus.
+fn write_seeds(root: &Path) -> Result {
+    let mut command =
+        cargo(&["test", "--quiet", "--package", "clenshaw", "--lib", "data::read::seeds"]);
+    succeed(command.env("CLENSHAW_SEEDS", root.join("fuzz/corpus")))
 }
 
-fn attack(root: &Path, target: &str, plan: &Plan) -> Outcome<Attack> {
-    let mut command = fuzz(root, &["run", "--sanitizer", "none", target, "--"]);
-    command.args([LONGEST, SECONDS_AN_INPUT, &format!("-runs={}", plan.inputs)]);
-    if let Some(seconds) = plan.seconds {
+fn run_target(root: &Path, target: &str, options: &FuzzOptions) -> Result<TargetResult> {
+    let mut command = fuzz(&["run", "--sanitizer", "none", target, "--"]);
+    command.args([MAX_LENGTH, TIMEOUT, &format!("-runs={}", options.inputs)]);
+    if let Some(seconds) = options.seconds {
         command.arg(format!("-max_total_time={seconds}"));
     }
     let dictionary = DICTIONARIES.iter().find(|(_, targets)| targets.contains(&target));
     if let Some((name, _)) = dictionary {
-        command.arg(format!(
-            "-dict={}",
-            root.join(format!("fuzz/dictionaries/{name}.dict")).display()
-        ));
+        let file = root.join(format!("fuzz/dictionaries/{name}.dict"));
+        command.arg(format!("-dict={}", file.display()));
     }
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
-    let said = child.stderr.take().ok_or("nothing to listen to")?;
-    let said: Vec<String> = BufReader::new(said).lines().collect::<Result<_, _>>()?;
-    let inputs = said.iter().filter_map(|line| inputs_so_far(line)).max().unwrap_or(0);
-    let verdict = match child.wait()?.success() {
-        true => GOOD.into(),
-        false => {
-            let reason = said.iter().skip_while(|line| !REASONS.iter().any(|r| line.contains(r)));
-            reason.take(20).for_each(|line| eprintln!("{line}"));
-            let input = said.iter().find_map(|line| line.split_once("Test unit written to "));
-            let input = input.map_or("nowhere", |(_, input)| input);
-            format!(
-                "BROKEN; the input is in {input}; \
-                 again: cargo +nightly fuzz run --sanitizer none {target} {input}"
-            )
-        }
-    };
-    Ok(Attack { inputs, verdict })
+    let log = child.stderr.take().ok_or("no standard error")?;
+    let log: Vec<String> = BufReader::new(log).lines().collect::<std::result::Result<_, _>>()?;
+    let inputs = log.iter().filter_map(|line| inputs_so_far(line)).max().unwrap_or(0);
+    let failure = (!child.wait()?.success()).then(|| {
+        let reason = log.iter().skip_while(|line| !REASONS.iter().any(|r| line.contains(r)));
+        reason.take(20).for_each(|line| eprintln!("{line}"));
+        let input = log.iter().find_map(|line| line.split_once("Test unit written to "));
+        let input = input.map_or("INPUT", |(_, input)| input);
+        format!("FAILED; reproduce: cargo +nightly fuzz run --sanitizer none {target} {input}")
+    });
+    Ok(TargetResult { inputs, failure })
 }
 
 /// The number in libFuzzer's `#1024 NEW cov: ...`.
@@ -152,15 +141,13 @@ fn inputs_so_far(line: &str) -> Option<u64> {
     line.strip_prefix('#')?.split_whitespace().next()?.parse().ok()
 }
 
-fn fuzz(root: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new("rustup");
-    command.args(["run", "nightly", "cargo", "fuzz"]).args(words).current_dir(root);
-    command
+/// Whether a nightly compiler and cargo-fuzz are installed.
+pub fn is_installed() -> bool {
+    fuzz(&["--version"]).output().is_ok_and(|output| output.status.success())
 }
 
-fn succeeds(command: &mut Command) -> Outcome {
-    match command.status()?.success() {
-        true => Ok(()),
-        false => Err(format!("{command:?} failed").into()),
-    }
+fn fuzz(arguments: &[&str]) -> Command {
+    let mut command = Command::new("rustup");
+    command.args(["run", "nightly", "cargo", "fuzz"]).args(arguments).current_dir(root());
+    command
 }

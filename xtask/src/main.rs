@@ -1,77 +1,75 @@
-//! The project's chores, as `cargo xtask CHORE`.
+//! Development tasks, run as `cargo xtask TASK`.
 
 mod cargo;
 mod python;
-mod postgres;
-mod test;
 mod optuna;
-mod acceptance;
+mod test;
 mod cora;
 mod fuzz;
 mod peers;
-mod instructions;
 
 use std::process::ExitCode;
 
-/// What a chore returns; the message is all a person needs.
-type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+/// The result of a task; the error message is printed.
+type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
-/// One thing `cargo xtask` can do.
-struct Chore {
+/// A subcommand of `cargo xtask`.
+struct Task {
     name: &'static str,
-    what: &'static str,
-    /// Does it, with the words that follow the name.
-    run: fn(&[String]) -> Outcome,
+    help: &'static str,
+    /// Runs the task with the arguments that follow its name.
+    run: fn(&[String]) -> Result,
 }
 
-const CHORES: &[Chore] = &[
-    Chore { name: "test", what: "every test there is", run: test::run },
-    Chore {
-        name: "acceptance",
-        what: "the release program on Cora: accuracy and determinism",
-        run: acceptance::run,
-    },
-    Chore {
+const TASKS: &[Task] = &[
+    Task { name: "test", help: "run all tests; --long adds the long ones", run: test::run },
+    Task {
         name: "optuna",
-        what: "studies shared with the real Optuna, in files and databases",
+        help: "run only the tests that need Optuna or PostgreSQL; takes a filter",
         run: optuna::run,
     },
-    Chore {
-        name: "cora",
-        what: "rebuild the embedded Cora; --check only compares",
-        run: cora::run,
+    Task {
+        name: "instructions",
+        help: "count the instructions of three training steps; --update stores them",
+        run: instructions,
     },
-    Chore {
-        name: "fuzz",
-        what: "every reader against bytes that mean harm; takes long",
-        run: fuzz::run,
-    },
-    Chore {
+    Task {
         name: "bench-peers",
-        what: "training steps of ours beside PyTorch's, PyG's and DGL's; --graphs A,B, \
+        help: "time training steps against PyTorch, PyG and DGL; --graphs A,B, \
                --only step|layers, --rounds N, --threads N, --large, --no-dgl",
         run: peers::run,
     },
-    Chore {
-        name: "instructions",
-        what: "three training steps against their kept counts; --update keeps new ones",
-        run: instructions::run,
+    Task {
+        name: "fuzz",
+        help: "fuzz the file readers; --inputs N, --seconds S, targets",
+        run: fuzz::run,
+    },
+    Task {
+        name: "cora",
+        help: "rebuild the embedded Cora from its source; --check only compares",
+        run: cora::run,
     },
 ];
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let chosen = words.first().and_then(|name| CHORES.iter().find(|chore| chore.name == name));
-    let Some(chore) = chosen else {
-        eprintln!("usage: cargo xtask CHORE");
-        CHORES.iter().for_each(|chore| eprintln!("  {:<13} {}", chore.name, chore.what));
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let task = arguments.first().and_then(|name| TASKS.iter().find(|task| task.name == name));
+    let Some(task) = task else {
+        eprintln!("usage: cargo xtask TASK");
+        TASKS.iter().for_each(|task| eprintln!("  {:<13} {}", task.name, task.help));
         return ExitCode::from(2);
     };
-    match (chore.run)(&words[1..]) {
+    match (task.run)(&arguments[1..]) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{}: {error}", chore.name);
+            eprintln!("{}: {error}", task.name);
             ExitCode::FAILURE
         }
     }
+}
+
+/// Counts in the optimised build; `crates/clenshaw/benches/instructions.rs` compares.
+fn instructions(arguments: &[String]) -> Result {
+    let mut command = cargo::cargo(&test::INSTRUCTIONS);
+    cargo::succeed(command.arg("--").args(arguments))
 }

@@ -1,40 +1,80 @@
-//! The suites with the real Optuna and with PostgreSQL servers: `optuna` and `storages` of the library,
-//! `databases` of the program.
+//! Optuna and PostgreSQL for the tests that need them.
+//!
+//! Such tests are marked `#[ignore]` for a plain `cargo test` and find both through environment variables.
 
-use crate::cargo::{cargo, root, target};
-use crate::{Outcome, postgres, python};
-use std::path::PathBuf;
+use crate::Result;
+use crate::cargo::{cargo, root, succeed, target};
+use crate::python;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-/// Each version of Optuna, and the variable that tells the suites where it is.
+/// Versions of Optuna, and the variables with the paths of their Python environments.
 const VERSIONS: [(&str, &str); 2] = [("4", "CLENSHAW_OPTUNA4"), ("5", "CLENSHAW_OPTUNA5")];
 
-/// Where the suites are.
-const SUITES: [&[&str]; 2] = [
-    &["--package", "clenshaw-tune", "--test", "storages", "--test", "optuna"],
-    &["--package", "clenshaw-cli", "--test", "cli", "databases"],
-];
+/// Folder of the requirements of both versions.
+const REQUIREMENTS: &str = "crates/clenshaw-tune/tests/optuna";
 
-/// Runs the suites; the words choose among their tests.
-pub fn run(words: &[String]) -> Outcome {
-    let places = VERSIONS.map(|(version, variable)| (variable, environment(version)));
-    let places: Vec<(&str, PathBuf)> =
-        places.into_iter().map(|(key, place)| Ok((key, place?))).collect::<Outcome<_>>()?;
-    let programs = postgres::programs()?;
-    for suite in SUITES {
-        let mut cargo = cargo(&["test", "--features", "optuna-tests"]);
-        cargo.args(suite).args(words).env("CLENSHAW_POSTGRES", &programs);
-        cargo.envs(places.iter().map(|(key, place)| (key, place)));
-        if !cargo.status()?.success() {
-            return Err("Optuna and we disagree".into());
-        }
-    }
-    Ok(())
+/// Parent of the folders in which Debian installs the versions of PostgreSQL.
+const DEBIAN: &str = "/usr/lib/postgresql";
+
+/// The variables that tests read.
+pub type Variables = Vec<(&'static str, PathBuf)>;
+
+/// Runs the tests that need Optuna or PostgreSQL; the arguments are passed to the tests.
+pub fn run(arguments: &[String]) -> Result {
+    let variables = prepare()?;
+    let mut command = cargo(&["test", "--workspace", "--", "--ignored", "--skip", "long::"]);
+    succeed(command.args(arguments).envs(variables))
 }
 
-/// The folder of an environment with everything a version needs.
-fn environment(version: &str) -> Outcome<PathBuf> {
-    let requirements = format!("crates/clenshaw-tune/tests/optuna/requirements-{version}.txt");
-    let folder = std::path::absolute(target().join("optuna").join(version))?;
-    python::environment(&folder, &root().join(requirements))?;
-    Ok(folder)
+/// Installs what is missing and returns the variables that name it.
+pub fn prepare() -> Result<Variables, String> {
+    let mut variables = vec![("CLENSHAW_POSTGRES", postgres()?)];
+    for (version, variable) in VERSIONS {
+        let folder = target().join("optuna").join(version);
+        let folder = std::path::absolute(&folder).unwrap_or(folder);
+        let requirements = root().join(REQUIREMENTS).join(format!("requirements-{version}.txt"));
+        python::environment(&folder, &requirements)
+            .map_err(|error| format!("Optuna {version}: {error}"))?;
+        variables.push((variable, folder));
+    }
+    Ok(variables)
+}
+
+/// Returns the folder of `initdb` and `pg_ctl`; installs PostgreSQL if it is missing.
+fn postgres() -> Result<PathBuf, String> {
+    if let Some(folder) = find_postgres() {
+        return Ok(folder);
+    }
+    eprintln!("   installing PostgreSQL");
+    let apt = |arguments: &[&str]| python::output(Command::new("apt-get").args(arguments));
+    let install = || apt(&["install", "--yes", "--quiet", "postgresql"]);
+    if install().is_err() {
+        // The package lists may be out of date.
+        let _ = apt(&["update", "--quiet"]).and_then(|_| install());
+    }
+    find_postgres().ok_or_else(|| {
+        "PostgreSQL is missing; run `apt-get install postgresql`, or add the folder of `initdb` to PATH"
+            .into()
+    })
+}
+
+fn find_postgres() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders = std::env::split_paths(&path).chain(debian_folders(Path::new(DEBIAN)));
+    // `initdb` in PATH may be a link; the server is looked up beside it.
+    let programs = ["initdb", "pg_ctl", "postgres"];
+    folders.find(|folder| programs.iter().all(|program| folder.join(program).exists()))
+}
+
+/// The program folders of all installed versions, newest first.
+fn debian_folders(parent: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
+    let version = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.and_then(|name| name.parse::<u32>().ok()).unwrap_or(0)
+    };
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    folders.sort_by_key(|path| std::cmp::Reverse(version(path)));
+    folders.into_iter().map(|path| path.join("bin")).collect()
 }

@@ -1,27 +1,28 @@
-//! Training steps of ours beside those of PyTorch, PyG and DGL.
+//! Times training steps against PyTorch, PyG and DGL.
 //!
 //! ```text
 //! cargo xtask bench-peers [--graphs A,B] [--only step|layers] [--rounds N] [--threads N] [--large] [--no-dgl]
 //! ```
 //!
-//! A bout is a graph and a model. Every contender of a bout is a process that starts from the same
-//! folder: graph, features, split and initial parameters (`crates/clenshaw/benches/step` writes it and
-//! documents the lines they speak). Whose losses are not ours does not compete.
-//! Contenders train in turn, one at a time, round after round; a round's ratio compares neighbours in time.
+//! A comparison is a graph and a model. Each implementation is a process that starts from the same folder
+//! with graph, features, split and initial parameters; `crates/clenshaw/benches/step` writes the folder and
+//! documents the protocol. An implementation whose losses differ from ours is not timed.
+//! Implementations train one at a time, alternating in rounds, so that each ratio compares measurements that
+//! are close in time.
 //!
-//! PyTorch lives in an environment below the target folder, made on the first run; `CLENSHAW_PEERS` and
-//! `CLENSHAW_PEERS_DGL` name environments that exist already. Graphs come from `CLENSHAW_DATA`; those
-//! that are not there are generated in the same size.
+//! PyTorch is installed in an environment in the target folder on the first run; `CLENSHAW_PEERS` and
+//! `CLENSHAW_PEERS_DGL` name existing environments. Graphs are read from `CLENSHAW_DATA`; missing ones are
+//! generated in the same size.
 
-mod bout;
-mod contender;
+mod comparison;
+mod process;
 mod environment;
 mod goals;
-mod numbers;
+mod statistics;
 mod report;
 
-use crate::{Outcome, cargo};
-use bout::{Bout, Part};
+use crate::{Result, cargo};
+use comparison::{Comparison, Part};
 use environment::Environments;
 use report::Report;
 use std::path::PathBuf;
@@ -29,42 +30,42 @@ use std::path::PathBuf;
 const USAGE: &str = "expected [--graphs A,B] [--only step|layers] [--rounds N] [--threads N] \
                      [--large] [--no-dgl]";
 
-pub fn run(words: &[String]) -> Outcome {
-    let options = Options::new(words)?;
-    let bouts = Bout::chosen(&options)?;
+pub fn run(arguments: &[String]) -> Result {
+    let options = PeerOptions::parse(arguments)?;
+    let comparisons = Comparison::selected(&options)?;
     let root = cargo::root();
-    let place =
-        Place { peers: root.join("benches/peers"), work: cargo::target().join("peers"), root };
-    eprintln!("== build: ours");
-    let words = ["build", "--release", "--package", "clenshaw", "--bench", "step"];
-    let ours = cargo::built(&words, "step")?;
-    eprintln!("== environments");
-    let environments = Environments::new(&place, options.dgl)?;
+    let folders =
+        Folders { scripts: root.join("benches/peers"), work: cargo::target().join("peers"), root };
+    eprintln!("== build clenshaw");
+    let build = ["build", "--release", "--package", "clenshaw", "--bench", "step"];
+    let clenshaw = cargo::build(&build, "step")?;
+    eprintln!("== prepare Python environments");
+    let environments = Environments::new(&folders, options.dgl)?;
     let mut report = Report::new(&options, &environments);
-    for bout in bouts {
-        report.add(bout.fight(&ours, &environments, &place, &options)?);
+    for comparison in comparisons {
+        report.add(comparison.measure(&clenshaw, &environments, &folders, &options)?);
     }
     print!("{}", report.text());
-    let folder = place.root.join("benches/runs").join(report::folder_name()?);
+    let folder = folders.root.join("benches/runs").join(report::folder_name()?);
     report.write(&folder)?;
-    eprintln!("written to {}", folder.strip_prefix(&place.root)?.display());
+    eprintln!("written to {}", folder.strip_prefix(&folders.root)?.display());
     Ok(())
 }
 
-/// What was asked for.
-pub struct Options {
-    /// Some graphs, or none for all.
+pub struct PeerOptions {
+    /// Graphs to measure; all if empty.
     graphs: Vec<String>,
     only: Option<Part>,
     rounds: usize,
     threads: usize,
     large: bool,
     dgl: bool,
-    words: String,
+    /// The command line, for the report.
+    arguments: String,
 }
 
-impl Options {
-    fn new(words: &[String]) -> Outcome<Self> {
+impl PeerOptions {
+    fn parse(arguments: &[String]) -> Result<Self> {
         let mut options = Self {
             graphs: vec![],
             only: None,
@@ -72,36 +73,37 @@ impl Options {
             threads: 2,
             large: false,
             dgl: true,
-            words: words.join(" "),
+            arguments: arguments.join(" "),
         };
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            let mut next = || words.next().ok_or_else(|| format!("`{word}` alone; {USAGE}"));
-            match word.as_str() {
-                "--graphs" => options.graphs = next()?.split(',').map(String::from).collect(),
-                "--only" => options.only = Some(Part::named(next()?)?),
-                "--rounds" => options.rounds = count(next()?)?,
-                "--threads" => options.threads = count(next()?)?,
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            let mut value =
+                || arguments.next().ok_or_else(|| format!("`{argument}` without a value; {USAGE}"));
+            match argument.as_str() {
+                "--graphs" => options.graphs = value()?.split(',').map(String::from).collect(),
+                "--only" => options.only = Some(Part::parse(value()?)?),
+                "--rounds" => options.rounds = count(value()?)?,
+                "--threads" => options.threads = count(value()?)?,
                 "--large" => options.large = true,
                 "--no-dgl" => options.dgl = false,
-                _ => return Err(format!("unexpected `{word}`; {USAGE}").into()),
+                _ => return Err(format!("unexpected `{argument}`; {USAGE}").into()),
             }
         }
         Ok(options)
     }
 }
 
-fn count(word: &str) -> Outcome<usize> {
-    let number = word.parse().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| format!("`{word}`; expected a number from 1").into())
+fn count(value: &str) -> Result<usize> {
+    let number = value.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| format!("`{value}`; expected a positive number").into())
 }
 
-/// The folders a run works with.
-pub struct Place {
+/// The folders of a run.
+pub struct Folders {
     root: PathBuf,
-    /// The contenders' programs.
-    peers: PathBuf,
-    /// Environments and what bouts start from.
+    /// The other implementations.
+    scripts: PathBuf,
+    /// Python environments, and the inputs of comparisons.
     work: PathBuf,
 }
 
@@ -109,12 +111,12 @@ pub struct Place {
 mod tests {
     use super::*;
 
-    fn options(text: &str) -> Outcome<Options> {
-        Options::new(&text.split_whitespace().map(String::from).collect::<Vec<_>>())
+    fn options(text: &str) -> Result<PeerOptions> {
+        PeerOptions::parse(&text.split_whitespace().map(String::from).collect::<Vec<_>>())
     }
 
     #[test]
-    fn words_are_understood() {
+    fn parses_all_options() {
         let some = options("--graphs cora,actor --only layers --rounds 3 --large").unwrap();
         assert_eq!(some.graphs, ["cora", "actor"]);
         assert_eq!((some.only, some.rounds, some.threads), (Some(Part::Layers), 3, 2));
@@ -123,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_are_refused() {
+    fn rejects_invalid_arguments() {
         for text in ["--rounds 0", "--rounds", "--only steps", "cora"] {
             assert!(options(text).is_err(), "{text}");
         }

@@ -1,46 +1,290 @@
-//! Every test there is: style, lints, tests, documentation, studies shared with the real Optuna in files
-//! and databases, the program's promises on Cora, and the instructions of a step.
+//! `cargo xtask test [--long]`: every check of the project, in one command.
+//!
+//! All steps use the same profile and features, so each crate is compiled once for the tests and once for
+//! clippy. Optuna and PostgreSQL are installed while the tests compile. The last line lists what was run
+//! and what was not.
+//!
+//! Tests that need Optuna or PostgreSQL are marked `#[ignore]` for a plain `cargo test`; so are long tests,
+//! which are in modules named `long`.
 
-use crate::Outcome;
-use crate::{acceptance, cargo, instructions, optuna};
+use crate::Result;
+use crate::cargo::{cargo, shown};
+use crate::optuna;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::Instant;
 
-/// The steps before the program itself is tried.
-const STEPS: &[(&str, &[&str])] = &[
-    ("style", &["fmt", "--all", "--check"]),
-    ("lints", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
-    ("lints of the suites with Optuna", OPTUNA_LINTS),
-    ("tests", &["test", "--workspace", "--quiet"]),
-    ("documentation", &["doc", "--workspace", "--no-deps", "--quiet"]),
-];
+/// Counts instructions in the optimised build.
+pub const INSTRUCTIONS: [&str; 4] = ["bench", "--workspace", "--bench", "instructions"];
 
-/// Suites behind a feature are not among all targets.
-const OPTUNA_LINTS: &[&str] = &[
-    "clippy",
-    "--package=clenshaw-tune",
+const FORMAT: [&str; 3] = ["fmt", "--all", "--check"];
+const CLIPPY: [&str; 6] = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+const COMPILE: [&str; 3] = ["test", "--workspace", "--no-run"];
+const TEST: [&str; 6] =
+    ["test", "--workspace", "--no-fail-fast", "--", "--show-output", "--include-ignored"];
+const DOC: [&str; 3] = ["doc", "--workspace", "--no-deps"];
+const PACKAGE: [&str; 4] = ["package", "--workspace", "--allow-dirty", "--no-verify"];
+const PACKAGE_AND_BUILD: [&str; 3] = ["package", "--workspace", "--allow-dirty"];
+/// In the build that tests use.
+const TEST_INSTRUCTIONS: [&str; 4] = ["test", "--workspace", "--bench", "instructions"];
+const RELEASE_ACCEPTANCE: [&str; 7] = [
+    "test",
+    "--release",
     "--package=clenshaw-cli",
-    "--features=optuna-tests",
-    "--tests",
-    "--quiet",
     "--",
-    "-D",
-    "warnings",
+    "--show-output",
+    "--ignored",
+    "acceptance",
 ];
+const FUZZ_INPUTS: &str = "2000000";
 
-pub fn run(words: &[String]) -> Outcome {
-    if let Some(word) = words.first() {
-        return Err(format!("unexpected `{word}`; `cargo xtask test` takes no words").into());
+pub fn run(arguments: &[String]) -> Result {
+    let long = match arguments {
+        [] => false,
+        [argument] if argument == "--long" => true,
+        _ => return Err(format!("unexpected `{}`; expected `--long`", arguments.join(" ")).into()),
+    };
+    let mut report = TestReport::new();
+    let result = steps(long, &mut report);
+    eprintln!("{}", report.last_line(result.is_ok(), long));
+    result
+}
+
+fn steps(long: bool, report: &mut TestReport) -> Result {
+    eprintln!("== in the background: Optuna 4 and 5, PostgreSQL");
+    let services = std::thread::spawn(optuna::prepare);
+    report.step("format", &mut cargo(&FORMAT))?;
+    report.step("clippy", &mut cargo(&CLIPPY))?;
+    report.step("compile tests", &mut cargo(&COMPILE))?;
+    let services = services.join().map_err(|_| "the installation of Optuna panicked")?;
+    let variables = services.map_err(|error| format!("Optuna or PostgreSQL: {error}"))?;
+    let mut tests = cargo(&TEST);
+    if !long {
+        tests.args(["--skip", "long::"]);
     }
-    for (name, words) in STEPS {
-        eprintln!("== {name}: cargo {}", words.join(" "));
-        cargo::run(words)?;
+    report.step("tests", tests.envs(variables))?;
+    report.step("documentation", cargo(&DOC).env("RUSTDOCFLAGS", "-D warnings"))?;
+    report.step("instructions", &mut cargo(&TEST_INSTRUCTIONS))?;
+    if !long {
+        return report.step("packages", &mut cargo(&PACKAGE));
     }
-    eprintln!(
-        "== optuna: studies shared with versions 4 and 5, and the dashboard, in files and databases"
-    );
-    optuna::run(&[])?;
-    eprintln!("== acceptance: the release program on Cora");
-    acceptance::run(&[])?;
-    // Last, so that a machine that cannot count them ends with saying so.
-    eprintln!("== instructions: three steps of the release program");
-    instructions::run(&[])
+    report.step("packages", &mut cargo(&PACKAGE_AND_BUILD))?;
+    report.step("release acceptance", &mut cargo(&RELEASE_ACCEPTANCE))?;
+    report.step("release instructions", &mut cargo(&INSTRUCTIONS))?;
+    fuzz(report)
+}
+
+fn fuzz(report: &mut TestReport) -> Result {
+    if !crate::fuzz::is_installed() {
+        report.not_run.push("fuzz (needs a nightly compiler and cargo-fuzz)".into());
+        return Ok(());
+    }
+    eprintln!("== fuzz: {FUZZ_INPUTS} inputs");
+    crate::fuzz::run(&["--inputs".into(), FUZZ_INPUTS.into()])?;
+    report.run.push("fuzz");
+    Ok(())
+}
+
+/// What was run, and the totals of all test binaries.
+struct TestReport {
+    start: Instant,
+    run: Vec<&'static str>,
+    failed: Option<&'static str>,
+    not_run: Vec<String>,
+    totals: Totals,
+}
+
+#[derive(Debug, Default, PartialEq)]
+struct Totals {
+    passed: u64,
+    failed: u64,
+    ignored: u64,
+    filtered: u64,
+    /// Tests that passed without a check because something is missing, such as `CLENSHAW_DATA`.
+    skipped: u64,
+}
+
+impl TestReport {
+    fn new() -> Self {
+        let (run, not_run) = (vec![], vec![]);
+        Self { start: Instant::now(), run, failed: None, not_run, totals: Totals::default() }
+    }
+
+    /// Runs a command, shortens the output of its tests and adds up their results.
+    fn step(&mut self, name: &'static str, command: &mut Command) -> Result {
+        eprintln!("== {name}: {}", shown(command));
+        let start = Instant::now();
+        let mut child = command.stdout(Stdio::piped()).spawn()?;
+        let output = child.stdout.take().ok_or("no standard output")?;
+        let mut filter = Filter::default();
+        let mut checked = true;
+        for line in BufReader::new(output).lines() {
+            let line = line?;
+            if let Some(reason) = line.strip_prefix("not checked: ") {
+                checked = false;
+                self.not_run.push(format!("{name} ({reason})"));
+            }
+            if filter.shows(&line, &mut self.totals) {
+                println!("{line}");
+            }
+        }
+        if !child.wait()?.success() {
+            self.failed = Some(name);
+            return Err(format!("{name}: `{}` failed", shown(command)).into());
+        }
+        eprintln!("   {name}: {}", duration(start));
+        if checked {
+            self.run.push(name);
+        }
+        Ok(())
+    }
+
+    /// `1512 passed, 0 failed, 3 skipped in 11 min 40 s; run: ...; not run: ...`
+    fn last_line(&self, complete: bool, long: bool) -> String {
+        let Totals { passed, failed, ignored, filtered, skipped } = self.totals;
+        let mut not_run = self.not_run.clone();
+        if filtered + ignored > 0 {
+            not_run.push(format!("{} long tests", filtered + ignored));
+        }
+        if skipped > 0 {
+            not_run.push(format!("{skipped} tests without their files (set CLENSHAW_DATA)"));
+        }
+        if !long {
+            not_run.push("release acceptance, release instructions, fuzz (--long)".into());
+        }
+        if !complete {
+            not_run.push(format!("steps after `{}`", self.failed.unwrap_or("tests")));
+        }
+        let result = if complete { "ok" } else { "FAILED" };
+        let not_run = if not_run.is_empty() { "nothing".into() } else { not_run.join(", ") };
+        format!(
+            "{result}: {} passed, {failed} failed, {skipped} skipped in {}; run: {}; not run: {not_run}",
+            passed - skipped,
+            duration(self.start),
+            self.run.join(", "),
+        )
+    }
+}
+
+fn duration(start: Instant) -> String {
+    let seconds = start.elapsed().as_secs();
+    match seconds / 60 {
+        0 => format!("{seconds} s"),
+        minutes => format!("{minutes} min {} s", seconds % 60),
+    }
+}
+
+/// Shortens the output of Rust's test harness.
+#[derive(Default)]
+struct Filter {
+    /// Inside the output of tests that passed.
+    successes: bool,
+}
+
+impl Filter {
+    /// Whether a line is printed; results are added to the totals.
+    fn shows(&mut self, line: &str, totals: &mut Totals) -> bool {
+        match line {
+            "successes:" => self.successes = true,
+            "failures:" => self.successes = false,
+            _ => {}
+        }
+        if let Some(result) = line.strip_prefix("test result: ") {
+            self.successes = false;
+            totals.add(result);
+            // Binaries without tests are not worth a line.
+            return !result.contains(" 0 passed; 0 failed");
+        }
+        if self.successes {
+            totals.skipped += u64::from(line.starts_with("skipped: "));
+            return false;
+        }
+        let passed = line.starts_with("test ") && !line.ends_with("FAILED");
+        !passed && !line.starts_with("running ") && !line.is_empty()
+    }
+}
+
+impl Totals {
+    /// Adds `ok. 12 passed; 0 failed; 1 ignored; 0 measured; 3 filtered out; finished in 0.20s`.
+    fn add(&mut self, result: &str) {
+        let count = |name: &str| {
+            let before = result.split(name).next().filter(|before| before.len() < result.len());
+            let number = before.and_then(|before| before.trim_end().rsplit(' ').next());
+            number.and_then(|number| number.parse::<u64>().ok()).unwrap_or(0)
+        };
+        self.passed += count("passed");
+        self.failed += count("failed");
+        self.ignored += count("ignored");
+        self.filtered += count("filtered out");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OUTPUT: &str = "
+running 3 tests
+test a ... ok
+test b ... FAILED
+test c ... ignored, needs Optuna
+
+successes:
+
+---- a stdout ----
+skipped: no data
+
+successes:
+    a
+
+failures:
+
+---- b stdout ----
+left: 1
+
+failures:
+    b
+
+test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.20s
+
+running 0 tests
+
+test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
+";
+
+    #[test]
+    fn shows_failures_and_adds_up_results() {
+        let (mut filter, mut totals) = (Filter::default(), Totals::default());
+        let shown: Vec<&str> =
+            OUTPUT.lines().filter(|line| filter.shows(line, &mut totals)).collect();
+        let expected = [
+            "test b ... FAILED",
+            "failures:",
+            "---- b stdout ----",
+            "left: 1",
+            "failures:",
+            "    b",
+            "test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.20s",
+        ];
+        assert_eq!(shown, expected);
+        let expected = Totals { passed: 1, failed: 1, ignored: 1, filtered: 2, skipped: 1 };
+        assert_eq!(totals, expected);
+    }
+
+    #[test]
+    fn last_line_lists_what_was_not_run() {
+        let mut report = TestReport::new();
+        report.run = vec!["format", "tests"];
+        report.not_run = vec!["instructions (valgrind is not installed)".into()];
+        report.totals = Totals { passed: 12, skipped: 2, filtered: 3, ..Totals::default() };
+        assert_eq!(
+            report.last_line(true, true),
+            "ok: 10 passed, 0 failed, 2 skipped in 0 s; run: format, tests; not run: \
+             instructions (valgrind is not installed), 3 long tests, \
+             2 tests without their files (set CLENSHAW_DATA)"
+        );
+        report.failed = Some("tests");
+        let line = report.last_line(false, false);
+        assert!(line.starts_with("FAILED: ") && line.ends_with("steps after `tests`"), "{line}");
+    }
 }

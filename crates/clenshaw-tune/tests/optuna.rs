@@ -118,6 +118,7 @@ fn unix_now() -> f64 {
 }
 
 #[test]
+#[ignore = "needs Optuna: cargo xtask optuna"]
 fn optuna_reads_every_field() {
     everywhere(|version, desk| {
         let began = unix_now();
@@ -167,6 +168,7 @@ fn check_fields(trial: &Value) {
 }
 
 #[test]
+#[ignore = "needs Optuna: cargo xtask optuna"]
 fn optuna_goes_on_with_our_study_and_we_with_its() {
     everywhere(|version, desk| {
         let (storage, study) = desk.open();
@@ -197,6 +199,7 @@ fn optuna_goes_on_with_our_study_and_we_with_its() {
 }
 
 #[test]
+#[ignore = "needs Optuna: cargo xtask optuna"]
 fn what_only_optuna_writes_is_read() {
     everywhere(|version, desk| {
         assert_eq!(optuna(version, "oddities", &desk.place(), &["s"])["trials"], 3);
@@ -245,6 +248,7 @@ fn start(place: &str) -> Child {
 }
 
 #[test]
+#[ignore = "needs Optuna: cargo xtask optuna"]
 fn four_workers_lose_no_trial() {
     everywhere(|version, desk| {
         let place = desk.place();
@@ -269,6 +273,7 @@ fn four_workers_lose_no_trial() {
 }
 
 #[test]
+#[ignore = "needs Optuna: cargo xtask optuna"]
 fn optuna_reads_on_after_half_a_line() {
     for version in VERSIONS {
         let desk = Desk::new(Kind::Journal);
@@ -288,6 +293,7 @@ fn optuna_reads_on_after_half_a_line() {
 
 /// Both programs hold the same trials for dead, by the clock of a server in another time zone.
 #[test]
+#[ignore = "needs Optuna: cargo xtask optuna"]
 fn hearts_beat_alike() {
     for (version, kind) in
         VERSIONS.iter().flat_map(|version| KINDS[1..].iter().map(move |k| (version, *k)))
@@ -322,6 +328,7 @@ fn words(sql: &str) -> String {
 }
 
 #[test]
+#[ignore = "needs Optuna: cargo xtask optuna"]
 fn our_tables_are_those_that_optuna_makes() {
     let tables = |desk: &Desk| -> Vec<Vec<String>> {
         match &desk.server {
@@ -367,6 +374,7 @@ const POSTGRESQL_TABLES: [&str; 4] = [
 ];
 
 #[test]
+#[ignore = "needs Optuna: cargo xtask optuna"]
 fn the_dashboard_shows_our_study() {
     KINDS.into_iter().for_each(|kind| shown_in_the_dashboard(&Desk::new(kind)));
 }

@@ -4,7 +4,7 @@
 
 #[path = "storages/contract.rs"]
 mod contract;
-#[cfg(feature = "optuna-tests")]
+#[cfg(feature = "postgres")]
 #[path = "databases/server.rs"]
 mod server;
 
@@ -241,7 +241,7 @@ mod sqlite {
 }
 
 /// PostgreSQL's server; `cargo xtask test` has one.
-#[cfg(feature = "optuna-tests")]
+#[cfg(feature = "postgres")]
 mod postgresql {
     use super::*;
     use clenshaw_tune::Error;
@@ -254,6 +254,7 @@ mod postgresql {
     }
 
     #[test]
+    #[ignore = "needs PostgreSQL: cargo xtask optuna"]
     fn servers_keep_their_promises() {
         for promise in CONTRACT {
             let database = Database::new();
@@ -262,6 +263,7 @@ mod postgresql {
     }
 
     #[test]
+    #[ignore = "needs PostgreSQL: cargo xtask optuna"]
     fn a_trial_whose_heart_stopped_is_failed() {
         let database = Database::new();
         let storage = open(&database.url()).unwrap();
@@ -283,6 +285,7 @@ mod postgresql {
 
     /// What was made before is there after, and a change that the crash cut is made once.
     #[test]
+    #[ignore = "needs PostgreSQL: cargo xtask optuna"]
     fn a_server_that_comes_back_is_gone_on_with() {
         let server = Server::new();
         let storage = open(&server.url()).unwrap();
@@ -301,6 +304,7 @@ mod postgresql {
     }
 
     #[test]
+    #[ignore = "needs PostgreSQL: cargo xtask optuna"]
     fn after_an_absence_the_living_have_time_to_speak() {
         let server = Server::new();
         let (ours, theirs) = (open(&server.url()).unwrap(), open(&server.url()).unwrap());
@@ -321,6 +325,7 @@ mod postgresql {
     }
 
     #[test]
+    #[ignore = "needs PostgreSQL: cargo xtask optuna"]
     fn a_server_that_is_away_is_named_and_no_secret_with_it() {
         let server = Server::new();
         let url = server.url();
@@ -346,6 +351,7 @@ mod postgresql {
     }
 
     #[test]
+    #[ignore = "needs PostgreSQL: cargo xtask optuna"]
     fn a_server_that_wants_tls_is_told_apart() {
         let server = Server::new();
         server.demand_encryption();
@@ -361,6 +367,7 @@ mod postgresql {
     }
 
     #[test]
+    #[ignore = "needs PostgreSQL: cargo xtask optuna"]
     fn a_server_that_does_not_come_back_is_given_up() {
         let server = Server::new();
         let hasty = Habits { give_up: Duration::from_millis(500), ..Habits::default() };

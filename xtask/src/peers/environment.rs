@@ -1,20 +1,21 @@
-//! The Python environments that contenders run in.
+//! The Python environments of the other implementations.
 
-use super::Place;
-use crate::Outcome;
-use crate::python::{self, last_lines, succeed};
+use super::Folders;
+use crate::python::{self, last_lines, output};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// An environment: who brings it, what it must import, and the versions it tells.
-struct Wanted {
+/// How an environment is found or created.
+struct Specification {
+    /// Environment variable with the path of an existing environment.
     variable: &'static str,
     folder: &'static str,
     requirements: &'static str,
+    /// Python code that imports everything and prints the versions.
     versions: &'static str,
 }
 
-const TORCH: Wanted = Wanted {
+const TORCH: Specification = Specification {
     variable: "CLENSHAW_PEERS",
     folder: "torch",
     requirements: "requirements.txt",
@@ -22,7 +23,7 @@ const TORCH: Wanted = Wanted {
                print(f'PyTorch {torch.__version__}, PyG {pyg.__version__}')",
 };
 
-const DGL: Wanted = Wanted {
+const DGL: Specification = Specification {
     variable: "CLENSHAW_PEERS_DGL",
     folder: "dgl",
     requirements: "requirements-dgl.txt",
@@ -30,7 +31,7 @@ const DGL: Wanted = Wanted {
                print(f'DGL {dgl.__version__} on PyTorch {torch.__version__}')",
 };
 
-/// A Python that has what it needs.
+/// A Python with all required packages.
 pub struct Environment {
     pub python: PathBuf,
     pub versions: String,
@@ -38,38 +39,38 @@ pub struct Environment {
 
 pub struct Environments {
     pub torch: Environment,
-    /// DGL's, or in one line why there is none.
+    /// Or the reason why DGL is not available, in one line.
     pub dgl: Result<Environment, String>,
 }
 
 impl Environments {
-    pub fn new(place: &Place, with_dgl: bool) -> Outcome<Self> {
-        let torch = TORCH.ready(place)?;
+    pub fn new(folders: &Folders, with_dgl: bool) -> crate::Result<Self> {
+        let torch = TORCH.prepare(folders)?;
         let dgl = match with_dgl {
-            true => DGL.ready(place).map_err(|problem| last_lines(&problem, 1)),
-            false => Err("not asked for".into()),
+            true => DGL.prepare(folders).map_err(|problem| last_lines(&problem, 1)),
+            false => Err("not selected".into()),
         };
         Ok(Self { torch, dgl })
     }
 }
 
-impl Wanted {
-    /// The environment somebody names, or ours, made if need be.
-    fn ready(&self, place: &Place) -> Result<Environment, String> {
+impl Specification {
+    /// Returns the environment named by the variable, or creates one.
+    fn prepare(&self, folders: &Folders) -> Result<Environment, String> {
         if let Some(named) = std::env::var_os(self.variable) {
-            let wrong = |problem: String| format!("{}: {problem}", self.variable);
-            return self.tried(Path::new(&named)).map_err(wrong);
+            let named_error = |problem: String| format!("{}: {problem}", self.variable);
+            return self.check(Path::new(&named)).map_err(named_error);
         }
         eprintln!("   {}: several GB from PyPI, once", self.requirements);
-        let folder = place.work.join(self.folder);
-        python::environment(&folder, &place.peers.join(self.requirements))?;
-        self.tried(&folder)
+        let folder = folders.work.join(self.folder);
+        python::environment(&folder, &folders.scripts.join(self.requirements))?;
+        self.check(&folder)
     }
 
-    /// Whether everything can be imported.
-    fn tried(&self, folder: &Path) -> Result<Environment, String> {
+    /// Checks that everything can be imported.
+    fn check(&self, folder: &Path) -> Result<Environment, String> {
         let python = folder.join("bin/python");
-        let versions = succeed(Command::new(&python).args(["-W", "ignore", "-c", self.versions]))?;
+        let versions = output(Command::new(&python).args(["-W", "ignore", "-c", self.versions]))?;
         eprintln!("   {versions}");
         Ok(Environment { python, versions })
     }

@@ -22,6 +22,7 @@ const LONG: &str =
     "tune csbm:nodes=100 --set max_epochs=400 --set stop=none --set hidden=8 --splits 2";
 
 #[test]
+#[ignore = "needs Optuna and PostgreSQL: cargo xtask optuna"]
 fn optuna_reads_what_the_program_found() {
     let database = Database::new();
     let sandbox = Sandbox::new();
@@ -100,6 +101,7 @@ fn wait_for(storage: &dyn Storage, n: usize, worker: &mut Child) -> Vec<Trial> {
 }
 
 #[test]
+#[ignore = "needs Optuna and PostgreSQL: cargo xtask optuna"]
 fn a_server_that_is_stopped_in_mid_trial_costs_no_result() {
     let server = Server::new();
     let sandbox = Sandbox::new();
@@ -127,6 +129,7 @@ fn a_server_that_is_stopped_in_mid_trial_costs_no_result() {
 }
 
 #[test]
+#[ignore = "needs Optuna and PostgreSQL: cargo xtask optuna"]
 fn a_killed_worker_leaves_a_study_that_goes_on() {
     let database = Database::new();
     let sandbox = Sandbox::new();
@@ -155,6 +158,7 @@ fn a_killed_worker_leaves_a_study_that_goes_on() {
 }
 
 #[test]
+#[ignore = "needs Optuna and PostgreSQL: cargo xtask optuna"]
 fn a_server_that_is_away_is_said() {
     let server = Server::new();
     let sandbox = Sandbox::new();

@@ -3,6 +3,7 @@
 //! One binary, because every further one is linked again.
 #![allow(clippy::unwrap_used, reason = "tests may unwrap")]
 
+mod acceptance;
 mod arguments;
 mod bench;
 #[path = "../common/mod.rs"]
@@ -10,7 +11,6 @@ mod common;
 mod compare;
 mod data_get;
 mod data_import;
-#[cfg(feature = "optuna-tests")]
 mod databases;
 mod listings;
 mod reproduce;

@@ -1,24 +1,24 @@
-//! Medians, and ratios with their spread.
+//! Medians and ratios with their ranges.
 
-/// A median and the ends of what it was taken from.
+/// The median of some values, the smallest and the largest.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
+pub struct MedianRange {
     pub median: f64,
-    pub least: f64,
-    pub most: f64,
+    pub min: f64,
+    pub max: f64,
 }
 
-impl Spread {
-    /// Panics without values.
+impl MedianRange {
+    /// Panics if `values` is empty.
     pub fn of(values: &[f64]) -> Self {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
         let (n, last) = (sorted.len(), sorted.len() - 1);
         let median = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0;
-        Self { median, least: sorted[0], most: sorted[last] }
+        Self { median, min: sorted[0], max: sorted[last] }
     }
 
-    /// How many times as long theirs took, round by round.
+    /// The ratios of two lists of times, round by round.
     pub fn ratio(theirs: &[f64], ours: &[f64]) -> Self {
         let ratios: Vec<f64> =
             theirs.iter().zip(ours).map(|(theirs, ours)| theirs / ours).collect();
@@ -26,13 +26,13 @@ impl Spread {
     }
 }
 
-/// `exp(mean(ln x))`; none of nothing.
+/// `exp(mean(ln x))`; `None` for no values.
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     let sum: f64 = values.iter().map(|value| value.ln()).sum();
     (!values.is_empty()).then(|| (sum / values.len() as f64).exp())
 }
 
-/// Whether two losses are the same but for rounding.
+/// Whether two losses are equal up to rounding.
 pub fn agree(one: f64, other: f64, tolerance: f64) -> bool {
     (one - other).abs() <= tolerance * other.abs().max(1.0)
 }
@@ -42,29 +42,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spread_has_its_middle_and_its_ends() {
-        let spread = Spread { median: 2.0, least: 1.0, most: 9.0 };
-        assert_eq!(Spread::of(&[9.0, 1.0, 2.0]), spread);
-        assert_eq!(Spread::of(&[4.0, 1.0, 2.0, 3.0]).median, 2.5);
-        assert_eq!(Spread::of(&[7.0]), Spread { median: 7.0, least: 7.0, most: 7.0 });
+    fn median_of_odd_and_even_counts() {
+        let range = MedianRange { median: 2.0, min: 1.0, max: 9.0 };
+        assert_eq!(MedianRange::of(&[9.0, 1.0, 2.0]), range);
+        assert_eq!(MedianRange::of(&[4.0, 1.0, 2.0, 3.0]).median, 2.5);
+        assert_eq!(MedianRange::of(&[7.0]), MedianRange { median: 7.0, min: 7.0, max: 7.0 });
     }
 
     #[test]
-    fn rounds_are_compared_with_their_neighbours() {
-        // The machine was half as fast in the second round; the ratio does not care.
-        let spread = Spread { median: 3.0, least: 3.0, most: 4.0 };
-        assert_eq!(Spread::ratio(&[3.0, 6.0, 4.0], &[1.0, 2.0, 1.0]), spread);
+    fn ratio_compares_times_of_the_same_round() {
+        // The machine was half as fast in the second round; the ratio stays the same.
+        let range = MedianRange { median: 3.0, min: 3.0, max: 4.0 };
+        assert_eq!(MedianRange::ratio(&[3.0, 6.0, 4.0], &[1.0, 2.0, 1.0]), range);
     }
 
     #[test]
-    fn a_geometric_mean_is_the_root_of_the_product() {
+    fn geometric_mean_of_powers() {
         let mean = geometric_mean(&[2.0, 4.0, 8.0]).unwrap();
         assert!((mean - 4.0).abs() < 1e-12, "{mean}");
         assert_eq!(geometric_mean(&[]), None);
     }
 
     #[test]
-    fn losses_agree_within_the_tolerance() {
+    fn agree_uses_relative_tolerance() {
         assert!(agree(1.00009, 1.0, 1e-4) && agree(20.001, 20.0, 1e-4));
         assert!(!agree(1.0002, 1.0, 1e-4) && !agree(f64::NAN, 1.0, 1e-4));
     }
