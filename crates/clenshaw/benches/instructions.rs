@@ -14,7 +14,9 @@
 use clenshaw::data::{self, SplitKind};
 use clenshaw::model;
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{AlignedVec, Optimiser, Plan, Targets, ThreadTeam, Workspace, instruction_set};
+use clenshaw::tensor::{
+    AlignedVec, Optimiser, Plan, Targets, ThreadTeam, Workspace, instruction_set,
+};
 use clenshaw::train::{Setup, optimiser};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

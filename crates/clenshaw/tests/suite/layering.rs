@@ -3,9 +3,7 @@
 //! `ARCHITECTURE.md` gives the reasons. This test reads the sources and reports each violation with file
 //! and line.
 
-use crate::common;
-
-use common::source::{Source, Word};
+use crate::common::source::{Source, Token};
 use std::path::Path;
 
 /// Modules that every other module may use.
@@ -32,7 +30,7 @@ const PROGRAMS: [&str; 2] = ["crates/clenshaw-cli/", "xtask/"];
 
 /// Files that may map memory: files, and pages of zeros.
 const MAPS: [&str; 2] =
-    ["crates/clenshaw/src/tensor/slab.rs", "crates/clenshaw/src/tensor/lines.rs"];
+    ["crates/clenshaw/src/tensor/shared_slice.rs", "crates/clenshaw/src/tensor/aligned_vec.rs"];
 
 /// Code that may read the time of day: trials and records are dated.
 const CLOCK: [&str; 2] =
@@ -46,22 +44,22 @@ const LIBRARY: &str = "crates/clenshaw/src/";
 
 /// All violations in a source: `file:line: what`.
 fn violations(source: &Source) -> Vec<String> {
-    let words = source.words();
+    let tokens = source.tokens();
     let mut found = Vec::new();
     if !source.text.starts_with("//!") {
         found.push((1, "a file must start with a `//!` doc".to_owned()));
     }
     if let Some(module) = module_of(&source.path) {
-        found.extend(between_modules(module, &source.path, &words));
+        found.extend(between_modules(module, &source.path, &tokens));
         if module == "model" {
-            let used = names_under("std", &words);
+            let used = names_under("std", &tokens);
             let outside = used.into_iter().filter(|(_, name)| OUTSIDE.contains(&name.as_str()));
             let what =
                 |name| format!("`model` may not read files, clocks or terminals: std::{name}");
             found.extend(outside.map(|(line, name)| (line, what(name))));
         }
     }
-    found.extend(forbidden_words(&source.path, &words));
+    found.extend(forbidden_names(&source.path, &tokens));
     found.sort();
     found.into_iter().map(|(line, what)| format!("{}:{line}: {what}", source.path)).collect()
 }
@@ -73,7 +71,7 @@ fn module_of(path: &str) -> Option<&str> {
     Some(module.trim_end_matches(".rs")).filter(|module| *module != "lib")
 }
 
-fn between_modules(module: &str, path: &str, words: &[Word]) -> Vec<(usize, String)> {
+fn between_modules(module: &str, path: &str, tokens: &[Token]) -> Vec<(usize, String)> {
     let listed = MODULES.iter().find(|(name, _)| *name == module);
     let allowed = match listed {
         Some((_, allowed)) => *allowed,
@@ -81,7 +79,7 @@ fn between_modules(module: &str, path: &str, words: &[Word]) -> Vec<(usize, Stri
         None => return vec![(1, format!("`{module}` is not listed in tests/suite/layering.rs"))],
     };
     let is_module = |name: &str| MODULES.iter().any(|(other, _)| *other == name);
-    let used = names_under("crate", words).into_iter().chain(names_above(depth(path), words));
+    let used = names_under("crate", tokens).into_iter().chain(names_above(depth(path), tokens));
     let permitted = |other: &String| other == module || allowed.contains(&other.as_str());
     used.filter(|(_, other)| is_module(other) && !permitted(other))
         .map(|(line, other)| {
@@ -92,11 +90,11 @@ fn between_modules(module: &str, path: &str, words: &[Word]) -> Vec<(usize, Stri
         .collect()
 }
 
-fn forbidden_words(path: &str, words: &[Word]) -> Vec<(usize, String)> {
+fn forbidden_names(path: &str, tokens: &[Token]) -> Vec<(usize, String)> {
     let may = |places: &[&str]| places.iter().any(|place| path.starts_with(place));
-    let next = |i: usize| words.get(i + 1).map_or("", |word| word.text.as_str());
+    let next = |i: usize| tokens.get(i + 1).map_or("", |token| token.text.as_str());
     let mut found = Vec::new();
-    for (i, Word { line, text }) in words.iter().enumerate() {
+    for (i, Token { line, text }) in tokens.iter().enumerate() {
         let name = text.as_str();
         if PRINTING.contains(&name) && next(i) == "!" && !may(&PROGRAMS) {
             found.push((*line, format!("only programs may print: {name}!")));
@@ -121,23 +119,23 @@ fn forbidden_words(path: &str, words: &[Word]) -> Vec<(usize, String)> {
 }
 
 /// The names right under `root::`, whether written `root::name` or `root::{name, other::..}`.
-fn names_under(root: &str, words: &[Word]) -> Vec<(usize, String)> {
-    let starts = |pair: &[Word]| pair[0].text == root && pair[1].text == "::";
-    let paths = words.windows(2).enumerate().filter(|(_, pair)| starts(pair));
-    paths.flat_map(|(i, _)| first_names(&words[i + 2..])).collect()
+fn names_under(root: &str, tokens: &[Token]) -> Vec<(usize, String)> {
+    let starts = |pair: &[Token]| pair[0].text == root && pair[1].text == "::";
+    let paths = tokens.windows(2).enumerate().filter(|(_, pair)| starts(pair));
+    paths.flat_map(|(i, _)| first_names(&tokens[i + 2..])).collect()
 }
 
 /// The names that `depth` times `super::` leads to: those of the crate's root.
-fn names_above(depth: usize, words: &[Word]) -> Vec<(usize, String)> {
+fn names_above(depth: usize, tokens: &[Token]) -> Vec<(usize, String)> {
     let mut names = Vec::new();
     let (mut above, mut i) = (0, 0);
-    while i + 1 < words.len() {
-        if words[i].text == "super" && words[i + 1].text == "::" {
+    while i + 1 < tokens.len() {
+        if tokens[i].text == "super" && tokens[i + 1].text == "::" {
             (above, i) = (above + 1, i + 2);
             continue;
         }
         if above == depth {
-            names.extend(first_names(&words[i..]));
+            names.extend(first_names(&tokens[i..]));
         }
         (above, i) = (0, i + 1);
     }
@@ -145,18 +143,18 @@ fn names_above(depth: usize, words: &[Word]) -> Vec<(usize, String)> {
 }
 
 /// `a` of `a::b`; `a` and `c` of `{a::b, c::{d, e}}`.
-fn first_names(words: &[Word]) -> Vec<(usize, String)> {
-    let named = |word: &Word| (word.line, word.text.clone());
-    if words.first().is_none_or(|word| word.text != "{") {
-        return words.first().map(named).into_iter().collect();
+fn first_names(tokens: &[Token]) -> Vec<(usize, String)> {
+    let named = |token: &Token| (token.line, token.text.clone());
+    if tokens.first().is_none_or(|token| token.text != "{") {
+        return tokens.first().map(named).into_iter().collect();
     }
     let (mut depth, mut names) = (0, Vec::new());
-    for (i, word) in words.iter().enumerate() {
-        match word.text.as_str() {
+    for (i, token) in tokens.iter().enumerate() {
+        match token.text.as_str() {
             "{" => depth += 1,
             "}" => depth -= 1,
-            _ if depth == 1 && matches!(words[i - 1].text.as_str(), "{" | ",") => {
-                names.push(named(word));
+            _ if depth == 1 && matches!(tokens[i - 1].text.as_str(), "{" | ",") => {
+                names.push(named(token));
             }
             _ => {}
         }
@@ -232,7 +230,7 @@ fn detects_every_kind_of_violation() {
         (model, "fn f() { let s = \"\\\"\"; eprint!(\"{s}\") }", "eprint!"),
         (graph, "fn f() { unsafe { g() } }", "unsafe"),
         ("crates/clenshaw-cli/src/x.rs", "unsafe fn f() {}", "unsafe"),
-        ("crates/clenshaw/src/tensor/mat.rs", "use memmap2::Mmap;", "lines.rs may map memory"),
+        ("crates/clenshaw/src/tensor/mat.rs", "use memmap2::Mmap;", "aligned_vec.rs may map memory"),
         (graph, "use rand::rngs::StdRng;", "StdRng"),
         (report, "fn f() { std::time::SystemTime::now(); }", "may read the clock"),
         (

@@ -1,23 +1,23 @@
-//! Rust sources as words, without what the compiler does not run: comments, literals and tests.
+//! Tokens of Rust sources, without comments, literals and tests.
 
 use std::path::Path;
 
 /// A source file.
 pub struct Source {
-    /// From the root of the repository, with `/` between folders.
+    /// Relative to the root of the repository, with `/` between folders.
     pub path: String,
     pub text: String,
 }
 
-/// An identifier, `::` or a single sign, and its line.
+/// An identifier, `::` or a single character, and its line.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Word {
+pub struct Token {
     pub line: usize,
     pub text: String,
 }
 
 impl Source {
-    /// Every `.rs` file below a folder, in the order of their names.
+    /// Reads every `.rs` file below a folder, sorted by name.
     pub fn below(root: &Path, folder: &Path) -> Vec<Self> {
         let listing = std::fs::read_dir(folder).expect("a folder of sources");
         let mut paths: Vec<_> = listing.map(|entry| entry.unwrap().path()).collect();
@@ -38,23 +38,23 @@ impl Source {
             .collect()
     }
 
-    /// The words that end up in the program.
-    pub fn words(&self) -> Vec<Word> {
+    /// The tokens that are compiled into the library or program.
+    pub fn tokens(&self) -> Vec<Token> {
         // `#[cfg(test)] mod tests;` keeps its tests in a file of this name.
         if self.path.ends_with("tests.rs") {
             return vec![];
         }
-        without_tests(words(&without_literals(&self.text)))
+        without_tests(tokens(&without_literals(&self.text)))
     }
 }
 
-/// Blanks comments, strings and characters; lines stay where they are.
+/// Replaces comments, strings and characters by spaces; line numbers stay the same.
 fn without_literals(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let inside_a_word = out.ends_with(|c: char| c.is_alphanumeric() || c == '_');
-        match literal(rest, inside_a_word) {
+        let inside_identifier = out.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        match literal(rest, inside_identifier) {
             0 => {
                 out.push(first);
                 rest = &rest[first.len_utf8()..];
@@ -69,14 +69,14 @@ fn without_literals(text: &str) -> String {
 }
 
 /// The length of the comment or literal that `text` starts with, 0 if it starts with neither.
-fn literal(text: &str, inside_a_word: bool) -> usize {
+fn literal(text: &str, inside_identifier: bool) -> usize {
     let to = |end: Option<usize>| end.unwrap_or(text.len());
     let hashes = text[1.min(text.len())..].chars().take_while(|c| *c == '#').count();
     match text.as_bytes() {
         [b'/', b'/', ..] => to(text.find('\n')),
         [b'/', b'*', ..] => to(text.find("*/").map(|at| at + 2)),
         [b'"', ..] => 1 + unescaped(&text[1..], '"'),
-        [b'r', ..] if !inside_a_word && text[1 + hashes..].starts_with('"') => {
+        [b'r', ..] if !inside_identifier && text[1 + hashes..].starts_with('"') => {
             let close = format!("\"{}", "#".repeat(hashes));
             let start = 2 + hashes;
             to(text[start..].find(&close).map(|at| start + at + close.len()))
@@ -105,32 +105,33 @@ fn unescaped(text: &str, close: char) -> usize {
     text.len()
 }
 
-fn words(code: &str) -> Vec<Word> {
-    let in_word = |c: char| c.is_alphanumeric() || c == '_';
-    let mut words = Vec::new();
+fn tokens(code: &str) -> Vec<Token> {
+    let in_identifier = |c: char| c.is_alphanumeric() || c == '_';
+    let mut tokens = Vec::new();
     for (line, text) in code.lines().enumerate() {
         let mut rest = text.trim_start();
         while let Some(first) = rest.chars().next() {
-            let length = match rest.find(|c| !in_word(c)) {
+            let length = match rest.find(|c| !in_identifier(c)) {
                 Some(0) if rest.starts_with("::") => 2,
                 Some(0) => first.len_utf8(),
                 Some(length) => length,
                 None => rest.len(),
             };
-            words.push(Word { line: line + 1, text: rest[..length].to_owned() });
+            tokens.push(Token { line: line + 1, text: rest[..length].to_owned() });
             rest = rest[length..].trim_start();
         }
     }
-    words
+    tokens
 }
 
-/// Leaves out every item marked `#[cfg(test)]`.
-fn without_tests(words: Vec<Word>) -> Vec<Word> {
+/// Removes every item marked `#[cfg(test)]`.
+fn without_tests(tokens: Vec<Token>) -> Vec<Token> {
     const MARK: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
     let mut kept = Vec::new();
-    let mut rest = &words[..];
+    let mut rest = &tokens[..];
     while let Some(first) = rest.first() {
-        let marked = rest.len() > MARK.len() && rest.iter().zip(MARK).all(|(w, m)| w.text == m);
+        let marked = rest.len() > MARK.len()
+            && rest.iter().zip(MARK).all(|(token, mark)| token.text == mark);
         if marked {
             rest = &rest[MARK.len()..];
             rest = &rest[item(rest)..];
@@ -142,11 +143,11 @@ fn without_tests(words: Vec<Word>) -> Vec<Word> {
     kept
 }
 
-/// The number of words up to the item's `;` or closing brace.
-fn item(words: &[Word]) -> usize {
+/// The number of tokens up to the item's `;` or closing brace.
+fn item(tokens: &[Token]) -> usize {
     let mut depth = 0;
-    for (i, word) in words.iter().enumerate() {
-        match word.text.as_str() {
+    for (i, token) in tokens.iter().enumerate() {
+        match token.text.as_str() {
             ";" if depth == 0 => return i + 1,
             "{" => depth += 1,
             "}" if depth == 1 => return i + 1,
@@ -154,5 +155,5 @@ fn item(words: &[Word]) -> usize {
             _ => {}
         }
     }
-    words.len()
+    tokens.len()
 }
