@@ -230,7 +230,11 @@ fn detects_every_kind_of_violation() {
         (model, "fn f() { let s = \"\\\"\"; eprint!(\"{s}\") }", "eprint!"),
         (graph, "fn f() { unsafe { g() } }", "unsafe"),
         ("crates/clenshaw-cli/src/x.rs", "unsafe fn f() {}", "unsafe"),
-        ("crates/clenshaw/src/tensor/mat.rs", "use memmap2::Mmap;", "aligned_vec.rs may map memory"),
+        (
+            "crates/clenshaw/src/tensor/mat.rs",
+            "use memmap2::Mmap;",
+            "aligned_vec.rs may map memory",
+        ),
         (graph, "use rand::rngs::StdRng;", "StdRng"),
         (report, "fn f() { std::time::SystemTime::now(); }", "may read the clock"),
         (
