@@ -52,3 +52,8 @@ pub mod experiment;
 /// | `tuning` | the values of a trial, one sub-stream per trial number |
 pub use clenshaw_rng as rng;
 pub use error::{Error, Result};
+
+/// Compiles and runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,19 +1,24 @@
-//! `docs/models.md` says what the registry says; `UPDATE_SNAPSHOTS=1` writes it anew.
+//! Checks of the documentation: `docs/models.md` matches the registry, and links lead to files.
 #![allow(clippy::unwrap_used)]
 
 use clenshaw::experiment::{Origin, preset_graphs, preset_origin};
 use clenshaw::graph::Normalisation;
 use clenshaw::model::{MODELS, ModelFamily, ModelInfo};
 use clenshaw::report::Table;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-const ABOUT: &str = "\
+const INTRODUCTION: &str = "\
 # Models
 
-One row a model, in the order of `clenshaw models`; this page is made from the registry.
-`P` is the normalised adjacency without loops, `P~` the one with them; letters are explained in [notation.md](notation.md).
-`clenshaw models NAME` shows what can be set, with ranges, defaults and the values a tuner tries.
-Presets are settings for single graphs or, as `default`, for all others; `clenshaw models NAME` says who published them. Those after `tuned` were found by a study of ours, whose command it prints; those after `borrowed` were published for something else, which it names.
+All models, in the order of `clenshaw models`.
+This page is generated from the registry: `UPDATE_SNAPSHOTS=1 cargo test -p clenshaw --test suite docs`.
+
+`P` is the normalised adjacency matrix without self-loops, `P~` the one with self-loops; [notation.md](notation.md) explains all letters.
+`clenshaw models NAME` shows a model's hyper-parameters with ranges, defaults and the values that the tuner tries.
+
+The column `presets` lists the graphs for which a model has settings; `default` applies to all other graphs.
+Settings are published by the authors, except those after `tuned`, which come from our own studies, and those after `borrowed`, which were published for another model, graph or split.
+`clenshaw models NAME` shows the source of each preset, and the command of each study.
 
 ";
 
@@ -28,10 +33,10 @@ fn page() -> String {
         table.row(row);
     }
     let equations: String = MODELS.iter().map(|info| equation(info)).collect();
-    format!("{ABOUT}{}\n## Equations\n{equations}", table.to_markdown())
+    format!("{INTRODUCTION}{}\n## Equations\n{equations}", table.to_markdown())
 }
 
-/// Graphs with published settings, then those with others.
+/// Names of the graphs with published, tuned and borrowed settings.
 fn presets(info: &ModelInfo) -> String {
     let (mut published, mut tuned, mut borrowed) = (vec![], vec![], vec![]);
     for graph in preset_graphs(info) {
@@ -70,11 +75,37 @@ fn operator(info: &ModelInfo) -> &'static str {
 }
 
 #[test]
-fn the_table_of_models_is_that_of_the_registry() {
+fn models_page_matches_registry() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/models.md");
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
         std::fs::write(&path, page()).unwrap();
     }
-    let written = std::fs::read_to_string(&path).unwrap();
-    assert!(written == page(), "docs/models.md is out of step: UPDATE_SNAPSHOTS=1 writes it anew");
+    let stored = std::fs::read_to_string(&path).unwrap();
+    assert!(stored == page(), "docs/models.md is out of date; run this test with UPDATE_SNAPSHOTS=1");
+}
+
+#[test]
+fn relative_links_lead_to_files() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folders = ["", "docs", "docs/results", "crates/clenshaw", "crates/clenshaw-cli"];
+    for page in folders.iter().flat_map(|folder| markdown_files(&root.join(folder))) {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for link in links(&text) {
+            let target = page.with_file_name(link);
+            assert!(target.exists(), "{}: dead link `{link}`", page.display());
+        }
+    }
+}
+
+fn markdown_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.extension().is_some_and(|ext| ext == "md")).collect()
+}
+
+/// Targets of Markdown links and HTML images that are neither URLs nor anchors, without their anchor.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let markdown = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let html = text.split("src=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let targets = markdown.chain(html).filter(|link| !link.contains("://"));
+    targets.filter_map(|link| link.split('#').next()).filter(|link| !link.is_empty())
 }
