@@ -81,7 +81,10 @@ fn models_page_matches_registry() {
         std::fs::write(&path, page()).unwrap();
     }
     let stored = std::fs::read_to_string(&path).unwrap();
-    assert!(stored == page(), "docs/models.md is out of date; run this test with UPDATE_SNAPSHOTS=1");
+    assert!(
+        stored == page(),
+        "docs/models.md is out of date; run this test with UPDATE_SNAPSHOTS=1"
+    );
 }
 
 #[test]
