@@ -1,4 +1,4 @@
-"""ClenshawGCN as its equations, differentiated by PyTorch; how P~ is multiplied is left to the caller.
+"""ClenshawGCN differentiated by autograd; the caller provides the product with P~.
 
     S(l) = 2 P~ H(l-1) - H(l-2) + alpha_l H*
     H(l) = drop( relu*( beta (S W + b) + (1 - beta) S ) )
@@ -9,17 +9,17 @@ import math
 import torch
 from torch.nn.functional import dropout
 
-from contender import Autograd
+from harness import Autograd
 
 
 class ClenshawGCN(torch.nn.Module):
-    def __init__(self, folder, spread):
+    def __init__(self, folder, propagate):
         super().__init__()
         hyper = folder.hyper
         self.order, self.strength = hyper["K"], hyper["lambda"]
         self.drop, self.drop_conv = hyper["dropout"], hyper["dropout_conv"]
         self.weights = {name: torch.nn.Parameter(w.clone()) for name, w in folder.weights.items()}
-        self.x, self.spread = folder.features(), spread
+        self.x, self.propagate = folder.features(), propagate
 
     def dropped(self, h, share):
         return dropout(h, share, self.training)
@@ -31,18 +31,18 @@ class ClenshawGCN(torch.nn.Module):
 
     def forward(self):
         w = self.weights
-        # clamp passes the gradient at exactly 0, as relu* does.
+        # Unlike relu, clamp passes the gradient at exactly 0, as relu* does.
         h_star = (self.dropped(self.x, self.drop) @ w["w_in"] + w["b_in"]).clamp(min=0)
         h_star = self.dropped(h_star, self.drop)
         h1 = h2 = torch.zeros_like(h_star)
         for l in range(self.order + 1):
-            h = self.transform(l, 2 * self.spread(h1) - h2 + w["alpha"][0, l] * h_star)
+            h = self.transform(l, 2 * self.propagate(h1) - h2 + w["alpha"][0, l] * h_star)
             if l <= self.order - 2:
                 h = self.dropped(h.clamp(min=0), self.drop_conv)
             h1, h2 = h, h1
         return self.dropped(h1.clamp(min=0), self.drop) @ w["w_out"] + w["b_out"]
 
 
-def contender(folder, spread):
-    network = ClenshawGCN(folder, spread)
+def implementation(folder, propagate):
+    network = ClenshawGCN(folder, propagate)
     return Autograd(folder, network, network.weights)

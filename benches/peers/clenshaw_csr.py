@@ -1,21 +1,21 @@
-"""ClenshawGCN in the fastest PyTorch we know for a CPU.
+"""ClenshawGCN in PyTorch, written for speed on a CPU.
 
     S(l) = 2 P~ H(l-1) - H(l-2) + alpha_l H*
     Y(l) = S(l) W'(l) + b'(l),   W' = beta W + (1 - beta) I,   b' = beta b
     H(l) = drop( relu*( Y(l) ) )
 
-- P~ and X are CSR matrices with 32-bit indices, which MKL multiplies without converting them first;
-  `addmm` takes `2 P~ H - H'` in one call. torch.sparse.mm(.., "sum") took longer on random graphs of the
-  sizes of Squirrel and Pubmed, and about as long on one of Cora's.
-- The backward pass is written out: P~ is symmetric, so Clenshaw's step is its own adjoint, the gradient
-  of the first layer is a product with the stored transpose of X, and nothing is recorded or summed twice.
-- All layers' weights are one tensor, blended at once and moved by one fused Adam.
-- Dropout draws 16 bits an entry from a 64-bit generator and lets NumPy compare them; torch's own draws a
-  number an entry and took six to twelve times as long. Its factor 1 / (1 - p) is folded into the weights where
-  there are some.
-- Results go into buffers that are made once.
-- torch.compile is not used: mask and activation fused by it took longer than the separate calls, in one
-  trial on one thread. A whole compiled step has not been tried.
+- P~ and X are CSR matrices with 32-bit indices, which MKL multiplies without conversion; `addmm` computes
+  `2 P~ H - H'` in one call. torch.sparse.mm(.., "sum") was slower on random graphs of the sizes of Squirrel
+  and Pubmed, and about as fast on one of Cora's size.
+- The backward pass is written by hand: P~ is symmetric, so a Clenshaw step is its own adjoint; the gradient
+  of the first layer is a product with the stored transpose of X; autograd records nothing.
+- The weights of all layers are one tensor, updated by one fused Adam.
+- Dropout draws 16 bits per entry from a 64-bit generator and compares them with NumPy; torch's own dropout
+  draws one number per entry and took 6 to 12 times as long. The factor 1 / (1 - p) is folded into weights
+  where possible.
+- Results are written to preallocated buffers.
+- torch.compile is not used: a fused mask and activation was slower than separate calls in one trial on one
+  thread. Compiling the whole step has not been tried.
 """
 
 import math
@@ -23,14 +23,14 @@ import math
 import numpy
 import torch
 
-from contender import csr, optimisers, speak
+from harness import csr, optimisers, serve
 
-# The largest threshold that 0 exceeds: with it the gradient passes at exactly 0, as relu* wants.
+# The largest threshold below 0, so that the gradient passes at exactly 0, as in relu*.
 JUST_BELOW_ZERO = -1e-45
 
 
-class Coin:
-    """Masks of 0 and 1 that keep a share of the entries."""
+class DropoutMasks:
+    """Random masks of 0 and 1."""
 
     def __init__(self):
         self.bits = numpy.random.SFC64(0)
@@ -43,7 +43,7 @@ class Coin:
 
 
 class Features:
-    """X with dropout, times a matrix, and its transpose times a matrix."""
+    """X after dropout, and its transpose, as matrices to multiply with."""
 
     def __init__(self, folder):
         self.shape, self.dense = (folder.n, folder.n_features), folder.dense_x
@@ -51,17 +51,17 @@ class Features:
             self.offsets, self.indices, self.values = folder.x
             n_entries = len(self.values)
             x = csr(self.offsets, self.indices, torch.arange(n_entries).double(), self.shape)
-            turned = x.to_sparse_csc()
-            self.turned = turned.ccol_indices().int(), turned.row_indices().int()
-            self.origin = turned.values().long()
+            transpose = x.to_sparse_csc()
+            self.transpose = transpose.ccol_indices().int(), transpose.row_indices().int()
+            self.origin = transpose.values().long()
 
-    def drop(self, coin, share):
+    def drop(self, dropout, share):
         kept = self.values if self.dense is None else self.dense
         if share > 0:
-            kept = kept * coin.mask(kept.shape, share) * (1 / (1 - share))
+            kept = kept * dropout.mask(kept.shape, share) * (1 / (1 - share))
         if self.dense is None:
             self.x = csr(self.offsets, self.indices, kept, self.shape)
-            self.x_t = csr(*self.turned, kept[self.origin], self.shape[::-1])
+            self.x_t = csr(*self.transpose, kept[self.origin], self.shape[::-1])
         else:
             self.x, self.x_t = kept, kept.T
 
@@ -72,7 +72,7 @@ class ClenshawGCN:
         self.order, n, width = self.hyper["K"], folder.n, self.hyper["hidden"]
         self.train, self.y = folder.train, folder.y
         self.p = csr(*folder.p, (n, n))
-        self.features, self.coin = Features(folder), Coin()
+        self.features, self.dropout = Features(folder), DropoutMasks()
 
         layers = range(self.order + 1)
         beta = [min(1.0, math.log(self.hyper["lambda"] / (l or self.order) + 1)) for l in layers]
@@ -95,11 +95,11 @@ class ClenshawGCN:
         self.scores_grad, self.ones = torch.zeros(n, self.w_out.shape[1]), torch.ones(n)
 
     def act(self, pre, share, out):
-        """drop(relu*(pre)) without the factor, and the mask."""
+        """Returns drop(relu*(pre)) without the scale factor, and the mask."""
         torch.clamp_min(pre, 0, out=out)
         if share == 0:
             return out, None
-        mask = self.coin.mask(out.shape, share)
+        mask = self.dropout.mask(out.shape, share)
         return out.mul_(mask), mask
 
     @staticmethod
@@ -110,7 +110,7 @@ class ClenshawGCN:
 
     def forward(self, drop, drop_conv):
         order, keep = self.order, 1 / (1 - drop)
-        self.features.drop(self.coin, drop)
+        self.features.drop(self.dropout, drop)
         torch.addmm(self.b_in, self.features.x, self.w_in, out=self.h_star_pre)
         self.h_star, self.mask_in = self.act(self.h_star_pre, drop, torch.empty_like(self.h_star_pre))
         self.h_star.mul_(keep)
@@ -139,7 +139,7 @@ class ClenshawGCN:
         return torch.addmm(self.b_out, self.last, self.w_last)
 
     def backward(self, scores, drop):
-        """From the softmax of the training nodes down to X."""
+        """Computes all gradients, from the softmax of the training nodes to X."""
         keep, alpha = 1 / (1 - drop), self.alpha[0].tolist()
         share = torch.softmax(scores[self.train], 1)
         share[torch.arange(len(self.y)), self.y] -= 1
@@ -190,4 +190,4 @@ class ClenshawGCN:
             optimiser.step()
 
 
-speak(ClenshawGCN)
+serve(ClenshawGCN)

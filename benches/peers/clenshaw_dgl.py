@@ -1,15 +1,15 @@
-"""ClenshawGCN with DGL, which multiplies and sums along edges in one kernel."""
+"""ClenshawGCN with DGL, which multiplies and sums over edges in one kernel."""
 
 import dgl
 import dgl.function as fn
 import torch
 
-from clenshaw_autograd import contender
-from contender import speak
+from clenshaw_autograd import implementation
+from harness import serve
 
 
-class Spread:
-    """P~ H."""
+class Propagation:
+    """Computes P~ H."""
 
     def __init__(self, folder):
         offsets, indices, values = folder.p
@@ -24,4 +24,4 @@ class Spread:
             return self.graph.ndata["out"]
 
 
-speak(lambda folder: contender(folder, Spread(folder)))
+serve(lambda folder: implementation(folder, Propagation(folder)))

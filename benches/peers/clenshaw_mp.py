@@ -1,14 +1,14 @@
-"""ClenshawGCN by message passing, as it is usually written with PyG: gather along edges, scale, scatter."""
+"""ClenshawGCN by message passing, the usual form in PyG: gather along edges, scale, scatter."""
 
 from torch_geometric.nn import MessagePassing
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
-from clenshaw_autograd import contender
-from contender import speak
+from clenshaw_autograd import implementation
+from harness import serve
 
 
-class Spread(MessagePassing):
-    """P~ H."""
+class Propagation(MessagePassing):
+    """Computes P~ H."""
 
     def __init__(self, folder):
         super().__init__(aggr="add")
@@ -21,4 +21,4 @@ class Spread(MessagePassing):
         return norm.view(-1, 1) * x_j
 
 
-speak(lambda folder: contender(folder, Spread(folder)))
+serve(lambda folder: implementation(folder, Propagation(folder)))

@@ -1,15 +1,15 @@
-"""PyG's own layers: the networks of our models gcn, gcnii, cheb-net, appnp and arma, and our initial parameters."""
+"""Our models gcn, gcnii, cheb-net, appnp and arma with PyG's own layers, from our initial parameters."""
 
 import torch
 from torch.nn import Linear
 from torch.nn.functional import dropout
 from torch_geometric.nn import APPNP, ARMAConv, ChebConv, GCN2Conv, GCNConv
 
-from contender import Autograd, speak
+from harness import Autograd, serve
 
 
 class Network(torch.nn.Module):
-    """Layers that take over our parameters: `self.params` has PyG's tensor for each of our names."""
+    """A network that starts from our parameters; `self.params` maps our names to PyG's tensors."""
 
     def __init__(self, folder):
         super().__init__()
@@ -23,7 +23,7 @@ class Network(torch.nn.Module):
                 theirs.copy_(ours.T if name in self.transposed else ours.reshape(theirs.shape))
 
     def linear(self, name, layer):
-        """The weights of a linear layer, which PyTorch holds transposed."""
+        """Registers the weights of a linear layer, which PyTorch stores transposed."""
         self.params[name] = layer.weight
         self.transposed.add(name)
 
@@ -92,15 +92,15 @@ class Appnp(Network):
     def build(self):
         self.first = self.dense("in", self.n_features, self.hyper["hidden"])
         self.last = self.dense("out", self.hyper["hidden"], self.n_classes)
-        self.spread = APPNP(self.hyper["K"], self.hyper["alpha"], cached=True)
+        self.propagate = APPNP(self.hyper["K"], self.hyper["alpha"], cached=True)
 
     def forward(self):
         h = self.first(self.drop(self.x)).relu()
-        return self.spread(self.last(self.drop(h)), self.edge_index)
+        return self.propagate(self.last(self.drop(h)), self.edge_index)
 
 
 class Arma(Network):
-    """With one stack and shared weights, as our preset has it: one tensor a parameter."""
+    """One stack with shared weights, as in our preset, so that each parameter is one tensor."""
 
     def build(self):
         hyper = self.hyper
@@ -125,4 +125,4 @@ def make(folder):
     return Autograd(folder, network, network.params)
 
 
-speak(make)
+serve(make)

@@ -1,10 +1,10 @@
-"""What the contenders share: the folder they start from, the optimisers, the lines they answer.
+"""Shared by all implementations: the input folder, the optimisers and the protocol.
 
-`crates/clenshaw/benches/step` writes the folder and documents the lines; `cargo xtask bench-peers` speaks them.
-A contender is an object with two methods:
+`crates/clenshaw/benches/step` writes the folder and documents the protocol; `cargo xtask bench-peers` is the client.
+An implementation is an object with two methods:
 
-    loss()         the loss on the training nodes without dropout, a number
-    step(dropout)  forward, backward, optimiser
+    loss()         returns the loss on the training nodes without dropout
+    step(dropout)  runs one training step: forward pass, backward pass, optimiser
 """
 
 import json
@@ -15,7 +15,7 @@ import warnings
 import numpy
 import torch
 
-warnings.filterwarnings("ignore")  # on `torch.jit`, which PyG uses, and on CSR, which is `beta`
+warnings.filterwarnings("ignore")  # `torch.jit`, which PyG uses, is deprecated; CSR is in beta
 
 KINDS = {"F32": numpy.float32, "I32": numpy.int32}
 
@@ -48,7 +48,7 @@ class Folder:
         return csr(*self.x, (self.n, self.n_features)).to_dense()
 
     def edge_index(self):
-        """Both directions of every edge, no loops: a column (source, target) each."""
+        """Both directions of every edge, without self-loops, as columns (source, target)."""
         offsets, indices, _ = self.p
         target = torch.repeat_interleave(torch.arange(self.n), offsets.long().diff())
         source = indices.long()
@@ -56,7 +56,7 @@ class Folder:
 
 
 def read_arrays(path):
-    """The arrays of a safetensors file by name."""
+    """Returns the arrays of a safetensors file by name."""
     with open(path, "rb") as file:
         length = int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(length))
@@ -72,12 +72,12 @@ def read_arrays(path):
 
 
 def csr(offsets, indices, values, shape):
-    """With 32-bit indices, which MKL takes as they are."""
+    """A CSR matrix with 32-bit indices, which MKL does not need to convert."""
     return torch.sparse_csr_tensor(offsets, indices, values, shape, check_invariants=False)
 
 
 def optimisers(folder, params, **how):
-    """One Adam for all groups it moves, one SGD for those with momentum; `params` by our names."""
+    """Returns one Adam and, if a group uses momentum, one SGD; `params` maps our names to tensors."""
     adam, momentum = [], []
     for group in folder.groups:
         members = list({id(params[name]): params[name] for name in group["params"]}.values())
@@ -94,7 +94,7 @@ def optimisers(folder, params, **how):
 
 
 class Autograd:
-    """A contender from a module that maps nothing to class scores, trained in the usual way."""
+    """An implementation from a module that returns class scores, trained with autograd."""
 
     def __init__(self, folder, module, params):
         self.folder, self.module = folder, module
@@ -119,7 +119,7 @@ class Autograd:
 
 
 def peak_bytes():
-    """The most memory this process had at once; none where the system does not say."""
+    """Peak memory of this process, or None if the system does not report it."""
     try:
         with open("/proc/self/status") as file:
             lines = [line.split() for line in file if line.startswith("VmHWM:")]
@@ -132,30 +132,30 @@ def answer(value):
     print(json.dumps(value), flush=True)
 
 
-def seconds(contender, n):
-    """The seconds of each of n steps."""
+def time_steps(implementation, n):
+    """Runs n steps and returns the seconds of each."""
     times = []
     for _ in range(n):
         start = time.perf_counter()
-        contender.step(True)
+        implementation.step(True)
         times.append(time.perf_counter() - start)
     return times
 
 
-def speak(make):
-    """Answers the harness; `make` turns a folder into a contender."""
+def serve(make):
+    """Answers requests on standard input; `make` creates the implementation from a folder."""
     path, threads = sys.argv[1], int(sys.argv[2])
     torch.set_num_threads(threads)
     torch.manual_seed(0)
     start = peak_bytes()
-    contender = make(Folder(path))
-    first = contender.loss()
-    contender.step(False)
-    answer({"ready": True, "loss": first, "loss_after_step": contender.loss()})
+    implementation = make(Folder(path))
+    first = implementation.loss()
+    implementation.step(False)
+    answer({"ready": True, "loss": first, "loss_after_step": implementation.loss()})
     for line in sys.stdin:
         match line.split():
             case ["steps", n]:
-                answer(seconds(contender, int(n)))
+                answer(time_steps(implementation, int(n)))
             case ["peak"]:
                 answer({"peak": peak_bytes(), "start": start})
             case _:
