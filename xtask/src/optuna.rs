@@ -46,17 +46,22 @@ fn postgres() -> Result<PathBuf, String> {
     if let Some(folder) = find_postgres() {
         return Ok(folder);
     }
-    eprintln!("   installing PostgreSQL");
-    let apt = |arguments: &[&str]| python::output(Command::new("apt-get").args(arguments));
-    let install = || apt(&["install", "--yes", "--quiet", "postgresql"]);
-    if install().is_err() {
-        // The package lists may be out of date.
-        let _ = apt(&["update", "--quiet"]).and_then(|_| install());
-    }
+    apt_install("postgresql");
     find_postgres().ok_or_else(|| {
         "PostgreSQL is missing; run `apt-get install postgresql`, or add the folder of `initdb` to PATH"
             .into()
     })
+}
+
+/// Tries to install a Debian package; without root this fails silently.
+pub fn apt_install(package: &str) {
+    eprintln!("   installing {package}");
+    let apt = |arguments: &[&str]| python::output(Command::new("apt-get").args(arguments));
+    let install = || apt(&["install", "--yes", "--quiet", package]);
+    if install().is_err() {
+        // The package lists may be out of date.
+        let _ = apt(&["update", "--quiet"]).and_then(|_| install());
+    }
 }
 
 fn find_postgres() -> Option<PathBuf> {

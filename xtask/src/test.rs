@@ -51,8 +51,8 @@ pub fn run(arguments: &[String]) -> Result {
 }
 
 fn steps(long: bool, report: &mut TestReport) -> Result {
-    eprintln!("== in the background: Optuna 4 and 5, PostgreSQL");
-    let services = std::thread::spawn(optuna::prepare);
+    eprintln!("== in the background: install Optuna 4 and 5, PostgreSQL, valgrind");
+    let services = std::thread::spawn(install);
     report.step("format", &mut cargo(&FORMAT))?;
     report.step("clippy", &mut cargo(&CLIPPY))?;
     report.step("compile tests", &mut cargo(&COMPILE))?;
@@ -72,6 +72,14 @@ fn steps(long: bool, report: &mut TestReport) -> Result {
     report.step("release acceptance", &mut cargo(&RELEASE_ACCEPTANCE))?;
     report.step("release instructions", &mut cargo(&INSTRUCTIONS))?;
     fuzz(report)
+}
+
+/// Installs what is missing; returns the variables that tests read.
+fn install() -> Result<optuna::Variables, String> {
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        optuna::apt_install("valgrind");
+    }
+    optuna::prepare()
 }
 
 fn fuzz(report: &mut TestReport) -> Result {
