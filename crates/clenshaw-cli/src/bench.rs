@@ -1,7 +1,7 @@
-//! `clenshaw bench`: what this machine can do, and how near a training step comes to it.
+//! `clenshaw bench`: compare the time of a training step with the roofline of this machine.
 
-use crate::options::{DataFolder, Threads, setting, whole};
-use crate::{Run, output};
+use crate::options::{DataOption, JsonOption, ThreadsOption, setting, whole};
+use crate::{RunVerb, output};
 use clap::Parser;
 use clenshaw::data;
 use clenshaw::experiment::Request;
@@ -11,46 +11,45 @@ use clenshaw::train::{PhaseTiming, Setup, StepTiming};
 use clenshaw::{Error, Result};
 use serde_json::{Value as Json, json};
 
-/// Measure this machine and a training step beside its limits
+/// Compare the time of a training step with the limits of this machine
 #[derive(Parser)]
-#[command(name = "bench", after_help = EXAMPLES)]
+#[command(name = "bench", after_help = AFTER_HELP)]
 pub struct Bench {
-    /// Graphs: names, or paths to your own files
+    /// Graphs: names from `clenshaw data list`, or paths to your own files
     #[arg(value_name = "GRAPH", default_value = "cora")]
     graphs: Vec<String>,
-    /// The model; `clenshaw models` lists them
-    #[arg(long, value_name = "M", default_value = "clenshaw-gcn")]
+    /// Model, see `clenshaw models`
+    #[arg(short, long, value_name = "M", default_value = "clenshaw-gcn")]
     model: String,
-    /// Set a hyper-parameter; may be repeated
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
-    /// Number of steps to measure
+    /// Set a hyper-parameter, see `clenshaw models MODEL`; can be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    set: Vec<(String, String)>,
+    /// Number of training steps to measure
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<usize>, allow_negative_numbers = true)]
     steps: usize,
     #[command(flatten)]
-    threads: Threads,
+    threads: ThreadsOption,
     #[command(flatten)]
-    data: DataFolder,
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
+    data: DataOption,
+    #[command(flatten)]
+    json: JsonOption,
 }
 
-const EXAMPLES: &str = "\
-A step is forward, backward and optimiser on the whole graph. Its bound is
+const AFTER_HELP: &str = "\
+A step is a forward pass, a backward pass and an optimiser update on the whole graph. Its bound is
 
-  flops of dense products / their rate  +  gathered bytes / rate of gathering from a matrix of
-  that size  +  bytes read and written in order / rate of streaming through the workspace
+  FLOPs of dense products / FLOP rate
+  + bytes gathered / gather bandwidth for a matrix of that size
+  + bytes streamed / stream bandwidth for the workspace
 
-with the rates that this machine reaches in loops that do nothing else, all threads at work.
-Other work on the machine moves all of these numbers.
+where the rates are measured on this machine with all threads. Run it on an idle machine.
 
 Examples:
   clenshaw bench
   clenshaw bench cora chameleon squirrel --set K=8
   clenshaw bench pubmed --set K=16 --threads 1 --json";
 
-impl Run for Bench {
+impl RunVerb for Bench {
     fn run(self) -> Result<()> {
         if !(1..=100_000).contains(&self.steps) {
             let (key, value) = ("steps".to_owned(), self.steps.to_string());
@@ -61,27 +60,27 @@ impl Run for Bench {
         let store = self.data.store();
         let graphs: Vec<_> =
             self.graphs.iter().map(|name| data::load_from(&store, name)).collect::<Result<_>>()?;
-        let mut limits = Roofline::new(self.threads.count());
+        let mut roofline = Roofline::new(self.threads.count());
         let mut documents = Vec::new();
-        if !self.json {
-            output::print(&machine(&mut limits))?;
+        if !self.json.is_set() {
+            output::print(&machine(&mut roofline))?;
         }
         for (request, graph) in requests.iter().zip(&graphs) {
             let setup = Setup::new(graph, request.model, request.hyper.clone());
             let split = request.split.draw(graph, 0)?;
-            let step = StepTiming::measure(&setup, graph, &split, &mut limits, self.steps);
-            if !self.json {
-                output::print(&listing(&request.graph, request.model.title, &step))?;
+            let step = StepTiming::measure(&setup, graph, &split, &mut roofline, self.steps);
+            if !self.json.is_set() {
+                output::print(&step_page(&request.graph, request.model.title, &step))?;
             }
-            documents.push(document(&request.graph, request.model.name, &step));
+            documents.push(step_json(&request.graph, request.model.name, &step));
         }
-        if self.json {
+        if self.json.is_set() {
             let machine = json!({
                 "instructions": instruction_set(),
-                "threads": limits.threads(),
-                "products_gflops": limits.products() / 1e9,
+                "threads": roofline.threads(),
+                "products_gflops": roofline.products() / 1e9,
             });
-            output::print_json(&json!({ "machine": machine, "steps": documents }))?;
+            output::print(&output::json(&json!({ "machine": machine, "steps": documents })))?;
         }
         Ok(())
     }
@@ -90,34 +89,35 @@ impl Run for Bench {
 impl Bench {
     fn request(&self, graph: &str) -> Result<Request> {
         let mut request = Request::new(graph, &self.model)?;
-        for text in &self.set {
-            let (key, value) = setting(text)?;
-            request.hyper.set(key, value)?;
-        }
+        self.set.iter().try_for_each(|(key, value)| request.hyper.set(key, value))?;
         Ok(request)
     }
 }
 
-/// Sizes at which the memory is shown: the first cache, the second, and beyond.
+/// Sizes for which the bandwidth is shown, from the L1 cache to main memory.
 const SIZES: [usize; 5] = [32 << 10, 1 << 20, 5 << 20, 20 << 20, 80 << 20];
 
-fn machine(limits: &mut Roofline) -> String {
-    let mut table = Table::new(["bytes", "gather GB/s", "stream GB/s"]);
+/// Formats the measured limits of this machine.
+fn machine(roofline: &mut Roofline) -> String {
+    let mut table = Table::new(["size", "gather GB/s", "stream GB/s"]);
     for size in SIZES {
-        let rates = [limits.gather(size), limits.stream(size)].map(|r| format!("{:.0}", r / 1e9));
+        let rates =
+            [roofline.gather(size), roofline.stream(size)].map(|r| format!("{:.0}", r / 1e9));
         table.row([format!("{:.2} MB", size as f64 / 1e6)].into_iter().chain(rates));
     }
     let head = format!(
-        "threads {}, {}: dense products {:.0} GFLOP/s",
-        limits.threads(),
+        "{}, {}: {:.0} GFLOP/s in dense products",
+        output::count(roofline.threads(), "thread"),
         instruction_set(),
-        limits.products() / 1e9
+        roofline.products() / 1e9
     );
     format!("{head}\n\n{}", table.to_text())
 }
 
-fn listing(graph: &str, model: &str, step: &StepTiming) -> String {
-    let mut table = Table::new(["part", "ms", "bound", "x", "MFLOP", "MB gathered", "MB streamed"]);
+/// Formats the measured times of a step.
+fn step_page(graph: &str, model: &str, step: &StepTiming) -> String {
+    let mut table =
+        Table::new(["part", "ms", "bound ms", "ratio", "MFLOP", "MB gathered", "MB streamed"]);
     for part in &step.parts {
         let amounts = [part.work.flops, part.work.gathered_bytes(), part.work.streamed];
         let amounts = amounts.map(|amount| format!("{:.1}", amount / 1e6));
@@ -127,7 +127,7 @@ fn listing(graph: &str, model: &str, step: &StepTiming) -> String {
     table.row(times("waiting", step.waiting(), None).into_iter().chain(blank()));
     table.row(times("step", step.seconds, Some(step.bound)).into_iter().chain(blank()));
     format!(
-        "\n{model} on {graph}: {:.2} ms a step, {:.2}x its bound; fastest {:.2} ms; \
+        "\n{model} on {graph}: {:.2} ms per step, {:.2}x the bound; fastest step {:.2} ms; \
          evaluation {:.2} ms; workspace {:.1} MB\n\n{}",
         step.seconds * 1e3,
         step.seconds / step.bound,
@@ -138,6 +138,7 @@ fn listing(graph: &str, model: &str, step: &StepTiming) -> String {
     )
 }
 
+/// Formats the first four columns of a row of [`step_page`].
 fn times(name: &str, seconds: f64, bound: Option<f64>) -> [String; 4] {
     let bound = bound.filter(|bound| *bound > 0.0);
     let or_blank = |number: Option<f64>| number.map_or_else(String::new, |n| format!("{n:.2}"));
@@ -149,7 +150,7 @@ fn times(name: &str, seconds: f64, bound: Option<f64>) -> [String; 4] {
     ]
 }
 
-fn document(graph: &str, model: &str, step: &StepTiming) -> Json {
+fn step_json(graph: &str, model: &str, step: &StepTiming) -> Json {
     let part = |part: &PhaseTiming| {
         json!({
             "name": part.name,

@@ -1,90 +1,91 @@
-//! `clenshaw compare`: several models on several graphs, under one protocol.
+//! `clenshaw compare`: train several models on several graphs, using the same splits.
 
-use crate::options::{DataFolder, Threads, setting, whole};
-use crate::progress::Progress;
-use crate::{Run, interrupt, output};
+use crate::options::{DataOption, JsonOption, QuietOption, SPLITS, ThreadsOption, setting, whole};
+use crate::output::{self, percent};
+use crate::{RunVerb, interrupt, progress};
 use clap::Parser;
 use clenshaw::data::SplitKind;
-use clenshaw::experiment::{self, Event, Options, Order, Request, Summary};
+use clenshaw::experiment::{Options, Order, Request, Summary};
 use clenshaw::model::{self, MODELS, ModelInfo};
 use clenshaw::report::Table;
 use clenshaw::{Error, Result};
 use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Train several models on several graphs, all on the same splits
+/// Train several models on several graphs, using the same splits
 #[derive(Parser)]
-#[command(name = "compare", after_help = EXAMPLES)]
+#[command(name = "compare", after_help = after_help())]
 pub struct Compare {
-    /// Graphs: names, or paths to your own files
+    /// Graphs: names from `clenshaw data list`, or paths to your own files
     #[arg(required = true, value_name = "GRAPH")]
     graphs: Vec<String>,
-    /// The models, separated by commas; or all
-    #[arg(long, value_name = "M,...", value_delimiter = ',', default_value = "all")]
+    /// Models to compare, separated by commas
+    #[arg(short, long, value_name = "M,...", value_delimiter = ',', default_value = "all")]
     models: Vec<String>,
-    /// Number of runs of each model on each graph, each with a split of its own
+    /// Number of runs per model and graph, each with its own seed and split
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole::<usize>, allow_negative_numbers = true)]
     runs: usize,
-    /// Seed of the first run; the next ones count up
+    /// Seed of the first run, incremented for each further run
     #[arg(long, value_name = "S", default_value_t = 0, value_parser = whole::<u64>, allow_negative_numbers = true)]
     seed: u64,
-    /// The split of every run: balanced, stratified, ratio:a/b/c, or one that came with the graph
+    /// How to split the nodes into training, validation and test sets
     #[arg(long, value_name = "NAME", default_value = "balanced")]
     split: SplitKind,
-    /// Set a hyper-parameter of every model that has it; may be repeated
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
+    /// Set a hyper-parameter of all models that have it; can be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    set: Vec<(String, String)>,
     #[command(flatten)]
-    threads: Threads,
+    threads: ThreadsOption,
     #[command(flatten)]
-    data: DataFolder,
-    /// The folder for all run folders and the table
-    #[arg(long, value_name = "DIR", default_value = "runs/compare")]
+    data: DataOption,
+    /// Folder for the run folders and the table
+    #[arg(short, long, value_name = "DIR", default_value = "runs/compare")]
     out: PathBuf,
-    /// Keep the finished runs of the folder and go on with the others
+    /// Keep finished runs and resume the others from their checkpoints
     #[arg(long)]
     resume: bool,
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
-    /// Show no progress
-    #[arg(long)]
-    quiet: bool,
+    #[command(flatten)]
+    json: JsonOption,
+    #[command(flatten)]
+    quiet: QuietOption,
 }
 
 const EXAMPLES: &str = "\
-Every model has its published settings for a graph where there are any, else its defaults (marked *).
-A model that fails says so in its place; the others go on.
-
 Examples:
   clenshaw compare cora csbm --models mlp,gcn,clenshaw-gcn
-  clenshaw compare cora texas chameleon --models all --runs 3
+  clenshaw compare cora texas chameleon --runs 3
   clenshaw compare texas --models gcnii,clenshaw-gcn --runs 20 --split stratified --json";
 
-impl Run for Compare {
+fn after_help() -> String {
+    format!(
+        "Each model uses the settings published for the graph, or its defaults (marked *) if there \
+         are none. If a model fails, its cell shows `failed` and the others continue.\n\n\
+         {SPLITS}\n\n{EXAMPLES}"
+    )
+}
+
+impl RunVerb for Compare {
     fn run(self) -> Result<()> {
-        let models = chosen(&self.models)?;
-        self.set.iter().try_for_each(|text| somebody_has(setting(text)?.0, &models))?;
+        let models = select_models(&self.models)?;
+        self.set.iter().try_for_each(|(key, _)| check_key(key, &models))?;
         let orders = self.orders(&models)?;
-        let store = self.data.store();
-        let progress = if self.quiet { Progress::silent() } else { Progress::on_stderr() };
-        let followers = progress.follow_all("compare", &orders);
-        let watch = |order: usize, event: Event<'_>| followers.see(order, &event);
+        let progress = self.quiet.progress();
         let options = Options {
             threads: self.threads.count(),
-            store: &store,
+            store: &self.data.store(),
             resume: self.resume,
-            watch: &watch,
-            cancel: &interrupt::flag(&progress, interrupt::RESUME),
+            watch: &|_, _| {},
+            cancel: &interrupt::flag(&progress, interrupt::Resume::WithFlag),
         };
-        let results = experiment::run_all(&orders, &options);
-        followers.finish();
-        self.answer(&models, &orders, results)
+        let costs = vec![1; orders.len()];
+        let results = progress::train_batch("compare", &orders, &costs, &progress, &options);
+        self.report(&models, &orders, results)
     }
 }
 
 impl Compare {
-    /// Model after model on the first graph, then on the next.
+    /// Returns one order per graph and model, grouped by graph.
     fn orders(&self, models: &[&'static ModelInfo]) -> Result<Vec<Order>> {
         let pairs =
             self.graphs.iter().flat_map(|graph| models.iter().map(move |info| (graph, *info)));
@@ -96,8 +97,7 @@ impl Compare {
         if request.has_preset() {
             request.apply_preset("paper")?;
         }
-        for text in &self.set {
-            let (key, value) = setting(text)?;
+        for (key, value) in &self.set {
             if request.hyper.has(key) {
                 request.hyper.set(key, value)?;
             }
@@ -109,24 +109,22 @@ impl Compare {
         Ok(Order { request, out })
     }
 
-    /// Prints what there is; the first failure decides how the program ends.
-    fn answer(
+    /// Prints and saves the results; returns the first failure, if any.
+    fn report(
         &self,
         models: &[&ModelInfo],
         orders: &[Order],
         results: Vec<Result<Summary>>,
     ) -> Result<()> {
         let table = self.table(models, orders, &results);
-        std::fs::create_dir_all(&self.out).map_err(Error::io(&self.out))?;
+        output::create_folder(&self.out)?;
         output::save(&self.out.join("compare.md"), &table.to_markdown())?;
-        match self.json {
-            true => output::print_json(&self.document(orders, &results))?,
-            false => output::print(&self.page(&table, orders, &results))?,
-        }
+        let document = self.document(orders, &results);
+        self.json.print(&document, || self.page(&table, orders, &results))?;
         results.into_iter().find_map(Result::err).map_or(Ok(()), Err)
     }
 
-    /// A row a model, a column a graph: mean and standard deviation of the test accuracy in percent.
+    /// Mean and standard deviation of the test accuracy: one row per model, one column per graph.
     fn table(&self, models: &[&ModelInfo], orders: &[Order], results: &[Result<Summary>]) -> Table {
         let header = ["model"].into_iter().chain(self.graphs.iter().map(String::as_str));
         let mut table = Table::new(header);
@@ -142,26 +140,29 @@ impl Compare {
     }
 
     fn page(&self, table: &Table, orders: &[Order], results: &[Result<Summary>]) -> String {
-        let runs = if self.runs == 1 { "1 run".into() } else { format!("{} runs", self.runs) };
-        let about = format!(
-            "test accuracy in percent, mean ± standard deviation over {runs}; split {}, seeds from {}",
-            self.split, self.seed
-        );
-        let constants: Vec<String> = self
+        let mut lines = vec![
+            table.to_text(),
+            format!(
+                "test accuracy in percent, mean ± standard deviation over {}; split {}, seeds from {}",
+                output::count(self.runs, "run"),
+                self.split,
+                self.seed
+            ),
+        ];
+        let majority: Vec<String> = self
             .graphs
             .iter()
             .filter_map(|graph| {
                 let on_graph = |summary: &&Summary| summary.graph == *graph;
                 let summary = results.iter().flatten().find(on_graph)?;
-                Some(format!("{graph} {:.2}", 100.0 * summary.majority_share))
+                Some(format!("{graph} {}", percent(summary.majority_share)))
             })
             .collect();
-        let mut lines = vec![table.to_text(), about];
-        if !constants.is_empty() {
-            lines.push(format!("always answering the largest class: {}", constants.join(", ")));
+        if !majority.is_empty() {
+            lines.push(format!("majority class: {}", majority.join(", ")));
         }
         if table.rows.iter().flatten().any(|entry| entry.ends_with(" *")) {
-            lines.push("* no published settings for this graph: the model's defaults".into());
+            lines.push("* model defaults; there are no published settings for this graph".into());
         }
         for (order, result) in orders.iter().zip(results) {
             if let Err(error) = result {
@@ -172,9 +173,9 @@ impl Compare {
         let mut warnings: Vec<&String> =
             results.iter().flatten().flat_map(|summary| &summary.warnings).collect();
         warnings.dedup();
-        lines.extend(warnings.into_iter().map(|warning| format!("warning: {warning}")));
-        lines.push(format!("run folders and compare.md in {}", self.out.display()));
-        lines.join("\n") + "\n"
+        let warnings = output::warnings(warnings);
+        let folder = self.out.display();
+        format!("{}\n{warnings}run folders and compare.md: {folder}\n", lines.join("\n"))
     }
 
     fn document(&self, orders: &[Order], results: &[Result<Summary>]) -> Json {
@@ -191,8 +192,8 @@ impl Compare {
     }
 }
 
-/// The models of these names, each once; `all` is every one of the list.
-fn chosen(names: &[String]) -> Result<Vec<&'static ModelInfo>> {
+/// Returns the models with these names, without repetitions; `all` selects every model.
+fn select_models(names: &[String]) -> Result<Vec<&'static ModelInfo>> {
     if names.iter().any(|name| name == "all") {
         return Ok(MODELS.to_vec());
     }
@@ -206,20 +207,21 @@ fn chosen(names: &[String]) -> Result<Vec<&'static ModelInfo>> {
     Ok(models)
 }
 
-/// A key that none of the models has is a slip.
-fn somebody_has(key: &str, models: &[&ModelInfo]) -> Result<()> {
-    let keys = || models.iter().flat_map(|info| info.hyper_params()).map(|hyper| hyper.name);
-    match keys().any(|name| name == key) {
+/// Rejects a hyper-parameter that none of the models has.
+fn check_key(key: &str, models: &[&ModelInfo]) -> Result<()> {
+    let keys: BTreeSet<&str> =
+        models.iter().flat_map(|info| info.hyper_params()).map(|hyper| hyper.name).collect();
+    match keys.contains(key) {
         true => Ok(()),
-        false => Err(Error::unknown("hyper-parameter", key, keys())),
+        false => Err(Error::unknown("hyper-parameter", key, keys)),
     }
 }
 
 fn cell(result: &Result<Summary>) -> String {
     match result {
         Ok(summary) => {
-            let (mean, std) = (summary.test_accuracy.mean, summary.test_accuracy.std);
-            format!("{:.2} ± {:.2}", 100.0 * mean, 100.0 * std)
+            let accuracy = summary.test_accuracy;
+            format!("{} ± {}", percent(accuracy.mean), percent(accuracy.std))
         }
         Err(Error::Interrupted) => "-".into(),
         Err(_) => "failed".into(),

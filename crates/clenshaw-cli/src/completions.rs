@@ -1,27 +1,28 @@
-//! `clenshaw completions`: what a shell needs to complete our words.
+//! `clenshaw completions`: shell completion scripts.
 
-use crate::{Run, output};
+use crate::{RunVerb, output};
 use clap::Parser;
 use clap_complete::Shell;
 use clenshaw::Result;
 
-/// Print the completions of a shell
+/// Print a completion script for a shell
 #[derive(Parser)]
 #[command(name = "completions", after_help = EXAMPLES)]
 pub struct Completions {
-    /// Whose completions
+    /// Shell to print the script for
     shell: Shell,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   clenshaw completions bash > ~/.local/share/bash-completion/completions/clenshaw
-  clenshaw completions fish > ~/.config/fish/completions/clenshaw.fish";
+  clenshaw completions fish > ~/.config/fish/completions/clenshaw.fish
+  clenshaw completions zsh > ~/.zfunc/_clenshaw";
 
-impl Run for Completions {
+impl RunVerb for Completions {
     fn run(self) -> Result<()> {
         let mut script = vec![];
         clap_complete::generate(self.shell, &mut crate::command(), "clenshaw", &mut script);
-        output::print(&String::from_utf8(script).expect("our words are UTF-8"))
+        output::print(&String::from_utf8(script).expect("completion scripts are UTF-8"))
     }
 }

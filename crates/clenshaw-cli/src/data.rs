@@ -1,20 +1,24 @@
-//! `clenshaw data`: the graphs there are to learn from.
+//! `clenshaw data`: list, show, download, import and check graphs.
 
-use crate::check::{self, Check};
-use crate::get::{self, Get};
-use crate::import::{self, Import};
-use crate::options::DataFolder;
-use crate::{Run, models, output};
+mod check;
+mod get;
+mod import;
+
+use crate::options::{DataOption, JsonOption};
+use crate::{RunVerb, models, output};
+use check::Check;
 use clap::{Parser, Subcommand};
 use clenshaw::Result;
 use clenshaw::data::{self, DATASETS, DatasetInfo, Description, Store};
 use clenshaw::report::Table;
+use get::Get;
+use import::Import;
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 
-/// See which graphs there are, fetch them, import and check your own
+/// List, show, download, import and check graphs
 #[derive(Parser)]
-#[command(name = "data", after_help = EXAMPLES, arg_required_else_help = true)]
+#[command(name = "data", after_help = AFTER_HELP, arg_required_else_help = true)]
 pub struct Data {
     #[command(subcommand)]
     action: Action,
@@ -22,74 +26,79 @@ pub struct Data {
 
 #[derive(Subcommand)]
 enum Action {
-    /// List the graphs known by name, and whether they are on this machine
-    #[command(after_help = EXAMPLES)]
+    /// List the graphs known by name and whether their files are available
+    #[command(after_help = LIST_EXAMPLES)]
     List {
         #[command(flatten)]
-        data: DataFolder,
-        /// Print one JSON document
-        #[arg(long)]
-        json: bool,
+        data: DataOption,
+        #[command(flatten)]
+        json: JsonOption,
     },
-    /// Describe a graph: sizes, classes, homophily, components, degrees, what to mind
-    #[command(after_help = EXAMPLES)]
+    /// Show statistics of a graph: size, classes, homophily, components, degrees, warnings
+    #[command(after_help = SHOW_EXAMPLES)]
     Show {
-        /// A graph's name, or a path to your own files
+        /// Graph: a name from `clenshaw data list`, a path to your own files, or a generated graph
+        /// such as csbm:nodes=500
         graph: String,
         #[command(flatten)]
-        data: DataFolder,
-        /// Print one JSON document
-        #[arg(long)]
-        json: bool,
+        data: DataOption,
+        #[command(flatten)]
+        json: JsonOption,
     },
-    /// Fetch the files of public graphs, and check them
-    #[command(after_help = get::EXAMPLES)]
+    /// Download the files of public graphs and verify their checksums
+    #[command(after_help = get::AFTER_HELP)]
     Get(Get),
-    /// Write a graph of your own to one file that is found by name and mapped into memory
-    #[command(after_help = import::EXAMPLES)]
+    /// Convert your own graph to one file that loads fast and is found by name
+    #[command(after_help = import::AFTER_HELP)]
     Import(Import),
-    /// Read and verify a graph, and tell everything odd about it
-    #[command(after_help = check::EXAMPLES)]
+    /// Check that a graph can be used for training, and report anomalies
+    #[command(after_help = check::AFTER_HELP)]
     Check(Check),
 }
 
-const EXAMPLES: &str = "\
-A graph that was read from files is kept in the cache folder and mapped the next time;
-CLENSHAW_CACHE names another folder for that, or is `off`.
+const AFTER_HELP: &str = "\
+Parsed graphs are cached, so that they load faster the next time. Set CLENSHAW_CACHE to use another
+cache folder, or to `off` to disable it.
 
 Examples:
   clenshaw data list
   clenshaw data get texas
-  clenshaw data show cora
   clenshaw data check my-graph/
-  clenshaw data import my-graph/ --out mine
-  clenshaw data show csbm:homophily=0.3 --json    a generated graph takes settings after a colon";
+  clenshaw data import my-graph/ --out mine";
 
-impl Run for Data {
+const LIST_EXAMPLES: &str = "\
+Examples:
+  clenshaw data list
+  clenshaw data list --data /mnt/graphs --json";
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  clenshaw data show cora
+  clenshaw data show my-graph/
+  clenshaw data show csbm:homophily=0.3 --json";
+
+impl RunVerb for Data {
     fn run(self) -> Result<()> {
         match self.action {
             Action::Get(get) => get.run(),
             Action::Import(import) => import.run(),
             Action::Check(check) => check.run(),
-            Action::List { data, json: true } => {
+            Action::List { data, json } => {
                 let store = data.store();
-                let known = DATASETS.iter().map(|info| object(info, &store));
-                output::print_json(&known.chain(imports(&store).map(imported)).collect::<Json>())
+                let known = DATASETS.iter().map(|info| dataset_json(info, &store));
+                let document: Json = known.chain(imports(&store).map(import_json)).collect();
+                json.print(&document, || table(&store))
             }
-            Action::List { data, json: false } => output::print(&table(&data.store())),
             Action::Show { graph, data, json } => {
                 let description = Description::of(&data::load_from(&data.store(), &graph)?);
-                match json {
-                    true => output::print_json(&description),
-                    false => output::print(&page(&description)),
-                }
+                json.print(&description, || page(&description))
             }
         }
     }
 }
 
-/// Whether it can be loaded here.
-fn is_here(info: &DatasetInfo, store: &Store) -> bool {
+/// Whether the graph can be loaded without a download.
+fn is_available(info: &DatasetInfo, store: &Store) -> bool {
     match (info.kind(), info.files()) {
         ("files", Some(files)) => store.find(files.folder).is_some(),
         _ => true,
@@ -97,35 +106,35 @@ fn is_here(info: &DatasetInfo, store: &Store) -> bool {
 }
 
 fn table(store: &Store) -> String {
-    let mut table = Table::new(["name", "kind", "here", "title", "source"]);
+    let mut table = Table::new(["name", "kind", "available", "title", "source"]);
     for info in DATASETS {
-        let here = if is_here(info, store) { "yes" } else { "no" };
-        table.row([info.name, info.kind(), here, info.title, info.source]);
+        let available = if is_available(info, store) { "yes" } else { "no" };
+        table.row([info.name, info.kind(), available, info.title, info.source]);
     }
     for (name, path) in imports(store) {
-        table.row([&name, IMPORTED, "yes", "a graph of your own", &path.display().to_string()]);
+        table.row([&name, IMPORTED, "yes", "your own graph", &path.display().to_string()]);
     }
     table.to_text()
 }
 
-/// The kind of graphs that [`Import`] makes.
+/// The kind of graphs created by [`Import`].
 const IMPORTED: &str = "imported";
 
-/// Imported graphs that no known one hides.
+/// Returns the imported graphs, except those with the name of a known graph.
 fn imports(store: &Store) -> impl Iterator<Item = (String, PathBuf)> {
     store.imports().into_iter().filter(|(name, _)| data::find(name).is_err())
 }
 
-fn imported((name, path): (String, PathBuf)) -> Json {
+fn import_json((name, path): (String, PathBuf)) -> Json {
     json!({ "name": name, "kind": IMPORTED, "here": true, "path": path })
 }
 
-fn object(info: &DatasetInfo, store: &Store) -> Json {
+fn dataset_json(info: &DatasetInfo, store: &Store) -> Json {
     let files = info.files();
     json!({
         "name": info.name,
         "kind": info.kind(),
-        "here": is_here(info, store),
+        "here": is_available(info, store),
         "title": info.title,
         "paper": info.paper,
         "source": info.source,
@@ -133,49 +142,42 @@ fn object(info: &DatasetInfo, store: &Store) -> Json {
         "splits": files.map(|files| files.splits),
         "metric": files.map(|files| files.metric),
         "warnings": files.map(|files| files.warnings),
-        "hyper": info.hyper().iter().map(models::hyper).collect::<Json>(),
+        "hyper": info.hyper().iter().map(models::hyper_json).collect::<Json>(),
     })
 }
 
 fn page(d: &Description) -> String {
-    let share = |share: Option<f64>| share.map_or("-".into(), |share| format!("{share:.3}"));
+    let share = |share: Option<f64>| share.map_or("unknown".into(), |share| format!("{share:.3}"));
     let classes: Vec<String> = d
         .class_names
         .iter()
         .zip(&d.class_sizes)
         .map(|(name, size)| format!("{name} {size}"))
         .collect();
-    let degrees: Vec<String> = d.degree_histogram.iter().enumerate().map(degrees).collect();
-    let mut lines = vec![
-        d.name.clone(),
-        d.source.clone(),
-        String::new(),
-        format!("nodes            {}", d.nodes),
-        format!("edges            {}", d.edges),
-        format!("features         {} ({} entries are not zero)", d.features, d.feature_entries),
-        format!("classes          {}: {}", d.classes, classes.join(", ")),
-        format!("unlabelled       {}", d.unlabelled),
-        format!("edge homophily   {}", share(d.edge_homophily)),
-        format!("node homophily   {}", share(d.node_homophily)),
-        format!("isolated nodes   {}", d.isolated),
-        format!("duplicate nodes  {} (neighbours and class of an earlier one)", d.duplicates),
-        format!(
-            "components       {} (the largest has {} nodes)",
-            d.components, d.largest_component
+    let degrees: Vec<String> = d.degree_histogram.iter().enumerate().map(degree_bin).collect();
+    let fields = output::fields([
+        ("nodes", d.nodes.to_string()),
+        ("edges", d.edges.to_string()),
+        ("features", format!("{} ({} nonzero entries)", d.features, d.feature_entries)),
+        ("classes", format!("{}: {}", d.classes, classes.join(", "))),
+        ("unlabelled", d.unlabelled.to_string()),
+        ("edge homophily", share(d.edge_homophily)),
+        ("node homophily", share(d.node_homophily)),
+        ("isolated nodes", d.isolated.to_string()),
+        (
+            "duplicate nodes",
+            format!("{} (same neighbours and class as an earlier node)", d.duplicates),
         ),
-        format!("degrees          {}", degrees.join(", ")),
-        format!(
-            "splits           {}",
-            if d.splits.is_empty() { "-".into() } else { d.splits.join(", ") }
-        ),
-        format!("sha256           {}", d.sha256),
-    ];
-    lines.extend(d.warnings.iter().map(|warning| format!("warning: {warning}")));
-    lines.join("\n") + "\n"
+        ("components", format!("{} (the largest has {} nodes)", d.components, d.largest_component)),
+        ("degrees", degrees.join(", ")),
+        ("splits", output::list(&d.splits)),
+        ("sha256", d.sha256.clone()),
+    ]);
+    format!("{}\n{}\n\n{fields}{}", d.name, d.source, output::warnings(&d.warnings))
 }
 
 /// `4-7: 12` for bin 3 of the histogram.
-fn degrees((bin, count): (usize, &usize)) -> String {
+fn degree_bin((bin, count): (usize, &usize)) -> String {
     match bin {
         0 => format!("0: {count}"),
         1 => format!("1: {count}"),

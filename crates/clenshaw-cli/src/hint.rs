@@ -1,16 +1,17 @@
-//! What to type after an error: the library says what is wrong, and we know the words.
+//! Suggests the next command after an error.
 
 use clenshaw::Error;
 
-/// One line, where there is something to say.
+/// Returns a one-line suggestion for errors that have one.
 pub fn hint(error: &Error) -> Option<String> {
     match error {
         Error::Absent { graph, .. } => Some(format!(
-            "get them with `clenshaw data get {graph}`, or say where they are with --data or CLENSHAW_DATA"
+            "download them with `clenshaw data get {graph}`, \
+             or set their folder with --data or CLENSHAW_DATA"
         )),
-        Error::Occupied { .. } => Some("choose another folder with --out, or remove it".into()),
+        Error::Occupied { .. } => Some("choose another folder with --out, or delete it".into()),
         Error::Busy { .. } => {
-            Some("wait for it to end, or choose another folder with --out".into())
+            Some("wait until it finishes, or choose another folder with --out".into())
         }
         Error::Unfinished { folder } => {
             let folder = folder.display();
@@ -18,9 +19,9 @@ pub fn hint(error: &Error) -> Option<String> {
                 "finish one with `clenshaw train --config {folder}/run.toml --out {folder} --resume`"
             ))
         }
-        Error::Data { place, .. } if place.starts_with("study `") => {
-            Some("name another study with --study or --name, or go on with its own settings".into())
-        }
+        Error::Data { place, .. } if place.starts_with("study `") => Some(
+            "choose another study with --study or --name, or use the settings of this one".into(),
+        ),
         _ => None,
     }
 }

@@ -1,24 +1,42 @@
-//! Ctrl-C: the first asks the runs to stop where they can be resumed, the second ends the program.
+//! Ctrl-C: the first stops training where it can be resumed, the second ends the program.
 
 use crate::progress::Progress;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What runs say that `--resume` goes on with.
-pub const RESUME: &str =
-    "finishing up; run again with --resume to go on (Ctrl-C once more stops at once)";
+/// How interrupted work is resumed.
+#[derive(Clone, Copy)]
+pub enum Resume {
+    /// It cannot be.
+    Never,
+    /// By the same command with `--resume`.
+    WithFlag,
+    /// By the same command.
+    Rerun,
+}
 
-/// What experiments say that the same words go on with.
-pub const AGAIN: &str = "finishing up; run again to go on (Ctrl-C once more stops at once)";
+impl Resume {
+    fn message(self) -> &'static str {
+        match self {
+            Self::Never => "stopping (press Ctrl-C again to quit immediately)",
+            Self::WithFlag => {
+                "stopping; rerun with --resume to continue (press Ctrl-C again to quit immediately)"
+            }
+            Self::Rerun => {
+                "stopping; rerun the same command to resume (press Ctrl-C again to quit immediately)"
+            }
+        }
+    }
+}
 
-/// A flag that the first Ctrl-C (or SIGTERM) sets, with a message on stderr.
-pub fn flag(progress: &Progress, message: &'static str) -> Arc<AtomicBool> {
+/// Returns a flag that the first Ctrl-C (or SIGTERM) sets, with a message on stderr.
+pub fn flag(progress: &Progress, resume: Resume) -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     let (set, progress) = (Arc::clone(&flag), progress.clone());
     let handler = move || match set.swap(true, Ordering::Relaxed) {
-        false => progress.say(message),
+        false => progress.message(resume.message()),
         true => std::process::exit(1),
     };
-    ctrlc::set_handler(handler).expect("a program sets its handler once");
+    ctrlc::set_handler(handler).expect("the handler is set once per program");
     flag
 }

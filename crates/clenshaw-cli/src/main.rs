@@ -1,6 +1,7 @@
-//! `clenshaw`: the words people type, and the only place that prints.
+//! The `clenshaw` program, and the only crate that prints.
 //!
-//! A verb is one file and one line of [`VERBS`]; help, completions and man pages follow from it.
+//! Each verb is one module and one line of [`VERBS`]; help, completions and man pages are generated
+//! from that list.
 
 mod output;
 mod usage;
@@ -8,20 +9,14 @@ mod hint;
 mod progress;
 mod interrupt;
 mod options;
-mod picture;
+mod filter_plot;
 mod demo;
 mod train;
 mod compare;
 mod tune;
-mod study;
-mod tuned;
-mod board;
 mod predict;
 mod models;
 mod data;
-mod get;
-mod import;
-mod check;
 mod reproduce;
 mod bench;
 mod completions;
@@ -32,7 +27,7 @@ use clenshaw::{Error, Result};
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
-/// Every verb, in the order of the help.
+/// All verbs, in the order of the help.
 static VERBS: &[Verb] = &[
     Verb::of::<demo::Demo>(),
     Verb::of::<train::Train>(),
@@ -47,40 +42,47 @@ static VERBS: &[Verb] = &[
     Verb::of::<man::Man>(),
 ];
 
-const EXAMPLES: &str = "\
-Examples:
-  clenshaw demo                                    five models on two graphs, in under a minute
-  clenshaw train cora --preset paper --runs 10     the paper's settings, ten splits
-  clenshaw models clenshaw-gcn                     its equation, and what can be set
-  clenshaw data list                               what it can be trained on";
+const AFTER_HELP: &str = "\
+Results are written to stdout, progress and errors to stderr.
+Exit codes: 0 success, 1 failure while running, 2 invalid arguments or input.
 
-/// A verb whose words clap has read.
-trait Run: CommandFactory + FromArgMatches {
-    /// Does it; results go to stdout, everything else to stderr.
+Examples:
+  clenshaw demo                                   Train five models on two graphs
+  clenshaw train my-graph/                        Train on your own edges.csv and nodes.csv
+  clenshaw train cora --preset paper --runs 10    Use the paper's settings on ten splits
+  clenshaw models clenshaw-gcn                    Show a model's equation and hyper-parameters";
+
+/// The widest line of help.
+const HELP_WIDTH: usize = 100;
+
+/// A verb with its parsed arguments.
+trait RunVerb: CommandFactory + FromArgMatches {
+    /// Runs the verb; results go to stdout, everything else to stderr.
     fn run(self) -> Result<()>;
 }
 
-/// A verb as the list knows it.
+/// An entry of [`VERBS`].
 struct Verb {
     command: fn() -> Command,
     run: fn(&ArgMatches) -> Result<()>,
 }
 
 impl Verb {
-    const fn of<V: Run>() -> Self {
-        fn run<V: Run>(matches: &ArgMatches) -> Result<()> {
-            V::from_arg_matches(matches).expect("clap has checked the words").run()
+    const fn of<V: RunVerb>() -> Self {
+        fn run<V: RunVerb>(matches: &ArgMatches) -> Result<()> {
+            V::from_arg_matches(matches).expect("clap has checked the arguments").run()
         }
         Self { command: V::command, run: run::<V> }
     }
 }
 
-/// The whole program's definition, from which help, completions and man pages are made.
+/// The definition of the command line, from which help, completions and man pages are generated.
 fn command() -> Command {
     Command::new("clenshaw")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("Spectral graph learning: ClenshawGCN and its neighbours, without a framework")
-        .after_help(EXAMPLES)
+        .about("Node classification on graphs: train, tune and compare spectral graph networks")
+        .after_help(AFTER_HELP)
+        .max_term_width(HELP_WIDTH)
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands(VERBS.iter().map(|verb| (verb.command)()))
@@ -89,25 +91,25 @@ fn command() -> Command {
 fn main() -> ExitCode {
     let matches = match command().try_get_matches() {
         Ok(matches) => matches,
-        Err(error) => return usage::answer(&error),
+        Err(error) => return usage::report(&error),
     };
-    let (name, words) = matches.subcommand().expect("clap requires a verb");
+    let (name, arguments) = matches.subcommand().expect("clap requires a verb");
     let verb = VERBS.iter().find(|verb| (verb.command)().get_name() == name);
-    match (verb.expect("clap knows no other verbs").run)(words) {
+    match (verb.expect("clap accepts listed verbs only").run)(arguments) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(&error),
+        Err(error) => report(&error),
     }
 }
 
-/// 2 for wrong words and bad input, 1 for what failed while running.
-fn fail(error: &Error) -> ExitCode {
-    // Whoever read our stdout has seen enough: `clenshaw models | head -1`.
+/// Prints an error with its hint; returns 2 for invalid arguments or input, 1 for other failures.
+fn report(error: &Error) -> ExitCode {
+    // The reader closed the pipe, as in `clenshaw models | head -1`.
     if matches!(error, Error::Io { source, .. } if source.kind() == ErrorKind::BrokenPipe) {
         return ExitCode::SUCCESS;
     }
-    output::tell(&format!("error: {error}"));
+    output::message(&format!("error: {error}"));
     if let Some(hint) = hint::hint(error) {
-        output::tell(&format!("hint: {hint}"));
+        output::message(&format!("hint: {hint}"));
     }
     ExitCode::from(if error.is_input() { 2 } else { 1 })
 }

@@ -1,16 +1,16 @@
-//! `clenshaw man`: the help as man pages.
+//! `clenshaw man`: man pages.
 
-use crate::{Run, output};
+use crate::{RunVerb, output};
 use clap::Parser;
 use clenshaw::{Error, Result};
 use std::path::PathBuf;
 
-/// Print the man page, or write one page a verb
+/// Print the man page, or write one page per command
 #[derive(Parser)]
 #[command(name = "man", after_help = EXAMPLES)]
 pub struct Man {
-    /// A folder for the pages of all verbs: clenshaw.1, clenshaw-train.1, ...
-    #[arg(long, value_name = "DIR")]
+    /// Write the pages of all commands to this folder: clenshaw.1, clenshaw-train.1, ...
+    #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 
@@ -19,19 +19,19 @@ Examples:
   clenshaw man | man -l -
   clenshaw man --out ~/.local/share/man/man1";
 
-impl Run for Man {
+impl RunVerb for Man {
     fn run(self) -> Result<()> {
         let command = crate::command().disable_help_subcommand(true);
         match self.out {
             Some(folder) => {
-                std::fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
+                output::create_folder(&folder)?;
                 clap_mangen::generate_to(command, &folder).map_err(Error::io(&folder))
             }
             None => {
                 let mut page = vec![];
                 let rendered = clap_mangen::Man::new(command).render(&mut page);
                 rendered.expect("writing to memory cannot fail");
-                output::print(&String::from_utf8(page).expect("our words are UTF-8"))
+                output::print(&String::from_utf8(page).expect("man pages are UTF-8"))
             }
         }
     }

@@ -1,6 +1,7 @@
-//! `clenshaw models`: what can be trained, and what can be set.
+//! `clenshaw models`: the models and their hyper-parameters.
 
-use crate::{Run, output};
+use crate::RunVerb;
+use crate::options::JsonOption;
 use clap::Parser;
 use clenshaw::Result;
 use clenshaw::experiment::{Origin, preset_graphs, preset_origin, preset_settings, preset_source};
@@ -9,15 +10,14 @@ use clenshaw::model::{self, MODELS, ModelFamily, ModelInfo};
 use clenshaw::report::{Table, wrapped};
 use serde_json::{Value as Json, json};
 
-/// List the models, or show one with its equation and hyper-parameters
+/// List the models, or show one with its equation, hyper-parameters and presets
 #[derive(Parser)]
 #[command(name = "models", after_help = EXAMPLES)]
 pub struct Models {
-    /// The model to show; all are listed without it
+    /// Model to show [default: list all models]
     name: Option<String>,
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonOption,
 }
 
 const EXAMPLES: &str = "\
@@ -26,21 +26,18 @@ Examples:
   clenshaw models clenshaw-gcn
   clenshaw models --json";
 
-/// No line of a model's page is longer.
-const WIDTH: usize = 100;
-/// The width of the column of tuned values.
-const TUNED: usize = 20;
-/// The same for ranges.
-const RANGE: usize = 16;
+/// Width of a model's page.
+const PAGE_WIDTH: usize = 100;
+/// Width of the column `tuned over`.
+const SPACE_WIDTH: usize = 20;
+/// Width of the column `range`.
+const RANGE_WIDTH: usize = 16;
 
-impl Run for Models {
+impl RunVerb for Models {
     fn run(self) -> Result<()> {
-        let chosen = self.name.as_deref().map(model::find).transpose()?;
-        match (chosen, self.json) {
-            (None, false) => output::print(&list()),
-            (None, true) => output::print_json(&MODELS.iter().map(|i| object(i)).collect::<Json>()),
-            (Some(info), false) => output::print(&page(info)),
-            (Some(info), true) => output::print_json(&object(info)),
+        match self.name.as_deref().map(model::find).transpose()? {
+            None => self.json.print(&MODELS.iter().map(|i| model_json(i)).collect::<Json>(), list),
+            Some(info) => self.json.print(&model_json(info), || page(info)),
         }
     }
 }
@@ -60,27 +57,27 @@ fn page(info: &ModelInfo) -> String {
     format!("{title} ({name}), family {family}\n{paper}\n\n{equations}\n{keys}\n{presets}\n")
 }
 
-/// What `--preset paper` sets, graph by graph; `default` is for all graphs that have no line of their own.
+/// Lists what `--preset paper` sets for each graph; `default` applies to all other graphs.
 fn presets(info: &ModelInfo) -> String {
     let graphs = preset_graphs(info);
     if graphs.is_empty() {
-        return "--preset paper: nothing is published".into();
+        return "--preset paper: no published settings".into();
     }
     let indent = graphs.iter().map(String::len).max().unwrap_or(0) + 4;
     let source = format!("--preset paper, from {}:", preset_source(info));
-    let mut lines = wrapped(&source, WIDTH);
+    let mut lines = wrapped(&source, PAGE_WIDTH);
     for graph in graphs {
         let settings = preset_settings(info, &graph);
-        let words: Vec<String> =
+        let assignments: Vec<String> =
             settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let origin = match preset_origin(info, &graph) {
             Origin::Tuned(command) => Some(format!("found by {command}")),
-            Origin::Borrowed(whose) => Some(format!("borrowed: {whose}")),
+            Origin::Borrowed(whose) => Some(format!("borrowed settings: {whose}")),
             Origin::Published | Origin::Defaults | Origin::Ours => None,
         };
-        let wrap = |text: &str| wrapped(text, WIDTH - indent);
+        let wrap = |text: &str| wrapped(text, PAGE_WIDTH - indent);
         let origin = origin.iter().flat_map(|text| wrap(text));
-        for (i, line) in wrap(&words.join(" ")).into_iter().chain(origin).enumerate() {
+        for (i, line) in wrap(&assignments.join(" ")).into_iter().chain(origin).enumerate() {
             let label = if i == 0 { format!("  {graph}") } else { String::new() };
             lines.push(format!("{label:indent$}{line}"));
         }
@@ -88,7 +85,7 @@ fn presets(info: &ModelInfo) -> String {
     lines.join("\n")
 }
 
-/// What can be set; long entries go on in rows of their own, so that the page fits.
+/// Lists the hyper-parameters; long entries are wrapped into further rows.
 fn keys(info: &ModelInfo) -> Table {
     let mut table = Table::new(["key", "default", "range", "tuned over", "meaning"]);
     let first = |hyper: &HyperParam| [hyper.name.to_owned(), hyper.default.to_string()];
@@ -97,9 +94,9 @@ fn keys(info: &ModelInfo) -> Table {
     for hyper in info.hyper_params() {
         let mut first = first(hyper);
         let columns = [
-            wrapped(&hyper.range.to_string(), RANGE),
-            wrapped(&hyper.space.to_string(), TUNED),
-            wrapped(hyper.meaning, WIDTH - taken - RANGE - TUNED - 4),
+            wrapped(&hyper.range.to_string(), RANGE_WIDTH),
+            wrapped(&hyper.space.to_string(), SPACE_WIDTH),
+            wrapped(hyper.meaning, PAGE_WIDTH - taken - RANGE_WIDTH - SPACE_WIDTH - 4),
         ];
         for i in 0..columns.iter().map(Vec::len).max().unwrap_or(0) {
             let rest = columns.each_ref().map(|lines| lines.get(i).cloned().unwrap_or_default());
@@ -118,20 +115,21 @@ fn family(family: ModelFamily) -> &'static str {
     }
 }
 
-fn object(info: &ModelInfo) -> Json {
+fn model_json(info: &ModelInfo) -> Json {
     json!({
         "name": info.name,
         "title": info.title,
         "paper": info.paper,
         "family": info.family,
         "equation": info.equation,
-        "hyper": info.hyper_params().map(hyper).collect::<Json>(),
+        "hyper": info.hyper_params().map(hyper_json).collect::<Json>(),
         "presets": preset_graphs(info),
     })
 }
 
-/// A hyper-parameter; both range and space are `{low, high}` or `{among}`, a space of null is fixed.
-pub fn hyper(hyper: &HyperParam) -> Json {
+/// Describes a hyper-parameter: range and space are `{low, high}` or `{among}`, and the space is null
+/// if it is not tuned.
+pub fn hyper_json(hyper: &HyperParam) -> Json {
     let whole = matches!(hyper.range, ValueRange::Int(..));
     let number = |v: f64| if whole { json!(v as i64) } else { json!(v) };
     let range = match hyper.range {

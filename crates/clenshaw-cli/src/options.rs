@@ -1,41 +1,103 @@
 //! Options that several verbs share.
 
+use crate::output;
+use crate::progress::Progress;
 use clap::Args;
 use clenshaw::Error;
 use clenshaw::data::Store;
+use serde::Serialize;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// How many threads may work; the number never changes a result.
+/// The values of `--split`, for the help of the verbs that have it.
+pub const SPLITS: &str = "\
+Splits:
+  balanced           equal number of training nodes per class (60% in total), 20% validation; in
+                     small classes every node may be a training node
+  stratified         60/20/20 within each class
+  ratio:A/B/C        random, in these proportions
+  file:PATH          lines `node,part`, where part is train, val or test
+  public, geom:N, linkx:N, fixed:N, own
+                     a split that comes with the graph
+  all                all splits that come with the graph, one per run";
+
+/// `--threads`.
 #[derive(Args)]
-pub struct Threads {
-    /// Threads at most; results do not depend on it [default: all processors]
+pub struct ThreadsOption {
+    /// Maximum number of threads; does not change results [default: number of processors]
     #[arg(long, value_name = "T", value_parser = threads, allow_negative_numbers = true)]
     threads: Option<usize>,
 }
 
-impl Threads {
-    /// What was asked for, else all processors.
+impl ThreadsOption {
+    /// Returns the given number, or else the number of processors.
     pub fn count(&self) -> usize {
         let available = || std::thread::available_parallelism().map_or(1, NonZero::get);
         self.threads.unwrap_or_else(available)
     }
 }
 
-/// Where files are looked for first.
+/// `--data`.
 #[derive(Args)]
-pub struct DataFolder {
-    /// Look for data files here first [default: $CLENSHAW_DATA, then the cache folder]
+pub struct DataOption {
+    /// Folder with data files, searched first [default: $CLENSHAW_DATA, then the cache folder]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
 }
 
-impl DataFolder {
-    /// The folders that are searched.
+impl DataOption {
+    /// Returns the folders to search.
     pub fn store(&self) -> Store {
         Store::new(self.data.clone())
+    }
+}
+
+/// Returns the folder that `data get` and `data import` write to.
+pub fn data_home(store: &Store) -> clenshaw::Result<&Path> {
+    store.home().ok_or_else(|| Error::Data {
+        place: "data folder".into(),
+        problem: "there is no default; set one with --data or CLENSHAW_DATA".into(),
+    })
+}
+
+/// `--json`.
+#[derive(Args)]
+pub struct JsonOption {
+    /// Print the result as one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+impl JsonOption {
+    /// Whether JSON was requested.
+    pub fn is_set(&self) -> bool {
+        self.json
+    }
+
+    /// Prints the document as JSON if that was requested, the text otherwise.
+    pub fn print(
+        &self,
+        document: &impl Serialize,
+        text: impl FnOnce() -> String,
+    ) -> clenshaw::Result<()> {
+        output::print(&if self.json { output::json(document) } else { text() })
+    }
+}
+
+/// `--quiet`.
+#[derive(Args)]
+pub struct QuietOption {
+    /// Do not show progress
+    #[arg(long)]
+    quiet: bool,
+}
+
+impl QuietOption {
+    /// Returns the progress display on stderr, or a silent one.
+    pub fn progress(&self) -> Progress {
+        if self.quiet { Progress::silent() } else { Progress::on_stderr() }
     }
 }
 
@@ -44,22 +106,18 @@ fn threads(text: &str) -> Result<usize, &'static str> {
     count.ok_or("expected a whole number in 1..=1024")
 }
 
-/// A number that counts something; its limits are checked where they are known.
+/// Parses a count or a seed; the verb checks its range.
 pub fn whole<N: FromStr>(text: &str) -> Result<N, &'static str> {
     text.parse().map_err(|_| "expected a whole number")
 }
 
-/// `key=value` as `--set` takes it.
-pub fn setting(text: &str) -> clenshaw::Result<(&str, &str)> {
-    let parts = text.split_once('=').map(|(key, value)| (key.trim(), value.trim()));
-    parts.ok_or_else(|| Error::BadValue {
-        key: "--set".into(),
-        value: text.into(),
-        expected: "`key=value`".into(),
-    })
+/// Parses the `KEY=VALUE` of `--set`.
+pub fn setting(text: &str) -> Result<(String, String), &'static str> {
+    let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
+    Ok((key.trim().into(), value.trim().into()))
 }
 
-/// `90`, `90s`, `30m` or `2h`.
+/// Parses `90`, `90s`, `30m` or `2h`.
 pub fn duration(text: &str) -> Result<Duration, &'static str> {
     let (number, unit) = match text.char_indices().last() {
         Some((end, 's')) => (&text[..end], 1.0),
@@ -69,11 +127,11 @@ pub fn duration(text: &str) -> Result<Duration, &'static str> {
     };
     let seconds = number.parse::<f64>().ok().map(|number| number * unit);
     let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    duration.ok_or("expected a time as in 90s, 30m or 2h")
+    duration.ok_or("expected a duration such as 90s, 30m or 2h")
 }
 
-/// The text of a file that somebody named: if it cannot be read, the words were wrong.
-pub fn named_file(path: &Path) -> clenshaw::Result<String> {
+/// Reads a file named on the command line; a failure is an input error.
+pub fn read_argument_file(path: &Path) -> clenshaw::Result<String> {
     std::fs::read_to_string(path).map_err(|error| Error::Data {
         place: path.display().to_string(),
         problem: format!("cannot be read: {error}"),

@@ -1,4 +1,4 @@
-//! Where words go: results to stdout or a file somebody named, everything else to stderr.
+//! Writes results to stdout or a file, and messages to stderr.
 
 use clenshaw::{Error, Result};
 use serde::Serialize;
@@ -6,37 +6,64 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-/// Writes text to stdout as it is; a reader who left early is an error like any other.
+/// Writes text to stdout; a closed pipe is returned as an error.
 pub fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     written.map_err(Error::io("stdout"))
 }
 
-/// Writes one JSON document to stdout.
-pub fn print_json(document: &impl Serialize) -> Result<()> {
-    print(&json(document))
-}
-
-/// A document as text, indented.
+/// Formats a document as indented JSON with a final newline.
 pub fn json(document: &impl Serialize) -> String {
     serde_json::to_string_pretty(document).expect("documents have text keys only") + "\n"
 }
 
-/// Writes a line to stderr; if nobody listens there, nobody minds.
-pub fn tell(line: &str) {
+/// Writes a line to stderr; a closed stderr is ignored.
+pub fn message(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Writes a text as [`save_bytes`] does.
+/// Formats each warning as a line of its own.
+pub fn warnings<'a>(warnings: impl IntoIterator<Item = &'a String>) -> String {
+    warnings.into_iter().map(|warning| format!("warning: {warning}\n")).collect()
+}
+
+/// Formats labels and values in two aligned columns, one pair per line.
+pub fn fields<'a>(fields: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let fields: Vec<(&str, String)> = fields.into_iter().collect();
+    let width = fields.iter().map(|(label, _)| label.len()).max().unwrap_or(0);
+    fields.iter().map(|(label, value)| format!("{label:width$}  {value}\n")).collect()
+}
+
+/// Joins names with commas, or returns `none`.
+pub fn list(names: &[String]) -> String {
+    if names.is_empty() { "none".into() } else { names.join(", ") }
+}
+
+/// `1 run`, `2 runs`.
+pub fn count(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+/// Formats a share as a percentage with two decimals, without the sign.
+pub fn percent(share: f64) -> String {
+    format!("{:.2}", 100.0 * share)
+}
+
+/// Writes a text file atomically.
 pub fn save(path: &Path, text: &str) -> Result<()> {
     save_bytes(path, text.as_bytes())
 }
 
-/// Writes beside, then renames: nobody ever sees half a file.
+/// Writes a file atomically: to a temporary file beside it, which is then renamed.
 pub fn save_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".partial");
-    let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, path));
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, path));
     written.map_err(Error::io(path))
+}
+
+/// Creates a folder and its parents.
+pub fn create_folder(path: &Path) -> Result<()> {
+    fs::create_dir_all(path).map_err(Error::io(path))
 }

@@ -1,41 +1,44 @@
-//! `clenshaw predict`: what a trained run says about every node.
+//! `clenshaw predict`: classify the nodes of a graph with a trained model.
 
-use crate::options::{DataFolder, Threads, whole};
-use crate::{Run, output};
+use crate::options::{DataOption, ThreadsOption, whole};
+use crate::{RunVerb, output};
 use clap::Parser;
 use clenshaw::{Error, Result, experiment};
 use std::path::PathBuf;
 
-/// Print class and probabilities of every node as CSV
+/// Predict the class of every node with a trained model, as CSV
 #[derive(Parser)]
-#[command(name = "predict", after_help = EXAMPLES)]
+#[command(name = "predict", after_help = AFTER_HELP)]
 pub struct Predict {
-    /// A run folder, as `train` names it
+    /// Run folder written by `clenshaw train`
     run: PathBuf,
-    /// Another graph with the same features and classes [default: the graph it was trained on]
+    /// Another graph with the same features and classes [default: the graph of the run]
     graph: Option<String>,
-    /// The run of this seed [default: the one with the lowest validation loss]
+    /// Use the run with this seed [default: the run with the lowest validation loss]
     #[arg(long, value_name = "S", value_parser = whole::<u64>, allow_negative_numbers = true)]
     seed: Option<u64>,
     /// Write to this file instead of stdout
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    threads: Threads,
+    threads: ThreadsOption,
     #[command(flatten)]
-    data: DataFolder,
+    data: DataOption,
 }
 
-const EXAMPLES: &str = "\
+const AFTER_HELP: &str = "\
+The columns are `node`, `prediction`, one probability per class, and `part`: train, val, test or empty.
+
 Examples:
-  clenshaw predict runs/cora-clenshaw-gcn-0a1b2c3d --out cora.csv
+  clenshaw predict runs/cora-clenshaw-gcn-0a1b2c3d
+  clenshaw predict runs/cora-clenshaw-gcn-0a1b2c3d --seed 3 --out cora.csv
   clenshaw predict runs/csbm-gcn-0a1b2c3d csbm:seed=1";
 
-impl Run for Predict {
+impl RunVerb for Predict {
     fn run(self) -> Result<()> {
         if !self.run.join("run.toml").is_file() {
             let place = self.run.display().to_string();
-            let problem = "no run.toml in it; expected a run folder, as `train` names it".into();
+            let problem = "no run.toml; expected a run folder written by `clenshaw train`".into();
             return Err(Error::Data { place, problem });
         }
         let (graph, store) = (self.graph.as_deref(), self.data.store());

@@ -1,7 +1,8 @@
-//! What happens, on stderr: a live bar per run on a terminal, else a line when a run starts or ends.
+//! Progress on stderr: bars on a terminal, otherwise a line when a run starts or ends.
 
 use crate::output;
-use clenshaw::experiment::{Event, Order, Record, Request};
+use clenshaw::Result;
+use clenshaw::experiment::{self, Event, Options, Order, Record, Request, Summary};
 use clenshaw::train::Epoch;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::HashMap;
@@ -11,187 +12,173 @@ use std::sync::{Mutex, MutexGuard};
 const RUN: &str = "{prefix} {wide_bar} epoch {pos:>4}/{len:<4} {msg} eta {eta:>3}";
 const BYTES: &str = "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} eta {eta:>3}";
 const TRIALS: &str = "{prefix} {wide_bar} {pos}/{len} trials {msg} eta {eta:>3}";
-const LINE: &str = "{wide_msg}";
+const TEXT: &str = "{wide_msg}";
 const TOTAL: &str = "{prefix} {wide_bar} {percent}% eta {eta:>3}";
 
-/// What a run counts in the bar of all runs: its epochs count against its limit.
-const RUN_SHARE: u64 = 1000;
-
-/// Shared by all runs and by the interrupt's message.
+/// A progress display, shared by all runs and by the interrupt handler.
 #[derive(Clone)]
 pub struct Progress {
-    form: Form,
+    mode: Mode,
     bars: MultiProgress,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Form {
+enum Mode {
     Silent,
     Lines,
     Bars,
 }
 
 impl Progress {
-    /// Bars on a terminal, lines elsewhere.
+    /// Shows bars if stderr is a terminal, lines otherwise.
     pub fn on_stderr() -> Self {
-        let form = if std::io::stderr().is_terminal() { Form::Bars } else { Form::Lines };
-        Self { form, bars: MultiProgress::new() }
+        let mode = if std::io::stderr().is_terminal() { Mode::Bars } else { Mode::Lines };
+        Self { mode, bars: MultiProgress::new() }
     }
 
-    /// Nothing but what must be said.
+    /// Shows messages only.
     pub fn silent() -> Self {
-        Self { form: Form::Silent, bars: MultiProgress::new() }
+        Self { mode: Mode::Silent, bars: MultiProgress::new() }
     }
 
-    /// A line that is always printed, above the bars.
-    pub fn say(&self, line: &str) {
-        self.bars.suspend(|| output::tell(line));
+    /// Prints a line above the bars, in every mode.
+    pub fn message(&self, line: &str) {
+        self.bars.suspend(|| output::message(line));
     }
 
-    /// A bar for all runs together, above theirs.
+    /// Prints a line that stands in for a bar; shown in [`Mode::Lines`] only.
+    pub fn line(&self, line: &str) {
+        if self.mode == Mode::Lines {
+            output::message(line);
+        }
+    }
+
+    /// Adds a bar for a whole command.
     pub fn total(&self, label: &'static str, length: u64) -> ProgressBar {
-        match self.form {
-            Form::Bars => self.bar(TOTAL, length).with_prefix(label),
-            _ => ProgressBar::hidden(),
-        }
+        self.add(TOTAL, length).with_prefix(label)
     }
 
-    /// A bar that counts bytes.
+    /// Adds a bar that counts bytes.
     pub fn bytes(&self) -> ProgressBar {
-        match self.form {
-            Form::Bars => self.bar(BYTES, 0),
-            _ => ProgressBar::hidden(),
-        }
+        self.add(BYTES, 0)
     }
 
-    /// A bar that counts the completed trials of a study.
+    /// Adds a bar that counts the completed trials of a study.
     pub fn trials(&self, label: String, length: u64) -> ProgressBar {
-        match self.form {
-            Form::Bars => self.bar(TRIALS, length).with_prefix(label),
-            _ => ProgressBar::hidden(),
-        }
+        self.add(TRIALS, length).with_prefix(label)
     }
 
-    /// A line that can change, above the bars that come after it.
-    pub fn line(&self) -> ProgressBar {
-        match self.form {
-            Form::Bars => self.bar(LINE, 0),
-            _ => ProgressBar::hidden(),
-        }
+    /// Adds a row of text that can be replaced.
+    pub fn text_row(&self) -> ProgressBar {
+        self.add(TEXT, 0)
     }
 
-    /// A line for those who see no bars.
-    pub fn note(&self, line: &str) {
-        if self.form == Form::Lines {
-            output::tell(line);
-        }
-    }
-
-    /// Follows the runs of a request.
-    pub fn follow(&self, request: &Request) -> Follower {
+    /// Returns a display for the runs of one request.
+    pub fn runs(&self, request: &Request) -> RunProgress {
         let patience =
             (request.hyper.word("stop") == "patience").then(|| request.hyper.int("patience"));
-        Follower {
+        RunProgress {
             progress: self.clone(),
             label: format!("{} {}", request.graph, request.model.name),
             patience,
-            runs: Mutex::default(),
+            bars: Mutex::default(),
         }
     }
 
-    /// Follows the runs of many orders, with a bar for all of them together.
-    pub fn follow_all(&self, label: &'static str, orders: &[Order]) -> Followers {
-        let n_runs: usize = orders.iter().map(|order| order.request.runs).sum();
-        let total = self.total(label, RUN_SHARE * n_runs as u64);
-        let follower = |order: &Order| {
-            let max_epochs = order.request.hyper.int("max_epochs").max(1) as u64;
-            (self.follow(&order.request), RUN_SHARE / max_epochs)
-        };
-        Followers { total, followers: orders.iter().map(follower).collect() }
-    }
-
-    fn bar(&self, template: &str, length: u64) -> ProgressBar {
-        let style = ProgressStyle::with_template(template).expect("the template is ours");
+    fn add(&self, template: &str, length: u64) -> ProgressBar {
+        if self.mode != Mode::Bars {
+            return ProgressBar::hidden();
+        }
+        let style = ProgressStyle::with_template(template).expect("the templates are constants");
         let bar = ProgressBar::new(length).with_style(style.progress_chars("━╸ "));
         self.bars.add(bar)
     }
 }
 
-/// The runs of many orders.
-pub struct Followers {
-    total: ProgressBar,
-    /// Each with what an epoch counts.
-    followers: Vec<(Follower, u64)>,
-}
-
-impl Followers {
-    /// Shows what happens to an order; called from several threads.
-    pub fn see(&self, order: usize, event: &Event<'_>) {
-        let (follower, share) = &self.followers[order];
-        follower.see(event);
+/// Trains all orders with a bar for each run and one for the whole batch.
+///
+/// `costs` is the relative cost of an epoch of each order, which makes the estimate of the remaining
+/// time fair. The `watch` of the options is replaced.
+pub fn train_batch(
+    label: &'static str,
+    orders: &[Order],
+    costs: &[u64],
+    progress: &Progress,
+    options: &Options<'_>,
+) -> Vec<Result<Summary>> {
+    let max_epochs: Vec<usize> =
+        orders.iter().map(|order| order.request.hyper.int("max_epochs")).collect();
+    let work = |i: usize| costs[i] * (orders[i].request.runs * max_epochs[i]) as u64;
+    let total = progress.total(label, (0..orders.len()).map(work).sum());
+    let runs: Vec<RunProgress> = orders.iter().map(|order| progress.runs(&order.request)).collect();
+    let watch = |i: usize, event: Event<'_>| {
+        runs[i].update(&event);
         match event {
-            Event::Epoch { .. } => self.total.inc(*share),
+            Event::Epoch { .. } => total.inc(costs[i]),
             Event::Finished { record, .. } => {
-                self.total.inc(RUN_SHARE - share * record.epochs as u64);
+                total.inc(costs[i] * (max_epochs[i] - record.epochs) as u64);
             }
             _ => {}
         }
-    }
-
-    /// Takes the bar away.
-    pub fn finish(&self) {
-        self.total.finish_and_clear();
-    }
+    };
+    let results = experiment::run_all(orders, &Options { watch: &watch, ..*options });
+    total.finish_and_clear();
+    results
 }
 
-/// The runs of one request.
-pub struct Follower {
+/// Shows the runs of one request.
+pub struct RunProgress {
     progress: Progress,
     label: String,
     patience: Option<usize>,
-    runs: Mutex<HashMap<usize, Run>>,
+    bars: Mutex<HashMap<usize, RunBar>>,
 }
 
-/// A run in progress.
-struct Run {
+/// The bar of an unfinished run.
+struct RunBar {
     bar: ProgressBar,
     max_epochs: usize,
     lowest_loss: f64,
 }
 
-impl Follower {
+impl RunProgress {
     /// Shows an event; called from several threads.
-    pub fn see(&self, event: &Event<'_>) {
-        match (self.progress.form, event) {
-            (Form::Bars, Event::Started { run, seed, max_epochs, .. }) => {
+    pub fn update(&self, event: &Event<'_>) {
+        match (self.progress.mode, event) {
+            (Mode::Bars, Event::Started { run, seed, max_epochs, .. }) => {
                 self.start(*run, *seed, *max_epochs);
             }
-            (Form::Bars, Event::Epoch { run, epoch }) => self.advance(*run, epoch),
-            (Form::Bars, Event::Finished { run, .. }) => self.finish(*run),
-            (Form::Lines, Event::Started { seed, max_epochs, epochs_done, .. }) => {
+            (Mode::Bars, Event::Epoch { run, epoch }) => self.advance(*run, epoch),
+            (Mode::Bars, Event::Finished { run, .. }) => self.finish(*run),
+            (Mode::Lines, Event::Started { seed, max_epochs, epochs_done, .. }) => {
+                let state = match epochs_done {
+                    0 => "started".into(),
+                    n => format!("resumed after {n} epochs"),
+                };
                 let label = &self.label;
-                let state = format!("epoch {epochs_done} of at most {max_epochs}");
-                output::tell(&format!("{label} seed {seed}: {state}"));
+                output::message(&format!(
+                    "{label} seed {seed}: {state}, at most {max_epochs} epochs"
+                ));
             }
-            (Form::Lines, Event::Finished { record, .. }) => {
+            (Mode::Lines, Event::Finished { record, .. }) => {
                 let (label, seed) = (&self.label, record.seed);
-                output::tell(&format!("{label} seed {seed}: {}", finished(record)));
+                output::message(&format!("{label} seed {seed}: {}", finished(record)));
             }
             _ => {}
         }
     }
 
     fn start(&self, run: usize, seed: u64, max_epochs: usize) {
-        let bar = self.progress.bar(RUN, max_epochs as u64);
+        let bar = self.progress.add(RUN, max_epochs as u64);
         bar.set_prefix(format!("{} seed {seed}", self.label));
-        let run_state = Run { bar, max_epochs, lowest_loss: f64::INFINITY };
-        self.runs().insert(run, run_state);
+        self.bars().insert(run, RunBar { bar, max_epochs, lowest_loss: f64::INFINITY });
     }
 
-    /// Under patience the end is near when nothing improves, so the bar ends there and not at the limit.
+    /// Advances the bar of a run; with patience, its end is where training would stop without a
+    /// further improvement.
     fn advance(&self, run: usize, epoch: &Epoch) {
-        let mut runs = self.runs();
-        let Some(run) = runs.get_mut(&run) else { return };
+        let mut bars = self.bars();
+        let Some(run) = bars.get_mut(&run) else { return };
         if epoch.val_loss < run.lowest_loss {
             run.lowest_loss = epoch.val_loss;
             let end = self.patience.map_or(run.max_epochs, |patience| epoch.epoch + patience);
@@ -202,19 +189,20 @@ impl Follower {
     }
 
     fn finish(&self, run: usize) {
-        if let Some(run) = self.runs().remove(&run) {
+        if let Some(run) = self.bars().remove(&run) {
             run.bar.finish_and_clear();
             self.progress.bars.remove(&run.bar);
         }
     }
 
-    fn runs(&self) -> MutexGuard<'_, HashMap<usize, Run>> {
-        self.runs.lock().expect("nobody panics while holding it")
+    fn bars(&self) -> MutexGuard<'_, HashMap<usize, RunBar>> {
+        self.bars.lock().expect("no thread panics while holding the lock")
     }
 }
 
+/// `57 epochs, best epoch 32, val acc 86.5%, 1.2 s`.
 fn finished(record: &Record) -> String {
-    let (epochs, seconds) = (record.epochs, record.seconds);
+    let (epochs, best, seconds) = (record.epochs, record.best_epoch, record.seconds);
     let val = 100.0 * record.val_accuracy;
-    format!("{epochs} epochs, best {}, val {val:.1}%, {seconds:.1} s", record.best_epoch)
+    format!("{epochs} epochs, best epoch {best}, val acc {val:.1}%, {seconds:.1} s")
 }

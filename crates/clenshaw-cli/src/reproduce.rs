@@ -1,11 +1,11 @@
-//! `clenshaw reproduce`: the paper's tables again, ours beside them.
+//! `clenshaw reproduce`: reproduce the experiments of the paper and compare the results.
 
-mod contest;
-mod measured;
+mod measurements;
+mod result_table;
 
-use crate::options::{DataFolder, Threads, duration, whole};
+use crate::options::{DataOption, JsonOption, QuietOption, ThreadsOption, duration, whole};
 use crate::progress::Progress;
-use crate::{Run, interrupt, output};
+use crate::{RunVerb, interrupt, output};
 use clap::Parser;
 use clenshaw::experiment::{
     Contest, EXPERIMENTS, ExperimentInfo, Filters, Kind, Only, Statistics, Theorems,
@@ -19,80 +19,91 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Do a table of the paper again, and set ours beside it
+/// Reproduce a table or experiment of the paper and compare
 #[derive(Parser)]
-#[command(name = "reproduce", after_help = experiments_and_examples())]
+#[command(name = "reproduce", after_help = after_help())]
 pub struct Reproduce {
-    /// The experiment
+    /// Experiment
     name: String,
-    /// A part of it, as in graph=texas,cora,model=gcn
+    /// Run a part of the experiment, such as graph=texas,cora,model=gcn
     #[arg(long, value_name = "KEY=VALUE,..")]
     only: Option<String>,
-    /// Runs of each cell at most, where that is not left to the experiment
+    /// Maximum number of runs per cell [default: that of the experiment]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true)]
     runs: Option<usize>,
-    /// Stop training after this time, as in 90s, 30m or 2h; the same command goes on
+    /// Stop training after this time, such as 90s, 30m or 2h [default: no limit]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     budget: Option<Duration>,
     #[command(flatten)]
-    threads: Threads,
+    threads: ThreadsOption,
     #[command(flatten)]
-    data: DataFolder,
-    /// Write NAME.md, NAME.json, figures and records into this folder, and go on with what it holds
-    /// [default: runs/reproduce, but for table1]
-    #[arg(long, value_name = "DIR")]
+    data: DataOption,
+    /// Folder for NAME.md, NAME.json, figures and records [default: runs/reproduce; none for table1]
+    #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Take what was measured from the receipts in this folder, as from docs/results, and train the rest
+    /// Take results from the receipts in this folder, such as docs/results, and train only the rest
     #[arg(long, value_name = "DIR")]
     receipts: Option<PathBuf>,
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
-    /// Show no progress
-    #[arg(long)]
-    quiet: bool,
+    #[command(flatten)]
+    json: JsonOption,
+    #[command(flatten)]
+    quiet: QuietOption,
 }
 
-const EXAMPLES: &str = "\
-A graph whose files are not here is left out, and its place says so.
-What was interrupted ends with code 1, and goes on where it stopped when the same words are typed
-again; what two tables share is trained once.
+const DETAILS: &str = "\
+Rerun the same command to resume; results in --out are kept, and cells shared by several tables are
+trained once. Graphs whose files are missing are skipped. A receipt records the settings, data,
+machine and runs of a cell. Exits with 1 if the experiment was interrupted.
 
 Examples:
-  clenshaw reproduce table1 --only graph=texas,cora --json
-  clenshaw reproduce table3 --only model=clenshaw-gcn
+  clenshaw reproduce table1
+  clenshaw reproduce table3 --only graph=cora,model=clenshaw-gcn
   clenshaw reproduce table3 --receipts docs/results
-  clenshaw reproduce ablation --runs 5 --budget 30m
-  clenshaw reproduce theorems --only graph=texas,cora
-  clenshaw reproduce filters --only filter=comb,model=jacobi,clenshaw-gcn --runs 1";
+  clenshaw reproduce ablation --runs 5 --budget 30m";
 
-fn experiments_and_examples() -> String {
-    let line = |info: &&ExperimentInfo| format!("  {:<8}  {}\n", info.name, info.title);
+fn after_help() -> String {
+    let width = EXPERIMENTS.iter().map(|info| info.name.len()).max().unwrap_or(0);
+    let line = |info: &&ExperimentInfo| format!("  {:<width$}  {}\n", info.name, info.title);
     let lines: String = EXPERIMENTS.iter().map(line).collect();
-    format!("Experiments:\n{lines}\n{EXAMPLES}")
+    format!("Experiments:\n{lines}\n{DETAILS}")
 }
 
-/// What `--json` prints and NAME.json holds.
+/// The result of an experiment, printed by `--json` and stored in NAME.json.
 #[derive(Serialize)]
-struct Document<'a> {
+struct ExperimentDocument<'a, T> {
     experiment: &'static str,
     version: &'static str,
     #[serde(flatten)]
-    table: &'a Comparison,
+    result: &'a T,
 }
 
-impl Run for Reproduce {
+/// A figure of an experiment.
+struct RenderedFigure {
+    name: String,
+    svg: String,
+}
+
+/// What an experiment prints and writes.
+struct ExperimentOutput<'a, T> {
+    name: &'static str,
+    result: &'a T,
+    text: String,
+    markdown: String,
+    figures: Vec<RenderedFigure>,
+}
+
+impl RunVerb for Reproduce {
     fn run(self) -> Result<()> {
         let info = find_experiment(&self.name)?;
         let only = self.only.as_deref().map_or(Ok(Only::default()), str::parse)?;
-        self.refuse_what_means_nothing(info)?;
+        self.check_options(info)?;
         match info.kind {
             Kind::Statistics(text) => {
                 let statistics = Statistics::from_toml(&info.place(), text)?;
-                self.compare(info, &statistics.measure(&self.data.store(), &only)?)
+                self.write_statistics(info, &statistics.measure(&self.data.store(), &only)?)
             }
             Kind::Contest(text) => {
-                self.compete(info, &Contest::from_toml(&info.place(), text)?, &only)
+                self.train_table(info, &Contest::from_toml(&info.place(), text)?, &only)
             }
             Kind::Theorems(text) => {
                 let theorems = Theorems::from_toml(&info.place(), text)?;
@@ -107,45 +118,37 @@ impl Run for Reproduce {
 }
 
 impl Reproduce {
-    /// Only contests have receipts, and counting takes neither runs nor long.
-    fn refuse_what_means_nothing(&self, info: &ExperimentInfo) -> Result<()> {
-        let nothing = |key: &str, value: String, why: &str| {
-            let expected = format!("none with {}: {why}", info.name);
-            Err(Error::BadValue { key: key.into(), value, expected })
+    /// Rejects options that have no meaning for the experiment.
+    fn check_options(&self, info: &ExperimentInfo) -> Result<()> {
+        let is_trained = matches!(info.kind, Kind::Contest(_));
+        let is_counted = matches!(info.kind, Kind::Statistics(_));
+        let (option, reason) = match (&self.receipts, self.runs, self.budget) {
+            (Some(_), ..) if !is_trained => ("--receipts", "it has no receipts"),
+            (_, Some(_), _) if is_counted => ("--runs", "it counts each graph once"),
+            (.., Some(_)) if is_counted => ("--budget", "it trains nothing"),
+            _ => return Ok(()),
         };
-        let is_contest = matches!(info.kind, Kind::Contest(_));
-        let is_count = matches!(info.kind, Kind::Statistics(_));
-        match (&self.receipts, self.runs, self.budget) {
-            (Some(folder), ..) if !is_contest => {
-                nothing("receipts", folder.display().to_string(), "it has no receipts")
-            }
-            (_, Some(runs), _) if is_count => {
-                nothing("runs", runs.to_string(), "graphs are counted once")
-            }
-            (.., Some(budget)) if is_count => {
-                nothing("budget", format!("{}s", budget.as_secs()), "nothing is trained")
-            }
-            _ => Ok(()),
-        }
+        let problem = format!("cannot be used with {}: {reason}", info.name);
+        Err(Error::Data { place: option.into(), problem })
     }
 
-    /// Where an experiment is kept that takes time.
+    /// Returns the folder of an experiment that is resumable.
     fn folder(&self) -> &Path {
         self.out.as_deref().unwrap_or(Path::new("runs/reproduce"))
     }
 
-    /// A flag that Ctrl-C sets, and the end of the budget; the program does not wait for that.
+    /// Returns a flag that Ctrl-C or the end of the budget sets.
     fn cancel(&self, progress: &Progress) -> Arc<AtomicBool> {
-        let flag = interrupt::flag(progress, interrupt::AGAIN);
+        let flag = interrupt::flag(progress, interrupt::Resume::Rerun);
         let (set, progress) = (Arc::clone(&flag), progress.clone());
         let end = move || {
             if !set.swap(true, Ordering::Relaxed) {
-                progress.say("the time is over; run again to go on");
+                progress.message("time budget exhausted; rerun the same command to resume");
             }
         };
         match self.budget {
             None => {}
-            // Nothing is begun; a thread could come too late for that.
+            // No run may start; a thread could set the flag too late.
             Some(Duration::ZERO) => end(),
             Some(budget) => drop(std::thread::spawn(move || {
                 std::thread::sleep(budget);
@@ -155,58 +158,60 @@ impl Reproduce {
         flag
     }
 
-    /// A table of the paper, and ours.
-    fn compare(&self, info: &'static ExperimentInfo, table: &Comparison) -> Result<()> {
-        let (experiment, version) = (info.name, env!("CARGO_PKG_VERSION"));
-        let document = Document { experiment, version, table };
-        if let Some(folder) = &self.out {
-            self.save(folder, &document)?;
+    /// Writes and prints the statistics of graphs.
+    fn write_statistics(&self, info: &'static ExperimentInfo, table: &Comparison) -> Result<()> {
+        let missing: Vec<&str> = table.missing().collect();
+        let output = ExperimentOutput {
+            name: info.name,
+            result: table,
+            text: table.to_text() + &missing_lines(&missing),
+            markdown: format!("{}\n{}", table.to_markdown(), self.footer(info.name, &missing)),
+            figures: vec![],
+        };
+        self.write(self.out.as_deref(), output)
+    }
+
+    /// Writes the page, the document and the figures to the folder, and prints the result.
+    fn write<T: Serialize>(
+        &self,
+        folder: Option<&Path>,
+        output: ExperimentOutput<'_, T>,
+    ) -> Result<()> {
+        let ExperimentOutput { name, result, mut text, markdown, figures } = output;
+        let document =
+            ExperimentDocument { experiment: name, version: env!("CARGO_PKG_VERSION"), result };
+        if let Some(folder) = folder {
+            output::create_folder(folder)?;
+            output::save(&folder.join(format!("{name}.md")), &markdown)?;
+            output::save(&folder.join(format!("{name}.json")), &output::json(&document))?;
+            draw(&folder.join("figures"), &figures)?;
+            text += &format!("written to {}\n", folder.display());
         }
-        match self.json {
-            true => output::print_json(&document),
-            false => output::print(&page(table)),
-        }
+        self.json.print(&document, || text)
     }
 
-    fn save(&self, folder: &Path, document: &Document) -> Result<()> {
-        std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
-        let file = |kind: &str| folder.join(format!("{}.{kind}", document.experiment));
-        output::save(&file("md"), &self.markdown(document))?;
-        output::save(&file("json"), &output::json(document))
-    }
-
-    fn markdown(&self, document: &Document) -> String {
-        let names: Vec<&str> = document.table.missing().collect();
-        let end = self.markdown_end(document.experiment, &names);
-        format!("{}\n{end}", document.table.to_markdown())
-    }
-
-    /// What is not here, and the words that made the page.
-    fn markdown_end(&self, experiment: &str, names: &[&str]) -> String {
+    /// Returns the last lines of a page: missing graphs, and the command that generated it.
+    fn footer(&self, experiment: &str, missing_graphs: &[&str]) -> String {
         let only = self.only.as_ref().map_or(String::new(), |only| format!(" --only {only}"));
         let runs = self.runs.map_or(String::new(), |runs| format!(" --runs {runs}"));
         let receipts = self.receipts.as_ref();
         let receipts = receipts.map_or(String::new(), |r| format!(" --receipts {}", r.display()));
-        let missing = missing(names).map_or(String::new(), |line| format!("{line}\n"));
+        let missing = missing(missing_graphs).map_or(String::new(), |line| format!("{line}\n"));
         let version = env!("CARGO_PKG_VERSION");
         format!(
-            "{missing}Made by `clenshaw reproduce {experiment}{only}{runs}{receipts}`, version {version}.\n"
+            "{missing}Generated by `clenshaw reproduce {experiment}{only}{runs}{receipts}`, version {version}.\n"
         )
     }
 }
 
-/// Every figure as SVG and as PNG, by name.
-fn draw(folder: &Path, figures: impl Iterator<Item = (String, String)>) -> Result<()> {
-    for (name, svg) in figures {
-        std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
-        output::save_bytes(&folder.join(format!("{name}.png")), &png(&svg)?)?;
-        output::save(&folder.join(format!("{name}.svg")), &svg)?;
+/// Writes each figure as SVG and as PNG.
+fn draw(folder: &Path, figures: &[RenderedFigure]) -> Result<()> {
+    for RenderedFigure { name, svg } in figures {
+        output::create_folder(folder)?;
+        output::save_bytes(&folder.join(format!("{name}.png")), &png(svg)?)?;
+        output::save(&folder.join(format!("{name}.svg")), svg)?;
     }
     Ok(())
-}
-
-fn page(table: &Comparison) -> String {
-    table.to_text() + &missing_lines(&table.missing().collect::<Vec<_>>())
 }
 
 fn missing_lines(names: &[&str]) -> String {
@@ -215,10 +220,12 @@ fn missing_lines(names: &[&str]) -> String {
     })
 }
 
-/// Which graphs are not here, and how to get them.
+/// Lists the graphs whose files are missing, and how to download them.
 fn missing(names: &[&str]) -> Option<String> {
-    let (listed, typed) = (names.join(", "), names.join(" "));
+    let (listed, arguments) = (names.join(", "), names.join(" "));
     (!names.is_empty()).then(|| {
-        format!("Not here, so not measured: {listed}; get with `clenshaw data get {typed}`.")
+        format!(
+            "Not measured, files missing: {listed}; download with `clenshaw data get {arguments}`."
+        )
     })
 }

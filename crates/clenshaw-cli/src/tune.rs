@@ -1,11 +1,15 @@
-//! `clenshaw tune`: search a model's settings on a graph, by validation accuracy.
+//! `clenshaw tune`: search the hyper-parameters of a model on a graph.
 
-use crate::board::Board;
-use crate::options::{DataFolder, Threads, duration, named_file, setting, whole};
+mod progress;
+mod report;
+mod study;
+
+use crate::options::{
+    DataOption, JsonOption, QuietOption, SPLITS, ThreadsOption, duration, read_argument_file,
+    setting, whole,
+};
 use crate::progress::Progress;
-use crate::study::Named;
-use crate::tuned::{self, About, Places};
-use crate::{Run, interrupt, output, train};
+use crate::{RunVerb, interrupt, output, train};
 use clap::Parser;
 use clenshaw::data::{self, SplitKind, Store};
 use clenshaw::experiment::{
@@ -14,148 +18,149 @@ use clenshaw::experiment::{
 };
 use clenshaw::{Error, Result};
 use clenshaw_tune::{Place, Trial, without_password};
+use progress::StudyProgress;
+use report::{GraphDescription, StudyReport};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use study::StudyLocation;
 
-/// Search a model's settings on a graph by validation accuracy
+/// Search the hyper-parameters of a model for the highest validation accuracy
 #[derive(Parser)]
-#[command(name = "tune", after_help = EXAMPLES)]
+#[command(name = "tune", after_help = after_help())]
 pub struct Tune {
-    /// A graph's name, with settings after a colon if it is generated, or a path to your own files
+    /// Graph: a name from `clenshaw data list`, a path to your own files, or a generated graph such
+    /// as csbm:nodes=500
     graph: String,
-    /// The model
-    #[arg(long, value_name = "M", default_value = "clenshaw-gcn")]
+    /// Model, see `clenshaw models`
+    #[arg(short, long, value_name = "M", default_value = "clenshaw-gcn")]
     model: String,
-    /// How many trials to complete; pruned and failed ones do not count
+    /// Number of trials to complete, not counting pruned and failed ones
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = whole::<usize>, allow_negative_numbers = true)]
     trials: usize,
-    /// Splits of every trial; its value is the mean validation accuracy over them
+    /// Number of splits per trial; the objective is the mean validation accuracy over them
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole::<usize>, allow_negative_numbers = true)]
     splits: usize,
-    /// The split: balanced, stratified, ratio:a/b/c, file:PATH, or one that came with the graph
-    /// [default: balanced]
+    /// How to split the nodes into training, validation and test sets [default: balanced]
     #[arg(long, value_name = "NAME")]
     split: Option<SplitKind>,
-    /// Settings for what is not tuned, the published ones where there are any: paper
+    /// Use predefined settings for what is not tuned; `paper`: those published for this model and
+    /// graph
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
-    /// Set a hyper-parameter, which is then not tuned; may be repeated
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
-    /// A TOML file with other values to try than the model declares
+    /// Fix a hyper-parameter, which is then not tuned; can be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    set: Vec<(String, String)>,
+    /// Read the search space from a TOML file [default: that of the model]
     #[arg(long, value_name = "FILE")]
     space: Option<PathBuf>,
-    /// What the next trial tries: tpe, random or grid
+    /// Sampler that proposes trials: tpe, random or grid
     #[arg(long, value_name = "NAME", default_value = "tpe")]
     sampler: String,
-    /// Which trials end early: median, halving, hyperband or none
+    /// Pruner that stops unpromising trials: median, halving, hyperband or none
     #[arg(long, value_name = "NAME", default_value = "median")]
     pruner: String,
-    /// Seed of the study and of its first split; the next splits count up
+    /// Seed of the study and of its first split, incremented for each further split
     #[arg(long, value_name = "S", default_value_t = 0, value_parser = whole::<u64>, allow_negative_numbers = true)]
     seed: u64,
-    /// Stop after this time, as in 90s, 30m or 2h
+    /// Stop after this time, such as 90s, 30m or 2h [default: no limit]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     timeout: Option<Duration>,
-    /// Trials at the same time
+    /// Number of trials to run in parallel
     #[arg(long, value_name = "J", default_value_t = 1, value_parser = whole::<usize>, allow_negative_numbers = true)]
     jobs: usize,
-    /// Where the study is: a journal file of Optuna's, or a database, sqlite:///FILE or
-    /// postgresql://USER:PASSWORD@HOST:PORT/DATABASE; one that exists is gone on with
-    /// [default: studies/GRAPH-MODEL.journal]
+    /// Optuna journal file, or database: sqlite:///FILE or
+    /// postgresql://USER:PASSWORD@HOST:PORT/DATABASE [default: studies/GRAPH-MODEL.journal]
     #[arg(long, value_name = "PLACE")]
     study: Option<PathBuf>,
-    /// The study's name [default: that of the journal, or GRAPH-MODEL in a database]
+    /// Name of the study [default: the journal's file name, or GRAPH-MODEL in a database]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Train the best settings on 20 other splits and score them on the test nodes
+    /// Afterwards, train the best settings on 20 other splits and evaluate them on the test nodes
     #[arg(long)]
     evaluate: bool,
     #[command(flatten)]
-    threads: Threads,
+    threads: ThreadsOption,
     #[command(flatten)]
-    data: DataFolder,
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
-    /// Show no progress
-    #[arg(long)]
-    quiet: bool,
+    data: DataOption,
+    #[command(flatten)]
+    json: JsonOption,
+    #[command(flatten)]
+    quiet: QuietOption,
 }
 
-const EXAMPLES: &str = "\
-`clenshaw models NAME` shows what is tuned. A file of --space overrides that:
+const DETAILS: &str = "\
+An existing study is resumed. To share a study between machines, run the same command with the same
+database on each. Test labels are read by --evaluate only. The best settings are written beside the
+journal, or for a database to studies/NAME.best.toml. The password of a database can be set in
+PGPASSWORD instead of the URL; connections are not encrypted.
+
+`clenshaw models MODEL` shows the default search space. A --space file overrides it:
 
   [space]
   lr_conv = { low = 1e-4, high = 0.1, log = true }
   K = { low = 8, high = 32, step = 4 }
   stop = [\"patience\", \"mean\"]
-  dropout = 0.5
+  dropout = 0.5";
 
-Test labels are not read before --evaluate. The same command goes on where the last one stopped;
-on several machines, with one database, it shares the work. The best settings are written beside
-the journal; those of a database to studies/NAME.best.toml. A password may stand in PGPASSWORD
-instead of the URL; connections are not encrypted.
-
+const EXAMPLES: &str = "\
 Examples:
-  clenshaw tune texas
+  clenshaw tune texas --evaluate
   clenshaw tune cora --model gcnii --trials 50 --splits 3 --jobs 4
   clenshaw tune csbm:homophily=0.1 --space my.toml --sampler random --timeout 30m
-  clenshaw tune texas --study sqlite:///studies.db --name first
-  clenshaw tune texas --study postgresql://me@db.example.org/studies
-  clenshaw train --config studies/texas-clenshaw-gcn.best.toml";
+  clenshaw tune texas --study postgresql://me@db.example.org/studies";
 
-const ON_INTERRUPT: &str =
-    "finishing up; the same command goes on with the study (Ctrl-C once more stops at once)";
+fn after_help() -> String {
+    format!("{DETAILS}\n\n{SPLITS}\n\n{EXAMPLES}")
+}
 
-impl Run for Tune {
+impl RunVerb for Tune {
     fn run(self) -> Result<()> {
         let store = self.data.store();
         let request = self.request(&store)?;
-        let study = Named::new(self.study.as_deref(), self.name.as_deref(), &request)?;
-        let asked = self.asked(request, &study)?;
-        let progress = if self.quiet { Progress::silent() } else { Progress::on_stderr() };
-        let cancel = interrupt::flag(&progress, ON_INTERRUPT);
-        let (tuned, about) = self.search(&asked, &study.place, &progress, &store, &cancel)?;
-        let best = study.best()?;
-        if let Some((trial, request)) = &tuned.best {
-            output::save(&best, &settings(&study, trial, request))?;
+        let study = StudyLocation::new(self.study.as_deref(), self.name.as_deref(), &request)?;
+        let request = self.tune_request(request, &study)?;
+        let progress = self.quiet.progress();
+        let cancel = interrupt::flag(&progress, interrupt::Resume::Rerun);
+        let (tuned, graph) = self.search(&request, &study.place, &progress, &store, &cancel)?;
+        let best_settings = study.best_settings_file()?;
+        if let Some((trial, best)) = &tuned.best {
+            output::save(&best_settings, &settings(&study, trial, best))?;
         }
-        let places = Places { study: &study, best: &best };
-        if !self.json {
-            output::print(&tuned::page(&about, &asked, &tuned, &places))?;
+        let report = StudyReport {
+            graph: &graph,
+            request: &request,
+            result: &tuned,
+            study: &study,
+            best_settings: &best_settings,
+        };
+        if !self.json.is_set() {
+            output::print(&report.to_text())?;
         }
         let interrupted = tuned.end == End::Interrupted;
         let to_evaluate = tuned.best.as_ref().filter(|_| self.evaluate && !interrupted);
-        let order = to_evaluate.map(|(_, request)| {
-            let out = Some(request.default_folder());
-            Order { request: request.clone(), out }
-        });
-        let run = |order: &Order| self.evaluate(order, &progress, &store, &cancel);
-        let summary = order.as_ref().map(run).transpose()?;
-        match (self.json, summary, order.and_then(|order| order.out)) {
-            (true, summary, _) => {
-                output::print_json(&tuned::document(&asked, &tuned, &places, summary.as_ref()))?;
-            }
-            (false, Some(summary), Some(folder)) => {
-                output::print(&format!("\n{}", train::page(&about.line, &summary, &folder)))?;
-            }
-            _ => {}
+        let evaluation = to_evaluate
+            .map(|(_, request)| self.evaluate(request, &progress, &store, &cancel))
+            .transpose()?;
+        if self.json.is_set() {
+            output::print(&output::json(&report.to_json(evaluation.as_ref())))?;
+        } else if let (Some(summary), Some((_, request))) = (evaluation, to_evaluate) {
+            let folder = request.default_folder();
+            output::print(&format!("\n{}", train::page(&graph.line, &summary, &folder)))?;
         }
         if interrupted { Err(Error::Interrupted) } else { Ok(()) }
     }
 }
 
-/// The best settings as `train --config` takes them, and where they come from.
-fn settings(study: &Named, trial: &Trial, request: &Request) -> String {
-    let (number, value) = (trial.number, tuned::percent(trial.value.unwrap_or_default()));
+/// Formats the best settings for `train --config`, with a comment on their origin.
+fn settings(study: &StudyLocation, trial: &Trial, request: &Request) -> String {
+    let (number, value) = (trial.number, report::accuracy(trial.value.unwrap_or_default()));
     format!("# Trial {number} of {study}: validation accuracy {value}\n{}", request.to_toml())
 }
 
 impl Tune {
-    /// What is not tuned: defaults, then the preset; words come later.
+    /// Returns the settings of what is not tuned: the defaults, or else the preset.
     fn request(&self, store: &Store) -> Result<Request> {
         data::named(store, &self.graph)?;
         let mut request = Request::new(&self.graph, &self.model)?;
@@ -169,44 +174,39 @@ impl Tune {
         Ok(request)
     }
 
-    /// The study: declared space, then the file, then the words.
-    fn asked(&self, request: Request, study: &Named) -> Result<TuneRequest> {
-        let mut asked = TuneRequest::new(request, study.name.as_str());
-        (asked.trials, asked.request.runs) = (self.trials, self.splits);
+    /// Combines the model's search space, the file and the options, in this order.
+    fn tune_request(&self, request: Request, study: &StudyLocation) -> Result<TuneRequest> {
+        let mut request = TuneRequest::new(request, study.name.as_str());
+        (request.trials, request.request.runs) = (self.trials, self.splits);
         if let Some(file) = &self.space {
-            asked.apply_space(&file.display().to_string(), &named_file(file)?)?;
+            request.apply_space(&file.display().to_string(), &read_argument_file(file)?)?;
         }
-        for text in &self.set {
-            let (key, value) = setting(text)?;
-            asked.fix(key, value)?;
-        }
-        asked.sampler = sampler(&self.sampler)?;
-        asked.judge = self.pruner.parse()?;
-        asked.command = std::iter::once("clenshaw".to_owned())
-            .chain(
-                std::env::args_os().skip(1).map(|word| without_password(&word.to_string_lossy())),
-            )
+        self.set.iter().try_for_each(|(key, value)| request.fix(key, value))?;
+        request.sampler = sampler(&self.sampler)?;
+        request.judge = self.pruner.parse()?;
+        request.command = std::iter::once("clenshaw".to_owned())
+            .chain(std::env::args_os().skip(1).map(|arg| without_password(&arg.to_string_lossy())))
             .collect::<Vec<_>>()
             .join(" ");
-        Ok(asked)
+        Ok(request)
     }
 
-    /// The study's end, and what to say about the graph.
+    /// Runs the study; also returns a description of the graph.
     fn search(
         &self,
-        asked: &TuneRequest,
+        request: &TuneRequest,
         place: &Place,
         progress: &Progress,
         store: &Store,
         cancel: &AtomicBool,
-    ) -> Result<(Tuned, About)> {
-        let board = Board::new(asked, progress);
-        let about = OnceLock::new();
+    ) -> Result<(Tuned, GraphDescription)> {
+        let study_progress = StudyProgress::new(request, progress);
+        let graph = OnceLock::new();
         let watch = |event: TuneEvent<'_>| {
             if let TuneEvent::Loaded { dataset, .. } = &event {
-                about.get_or_init(|| About::new(dataset));
+                graph.get_or_init(|| GraphDescription::new(dataset));
             }
-            board.see(&event);
+            study_progress.update(&event);
         };
         let options = TuneOptions {
             threads: self.threads.count(),
@@ -216,23 +216,24 @@ impl Tune {
             watch: &watch,
             cancel,
         };
-        let storage = place.open().map_err(clenshaw::Error::from);
-        let tuned = storage.and_then(|storage| tune(asked, storage.as_ref(), &options));
-        board.clear();
-        Ok((tuned?, about.into_inner().unwrap_or_default()))
+        let storage = place.open().map_err(Error::from);
+        let tuned = storage.and_then(|storage| tune(request, storage.as_ref(), &options));
+        study_progress.clear();
+        Ok((tuned?, graph.into_inner().unwrap_or_default()))
     }
 
-    /// Runs of an earlier time are kept.
+    /// Trains the best settings in their default run folder, keeping runs that are finished.
     fn evaluate(
         &self,
-        order: &Order,
+        request: &Request,
         progress: &Progress,
         store: &Store,
         cancel: &AtomicBool,
     ) -> Result<Summary> {
-        let follower = progress.follow(&order.request);
-        let watch = |_, event: Event<'_>| follower.see(&event);
+        let order = Order { request: request.clone(), out: Some(request.default_folder()) };
+        let run_progress = progress.runs(request);
+        let watch = |_, event: Event<'_>| run_progress.update(&event);
         let threads = self.threads.count();
-        experiment::run(order, &Options { threads, store, resume: true, watch: &watch, cancel })
+        experiment::run(&order, &Options { threads, store, resume: true, watch: &watch, cancel })
     }
 }

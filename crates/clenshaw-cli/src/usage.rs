@@ -1,26 +1,26 @@
-//! What clap says about wrong words, in our form: one `error:` line and at most one `hint:`.
+//! Prints clap's errors in the program's own format: one `error:` line and at most one `hint:` line.
 
 use crate::output;
 use clap::error::ErrorKind;
 use std::process::ExitCode;
 
-/// Prints help where it was asked for, else what was wrong.
-pub fn answer(error: &clap::Error) -> ExitCode {
+/// Prints the requested help or version to stdout, or a usage error to stderr.
+pub fn report(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // A closed pipe is nothing to complain about here.
+            // A closed pipe is not worth reporting here.
             let _ = output::print(&text);
             return ExitCode::SUCCESS;
         }
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => output::tell(text.trim_end()),
-        _ => output::tell(&short(&text)),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => output::message(text.trim_end()),
+        _ => output::message(&shorten(&text)),
     }
     ExitCode::from(2)
 }
 
-/// The first paragraph on one line, then clap's first tip or else the usage.
-fn short(text: &str) -> String {
+/// Returns the first paragraph on one line, then clap's first tip or else the usage as a hint.
+fn shorten(text: &str) -> String {
     let text = text.replace('\'', "`");
     let first = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
     let first: Vec<&str> = first.collect();
@@ -28,7 +28,7 @@ fn short(text: &str) -> String {
     let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
     let hint = match (tip, usage) {
         (Some(tip), _) => format!("\nhint: {tip}"),
-        (None, Some(usage)) => format!("\nhint: usage is {usage}"),
+        (None, Some(usage)) => format!("\nhint: usage: {usage}"),
         (None, None) => String::new(),
     };
     first.join(" ") + &hint

@@ -1,49 +1,49 @@
-//! A study's name and place, as `clenshaw tune` takes and shows them.
+//! The name and location of a study.
 
+use crate::output;
+use clenshaw::Result;
 use clenshaw::experiment::Request;
-use clenshaw::{Error, Result};
 use clenshaw_tune::Place;
+use std::fmt;
 use std::path::{Path, PathBuf};
-use std::{fmt, fs};
 
-/// Where studies, or at least their best settings, are unless somebody says otherwise.
+/// Default folder of journals, and of the best settings of studies in databases.
 const FOLDER: &str = "studies";
 
-/// A study and where it is.
-pub struct Named {
-    /// Its name.
+/// The name of a study and the file or database that stores it.
+pub struct StudyLocation {
     pub name: String,
-    /// Its place, which shows no password.
+    /// Displayed without its password.
     pub place: Place,
 }
 
-impl Named {
-    /// What somebody asked for: a place and a name, each with what is usual.
+impl StudyLocation {
+    /// Fills in the default for a missing place or name.
     pub fn new(place: Option<&Path>, name: Option<&str>, request: &Request) -> Result<Self> {
-        let default = || Path::new(FOLDER).join(format!("{}.journal", request.label()));
-        let place = Place::new(&place.map_or_else(default, Path::to_owned))?;
-        let usual = match &place {
+        let journal = || Path::new(FOLDER).join(format!("{}.journal", request.label()));
+        let place = Place::new(&place.map_or_else(journal, Path::to_owned))?;
+        let default = match &place {
             Place::Journal(path) => {
                 path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
             }
             Place::Database(_) => request.label(),
         };
-        Ok(Self { name: name.map_or(usual, str::to_owned), place })
+        Ok(Self { name: name.map_or(default, str::to_owned), place })
     }
 
-    /// Where its best settings are written: beside a journal; for a database in our folder, which is
-    /// made.
-    pub fn best(&self) -> Result<PathBuf> {
+    /// Returns the file for the best settings, beside the journal or in [`FOLDER`], and creates its
+    /// folder.
+    pub fn best_settings_file(&self) -> Result<PathBuf> {
         let folder = match &self.place {
             Place::Journal(path) => path.parent().unwrap_or(Path::new("")),
             Place::Database(_) => Path::new(FOLDER),
         };
-        fs::create_dir_all(folder).map_err(Error::io(folder))?;
+        output::create_folder(folder)?;
         Ok(folder.join(format!("{}.best.toml", self.name.replace(['/', '\\'], "-"))))
     }
 }
 
-impl fmt::Display for Named {
+impl fmt::Display for StudyLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
             Place::Journal(_) => write!(f, "{}", self.place),

@@ -1,6 +1,6 @@
-//! `clenshaw data get`: public graphs, fetched once and checked.
+//! `clenshaw data get`: download public graphs and verify their checksums.
 
-use crate::options::DataFolder;
+use crate::options::{DataOption, JsonOption, data_home};
 use crate::progress::Progress;
 use crate::{interrupt, output};
 use clap::Args;
@@ -11,50 +11,43 @@ use clenshaw::{Error, Result};
 use indicatif::ProgressBar;
 use std::path::Path;
 
-/// The words after `get`.
+/// The arguments of `data get`.
 #[derive(Args)]
 pub struct Get {
-    /// Graphs that are published as files
+    /// Graphs to download: names from `clenshaw data list`
     #[arg(value_name = "NAME", required_unless_present = "all")]
     names: Vec<String>,
-    /// Every graph that is published as files
+    /// Download all public graphs
     #[arg(long, conflicts_with = "names")]
     all: bool,
-    /// A URL or a folder with the same layout, instead of the published sources
+    /// Mirror to use instead of the published sources: a URL, or a folder to copy from
     #[arg(long, value_name = "URL|DIR")]
     from: Option<String>,
     #[command(flatten)]
-    data: DataFolder,
-    /// Ask nobody: only check the files that are here
+    data: DataOption,
+    /// Do not download; only verify the files that are present
     #[arg(long)]
     offline: bool,
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonOption,
 }
 
-pub const EXAMPLES: &str = "\
-Files go to --data, else to $CLENSHAW_DATA, else to the cache folder.
-What is there and good is kept; what was cut off goes on where it ended.
-HTTPS_PROXY, HTTP_PROXY and NO_PROXY are heeded.
+pub const AFTER_HELP: &str = "\
+Files are written to the folder --data, else $CLENSHAW_DATA, else the cache folder. Files that match
+their checksum are kept, and interrupted downloads are resumed. A mirror has one folder per graph, as
+in GRAPH/FILE. Proxies are read from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 
 Examples:
   clenshaw data get texas chameleon
-  clenshaw data get pubmed --from /mnt/graphs     a folder, or a URL, with the same layout
-  clenshaw data get --all --offline               is everything here, and good?";
-
-const ON_INTERRUPT: &str =
-    "stopping; run again to go on where it ended (Ctrl-C once more stops at once)";
+  clenshaw data get pubmed --from /mnt/graphs
+  clenshaw data get --all --offline              Verify all files";
 
 impl Get {
-    /// One graph after the other; one that fails does not keep the others from coming.
+    /// Downloads the graphs one after the other; the others continue if one fails.
     pub fn run(self) -> Result<()> {
         let sets = self.sets()?;
         let store = self.data.store();
-        let into = store.home().ok_or_else(|| Error::Data {
-            place: "data folder".into(),
-            problem: "none is known; name one with --data".into(),
-        })?;
+        let into = data_home(&store)?;
         let progress = Progress::on_stderr();
         let bar = progress.bytes();
         let options = Options {
@@ -63,17 +56,15 @@ impl Get {
             offline: self.offline,
             patience: Patience::default(),
             proxies: Proxies::from_env(),
-            watch: &|event| see(&progress, &bar, &event),
-            cancel: &interrupt::flag(&progress, ON_INTERRUPT),
+            watch: &|event| show(&progress, &bar, &event),
+            cancel: &interrupt::flag(&progress, interrupt::Resume::Rerun),
         };
-        let (reports, failed) = fetch_all(&sets, &options);
+        let (reports, error) = fetch_all(&sets, &options);
         bar.finish_and_clear();
-        match self.json {
-            true if !reports.is_empty() => output::print_json(&reports)?,
-            false if !reports.is_empty() => output::print(&page(&reports, into))?,
-            _ => {}
+        if !reports.is_empty() {
+            self.json.print(&reports, || page(&reports, into))?;
         }
-        failed.map_or(Ok(()), Err)
+        error.map_or(Ok(()), Err)
     }
 
     fn sets(&self) -> Result<Vec<&'static Set>> {
@@ -89,12 +80,12 @@ impl Get {
 fn set_of(info: &DatasetInfo) -> Result<&'static Set> {
     let files = info.files().ok_or_else(|| Error::Data {
         place: info.name.into(),
-        problem: "it is generated, so there is nothing to get".into(),
+        problem: "this graph is generated; there is nothing to download".into(),
     })?;
     fetch::find(files.folder)
 }
 
-/// What came, and the last thing that went wrong; what went wrong before that is told.
+/// Returns the reports of what was fetched and the last error; prints earlier errors.
 fn fetch_all(sets: &[&Set], options: &Options<'_>) -> (Vec<Report>, Option<Error>) {
     let (mut reports, mut failed) = (Vec::new(), None);
     for set in sets {
@@ -105,22 +96,22 @@ fn fetch_all(sets: &[&Set], options: &Options<'_>) -> (Vec<Report>, Option<Error
             }
             Err(error) => error,
         };
-        let hopeless = error.is_input() || matches!(error, Error::Interrupted);
+        let stop = error.is_input() || matches!(error, Error::Interrupted);
         if let Some(earlier) = failed.replace(error) {
-            output::tell(&format!("error: {earlier}"));
+            output::message(&format!("error: {earlier}"));
         }
-        if hopeless {
+        if stop {
             break;
         }
     }
     (reports, failed)
 }
 
-fn see(progress: &Progress, bar: &ProgressBar, event: &fetch::Progress<'_>) {
+fn show(progress: &Progress, bar: &ProgressBar, event: &fetch::Progress<'_>) {
     match event {
         fetch::Progress::Asked { file, source } => {
             bar.set_message((*file).to_owned());
-            progress.note(&format!("{file}: asking {source}"));
+            progress.line(&format!("{file}: fetching {source}"));
         }
         fetch::Progress::Bytes { file, have, of } => {
             bar.set_message((*file).to_owned());
@@ -129,11 +120,11 @@ fn see(progress: &Progress, bar: &ProgressBar, event: &fetch::Progress<'_>) {
         }
         fetch::Progress::Failed { file, source, problem, again_in } => {
             let then = match again_in {
-                Some(pause) if pause.is_zero() => "; starting again".into(),
-                Some(pause) => format!("; again in {} s", pause.as_secs_f64()),
-                None => "; asking the next source".into(),
+                Some(pause) if pause.is_zero() => "; restarting".into(),
+                Some(pause) => format!("; retrying in {} s", pause.as_secs_f64()),
+                None => "; trying the next source".into(),
             };
-            progress.say(&format!("{file}: {source}: {problem}{then}"));
+            progress.message(&format!("{file}: {source}: {problem}{then}"));
         }
         fetch::Progress::Done(_) => {}
     }
@@ -143,17 +134,16 @@ fn page(reports: &[Report], into: &Path) -> String {
     let mut table = Table::new(["file", "bytes", "state", "checksum"]);
     for held in reports.iter().flat_map(|report| &report.files) {
         let checksum = match held.checked {
-            true => "good".into(),
-            false => format!("unknown, found {}", held.sha256),
+            true => "ok".into(),
+            false => format!("unknown, sha256 {}", held.sha256),
         };
-        table.row([&held.path, &held.bytes.to_string(), word(held.state), &checksum]);
+        table.row([&held.path, &held.bytes.to_string(), state_name(held.state), &checksum]);
     }
-    let warnings = reports.iter().flat_map(|report| &report.warnings);
-    let warnings: String = warnings.map(|warning| format!("warning: {warning}\n")).collect();
-    format!("{}\n{warnings}data folder {}\n", table.to_text(), into.display())
+    let warnings = output::warnings(reports.iter().flat_map(|report| &report.warnings));
+    format!("{}\n{warnings}data folder: {}\n", table.to_text(), into.display())
 }
 
-fn word(state: State) -> &'static str {
+fn state_name(state: State) -> &'static str {
     match state {
         State::Kept => "kept",
         State::Fetched => "fetched",

@@ -1,0 +1,74 @@
+//! `clenshaw data check`: verify that a graph can be used for training.
+
+use crate::options::{DataOption, JsonOption};
+use crate::output;
+use clap::Args;
+use clenshaw::Result;
+use clenshaw::data::check::{self, Checkup, Severity};
+
+/// The arguments of `data check`.
+#[derive(Args)]
+pub struct Check {
+    /// Graph: a name from `clenshaw data list`, or a path to your own files
+    graph: String,
+    #[command(flatten)]
+    data: DataOption,
+    #[command(flatten)]
+    json: JsonOption,
+}
+
+pub const AFTER_HELP: &str = "\
+Reads all files without the cache. The files of public graphs are compared with known checksums.
+Exits with 0 if the graph can be used for training. Otherwise exits with 2 and prints the file, the
+line and what was expected.
+
+Your own graph is a folder with edges.csv and nodes.csv:
+
+  edges.csv        nodes.csv
+  source,target    id,age,town,label,split
+  ann,bob          ann,31,York,tea,train
+  bob,cid          bob,27,Bath,coffee,val
+                   cid,45,York,,
+
+Numeric columns become features, text columns one feature per value. Nodes with an empty label are
+the ones to predict. The column `split` is optional.
+
+Examples:
+  clenshaw data check my-graph/
+  clenshaw data check mine --json
+  clenshaw data check texas";
+
+impl Check {
+    /// Reads the graph and prints what was found.
+    pub fn run(self) -> Result<()> {
+        let checkup = check::check(&self.data.store(), &self.graph)?;
+        self.json.print(&checkup, || page(&checkup))
+    }
+}
+
+fn page(checkup: &Checkup) -> String {
+    let d = &checkup.description;
+    let files = checkup.files.as_ref().map(|files| {
+        let (good, listed, unknown) = (files.good, files.listed, files.unknown);
+        ("files", format!("{good} of {listed} match their checksum, {unknown} have none"))
+    });
+    let fields = [("format", checkup.format.to_string())].into_iter().chain(files).chain([
+        ("nodes", d.nodes.to_string()),
+        ("edges", d.edges.to_string()),
+        ("features", d.features.to_string()),
+        ("classes", d.classes.to_string()),
+        ("splits", output::list(&d.splits)),
+        ("sha256", d.sha256.clone()),
+    ]);
+    let level = |severity| match severity {
+        Severity::Warning => "warning",
+        Severity::Note => "note",
+    };
+    let findings: String = checkup
+        .findings
+        .iter()
+        .map(|finding| format!("{}: {}\n", level(finding.severity), finding.text))
+        .collect();
+    let (name, source, fields) = (&d.name, &d.source, output::fields(fields));
+    format!("{name}\n{source}\n\n{fields}{findings}ok: the graph can be used for training\n")
+}

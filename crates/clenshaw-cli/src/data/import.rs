@@ -1,0 +1,116 @@
+//! `clenshaw data import`: convert a graph to one file that is found by name.
+
+use crate::options::{DataOption, JsonOption, data_home};
+use crate::output;
+use clap::Args;
+use clenshaw::data::{self, Dataset, Store, graph_file, graph_file_name};
+use clenshaw::{Error, Result};
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// The arguments of `data import`.
+#[derive(Args)]
+pub struct Import {
+    /// Graph: a path to your own files, or a name from `clenshaw data list`
+    graph: String,
+    /// New name of the graph, or a path that ends in `.graph`
+    #[arg(short, long, value_name = "NAME|FILE")]
+    out: String,
+    /// Replace an existing file
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    data: DataOption,
+    #[command(flatten)]
+    json: JsonOption,
+}
+
+pub const AFTER_HELP: &str = "\
+A name is stored as NAME.graph in the folder --data, else $CLENSHAW_DATA, else the cache folder.
+The file is a safetensors file with a checksum, and is memory-mapped when it is loaded.
+
+Examples:
+  clenshaw data import my-graph/ --out mine     Then: clenshaw train mine
+  clenshaw data import graph.npz --out shared/graph.graph
+  clenshaw data import edges.csv --out mine --force";
+
+/// The result of an import.
+#[derive(Serialize)]
+struct ImportReport {
+    graph: String,
+    file: PathBuf,
+    bytes: u64,
+    nodes: usize,
+    edges: usize,
+    features: usize,
+    classes: usize,
+    splits: Vec<String>,
+    sha256: String,
+    warnings: Vec<String>,
+}
+
+impl Import {
+    /// Reads and checks the graph, then writes the file.
+    pub fn run(self) -> Result<()> {
+        let store = self.data.store();
+        let (graph, file) = destination(&store, &self.out)?;
+        if file.exists() && !self.force {
+            return Err(Error::Data {
+                place: file.display().to_string(),
+                problem: "already exists; choose another name, or replace it with --force".into(),
+            });
+        }
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let dataset = Dataset { name, ..data::load_from(&store, &self.graph)? };
+        if let Some(folder) = file.parent() {
+            output::create_folder(folder)?;
+        }
+        let bytes = graph_file::save(&dataset, &file)?;
+        let report = ImportReport {
+            graph,
+            file,
+            bytes,
+            nodes: dataset.graph.n_nodes(),
+            edges: dataset.graph.n_edges(),
+            features: dataset.x.n_cols(),
+            classes: dataset.n_classes(),
+            splits: dataset.splits.iter().map(|split| split.name.clone()).collect(),
+            sha256: dataset.sha256(),
+            warnings: dataset.warnings,
+        };
+        self.json.print(&report, || page(&report))
+    }
+}
+
+/// Returns how the graph is named on the command line, and its file.
+fn destination(store: &Store, out: &str) -> Result<(String, PathBuf)> {
+    let invalid =
+        |expected: String| Error::BadValue { key: "out".into(), value: out.into(), expected };
+    let is_file = out.ends_with(".graph");
+    if is_file || out.contains(['/', '\\']) {
+        let path = is_file.then(|| PathBuf::from(out));
+        let expected = "a name, or a path that ends in `.graph`";
+        return path.map(|path| (out.into(), path)).ok_or_else(|| invalid(expected.into()));
+    }
+    if data::find(out).is_ok() {
+        return Err(invalid(format!("another name; `{out}` is a known graph")));
+    }
+    let file = graph_file_name(out)
+        .ok_or_else(|| invalid("a name of letters, digits, `-`, `_` and `.`, or a path".into()))?;
+    Ok((out.into(), data_home(store)?.join(file)))
+}
+
+fn page(report: &ImportReport) -> String {
+    let fields = output::fields([
+        ("file", report.file.display().to_string()),
+        ("bytes", report.bytes.to_string()),
+        ("nodes", report.nodes.to_string()),
+        ("edges", report.edges.to_string()),
+        ("features", report.features.to_string()),
+        ("classes", report.classes.to_string()),
+        ("splits", output::list(&report.splits)),
+        ("sha256", report.sha256.clone()),
+    ]);
+    let (warnings, graph) = (output::warnings(&report.warnings), &report.graph);
+    format!("{fields}{warnings}next: clenshaw train {graph}\n")
+}

@@ -1,0 +1,178 @@
+//! The result of a study as text and as JSON.
+
+use super::progress::BEST_TRIALS;
+use super::study::StudyLocation;
+use crate::output;
+use crate::train::describe;
+use clenshaw::data::Dataset;
+use clenshaw::experiment::{End, Summary, TuneRequest, Tuned, best_first};
+use clenshaw::report::Table;
+use clenshaw_tune::{State, Trial};
+use serde_json::{Map, Value as Json, json};
+use std::path::Path;
+
+/// `86.49%`.
+pub fn accuracy(share: f64) -> String {
+    output::percent(share) + "%"
+}
+
+/// Returns the tuned hyper-parameters of a trial as key and value, in the order of the model.
+pub fn tuned_settings(request: &TuneRequest, trial: &Trial) -> Vec<(&'static str, String)> {
+    let Ok(settings) = request.settings(&trial.params) else { return vec![] };
+    let tuned = settings.hyper.iter().filter(|(hyper, _)| request.space.contains_key(hyper.name));
+    tuned.map(|(hyper, value)| (hyper.name, value.to_string())).collect()
+}
+
+/// The description of the graph and its warnings.
+#[derive(Default)]
+pub struct GraphDescription {
+    pub line: String,
+    warnings: String,
+}
+
+impl GraphDescription {
+    /// Describes a graph.
+    pub fn new(dataset: &Dataset) -> Self {
+        Self { line: describe(dataset), warnings: output::warnings(&dataset.warnings) }
+    }
+}
+
+/// A finished or interrupted study.
+pub struct StudyReport<'a> {
+    pub graph: &'a GraphDescription,
+    pub request: &'a TuneRequest,
+    pub result: &'a Tuned,
+    pub study: &'a StudyLocation,
+    /// File with the best settings; exists if a trial is complete.
+    pub best_settings: &'a Path,
+}
+
+impl StudyReport<'_> {
+    /// Formats the study as text.
+    pub fn to_text(&self) -> String {
+        let (request, result, study) = (&self.request.request, self.result, self.study);
+        let splits = match request.runs {
+            1 => format!("1 split ({}), seed {}", request.split, request.seed),
+            n => format!("{n} splits ({}), seeds from {}", request.split, request.seed),
+        };
+        let head = format!(
+            "{}\n{}{}: mean validation accuracy over {splits}\ntrials: {}{}\n",
+            self.graph.line,
+            self.graph.warnings,
+            request.model.name,
+            self.trial_counts(),
+            ending(result.end)
+        );
+        let Some((trial, evaluation)) = &result.best else {
+            return format!("{head}study: {study}\n");
+        };
+        let (best, runs) = (self.best_settings.display(), evaluation.runs);
+        format!(
+            "{head}\n{}\n{}\nbest: trial {}, validation accuracy {}\n\
+             best settings: {best}\nstudy: {study}\n\
+             next: clenshaw train --config {best} (test accuracy on {runs} other splits)\n",
+            self.best_trials().to_text(),
+            self.importances().to_text(),
+            trial.number,
+            accuracy(trial.value.unwrap_or_default()),
+        )
+    }
+
+    /// `100 complete, 43 pruned, 1 failed`.
+    fn trial_counts(&self) -> String {
+        let result = self.result;
+        let failed = result.trials.iter().filter(|t| t.user_attrs.contains_key("failed")).count();
+        let counts = [
+            (result.count(State::Complete), "complete"),
+            (result.count(State::Pruned), "pruned"),
+            (failed, "failed"),
+            (result.count(State::Fail).saturating_sub(failed), "interrupted"),
+        ];
+        let shown = counts.into_iter().filter(|(n, state)| *n > 0 || *state == "complete");
+        shown.map(|(n, state)| format!("{n} {state}")).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The best trials: one column per trial, one row per hyper-parameter.
+    fn best_trials(&self) -> Table {
+        let best: Vec<&Trial> =
+            best_first(&self.result.trials).into_iter().take(BEST_TRIALS).collect();
+        let heads = best.iter().map(|trial| format!("trial {}", trial.number));
+        let mut table = Table::new(std::iter::once(String::new()).chain(heads));
+        let values = best.iter().map(|trial| accuracy(trial.value.unwrap_or_default()));
+        table.row(std::iter::once("val acc".to_owned()).chain(values));
+        let columns: Vec<_> =
+            best.iter().map(|trial| tuned_settings(self.request, trial)).collect();
+        let names = columns.first().map(Vec::as_slice).unwrap_or_default();
+        for (i, (name, _)) in names.iter().enumerate() {
+            let value = |column: &Vec<(&str, String)>| {
+                column.get(i).map_or_else(String::new, |(_, value)| value.clone())
+            };
+            table.row(std::iter::once((*name).to_owned()).chain(columns.iter().map(value)));
+        }
+        table
+    }
+
+    fn importances(&self) -> Table {
+        let mut table = Table::new(["hyper-parameter", "importance"]);
+        for (name, share) in &self.result.importances {
+            table.row([name.clone(), format!("{:.1}%", 100.0 * share)]);
+        }
+        table
+    }
+
+    /// Returns the JSON document, with the evaluation of the best settings if there was one.
+    pub fn to_json(&self, evaluation: Option<&Summary>) -> Json {
+        let (request, result) = (&self.request.request, self.result);
+        let shares = result.importances.iter().map(|(name, share)| (name.clone(), json!(share)));
+        json!({
+            "study": self.study.place.to_string(),
+            "name": self.study.name,
+            "graph": request.graph,
+            "model": request.model.name,
+            "split": request.split.to_string(),
+            "splits": request.runs,
+            "seed": request.seed,
+            "ended": match result.end {
+                End::Reached => "reached",
+                End::Exhausted => "exhausted",
+                End::OutOfTime => "out-of-time",
+                End::Interrupted => "interrupted",
+            },
+            "complete": result.count(State::Complete),
+            "pruned": result.count(State::Pruned),
+            "failed": result.count(State::Fail),
+            "best": result.best.as_ref().map(|(trial, _)| trial_json(trial)),
+            "best_settings": result.best.as_ref().map(|_| self.best_settings),
+            "importance": shares.collect::<Map<String, Json>>(),
+            "trials": result.trials.iter().map(trial_json).collect::<Json>(),
+            "evaluation": evaluation,
+        })
+    }
+}
+
+fn ending(end: End) -> &'static str {
+    match end {
+        End::Reached => "",
+        End::Exhausted => "; every combination of the search space was tried",
+        End::OutOfTime => "; timeout reached, rerun the same command to resume",
+        End::Interrupted => "; interrupted, rerun the same command to resume",
+    }
+}
+
+fn trial_json(trial: &Trial) -> Json {
+    let params = trial.external().into_iter();
+    let params = params.map(|(name, choice)| (name.to_owned(), choice.to_json()));
+    json!({
+        "number": trial.number,
+        "state": match trial.state {
+            State::Running => "running",
+            State::Complete => "complete",
+            State::Pruned => "pruned",
+            State::Fail => "fail",
+            State::Waiting => "waiting",
+        },
+        "value": trial.value,
+        "params": params.collect::<Map<String, Json>>(),
+        "notes": trial.user_attrs,
+    })
+}
