@@ -1,13 +1,13 @@
-//! `clenshaw bench` tells how much work a step is and how long it takes.
+//! `clenshaw bench`: times and operation counts of a training step.
 
 use crate::common::{Sandbox, text};
 
 #[test]
-fn a_step_is_as_long_as_its_parts_and_its_work_is_counted() {
+fn bound_of_a_step_is_the_sum_of_its_parts() {
     let sandbox = Sandbox::new();
-    let told = sandbox.json("bench csbm:nodes=300 --set K=2 --steps 3 --threads 1 --json");
-    assert!(told["machine"]["products_gflops"].as_f64().unwrap() > 0.0);
-    let step = &told["steps"][0];
+    let document = sandbox.json("bench csbm:nodes=300 --set K=2 --steps 3 --threads 1 --json");
+    assert!(document["machine"]["products_gflops"].as_f64().unwrap() > 0.0);
+    let step = &document["steps"][0];
     let number = |key: &str| step[key].as_f64().unwrap();
     assert_eq!(step["model"], "clenshaw-gcn");
     assert!((number("times_bound") - number("ms") / number("bound_ms")).abs() < 1e-9);
@@ -24,15 +24,15 @@ fn a_step_is_as_long_as_its_parts_and_its_work_is_counted() {
 }
 
 #[test]
-fn the_listing_names_machine_and_bound() {
+fn page_shows_machine_limits_and_bound() {
     let text = Sandbox::new().stdout("bench csbm:nodes=300 --set K=2 --steps 2 --threads 1");
-    for word in ["GFLOP/s", "gather GB/s", "its bound", "dense products", "optimiser", "step"] {
+    for word in ["GFLOP/s", "gather GB/s", "x the bound", "dense products", "optimiser", "step"] {
         assert!(text.contains(word), "no `{word}` in\n{text}");
     }
 }
 
 #[test]
-fn no_steps_cannot_be_measured() {
+fn zero_steps_are_rejected() {
     let output = Sandbox::new().command("bench cora --steps 0").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("`steps` is 0, outside 1..=100000"));

@@ -1,4 +1,4 @@
-//! Comparing models: one protocol for all, and a failure in its place.
+//! `clenshaw compare`: same splits for all models, failures reported per model.
 
 use crate::common::{Sandbox, text};
 
@@ -6,7 +6,7 @@ const SMALL: &str =
     "compare csbm:nodes=150 grid:rows=8,columns=8 --models mlp,gcn --runs 2 --set max_epochs=15";
 
 #[test]
-fn every_model_gets_the_splits_that_train_draws() {
+fn all_models_use_the_splits_of_train() {
     let sandbox = Sandbox::new();
     let document = sandbox.json(&format!("{SMALL} --json --quiet --seed 4"));
     let summaries = document["summaries"].as_array().unwrap();
@@ -30,7 +30,7 @@ fn every_model_gets_the_splits_that_train_draws() {
 }
 
 #[test]
-fn the_page_shows_a_row_a_model_and_a_column_a_graph() {
+fn page_has_one_row_per_model_and_one_column_per_graph() {
     let sandbox = Sandbox::new();
     let page = sandbox.stdout(&format!("{SMALL} --quiet"));
     let header = page.lines().next().unwrap();
@@ -42,17 +42,17 @@ fn the_page_shows_a_row_a_model_and_a_column_a_graph() {
 }
 
 #[test]
-fn a_model_that_fails_leaves_the_others_standing() {
+fn other_models_continue_if_one_fails() {
     let sandbox = Sandbox::new();
-    // A file in the place of gcn's run folder: that order cannot begin.
-    let words = "compare csbm:nodes=150 --models mlp,gcn --runs 1 --set max_epochs=5 --quiet";
-    sandbox.stdout(words);
+    // A file where gcn's run folder should be makes that model fail.
+    let arguments = "compare csbm:nodes=150 --models mlp,gcn --runs 1 --set max_epochs=5 --quiet";
+    sandbox.stdout(arguments);
     let compare = sandbox.path("runs/compare");
     let folders = std::fs::read_dir(&compare).unwrap().map(|entry| entry.unwrap().path());
     let gcn = folders.into_iter().find(|path| path.to_string_lossy().contains("gcn")).unwrap();
     std::fs::remove_dir_all(&gcn).unwrap();
     std::fs::write(&gcn, "in the way").unwrap();
-    let output = sandbox.run(words);
+    let output = sandbox.run(arguments);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
     let page = text(&output.stdout);
     assert!(page.contains("failed") && page.contains("is a file, not a folder"), "{page}");
@@ -60,16 +60,16 @@ fn a_model_that_fails_leaves_the_others_standing() {
 }
 
 #[test]
-fn finished_runs_are_kept_with_resume() {
+fn resume_keeps_finished_runs() {
     let sandbox = Sandbox::new();
     let first = sandbox.json(&format!("{SMALL} --json --quiet"));
     let again = sandbox.json(&format!("{SMALL} --json --quiet --resume"));
     let runs = |document: &serde_json::Value| document["summaries"][0]["runs"].clone();
-    assert_eq!(runs(&first), runs(&again), "records, times included, come from the folder");
+    assert_eq!(runs(&first), runs(&again), "records, including times, are read from the folder");
 }
 
 #[test]
-fn slips_are_named() {
+fn misspelt_arguments_are_rejected() {
     let sandbox = Sandbox::new();
     let cases = [
         ("compare csbm --models gcm", "unknown model `gcm`; did you mean `gcn`?"),
@@ -77,13 +77,13 @@ fn slips_are_named() {
             "compare csbm --models gcn --set hiden=3",
             "unknown hyper-parameter `hiden`; did you mean",
         ),
-        ("compare csbm --models gcn --set hidden", "expected `key=value`"),
+        ("compare csbm --models gcn --set hidden", "expected KEY=VALUE"),
         ("compare", "required"),
     ];
-    for (words, message) in cases {
-        let (code, stderr) = sandbox.refused(words);
-        assert_eq!(code, 2, "{words}: {stderr}");
-        assert!(stderr.contains(message), "{words}: {stderr}");
+    for (arguments, message) in cases {
+        let (code, stderr) = sandbox.failure(arguments);
+        assert_eq!(code, 2, "{arguments}: {stderr}");
+        assert!(stderr.contains(message), "{arguments}: {stderr}");
     }
     assert!(sandbox.is_empty());
 }

@@ -1,4 +1,4 @@
-//! `clenshaw data get` copies, downloads and checks; nothing is asked but loopback.
+//! `clenshaw data get`: copies and downloads from the loopback interface.
 
 #[path = "../../../clenshaw/tests/suite/fetch/server.rs"]
 mod server;
@@ -9,13 +9,13 @@ use server::{Act, Server};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Tolokers has no known checksum, so these bytes pass for it.
+/// Accepted as Tolokers, whose checksum is unknown.
 const TOLOKERS: &str = "not really tolokers";
 const DIGEST: &str = "52816647ed316dd3163ec7822bd301e29cbc53f19d55f426950268ca4a3c6c81";
 const WARNING: &str = "tolokers: no checksum is known for 1 of 1 files; \
                        compare their sha256 with a copy you trust";
 
-/// A sandbox with a folder `mirror` that has something under the name of Tolokers.
+/// A sandbox with a folder `mirror` that contains a file for Tolokers.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
     std::fs::create_dir_all(sandbox.path("mirror/tolokers")).unwrap();
@@ -24,15 +24,15 @@ fn sandbox() -> Sandbox {
 }
 
 #[test]
-fn a_folder_is_copied_then_kept_and_both_are_said() {
+fn files_are_copied_once_and_then_kept() {
     let sandbox = sandbox();
     let page = |state: &str| {
         let width = state.len().max(5);
-        let rules = [21, 5, width, 79].map(|n| "─".repeat(n)).join("  ");
+        let rules = [21, 5, width, 80].map(|n| "─".repeat(n)).join("  ");
         format!(
             "file                   bytes  {:width$}  checksum\n{rules}\n\
-             tolokers/tolokers.npz     19  {state:width$}  unknown, found {DIGEST}\n\n\
-             warning: {WARNING}\ndata folder here\n",
+             tolokers/tolokers.npz     19  {state:width$}  unknown, sha256 {DIGEST}\n\n\
+             warning: {WARNING}\ndata folder: here\n",
             "state"
         )
     };
@@ -42,9 +42,9 @@ fn a_folder_is_copied_then_kept_and_both_are_said() {
 }
 
 #[test]
-fn json_has_every_file_with_its_checksum() {
+fn json_lists_files_with_checksums() {
     let server = Server::start([Act::Serve(TOLOKERS.into())]);
-    let words = format!("data get tolokers --json --data here --from {}", server.url("/x"));
+    let arguments = format!("data get tolokers --json --data here --from {}", server.url("/x"));
     let file = json!({
         "path": "tolokers/tolokers.npz",
         "bytes": 19,
@@ -53,12 +53,12 @@ fn json_has_every_file_with_its_checksum() {
         "state": "fetched",
     });
     let expected = json!([{ "folder": "tolokers", "files": [file], "warnings": [WARNING] }]);
-    assert_eq!(Sandbox::new().json(&words), expected);
+    assert_eq!(Sandbox::new().json(&arguments), expected);
     assert_eq!(server.requests(), ["/x/tolokers/tolokers.npz"]);
 }
 
 #[test]
-fn one_that_fails_does_not_keep_the_others_from_coming() {
+fn other_graphs_are_fetched_if_one_fails() {
     let sandbox = sandbox();
     std::fs::create_dir_all(sandbox.path("mirror/minesweeper")).unwrap();
     sandbox.write("mirror/minesweeper/minesweeper.npz", "not minesweeper");
@@ -67,14 +67,14 @@ fn one_that_fails_does_not_keep_the_others_from_coming() {
     assert!(text(&output.stdout).contains("\ntolokers/tolokers.npz"));
     let advice = "nothing that was there is changed; try again, or name another source";
     let lines = [
-        "minesweeper/minesweeper.npz: asking mirror/minesweeper/minesweeper.npz",
-        "questions/questions.npz: asking mirror/questions/questions.npz",
+        "minesweeper/minesweeper.npz: fetching mirror/minesweeper/minesweeper.npz",
+        "questions/questions.npz: fetching mirror/questions/questions.npz",
         &format!(
             "error: here/minesweeper/minesweeper.npz: mirror/minesweeper/minesweeper.npz: sha256 is \
              58d45c6c4ac492174608bee7aed438ac62fecdc0c25263fb9f3263a9fd0f2e83, expected \
              e664c8dacf1e8ac466c2c09ed4b237bd2c5541f47a6eae9c6092cb87f16412b3; {advice}"
         ),
-        "tolokers/tolokers.npz: asking mirror/tolokers/tolokers.npz",
+        "tolokers/tolokers.npz: fetching mirror/tolokers/tolokers.npz",
         &format!(
             "error: here/questions/questions.npz: mirror/questions/questions.npz: no such file; \
              {advice}"
@@ -86,43 +86,43 @@ fn one_that_fails_does_not_keep_the_others_from_coming() {
 }
 
 #[test]
-fn wrong_words_are_refused_and_leave_nothing() {
+fn invalid_arguments_are_rejected_without_side_effects() {
     let graphs: Vec<&str> = clenshaw::data::DATASETS.iter().map(|info| info.name).collect();
     let known = graphs.join(", ");
     let cases = [
         ("tolokrs", format!("unknown graph `tolokrs`; did you mean `tolokers`? known: {known}")),
-        ("csbm", "csbm: it is generated, so there is nothing to get".into()),
+        ("csbm", "csbm: this graph is generated; there is nothing to download".into()),
         (
             "tolokers --from ftp://x",
             "`from` is `ftp://x`; expected a folder, or a URL that begins with http:// or https://"
                 .into(),
         ),
     ];
-    for (words, message) in cases {
+    for (arguments, message) in cases {
         let sandbox = Sandbox::new();
-        let told = sandbox.refused(&format!("data get {words} --data here"));
-        assert_eq!(told, (2, format!("error: {message}\n")));
-        assert!(sandbox.is_empty(), "{words}");
+        let failure = sandbox.failure(&format!("data get {arguments} --data here"));
+        assert_eq!(failure, (2, format!("error: {message}\n")));
+        assert!(sandbox.is_empty(), "{arguments}");
     }
-    let (code, _) = Sandbox::new().refused("data get");
+    let (code, _) = Sandbox::new().failure("data get");
     assert_eq!(code, 2);
-    let told = Sandbox::new().refused("data get tolokers --offline --data here");
+    let failure = Sandbox::new().failure("data get tolokers --offline --data here");
     let message = "error: here: not there or not good: tolokers/tolokers.npz: no such file\n";
-    assert_eq!(told, (1, message.into()));
+    assert_eq!(failure, (1, message.into()));
 }
 
 #[cfg(unix)]
 #[test]
-fn an_interrupt_keeps_what_came() {
+fn interrupt_keeps_the_partial_download() {
     let server = Server::start([Act::Drip]);
     let sandbox = Sandbox::new();
-    let words = format!("data get tolokers --data here --from {}", server.url(""));
-    let mut command = sandbox.command(&words);
+    let arguments = format!("data get tolokers --data here --from {}", server.url(""));
+    let mut command = sandbox.command(&arguments);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let partial = sandbox.path("here/tolokers/.tolokers.npz.partial");
     let start = Instant::now();
     while std::fs::metadata(&partial).map_or(0, |file| file.len()) == 0 {
-        assert!(start.elapsed() < Duration::from_secs(20), "nothing came");
+        assert!(start.elapsed() < Duration::from_secs(20), "nothing was received");
         std::thread::sleep(Duration::from_millis(5));
     }
     let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();

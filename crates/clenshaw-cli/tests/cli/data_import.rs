@@ -1,4 +1,4 @@
-//! `clenshaw data import` and `check`: a graph of one's own, as one file and under scrutiny.
+//! `clenshaw data import` and `clenshaw data check` on user tables.
 
 use crate::common::{Sandbox, text};
 use clenshaw::data::graph_file;
@@ -19,7 +19,7 @@ fn sandbox() -> Sandbox {
 }
 
 #[test]
-fn an_imported_graph_is_found_by_name() {
+fn imported_graph_is_found_by_name() {
     let sandbox = sandbox();
     let import = sandbox.json("data import friends --out mine --data here --json");
     let shown = sandbox.json("data show friends --json");
@@ -53,64 +53,64 @@ fn an_imported_graph_is_found_by_name() {
 }
 
 #[test]
-fn a_file_is_written_where_it_is_wanted() {
+fn import_writes_to_a_given_path() {
     let sandbox = sandbox();
     let page = sandbox.stdout("data import friends/edges.csv --out some/where/it.graph");
     let first = "file      some/where/it.graph\nbytes     ";
     assert!(page.starts_with(first), "{page}");
-    assert!(page.ends_with("\ntrain on it with `clenshaw train some/where/it.graph`\n"), "{page}");
+    assert!(page.ends_with("\nnext: clenshaw train some/where/it.graph\n"), "{page}");
     let shown = sandbox.json("data show some/where/it.graph --json");
     assert_eq!((&shown["nodes"], &shown["splits"]), (&json!(7), &json!(["own"])));
 }
 
 #[test]
-fn what_is_there_is_replaced_only_by_force() {
+fn existing_import_is_replaced_only_with_force() {
     let sandbox = sandbox();
     sandbox.stdout("data import friends --out mine --data here");
-    let told = sandbox.refused("data import csbm:nodes=60 --out mine --data here");
+    let failure = sandbox.failure("data import csbm:nodes=60 --out mine --data here");
     let message =
-        "here/mine.graph: is there already; choose another name, or replace it with --force";
-    assert_eq!(told, (2, format!("error: {message}\n")));
+        "here/mine.graph: already exists; choose another name, or replace it with --force";
+    assert_eq!(failure, (2, format!("error: {message}\n")));
     sandbox.stdout("data import csbm:nodes=60 --out mine --data here --force");
     assert_eq!(sandbox.json("data show mine --json --data here")["nodes"], json!(60));
 }
 
 #[test]
-fn names_that_would_confuse_are_refused() {
+fn ambiguous_names_are_rejected() {
     let sandbox = sandbox();
     let cases = [
-        ("cora", "a name of its own; `cora` is a known graph"),
-        ("some/where", "a plain word, or a file that ends in `.graph`"),
-        ("a:b", "a word of letters, digits and `-_.`, or a file"),
+        ("cora", "another name; `cora` is a known graph"),
+        ("some/where", "a name, or a path that ends in `.graph`"),
+        ("a:b", "a name of letters, digits, `-`, `_` and `.`, or a path"),
     ];
     for (out, expected) in cases {
-        let told = sandbox.refused(&format!("data import friends --out {out} --data here"));
-        assert_eq!(told, (2, format!("error: `out` is `{out}`; expected {expected}\n")));
+        let failure = sandbox.failure(&format!("data import friends --out {out} --data here"));
+        assert_eq!(failure, (2, format!("error: `out` is `{out}`; expected {expected}\n")));
     }
-    let (code, _) = sandbox.refused("data import nobody/here --out mine --data here");
+    let (code, _) = sandbox.failure("data import missing/folder --out mine --data here");
     assert_eq!(code, 2);
     assert!(!sandbox.path("here").exists());
 }
 
 #[test]
-fn a_damaged_import_is_noticed() {
+fn damaged_import_is_detected() {
     let sandbox = sandbox();
     sandbox.stdout("data import friends --out it.graph");
     let mut bytes = sandbox.read("it.graph");
     *bytes.last_mut().unwrap() ^= 1;
     std::fs::write(sandbox.path("it.graph"), bytes).unwrap();
     let message = "it.graph: the checksum does not fit; the file is damaged or cut off";
-    assert_eq!(sandbox.refused("data check it.graph"), (2, format!("error: {message}\n")));
+    assert_eq!(sandbox.failure("data check it.graph"), (2, format!("error: {message}\n")));
 }
 
 #[test]
-fn a_check_tells_what_is_odd() {
+fn check_reports_anomalies() {
     let sandbox = sandbox();
     let checkup = sandbox.json("data check friends --json");
     assert_eq!((&checkup["format"], &checkup["files"]), (&json!("tables"), &json!(null)));
     assert_eq!(checkup["description"], sandbox.json("data show friends --json"));
     let findings = checkup["findings"].as_array().unwrap();
-    let told: Vec<String> = findings
+    let reported: Vec<String> = findings
         .iter()
         .map(|finding| format!("{}: {}", finding["severity"].as_str().unwrap(), finding["text"]))
         .collect();
@@ -120,29 +120,31 @@ fn a_check_tells_what_is_odd() {
         "note: \"the graph falls into 2 parts; the largest has 6 nodes\"",
         "note: \"1 feature is the same for every node\"",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     let page = sandbox.stdout("data check friends");
     assert!(page.contains("\nformat    tables\nnodes     7\nedges     6\n"), "{page}");
-    assert!(page.ends_with("\nnote: 1 feature is the same for every node\nit can be trained on\n"));
+    assert!(page.ends_with(
+        "\nnote: 1 feature is the same for every node\nok: the graph can be used for training\n"
+    ));
 }
 
 #[test]
-fn a_check_of_bad_files_says_where() {
+fn check_reports_file_and_line_of_an_error() {
     let sandbox = sandbox();
     sandbox.write("friends/edges.csv", "ann,bob\nbob,zoe\n");
-    let (code, told) = sandbox.refused("data check friends");
+    let (code, message) = sandbox.failure("data check friends");
     assert_eq!(code, 2);
-    assert!(told.starts_with("error: friends/edges.csv:2: node `zoe`"), "{told}");
+    assert!(message.starts_with("error: friends/edges.csv:2: node `zoe`"), "{message}");
 }
 
 #[test]
-fn a_check_of_public_files_compares_checksums() {
+fn check_compares_checksums_of_public_files() {
     let Some(data) = std::env::var_os("CLENSHAW_DATA") else { return };
     let sandbox = Sandbox::new();
     let data = std::path::Path::new(&data);
     let checkup = sandbox.json(&format!("data check texas --json --data {}", data.display()));
     assert_eq!(checkup["files"], json!({"listed": 12, "good": 12, "unknown": 0}));
-    // One more blank is good for the reader, but not what was published.
+    // A final empty line is valid input, but changes the checksum.
     std::fs::create_dir_all(sandbox.path("texas/splits")).unwrap();
     for file in &clenshaw::data::fetch::find("texas").unwrap().files {
         std::fs::copy(data.join(&file.path), sandbox.path(&file.path)).unwrap();

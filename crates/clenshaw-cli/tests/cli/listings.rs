@@ -1,4 +1,4 @@
-//! The listing verbs agree with the registries.
+//! `clenshaw models`, `data list`, `data show`, completions and man pages agree with the registries.
 
 use crate::common::{Sandbox, text};
 use clenshaw::data::DATASETS;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::process::Stdio;
 
 #[test]
-fn models_as_json_are_the_registry() {
+fn models_json_matches_the_registry() {
     let sandbox = Sandbox::new();
     let listed = sandbox.json("models --json");
     assert_eq!(listed.as_array().unwrap().len(), MODELS.len());
@@ -32,7 +32,7 @@ fn models_as_json_are_the_registry() {
 }
 
 #[test]
-fn ranges_and_spaces_are_numbers_or_lists() {
+fn model_json_has_ranges_and_search_spaces() {
     let page = Sandbox::new().json("models gcnii --json");
     let key = |name| {
         let hyper = page["hyper"].as_array().unwrap().iter().find(|h| h["name"] == name);
@@ -50,7 +50,7 @@ fn ranges_and_spaces_are_numbers_or_lists() {
 }
 
 #[test]
-fn a_model_shows_every_key_it_has() {
+fn model_page_lists_all_hyper_parameters_and_presets() {
     let sandbox = Sandbox::new();
     let list = sandbox.stdout("models");
     for info in MODELS {
@@ -75,7 +75,7 @@ fn a_model_shows_every_key_it_has() {
 }
 
 #[test]
-fn data_as_json_are_the_registry() {
+fn data_list_json_matches_the_registry() {
     let listed = Sandbox::new().json("data list --json --data nowhere");
     assert_eq!(listed.as_array().unwrap().len(), DATASETS.len());
     for (object, info) in listed.as_array().unwrap().iter().zip(DATASETS) {
@@ -92,7 +92,7 @@ fn data_as_json_are_the_registry() {
 }
 
 #[test]
-fn a_graph_is_described_in_numbers() {
+fn data_show_json_has_statistics_of_cora() {
     let cora = Sandbox::new().json("data show cora --json");
     for (key, value) in [
         ("nodes", json!(2708)),
@@ -111,23 +111,23 @@ fn a_graph_is_described_in_numbers() {
 }
 
 #[test]
-fn a_reader_who_leaves_early_is_no_error() {
+fn closed_stdout_is_not_an_error() {
     let sandbox = Sandbox::new();
-    for words in ["models", "data list", "completions bash", "--help"] {
-        let mut command = sandbox.command(words);
+    for arguments in ["models", "data list", "completions bash", "--help"] {
+        let mut command = sandbox.command(arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
         assert_eq!(
             (output.status.code(), text(&output.stderr)),
             (Some(0), String::new()),
-            "{words}"
+            "{arguments}"
         );
     }
 }
 
 #[test]
-fn completions_and_man_pages_know_every_verb() {
+fn completions_and_man_pages_cover_all_verbs() {
     let sandbox = Sandbox::new();
     let verbs = ["demo", "train", "predict", "models", "data", "reproduce", "completions", "man"];
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {

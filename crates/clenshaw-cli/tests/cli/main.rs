@@ -1,6 +1,6 @@
 //! Tests that run the built program, one module per verb.
 //!
-//! One binary, because every further one is linked again.
+//! They are one binary, because each further binary takes time to link.
 #![allow(clippy::unwrap_used, reason = "tests may unwrap")]
 
 mod acceptance;

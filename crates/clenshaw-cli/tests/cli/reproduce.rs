@@ -1,45 +1,42 @@
-//! `clenshaw reproduce`: the words, the pages, and the results that are kept in `docs/results`.
+//! `clenshaw reproduce`: arguments, pages, receipts, and the results in `docs/results`.
 
 use crate::common::{Sandbox, has_data, text};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Output;
 
-/// The program on a machine without data files.
-fn without_data(sandbox: &Sandbox, words: &str) -> String {
-    let output = output_without_data(sandbox, words);
-    assert!(output.status.success(), "{words}: {}", text(&output.stderr));
+/// Runs the program without data files; it must succeed.
+fn without_data(sandbox: &Sandbox, arguments: &str) -> String {
+    let output = output_without_data(sandbox, arguments);
+    assert!(output.status.success(), "{arguments}: {}", text(&output.stderr));
     text(&output.stdout)
 }
 
-/// The same, with work left over.
-fn unfinished_without_data(sandbox: &Sandbox, words: &str) -> String {
-    let output = output_without_data(sandbox, words);
-    let expected = "the time is over; run again to go on\nerror: interrupted\n";
+/// Runs the program without data files; its budget must be exhausted.
+fn unfinished_without_data(sandbox: &Sandbox, arguments: &str) -> String {
+    let output = output_without_data(sandbox, arguments);
+    let expected = "time budget exhausted; rerun the same command to resume\nerror: interrupted\n";
     assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(1), expected));
     text(&output.stdout)
 }
 
-fn output_without_data(sandbox: &Sandbox, words: &str) -> Output {
-    let mut command = sandbox.command(words);
+fn output_without_data(sandbox: &Sandbox, arguments: &str) -> Output {
+    let mut command = sandbox.command(arguments);
     command.env_remove("CLENSHAW_DATA").env("XDG_CACHE_HOME", sandbox.path("cache"));
     command.env("HOME", sandbox.path("home")).output().expect("the program runs")
 }
 
 #[test]
-fn wrong_words_are_answered() {
+fn invalid_arguments_are_rejected() {
     let cases = [
         (
             "tabel1",
             "unknown experiment `tabel1`; did you mean `table1`? known: table1, table2, table3, \
              ablation, theorems, filters, depth, honest",
         ),
-        ("table1 --runs 3", "`runs` is `3`; expected none with table1: graphs are counted once"),
-        ("table1 --budget 2m", "`budget` is `120s`; expected none with table1: nothing is trained"),
-        (
-            "theorems --receipts r",
-            "`receipts` is `r`; expected none with theorems: it has no receipts",
-        ),
+        ("table1 --runs 3", "--runs: cannot be used with table1: it counts each graph once"),
+        ("table1 --budget 2m", "--budget: cannot be used with table1: it trains nothing"),
+        ("theorems --receipts r", "--receipts: cannot be used with theorems: it has no receipts"),
         ("table1 --only texas", "`only` is `texas`; expected `key=value,value`"),
         ("table1 --only model=gcn", "unknown key `model`; known: graph"),
         (
@@ -48,16 +45,16 @@ fn wrong_words_are_answered() {
              cornell, twitch-gamers",
         ),
     ];
-    for (words, message) in cases {
+    for (arguments, message) in cases {
         let sandbox = Sandbox::new();
-        let refused = sandbox.refused(&format!("reproduce {words} --out here"));
-        assert_eq!(refused, (2, format!("error: {message}\n")), "{words}");
-        assert!(sandbox.is_empty(), "`{words}` left files behind");
+        let refused = sandbox.failure(&format!("reproduce {arguments} --out here"));
+        assert_eq!(refused, (2, format!("error: {message}\n")), "{arguments}");
+        assert!(sandbox.is_empty(), "`{arguments}` left files behind");
     }
 }
 
 #[test]
-fn a_page_says_what_is_not_here() {
+fn page_lists_graphs_with_missing_files() {
     let sandbox = Sandbox::new();
     let page = without_data(&sandbox, "reproduce table1 --only graph=cora,texas");
     let expected = "\
@@ -70,12 +67,12 @@ cora    2709  2708 a   5429  5278 b        7     7      1433  0.83  0.825
 texas    183     -      309     -          5     -         -  0.11      -  not here
 ";
     assert!(page.starts_with(expected), "{page}");
-    let end = "Not here, so not measured: texas; get with `clenshaw data get texas`.\n";
+    let end = "Not measured, files missing: texas; download with `clenshaw data get texas`.\n";
     assert!(page.ends_with(end), "{page}");
 }
 
 #[test]
-fn every_page_fits_into_a_hundred_columns() {
+fn pages_fit_into_100_columns() {
     let sandbox = Sandbox::new();
     for page in [without_data(&sandbox, "reproduce table1"), sandbox.stdout("reproduce table1")] {
         assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
@@ -83,7 +80,7 @@ fn every_page_fits_into_a_hundred_columns() {
 }
 
 #[test]
-fn json_has_every_cell_and_leaves_empty_what_was_not_measured() {
+fn json_has_null_for_unmeasured_cells() {
     let sandbox = Sandbox::new();
     let printed = without_data(&sandbox, "reproduce table1 --only graph=cora,texas --json --out o");
     let document: Value = serde_json::from_str(&printed).unwrap();
@@ -103,24 +100,24 @@ fn json_has_every_cell_and_leaves_empty_what_was_not_measured() {
     }
     assert_eq!(text(&sandbox.read("o/table1.json")), printed);
     let markdown = text(&sandbox.read("o/table1.md"));
-    assert!(markdown.contains("Made by `clenshaw reproduce table1 --only graph=cora,texas`"));
+    assert!(markdown.contains("Generated by `clenshaw reproduce table1 --only graph=cora,texas`"));
     assert!(markdown.contains(cora["sha256"].as_str().unwrap()));
 }
 
 #[test]
-fn a_broken_file_is_an_error() {
+fn broken_data_file_is_an_error() {
     let sandbox = Sandbox::new();
     std::fs::create_dir_all(sandbox.path("d/texas")).unwrap();
     sandbox.write("d/texas/out1_node_feature_label.txt", "broken");
     sandbox.write("d/texas/out1_graph_edges.txt", "broken");
-    let (code, error) = sandbox.refused("reproduce table1 --only graph=texas --data d");
+    let (code, error) = sandbox.failure("reproduce table1 --only graph=texas --data d");
     assert_eq!(code, 2);
     assert!(error.contains("out1_node_feature_label.txt:1: no nodes after the header"), "{error}");
 }
 
-/// After a change: `clenshaw reproduce table1 --out docs/results`.
+/// To update the page: `clenshaw reproduce table1 --out docs/results`.
 #[test]
-fn the_kept_results_are_those_of_the_program() {
+fn stored_table1_matches_the_program() {
     if !has_data() {
         return;
     }
@@ -129,7 +126,7 @@ fn the_kept_results_are_those_of_the_program() {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/table1.md");
     let kept = std::fs::read_to_string(kept).unwrap();
     let now = text(&sandbox.read("table1.md"));
-    // Whoever has Twitch-Gamers sees more than was measured when the results were kept.
+    // Twitch-Gamers was not available when the page was stored.
     let measured = |page: &str| -> Vec<String> {
         page.lines().filter(|line| !line.contains("twitch")).map(String::from).collect()
     };
@@ -137,18 +134,17 @@ fn the_kept_results_are_those_of_the_program() {
 }
 
 #[test]
-fn a_contest_is_stopped_and_gone_on_with() {
+fn result_table_is_resumed_and_reuses_receipts() {
     let sandbox = Sandbox::new();
-    let command = "reproduce table3 --only graph=cora,texas,model=gpr-gnn --runs 1 --quiet";
-    let words = command;
-    let page = unfinished_without_data(&sandbox, &format!("{words} --budget 0s"));
+    let arguments = "reproduce table3 --only graph=cora,texas,model=gpr-gnn --runs 1 --quiet";
+    let page = unfinished_without_data(&sandbox, &format!("{arguments} --budget 0s"));
     assert!(page.contains("88.54 ± 0.67  not run"), "{page}");
     assert!(page.contains("92.91 ± 1.32  not run"), "{page}");
-    assert!(page.contains("Unfinished cells: 2; the same command goes on."), "{page}");
+    assert!(page.contains("Unfinished cells: 2; rerun the same command to resume."), "{page}");
 
-    let page = without_data(&sandbox, words);
+    let page = without_data(&sandbox, arguments);
     assert!(page.contains("92.91 ± 1.32  not run, no data"), "{page}");
-    assert!(!page.contains("the same command goes on"), "{page}");
+    assert!(!page.contains("Unfinished cells"), "{page}");
     let read =
         |file: &str| std::fs::read_to_string(sandbox.path("runs/reproduce").join(file)).unwrap();
     let table: Value = serde_json::from_str(&read("table3.json")).unwrap();
@@ -165,35 +161,35 @@ fn a_contest_is_stopped_and_gone_on_with() {
     assert_eq!(receipts.len(), 1);
     assert_eq!(receipts[0]["runs"][0]["test_accuracy"].as_f64(), Some(accuracy));
     assert_eq!(receipts[0]["hyper"]["alpha"], 0.1);
-    assert_eq!(without_data(&sandbox, words), page, "what is finished is not done again");
+    assert_eq!(without_data(&sandbox, arguments), page, "finished cells are not trained again");
 
-    // What was trained elsewhere is not trained here.
-    let carried = format!("{words} --budget 0s --receipts runs/reproduce --out elsewhere");
+    // Cells with a receipt in another folder are not trained again.
+    let carried = format!("{arguments} --budget 0s --receipts runs/reproduce --out elsewhere");
     let carried = unfinished_without_data(&sandbox, &carried);
-    let words = |page: &str| -> Vec<String> {
+    let row = |page: &str| -> Vec<String> {
         let line = page.lines().find(|line| line.starts_with("cora ")).unwrap_or_default();
         line.split_whitespace().map(String::from).collect()
     };
-    assert_eq!(words(&carried), words(&page));
-    assert_eq!(words(&page)[1..3], ["gpr-gnn", "88.54"], "{page}");
+    assert_eq!(row(&carried), row(&page));
+    assert_eq!(row(&page)[1..3], ["gpr-gnn", "88.54"], "{page}");
     assert_eq!(
         text(&sandbox.read("elsewhere/table3.receipts.jsonl")),
         read("table3.receipts.jsonl")
     );
 
-    // Who does another part keeps this one, and asking again does not train it again.
+    // Another part of the table keeps these receipts, and rerunning does not train again.
     let before = read("table3.receipts.jsonl");
     let other = "reproduce table3 --only graph=texas,model=appnp --quiet";
     without_data(&sandbox, other);
     assert_eq!(read("table3.receipts.jsonl"), before);
     std::fs::remove_dir_all(sandbox.path("runs/reproduce/runs")).unwrap();
-    assert_eq!(without_data(&sandbox, command), page);
+    assert_eq!(without_data(&sandbox, arguments), page);
 }
 
 #[test]
-fn receipts_that_are_not_there_or_broken_are_named() {
+fn missing_or_broken_receipts_are_rejected() {
     let sandbox = Sandbox::new();
-    let refused = || sandbox.refused("reproduce table3 --receipts kept --budget 0s --quiet");
+    let refused = || sandbox.failure("reproduce table3 --receipts kept --budget 0s --quiet");
     let (code, error) = refused();
     assert!(code == 2 && error.starts_with("error: kept: cannot be read: No such file"), "{error}");
     std::fs::create_dir(sandbox.path("kept")).unwrap();
@@ -204,11 +200,11 @@ fn receipts_that_are_not_there_or_broken_are_named() {
 }
 
 #[test]
-fn a_page_shows_its_figures() {
+fn page_shows_all_figures() {
     let sandbox = Sandbox::new();
     for (name, figures) in [("ablation", 1), ("depth", 4)] {
-        let words = format!("reproduce {name} --budget 0s --quiet --out o");
-        assert_eq!(sandbox.command(&words).output().unwrap().status.code(), Some(1));
+        let arguments = format!("reproduce {name} --budget 0s --quiet --out o");
+        assert_eq!(sandbox.command(&arguments).output().unwrap().status.code(), Some(1));
         let page = text(&sandbox.read(format!("o/{name}.md")));
         let shown: Vec<&str> = page
             .lines()
@@ -219,6 +215,6 @@ fn a_page_shows_its_figures() {
             assert!(sandbox.path(format!("o/{figure}.svg")).exists(), "{figure}");
             assert!(sandbox.path(format!("o/{figure}.png")).exists(), "{figure}");
         }
-        assert!(page.contains("; the same command goes on.\n"), "{page}");
+        assert!(page.contains("; rerun the same command to resume.\n"), "{page}");
     }
 }

@@ -1,21 +1,25 @@
-//! Training from the command line: the same words give the same bytes, interrupted or not.
+//! `clenshaw train` and `clenshaw predict`.
 
-use crate::common::{Sandbox, text, timeless};
+use crate::common::{Sandbox, text, without_times};
 use serde_json::{Value, json};
 
 const SMALL: &str = "train csbm:nodes=200 --set max_epochs=20 --runs 2 --json --quiet";
 
 #[test]
-fn the_same_words_give_the_same_document() {
+fn results_do_not_depend_on_threads_or_folder() {
     let sandbox = Sandbox::new();
-    let first = timeless(&sandbox.stdout(SMALL));
-    for again in ["", "--threads 1", "--threads 2", "--out elsewhere"] {
-        assert_eq!(timeless(&sandbox.stdout(&format!("{SMALL} {again}"))), first, "{again}");
+    let first = without_times(&sandbox.stdout(SMALL));
+    for options in ["", "--threads 1", "--threads 2", "--out elsewhere"] {
+        assert_eq!(
+            without_times(&sandbox.stdout(&format!("{SMALL} {options}"))),
+            first,
+            "{options}"
+        );
     }
 }
 
 #[test]
-fn the_document_says_what_was_done() {
+fn json_has_settings_runs_and_statistics() {
     let sandbox = Sandbox::new();
     let document = sandbox.json(&format!("{SMALL} --seed 5 --model gcn --out here"));
     assert_eq!(document["graph"], "csbm:nodes=200");
@@ -39,7 +43,7 @@ fn the_document_says_what_was_done() {
 }
 
 #[test]
-fn defaults_yield_to_preset_config_and_words() {
+fn precedence_is_defaults_preset_config_options() {
     let sandbox = Sandbox::new();
     sandbox.write(
         "my.toml",
@@ -58,16 +62,16 @@ fn defaults_yield_to_preset_config_and_words() {
 }
 
 #[test]
-fn a_runs_own_settings_do_it_again() {
+fn run_toml_reproduces_the_run() {
     let sandbox = Sandbox::new();
     let first = sandbox.stdout(&format!("{SMALL} --out one"));
     let again = sandbox.stdout("train --config one/run.toml --json --out two");
-    assert_eq!(timeless(&again), timeless(&first));
+    assert_eq!(without_times(&again), without_times(&first));
     assert_eq!(sandbox.read("two/run.toml"), sandbox.read("one/run.toml"));
 }
 
 #[test]
-fn people_get_a_table_and_the_folder() {
+fn page_has_table_and_run_folder() {
     let sandbox = Sandbox::new();
     let page =
         sandbox.stdout("train csbm:nodes=200 --set max_epochs=20 --runs 2 --out here --quiet");
@@ -78,7 +82,7 @@ fn people_get_a_table_and_the_folder() {
     assert_eq!(lines[0], graph);
     assert_eq!(
         lines[1],
-        "clenshaw-gcn on balanced: 120 train, 40 val, 40 test, seed 0 (and the next 1)"
+        "clenshaw-gcn, split balanced: 120 train, 40 val, 40 test, seed 0 (first of 2 splits)"
     );
     let header = "seed  epochs  best epoch  val acc  test acc  macro-F1  balanced acc  seconds";
     assert_eq!(lines[3], header);
@@ -92,24 +96,24 @@ fn people_get_a_table_and_the_folder() {
     }
     let mean = percent(&document["test_accuracy"]["mean"]);
     assert!(lines[8].starts_with(&format!("test accuracy {mean} ± ")), "{}", lines[8]);
-    assert!(lines[8].contains("] over 2 runs; majority share "), "{}", lines[8]);
-    assert_eq!(lines[9], "run folder here");
+    assert!(lines[8].contains("] over 2 runs; majority class "), "{}", lines[8]);
+    assert_eq!(lines[9], "run folder: here");
 }
 
 #[test]
-fn quiet_means_quiet_and_lines_stand_in_for_bars() {
+fn quiet_hides_progress_lines() {
     let sandbox = Sandbox::new();
     let output = sandbox.run(SMALL);
     assert_eq!(text(&output.stderr), "");
     let stderr = text(&sandbox.run(&SMALL.replace("--quiet", "--threads 1")).stderr);
     let lines: Vec<&str> = stderr.lines().collect();
     assert_eq!(lines.len(), 4, "{stderr}");
-    assert_eq!(lines[0], "csbm:nodes=200 clenshaw-gcn seed 0: epoch 0 of at most 20");
-    assert!(lines[1].starts_with("csbm:nodes=200 clenshaw-gcn seed 0: 20 epochs, best "));
+    assert_eq!(lines[0], "csbm:nodes=200 clenshaw-gcn seed 0: started, at most 20 epochs");
+    assert!(lines[1].starts_with("csbm:nodes=200 clenshaw-gcn seed 0: 20 epochs, best epoch "));
 }
 
 #[test]
-fn predictions_are_those_of_the_folder() {
+fn predict_returns_the_stored_predictions() {
     let sandbox = Sandbox::new();
     let document = sandbox.json(&format!("{SMALL} --out here"));
     let loss = |run: &Value| run["val_loss"].as_f64().unwrap();
@@ -126,35 +130,39 @@ fn predictions_are_those_of_the_folder() {
 
     let other = sandbox.stdout("predict here csbm:nodes=50");
     assert_eq!(other.lines().count(), 51);
-    assert!(other.lines().skip(1).all(|line| line.ends_with(',')), "no node has a part");
-    let (code, message) = sandbox.refused("predict here csbm:features=5");
+    assert!(
+        other.lines().skip(1).all(|line| line.ends_with(',')),
+        "nodes of another graph have no part"
+    );
+    let (code, message) = sandbox.failure("predict here csbm:features=5");
     assert_eq!(code, 2);
     assert!(message.contains("predict on a graph with the features and classes"), "{message}");
     assert_eq!(
-        sandbox.refused("predict here --seed 9"),
+        sandbox.failure("predict here --seed 9"),
         (2, "error: here: no finished run of seed 9\n".into())
     );
 }
 
-/// The first run is finished and the second one under way when the interrupt arrives.
+/// The interrupt arrives when the first run is finished and the second has started.
 #[cfg(unix)]
 #[test]
-fn an_interrupted_run_is_resumed_to_the_same_bytes() {
+fn resumed_run_has_the_same_bytes_as_an_uninterrupted_one() {
     let sandbox = Sandbox::new();
-    let words = "train csbm:nodes=1000 --set max_epochs=200 --set K=4 --set hidden=32 --runs 2 --threads 1 --json";
-    let whole = sandbox.stdout(&format!("{words} --out whole"));
+    let arguments = "train csbm:nodes=1000 --set max_epochs=200 --set K=4 --set hidden=32 --runs 2 --threads 1 --json";
+    let whole = sandbox.stdout(&format!("{arguments} --out whole"));
 
-    let second = "csbm:nodes=1000 clenshaw-gcn seed 1: epoch 0 of at most 200";
-    let output = sandbox.interrupted(&format!("{words} --out parts"), |line| line == second);
+    let second = "csbm:nodes=1000 clenshaw-gcn seed 1: started, at most 200 epochs";
+    let output = sandbox.interrupt(&format!("{arguments} --out parts"), |line| line == second);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(text(&output.stdout), "");
-    let message = "finishing up; run again with --resume to go on (Ctrl-C once more stops at once)";
+    let message =
+        "stopping; rerun with --resume to continue (press Ctrl-C again to quit immediately)";
     assert_eq!(text(&output.stderr), format!("{message}\nerror: interrupted\n"));
     assert!(sandbox.path("parts/runs/1.checkpoint").exists());
     assert!(!sandbox.path("parts/summary.json").exists());
 
-    let resumed = sandbox.stdout(&format!("{words} --out parts --resume"));
-    assert_eq!(timeless(&resumed), timeless(&whole));
+    let resumed = sandbox.stdout(&format!("{arguments} --out parts --resume"));
+    assert_eq!(without_times(&resumed), without_times(&whole));
     for seed in [0, 1] {
         for file in ["model.safetensors", "epochs.jsonl", "predictions.csv"] {
             let of = |folder| sandbox.read(format!("{folder}/runs/{seed}/{file}"));

@@ -1,11 +1,11 @@
-//! Tuning from the command line: a study that goes on, and settings that `train` takes.
+//! `clenshaw tune`: resuming studies, storage, and the best settings.
 
 use crate::common::{Sandbox, text};
 
 const SMALL: &str = "tune csbm:nodes=150 --trials 3 --splits 2 --set max_epochs=5 --set hidden=8";
 
 #[test]
-fn the_best_settings_are_those_that_train_takes() {
+fn train_uses_the_best_settings_file() {
     let sandbox = Sandbox::new();
     let document = sandbox.json(&format!("{SMALL} --json --quiet"));
     assert_eq!((&document["complete"], &document["ended"]), (&3.into(), &"reached".into()));
@@ -25,17 +25,17 @@ fn the_best_settings_are_those_that_train_takes() {
         let (used, drawn) = (summary["hyper"][name].as_f64(), value.as_f64());
         assert!((used.unwrap() - drawn.unwrap()).abs() < 1e-9, "{name}");
     }
-    assert_eq!(summary["seed"], 2, "splits that tuning has not seen");
+    assert_eq!(summary["seed"], 2, "splits that were not used for tuning");
 }
 
 #[test]
-fn the_same_command_goes_on() {
+fn same_command_resumes_the_study() {
     let sandbox = Sandbox::new();
     sandbox.stdout(&format!("{SMALL} --quiet --trials 1").replacen("--trials 3 ", "", 1));
     let output = sandbox.run(&SMALL.replace("--trials 3", "--trials 2"));
     let lines = text(&output.stderr);
     let lines: Vec<&str> = lines.lines().collect();
-    assert_eq!(lines[0], "going on: 1 of 2 trials complete");
+    assert_eq!(lines[0], "resuming the study: 1 of 2 trials complete");
     assert!(lines[1].starts_with("trial 1: ") && lines[1].ends_with("; 2 of 2 complete"));
     assert_eq!(lines.len(), 2);
     let page = text(&output.stdout);
@@ -46,7 +46,7 @@ fn the_same_command_goes_on() {
         "\nval acc ",
         "\nhyper-parameter ",
         "\nbest: trial ",
-        "\nits settings studies/csbm-nodes=150-clenshaw-gcn.best.toml\n",
+        "\nbest settings: studies/csbm-nodes=150-clenshaw-gcn.best.toml\n",
     ] {
         assert!(page.contains(part), "no `{part}` in\n{page}");
     }
@@ -54,46 +54,46 @@ fn the_same_command_goes_on() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupted_study_says_what_is_best_so_far() {
+fn interrupted_study_writes_the_best_settings_so_far() {
     let sandbox = Sandbox::new();
-    let words = SMALL.replace("--trials 3", "--trials 100000 --evaluate");
-    let output = sandbox.interrupted(&words, |line| line.starts_with("trial 1: "));
+    let arguments = SMALL.replace("--trials 3", "--trials 100000 --evaluate");
+    let output = sandbox.interrupt(&arguments, |line| line.starts_with("trial 1: "));
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).ends_with("error: interrupted\n"));
     let page = text(&output.stdout);
-    assert!(page.contains("; interrupted, the same command goes on\n"), "{page}");
+    assert!(page.contains("; interrupted, rerun the same command to resume\n"), "{page}");
     assert!(!page.contains("test accuracy over"), "{page}");
-    let best = page.lines().find_map(|line| line.strip_prefix("its settings ")).unwrap();
+    let best = page.lines().find_map(|line| line.strip_prefix("best settings: ")).unwrap();
     let summary = sandbox.json(&format!("train --config {best} --runs 1 --json --quiet"));
     assert_eq!(summary["hyper"]["max_epochs"], 5);
 }
 
 #[test]
-fn the_evaluation_is_that_of_train() {
+fn evaluation_equals_train_with_the_best_settings() {
     let sandbox = Sandbox::new();
-    let words = SMALL.replace("--trials 3", "--trials 1 --model gcn --study my/own.journal");
-    let page = sandbox.stdout(&format!("{words} --quiet --evaluate"));
-    assert!(page.contains(" over 20 runs; majority share "), "{page}");
-    let again = sandbox.json(&format!("{words} --quiet --evaluate --json"));
+    let arguments = SMALL.replace("--trials 3", "--trials 1 --model gcn --study my/own.journal");
+    let page = sandbox.stdout(&format!("{arguments} --quiet --evaluate"));
+    assert!(page.contains(" over 20 runs; majority class "), "{page}");
+    let again = sandbox.json(&format!("{arguments} --quiet --evaluate --json"));
     let trained = sandbox.json("train --config my/own.best.toml --json --quiet --out other");
     assert_eq!(again["evaluation"]["test_accuracy"], trained["test_accuracy"]);
     assert_eq!(again["evaluation"]["runs"][19]["seed"], 21);
 }
 
 #[test]
-fn a_database_holds_many_studies() {
+fn database_stores_several_studies() {
     let sandbox = Sandbox::new();
-    let words = SMALL.replace("--trials 3", "--trials 1 --study sqlite:///my/own.db");
+    let arguments = SMALL.replace("--trials 3", "--trials 1 --study sqlite:///my/own.db");
     for (more, n) in [("", 1), ("--name first/one --seed 7", 1), ("--model gcn", 1), ("", 1)] {
-        let document = sandbox.json(&format!("{words} {more} --json --quiet"));
+        let document = sandbox.json(&format!("{arguments} {more} --json --quiet"));
         assert_eq!(document["study"], "sqlite:///my/own.db");
         assert_eq!(document["trials"].as_array().unwrap().len(), n, "{more}");
     }
-    let page = sandbox.stdout(&format!("{words} --quiet"));
+    let page = sandbox.stdout(&format!("{arguments} --quiet"));
     let name = "csbm-nodes=150-clenshaw-gcn";
     for part in [
-        format!("\nstudy {name} in sqlite:///my/own.db\n"),
-        format!("\nits settings studies/{name}.best.toml\n"),
+        format!("\nstudy: {name} in sqlite:///my/own.db\n"),
+        format!("\nbest settings: studies/{name}.best.toml\n"),
     ] {
         assert!(page.contains(&part), "no `{part}` in\n{page}");
     }
@@ -102,22 +102,22 @@ fn a_database_holds_many_studies() {
     assert!(sandbox.path("studies/csbm-nodes=150-gcn.best.toml").exists());
 }
 
-/// Journals and databases differ in nothing but where they are.
 #[test]
-fn the_place_of_a_study_does_not_change_it() {
+fn journal_and_database_give_the_same_trials() {
     let sandbox = Sandbox::new();
-    let words = SMALL.replace("--trials 3", "--trials 4 --jobs 2 --sampler random --json --quiet");
+    let arguments =
+        SMALL.replace("--trials 3", "--trials 4 --jobs 2 --sampler random --json --quiet");
     let [file, database] = ["one.journal --name s", "sqlite:///one.db --name s"]
-        .map(|place| sandbox.json(&format!("{words} --study {place}")));
+        .map(|place| sandbox.json(&format!("{arguments} --study {place}")));
     assert_eq!(file["trials"], database["trials"]);
     assert_eq!(file["best"], database["best"]);
 }
 
 #[test]
-fn mistakes_say_what_would_work() {
+fn invalid_arguments_are_rejected() {
     let sandbox = Sandbox::new();
     sandbox.write("s.toml", "[space]\ndropout = 2\n");
-    for (words, expected) in [
+    for (arguments, expected) in [
         (
             "--study mysql://me:s@host/db",
             "`study` is `mysql://me:***@host/db`; expected sqlite:///",
@@ -127,20 +127,20 @@ fn mistakes_say_what_would_work() {
         ("--pruner mean", "unknown pruner `mean`; did you mean `median`?"),
         ("--space s.toml", "s.toml: `dropout` is 2, outside 0..=0.99"),
         ("--space t.toml", "t.toml: cannot be read: "),
-        ("--timeout soon", "expected a time as in 90s, 30m or 2h"),
+        ("--timeout soon", "expected a duration such as 90s, 30m or 2h"),
         ("--trials 0", "`trials` is 0, outside 1..=100000"),
         ("--splits 0", "`splits` is 0, outside 1..=100000"),
     ] {
-        let (code, message) = sandbox.refused(&format!("tune csbm {words}"));
-        assert_eq!(code, 2, "{words}: {message}");
-        assert!(message.contains(expected), "{words}: {message}");
+        let (code, message) = sandbox.failure(&format!("tune csbm {arguments}"));
+        assert_eq!(code, 2, "{arguments}: {message}");
+        assert!(message.contains(expected), "{arguments}: {message}");
     }
     sandbox.stdout(&format!("{SMALL} --trials 1 --quiet").replacen("--trials 3 ", "", 1));
-    let (code, message) = sandbox.refused(&format!("{SMALL} --seed 4"));
+    let (code, message) = sandbox.failure(&format!("{SMALL} --seed 4"));
     assert_eq!(code, 2);
     assert_eq!(
         message,
         "error: study `csbm-nodes=150-clenshaw-gcn`: its seed is 0, not 4\n\
-         hint: name another study with --study or --name, or go on with its own settings\n"
+         hint: choose another study with --study or --name, or use the settings of this one\n"
     );
 }
