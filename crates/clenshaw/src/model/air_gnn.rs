@@ -43,7 +43,7 @@ pub static INFO: ModelInfo = ModelInfo {
         head::WD,
     ],
     training: &TRAINING,
-    presets: include_str!("../../../../experiments/presets/air-gnn.toml"),
+    presets: include_str!("../../experiments/presets/air-gnn.toml"),
     groups: &[head::DENSE],
     build,
     filter: None,

@@ -32,7 +32,7 @@ pub static INFO: ModelInfo = ModelInfo {
         head::WD,
     ],
     training: &MEAN_200,
-    presets: include_str!("../../../../experiments/presets/appnp.toml"),
+    presets: include_str!("../../experiments/presets/appnp.toml"),
     groups: &[head::DENSE],
     build,
     filter: Some(filter),

@@ -53,7 +53,7 @@ pub static INFO: ModelInfo = ModelInfo {
         HyperParam::weight_decay("wd", 5e-4, "weight decay"),
     ],
     training: &MEAN_200,
-    presets: include_str!("../../../../experiments/presets/arma.toml"),
+    presets: include_str!("../../experiments/presets/arma.toml"),
     groups: &[OptimiserGroup {
         name: "weights",
         kind: OptimiserKind::Adam,

@@ -35,7 +35,7 @@ pub static INFO: ModelInfo = ModelInfo {
         decoupled::NO_WD_PROP,
     ],
     training: &MEAN_200,
-    presets: include_str!("../../../../experiments/presets/bern-net.toml"),
+    presets: include_str!("../../experiments/presets/bern-net.toml"),
     groups: &decoupled::GROUPS,
     build,
     filter: Some(filter),

@@ -39,7 +39,7 @@ pub static INFO: ModelInfo = ModelInfo {
         decoupled::WD_PROP,
     ],
     training: &MEAN_200,
-    presets: include_str!("../../../../experiments/presets/cheb-base.toml"),
+    presets: include_str!("../../experiments/presets/cheb-base.toml"),
     groups: &decoupled::GROUPS,
     build,
     filter: Some(filter),

@@ -52,7 +52,7 @@ pub static INFO: ModelInfo = ModelInfo {
         HyperParam::weight_decay("wd", 5e-4, "weight decay"),
     ],
     training: &MEAN_200,
-    presets: include_str!("../../../../experiments/presets/cheb-net.toml"),
+    presets: include_str!("../../experiments/presets/cheb-net.toml"),
     groups: &[OptimiserGroup { name: "conv", kind: OptimiserKind::Adam, rate: "lr", decay: "wd" }],
     build,
     filter: Some(filter),

@@ -41,7 +41,7 @@ pub static INFO: ModelInfo = ModelInfo {
         decoupled::WD_PROP,
     ],
     training: &MEAN_200,
-    presets: include_str!("../../../../experiments/presets/cheb-net-ii.toml"),
+    presets: include_str!("../../experiments/presets/cheb-net-ii.toml"),
     groups: &decoupled::GROUPS,
     build,
     filter: Some(filter),

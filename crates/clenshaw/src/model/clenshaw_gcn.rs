@@ -29,7 +29,7 @@ pub static INFO: ModelInfo = ModelInfo {
     operator: Some(Normalisation::Looped),
     hyper: &residual::LEARNED,
     training: &PATIENCE_300,
-    presets: include_str!("../../../../experiments/presets/clenshaw-gcn.toml"),
+    presets: include_str!("../../experiments/presets/clenshaw-gcn.toml"),
     groups: &residual::GROUPS,
     build,
     filter: Some(filter),

@@ -36,7 +36,7 @@ pub static INFO: ModelInfo = ModelInfo {
         ],
     ),
     training: &per_channel::TRAINING,
-    presets: include_str!("../../../../experiments/presets/favard-gnn.toml"),
+    presets: include_str!("../../experiments/presets/favard-gnn.toml"),
     groups: &per_channel::GROUPS,
     build,
     filter: Some(filter),

@@ -45,7 +45,7 @@ pub static INFO: ModelInfo = ModelInfo {
         ],
     ),
     training: &PATIENCE_300,
-    presets: include_str!("../../../../experiments/presets/fixed-clenshaw-gcn.toml"),
+    presets: include_str!("../../experiments/presets/fixed-clenshaw-gcn.toml"),
     groups: residual::GROUPS.split_at(2).0,
     build,
     filter: Some(filter),

@@ -29,7 +29,7 @@ pub static INFO: ModelInfo = ModelInfo {
         head::WD,
     ],
     training: &MEAN_200,
-    presets: include_str!("../../../../experiments/presets/gcn.toml"),
+    presets: include_str!("../../experiments/presets/gcn.toml"),
     groups: &[OptimiserGroup { name: "all", kind: OptimiserKind::Adam, rate: "lr", decay: "wd" }],
     build,
     filter: None,

@@ -47,7 +47,7 @@ pub static INFO: ModelInfo = ModelInfo {
         ],
     ),
     training: &ALL_500,
-    presets: include_str!("../../../../experiments/presets/gcn-jk.toml"),
+    presets: include_str!("../../experiments/presets/gcn-jk.toml"),
     groups: &[DECOUPLED],
     build,
     filter: None,

@@ -63,7 +63,7 @@ pub static INFO: ModelInfo = ModelInfo {
         HyperParam::weight_decay("wd_dense", 1e-4, "weight decay of the dense layers"),
     ],
     training: &TRAINING,
-    presets: include_str!("../../../../experiments/presets/gcnii.toml"),
+    presets: include_str!("../../experiments/presets/gcnii.toml"),
     groups: &[
         OptimiserGroup {
             name: "conv",

@@ -51,7 +51,7 @@ pub static INFO: ModelInfo = ModelInfo {
         decoupled::NO_WD_PROP,
     ],
     training: &MEAN_200,
-    presets: include_str!("../../../../experiments/presets/gpr-gnn.toml"),
+    presets: include_str!("../../experiments/presets/gpr-gnn.toml"),
     groups: &[head::DENSE, OptimiserGroup { rate: "lr", ..decoupled::PROP }],
     build,
     filter: Some(filter),

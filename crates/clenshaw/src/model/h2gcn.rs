@@ -54,7 +54,7 @@ pub static INFO: ModelInfo = ModelInfo {
         ),
     ],
     training: &TRAINING,
-    presets: include_str!("../../../../experiments/presets/h2gcn.toml"),
+    presets: include_str!("../../experiments/presets/h2gcn.toml"),
     groups: &[OptimiserGroup { name: "dense", kind: OptimiserKind::Adam, rate: "lr", decay: "wd" }],
     build,
     filter: None,

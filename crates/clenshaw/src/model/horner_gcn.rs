@@ -33,7 +33,7 @@ pub static INFO: ModelInfo = ModelInfo {
         )],
     ),
     training: &PATIENCE_300,
-    presets: include_str!("../../../../experiments/presets/horner-gcn.toml"),
+    presets: include_str!("../../experiments/presets/horner-gcn.toml"),
     groups: &residual::GROUPS,
     build,
     filter: Some(filter),

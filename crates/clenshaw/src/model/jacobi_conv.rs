@@ -70,7 +70,7 @@ pub static INFO: ModelInfo = ModelInfo {
         decoupled::WD_PROP,
     ],
     training: &TRAINING,
-    presets: include_str!("../../../../experiments/presets/jacobi-conv.toml"),
+    presets: include_str!("../../experiments/presets/jacobi-conv.toml"),
     groups: &[
         head::DENSE,
         OptimiserGroup { name: "eta", kind: OptimiserKind::Adam, rate: "lr_eta", decay: "wd_eta" },

@@ -75,7 +75,7 @@ pub static INFO: ModelInfo = ModelInfo {
         training::WD,
     ],
     training: &ALL_500,
-    presets: include_str!("../../../../experiments/presets/linkx.toml"),
+    presets: include_str!("../../experiments/presets/linkx.toml"),
     groups: &[DECOUPLED],
     build,
     filter: None,

@@ -38,7 +38,7 @@ pub static INFO: ModelInfo = ModelInfo {
         ],
     ),
     training: &ALL_500,
-    presets: include_str!("../../../../experiments/presets/mixhop.toml"),
+    presets: include_str!("../../experiments/presets/mixhop.toml"),
     groups: &[DECOUPLED],
     build,
     filter: None,

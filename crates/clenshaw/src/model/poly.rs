@@ -78,7 +78,7 @@ pub static INFO: ModelInfo = ModelInfo {
         decoupled::WD_PROP,
     ],
     training: &MEAN_200,
-    presets: include_str!("../../../../experiments/presets/poly.toml"),
+    presets: include_str!("../../experiments/presets/poly.toml"),
     groups: &decoupled::GROUPS,
     build,
     filter: Some(filter),

@@ -23,49 +23,49 @@ pub static EXPERIMENTS: &[&ExperimentInfo] =
 static TABLE1: ExperimentInfo = ExperimentInfo {
     name: "table1",
     title: "statistics of the graphs",
-    kind: Kind::Statistics(include_str!("../../../../../experiments/table1.toml")),
+    kind: Kind::Statistics(include_str!("../../../experiments/table1.toml")),
 };
 
 static TABLE2: ExperimentInfo = ExperimentInfo {
     name: "table2",
     title: "residual connections: seven models on nine graphs",
-    kind: Kind::Contest(include_str!("../../../../../experiments/table2.toml")),
+    kind: Kind::Contest(include_str!("../../../experiments/table2.toml")),
 };
 
 static TABLE3: ExperimentInfo = ExperimentInfo {
     name: "table3",
     title: "spectral models: seven models on eight graphs",
-    kind: Kind::Contest(include_str!("../../../../../experiments/table3.toml")),
+    kind: Kind::Contest(include_str!("../../../experiments/table3.toml")),
 };
 
 static ABLATION: ExperimentInfo = ExperimentInfo {
     name: "ablation",
     title: "one residual connection at a time, on two graphs",
-    kind: Kind::Contest(include_str!("../../../../../experiments/ablation.toml")),
+    kind: Kind::Contest(include_str!("../../../experiments/ablation.toml")),
 };
 
 static DEPTH: ExperimentInfo = ExperimentInfo {
     name: "depth",
     title: "accuracy and Dirichlet energy as layers are added",
-    kind: Kind::Contest(include_str!("../../../../../experiments/depth.toml")),
+    kind: Kind::Contest(include_str!("../../../experiments/depth.toml")),
 };
 
 static HONEST: ExperimentInfo = ExperimentInfo {
     name: "honest",
     title: "what remains on corrected graphs and stratified splits",
-    kind: Kind::Contest(include_str!("../../../../../experiments/honest.toml")),
+    kind: Kind::Contest(include_str!("../../../experiments/honest.toml")),
 };
 
 static THEOREMS: ExperimentInfo = ExperimentInfo {
     name: "theorems",
     title: "Theorems 1 and 2 and the Clenshaw corollary on real spectra",
-    kind: Kind::Theorems(include_str!("../../../../../experiments/theorems.toml")),
+    kind: Kind::Theorems(include_str!("../../../experiments/theorems.toml")),
 };
 
 static FILTERS: ExperimentInfo = ExperimentInfo {
     name: "filters",
     title: "low, high, band, reject and comb responses learned on pictures",
-    kind: Kind::Filters(include_str!("../../../../../experiments/filters.toml")),
+    kind: Kind::Filters(include_str!("../../../experiments/filters.toml")),
 };
 
 /// An experiment as the list knows it.

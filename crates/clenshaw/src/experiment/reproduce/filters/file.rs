@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::model::MODELS;
 
-    const TEXT: &str = include_str!("../../../../../../experiments/filters.toml");
+    const TEXT: &str = include_str!("../../../../experiments/filters.toml");
 
     #[test]
     fn every_model_with_a_filter_takes_part() {
