@@ -5,7 +5,7 @@ use crate::output::{self, percent};
 use crate::{RunVerb, interrupt, progress};
 use clap::Parser;
 use clenshaw::data::SplitKind;
-use clenshaw::experiment::{Options, Order, Request, Summary};
+use clenshaw::experiment::{Request, RunOptions, Summary, TrainingJob};
 use clenshaw::model::{self, MODELS, ModelInfo};
 use clenshaw::report::Table;
 use clenshaw::{Error, Result};
@@ -69,30 +69,30 @@ impl RunVerb for Compare {
     fn run(self) -> Result<()> {
         let models = select_models(&self.models)?;
         self.set.iter().try_for_each(|(key, _)| check_key(key, &models))?;
-        let orders = self.orders(&models)?;
+        let jobs = self.jobs(&models)?;
         let progress = self.quiet.progress();
-        let options = Options {
+        let options = RunOptions {
             threads: self.threads.count(),
             store: &self.data.store(),
             resume: self.resume,
-            watch: &|_, _| {},
+            on_event: &|_, _| {},
             cancel: &interrupt::flag(&progress, interrupt::Resume::WithFlag),
         };
-        let costs = vec![1; orders.len()];
-        let results = progress::train_batch("compare", &orders, &costs, &progress, &options);
-        self.report(&models, &orders, results)
+        let costs = vec![1; jobs.len()];
+        let results = progress::train_batch("compare", &jobs, &costs, &progress, &options);
+        self.report(&models, &jobs, results)
     }
 }
 
 impl Compare {
-    /// Returns one order per graph and model, grouped by graph.
-    fn orders(&self, models: &[&'static ModelInfo]) -> Result<Vec<Order>> {
+    /// Returns one job per graph and model, grouped by graph.
+    fn jobs(&self, models: &[&'static ModelInfo]) -> Result<Vec<TrainingJob>> {
         let pairs =
             self.graphs.iter().flat_map(|graph| models.iter().map(move |info| (graph, *info)));
-        pairs.map(|(graph, info)| self.order(graph, info)).collect()
+        pairs.map(|(graph, info)| self.job(graph, info)).collect()
     }
 
-    fn order(&self, graph: &str, info: &ModelInfo) -> Result<Order> {
+    fn job(&self, graph: &str, info: &ModelInfo) -> Result<TrainingJob> {
         let mut request = Request::new(graph, info.name)?;
         if request.has_preset() {
             request.apply_preset("paper")?;
@@ -105,33 +105,38 @@ impl Compare {
         request.split = self.split.clone();
         (request.runs, request.seed) = (self.runs, self.seed);
         request.check()?;
-        let out = Some(self.out.join(request.folder_name()));
-        Ok(Order { request, out })
+        let folder = Some(self.out.join(request.folder_name()));
+        Ok(TrainingJob { request, folder })
     }
 
     /// Prints and saves the results; returns the first failure, if any.
     fn report(
         &self,
         models: &[&ModelInfo],
-        orders: &[Order],
+        jobs: &[TrainingJob],
         results: Vec<Result<Summary>>,
     ) -> Result<()> {
-        let table = self.table(models, orders, &results);
+        let table = self.table(models, jobs, &results);
         output::create_folder(&self.out)?;
         output::save(&self.out.join("compare.md"), &table.to_markdown())?;
-        let document = self.document(orders, &results);
-        self.json.print(&document, || self.page(&table, orders, &results))?;
+        let document = self.document(jobs, &results);
+        self.json.print(&document, || self.page(&table, jobs, &results))?;
         results.into_iter().find_map(Result::err).map_or(Ok(()), Err)
     }
 
     /// Mean and standard deviation of the test accuracy: one row per model, one column per graph.
-    fn table(&self, models: &[&ModelInfo], orders: &[Order], results: &[Result<Summary>]) -> Table {
+    fn table(
+        &self,
+        models: &[&ModelInfo],
+        jobs: &[TrainingJob],
+        results: &[Result<Summary>],
+    ) -> Table {
         let header = ["model"].into_iter().chain(self.graphs.iter().map(String::as_str));
         let mut table = Table::new(header);
         for (m, info) in models.iter().enumerate() {
             let cells = (0..self.graphs.len()).map(|g| {
                 let at = g * models.len() + m;
-                let mark = if orders[at].request.has_preset() { "" } else { " *" };
+                let mark = if jobs[at].request.has_preset() { "" } else { " *" };
                 format!("{}{mark}", cell(&results[at]))
             });
             table.row(std::iter::once(info.name.to_owned()).chain(cells));
@@ -139,7 +144,7 @@ impl Compare {
         table
     }
 
-    fn page(&self, table: &Table, orders: &[Order], results: &[Result<Summary>]) -> String {
+    fn page(&self, table: &Table, jobs: &[TrainingJob], results: &[Result<Summary>]) -> String {
         let mut lines = vec![
             table.to_text(),
             format!(
@@ -164,9 +169,9 @@ impl Compare {
         if table.rows.iter().flatten().any(|entry| entry.ends_with(" *")) {
             lines.push("* model defaults; there are no published settings for this graph".into());
         }
-        for (order, result) in orders.iter().zip(results) {
+        for (job, result) in jobs.iter().zip(results) {
             if let Err(error) = result {
-                let Request { graph, model, .. } = &order.request;
+                let Request { graph, model, .. } = &job.request;
                 lines.push(format!("{} on {graph}: {error}", model.name));
             }
         }
@@ -178,9 +183,9 @@ impl Compare {
         format!("{}\n{warnings}run folders and compare.md: {folder}\n", lines.join("\n"))
     }
 
-    fn document(&self, orders: &[Order], results: &[Result<Summary>]) -> Json {
-        let failed = orders.iter().zip(results).filter_map(|(order, result)| {
-            let Request { graph, model, .. } = &order.request;
+    fn document(&self, jobs: &[TrainingJob], results: &[Result<Summary>]) -> Json {
+        let failed = jobs.iter().zip(results).filter_map(|(job, result)| {
+            let Request { graph, model, .. } = &job.request;
             let error = result.as_ref().err()?.to_string();
             Some(json!({"graph": graph, "model": model.name, "error": error}))
         });

@@ -8,9 +8,9 @@ use crate::{RunVerb, filter_plot, interrupt};
 use clap::Parser;
 use clenshaw::Result;
 use clenshaw::data::{self, Dataset, Store};
-use clenshaw::experiment::{Options, Order, Record, Request, Summary};
+use clenshaw::experiment::{Request, RunOptions, RunRecord, Summary, TrainingJob};
 use clenshaw::filter::Response;
-use clenshaw::report::{Figure, Series, Statistic, Table, svg_plot};
+use clenshaw::report::{LineChart, LineSeries, Statistic, Table};
 use serde_json::json;
 use std::cmp::Reverse;
 use std::path::Path;
@@ -101,18 +101,18 @@ impl Demo {
     fn train(&self) -> Result<Vec<Summary>> {
         let mut queue: Vec<usize> = (0..DEMO_MODELS.len()).collect();
         queue.sort_by_key(|&i| Reverse(DEMO_MODELS[i].cost));
-        let orders: Vec<Order> =
-            queue.iter().map(|&i| self.order(&DEMO_MODELS[i])).collect::<Result<_>>()?;
+        let jobs: Vec<TrainingJob> =
+            queue.iter().map(|&i| self.job(&DEMO_MODELS[i])).collect::<Result<_>>()?;
         let costs: Vec<u64> = queue.iter().map(|&i| DEMO_MODELS[i].cost).collect();
         let progress = Progress::on_stderr();
-        let options = Options {
+        let options = RunOptions {
             threads: self.threads.count(),
             store: &Store::new(None),
             resume: false,
-            watch: &|_, _| {},
+            on_event: &|_, _| {},
             cancel: &interrupt::flag(&progress, interrupt::Resume::Never),
         };
-        let results = progress::train_batch("demo", &orders, &costs, &progress, &options);
+        let results = progress::train_batch("demo", &jobs, &costs, &progress, &options);
         let mut results: Vec<(usize, Summary)> = queue
             .into_iter()
             .zip(results)
@@ -122,7 +122,7 @@ impl Demo {
         Ok(results.into_iter().map(|(_, summary)| summary).collect())
     }
 
-    fn order(&self, entry: &DemoModel) -> Result<Order> {
+    fn job(&self, entry: &DemoModel) -> Result<TrainingJob> {
         let mut request = Request::new(entry.graph, entry.model)?;
         if entry.graph == "cora" {
             request.apply_preset("paper")?;
@@ -130,8 +130,8 @@ impl Demo {
         LIMITS.iter().chain(entry.set).try_for_each(|(key, value)| request.set(key, value))?;
         (request.runs, request.seed) = (self.runs, self.seed);
         request.check()?;
-        let out = Some(Path::new(FOLDER).join(request.folder_name()));
-        Ok(Order { request, out })
+        let folder = Some(Path::new(FOLDER).join(request.folder_name()));
+        Ok(TrainingJob { request, folder })
     }
 }
 
@@ -160,7 +160,7 @@ fn table(summaries: &[Summary]) -> Table {
     let mut table = Table::new(header);
     for summary in summaries {
         let Statistic { mean, std, ci95 } = summary.test_accuracy;
-        let mean_of = |number: fn(&Record) -> f64| {
+        let mean_of = |number: fn(&RunRecord) -> f64| {
             summary.runs.iter().map(number).sum::<f64>() / summary.runs.len() as f64
         };
         table.row([
@@ -183,11 +183,11 @@ fn terminal_plot(graph: &Dataset, summary: &Summary) -> String {
 
 /// Draws both filters, each over the spectrum of its graph.
 fn svg(graphs: &[Dataset], learned: &[&Summary]) -> String {
-    let series = graphs.iter().zip(learned).map(|(graph, summary)| Series {
+    let series = graphs.iter().zip(learned).map(|(graph, summary)| LineSeries {
         name: graph.name.clone(),
         points: filter_plot::points(best_filter(summary), graph).1,
     });
-    svg_plot(&Figure::responses("Filters learned by the linear ClenshawGCN", series.collect()))
+    LineChart::responses("Filters learned by the linear ClenshawGCN", series.collect()).to_svg()
 }
 
 /// Returns the filter of the run with the lowest validation loss.
@@ -204,10 +204,10 @@ mod tests {
     fn all_demo_models_are_valid() {
         let demo = Demo::parse_from(["demo"]);
         for entry in &DEMO_MODELS {
-            let order = demo.order(entry).unwrap();
+            let job = demo.job(entry).unwrap();
             assert!(GRAPHS.contains(&entry.graph), "{}", entry.model);
-            assert!(order.request.hyper.int("max_epochs") <= 150, "{}", entry.model);
-            assert!(order.out.is_some_and(|out| out.starts_with(FOLDER)));
+            assert!(job.request.hyper.int("max_epochs") <= 150, "{}", entry.model);
+            assert!(job.folder.is_some_and(|folder| folder.starts_with(FOLDER)));
         }
     }
 }

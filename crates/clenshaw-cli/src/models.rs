@@ -4,10 +4,12 @@ use crate::RunVerb;
 use crate::options::JsonOption;
 use clap::Parser;
 use clenshaw::Result;
-use clenshaw::experiment::{Origin, preset_graphs, preset_origin, preset_settings, preset_source};
+use clenshaw::experiment::{
+    SettingsOrigin, preset_graphs, preset_origin, preset_settings, preset_source,
+};
 use clenshaw::hyper::{HyperParam, TuningSpace, ValueRange};
 use clenshaw::model::{self, MODELS, ModelFamily, ModelInfo};
-use clenshaw::report::{Table, wrapped};
+use clenshaw::report::{Table, wrap_text};
 use serde_json::{Value as Json, json};
 
 /// List the models, or show one with its equation, hyper-parameters and presets
@@ -65,17 +67,19 @@ fn presets(info: &ModelInfo) -> String {
     }
     let indent = graphs.iter().map(String::len).max().unwrap_or(0) + 4;
     let source = format!("--preset paper, from {}:", preset_source(info));
-    let mut lines = wrapped(&source, PAGE_WIDTH);
+    let mut lines = wrap_text(&source, PAGE_WIDTH);
     for graph in graphs {
         let settings = preset_settings(info, &graph);
         let assignments: Vec<String> =
             settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let origin = match preset_origin(info, &graph) {
-            Origin::Tuned(command) => Some(format!("found by {command}")),
-            Origin::Borrowed(whose) => Some(format!("borrowed settings: {whose}")),
-            Origin::Published | Origin::Defaults | Origin::Ours => None,
+            SettingsOrigin::Tuned(command) => Some(format!("found by {command}")),
+            SettingsOrigin::Borrowed(whose) => Some(format!("borrowed settings: {whose}")),
+            SettingsOrigin::Published
+            | SettingsOrigin::AuthorDefaults
+            | SettingsOrigin::LibraryDefaults => None,
         };
-        let wrap = |text: &str| wrapped(text, PAGE_WIDTH - indent);
+        let wrap = |text: &str| wrap_text(text, PAGE_WIDTH - indent);
         let origin = origin.iter().flat_map(|text| wrap(text));
         for (i, line) in wrap(&assignments.join(" ")).into_iter().chain(origin).enumerate() {
             let label = if i == 0 { format!("  {graph}") } else { String::new() };
@@ -94,9 +98,9 @@ fn keys(info: &ModelInfo) -> Table {
     for hyper in info.hyper_params() {
         let mut first = first(hyper);
         let columns = [
-            wrapped(&hyper.range.to_string(), RANGE_WIDTH),
-            wrapped(&hyper.space.to_string(), SPACE_WIDTH),
-            wrapped(hyper.meaning, PAGE_WIDTH - taken - RANGE_WIDTH - SPACE_WIDTH - 4),
+            wrap_text(&hyper.range.to_string(), RANGE_WIDTH),
+            wrap_text(&hyper.space.to_string(), SPACE_WIDTH),
+            wrap_text(hyper.meaning, PAGE_WIDTH - taken - RANGE_WIDTH - SPACE_WIDTH - 4),
         ];
         for i in 0..columns.iter().map(Vec::len).max().unwrap_or(0) {
             let rest = columns.each_ref().map(|lines| lines.get(i).cloned().unwrap_or_default());

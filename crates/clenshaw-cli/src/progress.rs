@@ -2,7 +2,7 @@
 
 use crate::output;
 use clenshaw::Result;
-use clenshaw::experiment::{self, Event, Options, Order, Record, Request, Summary};
+use clenshaw::experiment::{self, Request, RunEvent, RunOptions, RunRecord, Summary, TrainingJob};
 use clenshaw::train::Epoch;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::HashMap;
@@ -95,33 +95,33 @@ impl Progress {
     }
 }
 
-/// Trains all orders with a bar for each run and one for the whole batch.
+/// Trains all jobs with a bar for each run and one for the whole batch.
 ///
-/// `costs` is the relative cost of an epoch of each order, which makes the estimate of the remaining
-/// time fair. The `watch` of the options is replaced.
+/// `costs` is the relative cost of an epoch of each job, which makes the estimate of the remaining
+/// time fair. The `on_event` of the options is replaced.
 pub fn train_batch(
     label: &'static str,
-    orders: &[Order],
+    jobs: &[TrainingJob],
     costs: &[u64],
     progress: &Progress,
-    options: &Options<'_>,
+    options: &RunOptions<'_>,
 ) -> Vec<Result<Summary>> {
     let max_epochs: Vec<usize> =
-        orders.iter().map(|order| order.request.hyper.int("max_epochs")).collect();
-    let work = |i: usize| costs[i] * (orders[i].request.runs * max_epochs[i]) as u64;
-    let total = progress.total(label, (0..orders.len()).map(work).sum());
-    let runs: Vec<RunProgress> = orders.iter().map(|order| progress.runs(&order.request)).collect();
-    let watch = |i: usize, event: Event<'_>| {
+        jobs.iter().map(|job| job.request.hyper.int("max_epochs")).collect();
+    let work = |i: usize| costs[i] * (jobs[i].request.runs * max_epochs[i]) as u64;
+    let total = progress.total(label, (0..jobs.len()).map(work).sum());
+    let runs: Vec<RunProgress> = jobs.iter().map(|job| progress.runs(&job.request)).collect();
+    let on_event = |i: usize, event: RunEvent<'_>| {
         runs[i].update(&event);
         match event {
-            Event::Epoch { .. } => total.inc(costs[i]),
-            Event::Finished { record, .. } => {
+            RunEvent::Epoch { .. } => total.inc(costs[i]),
+            RunEvent::Finished { record, .. } => {
                 total.inc(costs[i] * (max_epochs[i] - record.epochs) as u64);
             }
             _ => {}
         }
     };
-    let results = experiment::run_all(orders, &Options { watch: &watch, ..*options });
+    let results = experiment::run_all(jobs, &RunOptions { on_event: &on_event, ..*options });
     total.finish_and_clear();
     results
 }
@@ -143,14 +143,14 @@ struct RunBar {
 
 impl RunProgress {
     /// Shows an event; called from several threads.
-    pub fn update(&self, event: &Event<'_>) {
+    pub fn update(&self, event: &RunEvent<'_>) {
         match (self.progress.mode, event) {
-            (Mode::Bars, Event::Started { run, seed, max_epochs, .. }) => {
+            (Mode::Bars, RunEvent::Started { run, seed, max_epochs, .. }) => {
                 self.start(*run, *seed, *max_epochs);
             }
-            (Mode::Bars, Event::Epoch { run, epoch }) => self.advance(*run, epoch),
-            (Mode::Bars, Event::Finished { run, .. }) => self.finish(*run),
-            (Mode::Lines, Event::Started { seed, max_epochs, epochs_done, .. }) => {
+            (Mode::Bars, RunEvent::Epoch { run, epoch }) => self.advance(*run, epoch),
+            (Mode::Bars, RunEvent::Finished { run, .. }) => self.finish(*run),
+            (Mode::Lines, RunEvent::Started { seed, max_epochs, epochs_done, .. }) => {
                 let state = match epochs_done {
                     0 => "started".into(),
                     n => format!("resumed after {n} epochs"),
@@ -160,7 +160,7 @@ impl RunProgress {
                     "{label} seed {seed}: {state}, at most {max_epochs} epochs"
                 ));
             }
-            (Mode::Lines, Event::Finished { record, .. }) => {
+            (Mode::Lines, RunEvent::Finished { record, .. }) => {
                 let (label, seed) = (&self.label, record.seed);
                 output::message(&format!("{label} seed {seed}: {}", finished(record)));
             }
@@ -201,7 +201,7 @@ impl RunProgress {
 }
 
 /// `57 epochs, best epoch 32, val acc 86.5%, 1.2 s`.
-fn finished(record: &Record) -> String {
+fn finished(record: &RunRecord) -> String {
     let (epochs, best, seconds) = (record.epochs, record.best_epoch, record.seconds);
     let val = 100.0 * record.val_accuracy;
     format!("{epochs} epochs, best epoch {best}, val acc {val:.1}%, {seconds:.1} s")

@@ -8,10 +8,10 @@ use crate::progress::Progress;
 use crate::{RunVerb, interrupt, output};
 use clap::Parser;
 use clenshaw::experiment::{
-    Contest, EXPERIMENTS, ExperimentInfo, Filters, Kind, Only, Statistics, Theorems,
-    find_experiment,
+    EXPERIMENTS, ExperimentInfo, ExperimentKind, Filters, GraphStatistics, ResultTable, Selection,
+    Theorems, find_experiment,
 };
-use clenshaw::report::{Comparison, png, wrapped};
+use clenshaw::report::{Comparison, svg_to_png, wrap_text};
 use clenshaw::{Error, Result};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -95,23 +95,29 @@ struct ExperimentOutput<'a, T> {
 impl RunVerb for Reproduce {
     fn run(self) -> Result<()> {
         let info = find_experiment(&self.name)?;
-        let only = self.only.as_deref().map_or(Ok(Only::default()), str::parse)?;
+        if self.name != info.name {
+            let (former, name) = (&self.name, info.name);
+            output::message(&format!("note: experiment `{former}` is now called `{name}`"));
+        }
+        let selection = self.only.as_deref().map_or(Ok(Selection::default()), str::parse)?;
         self.check_options(info)?;
         match info.kind {
-            Kind::Statistics(text) => {
-                let statistics = Statistics::from_toml(&info.place(), text)?;
-                self.write_statistics(info, &statistics.measure(&self.data.store(), &only)?)
+            ExperimentKind::GraphStatistics(text) => {
+                let statistics = GraphStatistics::from_toml(&info.file_name(), text)?;
+                self.write_statistics(info, &statistics.measure(&self.data.store(), &selection)?)
             }
-            Kind::Contest(text) => {
-                self.train_table(info, &Contest::from_toml(&info.place(), text)?, &only)
+            ExperimentKind::ResultTable(text) => self.train_table(
+                info,
+                &ResultTable::from_toml(&info.file_name(), text)?,
+                &selection,
+            ),
+            ExperimentKind::Theorems(text) => {
+                let theorems = Theorems::from_toml(&info.file_name(), text)?;
+                self.measure(info, &selection, |options| theorems.measure(options))
             }
-            Kind::Theorems(text) => {
-                let theorems = Theorems::from_toml(&info.place(), text)?;
-                self.measure(info, &only, |errand| theorems.measure(errand))
-            }
-            Kind::Filters(text) => {
-                let filters = Filters::from_toml(&info.place(), text)?;
-                self.measure(info, &only, |errand| filters.measure(errand))
+            ExperimentKind::Filters(text) => {
+                let filters = Filters::from_toml(&info.file_name(), text)?;
+                self.measure(info, &selection, |options| filters.measure(options))
             }
         }
     }
@@ -120,8 +126,8 @@ impl RunVerb for Reproduce {
 impl Reproduce {
     /// Rejects options that have no meaning for the experiment.
     fn check_options(&self, info: &ExperimentInfo) -> Result<()> {
-        let is_trained = matches!(info.kind, Kind::Contest(_));
-        let is_counted = matches!(info.kind, Kind::Statistics(_));
+        let is_trained = matches!(info.kind, ExperimentKind::ResultTable(_));
+        let is_counted = matches!(info.kind, ExperimentKind::GraphStatistics(_));
         let (option, reason) = match (&self.receipts, self.runs, self.budget) {
             (Some(_), ..) if !is_trained => ("--receipts", "it has no receipts"),
             (_, Some(_), _) if is_counted => ("--runs", "it counts each graph once"),
@@ -208,7 +214,7 @@ impl Reproduce {
 fn draw(folder: &Path, figures: &[RenderedFigure]) -> Result<()> {
     for RenderedFigure { name, svg } in figures {
         output::create_folder(folder)?;
-        output::save_bytes(&folder.join(format!("{name}.png")), &png(svg)?)?;
+        output::save_bytes(&folder.join(format!("{name}.png")), &svg_to_png(svg)?)?;
         output::save(&folder.join(format!("{name}.svg")), svg)?;
     }
     Ok(())
@@ -216,7 +222,7 @@ fn draw(folder: &Path, figures: &[RenderedFigure]) -> Result<()> {
 
 fn missing_lines(names: &[&str]) -> String {
     missing(names).map_or(String::new(), |line| {
-        wrapped(&line, 100).into_iter().map(|line| line + "\n").collect()
+        wrap_text(&line, 100).into_iter().map(|line| line + "\n").collect()
     })
 }
 

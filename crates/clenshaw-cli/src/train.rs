@@ -7,7 +7,9 @@ use crate::output::{self, percent};
 use crate::{RunVerb, interrupt};
 use clap::Parser;
 use clenshaw::data::{self, Dataset, SplitKind, Store};
-use clenshaw::experiment::{self, Config, Event, Options, Order, Record, Request, Summary};
+use clenshaw::experiment::{
+    self, Config, Request, RunEvent, RunOptions, RunRecord, Summary, TrainingJob,
+};
 use clenshaw::graph::edge_homophily;
 use clenshaw::report::Table;
 use clenshaw::{Error, Result};
@@ -83,21 +85,21 @@ impl RunVerb for Train {
         let progress = self.quiet.progress();
         let run_progress = progress.runs(&request);
         let graph_line = OnceLock::new();
-        let watch = |_, event: Event<'_>| {
-            if let Event::Loaded { dataset } = &event {
+        let on_event = |_, event: RunEvent<'_>| {
+            if let RunEvent::Loaded { dataset } = &event {
                 graph_line.get_or_init(|| describe(dataset));
             }
             run_progress.update(&event);
         };
-        let options = Options {
+        let options = RunOptions {
             threads: self.threads.count(),
             store: &store,
             resume: self.resume,
-            watch: &watch,
+            on_event: &on_event,
             cancel: &interrupt::flag(&progress, interrupt::Resume::WithFlag),
         };
-        let order = Order { request, out: Some(folder.clone()) };
-        let summary = experiment::run(&order, &options)?;
+        let job = TrainingJob { request, folder: Some(folder.clone()) };
+        let summary = experiment::run(&job, &options)?;
         self.json.print(&summary, || page(graph_line.get().map_or("", |s| s), &summary, &folder))
     }
 }
@@ -163,7 +165,7 @@ pub fn page(graph_line: &str, summary: &Summary, folder: &Path) -> String {
 }
 
 /// Describes the first run's split, and whether the other runs use the same one.
-fn splits(runs: &[Record]) -> String {
+fn splits(runs: &[RunRecord]) -> String {
     let (first, others) = runs.split_first().expect("a request has at least one run");
     let same = others.iter().all(|run| run.split_sha256 == first.split_sha256);
     match runs.len() {
@@ -173,7 +175,7 @@ fn splits(runs: &[Record]) -> String {
     }
 }
 
-fn table(runs: &[Record]) -> Table {
+fn table(runs: &[RunRecord]) -> Table {
     let mut table = Table::new([
         "seed",
         "epochs",

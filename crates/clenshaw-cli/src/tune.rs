@@ -13,8 +13,8 @@ use crate::{RunVerb, interrupt, output, train};
 use clap::Parser;
 use clenshaw::data::{self, SplitKind, Store};
 use clenshaw::experiment::{
-    self, End, Event, Options, Order, Request, Summary, TuneEvent, TuneOptions, TuneRequest, Tuned,
-    sampler, tune,
+    self, Request, RunEvent, RunOptions, StudyEnd, Summary, TrainingJob, TuneEvent, TuneOptions,
+    TuneRequest, TuneResult, sampler, tune,
 };
 use clenshaw::{Error, Result};
 use clenshaw_tune::{Place, Trial, without_password};
@@ -138,7 +138,7 @@ impl RunVerb for Tune {
         if !self.json.is_set() {
             output::print(&report.to_text())?;
         }
-        let interrupted = tuned.end == End::Interrupted;
+        let interrupted = tuned.end == StudyEnd::Interrupted;
         let to_evaluate = tuned.best.as_ref().filter(|_| self.evaluate && !interrupted);
         let evaluation = to_evaluate
             .map(|(_, request)| self.evaluate(request, &progress, &store, &cancel))
@@ -177,13 +177,13 @@ impl Tune {
     /// Combines the model's search space, the file and the options, in this order.
     fn tune_request(&self, request: Request, study: &StudyLocation) -> Result<TuneRequest> {
         let mut request = TuneRequest::new(request, study.name.as_str());
-        (request.trials, request.request.runs) = (self.trials, self.splits);
+        (request.trials, request.training.runs) = (self.trials, self.splits);
         if let Some(file) = &self.space {
             request.apply_space(&file.display().to_string(), &read_argument_file(file)?)?;
         }
         self.set.iter().try_for_each(|(key, value)| request.fix(key, value))?;
         request.sampler = sampler(&self.sampler)?;
-        request.judge = self.pruner.parse()?;
+        request.pruner = self.pruner.parse()?;
         request.command = std::iter::once("clenshaw".to_owned())
             .chain(std::env::args_os().skip(1).map(|arg| without_password(&arg.to_string_lossy())))
             .collect::<Vec<_>>()
@@ -199,10 +199,10 @@ impl Tune {
         progress: &Progress,
         store: &Store,
         cancel: &AtomicBool,
-    ) -> Result<(Tuned, GraphDescription)> {
+    ) -> Result<(TuneResult, GraphDescription)> {
         let study_progress = StudyProgress::new(request, progress);
         let graph = OnceLock::new();
-        let watch = |event: TuneEvent<'_>| {
+        let on_event = |event: TuneEvent<'_>| {
             if let TuneEvent::Loaded { dataset, .. } = &event {
                 graph.get_or_init(|| GraphDescription::new(dataset));
             }
@@ -213,7 +213,7 @@ impl Tune {
             jobs: self.jobs,
             timeout: self.timeout,
             store,
-            watch: &watch,
+            on_event: &on_event,
             cancel,
         };
         let storage = place.open().map_err(Error::from);
@@ -230,10 +230,13 @@ impl Tune {
         store: &Store,
         cancel: &AtomicBool,
     ) -> Result<Summary> {
-        let order = Order { request: request.clone(), out: Some(request.default_folder()) };
+        let job = TrainingJob { request: request.clone(), folder: Some(request.default_folder()) };
         let run_progress = progress.runs(request);
-        let watch = |_, event: Event<'_>| run_progress.update(&event);
+        let on_event = |_, event: RunEvent<'_>| run_progress.update(&event);
         let threads = self.threads.count();
-        experiment::run(&order, &Options { threads, store, resume: true, watch: &watch, cancel })
+        experiment::run(
+            &job,
+            &RunOptions { threads, store, resume: true, on_event: &on_event, cancel },
+        )
     }
 }

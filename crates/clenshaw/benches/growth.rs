@@ -15,7 +15,7 @@ mod common;
 
 use clenshaw::data::{self, SplitKind};
 use clenshaw::model;
-use clenshaw::report::{Figure, Scale, Series, Table, svg_plot};
+use clenshaw::report::{LineChart, LineSeries, Scale, Table};
 use clenshaw::rng::Stream;
 use clenshaw::tensor::{Targets, ThreadTeam};
 use clenshaw::train::{Setup, optimiser};
@@ -66,15 +66,17 @@ fn main() {
         print!("{page}");
         told += &page;
         let over_edges = |f: fn(&Cost) -> f64| costs.iter().map(|c| (c.n_edges, f(c))).collect();
-        let time = Series { name: format!("ms, {name}"), points: over_edges(|c| 1e3 * c.median) };
-        let memory = Series { name: format!("MB, {name}"), points: over_edges(|c| c.memory / 1e6) };
+        let time =
+            LineSeries { name: format!("ms, {name}"), points: over_edges(|c| 1e3 * c.median) };
+        let memory =
+            LineSeries { name: format!("MB, {name}"), points: over_edges(|c| c.memory / 1e6) };
         lines.extend([time, memory]);
     }
     if let Some(folder) = words.first() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
         fs::create_dir_all(&folder).expect("room for a folder");
         fs::write(folder.join("growth.txt"), told).expect("room for the table");
-        fs::write(folder.join("growth.svg"), svg_plot(&figure(lines))).expect("room for the plot");
+        fs::write(folder.join("growth.svg"), figure(lines).to_svg()).expect("room for the plot");
     }
 }
 
@@ -113,18 +115,18 @@ fn table(sizes: &[(usize, f64)], costs: &[Cost]) -> Table {
 }
 
 /// All lines, and one of slope 1 through the end of the first.
-fn figure(mut series: Vec<Series>) -> Figure {
+fn figure(mut series: Vec<LineSeries>) -> LineChart {
     let (edges, y) = series[0].points.last().copied().expect("the first line has points");
     let proportional = [1e3, edges].map(|x| (x, y * x / edges)).to_vec();
-    series.push(Series { name: "in proportion".into(), points: proportional });
-    Figure {
+    series.push(LineSeries { name: "in proportion".into(), points: proportional });
+    LineChart {
         title: "A training step of ClenshawGCN as the graph grows".into(),
         x_label: "edges".into(),
         y_label: "ms a step, MB of memory".into(),
-        x_scale: Scale::Decades,
-        y_scale: Scale::Decades,
+        x_scale: Scale::Log10,
+        y_scale: Scale::Log10,
         series,
-        ..Figure::default()
+        ..LineChart::default()
     }
 }
 

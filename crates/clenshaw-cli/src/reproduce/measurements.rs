@@ -2,48 +2,48 @@
 
 use super::{ExperimentOutput, RenderedFigure, Reproduce, missing_lines};
 use clenshaw::Result;
-use clenshaw::experiment::{Done, Errand, ExperimentInfo, Only};
-use clenshaw::report::{Findings, svg_plot};
+use clenshaw::experiment::{CellProgress, ExperimentInfo, ExperimentOptions, Selection};
+use clenshaw::report::ResultPage;
 
 impl Reproduce {
-    /// Runs or resumes an experiment, then writes and prints its findings.
+    /// Runs or resumes an experiment, then writes and prints its page.
     pub(super) fn measure(
         &self,
         info: &'static ExperimentInfo,
-        only: &Only,
-        experiment: impl FnOnce(&Errand<'_>) -> Result<Findings>,
+        selection: &Selection,
+        experiment: impl FnOnce(&ExperimentOptions<'_>) -> Result<ResultPage>,
     ) -> Result<()> {
         let folder = self.folder();
         let progress = self.quiet.progress();
         let bar = progress.total(info.name, 0);
-        let watch = |Done { done, all, cell }: Done<'_>| {
-            bar.set_length(all as u64);
+        let on_progress = |CellProgress { done, total, cell }: CellProgress<'_>| {
+            bar.set_length(total as u64);
             bar.set_position(done as u64);
             if let Some(cell) = cell {
-                progress.line(&format!("{cell}: {done} of {all}"));
+                progress.line(&format!("{cell}: {done} of {total}"));
             }
         };
-        let findings = experiment(&Errand {
+        let page = experiment(&ExperimentOptions {
             threads: self.threads.count(),
             store: &self.data.store(),
             folder,
-            only,
+            selection,
             runs: self.runs,
-            watch: &watch,
+            on_progress: &on_progress,
             cancel: &self.cancel(&progress),
         });
         bar.finish_and_clear();
-        let findings = &findings?;
-        let missing: Vec<&str> = findings.missing.iter().map(String::as_str).collect();
-        let figures = findings
+        let page = &page?;
+        let missing: Vec<&str> = page.missing.iter().map(String::as_str).collect();
+        let figures = page
             .figures
             .iter()
-            .map(|(name, figure)| RenderedFigure { name: name.clone(), svg: svg_plot(figure) });
+            .map(|(name, figure)| RenderedFigure { name: name.clone(), svg: figure.to_svg() });
         let output = ExperimentOutput {
             name: info.name,
-            result: findings,
-            text: findings.to_text() + &missing_lines(&missing) + "\n",
-            markdown: findings.to_markdown() + "\n" + &self.footer(info.name, &missing),
+            result: page,
+            text: page.to_text() + &missing_lines(&missing) + "\n",
+            markdown: page.to_markdown() + "\n" + &self.footer(info.name, &missing),
             figures: figures.collect(),
         };
         self.write(Some(folder), output)

@@ -2,8 +2,10 @@
 
 use super::{ExperimentOutput, RenderedFigure, Reproduce};
 use crate::{output, progress};
-use clenshaw::experiment::{Contest, ExperimentInfo, Only, Options, Order, Receipts, Summary};
-use clenshaw::report::{Scores, image_line, svg_plot};
+use clenshaw::experiment::{
+    ExperimentInfo, Receipts, ResultTable, RunOptions, Selection, Summary, TrainingJob,
+};
+use clenshaw::report::{ScoreTable, image_markdown};
 use clenshaw::{Error, Result};
 
 impl Reproduce {
@@ -11,24 +13,24 @@ impl Reproduce {
     pub(super) fn train_table(
         &self,
         info: &'static ExperimentInfo,
-        contest: &Contest,
-        only: &Only,
+        experiment_table: &ResultTable,
+        selection: &Selection,
     ) -> Result<()> {
         let folder = self.folder();
-        let mut planned = contest.plan(only, self.runs, &folder.join("runs"))?;
+        let mut cells = experiment_table.plan(selection, self.runs, &folder.join("runs"))?;
         let receipts_file = format!("{}.receipts.jsonl", info.name);
-        let own_receipts = Receipts::of_file(&folder.join(&receipts_file))?;
-        let other_receipts = self.receipts.as_deref().map(Receipts::read).transpose()?;
+        let own_receipts = Receipts::read_file(&folder.join(&receipts_file))?;
+        let other_receipts = self.receipts.as_deref().map(Receipts::read_folder).transpose()?;
         for receipts in [Some(&own_receipts), other_receipts.as_ref()].into_iter().flatten() {
-            receipts.answer(&mut planned, &self.data.store());
+            receipts.apply_to(&mut cells, &self.data.store());
         }
-        let results = self.train(info.name, &contest.orders(&planned));
-        let table = contest.table(&planned, &results)?;
+        let results = self.train(info.name, &experiment_table.jobs(&cells));
+        let table = experiment_table.score_table(&cells, &results)?;
 
         output::create_folder(folder)?;
-        let receipts = contest.receipts(&planned)?.and(own_receipts);
+        let receipts = experiment_table.receipts(&cells)?.merge(own_receipts);
         output::save(&folder.join(&receipts_file), &receipts.to_jsonl())?;
-        let (figures, images) = figures(info.name, contest, &table);
+        let (figures, images) = figures(info.name, experiment_table, &table);
         let unfinished = unfinished(&results);
         let footer = self.footer(info.name, &[]);
         let markdown = format!(
@@ -46,32 +48,36 @@ impl Reproduce {
         errors.into_iter().next().map_or(Ok(()), Err)
     }
 
-    fn train(&self, name: &'static str, orders: &[Order]) -> Vec<Result<Summary>> {
+    fn train(&self, name: &'static str, jobs: &[TrainingJob]) -> Vec<Result<Summary>> {
         let progress = self.quiet.progress();
-        let options = Options {
+        let options = RunOptions {
             threads: self.threads.count(),
             store: &self.data.store(),
             resume: true,
-            watch: &|_, _| {},
+            on_event: &|_, _| {},
             cancel: &self.cancel(&progress),
         };
-        progress::train_batch(name, orders, &vec![1; orders.len()], &progress, &options)
+        progress::train_batch(name, jobs, &vec![1; jobs.len()], &progress, &options)
     }
 }
 
 /// Returns the figures of an experiment, and the Markdown that shows them.
-fn figures(experiment: &str, contest: &Contest, table: &Scores) -> (Vec<RenderedFigure>, String) {
-    let bars = contest.bars(table).map(|bars| {
+fn figures(
+    experiment: &str,
+    experiment_table: &ResultTable,
+    table: &ScoreTable,
+) -> (Vec<RenderedFigure>, String) {
+    let bars = experiment_table.bar_chart(table).map(|bars| {
         let (name, svg) = (experiment.to_owned(), bars.to_svg());
         (bars.title, RenderedFigure { name, svg })
     });
-    let lines = contest.over_depth(table).into_iter().map(|(name, lines)| {
-        let (name, svg) = (format!("{experiment}-{name}"), svg_plot(&lines));
+    let lines = experiment_table.depth_charts(table).into_iter().map(|(name, lines)| {
+        let (name, svg) = (format!("{experiment}-{name}"), lines.to_svg());
         (lines.title, RenderedFigure { name, svg })
     });
     let (mut figures, mut images) = (vec![], String::new());
     for (title, figure) in bars.into_iter().chain(lines) {
-        images += &(image_line(&figure.name, &title) + "\n");
+        images += &(image_markdown(&figure.name, &title) + "\n");
         figures.push(figure);
     }
     (figures, images)

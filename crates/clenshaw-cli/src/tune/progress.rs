@@ -2,7 +2,7 @@
 
 use super::report::{accuracy, tuned_settings};
 use crate::progress::Progress;
-use clenshaw::experiment::{TuneEvent, TuneRequest, best_first};
+use clenshaw::experiment::{TuneEvent, TuneRequest, ranked_trials};
 use clenshaw_tune::{State, Trial};
 use indicatif::ProgressBar;
 
@@ -21,7 +21,7 @@ impl<'a> StudyProgress<'a> {
     /// Adds a row for each of the best trials, and the bar.
     pub fn new(request: &'a TuneRequest, progress: &'a Progress) -> Self {
         let rows = (0..BEST_TRIALS).map(|_| progress.text_row()).collect();
-        let label = format!("{} {}", request.request.graph, request.request.model.name);
+        let label = format!("{} {}", request.training.graph, request.training.model.name);
         let bar = progress.trials(label, request.trials as u64);
         Self { request, progress, rows, bar }
     }
@@ -41,13 +41,13 @@ impl<'a> StudyProgress<'a> {
             TuneEvent::Reported { number, value, .. } => {
                 self.bar.set_message(format!("(trial {number}: {})", accuracy(*value)));
             }
-            TuneEvent::Ended { number, trials } => {
+            TuneEvent::Finished { number, trials } => {
                 self.show(trials);
                 if let Some(trial) = trials.iter().find(|trial| trial.number == *number) {
                     self.progress.line(&self.line(trial, trials));
                 }
             }
-            TuneEvent::Away { problem } => {
+            TuneEvent::StorageUnavailable { problem } => {
                 self.progress.message(&format!("waiting for the database: {problem}"));
             }
             TuneEvent::Started { .. } => {}
@@ -61,7 +61,7 @@ impl<'a> StudyProgress<'a> {
 
     fn show(&self, trials: &[Trial]) {
         self.bar.set_position(n_complete(trials) as u64);
-        for (row, trial) in self.rows.iter().zip(best_first(trials)) {
+        for (row, trial) in self.rows.iter().zip(ranked_trials(trials)) {
             let settings: Vec<String> = tuned_settings(self.request, trial)
                 .into_iter()
                 .map(|(key, value)| format!("{key}={value}"))
@@ -82,7 +82,7 @@ impl<'a> StudyProgress<'a> {
                 None => "interrupted".into(),
             },
         };
-        let best = best_first(trials).first().map_or_else(String::new, |best| {
+        let best = ranked_trials(trials).first().map_or_else(String::new, |best| {
             let value = accuracy(best.value.unwrap_or_default());
             format!("; best {value} (trial {})", best.number)
         });

@@ -5,7 +5,7 @@ use super::study::StudyLocation;
 use crate::output;
 use crate::train::describe;
 use clenshaw::data::Dataset;
-use clenshaw::experiment::{End, Summary, TuneRequest, Tuned, best_first};
+use clenshaw::experiment::{StudyEnd, Summary, TuneRequest, TuneResult, ranked_trials};
 use clenshaw::report::Table;
 use clenshaw_tune::{State, Trial};
 use serde_json::{Map, Value as Json, json};
@@ -41,7 +41,7 @@ impl GraphDescription {
 pub struct StudyReport<'a> {
     pub graph: &'a GraphDescription,
     pub request: &'a TuneRequest,
-    pub result: &'a Tuned,
+    pub result: &'a TuneResult,
     pub study: &'a StudyLocation,
     /// File with the best settings; exists if a trial is complete.
     pub best_settings: &'a Path,
@@ -50,7 +50,7 @@ pub struct StudyReport<'a> {
 impl StudyReport<'_> {
     /// Formats the study as text.
     pub fn to_text(&self) -> String {
-        let (request, result, study) = (&self.request.request, self.result, self.study);
+        let (request, result, study) = (&self.request.training, self.result, self.study);
         let splits = match request.runs {
             1 => format!("1 split ({}), seed {}", request.split, request.seed),
             n => format!("{n} splits ({}), seeds from {}", request.split, request.seed),
@@ -95,7 +95,7 @@ impl StudyReport<'_> {
     /// The best trials: one column per trial, one row per hyper-parameter.
     fn best_trials(&self) -> Table {
         let best: Vec<&Trial> =
-            best_first(&self.result.trials).into_iter().take(BEST_TRIALS).collect();
+            ranked_trials(&self.result.trials).into_iter().take(BEST_TRIALS).collect();
         let heads = best.iter().map(|trial| format!("trial {}", trial.number));
         let mut table = Table::new(std::iter::once(String::new()).chain(heads));
         let values = best.iter().map(|trial| accuracy(trial.value.unwrap_or_default()));
@@ -122,7 +122,7 @@ impl StudyReport<'_> {
 
     /// Returns the JSON document, with the evaluation of the best settings if there was one.
     pub fn to_json(&self, evaluation: Option<&Summary>) -> Json {
-        let (request, result) = (&self.request.request, self.result);
+        let (request, result) = (&self.request.training, self.result);
         let shares = result.importances.iter().map(|(name, share)| (name.clone(), json!(share)));
         json!({
             "study": self.study.place.to_string(),
@@ -133,10 +133,10 @@ impl StudyReport<'_> {
             "splits": request.runs,
             "seed": request.seed,
             "ended": match result.end {
-                End::Reached => "reached",
-                End::Exhausted => "exhausted",
-                End::OutOfTime => "out-of-time",
-                End::Interrupted => "interrupted",
+                StudyEnd::TrialsCompleted => "reached",
+                StudyEnd::SpaceExhausted => "exhausted",
+                StudyEnd::TimedOut => "out-of-time",
+                StudyEnd::Interrupted => "interrupted",
             },
             "complete": result.count(State::Complete),
             "pruned": result.count(State::Pruned),
@@ -150,12 +150,12 @@ impl StudyReport<'_> {
     }
 }
 
-fn ending(end: End) -> &'static str {
+fn ending(end: StudyEnd) -> &'static str {
     match end {
-        End::Reached => "",
-        End::Exhausted => "; every combination of the search space was tried",
-        End::OutOfTime => "; timeout reached, rerun the same command to resume",
-        End::Interrupted => "; interrupted, rerun the same command to resume",
+        StudyEnd::TrialsCompleted => "",
+        StudyEnd::SpaceExhausted => "; every combination of the search space was tried",
+        StudyEnd::TimedOut => "; timeout reached, rerun the same command to resume",
+        StudyEnd::Interrupted => "; interrupted, rerun the same command to resume",
     }
 }
 

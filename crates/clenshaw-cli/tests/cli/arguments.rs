@@ -82,7 +82,7 @@ fn impossible_graphs_and_splits_are_rejected() {
          class 0 (`0`) has 2 labelled nodes; each part needs one",
     );
     let published = preset_graphs(model::find("gcnii").unwrap()).join(", ");
-    let expected = format!("expected one with a published setting of gcnii: {published}");
+    let expected = format!("expected a graph with a preset of gcnii: {published}");
     assert_rejected(
         "train csbm --model gcnii --preset paper",
         &format!("`graph` is `csbm`; {expected}"),

@@ -32,7 +32,7 @@ fn invalid_arguments_are_rejected() {
         (
             "tabel1",
             "unknown experiment `tabel1`; did you mean `table1`? known: table1, table2, table3, \
-             ablation, theorems, filters, depth, honest",
+             ablation, theorems, filters, depth, leak-free",
         ),
         ("table1 --runs 3", "--runs: cannot be used with table1: it counts each graph once"),
         ("table1 --budget 2m", "--budget: cannot be used with table1: it trains nothing"),
@@ -58,13 +58,13 @@ fn page_lists_graphs_with_missing_files() {
     let sandbox = Sandbox::new();
     let page = without_data(&sandbox, "reproduce table1 --only graph=cora,texas");
     let expected = "\
-Table 1: statistics of the graphs, the paper's number beside ours
+Table 1: statistics of the graphs, the paper's and ours
 Guo & Wei, KDD 2023, arXiv:2210.16508, Table 1
 
 graph  nodes    ours  edges    ours  classes  ours  features     H   ours
-─────  ─────  ──────  ─────  ──────  ───────  ────  ────────  ────  ─────  ────────
+─────  ─────  ──────  ─────  ──────  ───────  ────  ────────  ────  ─────  ───────
 cora    2709  2708 a   5429  5278 b        7     7      1433  0.83  0.825
-texas    183     -      309     -          5     -         -  0.11      -  not here
+texas    183     -      309     -          5     -         -  0.11      -  no data
 ";
     assert!(page.starts_with(expected), "{page}");
     let end = "Not measured, files missing: texas; download with `clenshaw data get texas`.\n";
@@ -184,6 +184,16 @@ fn result_table_is_resumed_and_reuses_receipts() {
     assert_eq!(read("table3.receipts.jsonl"), before);
     std::fs::remove_dir_all(sandbox.path("runs/reproduce/runs")).unwrap();
     assert_eq!(without_data(&sandbox, arguments), page);
+}
+
+#[test]
+fn former_name_is_accepted_with_a_notice() {
+    let sandbox = Sandbox::new();
+    let arguments = "reproduce honest --only graph=cora,model=mlp --budget 0s --quiet";
+    let output = output_without_data(&sandbox, arguments);
+    let notice = "note: experiment `honest` is now called `leak-free`\n";
+    assert!(text(&output.stderr).starts_with(notice), "{}", text(&output.stderr));
+    assert!(sandbox.path("runs/reproduce/leak-free.md").exists());
 }
 
 #[test]

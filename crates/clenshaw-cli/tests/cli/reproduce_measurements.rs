@@ -10,7 +10,7 @@ fn invalid_arguments_are_rejected() {
             "theorems --only graph=texsa",
             "unknown graph `texsa`; did you mean `texas`? known: texas,",
         ),
-        ("theorems --runs 2", "`runs` is `2`; expected none here: theorems are checked once"),
+        ("theorems --runs 2", "`runs` is `2`; expected no value: theorems are checked once"),
         (
             "filters --only filter=notch",
             "unknown filter `notch`; known: low, high, band, reject, comb",
@@ -99,7 +99,7 @@ fn filters_are_learned_and_drawn() {
     assert!((1.0 - 1e-9) * best < own && own < 1.01 * best, "{own} instead of {best}");
     assert!(bernstein > best, "{bernstein} below {best}");
     let svg = text(&sandbox.read("o/figures/filters-band.svg"));
-    assert!(svg.contains(">to be learned<") && svg.contains(">h(μ)<"));
+    assert!(svg.contains(">target<") && svg.contains(">h(μ)<"));
     assert_eq!(sandbox.read("o/figures/filters-band.png")[..4], *b"\x89PNG");
 
     let records = || std::fs::read_dir(sandbox.path("o/records")).unwrap().count();

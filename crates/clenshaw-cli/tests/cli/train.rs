@@ -139,7 +139,7 @@ fn predict_returns_the_stored_predictions() {
     assert!(message.contains("predict on a graph with the features and classes"), "{message}");
     assert_eq!(
         sandbox.failure("predict here --seed 9"),
-        (2, "error: here: no finished run of seed 9\n".into())
+        (2, "error: here: no finished run with seed 9\n".into())
     );
 }
 

@@ -1,4 +1,4 @@
-//! Settings written in TOML: a `run.toml`, or a part of one.
+//! Settings in TOML: a `run.toml`, or any part of one.
 //!
 //! ```toml
 //! graph = "cora"
@@ -14,29 +14,29 @@
 use crate::error::{Error, Result};
 use toml::{Table, Value};
 
-/// What a file says; everything may be missing.
+/// The contents of a settings file; every key is optional.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
-    /// The file, for messages.
+    /// Path of the file, for error messages.
     pub place: String,
-    /// The graph, as one would type it.
+    /// The graph, as typed on the command line.
     pub graph: Option<String>,
     /// The model's name.
     pub model: Option<String>,
-    /// The split, as one would type it.
+    /// The split, as typed on the command line.
     pub split: Option<String>,
     /// Number of runs.
     pub runs: Option<usize>,
     /// Seed of the first run.
     pub seed: Option<u64>,
-    /// HyperParam-parameters, as one would type them.
+    /// Hyper-parameters, as typed on the command line.
     pub hyper: Vec<(String, String)>,
 }
 
 const KEYS: [&str; 6] = ["graph", "model", "split", "runs", "seed", "hyper"];
 
 impl Config {
-    /// Reads TOML; `place` names the file in errors.
+    /// Parses TOML; `place` names the file in errors.
     ///
     /// ```
     /// use clenshaw::experiment::Config;
@@ -47,15 +47,15 @@ impl Config {
     /// ```
     pub fn from_toml(place: &str, text: &str) -> Result<Self> {
         let wrong = |problem: String| Error::Data { place: place.into(), problem };
-        let table: Table = text.parse().map_err(|e: toml::de::Error| wrong(first_line(&e)))?;
+        let table: Table = text.parse().map_err(|e: toml::de::Error| wrong(one_line(&e)))?;
         if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
             let unknown = Error::unknown("key", key, KEYS);
             return Err(wrong(unknown.to_string()));
         }
-        let word = |key| match table.get(key) {
+        let string = |key| match table.get(key) {
             None => Ok(None),
-            Some(Value::String(word)) => Ok(Some(word.clone())),
-            Some(other) => Err(wrong(format!("`{key}` is {other}; expected a text in quotes"))),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(other) => Err(wrong(format!("`{key}` is {other}; expected a string in quotes"))),
         };
         let number = |key| match table.get(key) {
             None => Ok(None),
@@ -67,28 +67,30 @@ impl Config {
             Some(Value::Table(hyper)) => settings(hyper),
             Some(other) => return Err(wrong(format!("`hyper` is {other}; expected a table"))),
         };
-        let (graph, model, split) = (word("graph")?, word("model")?, word("split")?);
+        let (graph, model, split) = (string("graph")?, string("model")?, string("split")?);
         let (runs, seed) = (number("runs")?.map(|n| n as usize), number("seed")?);
         Ok(Self { place: place.into(), graph, model, split, runs, seed, hyper })
     }
 }
 
-/// A table's entries as one would type them.
+/// The entries of a table, formatted as on the command line.
 pub(super) fn settings(table: &Table) -> Vec<(String, String)> {
-    table.iter().map(|(key, value)| (key.clone(), typed(value))).collect()
+    table.iter().map(|(key, value)| (key.clone(), unquoted(value))).collect()
 }
 
-/// A value as one would type it.
-pub(super) fn typed(value: &Value) -> String {
+/// A value formatted as on the command line: strings have no quotes.
+pub(super) fn unquoted(value: &Value) -> String {
     match value {
-        Value::String(word) => word.clone(),
+        Value::String(text) => text.clone(),
         other => other.to_string(),
     }
 }
 
-/// The message and the line of a TOML error, without its drawing.
-pub(super) fn first_line(error: &toml::de::Error) -> String {
-    error.to_string().lines().next().unwrap_or("not TOML").to_lowercase() + ": " + error.message()
+/// The position and the message of a TOML error on one line, without the excerpt of the file.
+pub(super) fn one_line(error: &toml::de::Error) -> String {
+    error.to_string().lines().next().unwrap_or("invalid TOML").to_lowercase()
+        + ": "
+        + error.message()
 }
 
 #[cfg(test)]
@@ -96,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mistakes_are_named() {
+    fn rejects_unknown_keys_and_wrong_types() {
         let refused = |text| Config::from_toml("c.toml", text).unwrap_err().to_string();
         assert_eq!(
             refused("modle = \"gcn\""),
@@ -104,7 +106,7 @@ mod tests {
              known: graph, model, split, runs, seed, hyper"
         );
         assert_eq!(refused("runs = -1"), "c.toml: `runs` is -1; expected a whole number");
-        assert_eq!(refused("model = 3"), "c.toml: `model` is 3; expected a text in quotes");
+        assert_eq!(refused("model = 3"), "c.toml: `model` is 3; expected a string in quotes");
         assert!(refused("runs = ").starts_with("c.toml: toml parse error at line 1"));
     }
 }

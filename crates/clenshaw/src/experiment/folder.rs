@@ -1,6 +1,7 @@
-//! A run folder on disk: nothing in it is ever half written.
+//! A run folder on disk. Every file and every finished run is written under a temporary name and
+//! renamed, so none is ever seen half written.
 
-use super::{Occasion, Record, Request, Summary};
+use super::{Provenance, Request, RunRecord, Summary};
 use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
 use serde::de::DeserializeOwned;
@@ -9,18 +10,26 @@ use std::fs::{self, File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-pub(super) struct Folder {
+pub(super) struct RunFolder {
     path: PathBuf,
-    /// Held while runs are written here.
+    /// Locked while runs are written to this folder.
     _lock: Option<File>,
 }
 
-/// What one finished run leaves, by file name.
-pub(super) type Files = Vec<(&'static str, Vec<u8>)>;
+/// The files of a finished run: name and contents.
+pub(super) type RunFiles = Vec<(&'static str, Vec<u8>)>;
 
-impl Folder {
-    /// Makes or reuses a folder; one that holds something else, or is in use, is refused.
-    pub fn open(path: &Path, request: &Request, ground: &Ground, resume: bool) -> Result<Self> {
+impl RunFolder {
+    /// Creates or reuses a folder.
+    ///
+    /// # Errors
+    /// If the folder holds other runs or other files, or another process trains in it.
+    pub fn open(
+        path: &Path,
+        request: &Request,
+        fingerprint: &DataFingerprint,
+        resume: bool,
+    ) -> Result<Self> {
         let (run_toml, text) = (path.join("run.toml"), request.to_toml());
         let refused = |holds| Error::Occupied { folder: path.to_owned(), holds };
         match fs::read_to_string(&run_toml) {
@@ -38,17 +47,19 @@ impl Folder {
         let folder = Self { path: path.to_owned(), _lock: Some(lock(path)?) };
         let data_json = path.join("data.json");
         if !resume {
-            folder.forget()?;
-        } else if read_json::<Ground>(&data_json)?.is_some_and(|before| before != *ground) {
+            folder.clear()?;
+        } else if read_json::<DataFingerprint>(&data_json)?
+            .is_some_and(|before| before != *fingerprint)
+        {
             return Err(refused("holds runs on other data or other splits"));
         }
         fs::create_dir_all(folder.runs()).map_err(Error::io(folder.runs()))?;
         write(&run_toml, text.as_bytes())?;
-        write(&data_json, &json(ground))?;
+        write(&data_json, &json(fingerprint))?;
         Ok(folder)
     }
 
-    /// Opens a folder that must exist, and its request.
+    /// Opens an existing folder for reading, and parses its request.
     pub fn existing(path: &Path) -> Result<(Self, Request)> {
         let run_toml = path.join("run.toml");
         let text = fs::read_to_string(&run_toml).map_err(Error::io(&run_toml))?;
@@ -56,12 +67,12 @@ impl Folder {
         Ok((Self { path: path.to_owned(), _lock: None }, request))
     }
 
-    /// Removes the results of an earlier time.
-    fn forget(&self) -> Result<()> {
+    /// Removes earlier results.
+    fn clear(&self) -> Result<()> {
         for file in ["summary.json", "receipt.json", "data.json"] {
-            remove(fs::remove_file(self.path.join(file)), self.path.join(file))?;
+            removed(fs::remove_file(self.path.join(file)), self.path.join(file))?;
         }
-        remove(fs::remove_dir_all(self.runs()), self.runs())
+        removed(fs::remove_dir_all(self.runs()), self.runs())
     }
 
     fn runs(&self) -> PathBuf {
@@ -72,100 +83,105 @@ impl Folder {
         self.runs().join(seed.to_string())
     }
 
-    /// A file of a finished run.
+    /// Reads a file of a finished run.
     pub fn read(&self, seed: u64, file: &str) -> Result<Vec<u8>> {
         let path = self.run(seed).join(file);
         fs::read(&path).map_err(Error::io(path))
     }
 
-    /// The record of a run, if it is finished.
-    pub fn record(&self, seed: u64) -> Result<Option<Record>> {
+    /// The record of a run; `None` unless it is finished.
+    pub fn record(&self, seed: u64) -> Result<Option<RunRecord>> {
         read_json(&self.run(seed).join("record.json"))
     }
 
-    /// The receipt, if all runs are finished.
-    pub fn receipt(&self) -> Result<Option<Receipt>> {
+    /// The receipt; `None` unless all runs are finished.
+    pub fn receipt(&self) -> Result<Option<RunReceipt>> {
         read_json(&self.path.join("receipt.json"))
     }
 
-    /// Writes a run's files beside, then gives their folder its name; its checkpoint goes.
-    pub fn finish_run(&self, seed: u64, files: Files) -> Result<()> {
+    /// Writes the files of a finished run and removes its checkpoint.
+    pub fn finish_run(&self, seed: u64, files: RunFiles) -> Result<()> {
         let partial = self.runs().join(format!(".{seed}.partial"));
-        remove(fs::remove_dir_all(&partial), partial.clone())?;
+        removed(fs::remove_dir_all(&partial), partial.clone())?;
         fs::create_dir_all(&partial).map_err(Error::io(&partial))?;
         for (name, bytes) in files {
             write(&partial.join(name), &bytes)?;
         }
         fs::rename(&partial, self.run(seed)).map_err(Error::io(self.run(seed)))?;
-        remove(fs::remove_file(self.checkpoint_path(seed)), self.checkpoint_path(seed))
+        removed(fs::remove_file(self.checkpoint_path(seed)), self.checkpoint_path(seed))
     }
 
     fn checkpoint_path(&self, seed: u64) -> PathBuf {
         self.runs().join(format!("{seed}.checkpoint"))
     }
 
-    /// The state of an interrupted run, and the name of its file.
+    /// The checkpoint of an interrupted run: file name and contents.
     pub fn checkpoint(&self, seed: u64) -> Option<(String, Vec<u8>)> {
         let path = self.checkpoint_path(seed);
         fs::read(&path).ok().map(|bytes| (path.display().to_string(), bytes))
     }
 
-    /// Keeps the state of a run in progress.
-    pub fn keep_checkpoint(&self, seed: u64, bytes: &[u8]) -> Result<()> {
+    /// Writes the checkpoint of a run in progress.
+    pub fn save_checkpoint(&self, seed: u64, bytes: &[u8]) -> Result<()> {
         write(&self.checkpoint_path(seed), bytes)
     }
 
-    /// Writes summary and receipt.
-    pub fn finish(&self, summary: &Summary, receipt: &Receipt) -> Result<()> {
+    /// Writes the summary and the receipt.
+    pub fn finish(&self, summary: &Summary, receipt: &RunReceipt) -> Result<()> {
         write(&self.path.join("summary.json"), &json(summary))?;
         write(&self.path.join("receipt.json"), &json(receipt))
     }
 }
 
-/// Where a result comes from.
+/// The provenance of the results in a run folder.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Receipt {
+pub(super) struct RunReceipt {
     pub version: String,
     graph: String,
     source: String,
     #[serde(flatten)]
-    pub ground: Ground,
+    pub fingerprint: DataFingerprint,
     #[serde(flatten)]
-    pub occasion: Occasion,
+    pub provenance: Provenance,
     seconds: f64,
 }
 
-/// What runs of the same settings must share to stand in one row: the graph and the splits.
+/// Digests of the graph and of every split; results of one request are comparable only if these agree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Ground {
+pub(super) struct DataFingerprint {
     pub data_sha256: String,
-    pub splits: Vec<SplitReceipt>,
+    pub splits: Vec<SplitFingerprint>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct SplitReceipt {
+pub(super) struct SplitFingerprint {
     seed: u64,
     provenance: String,
     pub sha256: String,
 }
 
-impl Receipt {
-    pub fn new(dataset: &Dataset, ground: Ground, threads: usize, seconds: f64) -> Self {
+impl RunReceipt {
+    pub fn new(
+        dataset: &Dataset,
+        fingerprint: DataFingerprint,
+        threads: usize,
+        seconds: f64,
+    ) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION").into(),
             graph: dataset.name.clone(),
             source: dataset.source.clone(),
-            ground,
-            occasion: Occasion::now(threads),
+            fingerprint,
+            provenance: Provenance::now(threads),
             seconds,
         }
     }
 }
 
-impl Ground {
-    /// Splits are numbered from the first seed on.
+impl DataFingerprint {
+    /// The digests of the data and of splits drawn from consecutive seeds.
     pub fn new(data_sha256: String, seed: u64, splits: &[Split]) -> Self {
-        let split = |(i, split): (usize, &Split)| SplitReceipt {
+        let split = |(i, split): (usize, &Split)| SplitFingerprint {
             seed: seed + i as u64,
             provenance: split.provenance.clone(),
             sha256: split.sha256(),
@@ -174,7 +190,7 @@ impl Ground {
     }
 }
 
-/// Keeps other processes out until it is dropped, where the file system can.
+/// Locks a folder against other processes until the file is dropped, if the file system supports it.
 fn lock(folder: &Path) -> Result<File> {
     let path = folder.join(".lock");
     let file = File::create(&path).map_err(Error::io(&path))?;
@@ -184,7 +200,7 @@ fn lock(folder: &Path) -> Result<File> {
     }
 }
 
-/// What a file holds, if there is one.
+/// Parses a JSON file; `None` if it does not exist.
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let Ok(bytes) = fs::read(path) else { return Ok(None) };
     let wrong = |e: serde_json::Error| Error::Data {
@@ -194,28 +210,28 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     serde_json::from_slice(&bytes).map(Some).map_err(wrong)
 }
 
-/// Indented JSON with a newline at the end.
+/// Indented JSON with a final newline.
 pub(super) fn json(value: &impl Serialize) -> Vec<u8> {
-    let mut bytes = serde_json::to_vec_pretty(value).expect("texts and numbers only");
+    let mut bytes = serde_json::to_vec_pretty(value).expect("text and numbers only");
     bytes.push(b'\n');
     bytes
 }
 
-/// Writes beside, then renames: a reader sees the old file or the new one.
+/// Writes a temporary file and renames it, so that readers see either the old or the new contents.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let name = path.file_name().expect("a file, not a folder").to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.partial"));
-    let put = || {
-        let mut file = File::create(&beside)?;
+    let partial = path.with_file_name(format!(".{name}.partial"));
+    let replace = || {
+        let mut file = File::create(&partial)?;
         file.write_all(bytes)?;
         file.sync_all()?;
-        fs::rename(&beside, path)
+        fs::rename(&partial, path)
     };
-    put().map_err(Error::io(path))
+    replace().map_err(Error::io(path))
 }
 
-/// It is fine if there was nothing to remove.
-fn remove(result: std::io::Result<()>, path: PathBuf) -> Result<()> {
+/// Maps the result of a removal; a missing file is no error.
+fn removed(result: std::io::Result<()>, path: PathBuf) -> Result<()> {
     match result {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path)(e)),
         _ => Ok(()),

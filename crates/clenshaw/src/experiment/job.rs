@@ -1,8 +1,8 @@
-//! One order being carried out: its graph, its compiled model, its folder and its finished runs.
+//! A training job in progress: its graph, its compiled model, its folder and the results so far.
 
-use super::folder::{Files, Folder, Ground, Receipt, json};
-use super::run::{Event, Options, Order};
-use super::{Predictions, Record, Request, Summary};
+use super::folder::{DataFingerprint, RunFiles, RunFolder, RunReceipt, json};
+use super::scheduler::{RunEvent, RunOptions, TrainingJob};
+use super::{Predictions, Request, RunRecord, Summary};
 use crate::data::{Dataset, Split, Store};
 use crate::error::{Error, Result};
 use crate::graph::{Normalisation, dirichlet_energy, operator};
@@ -14,16 +14,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
-/// A run in progress is saved this often, so that not even a power cut costs more.
-const CHECKPOINT_EVERY: Duration = Duration::from_secs(30);
+/// Time between checkpoints of a run, and so the most work that a power failure can lose.
+const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Graphs that some order still needs, each loaded once.
+/// Graphs in use by some job, each loaded once.
 #[derive(Default)]
-pub(super) struct Graphs {
+pub(super) struct DatasetCache {
     loaded: Mutex<HashMap<(String, bool), Weak<Dataset>>>,
 }
 
-impl Graphs {
+impl DatasetCache {
     fn load(&self, request: &Request, store: &Store) -> Result<Arc<Dataset>> {
         let key = (request.graph.clone(), request.split.is_published());
         let mut loaded = self.loaded.lock().expect("loading returns its errors");
@@ -36,44 +36,45 @@ impl Graphs {
     }
 }
 
-pub(super) struct Job<'a> {
-    /// Its number in the list of orders.
-    pub order: usize,
+pub(super) struct ActiveJob<'a> {
+    /// Index in the list of jobs.
+    pub index: usize,
     request: &'a Request,
-    options: &'a Options<'a>,
+    options: &'a RunOptions<'a>,
     dataset: Arc<Dataset>,
     splits: Vec<Split>,
     setup: Setup,
-    /// Where it is kept, if anywhere, and what its runs stand on.
-    folder: Option<(Folder, Ground)>,
+    /// The run folder, if results are kept, and the data they are computed from.
+    folder: Option<(RunFolder, DataFingerprint)>,
     start: Instant,
-    /// A run of this order has failed.
+    /// Whether a run of this job has failed.
     failed: AtomicBool,
-    results: Mutex<Vec<Option<Result<Record>>>>,
+    results: Mutex<Vec<Option<Result<RunRecord>>>>,
 }
 
-impl<'a> Job<'a> {
-    /// Draws the splits and compiles the model.
+impl<'a> ActiveJob<'a> {
+    /// Loads the graph, draws the splits, opens the folder and compiles the model.
     pub fn new(
-        order: usize,
-        Order { request, out }: &'a Order,
-        options: &'a Options<'a>,
-        graphs: &Graphs,
+        index: usize,
+        TrainingJob { request, folder }: &'a TrainingJob,
+        options: &'a RunOptions<'a>,
+        datasets: &DatasetCache,
     ) -> Result<Self> {
         let start = Instant::now();
         request.check()?;
-        let dataset = graphs.load(request, options.store)?;
-        (options.watch)(order, Event::Loaded { dataset: &dataset });
+        let dataset = datasets.load(request, options.store)?;
+        (options.on_event)(index, RunEvent::Loaded { dataset: &dataset });
         let splits = request.splits(&dataset)?;
-        let open = |out: &Path| {
-            let ground = Ground::new(dataset.sha256(), request.seed, &splits);
-            Folder::open(out, request, &ground, options.resume).map(|folder| (folder, ground))
+        let open = |path: &Path| {
+            let fingerprint = DataFingerprint::new(dataset.sha256(), request.seed, &splits);
+            let folder = RunFolder::open(path, request, &fingerprint, options.resume)?;
+            Ok::<_, Error>((folder, fingerprint))
         };
-        let folder = out.as_deref().map(open).transpose()?;
+        let folder = folder.as_deref().map(open).transpose()?;
         let setup = Setup::new(&dataset, request.model, request.hyper.clone());
         let results = Mutex::new((0..request.runs).map(|_| None).collect());
         let failed = AtomicBool::new(false);
-        Ok(Self { order, request, options, dataset, splits, setup, folder, start, failed, results })
+        Ok(Self { index, request, options, dataset, splits, setup, folder, start, failed, results })
     }
 
     /// Number of runs.
@@ -81,7 +82,7 @@ impl<'a> Job<'a> {
         self.request.runs
     }
 
-    /// The memory one run works in.
+    /// Memory of one run, in bytes.
     pub fn bytes(&self) -> usize {
         self.setup.plan().workspace_bytes()
     }
@@ -96,14 +97,14 @@ impl<'a> Job<'a> {
         self.results()[i] = Some(result);
     }
 
-    /// What all runs say together, once the last of them is done; to be asked after every run.
-    pub fn result_if_last(&self) -> Option<Result<Summary>> {
+    /// The summary of all runs, once and only if the last of them is complete.
+    pub fn take_result_if_complete(&self) -> Option<Result<Summary>> {
         let mut results = self.results();
         if results.is_empty() || results.iter().any(Option::is_none) {
             return None;
         }
         let results = std::mem::take(&mut *results).into_iter().flatten();
-        // Somebody's failure stops the others; report the failure and not their interruption.
+        // A failed run interrupts the others; report the failure, not the interruptions.
         let (records, failures): (Vec<_>, Vec<_>) = results.partition(Result::is_ok);
         let mut failures: Vec<Error> = failures.into_iter().filter_map(Result::err).collect();
         failures.sort_by_key(|error| matches!(error, Error::Interrupted));
@@ -113,32 +114,33 @@ impl<'a> Job<'a> {
         })
     }
 
-    fn summary(&self, records: Vec<Record>) -> Result<Summary> {
+    fn summary(&self, records: Vec<RunRecord>) -> Result<Summary> {
         let (request, seconds) = (self.request, self.start.elapsed().as_secs_f64());
         let summary = Summary::new(request, &self.dataset.warnings, records, seconds);
-        if let Some((folder, ground)) = &self.folder {
+        if let Some((folder, fingerprint)) = &self.folder {
             let threads = self.options.threads;
-            let receipt = Receipt::new(&self.dataset, ground.clone(), threads, seconds);
+            let receipt = RunReceipt::new(&self.dataset, fingerprint.clone(), threads, seconds);
             folder.finish(&summary, &receipt)?;
         }
         Ok(summary)
     }
 
-    fn results(&self) -> MutexGuard<'_, Vec<Option<Result<Record>>>> {
-        self.results.lock().expect("nobody panics while holding it")
+    fn results(&self) -> MutexGuard<'_, Vec<Option<Result<RunRecord>>>> {
+        self.results.lock().expect("no code panics while holding the lock")
     }
 
-    fn watch(&self, event: Event<'_>) {
-        (self.options.watch)(self.order, event);
+    fn emit(&self, event: RunEvent<'_>) {
+        (self.options.on_event)(self.index, event);
     }
 
-    fn one_run(&self, i: usize, threads: usize) -> Result<Record> {
+    /// Trains one run, or reads its record if it is finished.
+    fn one_run(&self, i: usize, threads: usize) -> Result<RunRecord> {
         let (seed, split) = (self.request.seed + i as u64, &self.splits[i]);
         let folder = self.folder.as_ref().map(|(folder, _)| folder);
         if let Some(folder) = folder
             && let Some(record) = folder.record(seed)?
         {
-            self.watch(Event::Finished { run: i, record: &record });
+            self.emit(RunEvent::Finished { run: i, record: &record });
             return Ok(record);
         }
         let mut fit = Fit::new(&self.setup, &self.dataset, split, seed, threads);
@@ -147,7 +149,7 @@ impl<'a> Job<'a> {
         }
         let max_epochs = self.request.hyper.int("max_epochs");
         let epochs_done = fit.history().len();
-        self.watch(Event::Started { run: i, seed, max_epochs, epochs_done });
+        self.emit(RunEvent::Started { run: i, seed, max_epochs, epochs_done });
         self.train(&mut fit, i, seed)?;
 
         let outcome = fit.outcome();
@@ -155,31 +157,32 @@ impl<'a> Job<'a> {
         if let Some(folder) = folder {
             folder.finish_run(seed, self.files(split, outcome, &record))?;
         }
-        self.watch(Event::Finished { run: i, record: &record });
+        self.emit(RunEvent::Finished { run: i, record: &record });
         Ok(record)
     }
 
+    /// Trains to the end, saving checkpoints; cancelling saves one and returns [`Error::Interrupted`].
     fn train(&self, fit: &mut Fit<'_>, i: usize, seed: u64) -> Result<()> {
         let mut saved = Instant::now();
-        let mut trouble = None;
+        let mut save_error = None;
         let ended = fit.run(|fit, epoch| {
-            self.watch(Event::Epoch { run: i, epoch });
+            self.emit(RunEvent::Epoch { run: i, epoch });
             let cancelled = self.options.cancel.load(Ordering::Relaxed);
             let stop = cancelled || self.failed.load(Ordering::Relaxed);
             if let Some((folder, _)) = &self.folder
-                && (stop || saved.elapsed() > CHECKPOINT_EVERY)
+                && (stop || saved.elapsed() > CHECKPOINT_INTERVAL)
             {
-                trouble = folder.keep_checkpoint(seed, &fit.checkpoint()).err();
+                save_error = folder.save_checkpoint(seed, &fit.checkpoint()).err();
                 saved = Instant::now();
             }
-            !stop && trouble.is_none()
+            !stop && save_error.is_none()
         });
-        trouble.map_or(ended, Err)
+        save_error.map_or(ended, Err)
     }
 
-    fn record(&self, seed: u64, split: &Split, outcome: &Outcome, seconds: f64) -> Record {
+    fn record(&self, seed: u64, split: &Split, outcome: &Outcome, seconds: f64) -> RunRecord {
         let scores = test_scores(&outcome.probabilities, &self.dataset, split);
-        Record {
+        RunRecord {
             seed,
             split: split.provenance.clone(),
             split_sha256: split.sha256(),
@@ -198,15 +201,16 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// How smooth what the model makes of the nodes is on their graph.
+    /// The Dirichlet energy of the last hidden layer.
     fn energy(&self, weights: &[f32]) -> Option<f64> {
         let hidden = self.setup.hidden(&self.dataset, weights)?;
         let p = operator(&self.dataset.graph, Normalisation::Looped);
         dirichlet_energy(&p, &hidden.cast())
     }
 
-    fn files(&self, split: &Split, outcome: Outcome, record: &Record) -> Files {
-        let line = |epoch| serde_json::to_string(epoch).expect("plain numbers") + "\n";
+    /// The files of a finished run, by name.
+    fn files(&self, split: &Split, outcome: Outcome, record: &RunRecord) -> RunFiles {
+        let line = |epoch| serde_json::to_string(epoch).expect("numbers only") + "\n";
         let epochs: String = outcome.history.iter().map(line).collect();
         let metadata = serde_json::json!({
             "model": self.request.model.name,

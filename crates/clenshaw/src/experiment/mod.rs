@@ -1,44 +1,49 @@
-//! Requests in, records out: the only room that writes run folders.
+//! Training requests, run folders, tuning studies and reproduction of the paper's results.
+//!
+//! A [`Request`] names a graph, a model and their settings; [`run`] trains it and returns a [`Summary`].
+//! This is the only module that writes run folders:
 //!
 //! ```text
-//! <folder>/run.toml                        everything needed to do it again
-//! <folder>/receipt.json                    version, data and split sha256, processor, threads, time
-//! <folder>/summary.json                    the records of all runs and what they say together
-//! <folder>/runs/<seed>/record.json         one run's numbers
-//!                     /epochs.jsonl        one line an epoch
+//! <folder>/run.toml                        the request, complete enough to repeat it
+//! <folder>/data.json                       sha256 of the data and of every split
+//! <folder>/receipt.json                    provenance: version, data, splits, processor, threads, time
+//! <folder>/summary.json                    the records of all runs and their statistics
+//! <folder>/runs/<seed>/record.json         the scores of one run
+//!                     /epochs.jsonl        one line per epoch
 //!                     /model.safetensors   weights and filter coefficients
-//!                     /predictions.csv     node, prediction, probability per class, part
-//! <folder>/runs/<seed>.checkpoint          an interrupted run
+//!                     /predictions.csv     node, predicted class, probability per class, part
+//! <folder>/runs/<seed>.checkpoint          an unfinished run
 //! ```
 //!
-//! Run `i` of a request has the seed `request.seed + i`, from which its split, its initial weights and
-//! its dropout are drawn, each by a stream of its own; so any run can be done again alone.
+//! Run `i` of a request has the seed `request.seed + i`. Its split, initial weights and dropout are drawn
+//! from that seed by separate random streams, so every run can be repeated on its own.
 
 mod config;
 mod request;
 mod preset;
 mod record;
-mod occasion;
+mod provenance;
 mod folder;
 mod job;
-mod run;
+mod scheduler;
 mod predict;
 mod reproduce;
 mod tuning;
 
 pub use config::Config;
-use folder::Ground;
-use occasion::Occasion;
+use folder::DataFingerprint;
 pub use predict::{Predictions, predict};
-pub use preset::{Origin, preset_graphs, preset_origin, preset_settings, preset_source};
-pub use record::{Record, Summary};
+pub use preset::{SettingsOrigin, preset_graphs, preset_origin, preset_settings, preset_source};
+use provenance::Provenance;
+pub use record::{RunRecord, Summary};
 pub use reproduce::{
-    Contest, Done, EXPERIMENTS, Errand, ExperimentInfo, Filters, Kind, Only, Planned, Receipts,
-    Statistics, Theorems, find_experiment,
+    CellProgress, EXPERIMENTS, ExperimentInfo, ExperimentKind, ExperimentOptions, Filters,
+    GraphStatistics, PlannedCell, Receipts, ResultTable, Selection, Theorems, find_experiment,
 };
 pub use request::Request;
-pub use run::{Event, Options, Order, run, run_all};
-use run::{finished, finished_runs};
+pub use scheduler::{RunEvent, RunOptions, TrainingJob, run, run_all};
+use scheduler::{finished_job, finished_runs};
 pub use tuning::{
-    End, Judge, TuneEvent, TuneOptions, TuneRequest, Tuned, best_first, sampler, tune,
+    PrunerKind, StudyEnd, TuneEvent, TuneOptions, TuneRequest, TuneResult, ranked_trials, sampler,
+    tune,
 };

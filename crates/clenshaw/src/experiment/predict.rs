@@ -1,8 +1,8 @@
-//! What a trained run says about every node.
+//! Predictions of a trained run for every node of a graph.
 
-use super::folder::Folder;
-use super::record::best;
-use super::{Record, Request};
+use super::folder::RunFolder;
+use super::record::best_record;
+use super::{Request, RunRecord};
 use crate::data::{self, Dataset, Split, Store};
 use crate::error::{Error, Result};
 use crate::tensor::Mat;
@@ -10,16 +10,16 @@ use crate::train::{Setup, most_likely, read_weights};
 use std::fmt::Write;
 use std::path::Path;
 
-/// A class and its probabilities for every node.
+/// Class probabilities for every node.
 #[derive(Clone, Debug)]
 pub struct Predictions {
-    /// What the nodes are called; empty when they are called by their numbers.
+    /// Names of the nodes; empty if they are numbered.
     pub node_names: Vec<String>,
-    /// What the classes are called.
+    /// Names of the classes.
     pub class_names: Vec<String>,
-    /// The probability of every class for every node, `[n, C]`.
+    /// Probability of each class for each node, `[n, C]`.
     pub probabilities: Mat<f32>,
-    /// `train`, `val`, `test`, or nothing.
+    /// The part of the split each node is in: `train`, `val`, `test` or empty.
     pub parts: Vec<&'static str>,
 }
 
@@ -34,7 +34,7 @@ impl Predictions {
         Self { node_names, class_names, probabilities, parts }
     }
 
-    /// `node,prediction,<one column a class>,part`.
+    /// CSV with the columns `node`, `prediction`, one per class, and `part`.
     pub fn to_csv(&self) -> String {
         let classes: Vec<String> = self.class_names.iter().map(|name| quoted(name)).collect();
         let mut csv = format!("node,prediction,{},part\n", classes.join(","));
@@ -49,9 +49,10 @@ impl Predictions {
     }
 }
 
-/// Applies a run of a folder to its own graph, or to another of the same features and classes.
+/// Applies a run of a folder to the graph it was trained on, or to another one with the same features
+/// and classes.
 ///
-/// Without `seed` it is the run with the lowest validation loss.
+/// Without `seed`, the run with the lowest validation loss is used.
 pub fn predict(
     folder: &Path,
     store: &Store,
@@ -59,7 +60,7 @@ pub fn predict(
     seed: Option<u64>,
     threads: usize,
 ) -> Result<Predictions> {
-    let (files, request) = Folder::existing(folder)?;
+    let (files, request) = RunFolder::existing(folder)?;
     let place = folder.display().to_string();
     let seed = choose(&files, &request, &place, seed)?.seed;
     let other = graph.filter(|graph| *graph != request.graph);
@@ -73,12 +74,12 @@ pub fn predict(
     let mut params = setup.plan().zeros();
     for (param, range) in setup.plan().params().iter().zip(setup.plan().ranges()) {
         let (_, found) = stored.iter().find(|(name, _)| *name == param.name).ok_or_else(|| {
-            Error::Data { place: file.clone(), problem: format!("no weights `{}`", param.name) }
+            Error::Data { place: file.clone(), problem: format!("no parameter `{}`", param.name) }
         })?;
         if (found.rows(), found.cols()) != (param.rows, param.cols) {
             let problem = format!(
-                "`{}` is {} x {}, but on {} the model has {} x {}; \
-                 predict on a graph with the features and classes of training",
+                "`{}` is {} x {}, but on {} the model needs {} x {}; \
+                 choose a graph with the same features and classes as in training",
                 param.name,
                 found.rows(),
                 found.cols(),
@@ -97,22 +98,27 @@ pub fn predict(
     Ok(Predictions::new(&dataset, split.as_ref(), setup.predict(&params, threads)))
 }
 
-fn choose(files: &Folder, request: &Request, place: &str, seed: Option<u64>) -> Result<Record> {
+fn choose(
+    files: &RunFolder,
+    request: &Request,
+    place: &str,
+    seed: Option<u64>,
+) -> Result<RunRecord> {
     let seeds = request.seeds();
     let mut records = Vec::new();
     for candidate in seeds.filter(|candidate| seed.is_none_or(|seed| seed == *candidate)) {
         records.extend(files.record(candidate)?);
     }
-    best(&records).cloned().ok_or_else(|| match seed {
+    best_record(&records).cloned().ok_or_else(|| match seed {
         Some(seed) => {
-            let problem = format!("no finished run of seed {seed}");
+            let problem = format!("no finished run with seed {seed}");
             Error::Data { place: place.into(), problem }
         }
         None => Error::Unfinished { folder: place.into() },
     })
 }
 
-/// A CSV field, in quotes if it must be.
+/// A CSV field, quoted if necessary.
 fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))

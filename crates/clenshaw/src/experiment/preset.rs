@@ -1,4 +1,4 @@
-//! Published settings, a TOML file per model, a table per graph.
+//! Presets: published settings in one TOML file per model, with one table per graph.
 
 use super::config::settings;
 use crate::error::{Error, Result};
@@ -6,68 +6,71 @@ use crate::model::ModelInfo;
 use std::fmt::{Display, Formatter};
 use toml::{Table, Value};
 
-/// The keys of a preset that say where settings come from that were not published for the graph.
+/// Keys of a preset that record the origin of settings that were not published for the graph.
 const TUNED: &str = "tuned";
 const BORROWED: &str = "borrowed";
 
-/// The table for graphs that have none.
+/// The table that applies to graphs without one of their own.
 const DEFAULT: &str = "default";
 
-/// Where settings come from.
+/// The origin of a model's settings on a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// Published for the graph.
+pub enum SettingsOrigin {
+    /// Published for this graph.
     Published,
-    /// What the authors take where they say nothing else.
-    Defaults,
-    /// Published for something else, which this names.
+    /// The authors' defaults for all graphs.
+    AuthorDefaults,
+    /// Published for another model or graph, named here.
     Borrowed(String),
-    /// Found by a study of ours, whose command this is.
+    /// Found by tuning with this command.
     Tuned(String),
-    /// Our defaults.
-    Ours,
+    /// The defaults of this library.
+    LibraryDefaults,
 }
 
-impl Display for Origin {
+impl Display for SettingsOrigin {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Published => "published",
-            Self::Defaults => "authors' defaults",
+            Self::AuthorDefaults => "authors' defaults",
             Self::Borrowed(_) => "borrowed",
             Self::Tuned(_) => "tuned",
-            Self::Ours => "our defaults",
+            Self::LibraryDefaults => "our defaults",
         })
     }
 }
 
-/// Where the settings of a model on a graph come from.
-pub fn preset_origin(info: &ModelInfo, graph: &str) -> Origin {
+/// The origin of a model's settings on a graph.
+pub fn preset_origin(info: &ModelInfo, graph: &str) -> SettingsOrigin {
     let table = table(info);
-    let Some(preset) = row(&table, graph) else { return Origin::Ours };
-    let said = |key: &str| preset.get(key).and_then(Value::as_str).map(str::to_owned);
+    let Some(preset) = preset_table(&table, graph) else {
+        return SettingsOrigin::LibraryDefaults;
+    };
+    let text = |key: &str| preset.get(key).and_then(Value::as_str).map(str::to_owned);
     let for_graph = graph != DEFAULT && table.contains_key(graph);
-    let own = if for_graph { Origin::Published } else { Origin::Defaults };
-    said(TUNED).map(Origin::Tuned).or(said(BORROWED).map(Origin::Borrowed)).unwrap_or(own)
+    let own = if for_graph { SettingsOrigin::Published } else { SettingsOrigin::AuthorDefaults };
+    let tuned = text(TUNED).map(SettingsOrigin::Tuned);
+    tuned.or(text(BORROWED).map(SettingsOrigin::Borrowed)).unwrap_or(own)
 }
 
-/// The settings of a preset, without what is said about them.
+/// The hyper-parameters of a preset, without the keys on their origin.
 fn entries(table: &Table) -> Vec<(String, String)> {
     settings(table).into_iter().filter(|(key, _)| key != TUNED && key != BORROWED).collect()
 }
 
-/// The settings published for a model on a graph, split included; the graph by its registry name.
+/// The preset of a model for a graph, including its split; the graph by its registry name.
 pub(super) fn preset(name: &str, info: &ModelInfo, graph: &str) -> Result<Vec<(String, String)>> {
     if name != "paper" {
         return Err(Error::unknown("preset", name, ["paper"]));
     }
     let table = table(info);
-    match row(&table, graph) {
+    match preset_table(&table, graph) {
         Some(preset) => Ok(entries(preset)),
         None => Err(Error::BadValue {
             key: "graph".into(),
             value: graph.into(),
             expected: format!(
-                "one with a published setting of {}: {}",
+                "a graph with a preset of {}: {}",
                 info.name,
                 graphs(&table).join(", ")
             ),
@@ -75,17 +78,17 @@ pub(super) fn preset(name: &str, info: &ModelInfo, graph: &str) -> Result<Vec<(S
     }
 }
 
-/// The graphs for which a model has published settings; `default` stands for all.
+/// The graphs for which a model has a preset; `default` stands for all others.
 pub fn preset_graphs(info: &ModelInfo) -> Vec<String> {
     graphs(&table(info))
 }
 
-/// Where a model's published settings come from.
+/// The publication that a model's presets are taken from.
 pub fn preset_source(info: &ModelInfo) -> String {
     table(info).get("source").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// What a preset sets on a graph of [`preset_graphs`], in the order of its file; nothing elsewhere.
+/// The settings of a model's preset for a graph of [`preset_graphs`], in file order; empty for others.
 pub fn preset_settings(info: &ModelInfo, graph: &str) -> Vec<(String, String)> {
     match table(info).get(graph) {
         Some(Value::Table(preset)) => entries(preset),
@@ -93,8 +96,8 @@ pub fn preset_settings(info: &ModelInfo, graph: &str) -> Vec<(String, String)> {
     }
 }
 
-/// What a preset has for a graph, its own or the default.
-fn row<'t>(table: &'t Table, graph: &str) -> Option<&'t Table> {
+/// The table of a graph, or the default one.
+fn preset_table<'t>(table: &'t Table, graph: &str) -> Option<&'t Table> {
     table.get(graph).or_else(|| table.get(DEFAULT)).and_then(Value::as_table)
 }
 
@@ -109,7 +112,7 @@ fn table(info: &ModelInfo) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use super::{Origin, preset_origin};
+    use super::{SettingsOrigin, preset_origin};
     use crate::experiment::Request;
     use crate::model::{MODELS, find};
 
@@ -134,29 +137,29 @@ mod tests {
     }
 
     #[test]
-    fn a_tuned_preset_is_what_its_study_is_about() {
+    fn tuned_presets_name_a_study_of_the_same_graph_and_model() {
         for info in MODELS {
             for graph in super::preset_graphs(info) {
-                let Origin::Tuned(study) = preset_origin(info, &graph) else { continue };
-                let words = format!("clenshaw tune {graph} --model {} ", info.name);
-                assert!(study.starts_with(&words), "{} {graph}: {study}", info.name);
+                let SettingsOrigin::Tuned(study) = preset_origin(info, &graph) else { continue };
+                let command = format!("clenshaw tune {graph} --model {} ", info.name);
+                assert!(study.starts_with(&command), "{} {graph}: {study}", info.name);
             }
         }
     }
 
     #[test]
-    fn every_setting_has_an_origin() {
+    fn origins_of_settings() {
         let origin = |model: &str, graph: &str| preset_origin(find(model).unwrap(), graph);
-        assert_eq!(origin("clenshaw-gcn", "cora"), Origin::Published);
-        assert_eq!(origin("horner-gcn", "cora"), Origin::Borrowed("ClenshawGCN's".into()));
-        assert_eq!(origin("favard-gnn", "minesweeper"), Origin::Borrowed("Actor's".into()));
-        assert_eq!(origin("linkx", "cora"), Origin::Defaults);
-        assert_eq!(origin("gcnii", "photo"), Origin::Ours);
+        assert_eq!(origin("clenshaw-gcn", "cora"), SettingsOrigin::Published);
+        assert_eq!(origin("horner-gcn", "cora"), SettingsOrigin::Borrowed("ClenshawGCN's".into()));
+        assert_eq!(origin("favard-gnn", "minesweeper"), SettingsOrigin::Borrowed("Actor's".into()));
+        assert_eq!(origin("linkx", "cora"), SettingsOrigin::AuthorDefaults);
+        assert_eq!(origin("gcnii", "photo"), SettingsOrigin::LibraryDefaults);
         assert_eq!(origin("mixhop", "cora").to_string(), "tuned");
     }
 
     #[test]
-    fn the_papers_numbers_for_cora() {
+    fn preset_of_clenshaw_gcn_for_cora() {
         let mut request = Request::new("cora", "clenshaw-gcn").unwrap();
         request.apply_preset("paper").unwrap();
         let hp = &request.hyper;
@@ -165,11 +168,11 @@ mod tests {
     }
 
     #[test]
-    fn a_graph_without_a_preset_is_named() {
+    fn rejects_graph_without_preset() {
         let mut request = Request::new("csbm", "gcnii").unwrap();
         let error = request.apply_preset("paper").unwrap_err().to_string();
-        assert!(error.starts_with(
-            "`graph` is `csbm`; expected one with a published setting of gcnii: cora"
-        ));
+        assert!(
+            error.starts_with("`graph` is `csbm`; expected a graph with a preset of gcnii: cora")
+        );
     }
 }

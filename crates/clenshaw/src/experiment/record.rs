@@ -1,4 +1,4 @@
-//! What a run was worth.
+//! Scores of single runs and their summary.
 
 use super::Request;
 use crate::filter::Response;
@@ -6,18 +6,18 @@ use crate::hyper::Params;
 use crate::report::Statistic;
 use serde::{Deserialize, Serialize};
 
-/// One run's numbers.
+/// The scores of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct RunRecord {
     /// The run's seed.
     pub seed: u64,
     /// The split: kind, sizes and seed.
     pub split: String,
-    /// The split's digest.
+    /// The SHA-256 of the split.
     pub split_sha256: String,
-    /// Epochs trained.
+    /// Number of epochs trained.
     pub epochs: usize,
-    /// The epoch whose weights were kept.
+    /// The epoch whose weights are kept.
     pub best_epoch: usize,
     /// Its validation loss.
     pub val_loss: f64,
@@ -29,50 +29,50 @@ pub struct Record {
     pub macro_f1: f64,
     /// Mean recall over classes on the test nodes.
     pub balanced_accuracy: f64,
-    /// The test accuracy of always answering the most frequent class.
+    /// The test accuracy of always predicting the most frequent class.
     pub majority_share: f64,
-    /// Of two classes: the chance that a test node of the second scores higher than one of the first.
+    /// Area under the ROC curve on the test nodes; only with two classes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roc_auc: Option<f64>,
-    /// What the model does to each frequency, if that can be said.
+    /// The learned filter, if the model has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<Response>,
-    /// The Dirichlet energy of the last hidden layer as a share of its squares, if the model has one.
+    /// The Dirichlet energy of the last hidden layer relative to its squared norm, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<f64>,
-    /// Time taken.
+    /// Training time in seconds.
     pub seconds: f64,
 }
 
-/// All runs of a request and what they say together.
+/// All runs of a request and their statistics.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
-    /// The graph, as typed.
+    /// The graph, as typed on the command line.
     pub graph: String,
     /// The model's name.
     pub model: String,
-    /// Its hyper-parameters.
+    /// The model's hyper-parameters.
     pub hyper: Params,
-    /// The split, as typed.
+    /// The split, as typed on the command line.
     pub split: String,
     /// Seed of the first run.
     pub seed: u64,
-    /// What a user should know before trusting results on this graph.
+    /// Known problems of the graph that limit what its results mean.
     pub warnings: Vec<String>,
-    /// One record a run.
-    pub runs: Vec<Record>,
+    /// One record per run.
+    pub runs: Vec<RunRecord>,
     /// Accuracy on the test nodes.
     pub test_accuracy: Statistic,
     /// Mean F1 over classes.
     pub macro_f1: Statistic,
     /// Mean recall over classes.
     pub balanced_accuracy: Statistic,
-    /// Of two classes: the area under the curve of true against false positives.
+    /// Area under the ROC curve; only with two classes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roc_auc: Option<Statistic>,
-    /// The test accuracy of always answering the most frequent class, averaged over runs.
+    /// The test accuracy of always predicting the most frequent class, averaged over runs.
     pub majority_share: f64,
-    /// Time taken by all runs together.
+    /// Wall-clock time of the whole job in seconds.
     pub seconds: f64,
 }
 
@@ -80,10 +80,10 @@ impl Summary {
     pub(super) fn new(
         request: &Request,
         warnings: &[String],
-        runs: Vec<Record>,
+        runs: Vec<RunRecord>,
         seconds: f64,
     ) -> Self {
-        let of = |number: fn(&Record) -> f64| {
+        let statistic = |number: fn(&RunRecord) -> f64| {
             Statistic::of(&runs.iter().map(number).collect::<Vec<f64>>())
         };
         Self {
@@ -93,27 +93,27 @@ impl Summary {
             split: request.split.to_string(),
             seed: request.seed,
             warnings: warnings.to_vec(),
-            test_accuracy: of(|run| run.test_accuracy),
-            macro_f1: of(|run| run.macro_f1),
-            balanced_accuracy: of(|run| run.balanced_accuracy),
+            test_accuracy: statistic(|run| run.test_accuracy),
+            macro_f1: statistic(|run| run.macro_f1),
+            balanced_accuracy: statistic(|run| run.balanced_accuracy),
             roc_auc: runs
                 .iter()
                 .map(|run| run.roc_auc)
                 .collect::<Option<Vec<f64>>>()
                 .map(|runs| Statistic::of(&runs)),
-            majority_share: of(|run| run.majority_share).mean,
+            majority_share: statistic(|run| run.majority_share).mean,
             runs,
             seconds,
         }
     }
 
     /// The run with the lowest validation loss.
-    pub fn best_run(&self) -> Option<&Record> {
-        best(&self.runs)
+    pub fn best_run(&self) -> Option<&RunRecord> {
+        best_record(&self.runs)
     }
 }
 
-/// The record with the lowest validation loss, the first of equals.
-pub(super) fn best(records: &[Record]) -> Option<&Record> {
+/// The record with the lowest validation loss; the first one of equals.
+pub(super) fn best_record(records: &[RunRecord]) -> Option<&RunRecord> {
     records.iter().min_by(|a, b| a.val_loss.total_cmp(&b.val_loss))
 }

@@ -1,4 +1,4 @@
-//! What is asked for.
+//! Training requests: a graph, a model and everything else that determines the result.
 
 use super::{Config, preset};
 use crate::data::{self, Dataset, Split, SplitKind, Store};
@@ -9,39 +9,39 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 
-/// A model, a graph, and how often to train on what split: all that decides a result.
+/// A graph, a model, its hyper-parameters, the split and the seeds: everything that determines a result.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The graph, as one would type it.
+    /// The graph, as typed on the command line.
     pub graph: String,
     /// The model.
     pub model: &'static ModelInfo,
-    /// How nodes are dealt out.
+    /// How nodes are divided into training, validation and test nodes.
     pub split: SplitKind,
     /// Number of runs.
     pub runs: usize,
     /// Seed of the first run; run `i` has `seed + i`.
     pub seed: u64,
-    /// Checked hyper-parameters.
+    /// The hyper-parameters, within the model's ranges.
     pub hyper: Params,
 }
 
 impl Request {
-    /// A model's defaults on a graph: one run, balanced split, seed 0.
+    /// A request with the model's defaults: one run, balanced split, seed 0.
     ///
-    /// Whether there is such a graph is known when it is loaded.
+    /// The graph is looked up later, by [`load`](Self::load).
     pub fn new(graph: &str, model: &str) -> Result<Self> {
         let model = model::find(model)?;
         let (graph, hyper) = (graph.to_owned(), model.defaults());
         Ok(Self { graph, model, split: SplitKind::Balanced, runs: 1, seed: 0, hyper })
     }
 
-    /// Whether anything is published for this model on this graph, or for all.
+    /// Whether there is a preset of this model for this graph, or for all graphs.
     pub fn has_preset(&self) -> bool {
         preset::preset("paper", self.model, base_name(&self.graph)).is_ok()
     }
 
-    /// Takes the settings of a preset, by name `paper`.
+    /// Applies the preset of this name; the only one is `paper`.
     pub fn apply_preset(&mut self, name: &str) -> Result<()> {
         for (key, value) in preset::preset(name, self.model, base_name(&self.graph))? {
             self.set(&key, &value)?;
@@ -49,7 +49,7 @@ impl Request {
         Ok(())
     }
 
-    /// Takes what a file says, but for graph and model, which were needed to begin with.
+    /// Applies the settings of a file, except its graph and model.
     pub fn apply(&mut self, config: &Config) -> Result<()> {
         self.runs = config.runs.unwrap_or(self.runs);
         self.seed = config.seed.unwrap_or(self.seed);
@@ -59,7 +59,7 @@ impl Request {
         set.map_err(|error| error.within(&config.place))
     }
 
-    /// Sets one hyper-parameter, or the split, from what somebody typed.
+    /// Sets one hyper-parameter, or the key `split`, from text.
     pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
         if key == "split" {
             self.split = value.parse()?;
@@ -68,7 +68,7 @@ impl Request {
         self.hyper.set(key, value)
     }
 
-    /// The graph, in the order of nodes that the split needs.
+    /// Loads the graph; for published splits, with the node order they refer to.
     pub fn load(&self, store: &Store) -> Result<Dataset> {
         if self.split.is_published() {
             data::load_published(store, &self.graph)
@@ -77,18 +77,18 @@ impl Request {
         }
     }
 
-    /// The seed of every run.
+    /// The seeds of the runs.
     pub fn seeds(&self) -> impl Iterator<Item = u64> + use<> {
         let first = self.seed;
         (0..self.runs as u64).map(move |i| first + i)
     }
 
-    /// The split of every run.
+    /// Draws one split per run.
     pub fn splits(&self, dataset: &Dataset) -> Result<Vec<Split>> {
         self.seeds().map(|seed| self.split.draw(dataset, seed)).collect()
     }
 
-    /// Refuses what no run could satisfy.
+    /// Checks the number of runs and the seed.
     pub fn check(&self) -> Result<()> {
         let outside = |key: &str, value: String, allowed: &str| Error::OutOfRange {
             key: key.into(),
@@ -104,7 +104,7 @@ impl Request {
         Ok(())
     }
 
-    /// Reads a `run.toml`.
+    /// Parses a `run.toml`; `place` names the file in errors.
     pub fn from_toml(place: &str, text: &str) -> Result<Self> {
         let config = Config::from_toml(place, text)?;
         let missing = |key: &str| Error::Data {
@@ -121,7 +121,7 @@ impl Request {
     /// The `run.toml` of this request.
     pub fn to_toml(&self) -> String {
         #[derive(Serialize)]
-        struct Run<'a> {
+        struct RunToml<'a> {
             graph: &'a str,
             model: &'a str,
             split: String,
@@ -131,23 +131,23 @@ impl Request {
         }
         let Self { graph, model, split, runs, seed, hyper } = self;
         let (model, split) = (model.name, split.to_string());
-        let run = Run { graph, model, split, runs: *runs, seed: *seed, hyper };
-        toml::to_string(&run).expect("texts and numbers only")
+        let run = RunToml { graph, model, split, runs: *runs, seed: *seed, hyper };
+        toml::to_string(&run).expect("text and numbers only")
     }
 
-    /// Where its run folder goes when nobody says otherwise: the same request, the same folder.
+    /// The default run folder; equal requests have the same one.
     pub fn default_folder(&self) -> PathBuf {
         PathBuf::from("runs").join(self.folder_name())
     }
 
-    /// `cora-gcn-1a2b3c4d`: the graph, the model, and a digest of all that was asked for.
+    /// The graph, the model and a digest of the whole request, as in `cora-gcn-1a2b3c4d`.
     pub fn folder_name(&self) -> String {
         let digest = Sha256::digest(self.to_toml());
         let short: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
         format!("{}-{short}", self.label())
     }
 
-    /// `cora-gcn`: the graph and the model, fit for the name of a file.
+    /// The graph and the model in characters that are safe in file names, as in `cora-gcn`.
     pub fn label(&self) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.=".contains(c) { c } else { '-' };
         let graph: String = self.graph.chars().map(plain).take(60).collect();
@@ -155,7 +155,7 @@ impl Request {
     }
 }
 
-/// `csbm` of `csbm:nodes=200`.
+/// The graph without its parameters: `csbm` for `csbm:nodes=200`.
 fn base_name(graph: &str) -> &str {
     graph.split(':').next().unwrap_or(graph)
 }
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_survives_its_toml() {
+    fn toml_round_trip_preserves_the_request() {
         let mut request = Request::new("csbm:nodes=200", "gcnii").unwrap();
         request.set("L", "4").unwrap();
         request.set("split", "ratio:50/25/25").unwrap();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_says_wrongly_is_said_with_its_name() {
+    fn errors_in_a_file_name_the_file() {
         let refused = |text: &str| {
             let text = format!("graph = \"csbm\"\nmodel = \"gcn\"\n{text}");
             Request::from_toml("my/run.toml", &text).unwrap_err().to_string()

@@ -1,21 +1,20 @@
-//! Ours beside a paper's, cell by cell, with a footnote for every difference.
+//! Our numbers next to a paper's, with a footnote for every difference.
 //!
-//! A cell agrees when ours, rounded to the paper's digits, is what the paper prints.
-//! What was not measured stays empty.
+//! A cell agrees if our number, rounded to the paper's decimals, equals the printed one.
 
-use super::{Table, wrapped};
+use super::{Table, wrap_text};
 use serde::{Serialize, Serializer};
 
-/// No line of the text is longer, unless the table is.
+/// Maximum line length of notes in the text form.
 const WIDTH: usize = 100;
 
-/// A table of a paper, and what we measured.
+/// A table of a paper with our measurements.
 ///
 /// ```
-/// use clenshaw::report::{Cell, Comparison, Row};
+/// use clenshaw::report::{ComparisonCell, Comparison, ComparisonRow};
 /// let why = Some("listed twice".to_owned());
-/// let cells = vec![Cell::new("edges", 0, Some(4.0), Some(3.0), why)];
-/// let rows = vec![Row { name: "path".into(), sha256: None, is_measured: true, cells }];
+/// let cells = vec![ComparisonCell::new("edges", 0, Some(4.0), Some(3.0), why)];
+/// let rows = vec![ComparisonRow { name: "path".into(), sha256: None, is_measured: true, cells }];
 /// let table = Comparison { title: "Sizes".into(), source: "A paper".into(), rows, ..Default::default() };
 /// assert!(table.to_text().ends_with("\
 ///       edges  ours
@@ -27,52 +26,52 @@ const WIDTH: usize = 100;
 /// ```
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Comparison {
-    /// What the table shows.
+    /// The title.
     pub title: String,
-    /// Where the paper's numbers stand.
+    /// The publication of the paper's numbers.
     pub source: String,
-    /// What the rows are: `graph`, `model`.
-    pub rows_are: String,
-    /// How ours are counted.
+    /// The header of the first column, as in `graph`.
+    pub row_label: String,
+    /// How our numbers are defined.
     pub notes: Vec<String>,
-    /// One row a line of the paper's table, all with the same columns.
-    pub rows: Vec<Row>,
+    /// The rows of the paper's table, all with the same columns.
+    pub rows: Vec<ComparisonRow>,
 }
 
-/// A line of the paper's table.
+/// A row of a [`Comparison`].
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
-    /// Its name.
+pub struct ComparisonRow {
+    /// The name of the row.
     pub name: String,
-    /// The digest of the data that ours were measured on.
+    /// The SHA-256 of the data measured.
     pub sha256: Option<String>,
-    /// Whether there was something to measure.
+    /// Whether the data was found and measured.
     pub is_measured: bool,
-    /// One cell a column.
-    pub cells: Vec<Cell>,
+    /// One cell per column.
+    pub cells: Vec<ComparisonCell>,
 }
 
-/// A number of the paper and ours.
+/// A number of the paper and our measurement of it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Cell {
+pub struct ComparisonCell {
     /// The column's name.
     pub column: &'static str,
-    /// The decimals that the paper prints.
+    /// The number of decimals printed in the paper.
     #[serde(skip)]
     pub digits: usize,
-    /// The paper's number, where it has one.
-    #[serde(serialize_with = "plain")]
+    /// The paper's number, if it has one.
+    #[serde(serialize_with = "number")]
     pub paper: Option<f64>,
-    /// Ours, where it was measured.
-    #[serde(serialize_with = "plain")]
+    /// Our number, if it was measured.
+    #[serde(serialize_with = "number")]
     pub ours: Option<f64>,
-    /// Whether they are the same in the paper's digits.
+    /// Whether both are equal to the paper's decimals.
     pub agrees: Option<bool>,
-    /// Why they are not.
+    /// The reason for a difference.
     pub explanation: Option<String>,
 }
 
-/// A difference and what the page says about it.
+/// A footnote on a difference.
 struct Footnote<'a> {
     row: usize,
     column: usize,
@@ -81,8 +80,8 @@ struct Footnote<'a> {
     text: &'a str,
 }
 
-impl Cell {
-    /// Compares two numbers in the paper's digits.
+impl ComparisonCell {
+    /// Compares two numbers to the paper's decimals.
     pub fn new(
         column: &'static str,
         digits: usize,
@@ -99,7 +98,7 @@ impl Cell {
         self.paper.map_or("-".into(), |number| format!("{number:.*}", self.digits))
     }
 
-    /// With one digit more than the paper prints, unless it counts something.
+    /// Our number with one decimal more than the paper, or none for counts.
     fn our_text(&self) -> String {
         let digits = if self.digits == 0 { 0 } else { self.digits + 1 };
         self.ours.map_or("-".into(), |number| format!("{number:.digits$}"))
@@ -112,7 +111,7 @@ impl Comparison {
         self.rows.iter().filter(|row| !row.is_measured).map(|row| row.name.as_str())
     }
 
-    /// Title, table, footnotes and notes for a terminal.
+    /// Title, table, footnotes and notes as plain text.
     pub fn to_text(&self) -> String {
         let footnotes = self.footnotes();
         let table = self.table(&footnotes, |mark| format!(" {mark}")).to_text();
@@ -120,16 +119,16 @@ impl Comparison {
         let widest = footnotes.iter().map(|note| note.mark.len()).max().unwrap_or(0);
         for (i, Footnote { mark, place, text: why, .. }) in footnotes.iter().enumerate() {
             text += if i == 0 { "\n" } else { "" };
-            text += &hanging(&format!("{mark:<widest$}  "), &format!("{place}: {why}"));
+            text += &hanging_paragraph(&format!("{mark:<widest$}  "), &format!("{place}: {why}"));
         }
         for (i, note) in self.notes.iter().enumerate() {
             text += if i == 0 { "\n" } else { "" };
-            text += &hanging("", note);
+            text += &hanging_paragraph("", note);
         }
         text
     }
 
-    /// The same in Markdown, with the digests of the data.
+    /// The page in Markdown, including the digests of the data.
     pub fn to_markdown(&self) -> String {
         let footnotes = self.footnotes();
         let table = self.table(&footnotes, |mark| format!(" <sup>{mark}</sup>")).to_markdown();
@@ -139,7 +138,7 @@ impl Comparison {
         }
         text += if footnotes.is_empty() { "" } else { "\n" };
         text.extend(self.notes.iter().map(|note| format!("- {note}\n")));
-        let mut digests = Table::new([self.rows_are.as_str(), "sha256 of the data"]);
+        let mut digests = Table::new([self.row_label.as_str(), "sha256 of the data"]);
         for row in &self.rows {
             let sha256 = row.sha256.as_ref().map_or("-".into(), |sha256| format!("`{sha256}`"));
             digests.row([row.name.clone(), sha256]);
@@ -147,7 +146,7 @@ impl Comparison {
         text + "\n" + &digests.to_markdown()
     }
 
-    /// Every difference, in reading order.
+    /// One footnote per difference, row by row.
     fn footnotes(&self) -> Vec<Footnote<'_>> {
         let mut footnotes = Vec::new();
         for (r, row) in self.rows.iter().enumerate() {
@@ -156,7 +155,7 @@ impl Comparison {
                 footnotes.push(Footnote {
                     row: r,
                     column: c,
-                    mark: letters(footnotes.len()),
+                    mark: footnote_mark(footnotes.len()),
                     place: format!("{}, {}", row.name, cell.column),
                     text: cell.explanation.as_deref().unwrap_or("not explained"),
                 });
@@ -165,18 +164,18 @@ impl Comparison {
         footnotes
     }
 
-    /// The paper's column, then ours; where the paper has none, ours alone.
+    /// The table: per column the paper's numbers and ours, or ours alone if the paper has none.
     fn table(&self, footnotes: &[Footnote], marked: impl Fn(&str) -> String) -> Table {
         let columns = self.rows.first().map_or(0, |row| row.cells.len());
-        let columns: Vec<Column> =
+        let columns: Vec<PrintedColumns> =
             (0..columns).map(|c| self.column(c, footnotes, &marked)).collect();
         let some_missing = self.missing().next().is_some();
-        let mut header = vec![self.rows_are.clone()];
+        let mut header = vec![self.row_label.clone()];
         header.extend(columns.iter().flat_map(|column| column.header.clone()));
         header.extend(some_missing.then(String::new));
         let mut table = Table::new(header);
         for (r, row) in self.rows.iter().enumerate() {
-            let state = if row.is_measured { "" } else { "not here" };
+            let state = if row.is_measured { "" } else { "no data" };
             let mut entries = vec![row.name.clone()];
             entries.extend(columns.iter().flat_map(|column| column.rows[r].clone()));
             entries.extend(some_missing.then(|| state.to_owned()));
@@ -185,22 +184,27 @@ impl Comparison {
         table
     }
 
-    /// Marks stand behind the numbers, so that those without one keep their place.
-    fn column(&self, c: usize, footnotes: &[Footnote], marked: impl Fn(&str) -> String) -> Column {
+    /// Formats one column; footnote marks are padded so that the numbers stay aligned.
+    fn column(
+        &self,
+        c: usize,
+        footnotes: &[Footnote],
+        marked: impl Fn(&str) -> String,
+    ) -> PrintedColumns {
         let mark = |r: usize| {
             let note = footnotes.iter().find(|note| (note.row, note.column) == (r, c));
             note.map_or(String::new(), |note| marked(&note.mark))
         };
         let widest = (0..self.rows.len()).map(|r| mark(r).len()).max().unwrap_or(0);
-        let cells: Vec<&Cell> = self.rows.iter().map(|row| &row.cells[c]).collect();
+        let cells: Vec<&ComparisonCell> = self.rows.iter().map(|row| &row.cells[c]).collect();
         let ours = |r: usize| format!("{}{:<widest$}", cells[r].our_text(), mark(r));
         let name = cells[0].column;
         match cells.iter().any(|cell| cell.paper.is_some()) {
-            true => Column {
+            true => PrintedColumns {
                 header: vec![name.into(), "ours".into()],
                 rows: (0..cells.len()).map(|r| vec![cells[r].paper_text(), ours(r)]).collect(),
             },
-            false => Column {
+            false => PrintedColumns {
                 header: vec![name.into()],
                 rows: (0..cells.len()).map(|r| vec![ours(r)]).collect(),
             },
@@ -208,16 +212,16 @@ impl Comparison {
     }
 }
 
-/// One or two columns of the page: headers, and the entries of each row.
-struct Column {
+/// One or two printed columns: headers, and the entries of each row.
+struct PrintedColumns {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
-/// A paragraph whose lines but the first are indented by the width of its mark.
-fn hanging(mark: &str, text: &str) -> String {
+/// A wrapped paragraph with a hanging indent as wide as its mark.
+fn hanging_paragraph(mark: &str, text: &str) -> String {
     let indent = mark.chars().count();
-    let lines = wrapped(text, WIDTH - indent);
+    let lines = wrap_text(text, WIDTH - indent);
     let line = |(i, line): (usize, &String)| match i {
         0 => format!("{mark}{line}\n"),
         _ => format!("{:indent$}{line}\n", ""),
@@ -225,17 +229,17 @@ fn hanging(mark: &str, text: &str) -> String {
     lines.iter().enumerate().map(line).collect()
 }
 
-/// `a` to `z`, then `aa`, `ab`, ...
-fn letters(i: usize) -> String {
+/// The footnote mark of an index: `a` to `z`, then `aa`, `ab`, ...
+fn footnote_mark(i: usize) -> String {
     let last = char::from(b'a' + (i % 26) as u8);
     match i / 26 {
         0 => last.into(),
-        more => letters(more - 1) + &last.to_string(),
+        more => footnote_mark(more - 1) + &last.to_string(),
     }
 }
 
-/// Counts as whole numbers.
-fn plain<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+/// Serialises whole numbers without a decimal point.
+fn number<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     match *number {
         Some(count) if count.fract() == 0.0 && count.abs() < 9e15 => {
             serializer.serialize_some(&(count as i64))
@@ -248,15 +252,15 @@ fn plain<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S:
 mod tests {
     use super::*;
 
-    fn row(name: &str, ours: Option<[f64; 3]>) -> Row {
+    fn row(name: &str, ours: Option<[f64; 3]>) -> ComparisonRow {
         let number = |i: usize| ours.map(|ours| ours[i]);
         let why = Some("because".to_owned());
         let cells = vec![
-            Cell::new("edges", 0, Some(12.0), number(0), why),
-            Cell::new("features", 0, None, number(1), None),
-            Cell::new("H", 2, Some(0.83), number(2), None),
+            ComparisonCell::new("edges", 0, Some(12.0), number(0), why),
+            ComparisonCell::new("features", 0, None, number(1), None),
+            ComparisonCell::new("H", 2, Some(0.83), number(2), None),
         ];
-        Row { name: name.into(), sha256: None, is_measured: ours.is_some(), cells }
+        ComparisonRow { name: name.into(), sha256: None, is_measured: ours.is_some(), cells }
     }
 
     fn example() -> Comparison {
@@ -268,14 +272,14 @@ mod tests {
         Comparison {
             title: "Title".into(),
             source: "Source".into(),
-            rows_are: "graph".into(),
+            row_label: "graph".into(),
             notes: vec!["A note.".into()],
             rows,
         }
     }
 
     #[test]
-    fn differences_are_marked_and_explained() {
+    fn differences_have_footnotes() {
         let expected = [
             "Title",
             "Source",
@@ -284,7 +288,7 @@ mod tests {
             "─────  ─────  ────  ────────  ────  ───────  ────────",
             "one       12  12           5  0.83  0.825",
             "two       12   9 a         5  0.83  0.825 b",
-            "three     12   -           -  0.83      -    not here",
+            "three     12   -           -  0.83      -    no data",
             "",
             "a  two, edges: because",
             "b  two, H: not explained",
@@ -297,14 +301,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_agrees_with_nothing() {
+    fn unmeasured_rows_have_no_verdict() {
         let cells = &example().rows[2].cells;
         assert!(cells.iter().all(|cell| cell.ours.is_none() && cell.agrees.is_none()));
         assert_eq!(example().missing().collect::<Vec<_>>(), ["three"]);
     }
 
     #[test]
-    fn counts_are_whole_numbers_in_json() {
+    fn counts_are_integers_in_json() {
         let cells = serde_json::to_string(&example().rows[0].cells).unwrap();
         assert!(cells.starts_with(
             r#"[{"column":"edges","paper":12,"ours":12,"agrees":true,"explanation":"because"},"#
@@ -314,12 +318,12 @@ mod tests {
     }
 
     #[test]
-    fn marks_go_on_after_z() {
-        assert_eq!([0, 25, 26, 27, 52].map(letters), ["a", "z", "aa", "ab", "ba"]);
+    fn footnote_marks_continue_after_z() {
+        assert_eq!([0, 25, 26, 27, 52].map(footnote_mark), ["a", "z", "aa", "ab", "ba"]);
     }
 
     #[test]
-    fn long_explanations_keep_to_the_page() {
+    fn long_footnotes_are_wrapped() {
         let mut table = example();
         table.rows[1].cells[0].explanation = Some("word ".repeat(60).trim().to_owned());
         let text = table.to_text();

@@ -1,29 +1,30 @@
-//! Tables, numbers and pictures, made from records alone; everything comes back as text, or as PNG.
+//! Statistics, tables, charts and result pages, computed from numbers alone and returned as text, SVG
+//! or PNG.
 
-pub mod stats;
-pub mod table;
+mod stats;
+mod table;
 mod axis;
-pub mod plot;
-pub mod svg;
+mod terminal_plot;
+mod line_chart;
+mod bar_chart;
 #[cfg(feature = "png")]
 mod png;
 mod wrap;
 mod comparison;
-mod scores;
+mod score_table;
 mod claims;
-mod bars;
-mod findings;
+mod page;
 
 pub use axis::Scale;
-pub use bars::Bars;
+pub use bar_chart::BarChart;
 pub use claims::{Claim, Verdict};
-pub use comparison::{Cell, Comparison, Row};
-pub use findings::{Findings, image_line};
-pub use plot::terminal_plot;
+pub use comparison::{Comparison, ComparisonCell, ComparisonRow};
+pub use line_chart::{Histogram, LineChart, LineSeries};
+pub use page::{ResultPage, image_markdown};
 #[cfg(feature = "png")]
-pub use png::png;
-pub use scores::{Measured, Printed, ScoreCell, Scores, Spread};
+pub use png::svg_to_png;
+pub use score_table::{MeasuredScore, PaperScore, ScoreCell, ScoreTable, Spread};
 pub use stats::Statistic;
-pub use svg::{Backdrop, Figure, Series, svg_plot};
 pub use table::Table;
-pub use wrap::wrapped;
+pub use terminal_plot::terminal_plot;
+pub use wrap::wrap_text;

@@ -1,4 +1,4 @@
-//! What several runs say together: mean, spread, and how sure we are of the mean.
+//! Statistics over runs: mean, standard deviation and confidence interval of the mean.
 //!
 //! ```text
 //! std  = sqrt( sum_i (x_i - mean)^2 / (n - 1) )              0 for a single run
@@ -6,28 +6,28 @@
 //!                                                            1000 resamples with replacement
 //! ```
 //!
-//! Most papers of this line report `mean ± ci95`, the percentile bootstrap's larger side; it shrinks
-//! with the number of runs and the standard deviation does not, so we always show both.
-//! The resamples come from a stream of their own: the same runs give the same interval.
+//! Most papers on these models report `mean ± ci95`, the larger side of the percentile bootstrap. It
+//! shrinks with the number of runs while the standard deviation does not, so we always show both. The
+//! resamples come from a fixed random stream, so the same runs give the same interval.
 
 use crate::rng::Stream;
 use serde::Serialize;
 
 const RESAMPLES: usize = 1000;
 
-/// Mean, sample standard deviation and half-width of the 95% interval of the mean.
+/// Mean, sample standard deviation and half-width of the 95% confidence interval of the mean.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Statistic {
     /// The mean over the runs.
     pub mean: f64,
-    /// The standard deviation of the runs, with n - 1.
+    /// The sample standard deviation, with n - 1 degrees of freedom.
     pub std: f64,
-    /// The larger half of the bootstrap interval of the mean.
+    /// The larger half-width of the bootstrap interval of the mean.
     pub ci95: f64,
 }
 
 impl Statistic {
-    /// Sums up runs; no runs give NaN.
+    /// Computes the statistics; all are NaN without runs.
     ///
     /// ```
     /// use clenshaw::report::Statistic;
@@ -45,7 +45,7 @@ impl Statistic {
         }
     }
 
-    /// `88.90 ± 1.26 [95% ± 0.59]`: mean, standard deviation and interval in percent.
+    /// Mean, standard deviation and interval in percent, as in `88.90 ± 1.26 [95% ± 0.59]`.
     pub fn in_percent(&self) -> String {
         let [mean, std, ci95] = [self.mean, self.std, self.ci95].map(|share| 100.0 * share);
         format!("{mean:.2} ± {std:.2} [95% ± {ci95:.2}]")
@@ -72,7 +72,7 @@ fn bootstrap(values: &[f64], centre: f64) -> f64 {
     (centre - quantile(&means, 0.025)).max(quantile(&means, 0.975) - centre)
 }
 
-/// The quantile of ascending values, linear between two of them.
+/// A quantile of sorted values, by linear interpolation.
 fn quantile(sorted: &[f64], q: f64) -> f64 {
     let at = q * (sorted.len() - 1) as f64;
     let (low, share) = (at.floor() as usize, at.fract());
@@ -85,14 +85,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_runs_by_hand() {
-        // A resample's mean is 0, 1/2 or 1 with chances 1/4, 1/2, 1/4: the interval is [0, 1].
+    fn statistics_of_two_runs() {
+        // The mean of a resample is 0, 1/2 or 1 with probabilities 1/4, 1/2, 1/4: the interval is [0, 1].
         let two = Statistic::of(&[0.0, 1.0]);
         assert_eq!(two, Statistic { mean: 0.5, std: 0.5f64.sqrt(), ci95: 0.5 });
     }
 
     #[test]
-    fn one_run_has_no_spread() {
+    fn single_run_has_no_spread() {
         assert_eq!(Statistic::of(&[0.7]), Statistic { mean: 0.7, std: 0.0, ci95: 0.0 });
         let none = Statistic::of(&[]);
         assert!(none.mean.is_nan() && none.std.is_nan() && none.ci95.is_nan(), "{none:?}");
@@ -104,18 +104,18 @@ mod tests {
         let runs: Vec<f64> = (0..400).map(|_| stream.normal()).collect();
         let all = Statistic::of(&runs);
         let normal = 1.96 * all.std / 20.0;
-        assert!((all.ci95 / normal - 1.0).abs() < 0.1, "{} against {normal}", all.ci95);
+        assert!((all.ci95 / normal - 1.0).abs() < 0.1, "{} instead of {normal}", all.ci95);
         assert_eq!(all, Statistic::of(&runs));
     }
 
     #[test]
-    fn quantiles_lie_between_values() {
+    fn quantiles_interpolate_linearly() {
         let values = [0.0, 10.0, 20.0, 30.0, 40.0];
         assert_eq!([0.0, 0.25, 0.3, 1.0].map(|q| quantile(&values, q)), [0.0, 10.0, 12.0, 40.0]);
     }
 
     #[test]
-    fn percent_with_two_digits() {
+    fn percentages_have_two_decimals() {
         let paper = Statistic { mean: 0.889, std: 0.0126, ci95: 0.0059 };
         assert_eq!(paper.in_percent(), "88.90 ± 1.26 [95% ± 0.59]");
     }

@@ -1,6 +1,6 @@
-//! Tables for the terminal and for Markdown, from one list of rows.
+//! Tables as plain text and as Markdown.
 
-/// A header and rows of text; columns whose entries are all numbers stand right-aligned.
+/// A header and rows of text; columns of numbers are right-aligned.
 ///
 /// ```
 /// use clenshaw::report::Table;
@@ -16,9 +16,9 @@
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// One name a column.
+    /// One name per column.
     pub header: Vec<String>,
-    /// Rows as long as the header.
+    /// The rows, each as long as the header.
     pub rows: Vec<Vec<String>>,
 }
 
@@ -28,15 +28,15 @@ impl Table {
         Self { header: header.into_iter().map(Into::into).collect(), rows: Vec::new() }
     }
 
-    /// Adds a row; panics unless it has one entry a column.
+    /// Adds a row; panics unless it has one entry per column.
     pub fn row<S: Into<String>>(&mut self, entries: impl IntoIterator<Item = S>) {
         let row: Vec<String> = entries.into_iter().map(Into::into).collect();
         let (entries, columns) = (row.len(), self.header.len());
-        assert_eq!(entries, columns, "table: a row of {entries} in {columns} columns");
+        assert_eq!(entries, columns, "table: row of {entries} entries in {columns} columns");
         self.rows.push(row);
     }
 
-    /// Aligned columns, two spaces apart, every line ended.
+    /// Aligned columns separated by two spaces.
     pub fn to_text(&self) -> String {
         let widths = self.widths();
         let rule = widths.iter().map(|&width| "─".repeat(width)).collect();
@@ -46,7 +46,7 @@ impl Table {
             .collect()
     }
 
-    /// A Markdown table, aligned in its source too.
+    /// A Markdown table with aligned source.
     pub fn to_markdown(&self) -> String {
         let escaped = self.escaped();
         let widths = escaped.widths();
@@ -75,7 +75,7 @@ impl Table {
         entries.iter().enumerate().map(pad).collect()
     }
 
-    /// The longest entry of every column, in characters: right for `±`, not for wide scripts.
+    /// The width of every column, in characters; wide scripts are not accounted for.
     fn widths(&self) -> Vec<usize> {
         let longest = |c: usize| {
             let entries = std::iter::once(&self.header).chain(&self.rows);
@@ -84,7 +84,7 @@ impl Table {
         (0..self.header.len()).map(longest).collect()
     }
 
-    /// Whether every entry of the column is a number, perhaps with an error or a unit, or missing.
+    /// Whether every entry of a column starts with a number or is missing.
     fn is_numeric(&self, c: usize) -> bool {
         !self.rows.is_empty() && self.rows.iter().all(|row| starts_with_number(&row[c]))
     }
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn text_has_no_trailing_blanks() {
+    fn text_has_no_trailing_spaces() {
         let expected = "\
 graph   a|b       h
 ──────  ───  ──────
@@ -135,8 +135,8 @@ texas        12 ± 1
     }
 
     #[test]
-    #[should_panic(expected = "table: a row of 1 in 2 columns")]
-    fn a_short_row_is_refused() {
+    #[should_panic(expected = "table: row of 1 entries in 2 columns")]
+    fn rejects_short_row() {
         Table::new(["a", "b"]).row(["1"]);
     }
 }

@@ -1,13 +1,13 @@
-//! Long sentences in lines that fit a page.
+//! Word wrapping.
 
-/// The words in lines of at most `width` characters, as far as the words allow.
+/// Wraps text into lines of at most `width` characters; longer words get a line of their own.
 ///
 /// ```
-/// use clenshaw::report::wrapped;
-/// assert_eq!(wrapped("one two three", 8), ["one two", "three"]);
-/// assert_eq!(wrapped("", 8), [""]);
+/// use clenshaw::report::wrap_text;
+/// assert_eq!(wrap_text("one two three", 8), ["one two", "three"]);
+/// assert_eq!(wrap_text("", 8), [""]);
 /// ```
-pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub fn wrap_text(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let line = lines.last_mut().expect("there is always a line");

@@ -1,7 +1,7 @@
 //! Checks of the documentation: `docs/models.md` matches the registry, and links lead to files.
 #![allow(clippy::unwrap_used)]
 
-use clenshaw::experiment::{Origin, preset_graphs, preset_origin};
+use clenshaw::experiment::{SettingsOrigin, preset_graphs, preset_origin};
 use clenshaw::graph::Normalisation;
 use clenshaw::model::{MODELS, ModelFamily, ModelInfo};
 use clenshaw::report::Table;
@@ -41,9 +41,11 @@ fn presets(info: &ModelInfo) -> String {
     let (mut published, mut tuned, mut borrowed) = (vec![], vec![], vec![]);
     for graph in preset_graphs(info) {
         match preset_origin(info, &graph) {
-            Origin::Tuned(_) => tuned.push(graph),
-            Origin::Borrowed(_) => borrowed.push(graph),
-            Origin::Published | Origin::Defaults | Origin::Ours => published.push(graph),
+            SettingsOrigin::Tuned(_) => tuned.push(graph),
+            SettingsOrigin::Borrowed(_) => borrowed.push(graph),
+            SettingsOrigin::Published
+            | SettingsOrigin::AuthorDefaults
+            | SettingsOrigin::LibraryDefaults => published.push(graph),
         }
     }
     let kinds = [("", published), ("tuned: ", tuned), ("borrowed: ", borrowed)];

@@ -1,8 +1,8 @@
-//! Requests carried out for real: the same bits whatever the threads, interruptions and folders.
+//! Training jobs end to end: results are bit-identical for any number of threads and after interruptions.
 #![allow(clippy::unwrap_used)]
 
 use clenshaw::data::Store;
-use clenshaw::experiment::{Event, Options, Order, Request, predict, run, run_all};
+use clenshaw::experiment::{Request, RunEvent, RunOptions, TrainingJob, predict, run, run_all};
 use clenshaw::{Error, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,16 +19,21 @@ fn request(runs: usize) -> Request {
     request
 }
 
-fn carry_out(
+fn summary_json(
     request: &Request,
     threads: usize,
-    out: Option<PathBuf>,
+    folder: Option<PathBuf>,
     resume: bool,
 ) -> Result<String> {
     let cancel = AtomicBool::new(false);
-    let options =
-        Options { threads, store: &Store::new(None), resume, watch: &|_, _| {}, cancel: &cancel };
-    run(&Order { request: request.clone(), out }, &options).map(|mut summary| {
+    let options = RunOptions {
+        threads,
+        store: &Store::new(None),
+        resume,
+        on_event: &|_, _| {},
+        cancel: &cancel,
+    };
+    run(&TrainingJob { request: request.clone(), folder }, &options).map(|mut summary| {
         summary.seconds = 0.0;
         summary.runs.iter_mut().for_each(|record| record.seconds = 0.0);
         serde_json::to_string(&summary).unwrap()
@@ -36,19 +41,20 @@ fn carry_out(
 }
 
 /// Cancels after the given epoch of the given run.
-fn interrupt(request: &Request, out: &Path, at: (usize, usize)) {
+fn interrupt(request: &Request, folder: &Path, at: (usize, usize)) {
     let cancel = AtomicBool::new(false);
-    let watch = |_, event: Event<'_>| {
-        if let Event::Epoch { run, epoch } = event
+    let on_event = |_, event: RunEvent<'_>| {
+        if let RunEvent::Epoch { run, epoch } = event
             && (run, epoch.epoch) == at
         {
             cancel.store(true, Ordering::Relaxed);
         }
     };
-    let order = Order { request: request.clone(), out: Some(out.to_owned()) };
+    let job = TrainingJob { request: request.clone(), folder: Some(folder.to_owned()) };
     let store = &Store::new(None);
-    let options = Options { threads: 1, store, resume: true, watch: &watch, cancel: &cancel };
-    assert!(matches!(run(&order, &options), Err(Error::Interrupted)));
+    let options =
+        RunOptions { threads: 1, store, resume: true, on_event: &on_event, cancel: &cancel };
+    assert!(matches!(run(&job, &options), Err(Error::Interrupted)));
 }
 
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
@@ -69,101 +75,102 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn threads_change_nothing() {
+fn results_do_not_depend_on_threads() {
     let request = request(3);
-    let alone = carry_out(&request, 1, None, false).unwrap();
-    assert_eq!(carry_out(&request, 2, None, false).unwrap(), alone, "side by side");
+    let alone = summary_json(&request, 1, None, false).unwrap();
+    assert_eq!(summary_json(&request, 2, None, false).unwrap(), alone, "runs in parallel");
     let single = self::request(1);
-    let alone = carry_out(&single, 1, None, false).unwrap();
-    assert_eq!(carry_out(&single, 3, None, false).unwrap(), alone, "threads within a step");
+    let alone = summary_json(&single, 1, None, false).unwrap();
+    assert_eq!(summary_json(&single, 3, None, false).unwrap(), alone, "several threads per run");
 }
 
 #[test]
 fn run_i_is_the_run_of_seed_plus_i() {
     let three: serde_json::Value =
-        serde_json::from_str(&carry_out(&request(3), 1, None, false).unwrap()).unwrap();
+        serde_json::from_str(&summary_json(&request(3), 1, None, false).unwrap()).unwrap();
     let mut last = request(1);
     last.seed = 2;
     let one: serde_json::Value =
-        serde_json::from_str(&carry_out(&last, 1, None, false).unwrap()).unwrap();
+        serde_json::from_str(&summary_json(&last, 1, None, false).unwrap()).unwrap();
     assert_eq!(three["runs"][2], one["runs"][0]);
 }
 
 #[test]
-fn an_interrupted_request_goes_on_to_the_same_bits() {
+fn resumed_job_gives_the_same_bits() {
     let folder = tempfile::tempdir().unwrap();
     let (whole, broken) = (folder.path().join("whole"), folder.path().join("broken"));
     let request = request(2);
-    let expected = carry_out(&request, 1, Some(whole.clone()), false).unwrap();
+    let expected = summary_json(&request, 1, Some(whole.clone()), false).unwrap();
     interrupt(&request, &broken, (0, 5));
     interrupt(&request, &broken, (0, 9));
     interrupt(&request, &broken, (1, 3));
     assert!(
         broken.join("runs/0/record.json").exists() && broken.join("runs/1.checkpoint").exists()
     );
-    assert_eq!(carry_out(&request, 1, Some(broken.clone()), true).unwrap(), expected);
+    assert_eq!(summary_json(&request, 1, Some(broken.clone()), true).unwrap(), expected);
     assert_eq!(files(&broken), files(&whole));
 }
 
 #[test]
-fn a_folder_that_holds_something_else_is_left_alone() {
+fn rejects_folder_with_other_contents() {
     let folder = tempfile::tempdir().unwrap();
-    let precious = folder.path().join("thesis.tex");
-    fs::write(&precious, "chapter one").unwrap();
+    let unrelated = folder.path().join("thesis.tex");
+    fs::write(&unrelated, "chapter one").unwrap();
     let out = Some(folder.path().to_owned());
-    let error = carry_out(&request(1), 1, out, false).unwrap_err();
+    let error = summary_json(&request(1), 1, out, false).unwrap_err();
     assert!(error.is_input() && error.to_string().contains("holds no run.toml"), "{error}");
-    assert_eq!(fs::read_to_string(&precious).unwrap(), "chapter one");
+    assert_eq!(fs::read_to_string(&unrelated).unwrap(), "chapter one");
 
     let out = folder.path().join("run");
-    carry_out(&request(1), 1, Some(out.clone()), false).unwrap();
+    summary_json(&request(1), 1, Some(out.clone()), false).unwrap();
     let before = files(&out);
-    let error = carry_out(&request(2), 1, Some(out.clone()), false).unwrap_err();
+    let error = summary_json(&request(2), 1, Some(out.clone()), false).unwrap_err();
     assert!(error.to_string().contains("holds a run with other settings"), "{error}");
     assert_eq!(files(&out), before);
 }
 
 #[test]
-fn a_folder_in_use_and_one_of_other_data_are_refused() {
+fn rejects_folder_in_use_or_with_other_data() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     interrupt(&request(1), &out, (0, 5));
     let before = files(&out);
     let lock = fs::File::open(out.join(".lock")).unwrap();
     lock.lock().unwrap();
-    let error = carry_out(&request(1), 1, Some(out.clone()), true).unwrap_err();
+    let error = summary_json(&request(1), 1, Some(out.clone()), true).unwrap_err();
     assert!(!error.is_input() && error.to_string().ends_with("another process trains here"));
     drop(lock);
 
     let data = fs::read_to_string(out.join("data.json")).unwrap();
     let digest = data.split('"').find(|word| word.len() == 64).unwrap();
     fs::write(out.join("data.json"), data.replace(digest, &"0".repeat(64))).unwrap();
-    let error = carry_out(&request(1), 1, Some(out.clone()), true).unwrap_err();
+    let error = summary_json(&request(1), 1, Some(out.clone()), true).unwrap_err();
     assert!(error.to_string().contains("holds runs on other data or other splits"), "{error}");
     fs::write(out.join("data.json"), &data).unwrap();
     assert_eq!(files(&out), before);
-    carry_out(&request(1), 1, Some(out), true).unwrap();
+    summary_json(&request(1), 1, Some(out), true).unwrap();
 }
 
-/// One worker begins the order, the other one waits for it.
+/// One worker panics while it starts the job that the other one waits for.
 #[test]
-fn a_panic_leaves_nobody_waiting() {
+fn panic_in_one_worker_does_not_block_the_other() {
     let all = || {
-        let watch = |_, event: Event<'_>| {
-            assert!(!matches!(event, Event::Loaded { .. }), "a panic, as asked for");
+        let on_event = |_, event: RunEvent<'_>| {
+            assert!(!matches!(event, RunEvent::Loaded { .. }), "intended panic");
         };
         let (cancel, store) = (AtomicBool::new(false), &Store::new(None));
-        let options = Options { threads: 2, store, resume: true, watch: &watch, cancel: &cancel };
-        run_all(&[Order { request: request(2), out: None }], &options);
+        let options =
+            RunOptions { threads: 2, store, resume: true, on_event: &on_event, cancel: &cancel };
+        run_all(&[TrainingJob { request: request(2), folder: None }], &options);
     };
     assert!(std::panic::catch_unwind(all).is_err());
 }
 
 #[test]
-fn predictions_can_be_had_again_from_the_weights() {
+fn predict_reproduces_the_saved_predictions() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
-    carry_out(&request(2), 1, Some(out.clone()), false).unwrap();
+    summary_json(&request(2), 1, Some(out.clone()), false).unwrap();
     let written = fs::read_to_string(out.join("runs/1/predictions.csv")).unwrap();
     assert_eq!(predict(&out, &Store::new(None), None, Some(1), 2).unwrap().to_csv(), written);
     assert_eq!(
@@ -172,22 +179,22 @@ fn predictions_can_be_had_again_from_the_weights() {
             .to_string()
             .split(": ")
             .nth(1),
-        Some("no finished run of seed 7")
+        Some("no finished run with seed 7")
     );
     let other = predict(&out, &Store::new(None), Some("cora"), None, 1).unwrap_err();
     assert!(
-        other.to_string().contains("`w_in` is 32 x 16, but on cora the model has 1433 x 16"),
+        other.to_string().contains("`w_in` is 32 x 16, but on cora the model needs 1433 x 16"),
         "{other}"
     );
 }
 
 #[test]
-fn divergence_says_what_to_lower() {
+fn divergence_error_names_the_learning_rates() {
     let mut request = request(2);
     for (key, value) in [("lr_dense", "10"), ("lr_conv", "10"), ("lr_alpha", "10"), ("K", "64")] {
         request.set(key, value).unwrap();
     }
-    let error = carry_out(&request, 2, None, false).unwrap_err();
+    let error = summary_json(&request, 2, None, false).unwrap_err();
     assert!(!error.is_input());
     let text = error.to_string();
     assert!(text.starts_with("training diverged at epoch "), "{text}");
@@ -205,19 +212,20 @@ fn small(model: &str) -> Request {
 }
 
 #[test]
-fn many_orders_give_what_each_gives_alone() {
-    let orders: Vec<Order> = ["mlp", "gcn", "clenshaw-gcn"]
-        .map(|model| Order { request: small(model), out: None })
+fn jobs_in_parallel_give_the_same_results_as_alone() {
+    let jobs: Vec<TrainingJob> = ["mlp", "gcn", "clenshaw-gcn"]
+        .map(|model| TrainingJob { request: small(model), folder: None })
         .to_vec();
     let cancel = AtomicBool::new(false);
     let together = |threads| {
         let store = &Store::new(None);
-        let options = Options { threads, store, resume: false, watch: &|_, _| {}, cancel: &cancel };
-        run_all(&orders, &options)
+        let options =
+            RunOptions { threads, store, resume: false, on_event: &|_, _| {}, cancel: &cancel };
+        run_all(&jobs, &options)
     };
     for threads in [1, 2, 5] {
-        for (order, summary) in orders.iter().zip(together(threads)) {
-            let alone = carry_out(&order.request, 1, None, false).unwrap();
+        for (job, summary) in jobs.iter().zip(together(threads)) {
+            let alone = summary_json(&job.request, 1, None, false).unwrap();
             let mut summary = summary.unwrap();
             summary.seconds = 0.0;
             summary.runs.iter_mut().for_each(|record| record.seconds = 0.0);
@@ -227,12 +235,13 @@ fn many_orders_give_what_each_gives_alone() {
 }
 
 #[test]
-fn an_order_that_fails_does_not_stop_the_others() {
+fn failed_job_does_not_stop_the_others() {
     let missing = Request { graph: "no-such-file.csv".into(), ..small("mlp") };
-    let orders = [missing, small("mlp")].map(|request| Order { request, out: None });
+    let jobs = [missing, small("mlp")].map(|request| TrainingJob { request, folder: None });
     let (cancel, store) = (AtomicBool::new(false), &Store::new(None));
-    let options = Options { threads: 2, store, resume: false, watch: &|_, _| {}, cancel: &cancel };
-    let results = run_all(&orders, &options);
+    let options =
+        RunOptions { threads: 2, store, resume: false, on_event: &|_, _| {}, cancel: &cancel };
+    let results = run_all(&jobs, &options);
     assert!(matches!(results[0], Err(Error::Unknown { .. })), "{:?}", results[0]);
     assert_eq!(results[1].as_ref().unwrap().runs.len(), 3);
 }

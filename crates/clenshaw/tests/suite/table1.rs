@@ -6,9 +6,9 @@
 
 use clenshaw::data::read::pickle::{self, Value};
 use clenshaw::data::{Dataset, Description, Store, load_from};
-use clenshaw::experiment::{Kind, Only, Statistics, find_experiment};
+use clenshaw::experiment::{ExperimentKind, GraphStatistics, Selection, find_experiment};
 use clenshaw::graph::{edge_homophily, node_homophily};
-use clenshaw::report::{Cell, Comparison};
+use clenshaw::report::{Comparison, ComparisonCell};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -34,20 +34,20 @@ fn folder() -> Option<PathBuf> {
     }
 }
 
-fn statistics() -> Statistics {
+fn statistics() -> GraphStatistics {
     let info = find_experiment("table1").unwrap();
-    let Kind::Statistics(text) = info.kind else { panic!("table1 counts graphs") };
-    Statistics::from_toml(&info.place(), text).unwrap()
+    let ExperimentKind::GraphStatistics(text) = info.kind else { panic!("table1 counts graphs") };
+    GraphStatistics::from_toml(&info.file_name(), text).unwrap()
 }
 
 /// All graphs whose files we have.
 fn measured(folder: &Path) -> Comparison {
     let names = OURS.map(|(name, ..)| name);
-    let only: Only = format!("graph={}", names.join(",")).parse().unwrap();
+    let only: Selection = format!("graph={}", names.join(",")).parse().unwrap();
     statistics().measure(&Store::only(folder), &only).unwrap()
 }
 
-fn cell<'a>(table: &'a Comparison, graph: &str, column: &str) -> &'a Cell {
+fn cell<'a>(table: &'a Comparison, graph: &str, column: &str) -> &'a ComparisonCell {
     let row = table.rows.iter().find(|row| row.name == graph).unwrap();
     row.cells.iter().find(|cell| cell.column == column).unwrap()
 }

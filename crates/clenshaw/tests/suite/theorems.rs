@@ -1,14 +1,14 @@
-//! What papers claim about their own networks, against an eigendecomposition.
+//! Theorems of the papers about their networks, checked with an eigendecomposition.
 //!
 //! ```text
 //! Theorem 1   linear HornerGCN    H(K) = sum_l alpha_{K-l} P~^l H*
 //! Theorem 2   linear ClenshawGCN  H(K) = sum_l alpha_{K-l} U_l(P~) H*
 //! ```
 //!
-//! The network ends in `relu`, which hides the sign of `H(K)`. But `H(K)` is linear in alpha, so a
-//! second run with `-alpha` shows the other half: `relu(h) - relu(-h) = h`.
-//! Guo & Wei, KDD 2023, arXiv:2210.16508. Decoupled models are linear behind their heads, and do what
-//! they declare.
+//! The network ends in `relu`, which removes negative entries of `H(K)`. But `H(K)` is linear in alpha, so
+//! a second run with `-alpha` recovers them: `relu(h) - relu(-h) = h`.
+//! Guo & Wei, KDD 2023, arXiv:2210.16508. Decoupled models are linear after their first layers, so their
+//! declared filters can be compared with their outputs.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -26,10 +26,10 @@ use common::{assert_close, largest, lookup};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// Columns of H*, width of the network and number of classes, so that no layer need change it.
+/// Number of columns of H*, width of the network and number of classes: all layers have the same width.
 const WIDTH: usize = 2;
 
-/// Both residual networks that learn their coefficients.
+/// The residual networks with learned coefficients.
 const LEARNED: [&str; 2] = ["horner-gcn", "clenshaw-gcn"];
 
 fn set(info: &'static ModelInfo, values: &[(&str, String)]) -> Params {
@@ -49,7 +49,7 @@ fn linear(info: &'static ModelInfo, order: usize) -> Params {
 
 /// The network whose dense layers are the identity, so that the filter gets `x >= 0`; the other
 /// parameters come from `coefficients`.
-fn bare(
+fn with_identity_layers(
     info: &ModelInfo,
     hp: &Params,
     p: &Operator,
@@ -73,8 +73,8 @@ fn scores(plan: &Plan<f64>, params: &[f64]) -> Vec<f64> {
 
 /// `relu(H(K))` of the linear network, for `H* = x >= 0`.
 fn rectified(info: &ModelInfo, hp: &Params, p: &Operator, x: &Mat<f64>, alpha: &[f64]) -> Vec<f64> {
-    let (plan, params) = bare(info, hp, p, x, |param| {
-        assert_eq!(param.name, "alpha", "all that a linear network learns");
+    let (plan, params) = with_identity_layers(info, hp, p, x, |param| {
+        assert_eq!(param.name, "alpha", "the only other parameter of a linear network");
         alpha.to_vec()
     });
     scores(&plan, &params)
@@ -144,7 +144,7 @@ proptest! {
 }
 
 #[test]
-fn the_declared_filter_is_the_linear_network_of_the_whole_family() {
+fn declared_filters_of_residual_models_match_their_linear_networks() {
     let problem = Problem::random(20, 1);
     let p = operator(&problem.graph(), Normalisation::Looped);
     let mut stream = Stream::new(1, "theorems");
@@ -162,7 +162,7 @@ fn the_declared_filter_is_the_linear_network_of_the_whole_family() {
     }
 }
 
-/// The filter of every channel, if the model has one that a polynomial describes.
+/// The filter of every channel, if it is a polynomial.
 fn declared(setting: &Setting, plan: &Plan<f64>, params: &[f64]) -> Option<Vec<Filter>> {
     match setting.info.filter?(&lookup(plan, params), &setting.hp) {
         filter::Response::Shared(filter) => Some(vec![filter; WIDTH]),
@@ -172,7 +172,7 @@ fn declared(setting: &Setting, plan: &Plan<f64>, params: &[f64]) -> Option<Vec<F
 }
 
 #[test]
-fn a_decoupled_model_does_to_every_channel_what_it_declares() {
+fn declared_filters_of_decoupled_models_match_their_outputs() {
     let problem = Problem::random(20, 6);
     let mut stream = Stream::new(6, "theorems");
     let x = Mat::from_vec(20, WIDTH, (0..20 * WIDTH).map(|_| stream.unit()).collect());
@@ -186,7 +186,7 @@ fn a_decoupled_model_does_to_every_channel_what_it_declares() {
         let random = |param: &Param| {
             (0..param.rows * param.cols).map(|_| 0.3 + stream.symmetric(1.0)).collect()
         };
-        let (plan, params) = bare(info, hp, &p, &x, random);
+        let (plan, params) = with_identity_layers(info, hp, &p, &x, random);
         let Some(filters) = declared(&setting, &plan, &params) else { continue };
         let actual = scores(&plan, &params);
         for (c, h) in filters.iter().enumerate() {
@@ -198,7 +198,7 @@ fn a_decoupled_model_does_to_every_channel_what_it_declares() {
     }
 }
 
-/// The filter that a model starts with.
+/// The filter of the initial weights.
 fn initial_filter(name: &str, values: &[(&str, &str)]) -> filter::Response {
     let mut setting = Setting::defaults(model::find(name).unwrap());
     values.iter().for_each(|(key, value)| setting.hp.set(key, value).unwrap());
@@ -209,7 +209,7 @@ fn initial_filter(name: &str, values: &[(&str, &str)]) -> filter::Response {
 }
 
 #[test]
-fn the_initial_filter_is_the_identity() {
+fn initial_filter_is_the_identity() {
     for name in LEARNED {
         let h = initial_filter(name, &[]);
         assert!(h.sample(101).iter().all(|&(_, h)| h == 1.0), "{name}: {h:?}");
@@ -225,12 +225,12 @@ fn the_initial_filter_is_the_identity() {
     for (name, values) in decoupled {
         let h = initial_filter(name, values);
         let worst = h.sample(101).iter().fold(0.0, |w: f64, (_, h)| w.max((h - 1.0).abs()));
-        assert!(worst < 1e-13, "{name} {values:?}: off by {worst}");
+        assert!(worst < 1e-13, "{name} {values:?}: error {worst}");
     }
 }
 
 #[test]
-fn a_random_start_of_gpr_gnn_has_magnitudes_that_add_up_to_one() {
+fn random_init_of_gpr_gnn_has_unit_l1_norm() {
     let filter::Response::Shared(h) = initial_filter("gpr-gnn", &[("init", "random")]) else {
         panic!("one filter for all channels");
     };
@@ -240,7 +240,7 @@ fn a_random_start_of_gpr_gnn_has_magnitudes_that_add_up_to_one() {
 }
 
 #[test]
-fn cheb_net_ii_takes_the_values_theta_at_chebyshev_s_nodes() {
+fn cheb_net_ii_interpolates_theta_at_the_chebyshev_nodes() {
     let (info, order) = (model::find("cheb-net-ii").unwrap(), 10);
     let mut stream = Stream::new(7, "theorems");
     let theta: Vec<f64> = (0..=order).map(|_| stream.symmetric(1.0)).collect();
@@ -274,7 +274,7 @@ fn head(net: &mut Net, hp: &Params) -> Var {
 }
 
 #[test]
-fn at_the_start_the_network_is_its_head() {
+fn initial_network_equals_its_dense_layers() {
     let problem = Problem::random(15, 3);
     let weights = Stream::new(3, "weights"); // one stream per name: both draw the same parameters
     for name in LEARNED {
@@ -297,7 +297,7 @@ fn at_the_start_the_network_is_its_head() {
 }
 
 #[test]
-fn one_step_moves_every_coefficient() {
+fn one_step_changes_every_coefficient() {
     let problem = Problem::random(30, 4);
     for name in LEARNED {
         let setting = Setting::defaults(model::find(name).unwrap());
@@ -346,7 +346,7 @@ fn alpha_gradient(order: usize, act: fn(&mut Tape, Var) -> Var) -> Vec<f64> {
 }
 
 #[test]
-fn with_the_usual_relu_the_inner_layers_never_wake() {
+fn plain_relu_gives_inner_coefficients_no_gradient() {
     let order = 6;
     let usual = alpha_gradient(order, Tape::relu);
     assert_eq!(usual[..order - 1], vec![0.0; order - 1], "alpha_0 ..= alpha_(K-2)");

@@ -1,115 +1,127 @@
-//! The paper's tables and figures, done again: each is a file of `experiments/`, read by the kind it is of.
+//! Reproduction of the paper's tables and figures. Each experiment is one file in `experiments/`.
 
-mod only;
-mod errand;
-mod statistics;
-mod contest;
+mod selection;
+mod cells;
+mod graph_statistics;
+mod result_table;
 mod theorems;
 mod filters;
 
-pub use contest::{Contest, Planned, Receipts};
-pub use errand::{Done, Errand};
+pub use cells::{CellProgress, ExperimentOptions};
 pub use filters::Filters;
-pub use only::Only;
-pub use statistics::Statistics;
+pub use graph_statistics::GraphStatistics;
+pub use result_table::{PlannedCell, Receipts, ResultTable};
+pub use selection::Selection;
 pub use theorems::Theorems;
 
 use crate::error::{Error, Result};
 
-/// Every experiment that can be done again.
+/// Every experiment that can be reproduced.
 pub static EXPERIMENTS: &[&ExperimentInfo] =
-    &[&TABLE1, &TABLE2, &TABLE3, &ABLATION, &THEOREMS, &FILTERS, &DEPTH, &HONEST];
+    &[&TABLE1, &TABLE2, &TABLE3, &ABLATION, &THEOREMS, &FILTERS, &DEPTH, &LEAK_FREE];
 
 static TABLE1: ExperimentInfo = ExperimentInfo {
     name: "table1",
+    former_name: None,
     title: "statistics of the graphs",
-    kind: Kind::Statistics(include_str!("../../../experiments/table1.toml")),
+    kind: ExperimentKind::GraphStatistics(include_str!("../../../experiments/table1.toml")),
 };
 
 static TABLE2: ExperimentInfo = ExperimentInfo {
     name: "table2",
+    former_name: None,
     title: "residual connections: seven models on nine graphs",
-    kind: Kind::Contest(include_str!("../../../experiments/table2.toml")),
+    kind: ExperimentKind::ResultTable(include_str!("../../../experiments/table2.toml")),
 };
 
 static TABLE3: ExperimentInfo = ExperimentInfo {
     name: "table3",
+    former_name: None,
     title: "spectral models: seven models on eight graphs",
-    kind: Kind::Contest(include_str!("../../../experiments/table3.toml")),
+    kind: ExperimentKind::ResultTable(include_str!("../../../experiments/table3.toml")),
 };
 
 static ABLATION: ExperimentInfo = ExperimentInfo {
     name: "ablation",
-    title: "one residual connection at a time, on two graphs",
-    kind: Kind::Contest(include_str!("../../../experiments/ablation.toml")),
+    former_name: None,
+    title: "residual connections removed one at a time, on two graphs",
+    kind: ExperimentKind::ResultTable(include_str!("../../../experiments/ablation.toml")),
 };
 
 static DEPTH: ExperimentInfo = ExperimentInfo {
     name: "depth",
+    former_name: None,
     title: "accuracy and Dirichlet energy as layers are added",
-    kind: Kind::Contest(include_str!("../../../experiments/depth.toml")),
+    kind: ExperimentKind::ResultTable(include_str!("../../../experiments/depth.toml")),
 };
 
-static HONEST: ExperimentInfo = ExperimentInfo {
-    name: "honest",
-    title: "what remains on corrected graphs and stratified splits",
-    kind: Kind::Contest(include_str!("../../../experiments/honest.toml")),
+static LEAK_FREE: ExperimentInfo = ExperimentInfo {
+    name: "leak-free",
+    former_name: Some("honest"),
+    title: "the same models on corrected graphs and stratified splits",
+    kind: ExperimentKind::ResultTable(include_str!("../../../experiments/leak-free.toml")),
 };
 
 static THEOREMS: ExperimentInfo = ExperimentInfo {
     name: "theorems",
+    former_name: None,
     title: "Theorems 1 and 2 and the Clenshaw corollary on real spectra",
-    kind: Kind::Theorems(include_str!("../../../experiments/theorems.toml")),
+    kind: ExperimentKind::Theorems(include_str!("../../../experiments/theorems.toml")),
 };
 
 static FILTERS: ExperimentInfo = ExperimentInfo {
     name: "filters",
+    former_name: None,
     title: "low, high, band, reject and comb responses learned on pictures",
-    kind: Kind::Filters(include_str!("../../../experiments/filters.toml")),
+    kind: ExperimentKind::Filters(include_str!("../../../experiments/filters.toml")),
 };
 
-/// An experiment as the list knows it.
+/// An entry of [`EXPERIMENTS`].
 #[derive(Debug)]
 pub struct ExperimentInfo {
-    /// The word people type.
+    /// The name on the command line.
     pub name: &'static str,
-    /// What it shows.
+    /// An earlier name that is still accepted.
+    pub former_name: Option<&'static str>,
+    /// One line on what it shows.
     pub title: &'static str,
-    /// How it is done, with the text of its file.
-    pub kind: Kind,
+    /// The kind of experiment, with the contents of its file.
+    pub kind: ExperimentKind,
 }
 
-/// How an experiment is done.
+/// The kinds of experiments, each with the contents of a TOML file.
 #[derive(Debug)]
-pub enum Kind {
-    /// Graphs are counted: [`Statistics`].
-    Statistics(&'static str),
-    /// Models are trained on graphs: [`Contest`].
-    Contest(&'static str),
-    /// Networks beside eigenvectors: [`Theorems`].
+pub enum ExperimentKind {
+    /// Sizes and homophily of graphs: [`GraphStatistics`].
+    GraphStatistics(&'static str),
+    /// Scores of models on graphs: [`ResultTable`].
+    ResultTable(&'static str),
+    /// Networks compared with spectral filters: [`Theorems`].
     Theorems(&'static str),
-    /// Responses are learned: [`Filters`].
+    /// Filters learned on pictures: [`Filters`].
     Filters(&'static str),
 }
 
 impl ExperimentInfo {
-    /// The name of its file, for messages.
-    pub fn place(&self) -> String {
+    /// The name of its file, for error messages.
+    pub fn file_name(&self) -> String {
         format!("experiments/{}.toml", self.name)
     }
 }
 
-/// The experiment of that name.
+/// Finds an experiment by its name or former name.
 ///
 /// ```
 /// use clenshaw::experiment::find_experiment;
 /// assert_eq!(find_experiment("table1")?.title, "statistics of the graphs");
+/// assert_eq!(find_experiment("honest")?.name, "leak-free");
 /// let error = find_experiment("tabel1").unwrap_err().to_string();
 /// assert!(error.starts_with("unknown experiment `tabel1`; did you mean `table1`?"));
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
 pub fn find_experiment(name: &str) -> Result<&'static ExperimentInfo> {
-    let entry = EXPERIMENTS.iter().find(|info| info.name == name);
+    let matches = |info: &&&ExperimentInfo| info.name == name || info.former_name == Some(name);
     let known = EXPERIMENTS.iter().map(|info| info.name);
-    entry.copied().ok_or_else(|| Error::unknown("experiment", name, known))
+    let found = EXPERIMENTS.iter().find(matches).copied();
+    found.ok_or_else(|| Error::unknown("experiment", name, known))
 }

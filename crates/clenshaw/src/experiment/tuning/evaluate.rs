@@ -1,6 +1,7 @@
-//! One trial: train on split after split, tell how it goes, and end early if the pruner says so.
+//! Evaluation of one trial: trains on one split after another, reports intermediate values, and stops
+//! early if the pruner decides so.
 
-use super::judge::distance;
+use super::pruning::report_interval;
 use super::{DIRECTION, TuneEvent, TuneOptions, TuneRequest};
 use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
@@ -9,31 +10,31 @@ use crate::filter::Response;
 use crate::train::{EarlyStopping, Epoch, Fit, Setup};
 use clenshaw_tune::{Notes, Pruner, Storage};
 
-/// What all trials of a study share.
-pub(super) struct Bench<'a> {
-    pub asked: &'a TuneRequest,
+/// Data shared by all trials of a study.
+pub(super) struct StudyContext<'a> {
+    pub request: &'a TuneRequest,
     pub pruner: Pruner,
     pub storage: &'a dyn Storage,
-    pub study: u64,
+    pub study_id: u64,
     pub dataset: &'a Dataset,
     pub splits: &'a [Split],
     pub options: &'a TuneOptions<'a>,
 }
 
-/// A trial that a worker has.
+/// The id and the number of a trial.
 #[derive(Clone, Copy)]
-pub(super) struct Taken {
+pub(super) struct TrialRef {
     pub id: u64,
     pub number: u64,
 }
 
-/// What came out of a trial.
-pub(super) enum Evaluation {
-    /// The accuracy on every split, and the filter that was learned on the first.
+/// The outcome of a trial that did not fail.
+pub(super) enum TrialOutcome {
+    /// The validation accuracy on every split, and the filter learned on the first one.
     Complete(Vec<f64>, Option<Response>),
-    /// What another trial of the same configuration, named by its number, had.
-    Known { twin: u64, value: f64 },
-    /// The last report.
+    /// The value of an earlier trial with the same configuration.
+    Known { duplicate_of: u64, value: f64 },
+    /// The last value reported before the trial was pruned.
     Pruned(f64),
 }
 
@@ -41,91 +42,92 @@ pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The epoch whose weights are kept, of those so far.
-fn kept(stop: EarlyStopping, fit: &Fit<'_>) -> Epoch {
+/// The best epoch so far, by the stopping rule.
+fn best_epoch(stop: EarlyStopping, fit: &Fit<'_>) -> Epoch {
     fit.history()[stop.best(fit.history())]
 }
 
-impl Bench<'_> {
-    /// Trains with these settings; `goes_on` is asked after every epoch.
+impl StudyContext<'_> {
+    /// Trains with these settings; `should_continue` is called after every epoch.
     pub fn evaluate(
         &self,
-        trial: Taken,
+        trial: TrialRef,
         request: &Request,
         threads: usize,
-        goes_on: &dyn Fn() -> bool,
-    ) -> Result<Evaluation> {
+        should_continue: &dyn Fn() -> bool,
+    ) -> Result<TrialOutcome> {
         let setup = Setup::new(self.dataset, request.model, request.hyper.clone());
         let stop = EarlyStopping::from_params(&setup.hp);
         let (mut accuracies, mut filter) = (Vec::new(), None);
         for (i, split) in self.splits.iter().enumerate() {
             let mut fit = Fit::new(&setup, self.dataset, split, request.seed + i as u64, threads);
-            if let Some(last) = self.train(trial, &mut fit, stop, goes_on)? {
-                return Ok(Evaluation::Pruned(last));
+            if let Some(last) = self.train(trial, &mut fit, stop, should_continue)? {
+                return Ok(TrialOutcome::Pruned(last));
             }
-            accuracies.push(kept(stop, &fit).val_accuracy);
+            accuracies.push(best_epoch(stop, &fit).val_accuracy);
             if i == 0 && setup.info.filter.is_some() {
                 filter = setup.filter(&fit.outcome().weights);
             }
             let (done, value) = (i + 1, mean(&accuracies));
-            // After the last split there is nothing left to save.
             let pruned = self.splits.len() > 1 && self.report(trial, done as u64, value)?;
+            // Pruning after the last split would save nothing.
             if pruned && done < self.splits.len() {
-                return Ok(Evaluation::Pruned(value));
+                return Ok(TrialOutcome::Pruned(value));
             }
         }
-        Ok(Evaluation::Complete(accuracies, filter))
+        Ok(TrialOutcome::Complete(accuracies, filter))
     }
 
-    /// One split; the last report, if the trial is pruned on the way.
+    /// Trains on one split; returns the last reported value if the trial is pruned.
     fn train(
         &self,
-        trial: Taken,
+        trial: TrialRef,
         fit: &mut Fit<'_>,
         stop: EarlyStopping,
-        goes_on: &dyn Fn() -> bool,
+        should_continue: &dyn Fn() -> bool,
     ) -> Result<Option<f64>> {
-        let every = (self.splits.len() == 1).then(|| distance(stop.max_epochs));
-        let mut said = Ok(None);
+        let interval = (self.splits.len() == 1).then(|| report_interval(stop.max_epochs));
+        let mut pruned = Ok(None);
         let ended = fit.run(|fit, epoch| {
-            said = self.look(trial, fit, epoch, stop, every);
-            goes_on() && matches!(said, Ok(None))
+            pruned = self.report_epoch(trial, fit, epoch, stop, interval);
+            should_continue() && matches!(pruned, Ok(None))
         });
-        match (said?, ended) {
+        match (pruned?, ended) {
             (Some(_), Ok(())) => Ok(None),
             (Some(value), Err(Error::Interrupted)) => Ok(Some(value)),
             (_, ended) => ended.map(|()| None),
         }
     }
 
-    /// Reports, if it is time; what was reported, if the pruner ends the trial there.
-    fn look(
+    /// Reports an epoch if it is due; returns the reported value if the pruner ends the trial.
+    fn report_epoch(
         &self,
-        trial: Taken,
+        trial: TrialRef,
         fit: &Fit<'_>,
         epoch: &Epoch,
         stop: EarlyStopping,
-        every: Option<u64>,
+        interval: Option<u64>,
     ) -> Result<Option<f64>> {
         let step = epoch.epoch as u64;
-        if every.is_none_or(|every| !step.is_multiple_of(every)) {
+        if interval.is_none_or(|interval| !step.is_multiple_of(interval)) {
             return Ok(None);
         }
-        let value = kept(stop, fit).val_accuracy;
+        let value = best_epoch(stop, fit).val_accuracy;
         Ok(self.report(trial, step, value)?.then_some(value))
     }
 
-    /// Tells the study; whether the pruner ends the trial.
-    fn report(&self, trial: Taken, step: u64, value: f64) -> Result<bool> {
+    /// Reports an intermediate value; returns whether the pruner ends the trial.
+    fn report(&self, trial: TrialRef, step: u64, value: f64) -> Result<bool> {
         self.storage.report(trial.id, step, value)?;
         let number = trial.number;
-        (self.options.watch)(TuneEvent::Reported { number, step, value });
+        (self.options.on_event)(TuneEvent::Reported { number, step, value });
         if self.pruner == Pruner::Never {
             return Ok(false);
         }
-        let trials = self.storage.trials(self.study)?;
-        let me = trials.iter().find(|other| other.id == trial.id).expect("it is ours and stays");
-        let verdict = self.pruner.judge(me, &trials, DIRECTION);
+        let trials = self.storage.trials(self.study_id)?;
+        let current = trials.iter().find(|other| other.id == trial.id);
+        let current = current.expect("trials are never removed");
+        let verdict = self.pruner.judge(current, &trials, DIRECTION);
         if !verdict.notes.is_empty() {
             let notes = verdict.notes.into_iter().map(|(key, value)| (key, value.into()));
             self.storage.set_trial_attrs(trial.id, Notes::System, &notes.collect())?;

@@ -1,126 +1,127 @@
-//! Tuning a model on a graph: a study whose objective is the validation accuracy.
+//! Tuning: a study whose objective is the mean validation accuracy of a model on a graph.
 //!
 //! ```text
-//! value of a trial = mean over splits i = 0..n of the validation accuracy of the epoch that is kept
+//! value of a trial = mean over splits i = 0..n of the validation accuracy of the best epoch
 //! ```
 //!
-//! Split, weights and dropout of split `i` come from the seed `seed + i`, the same in every trial: trials
-//! differ by their settings and by nothing else, and a value is a function of the settings and the
-//! study's seed. What trial `k` tries is drawn from the study's seed and `k`. So neither the number of
-//! workers nor that of threads changes what a configuration is worth. With several workers the TPE
-//! sampler knows fewer results when it chooses, so it may choose others; random and grid do not mind.
+//! Split, initial weights and dropout of split `i` are drawn from the seed `seed + i`, the same in every
+//! trial, so the value of a configuration is a function of its settings and the study's seed. The
+//! configuration of trial `k` is drawn from the study's seed and `k`. Neither the number of workers nor
+//! that of threads changes the value of a configuration. With several workers the TPE sampler chooses
+//! with fewer results at hand, so it may choose other configurations; random and grid sampling do not
+//! depend on results.
 //!
-//! Only labels of training and validation nodes are read; a split may be drawn by class, of course.
+//! Only labels of training and validation nodes are used, apart from splits that are drawn by class.
 //!
-//! No configuration is trained twice: `propose.rs` draws until it finds a new one, and a study whose
-//! space is used up ends early. One that comes from outside, as a waiting trial, and is known already
-//! ends at once with the known value and the attribute `duplicate_of`.
+//! No configuration is trained twice: `propose.rs` draws until it finds a new one, and a study ends early
+//! when its space is exhausted. A configuration queued by another program that is already known
+//! completes at once with the known value and the attribute `duplicate_of`.
 //!
-//! Pruned and failed trials do not count as completed. A trial whose training diverges fails, and its
-//! attribute `failed` says why. One that is interrupted fails too, and its settings wait to be taken up
-//! by whoever goes on with the study.
+//! Pruned and failed trials do not count as completed. A trial whose training diverges fails, with the
+//! reason in its attribute `failed`. An interrupted trial fails as well, and its settings are queued for
+//! the next worker of the study.
 //!
-//! While trials run a thread gives signs of life and looks for trials of the dead, whose settings wait
-//! again. A database that does not answer is waited for, for an hour or until somebody stops us.
+//! While trials run, a thread sends heartbeats and requeues the trials of dead workers. While a database
+//! is unavailable, calls are retried for an hour or until the study is cancelled.
 
 mod space;
 mod study;
 mod propose;
-mod judge;
+mod pruning;
 mod evaluate;
-mod steady;
-mod desk;
-mod outcome;
+mod retrying_storage;
+mod trial_queue;
+mod result;
 
-pub use judge::{Judge, sampler};
-pub use outcome::{End, Tuned, best_first};
+pub use pruning::{PrunerKind, sampler};
+pub use result::{StudyEnd, TuneResult, ranked_trials};
 
 use super::Request;
-use crate::data::{Dataset, Split, Store};
+use crate::data::{Dataset, Store};
 use crate::error::{Error, Result};
 use clenshaw_tune::{Direction, Distribution, Params, Sampler, Storage, Tpe, Trial};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// High accuracies are good.
+/// Accuracy is maximised.
 const DIRECTION: Direction = Direction::Maximise;
 
-/// All that decides a study.
+/// Everything that determines a study.
 #[derive(Clone, Debug)]
 pub struct TuneRequest {
-    /// Graph, model, split and the settings that are not tuned. Its runs are the splits of a trial and
-    /// its seed is the study's.
-    pub request: Request,
-    /// The study's name.
+    /// Graph, model, split and the settings that are not tuned. Its number of runs is the number of
+    /// splits per trial, and its seed is that of the study.
+    pub training: Request,
+    /// The name of the study.
     pub study: String,
-    /// How many trials are to be completed.
+    /// Number of trials to complete.
     pub trials: usize,
-    /// What the next trial tries.
+    /// How configurations are chosen.
     pub sampler: Sampler,
-    /// Which trials end early; the numbers follow from splits, epochs and the study's name.
-    pub judge: Judge,
-    /// What is tuned.
+    /// Which trials end early.
+    pub pruner: PrunerKind,
+    /// The search space: the tuned hyper-parameters.
     pub space: BTreeMap<String, Distribution>,
-    /// How to go on, for the note in the dashboard; may be empty.
+    /// The command that resumes the study, for the note in the dashboard; may be empty.
     pub command: String,
 }
 
-/// How to carry a study out.
+/// How a study is executed.
 pub struct TuneOptions<'a> {
-    /// Threads at most; they never change a result.
+    /// Maximum number of threads; it does not change results.
     pub threads: usize,
-    /// Trials at the same time.
+    /// Number of trials run in parallel.
     pub jobs: usize,
-    /// After this time no trial goes on.
+    /// Time limit; trials in progress are interrupted.
     pub timeout: Option<Duration>,
-    /// Where files are looked for.
+    /// Where graph files are looked up.
     pub store: &'a Store,
-    /// Sees what happens; called from several threads.
-    pub watch: &'a (dyn Fn(TuneEvent<'_>) + Sync),
-    /// Set it to stop early; what is finished is kept.
+    /// Called with every event, from several threads.
+    pub on_event: &'a (dyn Fn(TuneEvent<'_>) + Sync),
+    /// Set to `true` to stop early; finished trials are kept.
     pub cancel: &'a AtomicBool,
 }
 
-/// What happens in a study.
+/// Progress of a study.
 pub enum TuneEvent<'a> {
-    /// The graph is there, and so are the trials of earlier times.
+    /// The graph and the earlier trials of the study have been loaded.
     Loaded {
         /// The graph.
         dataset: &'a Dataset,
-        /// The study so far.
+        /// The trials so far.
         trials: &'a [Trial],
     },
-    /// A trial begins.
+    /// A trial starts.
     Started {
         /// Its number.
         number: u64,
     },
-    /// A trial tells how it is doing.
+    /// A trial reports an intermediate value.
     Reported {
         /// Its number.
         number: u64,
-        /// Splits done; epochs done, if there is but one split.
+        /// Number of finished splits; with a single split, number of finished epochs.
         step: u64,
         /// The mean validation accuracy so far.
         value: f64,
     },
-    /// A trial is over.
-    Ended {
+    /// A trial has ended.
+    Finished {
         /// Its number.
         number: u64,
-        /// The study now.
+        /// All trials of the study.
         trials: &'a [Trial],
     },
-    /// The database does not answer; the study waits for it.
-    Away {
-        /// What came of asking it.
+    /// The database is unavailable; the call will be retried.
+    StorageUnavailable {
+        /// The error.
         problem: &'a str,
     },
 }
 
 impl TuneRequest {
-    /// A hundred trials of the model's declared space, by TPE and the median rule; five splits each.
+    /// A study of the model's declared space: 100 trials of five splits, TPE sampler, median pruner.
     ///
     /// ```
     /// use clenshaw::experiment::{Request, TuneRequest};
@@ -135,30 +136,30 @@ impl TuneRequest {
         let hypers = request.model.hyper_params();
         let space = hypers.filter_map(|h| Some((h.name.to_owned(), space::declared(h)?))).collect();
         Self {
-            request,
+            training: request,
             study: study.into(),
             trials: 100,
             sampler: Sampler::Tpe(Tpe::default()),
-            judge: Judge::Median,
+            pruner: PrunerKind::Median,
             space,
             command: String::new(),
         }
     }
 
-    /// Sets a hyper-parameter and does not tune it.
+    /// Fixes a hyper-parameter, which is then not tuned.
     pub fn fix(&mut self, key: &str, value: &str) -> Result<()> {
-        self.request.hyper.set(key, value)?;
+        self.training.hyper.set(key, value)?;
         self.space.remove(key);
         Ok(())
     }
 
-    /// Takes what a file says about the space; `place` names it in errors.
+    /// Applies a search space file; `place` names it in errors.
     pub fn apply_space(&mut self, place: &str, text: &str) -> Result<()> {
-        let hypers: Vec<_> = self.request.model.hyper_params().collect();
-        for (key, wish) in space::read(place, text, &hypers)? {
-            match wish {
-                space::Wish::Fixed(value) => self.fix(&key, &value)?,
-                space::Wish::Tuned(distribution) => {
+        let hypers: Vec<_> = self.training.model.hyper_params().collect();
+        for (key, entry) in space::read(place, text, &hypers)? {
+            match entry {
+                space::SpaceEntry::Fixed(value) => self.fix(&key, &value)?,
+                space::SpaceEntry::Tuned(distribution) => {
                     self.space.insert(key, distribution);
                 }
             }
@@ -166,37 +167,37 @@ impl TuneRequest {
         Ok(())
     }
 
-    /// The settings of a trial: what it was given, and what is fixed.
+    /// The training request of a trial: its own parameters and the fixed settings.
     pub fn settings(&self, params: &Params) -> Result<Request> {
-        let mut request = self.request.clone();
+        let mut request = self.training.clone();
         for (name, (distribution, internal)) in params {
-            request.hyper.set(name, &space::written(distribution, *internal))?;
+            request.hyper.set(name, &space::format_value(distribution, *internal))?;
         }
         Ok(request)
     }
 
     fn check(&self) -> Result<()> {
         if self.space.is_empty() {
-            let problem = "nothing is left to tune".to_owned();
-            return Err(Error::Data { place: self.request.model.name.into(), problem });
+            let problem = "every hyper-parameter is fixed; nothing is left to tune".to_owned();
+            return Err(Error::Data { place: self.training.model.name.into(), problem });
         }
-        for (key, value) in [("trials", self.trials), ("splits", self.request.runs)] {
+        for (key, value) in [("trials", self.trials), ("splits", self.training.runs)] {
             if !(1..=100_000).contains(&value) {
                 let (key, value) = (key.to_owned(), value.to_string());
                 return Err(Error::OutOfRange { key, value, allowed: "1..=100000".into() });
             }
         }
-        self.request.check()
+        self.training.check()
     }
 }
 
-/// Tries settings until the study has as many completed trials as were asked for.
+/// Runs a study until the requested number of trials is complete.
 ///
-/// A study that exists is gone on with; it is refused if it is about anything else than was asked for.
-/// One that is cancelled keeps what is finished.
+/// An existing study is resumed, and rejected if its graph, model or fixed settings differ. A cancelled
+/// study keeps its finished trials.
 ///
 /// # Errors
-/// The last error, if twenty trainings in a row diverge.
+/// Among others, if twenty trials in a row diverge.
 ///
 /// ```
 /// use clenshaw::data::Store;
@@ -208,13 +209,13 @@ impl TuneRequest {
 /// let mut request = Request::new("csbm:nodes=100", "gcn")?;
 /// request.set("max_epochs", "5")?;
 /// let mut study = TuneRequest::new(request, "csbm-gcn");
-/// (study.trials, study.request.runs) = (3, 2);
+/// (study.trials, study.training.runs) = (3, 2);
 /// let options = TuneOptions {
 ///     threads: 2,
 ///     jobs: 1,
 ///     timeout: None,
 ///     store: &Store::new(None),
-///     watch: &|_| {},
+///     on_event: &|_| {},
 ///     cancel: &AtomicBool::new(false),
 /// };
 /// let storage = Journal::open(folder.path().join("csbm-gcn.journal"))?;
@@ -225,27 +226,25 @@ impl TuneRequest {
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
 pub fn tune(
-    asked: &TuneRequest,
+    request: &TuneRequest,
     storage: &dyn Storage,
     options: &TuneOptions<'_>,
-) -> Result<Tuned> {
-    asked.check()?;
+) -> Result<TuneResult> {
+    request.check()?;
     let deadline = options.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-    let dataset = asked.request.load(options.store)?;
-    let Request { split, runs, seed, .. } = &asked.request;
-    let seeds = (0..*runs as u64).map(|i| seed + i);
-    let splits: Vec<Split> = seeds.map(|seed| split.draw(&dataset, seed)).collect::<Result<_>>()?;
-    let study = study::open(asked, storage)?;
-    (options.watch)(TuneEvent::Loaded { dataset: &dataset, trials: &storage.trials(study)? });
-    let bench = evaluate::Bench {
-        asked,
-        pruner: asked.pruner(),
-        storage: &steady::Steady { storage, options },
-        study,
+    let dataset = request.training.load(options.store)?;
+    let splits = request.training.splits(&dataset)?;
+    let study_id = study::open(request, storage)?;
+    (options.on_event)(TuneEvent::Loaded { dataset: &dataset, trials: &storage.trials(study_id)? });
+    let context = evaluate::StudyContext {
+        request,
+        pruner: request.build_pruner(),
+        storage: &retrying_storage::RetryingStorage { storage, options },
+        study_id,
         dataset: &dataset,
         splits: &splits,
         options,
     };
-    let end = desk::work(&bench, deadline)?;
-    Tuned::new(asked, &dataset, bench.storage.trials(study)?, end)
+    let end = trial_queue::run_trials(&context, deadline)?;
+    TuneResult::new(request, &dataset, context.storage.trials(study_id)?, end)
 }

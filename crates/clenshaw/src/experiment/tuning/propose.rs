@@ -1,7 +1,7 @@
-//! What the next trial tries: nothing that another trial of the study has tried.
+//! Choice of the next trial's configuration, which no other trial of the study has tried.
 //!
-//! A sampler that comes upon a known configuration is asked again with another stream of the same
-//! trial. If it insists, chance is asked, and at last the grid, which knows when nothing is left.
+//! If the sampler returns a known configuration, it is called again with other random streams, then
+//! replaced by random sampling, and at last by the grid, which detects an exhausted space.
 
 use super::{DIRECTION, TuneRequest};
 use crate::error::Result;
@@ -9,74 +9,75 @@ use crate::rng::Stream;
 use clenshaw_tune::{Ask, Choice, Distribution, Pruner, Sampler, State, Trial};
 use std::collections::BTreeMap;
 
-/// The attribute of a trial that failed by itself and would fail again.
+/// The attribute of a trial whose training failed; it would fail again.
 pub(super) const FAILED: &str = "failed";
 
-/// How often the sampler is asked.
-const ASKED: u64 = 10;
-/// How often chance is asked after that.
-const DRAWN: u64 = 100;
+/// Attempts with the study's sampler.
+const SAMPLER_ATTEMPTS: u64 = 10;
+/// Further attempts with random sampling.
+const RANDOM_ATTEMPTS: u64 = 100;
 
 /// A value for every tuned parameter.
-pub(super) type Values = BTreeMap<String, f64>;
+pub(super) type TrialValues = BTreeMap<String, f64>;
 
-/// Values for trial `number`; nothing, if every point of the space has been tried.
+/// Untried values for trial `number`; `None` if every point of the space has been tried.
 pub(super) fn propose(
-    asked: &TuneRequest,
+    request: &TuneRequest,
     pruner: &Pruner,
     trials: &[Trial],
     number: u64,
-) -> Result<Option<Values>> {
-    let spent: Vec<Trial> = trials.iter().map(spent).collect();
-    let peers = peers(pruner, &spent, number);
-    let seed = asked.request.seed;
+) -> Result<Option<TrialValues>> {
+    let trials: Vec<Trial> = trials.iter().map(failed_as_pruned).collect();
+    let visible = visible_trials(pruner, &trials, number);
+    let seed = request.training.seed;
     let ask =
-        |trials, seed| Ask { space: &asked.space, trials, direction: DIRECTION, seed, number };
-    let is_new =
-        |values: &Values| !spent.iter().any(|trial| counts(trial) && has(trial, asked, values));
-    if asked.sampler == Sampler::Grid {
-        return Ok(Sampler::Grid.sample(&ask(&spent, seed))?);
+        |trials, seed| Ask { space: &request.space, trials, direction: DIRECTION, seed, number };
+    let is_new = |values: &TrialValues| {
+        !trials.iter().any(|trial| is_tried(trial) && has_values(trial, request, values))
+    };
+    if request.sampler == Sampler::Grid {
+        return Ok(Sampler::Grid.sample(&ask(&trials, seed))?);
     }
-    for again in 0..ASKED + DRAWN {
-        let sampler = if again < ASKED { &asked.sampler } else { &Sampler::Random };
-        let values = sampler.sample(&ask(&peers, shifted(seed, again)))?;
+    for attempt in 0..SAMPLER_ATTEMPTS + RANDOM_ATTEMPTS {
+        let sampler = if attempt < SAMPLER_ATTEMPTS { &request.sampler } else { &Sampler::Random };
+        let values = sampler.sample(&ask(&visible, attempt_seed(seed, attempt)))?;
         if let Some(values) = values.filter(is_new) {
             return Ok(Some(values));
         }
     }
-    // A space without a grid has no end, and whoever draws nothing new from it has nothing to gain.
-    Ok(Sampler::Grid.sample(&ask(&spent, seed)).unwrap_or(None))
+    // A continuous space has no grid; if nothing new was drawn from it, it counts as exhausted.
+    Ok(Sampler::Grid.sample(&ask(&trials, seed)).unwrap_or(None))
 }
 
-/// The number of a completed trial with the same configuration, and its value.
-pub(super) fn known(
-    asked: &TuneRequest,
+/// The number and the value of another completed trial with the same values.
+pub(super) fn known_value(
+    request: &TuneRequest,
     trials: &[Trial],
     number: u64,
-    values: &Values,
+    values: &TrialValues,
 ) -> Option<(u64, f64)> {
     let others = trials.iter().filter(|trial| trial.number != number);
     let mut complete = others.filter(|trial| trial.state == State::Complete);
-    let twin = complete.find(|trial| has(trial, asked, values))?;
-    Some((twin.number, twin.value?))
+    let duplicate = complete.find(|trial| has_values(trial, request, values))?;
+    Some((duplicate.number, duplicate.value?))
 }
 
-/// The seed itself, then others.
-fn shifted(seed: u64, again: u64) -> u64 {
-    match again {
+/// The study's seed for the first attempt, then other ones.
+fn attempt_seed(seed: u64, attempt: u64) -> u64 {
+    match attempt {
         0 => seed,
-        _ => Stream::new(seed, "tuning").named("again").bits(again),
+        _ => Stream::new(seed, "tuning").named("again").bits(attempt),
     }
 }
 
-/// A trial that failed by itself is as good as pruned: the grid must not offer its point again.
-fn spent(trial: &Trial) -> Trial {
+/// Marks a trial whose training failed as pruned, so that the grid does not propose it again.
+fn failed_as_pruned(trial: &Trial) -> Trial {
     let failed = trial.state == State::Fail && trial.user_attrs.contains_key(FAILED);
     Trial { state: if failed { State::Pruned } else { trial.state }, ..trial.clone() }
 }
 
-/// Hyperband's samplers learn from the trials of the same bracket alone.
-fn peers(pruner: &Pruner, trials: &[Trial], number: u64) -> Vec<Trial> {
+/// The trials that the sampler learns from: with Hyperband, those of the same bracket.
+fn visible_trials(pruner: &Pruner, trials: &[Trial], number: u64) -> Vec<Trial> {
     match pruner {
         Pruner::Hyperband(hyperband) => {
             hyperband.peers(number, trials).into_iter().cloned().collect()
@@ -85,22 +86,24 @@ fn peers(pruner: &Pruner, trials: &[Trial], number: u64) -> Vec<Trial> {
     }
 }
 
-/// An interrupted trial has tried nothing.
-fn counts(trial: &Trial) -> bool {
+/// Whether the configuration of a trial is tried; an interrupted trial does not count.
+fn is_tried(trial: &Trial) -> bool {
     matches!(trial.state, State::Complete | State::Pruned | State::Running)
 }
 
 /// Whether a trial has this configuration.
-fn has(trial: &Trial, asked: &TuneRequest, values: &Values) -> bool {
+fn has_values(trial: &Trial, request: &TuneRequest, values: &TrialValues) -> bool {
     let same = |(name, value): (&String, &f64)| {
-        let there = trial.params.get(name);
-        there.is_some_and(|(d, x)| alike(&d.external(*x), &asked.space[name].external(*value), d))
+        let param = trial.params.get(name);
+        param.is_some_and(|(d, x)| {
+            is_equal(&d.external(*x), &request.space[name].external(*value), d)
+        })
     };
     trial.params.len() == values.len() && values.iter().all(same)
 }
 
-/// Others may round steps differently.
-fn alike(a: &Choice, b: &Choice, distribution: &Distribution) -> bool {
+/// Whether two values are equal, up to the different rounding of steps in other programs.
+fn is_equal(a: &Choice, b: &Choice, distribution: &Distribution) -> bool {
     match (a, b, distribution) {
         (Choice::Real(a), Choice::Real(b), Distribution::Float { .. }) => {
             (a - b).abs() <= 1e-9 * a.abs().max(b.abs())

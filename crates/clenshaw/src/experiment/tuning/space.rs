@@ -1,32 +1,32 @@
-//! What a study tries: the space that the model declares, unless a file says otherwise.
+//! The search space of a study: declared by the model, or overridden by a file.
 //!
 //! ```toml
 //! [space]
-//! lr_conv = { low = 1e-4, high = 0.1, log = true }    # any number between, even in the logarithm
+//! lr_conv = { low = 1e-4, high = 0.1, log = true }    # uniform in the logarithm
 //! K = { low = 8, high = 32, step = 4 }                # 8, 12, ..., 32
-//! stop = ["patience", "mean"]                         # one of these
-//! dropout = 0.5                                       # this and no other: not tuned
+//! stop = ["patience", "mean"]                         # one of these values
+//! dropout = 0.5                                       # fixed, not tuned
 //! ```
 
-use super::super::config::{first_line, typed};
+use super::super::config::{one_line, unquoted};
 use crate::error::{Error, Result};
 use crate::hyper::{HyperParam, TuningSpace, Value, ValueRange};
 use clenshaw_tune::{Choice, Distribution};
 use toml::Table;
 
-/// What a file wants of one hyper-parameter.
+/// An entry of a search space file.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Wish {
-    /// To be tried.
+pub(super) enum SpaceEntry {
+    /// A hyper-parameter to tune.
     Tuned(Distribution),
-    /// To be set, as one would type it.
+    /// A fixed value, as typed on the command line.
     Fixed(String),
 }
 
 /// The keys of `{ low = 8, high = 32, step = 4 }`.
 const KEYS: [&str; 4] = ["low", "high", "step", "log"];
 
-/// What a model's declaration means to a study; nothing, if it is not tuned.
+/// The distribution of a hyper-parameter as declared by its model; `None` if it is not tuned.
 pub(super) fn declared(hyper: &HyperParam) -> Option<Distribution> {
     let whole = matches!(hyper.range, ValueRange::Int(..));
     let choices = |choices: Vec<Choice>| Some(Distribution::Categorical { choices });
@@ -52,44 +52,48 @@ pub(super) fn declared(hyper: &HyperParam) -> Option<Distribution> {
     }
 }
 
-/// The wishes of a file, checked against what the model accepts; `place` names the file in errors.
-pub(super) fn read(place: &str, text: &str, hypers: &[&HyperParam]) -> Result<Vec<(String, Wish)>> {
+/// Parses a file and checks its entries against the model; `place` names the file in errors.
+pub(super) fn read(
+    place: &str,
+    text: &str,
+    hypers: &[&HyperParam],
+) -> Result<Vec<(String, SpaceEntry)>> {
     let wrong = |problem: String| Error::Data { place: place.into(), problem };
-    let table: Table = text.parse().map_err(|e: toml::de::Error| wrong(first_line(&e)))?;
+    let table: Table = text.parse().map_err(|e: toml::de::Error| wrong(one_line(&e)))?;
     if let Some(key) = table.keys().find(|key| *key != "space") {
         return Err(Error::unknown("key", key, ["space"]).within(place));
     }
     let Some(toml::Value::Table(space)) = table.get("space") else {
         return Err(wrong("no table `[space]`".into()));
     };
-    let wishes = space.iter().map(|(key, value)| {
+    let entries = space.iter().map(|(key, value)| {
         let hyper = hypers.iter().find(|hyper| hyper.name == key);
         let known = hypers.iter().map(|hyper| hyper.name);
         let hyper = hyper.ok_or_else(|| Error::unknown("hyper-parameter", key, known))?;
-        Ok((key.clone(), wish(hyper, value)?))
+        Ok((key.clone(), entry(hyper, value)?))
     });
-    wishes.collect::<Result<_>>().map_err(|error: Error| error.within(place))
+    entries.collect::<Result<_>>().map_err(|error: Error| error.within(place))
 }
 
-fn wish(hyper: &HyperParam, value: &toml::Value) -> Result<Wish> {
+fn entry(hyper: &HyperParam, value: &toml::Value) -> Result<SpaceEntry> {
     match value {
-        toml::Value::Table(table) => numbers(hyper, table).map(Wish::Tuned),
-        toml::Value::Array(list) => among(hyper, list).map(Wish::Tuned),
+        toml::Value::Table(table) => range(hyper, table).map(SpaceEntry::Tuned),
+        toml::Value::Array(list) => categorical(hyper, list).map(SpaceEntry::Tuned),
         _ => {
-            let text = typed(value);
-            hyper.parse(&text).map(|_| Wish::Fixed(text))
+            let text = unquoted(value);
+            hyper.parse(&text).map(|_| SpaceEntry::Fixed(text))
         }
     }
 }
 
-/// `["patience", "mean"]`.
-fn among(hyper: &HyperParam, list: &[toml::Value]) -> Result<Distribution> {
-    let parsed = list.iter().map(|value| hyper.parse(&typed(value)).map(choice));
+/// Parses a list of choices, as in `["patience", "mean"]`.
+fn categorical(hyper: &HyperParam, list: &[toml::Value]) -> Result<Distribution> {
+    let parsed = list.iter().map(|value| hyper.parse(&unquoted(value)).map(choice));
     let choices: Vec<Choice> = parsed.collect::<Result<_>>()?;
-    let again = |i: usize| choices[..i].iter().any(|earlier| earlier.same(&choices[i]));
-    if choices.is_empty() || (0..choices.len()).any(again) {
+    let is_repeated = |i: usize| choices[..i].iter().any(|earlier| earlier.same(&choices[i]));
+    if choices.is_empty() || (0..choices.len()).any(is_repeated) {
         let value = toml::Value::Array(list.to_vec()).to_string();
-        return Err(bad(hyper, value, "one value or more, each once"));
+        return Err(bad_value(hyper, value, "at least one value, and no value twice"));
     }
     Ok(Distribution::Categorical { choices })
 }
@@ -103,21 +107,21 @@ fn choice(value: Value) -> Choice {
     }
 }
 
-/// `{ low = 8, high = 32, step = 4 }`.
-fn numbers(hyper: &HyperParam, table: &Table) -> Result<Distribution> {
+/// Parses a range of numbers, as in `{ low = 8, high = 32, step = 4 }`.
+fn range(hyper: &HyperParam, table: &Table) -> Result<Distribution> {
     let wrong =
-        |expected: &str| bad(hyper, toml::Value::Table(table.clone()).to_string(), expected);
+        |expected: &str| bad_value(hyper, toml::Value::Table(table.clone()).to_string(), expected);
     if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
         return Err(Error::unknown("key", key, KEYS));
     }
-    let end = |key: &str| {
+    let bound = |key: &str| {
         let value = table.get(key).ok_or_else(|| wrong("both `low` and `high`"))?;
-        hyper.parse(&typed(value))
+        hyper.parse(&unquoted(value))
     };
     let log = match table.get("log") {
         None => false,
         Some(toml::Value::Boolean(log)) => *log,
-        Some(_) => return Err(wrong("`log` to be true or false")),
+        Some(_) => return Err(wrong("`log = true` or `log = false`")),
     };
     let step = match table.get("step") {
         None => None,
@@ -126,7 +130,7 @@ fn numbers(hyper: &HyperParam, table: &Table) -> Result<Distribution> {
     if log && step.is_some() {
         return Err(wrong("either `log` or `step`"));
     }
-    let distribution = match (end("low")?, end("high")?) {
+    let distribution = match (bound("low")?, bound("high")?) {
         (Value::Int(low), Value::Int(high)) => {
             let whole = |step: f64| (step.fract() == 0.0).then_some(step as i64);
             let step = whole(step.unwrap_or(1.0)).ok_or_else(|| wrong("a whole `step`"))?;
@@ -135,10 +139,10 @@ fn numbers(hyper: &HyperParam, table: &Table) -> Result<Distribution> {
         (Value::Real(low), Value::Real(high)) => Distribution::Float { low, high, log, step },
         _ => return Err(wrong("a list of values in brackets")),
     };
-    let (low, high) = ends(&distribution);
+    let (low, high) = bounds(&distribution);
     match () {
         () if low > high => Err(wrong("`low` not above `high`")),
-        () if log && low <= 0.0 => Err(wrong("`low` above 0, for its logarithm")),
+        () if log && low <= 0.0 => Err(wrong("`low` above 0 with `log`")),
         () => Ok(distribution),
     }
 }
@@ -152,7 +156,7 @@ fn step(value: &toml::Value) -> Option<f64> {
     Some(number).filter(|step| *step > 0.0 && step.is_finite())
 }
 
-fn ends(distribution: &Distribution) -> (f64, f64) {
+fn bounds(distribution: &Distribution) -> (f64, f64) {
     match *distribution {
         Distribution::Float { low, high, .. } => (low, high),
         Distribution::Int { low, high, .. } => (low as f64, high as f64),
@@ -160,13 +164,13 @@ fn ends(distribution: &Distribution) -> (f64, f64) {
     }
 }
 
-fn bad(hyper: &HyperParam, value: String, expected: &str) -> Error {
+fn bad_value(hyper: &HyperParam, value: String, expected: &str) -> Error {
     Error::BadValue { key: hyper.name.into(), value, expected: expected.into() }
 }
 
-/// A parameter of a trial as one would type it; steps are written as people write them, 0.3 and not
-/// 0.30000000000000004.
-pub(super) fn written(distribution: &Distribution, internal: f64) -> String {
+/// Formats a parameter of a trial as on the command line; multiples of a step are rounded, to 0.3 rather
+/// than 0.30000000000000004.
+pub(super) fn format_value(distribution: &Distribution, internal: f64) -> String {
     let value = match (distribution, distribution.external(internal)) {
         (Distribution::Float { step: Some(_), .. }, Choice::Real(v)) => (v * 1e12).round() / 1e12,
         (_, Choice::Real(v)) => v,
@@ -192,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_declared_space_becomes_distributions() {
+    fn declared_spaces_become_distributions() {
         let of =
             |name| declared(hyper_params().into_iter().find(|hyper| hyper.name == name).unwrap());
         assert!(matches!(of("K"), Some(Distribution::Int { .. })));
@@ -207,15 +211,15 @@ mod tests {
     }
 
     #[test]
-    fn a_file_overrides() {
+    fn parses_every_kind_of_entry() {
         let text = "[space]\nlr_conv = { low = 1e-4, high = 0.1, log = true }\n\
                     K = { low = 8, high = 32, step = 4 }\nstop = [\"patience\", \"mean\"]\n\
                     dropout = 0.5\nlambda = { low = 1, high = 2 }\n";
-        let wishes = read("s.toml", text, &hyper_params()).unwrap();
-        let tuned = |name: &str, d| (name.to_owned(), Wish::Tuned(d));
+        let entries = read("s.toml", text, &hyper_params()).unwrap();
+        let tuned = |name: &str, d| (name.to_owned(), SpaceEntry::Tuned(d));
         let words = ["patience", "mean"].map(|word| Choice::Word(word.into())).to_vec();
         assert_eq!(
-            wishes,
+            entries,
             [
                 tuned(
                     "lr_conv",
@@ -223,7 +227,7 @@ mod tests {
                 ),
                 tuned("K", Distribution::Int { low: 8, high: 32, log: false, step: 4 }),
                 tuned("stop", Distribution::Categorical { choices: words }),
-                ("dropout".to_owned(), Wish::Fixed("0.5".into())),
+                ("dropout".to_owned(), SpaceEntry::Fixed("0.5".into())),
                 tuned(
                     "lambda",
                     Distribution::Float { low: 1.0, high: 2.0, log: false, step: None }
@@ -233,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn rejects_invalid_entries() {
         assert_eq!(refused("dropout = 2"), "s.toml: `dropout` is 2, outside 0..=0.99");
         assert_eq!(
             refused("dropout = { low = 0.0, high = 1.5 }"),
@@ -258,8 +262,8 @@ mod tests {
             ("K = { low = 1, high = 9, step = 2, log = true }", "expected either `log` or `step`"),
             ("K = 8.5", "`K` is `8.5`; expected a whole number"),
             ("dropout = { low = 0, high = 0.5, log = true }", "expected `low` above 0"),
-            ("dropout = []", "`[]`; expected one value or more, each once"),
-            ("dropout = [0.5, 0.5]", "expected one value or more, each once"),
+            ("dropout = []", "`[]`; expected at least one value, and no value twice"),
+            ("dropout = [0.5, 0.5]", "expected at least one value, and no value twice"),
         ] {
             assert!(refused(line).contains(expected), "{line}: {}", refused(line));
         }
@@ -269,10 +273,10 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_written_as_people_write_them() {
+    fn multiples_of_a_step_are_rounded() {
         let stepped = Distribution::Float { low: 0.0, high: 0.7, log: false, step: Some(0.1) };
-        assert_eq!(written(&stepped, 0.1 + 0.2), "0.3");
+        assert_eq!(format_value(&stepped, 0.1 + 0.2), "0.3");
         let free = Distribution::Float { low: 0.0, high: 0.7, log: false, step: None };
-        assert_eq!(written(&free, 0.1 + 0.2), "0.30000000000000004");
+        assert_eq!(format_value(&free, 0.1 + 0.2), "0.30000000000000004");
     }
 }

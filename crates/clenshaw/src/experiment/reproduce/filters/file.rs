@@ -1,66 +1,66 @@
-//! What `experiments/filters.toml` says, checked.
+//! The contents of `experiments/filters.toml`.
 
-use super::contender::BASES;
-use super::fit::Effort;
-use super::target::Target;
+use super::fit::FitSettings;
+use super::method::BASES;
+use super::target::TargetResponse;
 use crate::error::{Error, Result};
-use crate::experiment::config::{first_line, typed};
+use crate::experiment::config::{one_line, unquoted};
 use crate::hyper::Params;
 use crate::model::{self, ModelInfo};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::{Table, Value};
 
-/// The file.
+/// The whole file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct File {
+pub struct FiltersFile {
     pub title: String,
     pub source: String,
-    /// What was seen.
+    /// Remarks for the page.
     pub notes: Vec<String>,
-    /// Of the pictures.
+    /// Seed of the pictures.
     pub seed: u64,
     pub rows: usize,
     pub columns: usize,
-    /// Pixels along each side that do not count.
+    /// Width of the border that is left out of the loss, in pixels.
     pub border: usize,
-    /// Of every filter.
+    /// Order of every filter.
     pub order: usize,
-    pub bases: Bases,
-    pub networks: Networks,
+    pub bases: BasesSection,
+    pub networks: NetworksSection,
 }
 
-/// Coefficients alone.
+/// Training of coefficients.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Bases {
-    /// How many, unless somebody asks for another number.
+pub struct BasesSection {
+    /// Default number of pictures.
     pub pictures: usize,
-    pub effort: Effort,
+    pub fit: FitSettings,
     pub names: Vec<String>,
-    /// Jacobi's exponents a and b for each response.
+    /// The exponents a and b of the Jacobi basis for each response.
     pub jacobi: BTreeMap<String, (f64, f64)>,
 }
 
-/// Models with all their layers.
+/// Training of complete models.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Networks {
-    /// How many, unless somebody asks for another number.
+pub struct NetworksSection {
+    /// Default number of pictures.
     pub pictures: usize,
-    pub effort: Effort,
+    pub fit: FitSettings,
     /// Width of the models that have one.
     pub hidden: usize,
-    /// A table of settings each.
+    /// The models, each with a table of settings.
     pub models: Table,
 }
 
-impl File {
-    /// Reads and checks it; `place` names it in errors.
+impl FiltersFile {
+    /// Parses and checks the file; `place` names it in errors.
     pub fn from_toml(place: &str, text: &str) -> Result<Self> {
         let wrong = |problem: String| Error::Data { place: place.into(), problem };
-        let file: Self = toml::from_str(text).map_err(|e| wrong(first_line(&e)))?;
+        let file: Self = toml::from_str(text).map_err(|e| wrong(one_line(&e)))?;
         let counts = [
             ("rows", file.rows, 2 * file.border + 2, 1000),
             ("columns", file.columns, 2 * file.border + 2, 1000),
@@ -77,7 +77,7 @@ impl File {
         if let Some(name) = unknown {
             return Err(wrong(Error::unknown("basis", name, BASES).to_string()));
         }
-        for target in Target::ALL.map(Target::name) {
+        for target in TargetResponse::ALL.map(TargetResponse::name) {
             if !file.bases.jacobi.contains_key(target) {
                 return Err(wrong(format!("no `bases.jacobi.{target}`; expected [a, b]")));
             }
@@ -86,14 +86,14 @@ impl File {
         Ok(file)
     }
 
-    /// Every model with its hyper-parameters, in the order of the file.
+    /// The models with their hyper-parameters, in the order of the file.
     pub fn networks(&self, place: &str) -> Result<Vec<(&'static ModelInfo, Params)>> {
         let models = self.networks.models.iter();
         let models = models.map(|(name, set)| self.network(name, set));
         models.collect::<Result<_>>().map_err(|error| error.within(place))
     }
 
-    /// The defaults without dropout, then the file's order and width, then what it sets.
+    /// The model's defaults without dropout, with the file's order and width, then its own settings.
     fn network(&self, name: &str, set: &Value) -> Result<(&'static ModelInfo, Params)> {
         let info = model::find(name)?;
         let mut hp = info.defaults();
@@ -106,7 +106,7 @@ impl File {
             }
         }
         for (key, value) in set.as_table().into_iter().flatten() {
-            hp.set(key, &typed(value))?;
+            hp.set(key, &unquoted(value))?;
         }
         Ok((info, hp))
     }
@@ -120,8 +120,8 @@ mod tests {
     const TEXT: &str = include_str!("../../../../experiments/filters.toml");
 
     #[test]
-    fn every_model_with_a_filter_takes_part() {
-        let file = File::from_toml("filters.toml", TEXT).unwrap();
+    fn every_model_with_a_filter_is_listed() {
+        let file = FiltersFile::from_toml("filters.toml", TEXT).unwrap();
         let listed: Vec<&str> =
             file.networks("").unwrap().iter().map(|(info, _)| info.name).collect();
         for info in MODELS.iter().filter(|info| info.filter.is_some()) {
@@ -130,10 +130,10 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn rejects_invalid_files() {
         let refused = |from: &str, to: &str| {
             assert!(TEXT.contains(from), "{from}");
-            File::from_toml("f.toml", &TEXT.replace(from, to)).unwrap_err().to_string()
+            FiltersFile::from_toml("f.toml", &TEXT.replace(from, to)).unwrap_err().to_string()
         };
         assert_eq!(refused("rows = 100", "rows = 5"), "f.toml: `rows` is 5, outside 6..=1000");
         assert_eq!(

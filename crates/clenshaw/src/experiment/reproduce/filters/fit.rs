@@ -1,4 +1,4 @@
-//! Full-batch regression: Adam until the sum of squares has not been lower for a while.
+//! Full-batch regression with Adam, stopped when the sum of squares has not improved for a while.
 
 use super::problem::Problem;
 use crate::error::{Error, Result};
@@ -10,80 +10,80 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How long to try.
+/// Optimiser settings and stopping criteria.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Effort {
-    /// Adam's learning rate, for all parameters.
+pub struct FitSettings {
+    /// Learning rate of Adam, for all parameters.
     pub rate: f64,
-    /// Epochs at most.
+    /// Maximum number of epochs.
     pub max_epochs: usize,
-    /// Epochs without a lower loss that end it.
+    /// Number of epochs without a lower loss after which training stops.
     pub patience: usize,
 }
 
-impl Effort {
-    fn goes_on(&self, end: &End) -> bool {
-        end.epochs < self.max_epochs && end.epochs < end.best_epoch + self.patience
+impl FitSettings {
+    fn should_continue(&self, result: &FitResult) -> bool {
+        result.epochs < self.max_epochs && result.epochs < result.best_epoch + self.patience
     }
 }
 
-/// What the best epoch was worth.
+/// The result of the best epoch.
 #[derive(Clone, Copy, Debug)]
-pub struct End {
-    /// Its sum of squares, in double precision from its scores.
+pub struct FitResult {
+    /// Its sum of squares, computed in double precision from its outputs.
     pub sum_of_squares: f64,
-    /// Counted from one.
+    /// Its number, counted from one.
     pub best_epoch: usize,
-    /// Epochs trained.
+    /// Number of epochs trained.
     pub epochs: usize,
 }
 
-/// Trains a network of one output a pixel, and returns the best epoch's parameters; a loss that is no
-/// number ends it.
-pub fn fit<T: Real>(
+/// Trains a network with one output per pixel and returns the parameters of the best epoch; training
+/// stops at a loss that is not finite.
+pub fn fit_network<T: Real>(
     plan: &Plan<T>,
     start: AlignedVec<T>,
     problem: &Problem,
-    effort: &Effort,
+    settings: &FitSettings,
     cancel: &AtomicBool,
-) -> Result<(AlignedVec<T>, End)> {
+) -> Result<(AlignedVec<T>, FitResult)> {
     let values = Mat::from_vec(problem.y.len(), 1, problem.y.clone());
     let targets = Targets::squares(&values, &problem.mask);
-    let mut optimiser = adam(plan.ranges(), effort);
-    let mut work = plan.workspace(ThreadTeam::new(1));
-    let chance = Stream::new(0, "dropout"); // there is none
+    let mut optimiser = adam(plan.ranges(), settings);
+    let mut workspace = plan.workspace(ThreadTeam::new(1));
+    let dropout = Stream::new(0, "dropout"); // unused: dropout is 0
     let (mut params, mut best) = (start.clone(), start);
-    let mut end = End { sum_of_squares: f64::INFINITY, best_epoch: 0, epochs: 0 };
-    while effort.goes_on(&end) {
+    let mut result = FitResult { sum_of_squares: f64::INFINITY, best_epoch: 0, epochs: 0 };
+    while settings.should_continue(&result) {
         if cancel.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
-        end.epochs += 1;
-        let loss = plan.gradient(&mut work, &params, &targets, &chance).to_f64();
+        result.epochs += 1;
+        let loss = plan.gradient(&mut workspace, &params, &targets, &dropout).to_f64();
         if !loss.is_finite() {
             break;
         }
-        if loss < end.sum_of_squares {
-            (end.sum_of_squares, end.best_epoch) = (loss, end.epochs);
+        if loss < result.sum_of_squares {
+            (result.sum_of_squares, result.best_epoch) = (loss, result.epochs);
             best.copy_from_slice(&params);
         }
-        optimiser.step(&mut params, work.gradients());
+        optimiser.step(&mut params, workspace.gradients());
     }
-    let scores: Vec<f64> = plan.scores(&mut work, &best).iter().map(|z| z.to_f64()).collect();
-    end.sum_of_squares = problem.sum_of_squares(&scores);
-    Ok((best, end))
+    let scores: Vec<f64> = plan.scores(&mut workspace, &best).iter().map(|z| z.to_f64()).collect();
+    result.sum_of_squares = problem.sum_of_squares(&scores);
+    Ok((best, result))
 }
 
-/// The sum of squares as a function of coefficients alone: `y'y - 2 c'b + c'G c`.
-pub struct Quadratic {
+/// The sum of squares as a function of the coefficients: `y'y - 2 c'b + c'G c`.
+pub struct QuadraticLoss {
     yy: f64,
     b: Vec<f64>,
     g: Mat<f64>,
 }
 
-impl Quadratic {
-    /// With `G_jk = B_j'B_k` and `b_k = B_k'y` over the pixels that count, for these columns B.
+impl QuadraticLoss {
+    /// With `G_jk = B_j'B_k` and `b_k = B_k'y` over the unmasked pixels, for these columns B.
     pub fn new(problem: &Problem, columns: &[Vec<f64>]) -> Self {
         let dot = |x: &[f64], y: &[f64]| -> f64 {
             x.iter().zip(y).zip(&problem.mask).map(|((x, y), mask)| mask * x * y).sum()
@@ -109,31 +109,35 @@ impl Quadratic {
     }
 }
 
-/// [`fit`] for a quadratic form: the same steps without a graph, and the best epoch's coefficients.
-pub fn descend(quadratic: &Quadratic, start: Vec<f64>, effort: &Effort) -> (Vec<f64>, End) {
-    let mut optimiser = adam(std::iter::once(0..start.len()), effort);
+/// The same steps as [`fit_network`] on a quadratic loss, without a network.
+pub fn fit_coefficients(
+    quadratic: &QuadraticLoss,
+    start: Vec<f64>,
+    settings: &FitSettings,
+) -> (Vec<f64>, FitResult) {
+    let mut optimiser = adam(std::iter::once(0..start.len()), settings);
     let (mut c, mut best) = (start.clone(), start);
-    let mut end = End { sum_of_squares: f64::INFINITY, best_epoch: 0, epochs: 0 };
-    while effort.goes_on(&end) {
-        end.epochs += 1;
+    let mut result = FitResult { sum_of_squares: f64::INFINITY, best_epoch: 0, epochs: 0 };
+    while settings.should_continue(&result) {
+        result.epochs += 1;
         let (loss, gradient) = quadratic.at(&c);
         if !loss.is_finite() {
             break;
         }
-        if loss < end.sum_of_squares {
-            (end.sum_of_squares, end.best_epoch) = (loss, end.epochs);
+        if loss < result.sum_of_squares {
+            (result.sum_of_squares, result.best_epoch) = (loss, result.epochs);
             best.copy_from_slice(&c);
         }
         optimiser.step(&mut c, &gradient);
     }
-    (best, end)
+    (best, result)
 }
 
-/// Adam without weight decay for these stretches.
+/// Adam without weight decay for these parameter ranges.
 fn adam<T: Real>(
-    stretches: impl IntoIterator<Item = Range<usize>>,
-    effort: &Effort,
+    ranges: impl IntoIterator<Item = Range<usize>>,
+    settings: &FitSettings,
 ) -> Optimiser<T> {
-    let settings = OptimiserSettings { rule: UpdateRule::Adam, rate: effort.rate, decay: 0.0 };
-    Optimiser::new(stretches.into_iter().map(|range| (range, settings)).collect())
+    let settings = OptimiserSettings { rule: UpdateRule::Adam, rate: settings.rate, decay: 0.0 };
+    Optimiser::new(ranges.into_iter().map(|range| (range, settings)).collect())
 }

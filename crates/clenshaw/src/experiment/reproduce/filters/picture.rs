@@ -1,24 +1,24 @@
-//! Grey pictures with something at every frequency: slow waves, soft blobs, sharp edges, stripes, grain.
+//! Grey pictures with content at every frequency: waves, Gaussian blobs, sharp edges, stripes and noise.
 //!
 //! ```text
-//! f(r, c) = sum_w cos(2 pi (a_w r + b_w c + phi_w)) / 3           |a_w|, |b_w| below 2 a side
+//! f(r, c) = sum_w cos(2 pi (a_w r + b_w c + phi_w)) / 3           |a_w|, |b_w| < 2 periods per side
 //!         + sum_b h_b exp(-|(r, c) - m_b|^2 / (2 s_b^2))
 //!         + sum_d h_d [(r, c) in disc or box d]
-//!         + 0.3 [(r, c) in a box] cos(2 pi (u r + v c))           u, v between 10 and 40 a side
+//!         + 0.3 [(r, c) in a box] cos(2 pi (u r + v c))           u, v in 10..40 periods per side
 //!         + 0.1 z_rc
 //! ```
 //!
-//! Then it is stretched to [0, 1], as grey values are. Sides count as 1; `z` is standard normal.
+//! The values are then rescaled to [0, 1]. Both sides have length 1; `z` is standard normal.
 
 use crate::rng::Stream;
 use std::f64::consts::TAU;
 
-/// The picture of this number, row by row.
+/// The grey values of a picture, row by row.
 pub fn picture(seed: u64, number: u64, rows: usize, columns: usize) -> Vec<f64> {
     let stream = Stream::new(seed, "pictures").numbered(number);
-    let mut drawn = stream.named("shapes");
-    let parts: Vec<Part> = (0..3)
-        .map(|_| wave(&mut drawn))
+    let mut shapes = stream.named("shapes");
+    let parts: Vec<Component> = (0..3)
+        .map(|_| wave(&mut shapes))
         .chain([blob(&mut stream.named("blob 0")), blob(&mut stream.named("blob 1"))])
         .chain([disc(&mut stream.named("disc")), rectangle(&mut stream.named("box"))])
         .chain([stripes(&mut stream.named("stripes"))])
@@ -28,53 +28,54 @@ pub fn picture(seed: u64, number: u64, rows: usize, columns: usize) -> Vec<f64> 
         let (r, c) = ((at / columns) as f64 / rows as f64, (at % columns) as f64 / columns as f64);
         parts.iter().map(|part| part(r, c)).sum::<f64>() + 0.1 * grain.normal()
     };
-    stretched((0..rows * columns).map(grey).collect())
+    rescale((0..rows * columns).map(grey).collect())
 }
 
-type Part = Box<dyn Fn(f64, f64) -> f64>;
+/// A term of the sum: its value at a point.
+type Component = Box<dyn Fn(f64, f64) -> f64>;
 
-fn wave(stream: &mut Stream) -> Part {
+fn wave(stream: &mut Stream) -> Component {
     let (a, b, phi) = (stream.symmetric(2.0), stream.symmetric(2.0), stream.unit());
     Box::new(move |r, c| (TAU * (a * r + b * c + phi)).cos() / 3.0)
 }
 
-fn blob(stream: &mut Stream) -> Part {
-    let (h, m, s) = (stream.symmetric(1.0), place(stream), 0.05 + 0.15 * stream.unit());
-    Box::new(move |r, c| h * (-square(r, c, m) / (2.0 * s * s)).exp())
+fn blob(stream: &mut Stream) -> Component {
+    let (h, m, s) = (stream.symmetric(1.0), centre(stream), 0.05 + 0.15 * stream.unit());
+    Box::new(move |r, c| h * (-squared_distance(r, c, m) / (2.0 * s * s)).exp())
 }
 
-fn disc(stream: &mut Stream) -> Part {
-    let (h, m, radius) = (stream.symmetric(1.0), place(stream), 0.1 + 0.15 * stream.unit());
-    Box::new(move |r, c| if square(r, c, m) < radius * radius { h } else { 0.0 })
+fn disc(stream: &mut Stream) -> Component {
+    let (h, m, radius) = (stream.symmetric(1.0), centre(stream), 0.1 + 0.15 * stream.unit());
+    Box::new(move |r, c| if squared_distance(r, c, m) < radius * radius { h } else { 0.0 })
 }
 
-fn rectangle(stream: &mut Stream) -> Part {
-    let (h, within) = (stream.symmetric(1.0), frame(stream));
+fn rectangle(stream: &mut Stream) -> Component {
+    let (h, within) = (stream.symmetric(1.0), random_box(stream));
     Box::new(move |r, c| if within(r, c) { h } else { 0.0 })
 }
 
-fn stripes(stream: &mut Stream) -> Part {
+fn stripes(stream: &mut Stream) -> Component {
     let (u, v) = (10.0 + 30.0 * stream.unit(), 10.0 + 30.0 * stream.unit());
-    let within = frame(stream);
+    let within = random_box(stream);
     Box::new(move |r, c| if within(r, c) { 0.3 * (TAU * (u * r + v * c)).cos() } else { 0.0 })
 }
 
-/// A point away from the sides.
-fn place(stream: &mut Stream) -> (f64, f64) {
+/// A random point away from the sides.
+fn centre(stream: &mut Stream) -> (f64, f64) {
     (0.2 + 0.6 * stream.unit(), 0.2 + 0.6 * stream.unit())
 }
 
-fn square(r: f64, c: f64, m: (f64, f64)) -> f64 {
+fn squared_distance(r: f64, c: f64, m: (f64, f64)) -> f64 {
     (r - m.0).powi(2) + (c - m.1).powi(2)
 }
 
-/// Whether a point lies in a box.
-fn frame(stream: &mut Stream) -> impl Fn(f64, f64) -> bool + use<> {
-    let (m, height, width) = (place(stream), 0.1 + 0.2 * stream.unit(), 0.1 + 0.2 * stream.unit());
+/// A test whether a point lies in a random box.
+fn random_box(stream: &mut Stream) -> impl Fn(f64, f64) -> bool + use<> {
+    let (m, height, width) = (centre(stream), 0.1 + 0.2 * stream.unit(), 0.1 + 0.2 * stream.unit());
     move |r, c| (r - m.0).abs() < height && (c - m.1).abs() < width
 }
 
-fn stretched(f: Vec<f64>) -> Vec<f64> {
+fn rescale(f: Vec<f64>) -> Vec<f64> {
     let low = f.iter().copied().fold(f64::INFINITY, f64::min);
     let high = f.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     f.iter().map(|v| (v - low) / (high - low)).collect()
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pictures_are_grey_different_and_the_same_every_time() {
+    fn pictures_span_zero_to_one_and_are_reproducible() {
         let all: Vec<Vec<f64>> = (0..4).map(|number| picture(0, number, 30, 20)).collect();
         for (i, f) in all.iter().enumerate() {
             let ends = f.iter().fold((1.0, 0.0), |(l, h): (f64, f64), v| (l.min(*v), h.max(*v)));

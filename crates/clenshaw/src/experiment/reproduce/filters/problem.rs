@@ -1,40 +1,40 @@
-//! A picture and what a response makes of it: the numbers that everyone is to meet.
+//! A regression problem: a picture and its filtered version.
 
-use super::target::Target;
+use super::target::TargetResponse;
 use crate::filter::{Basis, Filter, RecurrenceStep};
 use crate::graph::Krylov;
 use crate::tensor::{Mat, Operator};
 
-/// One regression; border pixels do not count.
+/// A picture, its filtered version, and the pixels of the loss.
 #[derive(Clone, Debug)]
 pub struct Problem {
     /// The picture.
     pub x: Vec<f64>,
-    /// What is to come out.
+    /// The filtered picture, `h(P) x`: the target values.
     pub y: Vec<f64>,
-    /// 1 for every pixel that counts, 0 for the others.
+    /// 1 for inner pixels, 0 on the border, which is left out of the loss.
     pub mask: Vec<f64>,
-    /// How far `y` may be off in a pixel.
+    /// Bound on the error of `y`, per pixel.
     pub truth_error: f64,
 }
 
 impl Problem {
-    /// `h(P) x` for a picture of so many rows and columns, without a border of so many pixels.
+    /// The problem of a response and a picture of this size, with a border of this width.
     pub fn new(
-        target: Target,
+        target: TargetResponse,
         p: &Operator,
         x: Vec<f64>,
         (rows, columns): (usize, usize),
         border: usize,
     ) -> Self {
         let inside = |at: usize, n: usize| (border..n.saturating_sub(border)).contains(&at);
-        let counts = |i: usize| inside(i / columns, rows) && inside(i % columns, columns);
-        let mask = (0..x.len()).map(|i| f64::from(u8::from(counts(i)))).collect();
-        let (y, truth_error) = target.of(p, &x);
+        let is_inner = |i: usize| inside(i / columns, rows) && inside(i % columns, columns);
+        let mask = (0..x.len()).map(|i| f64::from(u8::from(is_inner(i)))).collect();
+        let (y, truth_error) = target.apply(p, &x);
         Self { x, y, mask, truth_error }
     }
 
-    /// `sum (z - y)^2` over the pixels that count.
+    /// `sum (z - y)^2` over inner pixels.
     pub fn sum_of_squares(&self, z: &[f64]) -> f64 {
         let entries = z.iter().zip(&self.y).zip(&self.mask);
         entries.map(|((z, y), mask)| mask * (z - y).powi(2)).sum()
@@ -49,7 +49,8 @@ impl Problem {
 
     /// The best polynomial of this order in P, and its sum of squares.
     ///
-    /// In Lanczos' basis, whose vectors are orthogonal but for the border: Gram and Schmidt do the rest.
+    /// Solved in the Lanczos basis. Its vectors are orthogonal on the whole picture but not on the inner
+    /// pixels, so a Gram-Schmidt pass follows.
     pub fn optimum(&self, p: &Operator, order: usize) -> (Filter, f64) {
         let krylov = Krylov::of(p, &self.x, order + 1);
         let masked = |v: &[f64]| -> Vec<f64> {
@@ -83,7 +84,7 @@ impl Problem {
     }
 }
 
-/// The polynomials that are orthogonal for the signal: `phi_k(P) x = |x| q_k`.
+/// The polynomials that are orthogonal with respect to the signal: `phi_k(P) x = |x| q_k`.
 pub fn optimal_basis(krylov: &Krylov) -> Basis {
     let step = |k: usize| {
         let (a, b) = (krylov.a[k], krylov.b[k]);
@@ -104,7 +105,7 @@ mod tests {
     use crate::experiment::reproduce::filters::picture::picture;
     use crate::graph::{Normalisation, operator};
 
-    fn example(target: Target) -> (Operator, Problem) {
+    fn example(target: TargetResponse) -> (Operator, Problem) {
         let graph = data::load("grid:rows=20,columns=16").unwrap().graph;
         let p = operator(&graph, Normalisation::Plain);
         let x = picture(5, 1, 20, 16);
@@ -113,8 +114,8 @@ mod tests {
     }
 
     #[test]
-    fn the_border_does_not_count() {
-        let (_, problem) = example(Target::Low);
+    fn border_is_left_out_of_the_loss() {
+        let (_, problem) = example(TargetResponse::Low);
         assert_eq!(problem.mask.iter().sum::<f64>(), 16.0 * 12.0);
         let mut z = problem.y.clone();
         z[0] += 5.0;
@@ -126,8 +127,8 @@ mod tests {
     }
 
     #[test]
-    fn no_polynomial_near_the_optimum_is_better() {
-        for target in Target::ALL {
+    fn optimum_is_a_local_minimum() {
+        for target in TargetResponse::ALL {
             let (p, problem) = example(target);
             let (filter, best) = problem.optimum(&p, 6);
             let x = Mat::from_vec(problem.x.len(), 1, problem.x.clone());
@@ -144,8 +145,8 @@ mod tests {
     }
 
     #[test]
-    fn a_polynomial_is_met_exactly() {
-        let (p, mut problem) = example(Target::Low);
+    fn polynomial_target_is_recovered_exactly() {
+        let (p, mut problem) = example(TargetResponse::Low);
         let x = Mat::from_vec(problem.x.len(), 1, problem.x.clone());
         let filter = Filter { basis: Basis::Legendre, coefficients: vec![0.3, -1.0, 0.0, 0.7] };
         problem.y = filter.apply(&p, &x).as_slice().to_vec();

@@ -1,4 +1,4 @@
-//! The five responses, and what they make of a picture.
+//! The five target responses and their application to a picture.
 //!
 //! ```text
 //! low      exp(-10 l^2)             l = 1 - mu, an eigenvalue of L = I - P
@@ -8,9 +8,9 @@
 //! comb     |sin(pi l)|
 //! ```
 //!
-//! `h(L) x` is summed as a Chebyshev series: the first four are entire, and 120 terms leave nothing but
-//! rounding. The comb has a kink at l = 1, where N terms miss it by 2 / N and by less everywhere else;
-//! how much that matters is told by half as many terms.
+//! `h(L) x` is computed as a Chebyshev series. The first four responses are entire functions, for which
+//! 120 terms reach rounding error. The comb has a kink at l = 1, where N terms are off by 2 / N and by less
+//! elsewhere; the difference from a series of half the length bounds the error.
 //! He et al., NeurIPS 2021, arXiv:2106.10994.
 
 use crate::filter::Filter;
@@ -18,26 +18,26 @@ use crate::graph::largest;
 use crate::tensor::{Mat, Operator};
 use std::f64::consts::PI;
 
-/// A response to learn.
+/// A response to be learned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// The slow part.
+pub enum TargetResponse {
+    /// Low pass.
     Low,
-    /// All but the slow part.
+    /// High pass.
     High,
-    /// The middle.
+    /// Band pass around the middle of the spectrum.
     Band,
-    /// All but the middle.
+    /// Band reject around the middle of the spectrum.
     Reject,
-    /// Everything but both ends and the middle.
+    /// Zero at both ends and in the middle of the spectrum.
     Comb,
 }
 
-impl Target {
-    /// All of them, in the order of the tables.
+impl TargetResponse {
+    /// All responses, in the order of the tables.
     pub const ALL: [Self; 5] = [Self::Low, Self::High, Self::Band, Self::Reject, Self::Comb];
 
-    /// The word for it.
+    /// Its name in files and tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -60,7 +60,7 @@ impl Target {
         }
     }
 
-    /// Terms enough that twice as many change nothing, or little.
+    /// The order of the Chebyshev series.
     fn order(self) -> usize {
         match self {
             Self::Comb => 2000,
@@ -68,8 +68,8 @@ impl Target {
         }
     }
 
-    /// `h(P) x`, and how far half as many terms are from it at most.
-    pub fn of(self, p: &Operator, x: &[f64]) -> (Vec<f64>, f64) {
+    /// `h(P) x`, and its largest difference from a series of half the length.
+    pub fn apply(self, p: &Operator, x: &[f64]) -> (Vec<f64>, f64) {
         let x = Mat::from_vec(x.len(), 1, x.to_vec());
         let [half, whole] = [self.order() / 2, self.order()]
             .map(|order| Filter::interpolate(order, |mu| self.at(mu)).apply(p, &x));
@@ -87,29 +87,29 @@ mod tests {
     use crate::graph::{Eigen, Normalisation, operator};
 
     #[test]
-    fn the_series_do_what_the_eigenvectors_do() {
+    fn series_agree_with_eigenvectors() {
         let graph = data::load("grid:rows=14,columns=11").unwrap().graph;
         let p = operator(&graph, Normalisation::Plain);
         let x = picture(3, 0, 14, 11);
         let eigen = Eigen::of(&p);
-        for target in Target::ALL {
-            let (actual, change) = target.of(&p, &x);
+        for target in TargetResponse::ALL {
+            let (actual, change) = target.apply(&p, &x);
             let signal = Mat::from_vec(x.len(), 1, x.clone());
             let expected = eigen.apply(&signal, |mu| target.at(mu));
             let worst = largest(actual.iter().zip(expected.as_slice()).map(|(a, e)| a - e));
             let (allowed, name) =
-                (if target == Target::Comb { 1e-3 } else { 1e-12 }, target.name());
+                (if target == TargetResponse::Comb { 1e-3 } else { 1e-12 }, target.name());
             assert!(worst < allowed, "{name}: {worst}");
             assert!(change < allowed * 2.0, "{name}: {change}");
         }
     }
 
     #[test]
-    fn known_values() {
-        assert_eq!([Target::Low.at(1.0), Target::High.at(1.0)], [1.0, 0.0]);
-        assert_eq!([Target::Band.at(0.0), Target::Reject.at(0.0)], [1.0, 0.0]);
-        assert!((Target::Comb.at(0.5) - 1.0).abs() < 1e-15);
-        assert!((Target::Comb.at(-0.5) - 1.0).abs() < 1e-15);
-        assert!((Target::Low.at(0.5) - (-2.5f64).exp()).abs() < 1e-15);
+    fn responses_at_known_frequencies() {
+        assert_eq!([TargetResponse::Low.at(1.0), TargetResponse::High.at(1.0)], [1.0, 0.0]);
+        assert_eq!([TargetResponse::Band.at(0.0), TargetResponse::Reject.at(0.0)], [1.0, 0.0]);
+        assert!((TargetResponse::Comb.at(0.5) - 1.0).abs() < 1e-15);
+        assert!((TargetResponse::Comb.at(-0.5) - 1.0).abs() < 1e-15);
+        assert!((TargetResponse::Low.at(0.5) - (-2.5f64).exp()).abs() < 1e-15);
     }
 }

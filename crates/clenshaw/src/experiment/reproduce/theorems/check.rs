@@ -1,16 +1,17 @@
-//! One graph: the networks' last layers beside the polynomials that the theorems say they are.
+//! Check of one graph: the last layers of the networks compared with the polynomials that the theorems
+//! equate them with.
 //!
 //! ```text
 //! Theorem 1   HornerGCN    H(K) = V h(M) V' H*      h(mu) = sum_l alpha_{K-l} mu^l
 //! Theorem 2   ClenshawGCN  H(K) = V h(M) V' H*      h(mu) = sum_l alpha_{K-l} U_l(mu)
-//! Corollary   b_0(mu) = sum_k a_k U_k(mu)           at every mu that was found
+//! Corollary   b_0(mu) = sum_k a_k U_k(mu)           at every eigenvalue found
 //! ```
 //!
-//! The right-hand sides share nothing with the networks: powers by multiplication, `U_l` by its sines,
-//! `V` and `M` by an eigendecomposition or, on graphs too large for one, by Lanczos' method from each
-//! channel of H*, which is exact for the degrees asked.
+//! The right-hand sides share no code with the networks: powers by multiplication, `U_l` by sines, `V`
+//! and `M` by an eigendecomposition or, on larger graphs, by the Lanczos method started from each channel
+//! of H*, which is exact for polynomials of these degrees.
 
-use super::network::{FirstLayer, Linear};
+use super::network::{FirstLayer, LinearNetwork};
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::filter::{Basis, Filter};
@@ -20,88 +21,88 @@ use crate::tensor::{Mat, Operator};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// Columns of the histogram over [-1, 1].
+/// Bins of the histogram over [-1, 1].
 const BINS: usize = 50;
 
-/// Signals and steps that a large graph's density is estimated from.
+/// Number of random signals and Lanczos steps for the eigenvalue density of a large graph.
 const PROBES: u64 = 8;
 const PROBE_STEPS: usize = 80;
 
-/// Where the right-hand sides come from.
+/// How the right-hand sides are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reference {
-    /// All eigenvectors.
+pub enum ReferenceMethod {
+    /// With all eigenvectors.
     Eigenvectors,
-    /// Lanczos' method.
+    /// With the Lanczos method.
     Lanczos,
 }
 
-/// What a graph said.
+/// The result of checking one graph.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Check {
+pub struct TheoremCheck {
     /// Number of nodes.
     pub nodes: usize,
-    /// Where the right-hand sides come from.
-    pub reference: Reference,
-    /// How far they are from what they should be: `P V = V M` and `V V' H* = H*`, or the overlap of
-    /// Lanczos' vectors.
+    /// How the right-hand sides are computed.
+    pub reference: ReferenceMethod,
+    /// Error of the reference itself: in `P V = V M` and `V V' H* = H*`, or the overlap of the Lanczos
+    /// vectors.
     pub reference_error: f64,
-    /// The errors, order by order.
-    pub errors: Vec<Errors>,
-    /// The share of eigenvalues in each of equal columns of [-1, 1].
+    /// The errors, one entry per order.
+    pub errors: Vec<OrderErrors>,
+    /// The fraction of eigenvalues in each of equal bins over [-1, 1].
     pub density: Vec<f64>,
-    /// Time taken.
+    /// Time in seconds.
     pub seconds: f64,
 }
 
-/// Largest differences, relative to the largest entry.
+/// Maximum absolute errors relative to the largest entry, for one order.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Errors {
+pub struct OrderErrors {
     /// The order K.
     pub order: usize,
-    /// Of HornerGCN.
+    /// Theorem 1: HornerGCN.
     pub theorem_1: f64,
-    /// Of ClenshawGCN.
+    /// Theorem 2: ClenshawGCN.
     pub theorem_2: f64,
-    /// Of Clenshaw's summation.
+    /// The corollary: Clenshaw's summation.
     pub corollary: f64,
 }
 
-/// What decides a check, beside the graph.
+/// The settings of a check.
 #[derive(Clone, Debug, Serialize)]
-pub struct Question {
-    /// Of the random weights and coefficients.
+pub struct CheckSettings {
+    /// Seed of the random weights and coefficients.
     pub seed: u64,
     /// Columns of H*.
     pub channels: usize,
     /// The orders K.
     pub orders: Vec<usize>,
-    /// Where the right-hand sides come from.
-    pub reference: Reference,
+    /// How the right-hand sides are computed.
+    pub reference: ReferenceMethod,
 }
 
-impl Question {
-    /// Asks a graph.
-    pub fn ask(&self, dataset: &Dataset) -> Result<Check> {
+impl CheckSettings {
+    /// Checks one graph.
+    pub fn check(&self, dataset: &Dataset) -> Result<TheoremCheck> {
         let start = Instant::now();
         let stream = Stream::new(self.seed, "theorems");
         let p = operator(&dataset.graph, Normalisation::Looped);
         let first = self.first_layer(&stream, dataset.x.n_cols());
         let h_star = first.of(&dataset.x);
         let spectrum = match self.reference {
-            Reference::Eigenvectors => Spectrum::whole(&p, &h_star),
-            Reference::Lanczos => Spectrum::sampled(&p, &h_star, &self.orders, &stream),
+            ReferenceMethod::Eigenvectors => Spectrum::exact(&p, &h_star),
+            ReferenceMethod::Lanczos => Spectrum::lanczos(&p, &h_star, &self.orders, &stream),
         };
-        let errors = self.orders.iter().map(|&order| -> Result<Errors> {
+        let errors = self.orders.iter().map(|&order| -> Result<OrderErrors> {
             let alpha = coefficients(&stream, order);
-            let error = |name: &str, h: Response| -> Result<f64> {
-                let network = Linear::new(name, dataset, order, self.channels)?;
+            let error = |name: &str, h: ResponseFn| -> Result<f64> {
+                let network = LinearNetwork::new(name, dataset, order, self.channels)?;
                 let actual = network.last_layer(&first, &alpha);
                 let expected = spectrum.apply(&h_star, |mu| h(&alpha, mu));
-                Ok(difference(actual.as_slice(), expected.as_slice()))
+                Ok(relative_error(actual.as_slice(), expected.as_slice()))
             };
-            Ok(Errors {
+            Ok(OrderErrors {
                 order,
                 theorem_1: error("horner-gcn", monomial)?,
                 theorem_2: error("clenshaw-gcn", second_kind)?,
@@ -109,7 +110,7 @@ impl Question {
             })
         });
         let errors = errors.collect::<Result<_>>()?;
-        Ok(Check {
+        Ok(TheoremCheck {
             nodes: dataset.graph.n_nodes(),
             reference: self.reference,
             reference_error: spectrum.error,
@@ -119,7 +120,7 @@ impl Question {
         })
     }
 
-    /// Weights about as large as those a training starts from.
+    /// A random first layer with weights as large as at the start of training.
     fn first_layer(&self, stream: &Stream, n_features: usize) -> FirstLayer {
         let bound = 1.0 / (n_features as f64).sqrt();
         let drawn = |name: &str, n: usize| {
@@ -131,14 +132,14 @@ impl Question {
     }
 }
 
-/// `alpha_0, ..., alpha_K` in the order of layers, uniform in [-1, 1).
+/// `alpha_0, ..., alpha_K` ordered by layer, uniform in [-1, 1).
 fn coefficients(stream: &Stream, order: usize) -> Vec<f64> {
     let mut stream = stream.named("alpha").numbered(order as u64);
     (0..=order).map(|_| stream.symmetric(1.0)).collect()
 }
 
-/// `h(mu)` for coefficients in the order of layers.
-type Response = fn(&[f64], f64) -> f64;
+/// `h(mu)` for coefficients ordered by layer.
+type ResponseFn = fn(&[f64], f64) -> f64;
 
 /// `sum_l alpha_{K-l} mu^l`.
 fn monomial(alpha: &[f64], mu: f64) -> f64 {
@@ -149,26 +150,26 @@ fn monomial(alpha: &[f64], mu: f64) -> f64 {
 fn second_kind(alpha: &[f64], mu: f64) -> f64 {
     let t = mu.clamp(-1.0, 1.0).acos();
     let u = |l: usize| match t.sin() {
-        // At the ends, where t is 0 or pi.
+        // The limits at t = 0 and t = pi.
         sin if sin.abs() < 1e-9 => (l + 1) as f64 * mu.signum().powi(l as i32),
         sin => ((l + 1) as f64 * t).sin() / sin,
     };
     alpha.iter().rev().enumerate().map(|(l, a)| a * u(l)).sum()
 }
 
-/// Clenshaw's recurrence beside the sum of sines, over all these frequencies.
+/// The error of Clenshaw's recurrence against the sum of sines, over all these frequencies.
 fn corollary(alpha: &[f64], mu: &[f64]) -> f64 {
     let coefficients = alpha.iter().rev().copied().collect();
     let clenshaw = Filter { basis: Basis::ChebyshevSecond, coefficients };
-    // Rounding puts some eigenvalues a little beyond 1, where there is no angle.
+    // Rounding puts some eigenvalues slightly beyond 1, where there is no angle.
     let mu: Vec<f64> = mu.iter().map(|mu| mu.clamp(-1.0, 1.0)).collect();
     let actual: Vec<f64> = mu.iter().map(|&mu| clenshaw.at(mu)).collect();
     let expected: Vec<f64> = mu.iter().map(|&mu| second_kind(alpha, mu)).collect();
-    difference(&actual, &expected)
+    relative_error(&actual, &expected)
 }
 
 /// `max |a - e| / max |e|`.
-fn difference(actual: &[f64], expected: &[f64]) -> f64 {
+fn relative_error(actual: &[f64], expected: &[f64]) -> f64 {
     let worst = largest(actual.iter().zip(expected).map(|(a, e)| a - e));
     match largest(expected.iter().copied()) {
         0.0 => worst / f64::MIN_POSITIVE,
@@ -176,30 +177,31 @@ fn difference(actual: &[f64], expected: &[f64]) -> f64 {
     }
 }
 
-/// What is known of a graph's spectrum.
+/// Eigenvalues and eigenvectors of a graph, all of them or as seen from the channels of H*.
 struct Spectrum {
-    pairs: Pairs,
+    pairs: Eigenpairs,
     error: f64,
     density: Vec<f64>,
 }
 
-enum Pairs {
+enum Eigenpairs {
     All(Eigen),
-    /// Of each channel of H*.
-    Signals(Vec<Krylov>),
+    /// One Lanczos decomposition per channel of H*.
+    Lanczos(Vec<Krylov>),
 }
 
 impl Spectrum {
-    fn whole(p: &Operator, h_star: &Mat<f64>) -> Self {
+    fn exact(p: &Operator, h_star: &Mat<f64>) -> Self {
         let eigen = Eigen::of(p);
         let again = eigen.apply(h_star, |_| 1.0);
-        let error = largest([eigen.residual(p), difference(again.as_slice(), h_star.as_slice())]);
+        let error =
+            largest([eigen.residual(p), relative_error(again.as_slice(), h_star.as_slice())]);
         let each = eigen.values.iter().map(|&mu| (mu, 1.0));
-        Self { density: histogram(each), error, pairs: Pairs::All(eigen) }
+        Self { density: histogram(each), error, pairs: Eigenpairs::All(eigen) }
     }
 
-    /// Steps for the largest order, and the density from signals of random signs.
-    fn sampled(p: &Operator, h_star: &Mat<f64>, orders: &[usize], stream: &Stream) -> Self {
+    /// As many Lanczos steps as the largest order needs; the density is estimated from random signs.
+    fn lanczos(p: &Operator, h_star: &Mat<f64>, orders: &[usize], stream: &Stream) -> Self {
         let steps = 1 + orders.iter().max().copied().unwrap_or(0);
         let column = |c: usize| (0..h_star.rows()).map(|i| h_star[(i, c)]).collect::<Vec<f64>>();
         let signals: Vec<Krylov> =
@@ -213,15 +215,15 @@ impl Spectrum {
         Self {
             density: histogram((0..PROBES).flat_map(probe)),
             error: largest(signals.iter().map(Krylov::overlap)),
-            pairs: Pairs::Signals(signals),
+            pairs: Eigenpairs::Lanczos(signals),
         }
     }
 
     /// `h(P~) H*`.
     fn apply(&self, h_star: &Mat<f64>, h: impl Fn(f64) -> f64) -> Mat<f64> {
         match &self.pairs {
-            Pairs::All(eigen) => eigen.apply(h_star, h),
-            Pairs::Signals(signals) => {
+            Eigenpairs::All(eigen) => eigen.apply(h_star, h),
+            Eigenpairs::Lanczos(signals) => {
                 let columns: Vec<Vec<f64>> =
                     signals.iter().map(|signal| signal.apply(&h)).collect();
                 let (n, d) = (h_star.rows(), h_star.cols());
@@ -231,11 +233,11 @@ impl Spectrum {
         }
     }
 
-    /// Every eigenvalue, or those that Lanczos' method put in their place.
+    /// All eigenvalues, or the Ritz values of the Lanczos method.
     fn values(&self) -> Vec<f64> {
         match &self.pairs {
-            Pairs::All(eigen) => eigen.values.clone(),
-            Pairs::Signals(signals) => {
+            Eigenpairs::All(eigen) => eigen.values.clone(),
+            Eigenpairs::Lanczos(signals) => {
                 let found = signals.iter().flat_map(Krylov::quadrature);
                 found.map(|(theta, _)| theta).collect()
             }
@@ -243,7 +245,7 @@ impl Spectrum {
     }
 }
 
-/// The share of the weights in each column of [-1, 1].
+/// The fraction of the weights in each bin over [-1, 1].
 fn histogram(values: impl Iterator<Item = (f64, f64)>) -> Vec<f64> {
     let mut bins = vec![0.0; BINS];
     for (mu, weight) in values {
@@ -259,16 +261,16 @@ mod tests {
     use super::*;
     use crate::data;
 
-    fn question(reference: Reference) -> Question {
-        Question { seed: 1, channels: 3, orders: vec![2, 9], reference }
+    fn settings(reference: ReferenceMethod) -> CheckSettings {
+        CheckSettings { seed: 1, channels: 3, orders: vec![2, 9], reference }
     }
 
     #[test]
     fn both_references_agree_with_the_networks() {
         for graph in ["csbm:nodes=90", "grid:rows=8,columns=9"] {
             let dataset = data::load(graph).unwrap();
-            for reference in [Reference::Eigenvectors, Reference::Lanczos] {
-                let check = question(reference).ask(&dataset).unwrap();
+            for reference in [ReferenceMethod::Eigenvectors, ReferenceMethod::Lanczos] {
+                let check = settings(reference).check(&dataset).unwrap();
                 assert!(check.reference_error < 1e-12, "{graph}: {check:?}");
                 for errors in &check.errors {
                     let all = [errors.theorem_1, errors.theorem_2, errors.corollary];
@@ -280,20 +282,20 @@ mod tests {
     }
 
     #[test]
-    fn another_polynomial_is_noticed() {
+    fn other_polynomials_give_large_errors() {
         let dataset = data::load("csbm:nodes=90").unwrap();
         let stream = Stream::new(1, "theorems");
         let p = operator(&dataset.graph, Normalisation::Looped);
-        let question = question(Reference::Eigenvectors);
-        let first = question.first_layer(&stream, dataset.x.n_cols());
+        let settings = settings(ReferenceMethod::Eigenvectors);
+        let first = settings.first_layer(&stream, dataset.x.n_cols());
         let h_star = first.of(&dataset.x);
-        let spectrum = Spectrum::whole(&p, &h_star);
+        let spectrum = Spectrum::exact(&p, &h_star);
         let alpha = coefficients(&stream, 4);
-        let network = Linear::new("clenshaw-gcn", &dataset, 4, 3).unwrap();
+        let network = LinearNetwork::new("clenshaw-gcn", &dataset, 4, 3).unwrap();
         let actual = network.last_layer(&first, &alpha);
-        let error = |alpha: &[f64], h: Response| {
+        let error = |alpha: &[f64], h: ResponseFn| {
             let expected = spectrum.apply(&h_star, |mu| h(alpha, mu));
-            difference(actual.as_slice(), expected.as_slice())
+            relative_error(actual.as_slice(), expected.as_slice())
         };
         assert!(error(&alpha, second_kind) < 1e-13);
         assert!(error(&alpha, monomial) > 0.01, "the other basis");
@@ -305,8 +307,8 @@ mod tests {
     }
 
     #[test]
-    fn sines_at_the_ends_are_limits() {
-        // U_l(1) = l + 1 and U_l(-1) = (-1)^l (l + 1); alpha is in the order of layers.
+    fn second_kind_at_the_ends_of_the_interval() {
+        // U_l(1) = l + 1 and U_l(-1) = (-1)^l (l + 1); alpha is ordered by layer.
         assert_eq!(second_kind(&[1.0, 0.0, 0.0], 1.0), 3.0);
         assert_eq!(second_kind(&[1.0, 0.0, 0.0, 0.0], -1.0), -4.0);
         let near = second_kind(&[1.0, 0.0, 0.0], 1.0 - 1e-12);
@@ -314,10 +316,10 @@ mod tests {
     }
 
     #[test]
-    fn a_sampled_density_resembles_the_counted_one() {
+    fn lanczos_density_is_close_to_the_exact_one() {
         let dataset = data::load("csbm:nodes=400").unwrap();
-        let [all, some] = [Reference::Eigenvectors, Reference::Lanczos]
-            .map(|reference| question(reference).ask(&dataset).unwrap().density);
+        let [all, some] = [ReferenceMethod::Eigenvectors, ReferenceMethod::Lanczos]
+            .map(|reference| settings(reference).check(&dataset).unwrap().density);
         let distance: f64 = all.iter().zip(&some).map(|(a, b)| (a - b).abs()).sum();
         assert!(distance < 0.25, "{distance}");
     }

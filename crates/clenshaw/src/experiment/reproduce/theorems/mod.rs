@@ -1,34 +1,34 @@
-//! Theorems 1 and 2 and the Clenshaw corollary, checked on real graphs, and the filter that training
-//! makes of them.
+//! Numerical checks of Theorems 1 and 2 and the Clenshaw corollary on real graphs, and the filters of
+//! ClenshawGCN before and after training.
 //!
 //! ```toml
 //! title = "..."
-//! source = "where they are proved"
+//! source = "publication of the proofs"
 //! seed = 0
 //! channels = 4                # columns of H*
 //! orders = [8, 16, 32]        # K
-//! exact = ["texas"]           # graphs whose eigenvectors are computed
-//! lanczos = ["pubmed"]        # graphs that are asked through Lanczos' method
-//! trained = ["cora"]          # graphs on which ClenshawGCN is trained
+//! exact = ["texas"]           # checked with all eigenvectors
+//! lanczos = ["pubmed"]        # checked with the Lanczos method
+//! trained = ["cora"]          # ClenshawGCN is trained on these
 //! ```
 
 mod network;
 mod check;
 mod trained;
 
-use super::errand::{Cell, Errand};
-use super::statistics::loaded;
+use super::cells::{CellTask, ExperimentOptions};
+use super::graph_statistics::load_if_present;
 use crate::data::{DATASETS, Dataset};
 use crate::error::{Error, Result};
 use crate::experiment::Request;
-use crate::experiment::config::first_line;
-use crate::report::{Findings, Table};
-use check::{Check, Question, Reference};
+use crate::experiment::config::one_line;
+use crate::report::{ResultPage, Table};
+use check::{CheckSettings, ReferenceMethod, TheoremCheck};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use trained::Trained;
+use trained::TrainedFilter;
 
-/// What the file says.
+/// The contents of the experiment's file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Theorems {
@@ -42,31 +42,31 @@ pub struct Theorems {
     trained: Vec<String>,
 }
 
-/// What is done with a graph.
-enum Task {
-    Check(Question),
+/// A cell: a check or a training run on one graph.
+enum TheoremTask {
+    Check(CheckSettings),
     Train(Box<Request>),
 }
 
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Record {
-    Check(Check),
-    Train(Trained),
+enum TheoremRecord {
+    Check(TheoremCheck),
+    Train(TrainedFilter),
 }
 
 const NOTES: [&str; 4] = [
-    "Errors are largest differences relative to the largest entry, in double precision: the network that people train, with W(l) = I, b(l) = 0 and its inner activations off as the theorems have it, beside h(P~) H* by the eigenvectors of P~ or, on larger graphs, by Lanczos' method with as many steps as the longest polynomial has terms, from each channel of H*.",
-    "H* = relu(X W + b) of the graph's own features with random W and b; the coefficients are uniform in [-1, 1).",
-    "The corollary is checked at every eigenvalue that was found: Clenshaw's recurrence beside the sum of a_k sin((k+1) t) / sin t.",
-    "`reference` is how far the reference itself is off: P~ V = V M and V V' H* = H*, or the overlap of Lanczos' vectors.",
+    "Errors are maximum absolute errors relative to the largest entry, in double precision. The network used in training, with W(l) = I, b(l) = 0 and without inner activations as in the theorems, is compared with h(P~) H*. The latter is computed from the eigenvectors of P~ or, on larger graphs, with the Lanczos method, started from each channel of H* with as many steps as the longest polynomial has terms.",
+    "H* = relu(X W + b) with the graph's own features and random W and b; the coefficients are uniform in [-1, 1).",
+    "The corollary is checked at every eigenvalue found: Clenshaw's recurrence against the sum of a_k sin((k+1) t) / sin t.",
+    "The reference error is the error of the reference itself: in P~ V = V M and V V' H* = H*, or the overlap of the Lanczos vectors.",
 ];
 
 impl Theorems {
-    /// Reads the experiment's file; `place` names it in errors.
+    /// Parses the experiment's file; `place` names it in errors.
     pub fn from_toml(place: &str, text: &str) -> Result<Self> {
         let wrong = |problem: String| Error::Data { place: place.into(), problem };
-        let theorems: Self = toml::from_str(text).map_err(|e| wrong(first_line(&e)))?;
+        let theorems: Self = toml::from_str(text).map_err(|e| wrong(one_line(&e)))?;
         for (key, value) in [("channels", theorems.channels)].into_iter().chain(theorems.orders()) {
             if !(1..=256).contains(&value) {
                 return Err(wrong(format!("`{key}` is {value}, outside 1..=256")));
@@ -85,7 +85,7 @@ impl Theorems {
         self.orders.iter().map(|&order| ("orders", order))
     }
 
-    /// The graphs in the order of the table; those that are only trained on come last.
+    /// The graphs in the order of the table, those used only for training last.
     fn graphs(&self) -> Vec<&str> {
         let mut names: Vec<&str> = vec![];
         for name in self.exact.iter().chain(&self.lanczos).chain(&self.trained) {
@@ -96,78 +96,85 @@ impl Theorems {
         names
     }
 
-    /// Refuses what nobody could want of this experiment.
-    pub fn check(&self, errand: &Errand<'_>) -> Result<()> {
-        errand.only.check(&[("graph", &self.graphs())])?;
-        match errand.runs {
+    /// Rejects selections and options that this experiment does not have.
+    pub fn check(&self, options: &ExperimentOptions<'_>) -> Result<()> {
+        options.selection.check(&[("graph", &self.graphs())])?;
+        match options.runs {
             Some(runs) => Err(Error::BadValue {
                 key: "runs".into(),
                 value: runs.to_string(),
-                expected: "none here: theorems are checked once".into(),
+                expected: "no value: theorems are checked once".into(),
             }),
             None => Ok(()),
         }
     }
 
-    /// Checks and trains on the graphs that are wanted and here.
-    pub fn measure(&self, errand: &Errand<'_>) -> Result<Findings> {
-        self.check(errand)?;
+    /// Runs the checks and trainings on the selected graphs that are on this machine.
+    pub fn measure(&self, options: &ExperimentOptions<'_>) -> Result<ResultPage> {
+        self.check(options)?;
         let (mut datasets, mut missing): (Vec<(&str, Dataset)>, Vec<String>) = (vec![], vec![]);
-        for name in self.graphs().into_iter().filter(|name| errand.only.wants("graph", name)) {
-            match loaded(errand.store, name)? {
+        for name in
+            self.graphs().into_iter().filter(|name| options.selection.includes("graph", name))
+        {
+            match load_if_present(options.store, name)? {
                 Some(dataset) => datasets.push((name, dataset)),
                 None => missing.push(name.into()),
             }
         }
         let cells = self.cells(&datasets)?;
-        let made = errand.each(&cells, |(at, task)| {
+        let results = options.run_cells(&cells, |(at, task)| {
             let dataset = &datasets[*at].1;
             Ok(match task {
-                Task::Check(question) => Record::Check(question.ask(dataset)?),
-                Task::Train(request) => Record::Train(trained::train(request, dataset, errand)?),
+                TheoremTask::Check(check) => TheoremRecord::Check(check.check(dataset)?),
+                TheoremTask::Train(request) => {
+                    TheoremRecord::Train(trained::train(request, dataset, options)?)
+                }
             })
         })?;
-        let names = cells.iter().map(|cell| datasets[cell.subject.0].0);
-        let mut found = self.findings(&names.zip(made.records).collect::<Vec<_>>(), missing);
-        found.notes.extend(made.occasion);
-        Ok(found)
+        let names = cells.iter().map(|cell| datasets[cell.input.0].0);
+        let mut page = self.result_page(&names.zip(results.records).collect::<Vec<_>>(), missing);
+        page.notes.extend(results.provenance);
+        Ok(page)
     }
 
-    /// Checks first, then trainings; a cell's subject is the graph's place in the list and the task.
-    fn cells(&self, datasets: &[(&str, Dataset)]) -> Result<Vec<Cell<(usize, Task)>>> {
+    /// The cells, checks first; their input is the index of the graph and the task.
+    fn cells(&self, datasets: &[(&str, Dataset)]) -> Result<Vec<CellTask<(usize, TheoremTask)>>> {
         let mut cells = vec![];
         for (at, (name, dataset)) in datasets.iter().enumerate() {
-            let lists =
-                [(&self.exact, Reference::Eigenvectors), (&self.lanczos, Reference::Lanczos)];
-            for (_, reference) in lists.iter().filter(|(list, _)| holds(list, name)) {
-                let question = self.question(*reference);
-                let settings = json!({ "data": dataset.sha256(), "question": question });
-                let subject = (at, Task::Check(question));
-                cells.push(Cell { name: format!("check-{name}"), settings, subject });
+            let lists = [
+                (&self.exact, ReferenceMethod::Eigenvectors),
+                (&self.lanczos, ReferenceMethod::Lanczos),
+            ];
+            for (_, reference) in lists.iter().filter(|(list, _)| contains(list, name)) {
+                let check = self.check_settings(*reference);
+                // The keys of settings identify saved records, so they keep their first names.
+                let settings = json!({ "data": dataset.sha256(), "question": check });
+                let input = (at, TheoremTask::Check(check));
+                cells.push(CellTask { name: format!("check-{name}"), settings, input });
             }
         }
         for (at, (name, dataset)) in datasets.iter().enumerate() {
-            if holds(&self.trained, name) {
+            if contains(&self.trained, name) {
                 let request = Box::new(trained::request(name, self.seed)?);
                 let settings = json!({ "data": dataset.sha256(), "run": request.to_toml() });
-                let subject = (at, Task::Train(request));
-                cells.push(Cell { name: format!("train-{name}"), settings, subject });
+                let input = (at, TheoremTask::Train(request));
+                cells.push(CellTask { name: format!("train-{name}"), settings, input });
             }
         }
         Ok(cells)
     }
 
-    fn question(&self, reference: Reference) -> Question {
+    fn check_settings(&self, reference: ReferenceMethod) -> CheckSettings {
         let Self { seed, channels, orders, .. } = self;
-        Question { seed: *seed, channels: *channels, orders: orders.clone(), reference }
+        CheckSettings { seed: *seed, channels: *channels, orders: orders.clone(), reference }
     }
 
-    fn findings(&self, records: &[(&str, Record)], missing: Vec<String>) -> Findings {
+    fn result_page(&self, records: &[(&str, TheoremRecord)], missing: Vec<String>) -> ResultPage {
         let mut errors = Table::new([
             "graph",
             "nodes",
-            "by",
             "reference",
+            "reference error",
             "K",
             "Theorem 1",
             "Theorem 2",
@@ -178,11 +185,11 @@ impl Theorems {
         let mut seconds = 0.0;
         for (name, record) in records {
             match record {
-                Record::Check(check) => {
+                TheoremRecord::Check(check) => {
                     seconds += check.seconds;
-                    rows(&mut errors, name, check);
+                    add_rows(&mut errors, name, check);
                 }
-                Record::Train(trained) => {
+                TheoremRecord::Train(trained) => {
                     seconds += trained.seconds;
                     trainings.row([
                         (*name).to_owned(),
@@ -191,17 +198,17 @@ impl Theorems {
                         format!("{:.2}", 100.0 * trained.val_accuracy),
                         format!("{:.2}", 100.0 * trained.test_accuracy),
                     ]);
-                    let figure = trained.figure(name, density(records, name));
-                    figures.push((format!("theorems-{name}"), figure));
+                    let chart = trained.chart(name, density(records, name));
+                    figures.push((format!("theorems-{name}"), chart));
                 }
             }
         }
         let mut notes: Vec<String> = NOTES.map(String::from).to_vec();
-        notes.push(format!("All cells together took {seconds:.0} seconds, one thread each."));
-        let one_split = "Trainings of ClenshawGCN with its preset, one split".to_owned();
-        let tables = vec![("Errors".to_owned(), errors), (one_split, trainings)];
+        notes.push(format!("Total time of all cells: {seconds:.0} seconds, one thread each."));
+        let one_split = "ClenshawGCN trained with its preset on one split".to_owned();
+        let tables = vec![("Relative errors".to_owned(), errors), (one_split, trainings)];
         let each = records.iter().map(|(name, record)| json!({ "graph": name, "record": record }));
-        Findings {
+        ResultPage {
             title: self.title.clone(),
             source: self.source.clone(),
             tables: tables.into_iter().filter(|(_, table)| !table.rows.is_empty()).collect(),
@@ -213,27 +220,27 @@ impl Theorems {
     }
 }
 
-fn holds(list: &[String], name: &str) -> bool {
+fn contains(list: &[String], name: &str) -> bool {
     list.iter().any(|other| other == name)
 }
 
-/// The density of a graph that was checked.
-fn density<'r>(records: &'r [(&str, Record)], graph: &str) -> Option<&'r [f64]> {
+/// The eigenvalue density of a checked graph.
+fn density<'r>(records: &'r [(&str, TheoremRecord)], graph: &str) -> Option<&'r [f64]> {
     records.iter().find_map(|(name, record)| match record {
-        Record::Check(check) if *name == graph => Some(&check.density[..]),
+        TheoremRecord::Check(check) if *name == graph => Some(&check.density[..]),
         _ => None,
     })
 }
 
-/// A row an order; what belongs to the graph stands in the first.
-fn rows(table: &mut Table, name: &str, check: &Check) {
-    let by = match check.reference {
-        Reference::Eigenvectors => "eigenvectors",
-        Reference::Lanczos => "Lanczos",
+/// Adds one row per order; columns that describe the graph are filled in the first row only.
+fn add_rows(table: &mut Table, name: &str, check: &TheoremCheck) {
+    let reference = match check.reference {
+        ReferenceMethod::Eigenvectors => "eigenvectors",
+        ReferenceMethod::Lanczos => "Lanczos",
     };
     for (i, errors) in check.errors.iter().enumerate() {
         let graph =
-            [name.into(), check.nodes.to_string(), by.into(), number(check.reference_error)];
+            [name.into(), check.nodes.to_string(), reference.into(), number(check.reference_error)];
         let graph = graph.map(|entry: String| if i == 0 { entry } else { String::new() });
         let errors = [
             errors.order.to_string(),

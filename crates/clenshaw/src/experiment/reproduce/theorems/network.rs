@@ -1,14 +1,14 @@
-//! The networks of the theorems, with the weights that their proofs take.
+//! The networks of the theorems, with the weights used in the proofs.
 //!
 //! ```text
-//! H*   = relu( X W + b )                                       W, b: any
+//! H*   = relu( X W + b )                                       W, b: arbitrary
 //! W(l) = I, b(l) = 0                                           so that (1 - beta_l) I + beta_l W(l) = I
-//! relu(x) as x                                                 inside: the model's own switch
+//! relu(x) = x                                                  in inner layers: `use_act = false`
 //! ```
 //!
-//! The model that people train is built, on the graph's own features; only its numbers are chosen. Its
-//! last activation has no switch and hides the sign of `H(K)`. But `H(K)` is linear in alpha, so a
-//! second pass with `-alpha` shows the other half: `relu(h) - relu(-h) = h`.
+//! This is the same model as in training, on the graph's own features; only the weights are given. Its
+//! last activation cannot be turned off and removes negative entries of `H(K)`. But `H(K)` is linear in
+//! alpha, so a second pass with `-alpha` recovers them: `relu(h) - relu(-h) = h`.
 
 use crate::data::{Dataset, Features};
 use crate::error::Result;
@@ -16,16 +16,16 @@ use crate::graph::operator;
 use crate::model::{self, Net};
 use crate::tensor::{Mat, Param, Plan, Sparse, ThreadTeam};
 
-/// The first layer's numbers.
+/// The weights of the first layer.
 pub struct FirstLayer {
     /// `[F, d]`.
     pub w: Mat<f64>,
-    /// d of them.
+    /// `[d]`.
     pub b: Vec<f64>,
 }
 
 impl FirstLayer {
-    /// `H* = relu( X W + b )`, by definition.
+    /// `H* = relu( X W + b )`, computed entry by entry.
     pub fn of(&self, x: &Features) -> Mat<f64> {
         let d = self.b.len();
         let mut h = Mat::zeros(x.n_rows(), d);
@@ -50,14 +50,14 @@ impl FirstLayer {
     }
 }
 
-/// A residual network of this name and order without its nonlinearities.
-pub struct Linear {
+/// HornerGCN or ClenshawGCN without inner activations.
+pub struct LinearNetwork {
     plan: Plan<f64>,
     channels: usize,
 }
 
-impl Linear {
-    /// Builds it on a graph, as wide as the first layer.
+impl LinearNetwork {
+    /// Builds a model on a graph, as wide as the first layer.
     pub fn new(name: &str, dataset: &Dataset, order: usize, channels: usize) -> Result<Self> {
         let info = model::find(name)?;
         let mut hp = info.defaults();
@@ -77,7 +77,7 @@ impl Linear {
         Ok(Self { plan: Plan::compile(&net, scores), channels })
     }
 
-    /// `H(K)` for coefficients in the order of layers.
+    /// `H(K)` for coefficients ordered by layer.
     pub fn last_layer(&self, first: &FirstLayer, alpha: &[f64]) -> Mat<f64> {
         let minus: Vec<f64> = alpha.iter().map(|a| -a).collect();
         let mut h = self.rectified(first, alpha);

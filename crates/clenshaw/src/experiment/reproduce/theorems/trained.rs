@@ -1,34 +1,34 @@
-//! ClenshawGCN's filter before and after a training with its preset.
+//! The filter of ClenshawGCN before and after training with its preset.
 
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::experiment::reproduce::errand::Errand;
-use crate::experiment::{Options, Order, Request, run};
+use crate::experiment::reproduce::cells::ExperimentOptions;
+use crate::experiment::{Request, RunOptions, TrainingJob, run};
 use crate::filter::Response;
-use crate::report::{Backdrop, Figure, Series};
+use crate::report::{Histogram, LineChart, LineSeries};
 use crate::train::Setup;
 use serde::{Deserialize, Serialize};
 
-/// What a training made of the filter.
+/// The filter before and after training, and the scores of the run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Trained {
-    /// The filter that training starts with.
+pub struct TrainedFilter {
+    /// The filter of the initial weights.
     pub before: Option<Response>,
     /// The filter of the best epoch.
     pub after: Option<Response>,
-    /// Epochs trained.
+    /// Number of epochs trained.
     pub epochs: usize,
-    /// The epoch whose weights were kept.
+    /// The epoch whose weights are kept.
     pub best_epoch: usize,
     /// Its validation accuracy.
     pub val_accuracy: f64,
-    /// The accuracy of its weights on the test nodes.
+    /// Its accuracy on the test nodes.
     pub test_accuracy: f64,
-    /// Time taken.
+    /// Training time in seconds.
     pub seconds: f64,
 }
 
-/// The preset's whole training on one split.
+/// The request for one training run with the preset.
 pub fn request(graph: &str, seed: u64) -> Result<Request> {
     let mut request = Request::new(graph, "clenshaw-gcn")?;
     request.apply_preset("paper")?;
@@ -36,21 +36,25 @@ pub fn request(graph: &str, seed: u64) -> Result<Request> {
     Ok(request)
 }
 
-/// Trains, or goes on with an interrupted training.
-pub fn train(request: &Request, dataset: &Dataset, errand: &Errand<'_>) -> Result<Trained> {
+/// Trains, or resumes an interrupted run.
+pub fn train(
+    request: &Request,
+    dataset: &Dataset,
+    options: &ExperimentOptions<'_>,
+) -> Result<TrainedFilter> {
     let setup = Setup::new(dataset, request.model, request.hyper.clone());
     let before = setup.filter(&setup.initial(request.seed));
-    let out = errand.folder.join("runs").join(request.folder_name());
-    let order = Order { request: request.clone(), out: Some(out) };
-    let options = Options {
+    let folder = options.folder.join("runs").join(request.folder_name());
+    let job = TrainingJob { request: request.clone(), folder: Some(folder) };
+    let options = RunOptions {
         threads: 1,
-        store: errand.store,
+        store: options.store,
         resume: true,
-        watch: &|_, _| {},
-        cancel: errand.cancel,
+        on_event: &|_, _| {},
+        cancel: options.cancel,
     };
-    let run = run(&order, &options)?.runs.into_iter().next().expect("a request of one run");
-    Ok(Trained {
+    let run = run(&job, &options)?.runs.into_iter().next().expect("the request has one run");
+    Ok(TrainedFilter {
         before,
         after: run.filter,
         epochs: run.epochs,
@@ -61,21 +65,21 @@ pub fn train(request: &Request, dataset: &Dataset, errand: &Errand<'_>) -> Resul
     })
 }
 
-impl Trained {
-    /// Both responses, with the graph's eigenvalues behind them.
-    pub fn figure(&self, graph: &str, density: Option<&[f64]>) -> Figure {
+impl TrainedFilter {
+    /// A chart of both responses over a histogram of the graph's eigenvalues.
+    pub fn chart(&self, graph: &str, density: Option<&[f64]>) -> LineChart {
         let series = [("before training", &self.before), ("after training", &self.after)];
         let series = series.iter().filter_map(|(name, response)| {
             let points = response.as_ref()?.sample(201);
-            Some(Series { name: (*name).into(), points })
+            Some(LineSeries { name: (*name).into(), points })
         });
-        let title = format!("ClenshawGCN's filter on {graph}");
-        let mut figure = Figure::responses(&title, series.collect());
-        figure.backdrop = density.map(|density| {
+        let title = format!("Filter of ClenshawGCN on {graph}");
+        let mut chart = LineChart::responses(&title, series.collect());
+        chart.histogram = density.map(|density| {
             let edge = |i: usize| 2.0 * i as f64 / density.len() as f64 - 1.0;
-            let columns = density.iter().enumerate().map(|(i, &h)| (edge(i), edge(i + 1), h));
-            Backdrop { name: "eigenvalues".into(), columns: columns.collect() }
+            let bins = density.iter().enumerate().map(|(i, &h)| (edge(i), edge(i + 1), h));
+            Histogram { name: "eigenvalues".into(), bins: bins.collect() }
         });
-        figure
+        chart
     }
 }

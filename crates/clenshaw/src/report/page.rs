@@ -1,65 +1,65 @@
-//! What an experiment found: tables, pictures and what must be said about them.
+//! A page of results: tables, figures and notes.
 
-use super::{Figure, Table, wrapped};
+use super::{LineChart, Table, wrap_text};
 use serde::Serialize;
 use serde_json::Value;
 
-/// No line of the text is longer, unless a table is.
+/// Maximum line length of notes in the text form.
 const WIDTH: usize = 100;
 
-/// A page of results; what it is made from stands in the records.
+/// The results of an experiment, with the records they were computed from.
 ///
 /// ```
-/// use clenshaw::report::{Findings, Table};
+/// use clenshaw::report::{ResultPage, Table};
 /// let mut table = Table::new(["graph", "error"]);
 /// table.row(["texas", "2.1e-15"]);
 /// let tables = vec![("Errors".to_owned(), table)];
-/// let found = Findings { title: "A theorem".into(), tables, ..Findings::default() };
-/// assert!(found.to_markdown().contains("## Errors\n\n| graph |   error |\n"));
+/// let page = ResultPage { title: "A theorem".into(), tables, ..ResultPage::default() };
+/// assert!(page.to_markdown().contains("## Errors\n\n| graph |   error |\n"));
 /// ```
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Findings {
-    /// What was done.
+pub struct ResultPage {
+    /// The title.
     pub title: String,
-    /// What it is compared with.
+    /// The publication that the results refer to.
     pub source: String,
-    /// Tables with a heading each.
+    /// Headings and tables.
     #[serde(skip)]
     pub tables: Vec<(String, Table)>,
-    /// Pictures with a name each, fit for a file.
+    /// File names and charts.
     #[serde(skip)]
-    pub figures: Vec<(String, Figure)>,
-    /// How to read them.
+    pub figures: Vec<(String, LineChart)>,
+    /// Notes on methods and settings.
     pub notes: Vec<String>,
-    /// Graphs that were wanted and are not on this machine.
+    /// Selected graphs whose files are missing.
     pub missing: Vec<String>,
-    /// Every cell's numbers.
+    /// The records of all cells.
     pub records: Value,
 }
 
-impl Findings {
-    /// Title, tables and notes for a terminal.
+impl ResultPage {
+    /// Title, tables and notes as plain text.
     pub fn to_text(&self) -> String {
         let mut text = format!("{}\n", self.title);
-        text.extend(wrapped(&self.source, WIDTH).into_iter().map(|line| line + "\n"));
+        text.extend(wrap_text(&self.source, WIDTH).into_iter().map(|line| line + "\n"));
         for (heading, table) in &self.tables {
             text += &format!("\n{heading}\n\n{}", table.to_text());
         }
         text += if self.notes.is_empty() { "" } else { "\n" };
         for note in &self.notes {
-            text.extend(wrapped(note, WIDTH).into_iter().map(|line| line + "\n"));
+            text.extend(wrap_text(note, WIDTH).into_iter().map(|line| line + "\n"));
         }
         text
     }
 
-    /// The same in Markdown, with the pictures, which stand in `figures/`.
+    /// The page in Markdown, with links to the charts in `figures/`.
     pub fn to_markdown(&self) -> String {
         let mut text = format!("# {}\n\n{}.\n", self.title, self.source);
         for (heading, table) in &self.tables {
             text += &format!("\n## {heading}\n\n{}", table.to_markdown());
         }
         for (name, figure) in &self.figures {
-            text += &format!("\n{}", image_line(name, &figure.title));
+            text += &format!("\n{}", image_markdown(name, &figure.title));
         }
         text += if self.notes.is_empty() { "" } else { "\n" };
         text.extend(self.notes.iter().map(|note| format!("- {note}\n")));
@@ -67,7 +67,7 @@ impl Findings {
     }
 }
 
-/// The line of Markdown that shows a figure of `figures/`.
-pub fn image_line(name: &str, title: &str) -> String {
+/// The line of Markdown that includes an SVG from `figures/`.
+pub fn image_markdown(name: &str, title: &str) -> String {
     format!("![{title}](figures/{name}.svg)\n")
 }

@@ -1,42 +1,42 @@
-//! A table of graphs' sizes and homophily.
+//! Sizes and homophily of graphs, compared with a paper's.
 //!
 //! ```toml
 //! title = "..."
-//! source = "where the numbers stand"
+//! source = "publication of the numbers"
 //!
-//! [cora]                  # a graph by its registry name, in the order of the table
-//! nodes = 2709            # nodes, edges, classes, features, H: as printed, none of them needed
+//! [cora]                  # registry name of a graph, in the order of the table
+//! nodes = 2709            # nodes, edges, classes, features, H: as printed, all optional
 //!
 //! [cora.differs]
-//! nodes = "why ours is another number"
+//! nodes = "why our number differs"
 //! ```
 
-use super::Only;
+use super::Selection;
 use crate::data::{self, DATASETS, Dataset, Description, Store};
 use crate::error::{Error, Result};
-use crate::experiment::config::first_line;
-use crate::report::{Cell, Comparison, Row};
+use crate::experiment::config::one_line;
+use crate::report::{Comparison, ComparisonCell, ComparisonRow};
 use toml::{Table, Value};
 
-/// What a paper says about graphs, and why we count otherwise.
+/// A paper's table of graph statistics, with explanations of the differences from ours.
 #[derive(Clone, Debug)]
-pub struct Statistics {
+pub struct GraphStatistics {
     title: String,
     source: String,
-    graphs: Vec<Published>,
+    graphs: Vec<PublishedGraph>,
 }
 
-/// A graph in the paper's table: for each column its number, and why ours differs.
+/// A graph of the paper's table: per column, the printed number and why ours differs.
 #[derive(Clone, Debug)]
-struct Published {
+struct PublishedGraph {
     name: String,
     columns: Vec<(Option<f64>, Option<String>)>,
 }
 
-/// A column's name, the decimals it is printed with, and how we count it.
-type Column = (&'static str, usize, fn(&Description) -> Option<f64>);
+/// The name of a column, the decimals it is printed with, and our number.
+type StatisticColumn = (&'static str, usize, fn(&Description) -> Option<f64>);
 
-const COLUMNS: [Column; 5] = [
+const COLUMNS: [StatisticColumn; 5] = [
     ("nodes", 0, |d| Some(d.nodes as f64)),
     ("edges", 0, |d| Some(d.edges as f64)),
     ("classes", 0, |d| Some(d.classes as f64)),
@@ -45,57 +45,58 @@ const COLUMNS: [Column; 5] = [
 ];
 
 const NOTES: [&str; 3] = [
-    "The paper does not say how many features there are; that column is ours.",
-    "Our edges are undirected and counted once, without loops.",
-    "Our H is the node homophily of Pei et al. (2020): the mean, over nodes with a neighbour, of the share of neighbours of the node's own class.",
+    "The paper does not give the number of features; that column is ours.",
+    "We count each undirected edge once, without self-loops.",
+    "Our H is the node homophily of Pei et al. (2020): the fraction of a node's neighbours that share its class, averaged over nodes with at least one neighbour.",
 ];
 
-impl Statistics {
-    /// Reads a file of `experiments/`; `place` names it in errors.
+impl GraphStatistics {
+    /// Parses a file of `experiments/`; `place` names it in errors.
     pub fn from_toml(place: &str, text: &str) -> Result<Self> {
-        let reader = Reader { place };
-        let table: Table = text.parse().map_err(|e| reader.wrong(first_line(&e)))?;
-        let word = |key: &str| match table.get(key) {
-            Some(Value::String(word)) => Ok(word.clone()),
+        let reader = TomlReader { place };
+        let table: Table = text.parse().map_err(|e| reader.wrong(one_line(&e)))?;
+        let string = |key: &str| match table.get(key) {
+            Some(Value::String(text)) => Ok(text.clone()),
             Some(other) => {
-                Err(reader.wrong(format!("`{key}` is {other}; expected a text in quotes")))
+                Err(reader.wrong(format!("`{key}` is {other}; expected a string in quotes")))
             }
-            None => Err(reader.wrong(format!("no `{key}`; expected a text in quotes"))),
+            None => Err(reader.wrong(format!("no `{key}`; expected a string in quotes"))),
         };
-        let (title, source) = (word("title")?, word("source")?);
+        let (title, source) = (string("title")?, string("source")?);
         let graphs = table.iter().filter(|(key, _)| !["title", "source"].contains(&key.as_str()));
         let graphs = graphs.map(|(name, value)| reader.graph(name, value));
         Ok(Self { title, source, graphs: graphs.collect::<Result<_>>()? })
     }
 
-    /// The graphs of the table, in its order.
+    /// The names of the graphs, in the order of the table.
     pub fn graphs(&self) -> impl Iterator<Item = &str> {
         self.graphs.iter().map(|graph| graph.name.as_str())
     }
 
-    /// Counts the graphs that are wanted; one whose files are not here stays without numbers of ours.
-    pub fn measure(&self, store: &Store, only: &Only) -> Result<Comparison> {
+    /// Measures the selected graphs; a graph whose files are missing gets no numbers of ours.
+    pub fn measure(&self, store: &Store, selection: &Selection) -> Result<Comparison> {
         let names: Vec<&str> = self.graphs().collect();
-        only.check(&[("graph", &names)])?;
-        let wanted = self.graphs.iter().filter(|graph| only.wants("graph", &graph.name));
-        let rows = wanted.map(|graph| Ok(graph.row(counted(store, &graph.name)?.as_ref())));
+        selection.check(&[("graph", &names)])?;
+        let selected = self.graphs.iter().filter(|graph| selection.includes("graph", &graph.name));
+        let rows = selected.map(|graph| Ok(graph.row(describe(store, &graph.name)?.as_ref())));
         Ok(Comparison {
             title: self.title.clone(),
             source: self.source.clone(),
-            rows_are: "graph".into(),
+            row_label: "graph".into(),
             notes: NOTES.map(String::from).to_vec(),
             rows: rows.collect::<Result<_>>()?,
         })
     }
 }
 
-impl Published {
-    fn row(&self, ours: Option<&Description>) -> Row {
-        let cell = |(&(name, digits, count), (paper, why)): (&Column, &(_, Option<String>))| {
-            let why = ours.and(why.clone());
-            Cell::new(name, digits, *paper, ours.and_then(count), why)
-        };
-        Row {
+impl PublishedGraph {
+    fn row(&self, ours: Option<&Description>) -> ComparisonRow {
+        let cell =
+            |(&(name, digits, count), (paper, why)): (&StatisticColumn, &(_, Option<String>))| {
+                let why = ours.and(why.clone());
+                ComparisonCell::new(name, digits, *paper, ours.and_then(count), why)
+            };
+        ComparisonRow {
             name: self.name.clone(),
             sha256: ours.map(|d| d.sha256.clone()),
             is_measured: ours.is_some(),
@@ -104,13 +105,13 @@ impl Published {
     }
 }
 
-/// The numbers of a graph; `None` if its files are not here.
-fn counted(store: &Store, name: &str) -> Result<Option<Description>> {
-    Ok(loaded(store, name)?.as_ref().map(Description::of))
+/// The statistics of a graph; `None` if its files are missing.
+fn describe(store: &Store, name: &str) -> Result<Option<Description>> {
+    Ok(load_if_present(store, name)?.as_ref().map(Description::of))
 }
 
-/// A graph; `None` if its files are not here.
-pub(super) fn loaded(store: &Store, name: &str) -> Result<Option<Dataset>> {
+/// Loads a graph; `None` if its files are missing.
+pub(super) fn load_if_present(store: &Store, name: &str) -> Result<Option<Dataset>> {
     match data::load_from(store, name) {
         Ok(dataset) => Ok(Some(dataset)),
         Err(error) if error.is_absence() => Ok(None),
@@ -118,11 +119,11 @@ pub(super) fn loaded(store: &Store, name: &str) -> Result<Option<Dataset>> {
     }
 }
 
-struct Reader<'a> {
+struct TomlReader<'a> {
     place: &'a str,
 }
 
-impl Reader<'_> {
+impl TomlReader<'_> {
     fn wrong(&self, problem: String) -> Error {
         Error::Data { place: self.place.into(), problem }
     }
@@ -131,7 +132,7 @@ impl Reader<'_> {
         value.as_table().ok_or_else(|| self.wrong(format!("`{name}` is {value}; expected a table")))
     }
 
-    /// Refuses keys that are neither columns nor `extra`.
+    /// Rejects keys that are neither columns nor in `extra`.
     fn check_keys(&self, table: &Table, extra: &[&str]) -> Result<()> {
         let known = COLUMNS.map(|(name, ..)| name);
         let known = || known.iter().chain(extra).copied();
@@ -141,7 +142,7 @@ impl Reader<'_> {
         }
     }
 
-    fn graph(&self, name: &str, value: &Value) -> Result<Published> {
+    fn graph(&self, name: &str, value: &Value) -> Result<PublishedGraph> {
         if !DATASETS.iter().any(|info| info.name == name) {
             let unknown = Error::unknown("graph", name, DATASETS.iter().map(|info| info.name));
             return Err(self.wrong(unknown.to_string()));
@@ -153,13 +154,13 @@ impl Reader<'_> {
             None => &Table::new(),
         };
         self.check_keys(differs, &[])?;
-        let column = |(column, ..): Column| {
+        let column = |(column, ..): StatisticColumn| {
             let number = table.get(column).map(|value| self.number(name, column, value));
             let why = differs.get(column).map(|value| self.reason(name, column, value));
             Ok((number.transpose()?, why.transpose()?))
         };
         let columns = COLUMNS.map(column).into_iter().collect::<Result<_>>()?;
-        Ok(Published { name: name.into(), columns })
+        Ok(PublishedGraph { name: name.into(), columns })
     }
 
     fn number(&self, graph: &str, column: &str, value: &Value) -> Result<f64> {
@@ -173,29 +174,29 @@ impl Reader<'_> {
     fn reason(&self, graph: &str, column: &str, value: &Value) -> Result<String> {
         let key = format!("{graph}.differs.{column}");
         let reason = value.as_str().map(str::to_owned);
-        reason.ok_or_else(|| self.wrong(format!("`{key}` is {value}; expected a text in quotes")))
+        reason.ok_or_else(|| self.wrong(format!("`{key}` is {value}; expected a string in quotes")))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{EXPERIMENTS, Kind};
+    use crate::experiment::{EXPERIMENTS, ExperimentKind};
 
     #[test]
-    fn every_file_is_read() {
+    fn every_file_parses() {
         for info in EXPERIMENTS {
-            let Kind::Statistics(text) = info.kind else { continue };
-            let statistics = Statistics::from_toml(&info.place(), text).unwrap();
+            let ExperimentKind::GraphStatistics(text) = info.kind else { continue };
+            let statistics = GraphStatistics::from_toml(&info.file_name(), text).unwrap();
             assert!(statistics.graphs().count() > 0, "{}", info.name);
         }
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn rejects_invalid_files() {
         let refused = |text: &str| {
             let text = format!("title = \"t\"\nsource = \"s\"\n{text}");
-            Statistics::from_toml("t.toml", &text).unwrap_err().to_string()
+            GraphStatistics::from_toml("t.toml", &text).unwrap_err().to_string()
         };
         let unknown = "t.toml: unknown graph `coar`; did you mean `cora`? known: cora, csbm,";
         assert!(refused("[coar]\nnodes = 1").starts_with(unknown));
@@ -210,7 +211,7 @@ mod tests {
         );
         assert_eq!(
             refused("[cora]\ndiffers.H = 0.1"),
-            "t.toml: `cora.differs.H` is 0.1; expected a text in quotes"
+            "t.toml: `cora.differs.H` is 0.1; expected a string in quotes"
         );
         assert_eq!(
             refused("[cora]\ndiffers.differs = \"x\""),
@@ -218,19 +219,19 @@ mod tests {
         );
         assert_eq!(refused("cora = 1"), "t.toml: `cora` is 1; expected a table");
         assert_eq!(
-            Statistics::from_toml("t.toml", "source = \"s\"").unwrap_err().to_string(),
-            "t.toml: no `title`; expected a text in quotes"
+            GraphStatistics::from_toml("t.toml", "source = \"s\"").unwrap_err().to_string(),
+            "t.toml: no `title`; expected a string in quotes"
         );
         assert!(refused("[cora").starts_with("t.toml: toml parse error at line 3"));
     }
 
     #[test]
-    fn a_graph_that_is_not_here_gets_no_numbers() {
+    fn missing_graph_gets_no_numbers() {
         let text = "title = \"t\"\nsource = \"s\"\n[texas]\nnodes = 183\n[cora]\nnodes = 2708\n";
-        let statistics = Statistics::from_toml("t.toml", text).unwrap();
+        let statistics = GraphStatistics::from_toml("t.toml", text).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let store = Store::only(folder.path());
-        let measure = || statistics.measure(&store, &Only::default());
+        let measure = || statistics.measure(&store, &Selection::default());
         let table = measure().unwrap();
         assert_eq!(table.missing().collect::<Vec<_>>(), ["texas"]);
         assert!(table.rows[0].cells.iter().all(|cell| cell.ours.is_none()));

@@ -1,13 +1,13 @@
-//! Samplers and pruners by the words people type, with the numbers that a study's reports call for.
+//! Samplers and pruners by their names on the command line, configured for the study.
 
 use super::TuneRequest;
 use crate::error::{Error, Result};
 use clenshaw_tune::{Halving, Hyperband, Median, Pruner, Sampler, Tpe};
 
-/// A trial of one split reports this often at most.
-const REPORTS: usize = 100;
+/// Maximum number of reports of a trial with a single split.
+const MAX_REPORTS: usize = 100;
 
-/// `tpe`, `random` or `grid`.
+/// The sampler named `tpe`, `random` or `grid`.
 pub fn sampler(name: &str) -> Result<Sampler> {
     match name {
         "tpe" => Ok(Sampler::Tpe(Tpe::default())),
@@ -17,26 +17,26 @@ pub fn sampler(name: &str) -> Result<Sampler> {
     }
 }
 
-/// Epochs between two reports of a trial of one split.
-pub(super) fn distance(max_epochs: usize) -> u64 {
-    max_epochs.div_ceil(REPORTS).max(1) as u64
+/// Number of epochs between reports of a trial with a single split.
+pub(super) fn report_interval(max_epochs: usize) -> u64 {
+    max_epochs.div_ceil(MAX_REPORTS).max(1) as u64
 }
 
-/// Which trials end early, by the word people type. Steps are splits, or epochs if there is but one
+/// The rule that ends unpromising trials early. Its steps are splits, or epochs if there is only one
 /// split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judge {
-    /// `median`, the authors' rule: five completed trials and three reports pass before it ends any.
+pub enum PrunerKind {
+    /// `median`, the rule of the paper's authors; it starts after five completed trials and three reports.
     Median,
-    /// `halving`.
+    /// `halving`: asynchronous successive halving.
     Halving,
     /// `hyperband`.
     Hyperband,
-    /// `none`.
+    /// `none`: every trial is completed.
     Never,
 }
 
-impl std::str::FromStr for Judge {
+impl std::str::FromStr for PrunerKind {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
@@ -54,29 +54,29 @@ impl std::str::FromStr for Judge {
 }
 
 impl TuneRequest {
-    /// The pruner that this study's reports call for.
-    pub(super) fn pruner(&self) -> Pruner {
-        let (first, last) = match self.request.runs {
+    /// The pruner, with its steps scaled to the reports of this study.
+    pub(super) fn build_pruner(&self) -> Pruner {
+        let (first, last) = match self.training.runs {
             0 | 1 => {
-                let epochs = self.request.hyper.int("max_epochs");
-                (distance(epochs), epochs as u64)
+                let epochs = self.training.hyper.int("max_epochs");
+                (report_interval(epochs), epochs as u64)
             }
             splits => (1, splits as u64),
         };
-        match self.judge {
-            Judge::Median => {
+        match self.pruner {
+            PrunerKind::Median => {
                 let median = Median::default();
                 Pruner::Median(Median { warmup_steps: median.warmup_steps * first, ..median })
             }
-            Judge::Halving => {
+            PrunerKind::Halving => {
                 Pruner::Halving(Halving { min_resource: Some(first), ..Halving::default() })
             }
-            Judge::Hyperband => Pruner::Hyperband(Hyperband {
+            PrunerKind::Hyperband => Pruner::Hyperband(Hyperband {
                 min_resource: first,
                 max_resource: Some(last),
                 ..Hyperband::new(&self.study)
             }),
-            Judge::Never => Pruner::Never,
+            PrunerKind::Never => Pruner::Never,
         }
     }
 }
@@ -87,24 +87,26 @@ mod tests {
     use crate::experiment::Request;
 
     #[test]
-    fn a_trial_of_one_split_is_judged_by_its_epochs() {
+    fn pruner_counts_epochs_with_a_single_split() {
         let mut study = TuneRequest::new(Request::new("csbm", "gcn").unwrap(), "s");
-        assert_eq!(study.pruner(), Pruner::Median(Median::default()));
-        study.request.runs = 1;
-        study.request.set("max_epochs", "1950").unwrap();
+        assert_eq!(study.build_pruner(), Pruner::Median(Median::default()));
+        study.training.runs = 1;
+        study.training.set("max_epochs", "1950").unwrap();
         let median = Median { warmup_steps: 60, ..Median::default() };
-        assert_eq!(study.pruner(), Pruner::Median(median));
-        (study.judge, study.study) = ("hyperband".parse().unwrap(), "later".into());
-        let Pruner::Hyperband(hyperband) = study.pruner() else { panic!("{:?}", study.judge) };
+        assert_eq!(study.build_pruner(), Pruner::Median(median));
+        (study.pruner, study.study) = ("hyperband".parse().unwrap(), "later".into());
+        let Pruner::Hyperband(hyperband) = study.build_pruner() else {
+            panic!("{:?}", study.pruner)
+        };
         let expected =
             Hyperband { min_resource: 20, max_resource: Some(1950), ..Hyperband::new("later") };
         assert_eq!(hyperband, expected);
-        let error = "mean".parse::<Judge>().unwrap_err().to_string();
+        let error = "mean".parse::<PrunerKind>().unwrap_err().to_string();
         assert!(error.starts_with("unknown pruner `mean`; did you mean `median`?"), "{error}");
     }
 
     #[test]
-    fn reports_are_a_hundred_at_most() {
-        assert_eq!([1, 100, 101, 2000].map(distance), [1, 1, 2, 20]);
+    fn at_most_a_hundred_reports() {
+        assert_eq!([1, 100, 101, 2000].map(report_interval), [1, 1, 2, 20]);
     }
 }

@@ -1,52 +1,52 @@
-//! Models against models on graphs: a table of scores, or a figure of them.
+//! Scores of models on graphs: a table of cells, or a chart of them, compared with a paper's.
 //!
 //! ```toml
 //! title = "..."
-//! source = "where the numbers stand"
-//! spread = "ci95"                 # what stands behind the paper's ±: ci95 or std
+//! source = "publication of the paper's numbers"
+//! spread = "ci95"                 # meaning of the paper's ±: ci95 or std
 //! models = ["gcn", "clenshaw-gcn"]
-//! notes = ["..."]                 # may be left out
-//! bars = "..."                    # the title of a figure; may be left out
-//! runs = { gcn = 10 }             # where a model has other than 20; may be left out
-//! claims = [["gcn", "clenshaw-gcn"]]  # orders, the worst first, to be judged; may be left out
+//! notes = ["..."]                 # optional
+//! bars = "..."                    # title of a bar chart; optional
+//! runs = { gcn = 10 }             # models with other than 20 runs; optional
+//! claims = [["gcn", "clenshaw-gcn"]]  # rankings to test, worst model first; optional
 //!
 //! [[column]]
-//! name = "chameleon"              # the graph, unless `graph` says otherwise
+//! name = "chameleon"              # also the graph, unless `graph` is given
 //! paper = { gcn = [60.81, 2.95], h2gcn = "(M)" }
 //! ```
 //!
-//! A column may also have `split` (else `balanced`), `runs` (for all models), `score` (`accuracy` or
-//! `roc-auc`) and `depth`.
+//! Further keys of a column are `split` (default `balanced`), `runs` (for all models), `score`
+//! (`accuracy` or `roc-auc`) and `depth` (number of layers).
 //!
-//! Every cell is an order of its own with a run folder of its own, named by all that decides it: what
-//! two experiments ask for is trained once.
+//! Every cell is a training job with its own run folder, named by a digest of its request, so a cell
+//! that occurs in two experiments is trained once.
 
 mod figures;
-mod measured;
 mod receipts;
+mod scores;
 
 pub use receipts::Receipts;
 
-use self::receipts::Receipt;
-use super::Only;
-use crate::data::SplitKind;
+use self::receipts::CellReceipt;
+use super::Selection;
+use crate::data::{Metric, SplitKind};
 use crate::error::{Error, Result};
-use crate::experiment::config::first_line;
-use crate::experiment::preset::{self, Origin};
-use crate::experiment::{Order, Request};
+use crate::experiment::config::one_line;
+use crate::experiment::preset::{self, SettingsOrigin};
+use crate::experiment::{Request, TrainingJob};
 use crate::model::{self, ModelInfo};
-use crate::report::{Printed, Spread};
+use crate::report::{PaperScore, Spread};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use toml::{Table, Value};
 
-/// The papers of this line take twenty splits.
+/// Default number of runs per cell, as in the papers.
 const RUNS: usize = 20;
 
-/// What a paper says about models on graphs.
+/// An experiment that trains models on graphs and compares their scores with a paper's.
 #[derive(Clone, Debug)]
-pub struct Contest {
+pub struct ResultTable {
     title: String,
     source: String,
     spread: Spread,
@@ -55,12 +55,12 @@ pub struct Contest {
     claims: Vec<Vec<String>>,
     runs: BTreeMap<String, usize>,
     models: Vec<&'static ModelInfo>,
-    columns: Vec<Column>,
+    columns: Vec<TableColumn>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ResultTableFile {
     title: String,
     source: String,
     spread: String,
@@ -72,50 +72,41 @@ struct File {
     claims: Vec<Vec<String>>,
     #[serde(default)]
     runs: BTreeMap<String, usize>,
-    column: Vec<Column>,
+    column: Vec<TableColumn>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Column {
+struct TableColumn {
     name: String,
     graph: Option<String>,
     split: Option<String>,
     runs: Option<usize>,
     #[serde(default)]
-    score: Score,
+    score: Metric,
     depth: Option<usize>,
     #[serde(default)]
     paper: Table,
 }
 
-/// What is compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Score {
-    #[default]
-    Accuracy,
-    RocAuc,
-}
-
-/// A cell to be measured.
+/// A cell of the table: one model in one column.
 #[derive(Clone, Debug)]
-pub struct Planned {
-    /// What is asked for, and its run folder.
-    pub order: Order,
+pub struct PlannedCell {
+    /// The training job that measures it.
+    pub job: TrainingJob,
     column: String,
-    score: Score,
-    paper: Option<Printed>,
-    settings: Origin,
-    /// What it was worth, if that was measured before.
-    known: Option<Receipt>,
+    metric: Metric,
+    paper: Option<PaperScore>,
+    settings: SettingsOrigin,
+    /// The receipt of an earlier measurement.
+    receipt: Option<CellReceipt>,
 }
 
-impl Contest {
-    /// Reads a file of `experiments/`; `place` names it in errors.
+impl ResultTable {
+    /// Parses a file of `experiments/`; `place` names it in errors.
     pub fn from_toml(place: &str, text: &str) -> Result<Self> {
         let wrong = |problem: String| Error::Data { place: place.into(), problem };
-        let file: File = toml::from_str(text).map_err(|e| wrong(first_line(&e)))?;
+        let file: ResultTableFile = toml::from_str(text).map_err(|e| wrong(one_line(&e)))?;
         let spread = match file.spread.as_str() {
             "std" => Spread::Std,
             "ci95" => Spread::Ci95,
@@ -131,45 +122,47 @@ impl Contest {
         if let Some(name) = named.find(|name| !known().any(|m| m == *name)) {
             return Err(Error::unknown("model", name, known()).within(place));
         }
-        let File { title, source, notes, bars, claims, runs, column: columns, .. } = file;
+        let ResultTableFile { title, source, notes, bars, claims, runs, column: columns, .. } =
+            file;
         Ok(Self { title, source, spread, notes, bars, claims, runs, models, columns })
     }
 
-    /// The cells that are wanted, column after column, each with its folder in `runs_folder`.
+    /// The selected cells, column by column, each with its folder in `runs_folder`.
     pub fn plan(
         &self,
-        only: &Only,
+        selection: &Selection,
         runs: Option<usize>,
         runs_folder: &Path,
-    ) -> Result<Vec<Planned>> {
+    ) -> Result<Vec<PlannedCell>> {
         let columns = || self.columns.iter();
         let is_column = |name: &str| columns().any(|column| column.name == name);
-        // A graph that is no column's name stands for all columns that it is in.
-        let alias = |column: &Column| Some(column.graph().to_owned()).filter(|g| !is_column(g));
+        // A graph that is not the name of a column selects all columns on that graph.
+        let alias = |column: &TableColumn| {
+            Some(column.graph().to_owned()).filter(|graph| !is_column(graph))
+        };
         let mut names: Vec<String> = columns().map(|column| column.name.clone()).collect();
         names.extend(columns().filter_map(alias));
         names.dedup();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let models: Vec<&str> = self.models.iter().map(|info| info.name).collect();
-        only.check(&[("graph", &names), ("model", &models)])?;
-        let wanted = |column: &&Column| {
-            let by_graph = alias(column).is_some_and(|graph| only.wants("graph", &graph));
-            by_graph || only.wants("graph", &column.name)
+        selection.check(&[("graph", &names), ("model", &models)])?;
+        let is_selected = |column: &&TableColumn| {
+            let by_graph = alias(column).is_some_and(|graph| selection.includes("graph", &graph));
+            by_graph || selection.includes("graph", &column.name)
         };
-        let columns = columns().filter(wanted);
-        let pairs = columns.flat_map(|column| {
-            let models = self.models.iter().filter(|info| only.wants("model", info.name));
+        let pairs = columns().filter(is_selected).flat_map(|column| {
+            let models = self.models.iter().filter(|info| selection.includes("model", info.name));
             models.map(move |info| (column, *info))
         });
-        let planned = |(column, info): (&Column, &'static ModelInfo)| {
+        let cell = |(column, info): (&TableColumn, &'static ModelInfo)| {
             let own = column.runs.or(self.runs.get(info.name).copied()).unwrap_or(RUNS);
-            column.planned(info, runs.map_or(own, |runs| runs.min(own)), runs_folder)
+            column.plan(info, runs.map_or(own, |runs| runs.min(own)), runs_folder)
         };
-        pairs.map(planned).collect()
+        pairs.map(cell).collect()
     }
 }
 
-impl Column {
+impl TableColumn {
     fn graph(&self) -> &str {
         self.graph.as_ref().unwrap_or(&self.name)
     }
@@ -179,7 +172,7 @@ impl Column {
             return Err(Error::BadValue {
                 key: "name".into(),
                 value: self.name.clone(),
-                expected: "a name without `,` and `=`, so that --only can say it".into(),
+                expected: "a name without `,` and `=`, which --only uses as separators".into(),
             });
         }
         let known = || models.iter().map(|info| info.name);
@@ -187,10 +180,10 @@ impl Column {
             if !known().any(|name| name == model) {
                 return Err(Error::unknown("model", model, known()));
             }
-            printed(value).ok_or_else(|| Error::BadValue {
+            paper_score(value).ok_or_else(|| Error::BadValue {
                 key: format!("{}.{model}", self.name),
                 value: value.to_string(),
-                expected: "two numbers as in [69.44, 0.92], or a word".into(),
+                expected: "two numbers as in [69.44, 0.92], or a string".into(),
             })?;
         }
         self.split().map(drop)
@@ -200,11 +193,11 @@ impl Column {
         self.split.as_deref().map_or(Ok(SplitKind::Balanced), str::parse)
     }
 
-    fn planned(&self, info: &'static ModelInfo, runs: usize, folder: &Path) -> Result<Planned> {
+    fn plan(&self, info: &'static ModelInfo, runs: usize, folder: &Path) -> Result<PlannedCell> {
         let graph = self.graph();
         let mut request = Request::new(graph, info.name)?;
         let settings = preset::preset_origin(info, graph);
-        if settings != Origin::Ours {
+        if settings != SettingsOrigin::LibraryDefaults {
             for (key, value) in preset::preset("paper", info, graph)? {
                 request.set(&key, &value)?;
             }
@@ -217,29 +210,30 @@ impl Column {
         request.split = self.split()?;
         request.runs = runs;
         request.check()?;
-        let out = Some(folder.join(request.folder_name()));
-        let order = Order { request, out };
-        Ok(Planned {
-            known: Receipt::of(&order)?,
-            order,
+        let folder = Some(folder.join(request.folder_name()));
+        let job = TrainingJob { request, folder };
+        Ok(PlannedCell {
+            receipt: CellReceipt::of_job(&job)?,
+            job,
             column: self.name.clone(),
-            score: self.score,
-            paper: self.paper.get(info.name).and_then(printed),
+            metric: self.score,
+            paper: self.paper.get(info.name).and_then(paper_score),
             settings,
         })
     }
 }
 
-fn printed(value: &Value) -> Option<Printed> {
+/// Parses a cell of the paper: `[mean, spread]`, or a string.
+fn paper_score(value: &Value) -> Option<PaperScore> {
     let number = |value: &Value| match value {
         Value::Float(number) => Some(*number),
         Value::Integer(number) => Some(*number as f64),
         _ => None,
     };
     match value {
-        Value::String(word) => Some(Printed::Word(word.clone())),
+        Value::String(text) => Some(PaperScore::Text(text.clone())),
         Value::Array(pair) => match pair.as_slice() {
-            [mean, spread] => Some(Printed::Score(number(mean)?, number(spread)?)),
+            [mean, spread] => Some(PaperScore::Score(number(mean)?, number(spread)?)),
             _ => None,
         },
         _ => None,

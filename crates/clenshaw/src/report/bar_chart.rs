@@ -1,59 +1,60 @@
-//! Groups of bars, each with the interval of its mean, as one self-contained SVG.
+//! Grouped bar charts with error bars, as self-contained SVG.
 
 use super::axis::Axis;
-use super::svg::{
-    BOTTOM, HEIGHT, LEFT, STROKES, TOP, WIDTH, draw_y_name, line, opened, push, text,
+use super::line_chart::{
+    BOTTOM, HEIGHT, LEFT, STROKES, TOP, WIDTH, draw_y_label, line, push, svg_header, text,
 };
 
 const RIGHT: f64 = WIDTH - 24.0;
-/// The share of a group's room that stays empty.
+/// The fraction of a group's width that is left empty.
 const GAP: f64 = 0.2;
 
-/// A chart of bars that start at 0.
+/// A grouped bar chart; bars start at 0.
 ///
 /// ```
-/// use clenshaw::report::Bars;
+/// use clenshaw::report::BarChart;
 /// let bar = |graph: &str, model: &str, mean| (graph.to_owned(), model.to_owned(), mean, 1.0);
 /// let bars = vec![bar("chameleon", "gcn", 60.0), bar("chameleon", "clenshaw-gcn", 70.0)];
-/// let bars = Bars { title: "Ablation".into(), y_label: "accuracy, %".into(), bars };
+/// let bars = BarChart { title: "Ablation".into(), y_label: "accuracy, %".into(), bars };
 /// assert!(bars.to_svg().contains(">70.0<"));
 /// ```
 #[derive(Clone, Debug)]
-pub struct Bars {
-    /// What the chart shows.
+pub struct BarChart {
+    /// The title.
     pub title: String,
-    /// The name of the vertical axis.
+    /// The label of the vertical axis.
     pub y_label: String,
-    /// Group, name, mean and half-width of its interval; in the order of the chart.
+    /// Group, name, mean and half-width of the error bar, in drawing order.
     pub bars: Vec<(String, String, f64, f64)>,
 }
 
-impl Bars {
-    /// Draws the chart; bars of one name have one colour, and each says its number.
+impl BarChart {
+    /// Draws the chart as SVG; bars with the same name have the same colour, and each is labelled with its
+    /// mean.
     pub fn to_svg(&self) -> String {
         let highest =
             self.bars.iter().fold(1.0, |high: f64, (.., mean, half)| high.max(mean + half));
-        let axis = Axis::over(0.0, 1.08 * highest, 6);
-        let y = |value: f64| HEIGHT - BOTTOM - axis.share(value) * (HEIGHT - BOTTOM - TOP);
-        let mut svg = opened(&self.title);
+        let axis = Axis::linear(0.0, 1.08 * highest, 6);
+        let y = |value: f64| HEIGHT - BOTTOM - axis.fraction(value) * (HEIGHT - BOTTOM - TOP);
+        let mut svg = svg_header(&self.title);
         for tick in axis.ticks() {
             let colour = if tick == 0.0 { "#777" } else { "#e6e6e6" };
             line(&mut svg, (LEFT, y(tick)), (RIGHT, y(tick)), colour);
             text(&mut svg, (LEFT - 8.0, y(tick) + 4.0), "end", &axis.label(tick));
         }
-        draw_y_name(&mut svg, &self.y_label);
+        draw_y_label(&mut svg, &self.y_label);
         let (groups, names) =
             (distinct(&self.bars, |bar| &bar.0), distinct(&self.bars, |bar| &bar.1));
-        let room = (RIGHT - LEFT) / groups.len().max(1) as f64;
-        let width = room * (1.0 - GAP) / names.len().max(1) as f64;
+        let group_width = (RIGHT - LEFT) / groups.len().max(1) as f64;
+        let width = group_width * (1.0 - GAP) / names.len().max(1) as f64;
         for (g, group) in groups.iter().enumerate() {
-            let middle = LEFT + room * (g as f64 + 0.5);
+            let middle = LEFT + group_width * (g as f64 + 0.5);
             text(&mut svg, (middle, HEIGHT - BOTTOM + 16.0), "middle", group);
         }
         for (group, name, mean, half) in &self.bars {
-            let at = |list: &[&str], word: &str| list.iter().position(|entry| *entry == word);
+            let at = |list: &[&str], name: &str| list.iter().position(|entry| *entry == name);
             let (Some(g), Some(n)) = (at(&groups, group), at(&names, name)) else { continue };
-            let left = LEFT + room * (g as f64 + GAP / 2.0) + width * n as f64;
+            let left = LEFT + group_width * (g as f64 + GAP / 2.0) + width * n as f64;
             let (top, middle) = (y(*mean), left + width / 2.0);
             let (colour, _) = STROKES[n % STROKES.len()];
             push(
@@ -73,7 +74,7 @@ impl Bars {
     }
 }
 
-/// One line below the groups, in which a long name has more room.
+/// Draws the legend on one line below the groups, with space in proportion to the length of names.
 fn draw_legend(svg: &mut String, names: &[&str]) {
     let letters = |name: &str| name.chars().count() as f64 + 4.0;
     let letter = (RIGHT - LEFT) / names.iter().map(|name| letters(name)).sum::<f64>();
@@ -92,16 +93,16 @@ fn draw_legend(svg: &mut String, names: &[&str]) {
     }
 }
 
-/// Every word once, in order.
-fn distinct<'a, T>(list: &'a [T], word: impl Fn(&'a T) -> &'a String) -> Vec<&'a str> {
-    let mut words: Vec<&str> = vec![];
+/// The distinct strings of a list, in order.
+fn distinct<'a, T>(list: &'a [T], string: impl Fn(&'a T) -> &'a String) -> Vec<&'a str> {
+    let mut strings: Vec<&str> = vec![];
     for entry in list {
-        let word = word(entry).as_str();
-        if !words.contains(&word) {
-            words.push(word);
+        let string = string(entry).as_str();
+        if !strings.contains(&string) {
+            strings.push(string);
         }
     }
-    words
+    strings
 }
 
 #[cfg(test)]
@@ -109,36 +110,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bars_are_as_high_as_their_numbers() {
+    fn bar_heights_are_proportional_to_means() {
         let bar = |group: &str, name: &str, mean| (group.into(), name.into(), mean, 0.0);
         let bars = vec![bar("a", "x", 100.0), bar("a", "y", 50.0), bar("b", "x", 25.0)];
-        let svg = Bars { title: "t".into(), y_label: "%".into(), bars }.to_svg();
+        let svg = BarChart { title: "t".into(), y_label: "%".into(), bars }.to_svg();
         let number = |text: &str, key: &str| {
             let rest = &text[text.find(key).unwrap() + key.len()..];
             rest[..rest.find('"').unwrap()].parse::<f64>().unwrap()
         };
         let rects: Vec<&str> = svg.lines().filter(|l| l.contains("fill=\"#0072B2\"")).collect();
         let (first, third) = (number(rects[0], "height=\""), number(rects[1], "height=\""));
-        // The axis ends at 108 of 100.
+        // The axis ends at 108% of the highest bar.
         assert!((first - (HEIGHT - BOTTOM - TOP) / 1.08).abs() < 0.06, "{first}");
         assert!((first / third - 4.0).abs() < 0.01);
         assert!(svg.contains("#D55E00") && svg.contains(">50.0<") && !svg.contains("NaN"));
-        let empty = Bars { title: "t".into(), y_label: "%".into(), bars: vec![] };
+        let empty = BarChart { title: "t".into(), y_label: "%".into(), bars: vec![] };
         assert!(!empty.to_svg().contains("NaN"));
     }
 
     #[test]
-    fn names_of_the_legend_do_not_meet() {
+    fn legend_entries_do_not_overlap() {
         let names = ["gcn", "gcnii", "horner-gcn", "fixed-clenshaw-gcn", "clenshaw-gcn"];
         let bars = names.map(|name| ("a".into(), name.into(), 1.0, 0.0)).to_vec();
-        let svg = Bars { title: "t".into(), y_label: "%".into(), bars }.to_svg();
+        let svg = BarChart { title: "t".into(), y_label: "%".into(), bars }.to_svg();
         let squares = svg.lines().filter(|line| line.contains("width=\"10\""));
         let x = |line: &str| line.split('"').nth(1).unwrap().parse::<f64>().unwrap();
         let mut starts: Vec<f64> = squares.map(x).collect();
         starts.push(RIGHT + 10.0);
         for (name, pair) in names.iter().zip(starts.windows(2)) {
-            let end = pair[0] + 14.0 + 6.7 * name.len() as f64; // as wide as a letter is on average
-            assert!(end < pair[1], "{name} ends at {end}, the next begins at {}", pair[1]);
+            let end = pair[0] + 14.0 + 6.7 * name.len() as f64; // average width of a letter
+            assert!(end < pair[1], "{name} ends at {end}, the next one starts at {}", pair[1]);
         }
     }
 }

@@ -1,21 +1,21 @@
-//! When and on what something was measured.
+//! When, and on which machine, a result was measured.
 
 use crate::tensor;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A machine and the moment it was done.
+/// The machine and the time of a measurement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Occasion {
+pub(super) struct Provenance {
     processor: String,
     instructions: String,
     threads: usize,
     finished_unix_seconds: u64,
 }
 
-impl Occasion {
-    /// This machine, at this moment.
+impl Provenance {
+    /// This machine and the current time.
     pub fn now(threads: usize) -> Self {
         Self {
             processor: processor(),
@@ -27,10 +27,10 @@ impl Occasion {
         }
     }
 
-    /// A sentence on all of them: the days from first to last, and every machine.
-    pub fn sentence<'a>(occasions: impl IntoIterator<Item = &'a Self>) -> Option<String> {
+    /// One sentence with the first and last day and every machine; `None` for no measurements.
+    pub fn sentence<'a>(measurements: impl IntoIterator<Item = &'a Self>) -> Option<String> {
         let (mut days, mut machines) = (BTreeSet::new(), BTreeSet::new());
-        for Self { processor, threads, finished_unix_seconds, .. } in occasions {
+        for Self { processor, threads, finished_unix_seconds, .. } in measurements {
             days.insert(day(*finished_unix_seconds));
             machines.insert(format!("{processor} (threads: {threads})"));
         }
@@ -61,19 +61,19 @@ fn processor() -> String {
 mod tests {
     use super::*;
 
-    fn on(processor: &str, threads: usize, finished_unix_seconds: u64) -> Occasion {
+    fn on(processor: &str, threads: usize, finished_unix_seconds: u64) -> Provenance {
         let (processor, instructions) = (processor.to_owned(), "avx2+fma".to_owned());
-        Occasion { processor, instructions, threads, finished_unix_seconds }
+        Provenance { processor, instructions, threads, finished_unix_seconds }
     }
 
     #[test]
-    fn the_sentence_has_the_first_day_the_last_day_and_each_machine_once() {
+    fn sentence_lists_the_days_and_each_machine_once() {
         let day = 86_400;
-        let occasions = [on("B", 2, 3 * day), on("A", 1, day), on("B", 2, 2 * day)];
+        let measurements = [on("B", 2, 3 * day), on("A", 1, day), on("B", 2, 2 * day)];
         let expected = "Measured 1970-01-02 to 1970-01-04 on A (threads: 1); B (threads: 2).";
-        assert_eq!(Occasion::sentence(&occasions).as_deref(), Some(expected));
-        let one = Occasion::sentence(&occasions[1..2]);
+        assert_eq!(Provenance::sentence(&measurements).as_deref(), Some(expected));
+        let one = Provenance::sentence(&measurements[1..2]);
         assert_eq!(one.as_deref(), Some("Measured 1970-01-02 on A (threads: 1)."));
-        assert_eq!(Occasion::sentence(&[]), None);
+        assert_eq!(Provenance::sentence(&[]), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Scores of models on graphs beside a paper's, cell by cell.
+//! ScoreTable of models on graphs beside a paper's, cell by cell.
 //!
 //! ```text
 //! inside   |ours - paper| <= what stands behind the paper's ±
@@ -7,40 +7,40 @@
 //! A cell that was not measured has no number of ours, and says why; one that was measured in part says
 //! how far.
 
-use super::{Claim, Statistic, Table, wrapped};
+use super::{Claim, Statistic, Table, wrap_text};
 use serde::{Serialize, Serializer};
 
-/// No line of a note is longer.
+/// Maximum line length of notes in the text form.
 const WIDTH: usize = 100;
 
-/// What stands behind `±`.
+/// The measure of spread printed after `±`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spread {
     /// The standard deviation of the runs.
     Std,
-    /// The larger half of the 95% interval of their mean, by bootstrap.
+    /// The larger half-width of the bootstrap 95% confidence interval of the mean.
     Ci95,
 }
 
-/// A table of a paper, and what we measured.
+/// A table of a paper with our measurements.
 ///
 /// ```
-/// use clenshaw::report::{Measured, Printed, ScoreCell, Scores, Spread, Statistic};
+/// use clenshaw::report::{MeasuredScore, PaperScore, ScoreCell, ScoreTable, Spread, Statistic};
 /// let score = Statistic::of(&[0.68, 0.70, 0.72]);
 /// let cell = ScoreCell {
 ///     column: "chameleon".into(),
 ///     model: "clenshaw-gcn".into(),
-///     paper: Some(Printed::Score(69.44, 0.92)),
+///     paper: Some(PaperScore::Score(69.44, 0.92)),
 ///     settings: "published".into(),
 ///     runs: 3,
 ///     planned: 3,
-///     ours: Some(Measured { score, energy: None, epochs: 400.0, seconds: 21.0 }),
+///     ours: Some(MeasuredScore { score, energy: None, epochs: 400.0, seconds: 21.0 }),
 ///     missing: None,
 /// };
 /// assert_eq!(cell.difference().map(|d| (d * 100.0).round()), Some(56.0));
-/// assert_eq!(cell.place(), Some("inside"));
-/// let table = Scores {
+/// assert_eq!(cell.position(), Some("inside"));
+/// let table = ScoreTable {
 ///     title: "Table 3".into(),
 ///     source: "A paper".into(),
 ///     spread: Spread::Std,
@@ -51,72 +51,72 @@ pub enum Spread {
 /// assert!(table.to_text().contains("69.44 ± 0.92  70.00 ± 2.00"));
 /// ```
 #[derive(Clone, Debug, Serialize)]
-pub struct Scores {
-    /// What the table shows.
+pub struct ScoreTable {
+    /// The title.
     pub title: String,
-    /// Where the paper's numbers stand.
+    /// The publication of the paper's numbers.
     pub source: String,
-    /// What stands behind `±`, in the paper and here.
+    /// The measure of spread after `±`, in the paper and here.
     pub spread: Spread,
-    /// What a reader should know.
+    /// Notes on settings and measurements.
     pub notes: Vec<String>,
-    /// Column after column, model after model.
+    /// The cells, column by column.
     pub cells: Vec<ScoreCell>,
-    /// What they are asked about.
+    /// Rankings of models, tested with the scores.
     pub claims: Vec<Claim>,
 }
 
 /// One model in one column.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScoreCell {
-    /// The column's name; most often a graph.
+    /// The name of the column, usually a graph.
     pub column: String,
-    /// The model.
+    /// The name of the model.
     pub model: String,
-    /// What the paper prints, if it has such a cell.
-    pub paper: Option<Printed>,
-    /// Where the hyper-parameters come from.
+    /// The paper's score, if it has this cell.
+    pub paper: Option<PaperScore>,
+    /// The origin of the hyper-parameters.
     pub settings: String,
-    /// The runs that ours is about.
+    /// Number of finished runs.
     pub runs: usize,
-    /// The runs that belong to the cell.
+    /// Number of runs of the complete cell.
     pub planned: usize,
-    /// Ours, if it was measured.
-    pub ours: Option<Measured>,
-    /// Why it was not.
+    /// Our score, if it was measured.
+    pub ours: Option<MeasuredScore>,
+    /// Why it was not measured.
     pub missing: Option<String>,
 }
 
-/// A cell of the paper.
+/// A score as printed in the paper.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Printed {
-    /// Mean and what stands behind `±`, in percent.
+pub enum PaperScore {
+    /// Mean and spread in percent.
     Score(f64, f64),
-    /// Words in place of a number, as `(M)`.
-    Word(String),
+    /// Text in place of a number, as in `(M)` for out of memory.
+    Text(String),
 }
 
-impl Serialize for Printed {
+impl Serialize for PaperScore {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Score(mean, spread) => [mean, spread].serialize(to),
-            Self::Word(word) => word.serialize(to),
+            Self::Text(text) => text.serialize(to),
         }
     }
 }
 
-/// What runs were worth.
+/// The measured score of a cell.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Measured {
-    /// The score as a share of one.
+pub struct MeasuredScore {
+    /// The statistics of the score, as a fraction.
     #[serde(flatten)]
     pub score: Statistic,
-    /// The Dirichlet energy of the last hidden layer, in the mean, where it is part of the experiment.
+    /// Mean Dirichlet energy of the last hidden layer, if it is part of the experiment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub energy: Option<f64>,
-    /// Epochs of a run, in the mean.
+    /// Mean number of epochs.
     pub epochs: f64,
-    /// The time of all runs added up, some of which went side by side.
+    /// Training time of all runs added up, including those that ran in parallel.
     pub seconds: f64,
 }
 
@@ -135,7 +135,7 @@ impl Spread {
         }
     }
 
-    /// In percent.
+    /// The spread of a score in percent.
     fn of(self, score: &Statistic) -> String {
         let spread = match self {
             Self::Std => score.std,
@@ -146,26 +146,26 @@ impl Spread {
 }
 
 impl ScoreCell {
-    /// Ours, if all of its runs are done.
-    pub fn complete(&self) -> Option<&Measured> {
+    /// Our score, if all runs are finished.
+    pub fn complete(&self) -> Option<&MeasuredScore> {
         self.ours.as_ref().filter(|_| self.runs == self.planned)
     }
 
-    /// Ours less the paper's, in percent.
+    /// Our mean minus the paper's, in percentage points.
     pub fn difference(&self) -> Option<f64> {
         match (&self.ours, &self.paper) {
-            (Some(ours), Some(Printed::Score(mean, _))) => Some(100.0 * ours.score.mean - mean),
+            (Some(ours), Some(PaperScore::Score(mean, _))) => Some(100.0 * ours.score.mean - mean),
             _ => None,
         }
     }
 
-    /// Where ours lies beside the paper's interval: `below`, `inside` or `above`.
-    pub fn place(&self) -> Option<&'static str> {
-        let (difference, Some(Printed::Score(_, spread))) = (self.difference()?, &self.paper)
+    /// Whether our mean is `below`, `inside` or `above` the paper's mean ± spread.
+    pub fn position(&self) -> Option<&'static str> {
+        let (difference, Some(PaperScore::Score(_, spread))) = (self.difference()?, &self.paper)
         else {
             return None;
         };
-        // Both numbers are printed with two digits, and so is the border.
+        // Compared at the two printed decimals.
         let beyond = (100.0 * (difference.abs() - spread)).round() > 0.0;
         Some(match (beyond, difference < 0.0) {
             (false, _) => "inside",
@@ -182,21 +182,21 @@ impl ScoreCell {
     }
 }
 
-impl Scores {
-    /// Title, one line a cell, and notes for a terminal.
+impl ScoreTable {
+    /// Title, one line per cell, claims and notes as plain text.
     pub fn to_text(&self) -> String {
         let notes = self.all_notes();
-        let notes = notes.iter().flat_map(|note| wrapped(note, WIDTH)).map(|line| line + "\n");
+        let notes = notes.iter().flat_map(|note| wrap_text(note, WIDTH)).map(|line| line + "\n");
         let notes: String = notes.collect();
         let claims = match self.claims.as_slice() {
             [] => String::new(),
             claims => Claim::table(claims).to_text() + "\n",
         };
-        let source: String = wrapped(&self.source, WIDTH).join("\n");
+        let source: String = wrap_text(&self.source, WIDTH).join("\n");
         format!("{}\n{source}\n\n{}\n{claims}{notes}", self.title, self.lines().to_text())
     }
 
-    /// Ours as the paper arranges them, claims, then cell by cell, then notes.
+    /// The page in Markdown: our scores as a matrix, claims, one line per cell, and notes.
     pub fn to_markdown(&self) -> String {
         let notes: String = self.all_notes().iter().map(|note| format!("- {note}\n")).collect();
         let claims = match self.claims.as_slice() {
@@ -204,7 +204,7 @@ impl Scores {
             claims => format!("## Claims\n\n{}\n", Claim::table(claims).to_markdown()),
         };
         format!(
-            "# {}\n\n{}.\n\n## Ours\n\n{}\n{claims}## Cell by cell\n\n{}\n{notes}",
+            "# {}\n\n{}.\n\n## Our scores\n\n{}\n{claims}## Scores by cell\n\n{}\n{notes}",
             self.title,
             self.source,
             self.matrix().to_markdown(),
@@ -215,33 +215,32 @@ impl Scores {
     fn all_notes(&self) -> Vec<String> {
         let (std, ci95) = (
             "the standard deviation of the runs",
-            "the half-width of the 95% interval of the mean (bootstrap, 1000 resamples)",
+            "the half-width of the 95% confidence interval of the mean (bootstrap, 1000 resamples)",
         );
         let meaning = match self.spread {
             Spread::Std => format!("± is {std}; the column `95%` is {ci95}."),
             Spread::Ci95 => format!("± is {ci95}; the column `std` is {std}."),
         };
-        let place =
-            "inside, above, below: where our mean lies beside the paper's mean ± what it prints.";
+        let place = "inside, above, below: our mean relative to the paper's interval, its mean ± its spread.";
         let place = self.has_paper().then(|| place.to_owned());
         let time = format!(
-            "All runs together took {} minutes: their own times added up, whether they went one by one \
-             on all threads or side by side on one each.",
+            "Total training time: {} minutes, added up over runs, which ran in parallel on one thread each \
+             or one after the other on all threads.",
             minutes(self.cells.iter())
         );
-        let verdicts = "A claim holds or fails where two means differ by more than the root of the sum of \
-                        the squares of their 95% half-widths; else it is open.";
+        let verdicts = "A claim holds (or fails) if the means differ beyond the combined 95% confidence \
+                        interval; otherwise it is inconclusive.";
         let verdicts = (!self.claims.is_empty()).then(|| verdicts.to_owned());
         let notes = [meaning].into_iter().chain(place).chain(verdicts);
         notes.chain(self.notes.iter().cloned()).chain([time]).collect()
     }
 
-    /// A row a model, a column a graph.
+    /// Our scores with one row per model and one column per graph.
     fn matrix(&self) -> Table {
         let (mut columns, mut models): (Vec<&str>, Vec<&str>) = (vec![], vec![]);
         for cell in &self.cells {
-            keep_new(&mut columns, &cell.column);
-            keep_new(&mut models, &cell.model);
+            push_new(&mut columns, &cell.column);
+            push_new(&mut models, &cell.model);
         }
         let header = [&["model"], columns.as_slice(), &["minutes"]].concat();
         let mut table = Table::new(header);
@@ -257,26 +256,27 @@ impl Scores {
         table
     }
 
+    /// One row per cell.
     fn lines(&self) -> Table {
         let has_paper = self.has_paper();
         let paper: &[&str] = if has_paper { &["paper"] } else { &[] };
-        let place: &[&str] = if has_paper { &["difference", "paper's ±"] } else { &[] };
+        let place: &[&str] = if has_paper { &["difference", "paper's interval"] } else { &[] };
         let has_energy =
             self.cells.iter().any(|cell| cell.ours.is_some_and(|o| o.energy.is_some()));
         let energy: &[&str] = if has_energy { &["energy"] } else { &[] };
         let ours = ["ours", self.spread.other().name()];
-        let rest = ["runs", "epochs", "s a run", "settings"];
+        let rest = ["runs", "epochs", "s/run", "settings"];
         let header = [&["graph", "model"], paper, &ours, place, energy, &rest].concat();
         let mut table = Table::new(header);
         for cell in &self.cells {
             let paper = match &cell.paper {
-                Some(Printed::Score(mean, spread)) => format!("{mean:.2} ± {spread:.2}"),
-                Some(Printed::Word(word)) => word.clone(),
+                Some(PaperScore::Score(mean, spread)) => format!("{mean:.2} ± {spread:.2}"),
+                Some(PaperScore::Text(text)) => text.clone(),
                 None => "-".into(),
             };
             let difference = cell.difference().map_or("-".into(), |d| format!("{d:+.2}"));
-            let place = cell.place().unwrap_or("-").to_owned();
-            let of_ours = |f: fn(&Measured, f64) -> String| match &cell.ours {
+            let place = cell.position().unwrap_or("-").to_owned();
+            let of_ours = |f: fn(&MeasuredScore, f64) -> String| match &cell.ours {
                 Some(ours) => f(ours, cell.runs as f64),
                 None => "-".into(),
             };
@@ -301,7 +301,7 @@ impl Scores {
     }
 
     fn our_text(&self, cell: &ScoreCell) -> String {
-        let Some(Measured { score, .. }) = &cell.ours else {
+        let Some(MeasuredScore { score, .. }) = &cell.ours else {
             return cell.missing.clone().unwrap_or_else(|| "not run".into());
         };
         let text = format!("{:.2} ± {}", 100.0 * score.mean, self.spread.of(score));
@@ -312,15 +312,15 @@ impl Scores {
     }
 }
 
-/// The time of all runs of some cells, if there were any.
+/// The training time of some cells in minutes; `-` if none was measured.
 fn minutes<'a>(cells: impl Iterator<Item = &'a ScoreCell>) -> String {
     let seconds = cells.filter_map(|cell| Some(cell.ours?.seconds)).reduce(|a, b| a + b);
     seconds.map_or("-".into(), |seconds| format!("{:.1}", seconds / 60.0))
 }
 
-fn keep_new<'a>(list: &mut Vec<&'a str>, word: &'a str) {
-    if !list.contains(&word) {
-        list.push(word);
+fn push_new<'a>(list: &mut Vec<&'a str>, name: &'a str) {
+    if !list.contains(&name) {
+        list.push(name);
     }
 }
 
@@ -328,7 +328,7 @@ fn keep_new<'a>(list: &mut Vec<&'a str>, word: &'a str) {
 mod tests {
     use super::*;
 
-    fn cell(mean: f64, paper: Option<Printed>) -> ScoreCell {
+    fn cell(mean: f64, paper: Option<PaperScore>) -> ScoreCell {
         let score = Statistic { mean, std: 0.02, ci95: 0.01 };
         ScoreCell {
             column: "texas".into(),
@@ -337,33 +337,33 @@ mod tests {
             settings: "published".into(),
             runs: 2,
             planned: 2,
-            ours: Some(Measured { score, energy: None, epochs: 100.0, seconds: 120.0 }),
+            ours: Some(MeasuredScore { score, energy: None, epochs: 100.0, seconds: 120.0 }),
             missing: None,
         }
     }
 
     #[test]
-    fn the_interval_has_two_borders_and_they_belong_to_it() {
-        let place = |mean| cell(mean, Some(Printed::Score(90.0, 1.0))).place();
-        assert_eq!(place(0.89), Some("inside"));
-        assert_eq!(place(0.91), Some("inside"));
-        assert_eq!(place(0.8899), Some("below"));
-        assert_eq!(place(0.9101), Some("above"));
-        assert_eq!(cell(0.9, None).place(), None);
-        assert_eq!(cell(0.9, Some(Printed::Word("(M)".into()))).place(), None);
+    fn position_relative_to_the_closed_interval() {
+        let position = |mean| cell(mean, Some(PaperScore::Score(90.0, 1.0))).position();
+        assert_eq!(position(0.89), Some("inside"));
+        assert_eq!(position(0.91), Some("inside"));
+        assert_eq!(position(0.8899), Some("below"));
+        assert_eq!(position(0.9101), Some("above"));
+        assert_eq!(cell(0.9, None).position(), None);
+        assert_eq!(cell(0.9, Some(PaperScore::Text("(M)".into()))).position(), None);
     }
 
     #[test]
-    fn what_was_not_measured_has_no_number() {
-        let mut missing = cell(0.5, Some(Printed::Word("(M)".into())));
+    fn unmeasured_cells_show_the_reason() {
+        let mut missing = cell(0.5, Some(PaperScore::Text("(M)".into())));
         (missing.ours, missing.missing) = (None, Some("not run".into()));
         missing.model = "h2gcn".into();
-        let table = Scores {
+        let table = ScoreTable {
             title: "T".into(),
             source: "S".into(),
             spread: Spread::Ci95,
             notes: vec!["A note.".into()],
-            cells: vec![cell(0.9, Some(Printed::Score(89.5, 0.25))), missing],
+            cells: vec![cell(0.9, Some(PaperScore::Score(89.5, 0.25))), missing],
             claims: vec![],
         };
         assert_eq!(
@@ -373,31 +373,31 @@ mod tests {
 
 S.
 
-## Ours
+## Our scores
 
 | model | texas        | minutes |
 | ----- | ------------ | ------: |
 | gcn   | 90.00 ± 1.00 |     2.0 |
 | h2gcn | not run      |       - |
 
-## Cell by cell
+## Scores by cell
 
-| graph | model | paper        | ours         |  std | difference | paper's ± | runs | epochs | s a run | settings  |
-| ----- | ----- | ------------ | ------------ | ---: | ---------: | --------- | ---: | -----: | ------: | --------- |
-| texas | gcn   | 89.50 ± 0.25 | 90.00 ± 1.00 | 2.00 |      +0.50 | above     |    2 |    100 |    60.0 | published |
-| texas | h2gcn | (M)          | not run      |    - |          - | -         |    2 |      - |       - | published |
+| graph | model | paper        | ours         |  std | difference | paper's interval | runs | epochs | s/run | settings  |
+| ----- | ----- | ------------ | ------------ | ---: | ---------: | ---------------- | ---: | -----: | ----: | --------- |
+| texas | gcn   | 89.50 ± 0.25 | 90.00 ± 1.00 | 2.00 |      +0.50 | above            |    2 |    100 |  60.0 | published |
+| texas | h2gcn | (M)          | not run      |    - |          - | -                |    2 |      - |     - | published |
 
-- ± is the half-width of the 95% interval of the mean (bootstrap, 1000 resamples); the column `std` is the standard deviation of the runs.
-- inside, above, below: where our mean lies beside the paper's mean ± what it prints.
+- ± is the half-width of the 95% confidence interval of the mean (bootstrap, 1000 resamples); the column `std` is the standard deviation of the runs.
+- inside, above, below: our mean relative to the paper's interval, its mean ± its spread.
 - A note.
-- All runs together took 2.0 minutes: their own times added up, whether they went one by one on all threads or side by side on one each.
+- Total training time: 2.0 minutes, added up over runs, which ran in parallel on one thread each or one after the other on all threads.
 "
         );
         let mut half = table.clone();
         half.cells[0].planned = 4;
         let page = half.to_markdown();
         assert!(page.contains("| gcn   | 90.00 ± 1.00 (2 of 4 runs) |     2.0 |"), "{page}");
-        assert!(page.contains("above     | 2 of 4 |    100 |    60.0 |"), "{page}");
+        assert!(page.contains("above            | 2 of 4 |    100 |  60.0 |"), "{page}");
         let json = serde_json::to_value(&table).unwrap();
         assert_eq!(json["cells"][0]["paper"], serde_json::json!([89.5, 0.25]));
         assert_eq!(json["cells"][0]["ours"]["mean"], 0.9);

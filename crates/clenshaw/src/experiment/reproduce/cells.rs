@@ -1,0 +1,225 @@
+//! Experiments made of independent cells: several run in parallel, and each record is saved as soon as
+//! it is complete.
+//!
+//! ```text
+//! <folder>/records/<cell>.json      {"settings": .., "provenance": .., "record": ..}
+//! ```
+//!
+//! The record of a cell depends on its settings only. A cell with a saved record of the same settings is
+//! not computed again, so an experiment can be stopped at any time and resumed.
+
+use super::Selection;
+use crate::data::Store;
+use crate::error::{Error, Result};
+use crate::experiment::{Provenance, folder};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// How an experiment is executed, and which part of it.
+pub struct ExperimentOptions<'a> {
+    /// Maximum number of threads; it does not change results.
+    pub threads: usize,
+    /// Where graph files are looked up.
+    pub store: &'a Store,
+    /// Where records are saved.
+    pub folder: &'a Path,
+    /// The part of the experiment to run.
+    pub selection: &'a Selection,
+    /// Number of runs, in place of the number in the experiment's file.
+    pub runs: Option<usize>,
+    /// Called for every finished cell, from several threads.
+    pub on_progress: &'a (dyn Fn(CellProgress<'_>) + Sync),
+    /// Set to `true` to stop early; finished cells are kept.
+    pub cancel: &'a AtomicBool,
+}
+
+/// How many cells of an experiment are finished.
+pub struct CellProgress<'a> {
+    /// Finished cells.
+    pub done: usize,
+    /// All cells.
+    pub total: usize,
+    /// The name of the cell that has just finished; `None` at the start.
+    pub cell: Option<&'a str>,
+}
+
+/// A cell to compute: its name, the settings that determine its record, and the input of the computation.
+pub(super) struct CellTask<T> {
+    pub name: String,
+    pub settings: Value,
+    pub input: T,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredRecord<R> {
+    settings: Value,
+    #[serde(alias = "occasion")]
+    provenance: Provenance,
+    record: R,
+}
+
+/// The records of all cells, and a sentence on when and where they were measured.
+pub(super) struct CellResults<R> {
+    pub records: Vec<R>,
+    pub provenance: Option<String>,
+}
+
+impl ExperimentOptions<'_> {
+    /// The record of every cell; `compute` is called for those without a saved one, on one thread each.
+    pub(super) fn run_cells<T: Sync, R: Serialize + DeserializeOwned + Send + Sync>(
+        &self,
+        cells: &[CellTask<T>],
+        compute: impl Fn(&T) -> Result<R> + Sync,
+    ) -> Result<CellResults<R>> {
+        let folder = self.folder.join("records");
+        fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
+        let (next, done, failed) =
+            (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
+        let results: Vec<OnceLock<Result<StoredRecord<R>>>> =
+            cells.iter().map(|_| OnceLock::new()).collect();
+        (self.on_progress)(CellProgress { done: 0, total: cells.len(), cell: None });
+        let worker = || {
+            while !self.cancel.load(Ordering::Relaxed) && !failed.load(Ordering::Relaxed) {
+                let i = next.fetch_add(1, Ordering::Relaxed);
+                let Some(cell) = cells.get(i) else { break };
+                let result = load_or_compute(&folder, cell, &compute);
+                failed.fetch_or(result.is_err(), Ordering::Relaxed);
+                if result.is_ok() {
+                    let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+                    let (total, cell) = (cells.len(), Some(cell.name.as_str()));
+                    (self.on_progress)(CellProgress { done, total, cell });
+                }
+                let _ = results[i].set(result);
+            }
+        };
+        std::thread::scope(|scope| {
+            (1..self.threads.min(cells.len())).for_each(|_| drop(scope.spawn(worker)));
+            worker();
+        });
+        let mut results: Vec<Option<Result<StoredRecord<R>>>> =
+            results.into_iter().map(OnceLock::into_inner).collect();
+        // An error is reported rather than the cells that were not started because of it.
+        let failed = results.iter_mut().find(|result| matches!(result, Some(Err(_))));
+        if let Some(Err(error)) = failed.and_then(Option::take) {
+            return Err(error);
+        }
+        let results = results.into_iter().map(|result| result.unwrap_or(Err(Error::Interrupted)));
+        let stored: Vec<StoredRecord<R>> = results.collect::<Result<_>>()?;
+        let provenance = Provenance::sentence(stored.iter().map(|stored| &stored.provenance));
+        let records = stored.into_iter().map(|stored| stored.record).collect();
+        Ok(CellResults { records, provenance })
+    }
+}
+
+fn load_or_compute<T, R: Serialize + DeserializeOwned>(
+    folder: &Path,
+    cell: &CellTask<T>,
+    compute: impl Fn(&T) -> Result<R>,
+) -> Result<StoredRecord<R>> {
+    let path = folder.join(format!("{}.json", cell.name));
+    if let Some(stored) = load(&path, &cell.settings) {
+        return Ok(stored);
+    }
+    let record = compute(&cell.input)?;
+    let stored =
+        StoredRecord { settings: cell.settings.clone(), provenance: Provenance::now(1), record };
+    folder::write(&path, &folder::json(&stored))?;
+    Ok(stored)
+}
+
+/// A saved record of the same settings; `None` if there is none or it cannot be read.
+fn load<R: DeserializeOwned>(path: &Path, settings: &Value) -> Option<StoredRecord<R>> {
+    let stored: StoredRecord<R> = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    (stored.settings == *settings).then_some(stored)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn all_cells<'a>(
+        folder: &'a Path,
+        store: &'a Store,
+        cancel: &'a AtomicBool,
+    ) -> ExperimentOptions<'a> {
+        static ALL: OnceLock<Selection> = OnceLock::new();
+        let selection = ALL.get_or_init(Selection::default);
+        ExperimentOptions {
+            threads: 3,
+            store,
+            folder,
+            selection,
+            runs: None,
+            on_progress: &|_| {},
+            cancel,
+        }
+    }
+
+    fn cells(factor: u64) -> Vec<CellTask<u64>> {
+        let cell =
+            |i| CellTask { name: format!("c{i}"), settings: json!({ "by": factor }), input: i };
+        (0..7).map(cell).collect()
+    }
+
+    #[test]
+    fn saved_records_are_reused_unless_the_settings_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, cancel) = (Store::only(folder.path()), AtomicBool::new(false));
+        let options = all_cells(folder.path(), &store, &cancel);
+        let computed = AtomicUsize::new(0);
+        let times = |factor: u64| {
+            let compute = |i: &u64| {
+                computed.fetch_add(1, Ordering::Relaxed);
+                Ok(factor * i)
+            };
+            options.run_cells(&cells(factor), compute).unwrap().records
+        };
+        assert_eq!(times(2), [0, 2, 4, 6, 8, 10, 12]);
+        assert_eq!(times(2), [0, 2, 4, 6, 8, 10, 12]);
+        assert_eq!(computed.load(Ordering::Relaxed), 7);
+        assert_eq!(times(3)[6], 18);
+        assert_eq!(computed.load(Ordering::Relaxed), 14);
+        let c4 = folder.path().join("records/c4.json");
+        let text = fs::read_to_string(&c4).unwrap();
+        fs::write(&c4, text.replace("\"provenance\"", "\"occasion\"")).unwrap();
+        assert_eq!(times(3)[4], 12, "a record with the key of version 0.1");
+        assert_eq!(computed.load(Ordering::Relaxed), 14);
+        fs::write(&c4, "{\"settings\"").unwrap();
+        assert_eq!(times(3)[4], 12);
+        assert_eq!(computed.load(Ordering::Relaxed), 15);
+    }
+
+    #[test]
+    fn interruption_keeps_finished_cells() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, cancel) = (Store::only(folder.path()), AtomicBool::new(false));
+        let options = ExperimentOptions { threads: 1, ..all_cells(folder.path(), &store, &cancel) };
+        let compute = |i: &u64| {
+            cancel.store(*i == 2, Ordering::Relaxed);
+            Ok(*i)
+        };
+        assert!(matches!(options.run_cells(&cells(1), compute), Err(Error::Interrupted)));
+        cancel.store(false, Ordering::Relaxed);
+        let rest =
+            options.run_cells(&cells(1), |i| if *i < 3 { panic!("{i} again") } else { Ok(*i) });
+        assert_eq!(rest.unwrap().records, [0, 1, 2, 3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn errors_take_precedence_over_interruption() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, cancel) = (Store::only(folder.path()), AtomicBool::new(false));
+        let options = all_cells(folder.path(), &store, &cancel);
+        let broken = |i: &u64| match i {
+            3 => Err(Error::Data { place: "c3".into(), problem: "broken".into() }),
+            i => Ok(*i),
+        };
+        assert_eq!(options.run_cells(&cells(1), broken).err().unwrap().to_string(), "c3: broken");
+    }
+}

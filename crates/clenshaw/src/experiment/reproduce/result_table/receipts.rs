@@ -1,0 +1,214 @@
+//! Receipts: one line of JSON per complete cell, with its settings, the digest of its data, its machine
+//! and the scores of its runs.
+//!
+//! ```text
+//! <folder>/<experiment>.receipts.jsonl    {"graph": .., "model": .., "hyper": .., "runs": [..], ..}
+//! ```
+//!
+//! A receipt contains all that a table needs of a cell. A cell with a receipt is not trained again, so a
+//! table can be assembled from measurements of several machines.
+
+use super::PlannedCell;
+use crate::data::{Dataset, Store};
+use crate::error::{Error, Result};
+use crate::experiment::{
+    DataFingerprint, Provenance, Request, RunRecord, TrainingJob, finished_job,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// A list of receipts, one per cell.
+#[derive(Clone, Debug)]
+pub struct Receipts(pub(super) Vec<CellReceipt>);
+
+/// The settings, the provenance and the scores of a complete cell.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct CellReceipt {
+    graph: String,
+    model: String,
+    split: String,
+    hyper: Json,
+    version: String,
+    data_sha256: String,
+    #[serde(flatten)]
+    pub provenance: Provenance,
+    #[serde(flatten)]
+    pub scores: CellScores,
+}
+
+/// The scores of the runs of one cell.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct CellScores {
+    /// Training time of all runs, added up.
+    pub seconds: f64,
+    /// Mean Dirichlet energy of the last hidden layer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<f64>,
+    pub runs: Vec<RunScores>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct RunScores {
+    seed: u64,
+    split_sha256: String,
+    pub epochs: usize,
+    val_accuracy: f64,
+    pub test_accuracy: f64,
+    pub roc_auc: Option<f64>,
+}
+
+impl Receipts {
+    /// Reads every `*.receipts.jsonl` of a folder, in the order of their names.
+    pub fn read_folder(folder: &Path) -> Result<Self> {
+        let entries = fs::read_dir(folder).map_err(|e| unreadable(folder, e))?;
+        let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.retain(|path| path.to_string_lossy().ends_with(".receipts.jsonl"));
+        paths.sort();
+        let files = paths.iter().map(|path| Ok(Self::read_file(path)?.0));
+        files.collect::<Result<Vec<_>>>().map(|files| Self(files.concat()))
+    }
+
+    /// Reads one file; a missing file has no receipts.
+    pub fn read_file(path: &Path) -> Result<Self> {
+        let text = match fs::read_to_string(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            text => text.map_err(|e| unreadable(path, e))?,
+        };
+        let receipt = |(i, line): (usize, &str)| {
+            serde_json::from_str(line).map_err(|error| Error::Data {
+                place: format!("{}:{}", path.display(), i + 1),
+                problem: format!("not a receipt: {error}"),
+            })
+        };
+        text.lines().enumerate().map(receipt).collect::<Result<_>>().map(Self)
+    }
+
+    /// One line of JSON per receipt.
+    pub fn to_jsonl(&self) -> String {
+        let line = |receipt| serde_json::to_string(receipt).expect("text and numbers only") + "\n";
+        self.0.iter().map(line).collect()
+    }
+
+    /// Appends the receipts of `others` for cells that have none here.
+    pub fn merge(mut self, others: Self) -> Self {
+        let mut others = others.0;
+        others.retain(|other| !self.0.iter().any(|receipt| receipt.is_same_cell(other)));
+        self.0.append(&mut others);
+        self
+    }
+
+    /// Assigns receipts to the cells with the same settings, seeds, data and splits.
+    ///
+    /// A receipt that a cell already has is removed if its data or splits differ. If the graph is not on
+    /// this machine, data and splits cannot be compared and are not checked.
+    pub fn apply_to(&self, cells: &mut [PlannedCell], store: &Store) {
+        let mut fingerprints = FingerprintCache { store, last: None };
+        for cell in cells {
+            let request = &cell.job.request;
+            let others = self.0.iter().filter(|receipt| receipt.matches(request)).cloned();
+            let mut candidates = cell.receipt.take().into_iter().chain(others).peekable();
+            if candidates.peek().is_none() {
+                continue;
+            }
+            cell.receipt = match fingerprints.fingerprint(request) {
+                Ok(fingerprint) => candidates.find(|receipt| receipt.has_data(&fingerprint)),
+                Err(error) if error.is_absence() => candidates.next(),
+                // Training the cell will report the error.
+                Err(_) => None,
+            };
+        }
+    }
+}
+
+fn unreadable(place: &Path, error: std::io::Error) -> Error {
+    let problem = format!("cannot be read: {error}");
+    Error::Data { place: place.display().to_string(), problem }
+}
+
+/// The last graph and its digest; consecutive cells usually share the graph.
+struct FingerprintCache<'a> {
+    store: &'a Store,
+    last: Option<((String, bool), Dataset, String)>,
+}
+
+impl FingerprintCache<'_> {
+    fn fingerprint(&mut self, request: &Request) -> Result<DataFingerprint> {
+        let key = (request.graph.clone(), request.split.is_published());
+        if self.last.as_ref().is_none_or(|(last, ..)| *last != key) {
+            let dataset = request.load(self.store)?;
+            let digest = dataset.sha256();
+            self.last = Some((key, dataset, digest));
+        }
+        let (_, dataset, digest) = self.last.as_ref().expect("assigned above");
+        Ok(DataFingerprint::new(digest.clone(), request.seed, &request.splits(dataset)?))
+    }
+}
+
+impl CellReceipt {
+    /// The receipt of a job; `None` unless all of its runs are finished.
+    pub fn of_job(job: &TrainingJob) -> Result<Option<Self>> {
+        let Some((receipt, records)) = finished_job(job)? else { return Ok(None) };
+        let Request { graph, model, split, hyper, .. } = &job.request;
+        Ok(Some(Self {
+            graph: graph.clone(),
+            model: model.name.into(),
+            split: split.to_string(),
+            hyper: json!(hyper),
+            version: receipt.version,
+            data_sha256: receipt.fingerprint.data_sha256,
+            provenance: receipt.provenance,
+            scores: CellScores::of_runs(&records),
+        }))
+    }
+
+    /// Whether it has the settings and seeds of a request.
+    fn matches(&self, request: &Request) -> bool {
+        self.graph == request.graph
+            && self.model == request.model.name
+            && self.split == request.split.to_string()
+            && self.hyper == json!(request.hyper)
+            && self.seeds().eq(request.seeds())
+    }
+
+    /// Whether another receipt has the same settings and seeds.
+    fn is_same_cell(&self, other: &Self) -> bool {
+        self.graph == other.graph
+            && self.model == other.model
+            && self.split == other.split
+            && self.hyper == other.hyper
+            && self.seeds().eq(other.seeds())
+    }
+
+    /// Whether it was measured on this data and these splits.
+    fn has_data(&self, fingerprint: &DataFingerprint) -> bool {
+        let splits = self.scores.runs.iter().map(|run| &run.split_sha256);
+        self.data_sha256 == fingerprint.data_sha256
+            && splits.eq(fingerprint.splits.iter().map(|split| &split.sha256))
+    }
+
+    fn seeds(&self) -> impl Iterator<Item = u64> {
+        self.scores.runs.iter().map(|run| run.seed)
+    }
+}
+
+impl CellScores {
+    pub fn of_runs(records: &[RunRecord]) -> Self {
+        let energies: Option<Vec<f64>> = records.iter().map(|run| run.energy).collect();
+        let run = |run: &RunRecord| RunScores {
+            seed: run.seed,
+            split_sha256: run.split_sha256.clone(),
+            epochs: run.epochs,
+            val_accuracy: run.val_accuracy,
+            test_accuracy: run.test_accuracy,
+            roc_auc: run.roc_auc,
+        };
+        Self {
+            seconds: records.iter().map(|run| run.seconds).sum(),
+            energy: energies.map(|energies| energies.iter().sum::<f64>() / energies.len() as f64),
+            runs: records.iter().map(run).collect(),
+        }
+    }
+}

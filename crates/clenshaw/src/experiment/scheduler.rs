@@ -1,0 +1,263 @@
+//! Scheduling of training jobs: small runs in parallel, one thread each, then large jobs one after the
+//! other with all threads.
+
+use super::folder::{RunFolder, RunReceipt};
+use super::job::{ActiveJob, DatasetCache};
+use super::{Request, RunRecord, Summary};
+use crate::data::{Dataset, Store};
+use crate::error::{Error, Result};
+use crate::train::Epoch;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+/// Memory for all runs in parallel; a job whose run needs more than its share is trained alone.
+const PARALLEL_BYTES: usize = 1 << 30;
+
+/// A request and the folder its results are written to.
+#[derive(Clone, Debug)]
+pub struct TrainingJob {
+    /// The graph, the model and their settings.
+    pub request: Request,
+    /// The run folder; `None` keeps nothing on disk.
+    pub folder: Option<PathBuf>,
+}
+
+/// How jobs are executed; no option changes a result.
+pub struct RunOptions<'a> {
+    /// Maximum number of threads.
+    pub threads: usize,
+    /// Where graph files are looked up.
+    pub store: &'a Store,
+    /// Keep finished runs and checkpoints found in the folders, and train only what is missing.
+    pub resume: bool,
+    /// Called with the index of a job and what happened to it, from several threads.
+    pub on_event: &'a (dyn Fn(usize, RunEvent<'_>) + Sync),
+    /// Set to `true` to stop early; finished runs are kept and unfinished ones write a checkpoint.
+    pub cancel: &'a AtomicBool,
+}
+
+/// Progress of a job; runs are counted from zero.
+pub enum RunEvent<'a> {
+    /// The graph has been loaded.
+    Loaded {
+        /// The graph.
+        dataset: &'a Dataset,
+    },
+    /// A run starts or resumes.
+    Started {
+        /// Index of the run.
+        run: usize,
+        /// Its seed.
+        seed: u64,
+        /// Maximum number of epochs.
+        max_epochs: usize,
+        /// Epochs already trained before it was interrupted.
+        epochs_done: usize,
+    },
+    /// An epoch is complete.
+    Epoch {
+        /// Index of the run.
+        run: usize,
+        /// Losses and scores of the epoch.
+        epoch: &'a Epoch,
+    },
+    /// A run is complete.
+    Finished {
+        /// Index of the run.
+        run: usize,
+        /// Its scores.
+        record: &'a RunRecord,
+    },
+}
+
+/// Trains every run of a job and summarises them.
+///
+/// ```
+/// use clenshaw::data::Store;
+/// use clenshaw::experiment::{Request, RunOptions, TrainingJob, run};
+/// use std::sync::atomic::AtomicBool;
+///
+/// let mut request = Request::new("csbm:nodes=100", "gcn")?;
+/// request.set("max_epochs", "5")?;
+/// request.runs = 2;
+/// let cancel = AtomicBool::new(false);
+/// let options = RunOptions {
+///     threads: 2,
+///     store: &Store::new(None),
+///     resume: false,
+///     on_event: &|_, _| {},
+///     cancel: &cancel,
+/// };
+/// let summary = run(&TrainingJob { request, folder: None }, &options)?;
+/// assert_eq!(summary.runs.len(), 2);
+/// # Ok::<(), clenshaw::Error>(())
+/// ```
+pub fn run(job: &TrainingJob, options: &RunOptions<'_>) -> Result<Summary> {
+    let mut results = run_all(std::slice::from_ref(job), options);
+    results.pop().expect("one job has one result")
+}
+
+/// Trains several jobs and returns one result per job; a failed job does not stop the others.
+///
+/// The runs of all jobs share the threads. Jobs start in the order of the list, each when a thread is
+/// free, and their memory is released after their last run.
+pub fn run_all(jobs: &[TrainingJob], options: &RunOptions<'_>) -> Vec<Result<Summary>> {
+    let (threads, n_runs) = (options.threads.max(1), jobs.iter().map(|job| job.request.runs).sum());
+    let workers = threads.min(n_runs).max(1);
+    let scheduler = Scheduler::new(jobs, options, PARALLEL_BYTES / workers);
+    std::thread::scope(|scope| {
+        let work = || scheduler.work(threads / workers);
+        (1..workers).for_each(|_| drop(scope.spawn(work)));
+        work();
+    });
+    scheduler.admit_large_jobs();
+    scheduler.work(threads);
+    scheduler.results()
+}
+
+/// The records of finished runs in a job's folder; empty if there is no folder.
+pub(super) fn finished_runs(job: &TrainingJob) -> Result<Vec<RunRecord>> {
+    let Some(folder) = existing_folder(job)? else { return Ok(vec![]) };
+    job.request.seeds().filter_map(|seed| folder.record(seed).transpose()).collect()
+}
+
+/// The receipt and the records of a job; `None` unless all of its runs are finished.
+pub(super) fn finished_job(job: &TrainingJob) -> Result<Option<(RunReceipt, Vec<RunRecord>)>> {
+    let Some(folder) = existing_folder(job)? else { return Ok(None) };
+    let (receipt, records) = (folder.receipt()?, finished_runs(job)?);
+    Ok(receipt.filter(|_| records.len() == job.request.runs).map(|receipt| (receipt, records)))
+}
+
+/// The folder of a job, if it exists and holds the same request.
+fn existing_folder(job: &TrainingJob) -> Result<Option<RunFolder>> {
+    let folder = job.folder.as_deref().filter(|path| path.join("run.toml").exists());
+    let found = folder.map(RunFolder::existing).transpose()?;
+    let same = |request: &Request| request.to_toml() == job.request.to_toml();
+    Ok(found.filter(|(_, request)| same(request)).map(|(folder, _)| folder))
+}
+
+/// State shared by the worker threads.
+struct Scheduler<'a> {
+    jobs: &'a [TrainingJob],
+    options: &'a RunOptions<'a>,
+    datasets: DatasetCache,
+    /// Jobs whose runs need more bytes than this are postponed.
+    max_bytes: usize,
+    queue: Mutex<JobQueue<'a>>,
+    /// Signalled when a job has started.
+    started: Condvar,
+}
+
+struct JobQueue<'a> {
+    /// Indices of jobs that have not started.
+    waiting: VecDeque<usize>,
+    /// Number of workers that are loading a graph or compiling a model.
+    starting: usize,
+    /// Indices of jobs postponed because of their memory.
+    large: Vec<usize>,
+    /// Whether large jobs may start now.
+    large_allowed: bool,
+    /// Started jobs with runs left, and the index of the next run.
+    open: Vec<(Arc<ActiveJob<'a>>, usize)>,
+    results: Vec<Option<Result<Summary>>>,
+}
+
+impl<'a> Scheduler<'a> {
+    fn new(jobs: &'a [TrainingJob], options: &'a RunOptions<'a>, max_bytes: usize) -> Self {
+        let queue = JobQueue {
+            waiting: (0..jobs.len()).collect(),
+            starting: 0,
+            large: vec![],
+            large_allowed: false,
+            open: vec![],
+            results: jobs.iter().map(|_| None).collect(),
+        };
+        let (datasets, queue, started) =
+            (DatasetCache::default(), Mutex::new(queue), Condvar::new());
+        Self { jobs, options, datasets, max_bytes, queue, started }
+    }
+
+    fn queue(&self) -> MutexGuard<'_, JobQueue<'a>> {
+        self.queue.lock().expect("no code panics while holding the lock")
+    }
+
+    fn admit_large_jobs(&self) {
+        let mut queue = self.queue();
+        queue.large_allowed = true;
+        queue.waiting = std::mem::take(&mut queue.large).into();
+    }
+
+    /// Trains runs until none is left.
+    fn work(&self, threads: usize) {
+        while let Some((job, run)) = self.next_run() {
+            job.train_run(run, threads);
+            if let Some(result) = job.take_result_if_complete() {
+                self.queue().results[job.index] = Some(result);
+            }
+        }
+    }
+
+    /// The next run of a started job, else the first run of the next waiting job.
+    fn next_run(&self) -> Option<(Arc<ActiveJob<'a>>, usize)> {
+        let mut queue = self.queue();
+        while !self.options.cancel.load(Ordering::Relaxed) {
+            if let Some((job, next)) = queue.open.first_mut() {
+                let run = (Arc::clone(job), *next);
+                *next += 1;
+                if *next == job.n_runs() {
+                    queue.open.remove(0);
+                }
+                return Some(run);
+            }
+            queue = match queue.waiting.pop_front() {
+                Some(index) => self.start_job(index, queue),
+                None if queue.starting == 0 => break,
+                None => self.started.wait(queue).expect("no code panics while holding the lock"),
+            };
+        }
+        None
+    }
+
+    /// Loads the graph and compiles the model, with the queue unlocked for other workers.
+    fn start_job<'s>(
+        &'s self,
+        index: usize,
+        mut queue: MutexGuard<'s, JobQueue<'a>>,
+    ) -> MutexGuard<'s, JobQueue<'a>> {
+        queue.starting += 1;
+        drop(queue);
+        let _guard = PanicGuard(self);
+        let job = ActiveJob::new(index, &self.jobs[index], self.options, &self.datasets);
+        let mut queue = self.queue();
+        queue.starting -= 1;
+        match job {
+            Err(error) => queue.results[index] = Some(Err(error)),
+            Ok(job) if job.bytes() > self.max_bytes && !queue.large_allowed => {
+                queue.large.push(index);
+            }
+            Ok(job) => queue.open.push((Arc::new(job), 0)),
+        }
+        self.started.notify_all();
+        queue
+    }
+
+    fn results(self) -> Vec<Result<Summary>> {
+        let queue = self.queue.into_inner().expect("all workers are done");
+        let results = queue.results.into_iter();
+        results.map(|result| result.unwrap_or(Err(Error::Interrupted))).collect()
+    }
+}
+
+/// Wakes the other workers if the one starting a job panics; they would wait for it for ever.
+struct PanicGuard<'s, 'a>(&'s Scheduler<'a>);
+
+impl Drop for PanicGuard<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.queue().starting -= 1;
+            self.0.started.notify_all();
+        }
+    }
+}

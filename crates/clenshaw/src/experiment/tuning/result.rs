@@ -1,0 +1,77 @@
+//! The result of a study.
+
+use super::{DIRECTION, TuneRequest};
+use crate::data::{Dataset, SplitKind};
+use crate::error::Result;
+use crate::experiment::Request;
+use clenshaw_tune::{State, Trial, importances};
+
+/// Number of runs of the final evaluation, as in the paper.
+const EVALUATION_RUNS: usize = 20;
+
+/// Why a study ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StudyEnd {
+    /// The requested number of trials is complete.
+    TrialsCompleted,
+    /// Every point of the search space has been tried.
+    SpaceExhausted,
+    /// The time limit was reached.
+    TimedOut,
+    /// It was cancelled.
+    Interrupted,
+}
+
+/// The trials of a study, and the best of them.
+#[derive(Clone, Debug)]
+pub struct TuneResult {
+    /// All trials, by number.
+    pub trials: Vec<Trial>,
+    /// Why the study ended.
+    pub end: StudyEnd,
+    /// The best trial, and a request that evaluates its settings: twenty runs on splits not used in
+    /// tuning, or one run per published split.
+    pub best: Option<(Trial, Request)>,
+    /// The tuned parameters and their relative importances, largest first.
+    pub importances: Vec<(String, f64)>,
+}
+
+impl TuneResult {
+    pub(super) fn new(
+        request: &TuneRequest,
+        dataset: &Dataset,
+        trials: Vec<Trial>,
+        end: StudyEnd,
+    ) -> Result<Self> {
+        let best = ranked_trials(&trials).first().map(|trial| {
+            let settings = request.settings(&trial.params)?;
+            Result::Ok(((*trial).clone(), evaluation_request(settings, dataset)))
+        });
+        let importances = importances(&trials, DIRECTION);
+        Ok(Self { best: best.transpose()?, end, importances, trials })
+    }
+
+    /// The number of trials in this state.
+    pub fn count(&self, state: State) -> usize {
+        self.trials.iter().filter(|trial| trial.state == state).count()
+    }
+}
+
+/// The completed trials, best first; of equals, the earlier one first.
+pub fn ranked_trials(trials: &[Trial]) -> Vec<&Trial> {
+    let mut complete: Vec<(f64, &Trial)> = trials
+        .iter()
+        .filter(|trial| trial.state == State::Complete)
+        .filter_map(|trial| Some((trial.value?, trial)))
+        .collect();
+    complete.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.number.cmp(&b.1.number)));
+    complete.into_iter().map(|(_, trial)| trial).collect()
+}
+
+/// The request for the final evaluation: seeds after those used in tuning, or all published splits.
+fn evaluation_request(request: Request, dataset: &Dataset) -> Request {
+    match request.split {
+        SplitKind::All => Request { runs: dataset.splits.len().max(1), seed: 0, ..request },
+        _ => Request { runs: EVALUATION_RUNS, seed: request.seed + request.runs as u64, ..request },
+    }
+}
