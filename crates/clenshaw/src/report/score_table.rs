@@ -1,11 +1,10 @@
-//! ScoreTable of models on graphs beside a paper's, cell by cell.
+//! Scores of models on graphs, compared with a paper's.
 //!
 //! ```text
-//! inside   |ours - paper| <= what stands behind the paper's ±
+//! inside   |ours - paper| <= the paper's spread, printed after ±
 //! ```
 //!
-//! A cell that was not measured has no number of ours, and says why; one that was measured in part says
-//! how far.
+//! A cell without measurements shows the reason; one with unfinished runs shows how many are finished.
 
 use super::{Claim, Statistic, Table, wrap_text};
 use serde::{Serialize, Serializer};
