@@ -16,14 +16,8 @@ use std::path::Path;
 #[macro_export]
 macro_rules! target {
     ($reader:ident) => {
-        libfuzzer_sys::fuzz_target!(init: $crate::begin(), |bytes: &[u8]| $crate::$reader(bytes));
+        libfuzzer_sys::fuzz_target!(|bytes: &[u8]| $crate::$reader(bytes));
     };
-}
-
-/// Readers use all threads of a pool; here that is the fuzzer's own.
-pub fn begin() {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
-    pool.build_global().expect("nobody has made one yet");
 }
 
 pub fn arrays(bytes: &[u8]) {

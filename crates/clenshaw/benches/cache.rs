@@ -1,12 +1,12 @@
-//! The first load of a graph, which parses its files, beside the second, which maps what was kept.
+//! The first load of a graph, which parses its files, compared with the second, which maps the cache.
 //!
 //! ```text
 //! CLENSHAW_DATA=... cargo bench -p clenshaw --bench cache
 //! ```
 //!
-//! Twitch-Gamers is made up, with the size and layout of the real one; the others are the public
-//! files, where they are.
-//! Runs take turns; medians are told, and the kept file is deleted before each first load.
+//! Twitch-Gamers is generated in the size and layout of the real one; the others are the public files,
+//! if they are present.
+//! Runs alternate, medians are printed, and the cache file is deleted before each first load.
 
 mod common;
 
@@ -25,26 +25,26 @@ fn main() {
     fs::create_dir(&twitch).expect("room for a folder");
     write_list(&twitch.join("large_twitch_edges.csv")).expect("room for the edges");
     write_nodes(&twitch.join("large_twitch_features.csv")).expect("room for the nodes");
-    println!("graph          parsed   parsed and kept   mapped      kept file");
-    tell(folder.path(), "twitch-gamers");
+    println!("graph          parsed   parsed, cached    mapped      cache file");
+    print_medians(folder.path(), "twitch-gamers");
     let Some(data) = std::env::var_os("CLENSHAW_DATA") else {
         return println!("no public files: set CLENSHAW_DATA");
     };
-    PUBLIC.iter().for_each(|name| tell(Path::new(&data), name));
+    PUBLIC.iter().for_each(|name| print_medians(Path::new(&data), name));
 }
 
-fn tell(data: &Path, name: &str) {
+fn print_medians(data: &Path, name: &str) {
     let cache = tempfile::tempdir().expect("a temporary folder");
     let plain = Store::only(data);
-    let keeping = plain.clone().with_cache(Some(cache.path().into()));
-    let parsed = keeping.parsed().expect("it has a cache");
+    let caching = plain.clone().with_cache(Some(cache.path().into()));
+    let parsed = caching.parsed().expect("it has a cache");
     let (mut fresh, mut first, mut second, mut bytes) = (vec![], vec![], vec![], 0);
     for _ in 0..RUNS {
         fresh.push(milliseconds(&plain, name));
         let _ = fs::remove_dir_all(parsed);
-        first.push(milliseconds(&keeping, name));
-        second.push(milliseconds(&keeping, name));
-        let files = fs::read_dir(parsed).expect("something was kept");
+        first.push(milliseconds(&caching, name));
+        second.push(milliseconds(&caching, name));
+        let files = fs::read_dir(parsed).expect("the first load writes the cache");
         bytes =
             files.map(|file| file.and_then(|file| file.metadata()).map_or(0, |m| m.len())).sum();
     }
@@ -58,7 +58,7 @@ fn tell(data: &Path, name: &str) {
 
 fn milliseconds(store: &Store, name: &str) -> f64 {
     let start = Instant::now();
-    let dataset = load_from(store, name).expect("the files are good");
+    let dataset = load_from(store, name).expect("the files are valid");
     let seconds = start.elapsed().as_secs_f64();
     assert!(dataset.graph.n_edges() > 0);
     1e3 * seconds

@@ -1,13 +1,13 @@
-//! From a CSV of 6.8 million edges to a symmetric CSR: ours beside pandas and scipy.
+//! Reads a CSV of 6.8 million edges into a symmetric CSR matrix, compared with pandas and scipy.
 //!
 //! ```text
 //! cargo bench -p clenshaw --bench edges
 //! ```
 //!
 //! The list has the size and layout of Twitch-Gamers: 168,114 nodes, a few of them with most edges.
-//! Every run is a process of its own, ours and theirs in turn; each tells its seconds, without its
-//! start, and its peak memory.
-//! Where `python3` or its packages are not to be had, ours is told alone.
+//! Every run is a separate process, alternating between the programs; each prints its time, without
+//! start-up, and its peak memory.
+//! Without `python3` or its packages, only our own numbers are printed.
 
 mod common;
 
@@ -19,10 +19,10 @@ use std::process::Command;
 use std::time::Instant;
 
 const RUNS: usize = 7;
-/// The word that makes this program one run.
+/// The argument that makes this program measure one run.
 const ONCE: &str = "--once";
 
-/// What pandas and scipy do: as most people write it, and with types and a sum chosen for speed.
+/// The same task with pandas and scipy: written plainly, and with types and a sum chosen for speed.
 const PYTHON: &str = r#"
 import resource, sys, time
 import numpy, pandas, scipy.sparse
@@ -43,7 +43,7 @@ print(seconds, csr.nnz, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 102
 "#;
 const WAYS: [&str; 2] = ["plain", "tuned"];
 
-/// What one run tells.
+/// The measurements of one run.
 #[derive(Clone, Copy)]
 struct Run {
     seconds: f64,
@@ -76,16 +76,16 @@ fn main() {
     }
     let csr = 4.0 * ours[0].n_entries + 8.0 * (N_NODES + 1) as f64;
     println!("the CSR takes {:.1} MB", csr / 1e6);
-    let our_median = tell("clenshaw", &ours, csr);
+    let our_median = print_medians("clenshaw", &ours, csr);
     for (way, runs) in WAYS.iter().zip(&theirs).filter(|(_, runs)| !runs.is_empty()) {
         assert_eq!(ours[0].n_entries, runs[0].n_entries, "both count the same entries");
-        let their_median = tell(&format!("pandas and scipy, {way}"), runs, csr);
+        let their_median = print_medians(&format!("pandas and scipy, {way}"), runs, csr);
         println!("    clenshaw is {:.1} times as fast", their_median / our_median);
     }
 }
 
-/// Prints medians and returns that of the seconds.
-fn tell(name: &str, runs: &[Run], csr: f64) -> f64 {
+/// Prints the medians and returns that of the time in seconds.
+fn print_medians(name: &str, runs: &[Run], csr: f64) -> f64 {
     let seconds = median(runs.iter().map(|run| run.seconds));
     let peak = median(runs.iter().map(|run| run.peak_bytes));
     let all: Vec<String> = runs.iter().map(|run| format!("{:.3}", run.seconds)).collect();
@@ -98,25 +98,25 @@ fn tell(name: &str, runs: &[Run], csr: f64) -> f64 {
     seconds
 }
 
-/// One run of ours, in the words that [`run`] reads.
+/// Measures one run of our reader and prints it in the format that [`run`] parses.
 fn once(list: &Path) {
     let start = Instant::now();
-    let graph = read_edges(list, Some(N_NODES)).expect("the list is good");
+    let graph = read_edges(list, Some(N_NODES)).expect("the list is valid");
     let seconds = start.elapsed().as_secs_f64();
     println!("{seconds} {} {}", graph.adjacency().n_entries(), peak_bytes());
 }
 
 fn run(command: &mut Command) -> Run {
     let output = command.output().expect("the program starts");
-    let said = String::from_utf8_lossy(&output.stdout);
-    let numbers: Vec<f64> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     match numbers[..] {
         [seconds, n_entries, peak_bytes] => Run { seconds, n_entries, peak_bytes },
-        _ => panic!("{command:?}: {said}{}", String::from_utf8_lossy(&output.stderr)),
+        _ => panic!("{command:?}: {text}{}", String::from_utf8_lossy(&output.stderr)),
     }
 }
 
-/// A Python with pandas and scipy, made once and kept below `target`.
+/// A Python environment with pandas and scipy, created once below `target`.
 fn python() -> Result<PathBuf, String> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pandas");
     let python = folder.join("bin/python");
@@ -130,6 +130,6 @@ fn python() -> Result<PathBuf, String> {
 
 fn succeeds(command: &mut Command) -> Result<(), String> {
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
-    let said = || format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr).trim());
-    output.status.success().then_some(()).ok_or_else(said)
+    let problem = || format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr).trim());
+    output.status.success().then_some(()).ok_or_else(problem)
 }

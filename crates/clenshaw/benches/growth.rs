@@ -1,15 +1,15 @@
-//! What a training step costs as the graph grows: nodes with ten neighbours each, then edges alone.
+//! The cost of a training step as the graph grows: more nodes of degree ten, then more edges only.
 //!
 //! ```text
 //! cargo bench -p clenshaw --bench growth -- [FOLDER]
 //! ```
 //!
 //! ClenshawGCN of order 4 and width 64 on `csbm`, with two threads.
-//! Every size is a process of its own, which tells its nodes and edges, the median and the fastest of
-//! its steps, the plan's workspace, and how far its memory rose above that of its start, the graph's
-//! making included.
-//! `x` is the ratio to the line before, whose graph is half as large.
-//! With a folder, seen from the repository's root, `growth.txt` and `growth.svg` are written there.
+//! Every size is measured in a separate process, which prints its edges, the median and the fastest of
+//! its steps, the plan's workspace, and how far its memory rose above that at its start, including the
+//! generation of the graph.
+//! `x` is the ratio to the previous line, whose graph is half as large.
+//! With a folder, relative to the repository's root, `growth.txt` and `growth.svg` are written there.
 
 mod common;
 
@@ -25,10 +25,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-/// The word that makes this program one size.
+/// The argument that makes this program measure one size.
 const ONCE: &str = "--once";
 const THREADS: usize = 2;
-/// Steps are taken for so long, but neither fewer nor more than this.
+/// The time for which steps are measured, and the range of their number.
 const SECONDS: f64 = 2.0;
 const STEPS: std::ops::Range<usize> = 7..1000;
 
@@ -42,9 +42,9 @@ fn more_edges() -> Vec<(usize, f64)> {
     (0..8).rev().map(|k| (100_000, 200.0 / f64::from(1 << k))).collect()
 }
 
-/// What one process tells.
+/// The measurements of one process.
 #[derive(Clone, Copy)]
-struct Cost {
+struct StepCost {
     n_edges: f64,
     median: f64,
     fastest: f64,
@@ -53,34 +53,36 @@ struct Cost {
 }
 
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    if let [ONCE, graph] = words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+    let arguments: Vec<String> =
+        std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    if let [ONCE, graph] = arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         return once(graph);
     }
-    let mut told = String::from("$ cargo bench -p clenshaw --bench growth\n");
+    let mut report = String::from("$ cargo bench -p clenshaw --bench growth\n");
     let mut lines = vec![];
     let all = [("nodes grow", more_nodes()), ("edges grow", more_edges())];
     for (name, sizes) in all {
-        let costs: Vec<Cost> = sizes.iter().map(|&size| measure(size)).collect();
+        let costs: Vec<StepCost> = sizes.iter().map(|&size| measure(size)).collect();
         let page = format!("\n{name}\n\n{}", table(&sizes, &costs).to_text());
         print!("{page}");
-        told += &page;
-        let over_edges = |f: fn(&Cost) -> f64| costs.iter().map(|c| (c.n_edges, f(c))).collect();
+        report += &page;
+        let over_edges =
+            |f: fn(&StepCost) -> f64| costs.iter().map(|c| (c.n_edges, f(c))).collect();
         let time =
             LineSeries { name: format!("ms, {name}"), points: over_edges(|c| 1e3 * c.median) };
         let memory =
             LineSeries { name: format!("MB, {name}"), points: over_edges(|c| c.memory / 1e6) };
         lines.extend([time, memory]);
     }
-    if let Some(folder) = words.first() {
+    if let Some(folder) = arguments.first() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
         fs::create_dir_all(&folder).expect("room for a folder");
-        fs::write(folder.join("growth.txt"), told).expect("room for the table");
+        fs::write(folder.join("growth.txt"), report).expect("room for the table");
         fs::write(folder.join("growth.svg"), figure(lines).to_svg()).expect("room for the plot");
     }
 }
 
-fn table(sizes: &[(usize, f64)], costs: &[Cost]) -> Table {
+fn table(sizes: &[(usize, f64)], costs: &[StepCost]) -> Table {
     let mut table = Table::new([
         "nodes",
         "edges",
@@ -94,7 +96,7 @@ fn table(sizes: &[(usize, f64)], costs: &[Cost]) -> Table {
         "x",
     ]);
     for (i, (&(n_nodes, _), cost)) in sizes.iter().zip(costs).enumerate() {
-        let ratio = |f: fn(&Cost) -> f64| match i {
+        let ratio = |f: fn(&StepCost) -> f64| match i {
             0 => "-".to_owned(),
             _ => format!("{:.2}", f(cost) / f(&costs[i - 1])),
         };
@@ -114,15 +116,15 @@ fn table(sizes: &[(usize, f64)], costs: &[Cost]) -> Table {
     table
 }
 
-/// All lines, and one of slope 1 through the end of the first.
+/// All lines, and a line of slope 1 through the end of the first.
 fn figure(mut series: Vec<LineSeries>) -> LineChart {
     let (edges, y) = series[0].points.last().copied().expect("the first line has points");
     let proportional = [1e3, edges].map(|x| (x, y * x / edges)).to_vec();
-    series.push(LineSeries { name: "in proportion".into(), points: proportional });
+    series.push(LineSeries { name: "proportional".into(), points: proportional });
     LineChart {
         title: "A training step of ClenshawGCN as the graph grows".into(),
         x_label: "edges".into(),
-        y_label: "ms a step, MB of memory".into(),
+        y_label: "ms per step, MB of memory".into(),
         x_scale: Scale::Log10,
         y_scale: Scale::Log10,
         series,
@@ -130,21 +132,21 @@ fn figure(mut series: Vec<LineSeries>) -> LineChart {
     }
 }
 
-fn measure((n_nodes, degree): (usize, f64)) -> Cost {
+fn measure((n_nodes, degree): (usize, f64)) -> StepCost {
     let graph = format!("csbm:nodes={n_nodes},degree={degree},features=8");
     let this = std::env::current_exe().expect("this program has a path");
     let output = Command::new(this).args([ONCE, &graph]).output().expect("the program starts");
-    let said = String::from_utf8_lossy(&output.stdout);
-    let numbers: Vec<f64> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     match numbers[..] {
         [n_edges, median, fastest, workspace, memory] => {
-            Cost { n_edges, median, fastest, workspace, memory }
+            StepCost { n_edges, median, fastest, workspace, memory }
         }
-        _ => panic!("{graph}: {said}{}", String::from_utf8_lossy(&output.stderr)),
+        _ => panic!("{graph}: {text}{}", String::from_utf8_lossy(&output.stderr)),
     }
 }
 
-/// One size, in the words that [`measure`] reads.
+/// Measures one size and prints it in the format that [`measure`] parses.
 fn once(graph: &str) {
     let before = peak_bytes();
     let graph = data::load(graph).expect("the generator takes these settings");
@@ -168,7 +170,7 @@ fn once(graph: &str) {
         optimiser.step(&mut params, work.gradients());
         start.elapsed().as_secs_f64()
     };
-    // The first touches the memory for the first time.
+    // The first step touches the memory for the first time.
     let warm = step(0).min(step(1));
     let n_steps = ((SECONDS / warm) as usize).clamp(STEPS.start, STEPS.end);
     let times: Vec<f64> = (2..n_steps + 2).map(step).collect();

@@ -29,6 +29,7 @@
 
 pub mod error;
 pub mod hyper;
+mod parallel;
 pub mod tensor;
 pub mod graph;
 pub mod filter;

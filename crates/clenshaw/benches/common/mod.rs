@@ -1,6 +1,6 @@
-//! What benches share: medians, peak memory, and a graph of the size and layout of Twitch-Gamers,
-//! 168,114 nodes, a few of them with most edges.
-#![allow(dead_code, reason = "no bench needs all of it")]
+//! Shared by benches: medians, peak memory, and a graph of the size and layout of Twitch-Gamers, whose
+//! 168,114 nodes have a skewed degree distribution.
+#![allow(dead_code, reason = "each bench uses a part of it")]
 
 use clenshaw::rng::Stream;
 use std::fs::{self, File};
@@ -16,7 +16,7 @@ pub fn median(values: impl Iterator<Item = f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// The most memory this process had at once; NaN where the system does not say.
+/// The peak memory of this process; NaN where the system does not report it.
 pub fn peak_bytes() -> f64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -24,7 +24,7 @@ pub fn peak_bytes() -> f64 {
     kilobytes.map_or(f64::NAN, |kilobytes| 1024.0 * kilobytes)
 }
 
-/// A list whose degrees fall off like a power of the rank; no loops.
+/// Writes an edge list whose degrees follow a power of the rank, without loops.
 pub fn write_list(path: &Path) -> std::io::Result<()> {
     let mut stream = Stream::new(0, "bench");
     let mut ids: Vec<usize> = (0..N_NODES).collect();
@@ -43,7 +43,7 @@ pub fn write_list(path: &Path) -> std::io::Result<()> {
     file.flush()
 }
 
-/// A line a node, as in `large_twitch_features.csv`.
+/// Writes a line per node, in the layout of `large_twitch_features.csv`.
 pub fn write_nodes(path: &Path) -> std::io::Result<()> {
     let mut stream = Stream::new(1, "bench");
     let mut file = BufWriter::new(File::create(path)?);

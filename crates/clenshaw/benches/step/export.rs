@@ -1,15 +1,15 @@
-//! What every contender starts from, in one folder.
+//! The input of all programs, in one folder.
 //!
 //! ```text
-//! graph.graph          the graph as ours is read
-//! run.toml             model, split and hyper-parameters, for ours
+//! graph.graph          the graph, for our program
+//! run.toml             model, split and hyper-parameters, for our program
 //! initial.safetensors  the initial parameters by name
 //! peer.safetensors     the operator P, the scaled features X, labels and training nodes, for the others
-//! settings.json        hyper-parameters, optimisers, and the losses to arrive at, for the others
+//! settings.json        hyper-parameters, optimisers, and the expected losses, for the others
 //! ```
 //!
-//! All parameters start away from zero: a loss at ClenshawGCN's own start, where every inner layer is
-//! zero, would say little about the layers.
+//! All parameters start away from zero: at ClenshawGCN's own initialisation every inner layer is zero,
+//! and a loss there would test little of the layers.
 
 use super::{Outcome, Training, generate};
 use clenshaw::data::{self, Dataset, Features, Scaling, SplitKind, Store, graph_file};
@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
-/// How far parameters that usually start at zero, or at a fixed value, are moved.
+/// The bound of the noise added to parameters with fixed initial values.
 const NUDGE: f64 = 0.05;
 
 pub fn export(folder: &Path, graph: &str, model: &str, settings: &[&str]) -> Outcome {
@@ -38,7 +38,7 @@ pub fn export(folder: &Path, graph: &str, model: &str, settings: &[&str]) -> Out
         let (key, value) = setting.split_once('=').ok_or("a setting is KEY=VALUE")?;
         request.set(key, value)?;
     }
-    // Splits that came with the graph are not there when it is generated.
+    // A generated graph has none of the splits that the public one has.
     request.split = SplitKind::Balanced;
     graph_file::save(&dataset, &folder.join("graph.graph"))?;
     fs::write(folder.join("peer.safetensors"), tensors(&request, &dataset)?)?;
@@ -56,7 +56,7 @@ pub fn export(folder: &Path, graph: &str, model: &str, settings: &[&str]) -> Out
     Ok(())
 }
 
-/// The public graph, if it is on this machine, else one of its size.
+/// The public graph, if it is on this machine, else a generated one of its size.
 fn load(graph: &str) -> Outcome<Dataset> {
     data::load_from(&Store::new(None), graph)
         .or_else(|error| generate::like(graph).ok_or(error.into()))
@@ -133,7 +133,8 @@ impl Array {
 }
 
 fn tensors(request: &Request, dataset: &Dataset) -> Outcome<Vec<u8>> {
-    let kind = request.model.operator.ok_or("a model without a graph has nothing to compare")?;
+    let kind =
+        request.model.operator.ok_or("the model uses no operator; expected one that does")?;
     let p = operator(&dataset.graph, kind);
     let train = request.split.draw(dataset, request.seed)?.train;
     let scaling: Scaling = request.hyper.word("scaling").parse()?;
@@ -149,11 +150,11 @@ fn tensors(request: &Request, dataset: &Dataset) -> Outcome<Vec<u8>> {
 }
 
 fn operator_arrays(p: &Operator) -> Vec<Array> {
-    let value = |(i, j): (usize, u32)| (p.scale[i] * p.scale[j as usize]) as f32;
-    let entries = |i: usize| p.pattern.row(i).iter().map(move |&j| (i, j));
-    let values = (0..p.pattern.n_rows()).flat_map(entries).map(value);
-    let [offsets, indices] = pattern_arrays(["p.offsets", "p.indices"], &p.pattern);
-    vec![offsets, indices, Array::reals("p.values", vec![p.pattern.n_entries()], values)]
+    let value = |(i, j): (usize, u32)| (p.scale()[i] * p.scale()[j as usize]) as f32;
+    let entries = |i: usize| p.pattern().row(i).iter().map(move |&j| (i, j));
+    let values = (0..p.n_nodes()).flat_map(entries).map(value);
+    let [offsets, indices] = pattern_arrays(["p.offsets", "p.indices"], p.pattern());
+    vec![offsets, indices, Array::reals("p.values", vec![p.pattern().n_entries()], values)]
 }
 
 fn feature_arrays(x: &Features) -> Vec<Array> {

@@ -1,4 +1,4 @@
-//! Graphs of the size of the public ones, for machines that do not have those.
+//! Generated graphs of the size of public ones, for machines without the public files.
 
 use clenshaw::data::{Dataset, Features};
 use clenshaw::graph::Graph;
@@ -6,25 +6,46 @@ use clenshaw::rng::Stream;
 use clenshaw::tensor::{Mat, Pattern};
 use std::collections::HashSet;
 
-/// How large a public graph is.
-struct Size {
+/// The size of a public graph.
+struct GraphSize {
     name: &'static str,
     nodes: usize,
     edges: usize,
     features: usize,
-    /// Features of a node that are not zero; all of them make a dense matrix.
+    /// Non-zero features per node; if all are, the matrix is dense.
     words: usize,
     classes: usize,
 }
 
-const SIZES: [Size; 7] = [
-    Size { name: "cora", nodes: 2708, edges: 5278, features: 1433, words: 18, classes: 7 },
-    Size { name: "citeseer", nodes: 3327, edges: 4552, features: 3703, words: 32, classes: 6 },
-    Size { name: "pubmed", nodes: 19_717, edges: 44_324, features: 500, words: 50, classes: 3 },
-    Size { name: "chameleon", nodes: 2277, edges: 31_371, features: 2325, words: 13, classes: 5 },
-    Size { name: "squirrel", nodes: 5201, edges: 198_353, features: 2089, words: 18, classes: 5 },
-    Size { name: "actor", nodes: 7600, edges: 26_659, features: 932, words: 5, classes: 5 },
-    Size {
+const SIZES: [GraphSize; 7] = [
+    GraphSize { name: "cora", nodes: 2708, edges: 5278, features: 1433, words: 18, classes: 7 },
+    GraphSize { name: "citeseer", nodes: 3327, edges: 4552, features: 3703, words: 32, classes: 6 },
+    GraphSize {
+        name: "pubmed",
+        nodes: 19_717,
+        edges: 44_324,
+        features: 500,
+        words: 50,
+        classes: 3,
+    },
+    GraphSize {
+        name: "chameleon",
+        nodes: 2277,
+        edges: 31_371,
+        features: 2325,
+        words: 13,
+        classes: 5,
+    },
+    GraphSize {
+        name: "squirrel",
+        nodes: 5201,
+        edges: 198_353,
+        features: 2089,
+        words: 18,
+        classes: 5,
+    },
+    GraphSize { name: "actor", nodes: 7600, edges: 26_659, features: 932, words: 5, classes: 5 },
+    GraphSize {
         name: "twitch-gamers",
         nodes: 168_114,
         edges: 6_797_557,
@@ -34,7 +55,7 @@ const SIZES: [Size; 7] = [
     },
 ];
 
-/// A graph with the numbers of nodes, edges, features and classes of a public one.
+/// A graph with as many nodes, edges, features and classes as a public one.
 pub fn like(name: &str) -> Option<Dataset> {
     let size = SIZES.iter().find(|size| size.name == name)?;
     let stream = Stream::new(0, "bench");
@@ -48,8 +69,8 @@ pub fn like(name: &str) -> Option<Dataset> {
     Some(Dataset { source: "generated".into(), ..dataset })
 }
 
-/// Different pairs whose degrees fall off like a power of the rank; no loops.
-fn edges(stream: &mut Stream, size: &Size) -> Vec<(u32, u32)> {
+/// Distinct pairs whose degrees follow a power of the rank, without loops.
+fn edges(stream: &mut Stream, size: &GraphSize) -> Vec<(u32, u32)> {
     let mut ids: Vec<u32> = (0..size.nodes as u32).collect();
     stream.shuffle(&mut ids);
     let mut end = |power| ids[(size.nodes as f64 * stream.unit().powi(power)) as usize];
@@ -63,7 +84,7 @@ fn edges(stream: &mut Stream, size: &Size) -> Vec<(u32, u32)> {
     edges
 }
 
-fn features(stream: &mut Stream, size: &Size) -> Features {
+fn features(stream: &mut Stream, size: &GraphSize) -> Features {
     if size.words == size.features {
         let values = (0..size.nodes * size.features).map(|_| stream.normal() as f32).collect();
         return Features::Dense(Mat::from_vec(size.nodes, size.features, values));

@@ -1,14 +1,14 @@
-//! Training steps of ours, for `cargo xtask bench-peers` to measure beside those of other programs.
+//! Our training steps, for `cargo xtask bench-peers` to compare with those of other programs.
 //!
 //! ```text
-//! step export FOLDER GRAPH MODEL [KEY=VALUE...]      what every contender starts from
-//! step run FOLDER THREADS                            ours, as a contender
+//! step export FOLDER GRAPH MODEL [KEY=VALUE...]      writes the input of all programs
+//! step run FOLDER THREADS                            trains
 //! ```
 //!
-//! A contender prints one line of JSON when it is ready, with its loss on the initial parameters,
-//! without dropout. Then it answers lines of words: `steps N` with the seconds of N training steps, a
-//! list, and `peak` with the most memory it had, in bytes, and what it had before it read the graph.
-//! A training step is forward, backward and the optimiser's step on all nodes at once.
+//! A program prints one line of JSON when it is ready, with its loss on the initial parameters,
+//! without dropout. Then it answers commands on its standard input: `steps N` with the list of the
+//! seconds of N training steps, and `peak` with its peak memory in bytes and that before it read the
+//! graph. A training step is forward, backward and the optimiser's step on all nodes at once.
 
 mod export;
 mod generate;
@@ -31,14 +31,14 @@ const USAGE: &str = "usage: step export FOLDER GRAPH MODEL [KEY=VALUE...] | step
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 fn main() -> Outcome {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match words[..] {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
         ["export", folder, graph, model, ref settings @ ..] => {
             export::export(Path::new(folder), graph, model, settings)
         }
         ["run", folder, threads] => run(Path::new(folder), threads.parse()?),
-        // What `cargo bench` says to all benches.
+        // The argument that `cargo bench` passes to all benches.
         [] | ["--bench"] => {
             println!("{USAGE}");
             Ok(())
@@ -47,7 +47,7 @@ fn main() -> Outcome {
     }
 }
 
-/// A model in training, all of its state in one place.
+/// A model in training.
 struct Training {
     setup: Setup,
     targets: Targets<f32>,
@@ -92,8 +92,8 @@ impl Training {
         self.train.iter().map(loss).sum::<f64>() / self.train.len() as f64
     }
 
-    /// Takes the initial parameters that all contenders share.
-    fn take(&mut self, weights: &[u8]) -> Outcome {
+    /// Sets the initial parameters that all programs share.
+    fn set_params(&mut self, weights: &[u8]) -> Outcome {
         let given = read_weights("initial.safetensors", weights)?.tensors;
         let plan = self.setup.plan();
         for (param, range) in plan.params().iter().zip(plan.ranges()) {
@@ -105,7 +105,7 @@ impl Training {
     }
 }
 
-/// Trains as the lines on the standard input say.
+/// Trains as commanded on the standard input.
 fn run(folder: &Path, threads: usize) -> Outcome {
     let start_bytes = peak_bytes();
     let text = fs::read_to_string(folder.join("run.toml"))?;
@@ -113,7 +113,7 @@ fn run(folder: &Path, threads: usize) -> Outcome {
     let dataset = request.load(&Store::only(folder))?;
     let mut training = Training::new(&request, &dataset, threads)?;
     drop(dataset);
-    training.take(&fs::read(folder.join("initial.safetensors"))?)?;
+    training.set_params(&fs::read(folder.join("initial.safetensors"))?)?;
     answer(&json!({ "ready": true, "loss": training.loss() }))?;
     for line in io::stdin().lock().lines() {
         let line = line?;
@@ -142,7 +142,7 @@ fn answer(value: &serde_json::Value) -> io::Result<()> {
     out.flush()
 }
 
-/// The most memory this process had at once; none where the system does not say.
+/// The peak memory of this process; none where the system does not report it.
 fn peak_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

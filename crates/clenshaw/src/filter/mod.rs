@@ -160,7 +160,7 @@ impl Filter {
     /// # Shapes
     /// `p` is [n, n], `x` and the result are [n, d].
     pub fn apply(&self, p: &Operator, x: &Mat<f64>) -> Mat<f64> {
-        let n = p.pattern.n_rows();
+        let n = p.n_nodes();
         assert_eq!(x.rows(), n, "filter: a signal on {} nodes, a graph of {n}", x.rows());
         self.sum(&mut OnGraph(p), x)
     }
@@ -206,7 +206,7 @@ mod tests {
 
     /// `V h(M) V^T x` with the eigenpairs of P.
     fn through_the_spectrum(filter: &Filter, p: &Operator, x: &Mat<f64>) -> DMatrix<f64> {
-        let n = p.pattern.n_rows();
+        let n = p.n_nodes();
         // nalgebra finds NaN in some matrices with many zero rows; P + 2I has none.
         let mut shifted = DMatrix::from_row_slice(n, n, p.to_dense().as_slice());
         (0..n).for_each(|i| shifted[(i, i)] += 2.0);

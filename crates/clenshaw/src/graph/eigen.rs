@@ -25,7 +25,7 @@ impl Eigen {
     /// # Ok::<(), clenshaw::Error>(())
     /// ```
     pub fn of(p: &Operator) -> Self {
-        let n = p.pattern.n_rows();
+        let n = p.n_nodes();
         Self::shifted(DMatrix::from_row_slice(n, n, p.to_dense().as_slice()))
     }
 

@@ -61,7 +61,7 @@ fn symmetric(pattern: Arc<Pattern>) -> Operator {
         degree => 1.0 / (degree as f64).sqrt(),
     };
     let scale = (0..pattern.n_rows()).map(inverse_root).collect();
-    Operator { pattern, scale: Arc::new(scale) }
+    Operator::from_symmetric(pattern, scale)
 }
 
 /// A + I.
@@ -113,7 +113,7 @@ mod tests {
         let edges = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (3, 5)];
         let graph = Graph::from_edges("test", 7, &edges).unwrap();
         let p = operator(&graph, Normalisation::TwoHop);
-        let rows: Vec<&[u32]> = (0..7).map(|i| p.pattern.row(i)).collect();
+        let rows: Vec<&[u32]> = (0..7).map(|i| p.pattern().row(i)).collect();
         assert_eq!(rows, [&[2][..], &[3], &[0, 4, 5], &[1], &[2], &[2], &[]]);
         assert!((p.to_dense()[(0, 2)] - 1.0 / 3f64.sqrt()).abs() < 1e-15);
     }

@@ -11,7 +11,7 @@
 //! Besides the edges and the result, memory holds one number a node and a group.
 //! Rows end up sorted, so the result does not depend on the number of threads.
 
-use rayon::prelude::*;
+use crate::parallel;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 pub(super) type NodePair = (u32, u32);
@@ -25,11 +25,12 @@ const MOST_GROUPS: usize = 16;
 ///
 /// All ends of edges are below `n_nodes`, which is not 0.
 pub(super) fn compress(n_nodes: usize, blocks: &[&[NodePair]]) -> (Vec<usize>, Vec<u32>) {
-    let (mut ends, mut columns) = scatter(n_nodes, blocks);
-    let mut ranges = cut(&mut ends, &mut columns);
-    let kept: Vec<usize> = ranges.par_iter_mut().map(RowRange::sort).collect();
+    let threads = parallel::available_threads();
+    let (mut ends, mut columns) = scatter(threads, n_nodes, blocks);
+    let ranges = cut(threads, &mut ends, &mut columns);
     let sizes: Vec<(usize, usize)> =
         ranges.iter().map(|range| (range.ends.len(), range.columns.len())).collect();
+    let kept = parallel::map(threads, ranges, |mut range| range.sort());
     close_gaps(&mut ends, &mut columns, &sizes, &kept);
     // The end of each row is the start of the following one.
     ends.insert(0, 0);
@@ -37,16 +38,16 @@ pub(super) fn compress(n_nodes: usize, blocks: &[&[NodePair]]) -> (Vec<usize>, V
 }
 
 /// Puts every arc in its row, in the order of the edges; returns where rows end, and their columns.
-fn scatter(n_nodes: usize, blocks: &[&[NodePair]]) -> (Vec<usize>, Vec<u32>) {
+fn scatter(threads: usize, n_nodes: usize, blocks: &[&[NodePair]]) -> (Vec<usize>, Vec<u32>) {
     let deals: Vec<&[NodePair]> = blocks.iter().flat_map(|block| block.chunks(DEAL)).collect();
     let n_edges: usize = blocks.iter().map(|block| block.len()).sum();
     // One number a node and a group, but no more than one an edge.
-    let n_groups = rayon::current_num_threads().min(1 + n_edges / n_nodes).min(MOST_GROUPS);
+    let n_groups = threads.min(1 + n_edges / n_nodes).min(MOST_GROUPS);
     let groups: Vec<&[&[NodePair]]> = deals.chunks(deals.len().div_ceil(n_groups).max(1)).collect();
-    let mut cursors: Vec<Vec<usize>> = groups.par_iter().map(|g| degrees(n_nodes, g)).collect();
+    let mut cursors = parallel::map(threads, groups.iter(), |group| degrees(n_nodes, group));
     let n_arcs = sum(n_nodes, &mut cursors);
-    let columns: Vec<_> = (0..n_arcs).into_par_iter().map(|_| AtomicU32::new(0)).collect();
-    cursors.par_iter_mut().zip(groups).for_each(|(cursors, group)| {
+    let columns: Vec<_> = (0..n_arcs).map(|_| AtomicU32::new(0)).collect();
+    parallel::map(threads, cursors.iter_mut().zip(groups), |(cursors, group)| {
         let mut put = |row: u32, column| {
             let at = &mut cursors[row as usize];
             columns[*at].store(column, Relaxed);
@@ -95,9 +96,13 @@ struct RowRange<'a> {
 }
 
 /// Ranges with about the same number of columns each.
-fn cut<'a>(mut ends: &'a mut [usize], mut columns: &'a mut [u32]) -> Vec<RowRange<'a>> {
+fn cut<'a>(
+    threads: usize,
+    mut ends: &'a mut [usize],
+    mut columns: &'a mut [u32],
+) -> Vec<RowRange<'a>> {
     let (n_arcs, mut ranges, mut first_column) = (columns.len(), vec![], 0);
-    let n_ranges = (n_arcs / DEAL).clamp(1, 8 * rayon::current_num_threads());
+    let n_ranges = (n_arcs / DEAL).clamp(1, 8 * threads);
     for range in 1..=n_ranges {
         let goal = n_arcs / n_ranges * range;
         let rows = match range == n_ranges {
@@ -167,10 +172,6 @@ mod tests {
         (std::iter::once(0).chain(ends).collect(), arcs.into_iter().map(|(_, v)| v).collect())
     }
 
-    fn with_threads(n: usize, run: impl FnOnce() + Send) {
-        rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap().install(run);
-    }
-
     proptest! {
         #[test]
         fn rows_are_those_of_a_plain_sort(
@@ -190,7 +191,8 @@ mod tests {
         let edges: Vec<NodePair> = (0..4 * DEAL).map(|_| (node(), node())).collect();
         let expected = plainly(500, &edges);
         for n in [1, 2, 5, 40] {
-            with_threads(n, || assert_eq!(compress(500, &[&edges]), expected, "{n} threads"));
+            let rows = parallel::with_threads(n, || compress(500, &[&edges]));
+            assert_eq!(rows, expected, "{n} threads");
         }
     }
 }

@@ -29,7 +29,7 @@ pub fn extreme_eigenvalues(p: &Operator) -> (f64, f64) {
 
 /// `a_0, a_1, ...` and `b_1, b_2, ...`, from a vector without symmetries.
 fn tridiagonal(p: &Operator) -> (Vec<f64>, Vec<f64>) {
-    let n = p.pattern.n_rows();
+    let n = p.n_nodes();
     let start: Vec<f64> = (0..n).map(|i| (i as f64 + 1.0).sin()).collect();
     let length = dot(&start, &start).sqrt();
     let mut q1: Vec<f64> = vec![0.0; n];

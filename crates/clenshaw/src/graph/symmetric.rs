@@ -12,9 +12,9 @@
 //! sum of h(u, v) over arcs with u < v  =  sum of h(v, u) over arcs with u > v
 //! ```
 
+use crate::parallel;
 use crate::rng::mix;
 use crate::tensor::Pattern;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Fewer arcs than this are not worth a second thread.
@@ -22,7 +22,8 @@ const DEAL: usize = 1 << 14;
 
 /// What is wrong with a square pattern; `None` if it is symmetric and has no loops.
 pub(super) fn problem(adjacency: &Pattern) -> Option<String> {
-    cut(adjacency).into_par_iter().find_map_first(|rows| problem_within(adjacency, rows))
+    let problem = |rows| problem_within(adjacency, rows);
+    parallel::map(usize::MAX, cut(adjacency), problem).into_iter().flatten().next()
 }
 
 /// Whether the sums of both directions agree: always if it is symmetric, else once in `2^64` cases.
@@ -34,8 +35,8 @@ pub(super) fn balances(adjacency: &Pattern) -> bool {
             if u < v { sum.wrapping_add(pair(u, v)) } else { sum.wrapping_sub(pair(v, u)) }
         })
     };
-    let rows = (0..adjacency.n_rows()).into_par_iter().with_min_len(DEAL / 8);
-    rows.map(row_sum).reduce(|| 0, u64::wrapping_add) == 0
+    let sum = |rows: Range<usize>| rows.map(row_sum).fold(0, u64::wrapping_add);
+    parallel::map(usize::MAX, cut(adjacency), sum).into_iter().fold(0, u64::wrapping_add) == 0
 }
 
 /// `h(u, v)`, a bijection of pairs; nothing but the pair of two largest numbers becomes 0.
@@ -45,14 +46,8 @@ fn pair(u: u64, v: u64) -> u64 {
 
 /// Ranges of rows with about the same number of arcs, one a thread.
 fn cut(adjacency: &Pattern) -> Vec<Range<usize>> {
-    let (offsets, n) = (adjacency.offsets(), adjacency.n_rows());
-    let n_ranges = rayon::current_num_threads().min(1 + adjacency.n_entries() / DEAL);
-    let bound = |range| match range {
-        0 => 0,
-        range if range == n_ranges => n,
-        range => offsets.partition_point(|&o| o < adjacency.n_entries() / n_ranges * range),
-    };
-    (0..n_ranges).map(|range| bound(range)..bound(range + 1).max(bound(range))).collect()
+    let n_ranges = parallel::available_threads().min(1 + adjacency.n_entries() / DEAL);
+    adjacency.cut(n_ranges).collect()
 }
 
 fn problem_within(adjacency: &Pattern, rows: Range<usize>) -> Option<String> {

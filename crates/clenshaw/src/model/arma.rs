@@ -20,7 +20,7 @@ use super::{
 use crate::filter::{Basis, Response};
 use crate::graph::Normalisation;
 use crate::hyper::{HyperParam, Params, TuningSpace};
-use crate::tensor::{Init, Mat, Var};
+use crate::tensor::{FeatureVar, Init, Mat, Var};
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "arma",
@@ -67,7 +67,7 @@ pub static INFO: ModelInfo = ModelInfo {
 fn build(net: &mut Net, hp: &Params) -> Var {
     let x = net.x();
     let drop = hp.real("dropout_root");
-    let roots: Vec<Var> = (0..hp.int("layers")).map(|_| net.dropout(x, drop)).collect();
+    let roots: Vec<FeatureVar> = (0..hp.int("layers")).map(|_| net.dropout(x, drop)).collect();
     let n_stacks = hp.int("stacks");
     let stacks: Vec<Var> = (0..n_stacks).map(|s| stack(net, hp, s, &roots)).collect();
     let mean = net.sum(stacks.into_iter().map(|h| 1.0 / n_stacks as f64 * h));
@@ -76,7 +76,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
 }
 
 /// `H(T)` of one stack; `roots` holds `drop(X)` for each layer.
-fn stack(net: &mut Net, hp: &Params, s: usize, roots: &[Var]) -> Var {
+fn stack(net: &mut Net, hp: &Params, s: usize, roots: &[FeatureVar]) -> Var {
     let (p, width) = (net.p(), hp.int("hidden"));
     let (n_w, n_v) = n_weights(hp);
     let weight = |net: &mut Net, letter, t, inputs| {
@@ -89,14 +89,15 @@ fn stack(net: &mut Net, hp: &Params, s: usize, roots: &[Var]) -> Var {
     let b: Vec<Var> =
         (0..n_v).map(|t| net.param(name(s, "b", t), 1, width, Init::Zeros, "weights")).collect();
 
-    let mut h = net.x();
+    let (mut h, mut last) = (net.x(), None);
     for (t, &root) in roots.iter().enumerate() {
         let hw = net.linear(h, w[t.min(n_w - 1)], None);
         let xv = net.linear(root, v[t.min(n_v - 1)], Some(b[t.min(n_v - 1)]));
         let sum = net.sum([p.of(hw), 1.0 * xv]);
-        h = net.relu(sum);
+        let z = net.relu(sum);
+        (h, last) = (z.into(), Some(z));
     }
-    h
+    last.expect("a stack has at least one layer")
 }
 
 fn name(stack: usize, letter: &str, t: usize) -> String {

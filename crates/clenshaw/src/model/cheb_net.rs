@@ -23,7 +23,7 @@ use super::{
 use crate::filter::{Basis, Response};
 use crate::graph::Normalisation;
 use crate::hyper::{HyperParam, Params, TuningSpace};
-use crate::tensor::{Init, Mat, Var};
+use crate::tensor::{Init, LinearInput, Mat, Var};
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "cheb-net",
@@ -66,7 +66,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
 }
 
 /// `sum_k T_k(L^) H W_k + b`.
-fn convolution(net: &mut Net, hp: &Params, layer: usize, h: Var, width: usize) -> Var {
+fn convolution(net: &mut Net, hp: &Params, layer: usize, h: impl LinearInput, width: usize) -> Var {
     let (inputs, p) = (net.shape(h).1, net.p());
     let product = |net: &mut Net, k: usize| {
         let w = net.param(name(layer, k), inputs, width, glorot(inputs, width), "conv");

@@ -9,7 +9,7 @@
 
 use super::{Net, glorot, training};
 use crate::hyper::{HyperParam, Params, TuningSpace};
-use crate::tensor::{Init, Var};
+use crate::tensor::{Init, LinearInput, Var};
 
 pub(super) const DROPOUT: HyperParam =
     HyperParam::dropout("dropout", 0.5, "dropout on the hidden layers");
@@ -33,7 +33,7 @@ pub(super) const STACK: [HyperParam; 6] = [
 ];
 
 /// `P~ (H W) + b` with parameters `conv.LAYER.w` and `conv.LAYER.b`.
-pub(super) fn convolution(net: &mut Net, layer: usize, h: Var, width: usize) -> Var {
+pub(super) fn convolution(net: &mut Net, layer: usize, h: impl LinearInput, width: usize) -> Var {
     let k = net.shape(h).1;
     let w = net.param(format!("conv.{layer}.w"), k, width, glorot(k, width), "all");
     let b = net.param(format!("conv.{layer}.b"), 1, width, Init::Zeros, "all");

@@ -39,10 +39,10 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     let last = hp.int("layers") - 1;
     let mut h = net.x();
     for l in 0..last {
-        h = convolution(net, l, h, hp.int("hidden"));
-        h = net.relu(h);
-        net.set_hidden(h);
-        h = net.dropout(h, hp.real("dropout"));
+        let z = convolution(net, l, h, hp.int("hidden"));
+        let z = net.relu(z);
+        net.set_hidden(z);
+        h = net.dropout(z, hp.real("dropout")).into();
     }
     convolution(net, last, h, net.n_classes())
 }

@@ -57,10 +57,10 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     let (width, last) = (hp.int("hidden"), hp.int("layers") - 1);
     let (mut h, mut layers) = (net.x(), Vec::new());
     for l in 0..last {
-        h = convolution(net, l, h, width);
-        h = active(net, hp, l, h);
-        layers.push(h);
-        h = net.dropout(h, hp.real("dropout"));
+        let z = convolution(net, l, h, width);
+        let z = active(net, hp, l, z);
+        layers.push(z);
+        h = net.dropout(z, hp.real("dropout")).into();
     }
     layers.push(convolution(net, last, h, width));
     let joined = match hp.word("join") {

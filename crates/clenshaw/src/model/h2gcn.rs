@@ -14,7 +14,7 @@ use super::training::training;
 use super::{ModelFamily, ModelInfo, Net, OptimiserGroup, OptimiserKind, glorot, head};
 use crate::graph::Normalisation;
 use crate::hyper::{HyperParam, Params, TuningSpace};
-use crate::tensor::Var;
+use crate::tensor::{LinearInput, Var};
 
 /// 2000 epochs to the end; of equal validation accuracies the last one counts.
 static TRAINING: [HyperParam; 5] = training("accuracy-ties", 2000, 2000);
@@ -78,7 +78,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
 }
 
 /// `H W`.
-fn weigh(net: &mut Net, name: &str, h: Var, width: usize) -> Var {
+fn weigh(net: &mut Net, name: &str, h: impl LinearInput, width: usize) -> Var {
     let k = net.shape(h).1;
     let w = net.param(name, k, width, glorot(k, width), "dense");
     net.linear(h, w, None)

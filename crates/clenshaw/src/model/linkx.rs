@@ -13,7 +13,7 @@
 use super::training::{self, DECOUPLED};
 use super::{ALL_500, ModelFamily, ModelInfo, Net, convolution};
 use crate::hyper::{HyperParam, Params, TuningSpace};
-use crate::tensor::Var;
+use crate::tensor::{FeatureVar, Var};
 
 /// A number of dense layers.
 const fn depth(
@@ -104,17 +104,17 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     }
     let h = net.sum([1.0 * h, 1.0 * h_a, 1.0 * h_x]);
     let h = net.relu(h);
-    mlp("out", "layers", net.n_classes(), hp.real("dropout")).of(net, h, hp)
+    mlp("out", "layers", net.n_classes(), hp.real("dropout")).of(net, h.into(), hp)
 }
 
 impl Mlp {
-    fn of(&self, net: &mut Net, mut h: Var, hp: &Params) -> Var {
+    fn of(&self, net: &mut Net, mut h: FeatureVar, hp: &Params) -> Var {
         let name = |part: &str, l| format!("{}.{l}.{part}", self.name);
         for l in 0..self.layers - 1 {
-            h = net.dense_layer((&name("w", l), &name("b", l)), h, self.width, "all");
-            h = net.relu(h);
-            h = net.batch_norm(&name("bn", l), h, hp.real("bn_eps"), "all");
-            h = net.dropout(h, self.drop);
+            let z = net.dense_layer((&name("w", l), &name("b", l)), h, self.width, "all");
+            let z = net.relu(z);
+            let z = net.batch_norm(&name("bn", l), z, hp.real("bn_eps"), "all");
+            h = net.dropout(z, self.drop).into();
         }
         let last = self.layers - 1;
         net.dense_layer((&name("w", last), &name("b", last)), h, self.outputs, "all")

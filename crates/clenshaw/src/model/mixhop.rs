@@ -14,7 +14,7 @@ use super::training::DECOUPLED;
 use super::{ALL_500, ModelFamily, ModelInfo, Net, fan_in};
 use crate::graph::Normalisation;
 use crate::hyper::{HyperParam, Params, TuningSpace, concat};
-use crate::tensor::Var;
+use crate::tensor::{LinearInput, Var};
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "mixhop",
@@ -48,16 +48,16 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     let (last, hops) = (hp.int("layers") - 1, hp.int("hops"));
     let mut h = net.x();
     for l in 0..last {
-        h = mix(net, l, h, hp.int("hidden"), hops);
-        h = active(net, hp, l, h);
-        h = net.dropout(h, hp.real("dropout"));
+        let z = mix(net, l, h, hp.int("hidden"), hops);
+        let z = active(net, hp, l, z);
+        h = net.dropout(z, hp.real("dropout")).into();
     }
     let h = mix(net, last, h, net.n_classes(), hops);
     net.dense_layer(("w_out", "b_out"), h, net.n_classes(), "all")
 }
 
 /// `P~^j (H W_j + b_j)` for every `j`, side by side.
-fn mix(net: &mut Net, layer: usize, h: Var, width: usize, hops: usize) -> Var {
+fn mix(net: &mut Net, layer: usize, h: impl LinearInput, width: usize, hops: usize) -> Var {
     let (p, k) = (net.p(), net.shape(h).1);
     let mut parts = Vec::new();
     for j in 0..=hops {

@@ -1,14 +1,14 @@
 //! What a model's `build` gets: a tape with the features and the operator already on it.
 
 use crate::graph::{Graph, Normalisation, operator};
-use crate::tensor::{Init, Mat, Operator, OperatorVar, Sparse, Tape, Var};
+use crate::tensor::{FeatureVar, Init, LinearInput, Mat, Operator, OperatorVar, Sparse, Tape, Var};
 use std::ops::{Deref, DerefMut};
 
 /// A tape with the graph's side of a model; all of [`Tape`]'s words work on it.
 #[derive(Clone, Debug)]
 pub struct Net {
     tape: Tape,
-    x: Var,
+    x: FeatureVar,
     p: Option<OperatorVar>,
     n_classes: usize,
     graph: Option<Graph>,
@@ -19,7 +19,7 @@ impl Net {
     /// For dense features.
     pub fn dense(x: Mat<f64>, p: Option<Operator>, n_classes: usize) -> Self {
         let mut tape = Tape::new();
-        let x = tape.features(x);
+        let x = tape.features(x).into();
         let p = p.map(|p| tape.operator(p));
         Self { tape, x, p, n_classes, graph: None, shown: None }
     }
@@ -53,7 +53,7 @@ impl Net {
     }
 
     /// The features, `[n, F]`.
-    pub fn x(&self) -> Var {
+    pub fn x(&self) -> FeatureVar {
         self.x
     }
 
@@ -69,10 +69,10 @@ impl Net {
     }
 
     /// The adjacency A as sparse features, `[n, n]`: row `i` says who the neighbours of node `i` are.
-    pub fn adjacency(&mut self) -> Var {
+    pub fn adjacency(&mut self) -> FeatureVar {
         let pattern = self.graph().adjacency().as_ref().clone();
         let values = vec![1.0; pattern.n_entries()];
-        self.sparse_features(Sparse { pattern, values })
+        self.sparse_features(Sparse::new(pattern, values))
     }
 
     fn graph(&self) -> &Graph {
@@ -93,7 +93,7 @@ impl Net {
     pub fn dense_layer(
         &mut self,
         (w, b): (&str, &str),
-        x: Var,
+        x: impl LinearInput,
         width: usize,
         group: &'static str,
     ) -> Var {

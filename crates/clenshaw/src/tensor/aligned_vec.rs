@@ -1,10 +1,11 @@
-//! Numbers that start at a cache line.
+//! Vectors aligned to cache lines.
 //!
-//! A vector register is as wide as a cache line. Where matrices start in the middle of one, every load
-//! touches two: a training step on Squirrel, most of which is gathering, took half as long again.
+//! A vector register is as wide as a cache line. Rows that start in the middle of a line make every
+//! load touch two lines: a training step on Squirrel, most of which is gathering, took 1.5 times as
+//! long.
 //!
-//! Long vectors ask the system for pages of megabytes: gathered rows lie on other pages each, and the
-//! processor knows where few pages are.
+//! Long vectors request huge pages from the system: the rows of a gather lie on many different pages,
+//! and the processor's translation cache covers only a few.
 
 use bytemuck::{Pod, Zeroable};
 use memmap2::MmapMut;
@@ -12,55 +13,61 @@ use std::fmt::{Debug, Formatter, Result};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// The numbers in a cache line of the narrowest kind we compute with.
+/// Numbers of the narrowest type (f32) per cache line.
 pub(super) const LINE: usize = 16;
 
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Line([u8; 64]);
 
-// SAFETY: 64 bytes, no padding, and every pattern of bits is one.
+// SAFETY: 64 bytes without padding, of which every bit pattern is valid.
 unsafe impl Zeroable for Line {}
 // SAFETY: as above.
 unsafe impl Pod for Line {}
 
-/// From this many bytes on, large pages are asked for.
-const LONG: usize = 4 << 20;
+/// From this many bytes on, huge pages are requested.
+const HUGE_PAGE_BYTES: usize = 4 << 20;
 
-/// Where the numbers are.
-enum Home {
+/// The memory of a vector.
+enum Allocation {
     Heap(Vec<Line>),
     Pages(MmapMut),
 }
 
-impl Home {
+impl Allocation {
     fn zeros(bytes: usize) -> Self {
         let heap = || Self::Heap(vec![Line::zeroed(); bytes.div_ceil(size_of::<Line>())]);
-        if bytes < LONG { heap() } else { pages(bytes).map_or_else(heap, Self::Pages) }
+        if bytes < HUGE_PAGE_BYTES { heap() } else { pages(bytes).map_or_else(heap, Self::Pages) }
     }
 }
 
-/// Zeros on pages of their own, large ones if the system has them.
+/// Zeros on pages of their own, huge ones if the system has them.
 fn pages(bytes: usize) -> Option<MmapMut> {
     let mut map = MmapMut::map_anon(bytes).ok()?;
     #[cfg(target_os = "linux")]
     let _ = map.advise(memmap2::Advice::HugePage);
-    // Until they are written, all pages are one page of zeros, and reading them measures nothing.
+    // Untouched pages all map to one page of zeros, which would make later measurements too fast.
     map.fill(0);
     Some(map)
 }
 
-/// A vector of numbers whose first one starts a cache line; its length never changes.
+/// A vector of fixed length that starts at a cache line.
 pub struct AlignedVec<T> {
-    home: Home,
+    memory: Allocation,
     len: usize,
     kind: PhantomData<T>,
 }
 
 impl<T: Pod> AlignedVec<T> {
-    /// This many zeros.
+    /// A vector of `len` zeros.
     pub fn zeros(len: usize) -> Self {
-        Self { home: Home::zeros(len * size_of::<T>()), len, kind: PhantomData }
+        Self {
+            memory: Allocation::zeros(
+                len.checked_mul(size_of::<T>()).expect("aligned vector: length"),
+            ),
+            len,
+            kind: PhantomData,
+        }
     }
 }
 
@@ -72,9 +79,9 @@ impl<T: Pod> Clone for AlignedVec<T> {
 
 impl<T: Pod> From<&[T]> for AlignedVec<T> {
     fn from(numbers: &[T]) -> Self {
-        let mut lines = Self::zeros(numbers.len());
-        lines.copy_from_slice(numbers);
-        lines
+        let mut vec = Self::zeros(numbers.len());
+        vec.copy_from_slice(numbers);
+        vec
     }
 }
 
@@ -94,9 +101,9 @@ impl<T: Pod> Deref for AlignedVec<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        let numbers = match &self.home {
-            Home::Heap(lines) => bytemuck::cast_slice(lines),
-            Home::Pages(map) => bytemuck::cast_slice(map),
+        let numbers = match &self.memory {
+            Allocation::Heap(lines) => bytemuck::cast_slice(lines),
+            Allocation::Pages(map) => bytemuck::cast_slice(map),
         };
         &numbers[..self.len]
     }
@@ -104,9 +111,9 @@ impl<T: Pod> Deref for AlignedVec<T> {
 
 impl<T: Pod> DerefMut for AlignedVec<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        let numbers = match &mut self.home {
-            Home::Heap(lines) => bytemuck::cast_slice_mut(lines),
-            Home::Pages(map) => bytemuck::cast_slice_mut(map),
+        let numbers = match &mut self.memory {
+            Allocation::Heap(lines) => bytemuck::cast_slice_mut(lines),
+            Allocation::Pages(map) => bytemuck::cast_slice_mut(map),
         };
         &mut numbers[..self.len]
     }
@@ -123,14 +130,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_hold_what_they_were_given_and_start_a_line() {
-        for len in [0, 1, 15, 16, 17, 1000, LONG / 4 - 1, LONG / 4 + 1] {
+    fn vectors_keep_their_numbers_and_are_aligned() {
+        for len in [0, 1, 15, 16, 17, 1000, HUGE_PAGE_BYTES / 4 - 1, HUGE_PAGE_BYTES / 4 + 1] {
             let numbers: Vec<f32> = (0..len).map(|i| i as f32).collect();
-            let mut lines = AlignedVec::from(&numbers[..]);
-            assert_eq!(*lines, numbers);
-            assert_eq!(lines.as_ptr() as usize % 64, 0);
-            lines.iter_mut().for_each(|v| *v += 1.0);
-            let sum: f64 = lines.clone().iter().map(|v| f64::from(*v)).sum();
+            let mut vec = AlignedVec::from(&numbers[..]);
+            assert_eq!(*vec, numbers);
+            assert_eq!(vec.as_ptr() as usize % 64, 0);
+            vec.iter_mut().for_each(|v| *v += 1.0);
+            let sum: f64 = vec.clone().iter().map(|v| f64::from(*v)).sum();
             assert_eq!(sum, (len * (len + 1) / 2) as f64);
         }
     }

@@ -1,4 +1,4 @@
-//! A dense matrix, row by row.
+//! Dense matrices in row-major order.
 
 use super::Real;
 use std::ops::{Index, IndexMut};
@@ -12,12 +12,12 @@ pub struct Mat<T> {
 }
 
 impl<T: Real> Mat<T> {
-    /// All zero.
+    /// A matrix of zeros.
     pub fn zeros(rows: usize, cols: usize) -> Self {
         Self { rows, cols, data: vec![T::ZERO; rows * cols] }
     }
 
-    /// Ones on the diagonal.
+    /// The identity matrix.
     pub fn identity(n: usize) -> Self {
         let mut eye = Self::zeros(n, n);
         for i in 0..n {
@@ -26,9 +26,13 @@ impl<T: Real> Mat<T> {
         eye
     }
 
-    /// Takes the entries row by row; panics when their number does not fit.
+    /// A matrix from its entries, row by row.
+    ///
+    /// # Panics
+    /// If there are not `rows * cols` entries.
     pub fn from_vec(rows: usize, cols: usize, data: Vec<T>) -> Self {
-        assert_eq!(data.len(), rows * cols, "matrix: {rows} x {cols} entries");
+        let n = data.len();
+        assert_eq!(Some(n), rows.checked_mul(cols), "matrix: {n} entries for [{rows}, {cols}]");
         Self { rows, cols, data }
     }
 
@@ -38,7 +42,7 @@ impl<T: Real> Mat<T> {
         self.data.iter_mut().zip(&other.data).for_each(|(x, y)| *x += factor * *y);
     }
 
-    /// The product with another matrix, by definition: for small ones.
+    /// The product with another matrix, by definition; for small matrices.
     pub fn times(&self, other: &Self) -> Self {
         assert_eq!(self.cols, other.rows, "times: [.., {}] x [{}, ..]", self.cols, other.rows);
         let mut out = Self::zeros(self.rows, other.cols);
@@ -76,12 +80,17 @@ impl<T> Mat<T> {
         &self.data
     }
 
-    /// All entries, row by row.
+    /// All entries, row by row, mutable.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         &mut self.data
     }
 
-    /// One row.
+    /// All entries, row by row, without a copy.
+    pub fn into_vec(self) -> Vec<T> {
+        self.data
+    }
+
+    /// Row `i`.
     pub fn row(&self, i: usize) -> &[T] {
         &self.data[i * self.cols..(i + 1) * self.cols]
     }
@@ -91,12 +100,35 @@ impl<T> Index<(usize, usize)> for Mat<T> {
     type Output = T;
 
     fn index(&self, (i, j): (usize, usize)) -> &T {
+        debug_assert!(j < self.cols, "matrix: column {j} of {}", self.cols);
         &self.data[i * self.cols + j]
     }
 }
 
 impl<T> IndexMut<(usize, usize)> for Mat<T> {
     fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut T {
+        debug_assert!(j < self.cols, "matrix: column {j} of {}", self.cols);
         &mut self.data[i * self.cols + j]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_come_back_without_a_copy() {
+        let entries = vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let address = entries.as_ptr();
+        let matrix = Mat::from_vec(2, 3, entries);
+        assert_eq!(matrix.row(1), [4.0, 5.0, 6.0]);
+        let entries = matrix.into_vec();
+        assert_eq!((entries.as_ptr(), entries.len()), (address, 6));
+    }
+
+    #[test]
+    #[should_panic(expected = "matrix: 5 entries for [2, 3]")]
+    fn the_number_of_entries_fits_the_shape() {
+        Mat::from_vec(2, 3, vec![0.0; 5]);
     }
 }

@@ -1,4 +1,4 @@
-//! Matrices, kernels, the training plan and the optimisers' arithmetic.
+//! Matrices, kernels, the training plan and the optimisers.
 
 mod real;
 mod mat;
@@ -14,20 +14,24 @@ pub use aligned_vec::AlignedVec;
 pub use mat::Mat;
 pub use optimiser::{Optimiser, OptimiserSettings, UpdateRule};
 pub use plan::{
-    Coef, Cost, GatherPrecision, Init, OperatorVar, Param, Phase, PhaseTimer, Plan, RUNNING, Tape,
-    Targets, Term, ThreadTeam, Var, Workspace,
+    Coef, Cost, FeatureVar, GatherPrecision, Init, LinearInput, OperatorVar, Param, Phase,
+    PhaseTimer, Plan, RUNNING, Tape, Targets, Term, ThreadTeam, Var, Workspace,
 };
 pub use real::Real;
 pub use roofline::Roofline;
-pub use shared_slice::{Bytes, LittleEndian, SharedSlice, little_endian_bytes};
+pub use shared_slice::Bytes;
+pub(crate) use shared_slice::{LittleEndian, SharedSlice, little_endian_bytes};
 pub use sparse::{Operator, Pattern, Sparse};
 
-/// `log sum_c exp z_c`, safe from overflow.
+/// `log sum_c exp z_c`, without overflow for large scores.
+///
+/// # Panics
+/// If there are no scores.
 pub fn log_sum_exp<T: Real>(z: &[T]) -> T {
     kernel::log_sum_exp(z)
 }
 
-/// The instructions the kernels use on this processor: `avx512`, `avx2` or `portable`.
+/// The instruction set that the kernels use on this processor: `avx512`, `avx2` or `portable`.
 pub fn instruction_set() -> &'static str {
     kernel::instruction_set()
 }

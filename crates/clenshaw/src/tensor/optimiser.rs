@@ -1,7 +1,7 @@
-//! The optimisers' arithmetic.
+//! Update rules of the optimisers.
 //!
 //! ```text
-//! g <- g + wd w                                   weight decay is coupled, but for AdamW
+//! g <- g + wd w                                   coupled weight decay, except for AdamW
 //! Adam      m <- b1 m + (1 - b1) g                b1 = 0.9, b2 = 0.999, eps = 1e-8
 //!           v <- b2 v + (1 - b2) g^2
 //!           w <- w - lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps)
@@ -17,7 +17,7 @@ const BETA1: f64 = 0.9;
 const BETA2: f64 = 0.999;
 const EPS: f64 = 1e-8;
 
-/// Which arithmetic.
+/// The update rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum UpdateRule {
     /// Adam with coupled weight decay.
@@ -28,10 +28,10 @@ pub enum UpdateRule {
     Momentum(f64),
 }
 
-/// How one stretch of the parameter vector is moved.
+/// The update of one range of the parameter vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OptimiserSettings {
-    /// Which arithmetic.
+    /// The update rule.
     pub rule: UpdateRule,
     /// Learning rate.
     pub rate: f64,
@@ -39,10 +39,10 @@ pub struct OptimiserSettings {
     pub decay: f64,
 }
 
-/// All optimiser state: explicit, so that it can be saved and restored to the same bits.
+/// The state of an optimiser; it can be saved and restored bit for bit.
 #[derive(Clone, Debug)]
 pub struct Optimiser<T> {
-    stretches: Vec<(Range<usize>, OptimiserSettings)>,
+    ranges: Vec<(Range<usize>, OptimiserSettings)>,
     /// First moments, or momentum.
     pub first: Vec<T>,
     /// Second moments.
@@ -52,17 +52,17 @@ pub struct Optimiser<T> {
 }
 
 impl<T: Real> Optimiser<T> {
-    /// State for a parameter vector that these stretches cover.
-    pub fn new(stretches: Vec<(Range<usize>, OptimiserSettings)>) -> Self {
-        let n = stretches.iter().map(|(range, _)| range.end).max().unwrap_or(0);
-        Self { stretches, first: vec![T::ZERO; n], second: vec![T::ZERO; n], steps: 0 }
+    /// An optimiser for a parameter vector with settings per range.
+    pub fn new(ranges: Vec<(Range<usize>, OptimiserSettings)>) -> Self {
+        let n = ranges.iter().map(|(range, _)| range.end).max().unwrap_or(0);
+        Self { ranges, first: vec![T::ZERO; n], second: vec![T::ZERO; n], steps: 0 }
     }
 
-    /// Moves the parameters against their gradients.
+    /// Updates the parameters from their gradients.
     pub fn step(&mut self, params: &mut [T], grads: &[T]) {
         self.steps += 1;
         let t = i32::try_from(self.steps).unwrap_or(i32::MAX);
-        for (range, settings) in &self.stretches {
+        for (range, settings) in &self.ranges {
             let w = &mut params[range.clone()];
             let g = &grads[range.clone()];
             let m = &mut self.first[range.clone()];
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn decoupled_decay_does_not_enter_the_moments() {
-        // The step is lr sign(g) whatever the decay; the decay takes lr wd w besides.
+        // The step is lr sign(g) whatever the decay; the decay subtracts lr wd w in addition.
         let settings = OptimiserSettings { rule: UpdateRule::AdamW, rate: 0.1, decay: 0.5 };
         let mut adam_w = Optimiser::<f64>::new(vec![(0..1, settings)]);
         let mut w = [2.0];
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn momentum_by_hand() {
+    fn momentum_matches_hand_computation() {
         let settings = OptimiserSettings { rule: UpdateRule::Momentum(0.5), rate: 0.1, decay: 1.0 };
         let mut sgd = Optimiser::<f64>::new(vec![(0..1, settings)]);
         let mut w = [1.0];

@@ -1,4 +1,4 @@
-//! The numbers we compute with: f32 for training, f64 for checking.
+//! Floating-point types: f32 for training, f64 for checking.
 
 use std::fmt::{Debug, Display};
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
@@ -27,14 +27,14 @@ pub trait Real:
     const ONE: Self;
     /// The nearest number of this type.
     fn from_f64(v: f64) -> Self;
-    /// The same number, widened.
+    /// The same number as f64.
     fn to_f64(self) -> f64;
-    /// `self * a + b`, rounded once.
+    /// `self * a + b` with one rounding.
     fn mul_add(self, a: Self, b: Self) -> Self;
-    /// The nearest number with eight binary digits: the upper half of an f32.
+    /// The nearest bf16 number, ties to even; NaN stays NaN.
     fn to_bf16(self) -> u16;
-    /// The number that such a half stands for.
-    fn from_bf16(half: u16) -> Self;
+    /// The value of a bf16 number.
+    fn from_bf16(bits: u16) -> Self;
     /// The square root.
     fn sqrt(self) -> Self;
     /// e to this power.
@@ -66,14 +66,14 @@ macro_rules! real {
             fn to_bf16(self) -> u16 {
                 let v = self as f32;
                 let bits = v.to_bits();
-                // Half a unit in the last place, and ties to even; what is not a number stays so.
+                // Adds half a unit in the last place, less one bit if the last bit is even.
                 let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
                 let quiet = bits | 0x0040_0000;
                 (if v.is_nan() { quiet } else { rounded } >> 16) as u16
             }
             #[inline(always)]
-            fn from_bf16(half: u16) -> Self {
-                f32::from_bits(u32::from(half) << 16) as $t
+            fn from_bf16(bits: u16) -> Self {
+                f32::from_bits(u32::from(bits) << 16) as $t
             }
             #[inline(always)]
             fn sqrt(self) -> Self {
@@ -102,8 +102,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn halves_are_the_nearest_and_ties_go_to_even() {
-        for (v, half) in [
+    fn bf16_rounds_to_nearest_with_ties_to_even() {
+        for (v, bits) in [
             (1.0, 0x3f80),
             (-2.0, 0xc000),
             (1.0 + 1.0 / 256.0, 0x3f80),
@@ -112,8 +112,8 @@ mod tests {
             (f32::INFINITY, 0x7f80),
             (f32::MAX, 0x7f80),
         ] {
-            assert_eq!(v.to_bf16(), half, "{v}");
-            assert_eq!(f64::from(v).to_bf16(), half, "{v}");
+            assert_eq!(v.to_bf16(), bits, "{v}");
+            assert_eq!(f64::from(v).to_bf16(), bits, "{v}");
         }
         assert!(f32::from_bf16(f32::NAN.to_bf16()).is_nan());
         assert_eq!(f64::from_bf16(0x3f82), 1.015625);

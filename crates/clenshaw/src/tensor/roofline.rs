@@ -1,4 +1,4 @@
-//! What this machine can do: the rates that bound a training step.
+//! A roofline model: the rates of this machine that bound a training step.
 //!
 //! ```text
 //! products   flops of H W, blocks of 64 rows and 64 columns in cache
@@ -8,8 +8,8 @@
 //! bound = flops / products + sum gathered / gather(source) + streamed / stream(workspace)
 //! ```
 //!
-//! Every rate is the best of a few tries with all threads at work and our own kernels: what the step
-//! would cost if every part of it ran as fast as that part alone in a tight loop.
+//! Every rate is the best of a few runs with all threads and the kernels of a training step: the bound
+//! is the time of a step whose parts each run as fast as they do alone in a tight loop.
 
 use super::kernel::{self, MAX_TERMS, dispatch};
 use super::{AlignedVec, Cost, ThreadTeam};
@@ -21,11 +21,11 @@ use std::time::Instant;
 /// Rows and columns of a block, as in a training step of width 64.
 const WIDTH: usize = 64;
 const ROW_BYTES: usize = WIDTH * size_of::<f32>();
-const TRIES: usize = 15;
-/// Bytes that a try moves at least.
+const RUNS: usize = 15;
+/// The least number of bytes that a run moves.
 const MOVED: usize = 1 << 26;
 
-/// The rates of this machine with a number of threads; those for a size are measured when asked for.
+/// The rates of this machine with a number of threads; those for a size are measured on first use.
 pub struct Roofline {
     team: ThreadTeam,
     products: f64,
@@ -34,7 +34,7 @@ pub struct Roofline {
 }
 
 impl Roofline {
-    /// Measures dense products.
+    /// Measures the rate of dense products.
     pub fn new(threads: usize) -> Self {
         let mut team = ThreadTeam::new(threads);
         let products = product_rate(&mut team);
@@ -46,22 +46,22 @@ impl Roofline {
         self.team.threads()
     }
 
-    /// Dense products: floating-point operations a second.
+    /// Floating-point operations per second of dense products.
     pub fn products(&self) -> f64 {
         self.products
     }
 
-    /// Gathering from a source of this many bytes: bytes a second.
+    /// Bytes per second of gathering from a source of `source` bytes.
     pub fn gather(&mut self, source: usize) -> f64 {
         *self.gather.entry(source).or_insert_with(|| gather_rate(&mut self.team, source))
     }
 
-    /// Reading and writing in order in this many bytes: bytes a second.
+    /// Bytes per second of sequential reads and writes within `bytes` bytes.
     pub fn stream(&mut self, bytes: usize) -> f64 {
         *self.stream.entry(bytes).or_insert_with(|| stream_rate(&mut self.team, bytes))
     }
 
-    /// The seconds that some work in a workspace of this many bytes takes at these rates.
+    /// The time of some work at these rates, in a workspace of `workspace` bytes.
     pub fn seconds(&mut self, work: &Cost, workspace: usize) -> f64 {
         let gathered: f64 =
             work.gathered.iter().map(|(bytes, source)| bytes / self.gather(*source)).sum();
@@ -70,7 +70,7 @@ impl Roofline {
 }
 
 fn product_rate(team: &mut ThreadTeam) -> f64 {
-    // A few milliseconds, so that threads are awake and clocks have risen.
+    // A few milliseconds, so that threads have started and clock rates have risen.
     const REPEATS: usize = 2000;
     let threads = team.threads();
     let flops = (2 * WIDTH * WIDTH * WIDTH * REPEATS * threads) as f64;
@@ -117,7 +117,7 @@ fn gather_rate(team: &mut ThreadTeam, source: usize) -> f64 {
                     indices: &indices,
                     scale: &scale,
                     first: 0,
-                    src: kernel::Source::Whole(&src),
+                    src: kernel::GatherSource::Full(&src),
                 };
                 let terms = [(0.0, &[][..]); MAX_TERMS];
                 dispatch(sum(Some(gather), terms, 0, &mut out));
@@ -134,7 +134,7 @@ fn stream_rate(team: &mut ThreadTeam, bytes: usize) -> f64 {
     let (a, b, mut c) = (AlignedVec::zeros(len), AlignedVec::zeros(len), AlignedVec::zeros(len));
     let moved = 3 * len * size_of::<f32>();
     let passes = MOVED.div_ceil(moved);
-    let out = Shared(c.as_mut_ptr());
+    let out = SharedPointer(c.as_mut_ptr());
     let rate = best_rate((passes * moved) as f64, || {
         for _ in 0..passes {
             team.run(n_chunks, |chunk, _| {
@@ -151,13 +151,13 @@ fn stream_rate(team: &mut ThreadTeam, bytes: usize) -> f64 {
     rate
 }
 
-/// A pointer whose parts threads write.
-struct Shared(*mut f32);
+/// A pointer to memory of which every thread writes its own part.
+struct SharedPointer(*mut f32);
 
-// SAFETY: every thread writes its own part.
-unsafe impl Sync for Shared {}
+// SAFETY: threads write disjoint parts.
+unsafe impl Sync for SharedPointer {}
 
-impl Shared {
+impl SharedPointer {
     fn at(&self, offset: usize) -> *mut f32 {
         self.0.wrapping_add(offset)
     }
@@ -172,9 +172,9 @@ fn sum<'a>(
     kernel::Sum { cols: WIDTH, gather, terms, n_terms, bias: None, out, add: false }
 }
 
-/// The best of a few tries, in units a second.
+/// The best rate of a few runs, in units per second.
 fn best_rate(units: f64, mut work: impl FnMut()) -> f64 {
-    let seconds = (0..TRIES).map(|_| {
+    let seconds = (0..RUNS).map(|_| {
         let start = Instant::now();
         work();
         start.elapsed().as_secs_f64()
@@ -187,8 +187,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bound_adds_up_its_parts() {
-        let mut limits = Roofline {
+    fn a_bound_is_the_sum_of_its_parts() {
+        let mut roofline = Roofline {
             team: ThreadTeam::new(1),
             products: 100.0,
             gather: BTreeMap::from([(64, 10.0), (128, 5.0)]),
@@ -196,6 +196,6 @@ mod tests {
         };
         let gathered = vec![(20.0, 64), (15.0, 128)];
         let work = Cost { flops: 300.0, gathered, streamed: 6.0 };
-        assert_eq!(limits.seconds(&work, 1000), 3.0 + 2.0 + 3.0 + 1.5);
+        assert_eq!(roofline.seconds(&work, 1000), 3.0 + 2.0 + 3.0 + 1.5);
     }
 }

@@ -1,9 +1,8 @@
-//! Numbers in a row: our own, or those of a file that is mapped into memory.
+//! Read-only numbers that are either owned or lie in a memory-mapped file.
 //!
-//! A mapped file costs no reading and no copying; the system brings its pages when they are looked at
-//! and shares them between processes.
-//! Where the file's numbers are not this machine's (other byte order, other width, not aligned), they
-//! are copied instead, and nobody else notices.
+//! A mapped file is neither read nor copied: the system loads its pages on first access and shares
+//! them between processes. Numbers whose representation in the file differs from this machine's
+//! (byte order, width, alignment) are copied instead.
 
 use bytemuck::Pod;
 use memmap2::{Mmap, MmapOptions};
@@ -14,31 +13,33 @@ use std::ops::{Deref, Range};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes that several slabs look into: a mapped file, or bytes in memory.
+/// Bytes shared by several slices: a mapped file, or bytes in memory.
 #[derive(Clone)]
-pub struct Bytes(Arc<Source>);
+pub struct Bytes(Arc<ByteSource>);
 
-enum Source {
+enum ByteSource {
     Mapped(Mmap),
-    Held(Cow<'static, [u8]>),
+    InMemory(Cow<'static, [u8]>),
 }
 
 impl Bytes {
-    /// Maps a file, and asks for all of it at once, since a checksum will be made of it.
+    /// Maps a file into memory and prefetches all of it, since a checksum will read every byte.
     ///
-    /// Nobody may change it in place while it is mapped; to write beside it and rename is fine.
-    pub fn map(path: &Path) -> std::io::Result<Self> {
+    /// # Safety
+    /// No process changes or truncates the file in place while the bytes or slices of them are in
+    /// use: patterns are checked once and then indexed without bounds checks. Replacing the file by
+    /// renaming another one over it is fine.
+    pub(crate) unsafe fn map(path: &Path) -> std::io::Result<Self> {
         let file = File::open(path)?;
-        // SAFETY: the bytes stay as they are while the map lives, because our own files are only ever
-        // written beside and renamed; that others keep to it is asked for above.
+        // SAFETY: the file does not change while it is mapped, by this function's contract.
         let map = unsafe { MmapOptions::new().populate().map(&file)? };
-        Ok(Self(Arc::new(Source::Mapped(map))))
+        Ok(Self(Arc::new(ByteSource::Mapped(map))))
     }
 }
 
 impl<B: Into<Cow<'static, [u8]>>> From<B> for Bytes {
     fn from(bytes: B) -> Self {
-        Self(Arc::new(Source::Held(bytes.into())))
+        Self(Arc::new(ByteSource::InMemory(bytes.into())))
     }
 }
 
@@ -47,47 +48,43 @@ impl Deref for Bytes {
 
     fn deref(&self) -> &[u8] {
         match &*self.0 {
-            Source::Mapped(map) => map,
-            Source::Held(bytes) => bytes,
+            ByteSource::Mapped(map) => map,
+            ByteSource::InMemory(bytes) => bytes,
         }
     }
 }
 
-/// Numbers in a row, which nobody changes.
+/// A read-only slice of numbers, owned or part of shared [`Bytes`].
 #[derive(Clone)]
-pub struct SharedSlice<T>(Storage<T>);
+pub(crate) struct SharedSlice<T>(SliceStorage<T>);
 
 #[derive(Clone)]
-enum Storage<T> {
+enum SliceStorage<T> {
     Owned(Vec<T>),
-    /// These bytes are the numbers.
+    /// The range holds the numbers in this machine's representation.
     Shared(Bytes, Range<usize>),
 }
 
 impl<T: LittleEndian> SharedSlice<T> {
-    /// The little-endian numbers in a range of bytes; `None` if they do not fill it or do not fit.
+    /// The little-endian numbers in a range of bytes.
     ///
-    /// ```
-    /// use clenshaw::tensor::{Bytes, SharedSlice};
-    /// let bytes = Bytes::from(vec![7, 0, 0, 0, 1, 1, 0, 0]);
-    /// assert_eq!(SharedSlice::<u32>::of(&bytes, 0..8).as_deref(), Some(&[7, 257][..]));
-    /// assert!(SharedSlice::<u32>::of(&bytes, 0..7).is_none());
-    /// ```
-    pub fn of(bytes: &Bytes, range: Range<usize>) -> Option<Self> {
+    /// Returns `None` if the range is out of bounds, if its length is not a multiple of the width of
+    /// a number, or if a number does not fit into `T`.
+    pub fn from_bytes(bytes: &Bytes, range: Range<usize>) -> Option<Self> {
         let inside = bytes.get(range.clone())?;
         if T::IS_NATIVE && bytemuck::try_cast_slice::<u8, T>(inside).is_ok() {
-            return Some(Self(Storage::Shared(bytes.clone(), range)));
+            return Some(Self(SliceStorage::Shared(bytes.clone(), range)));
         }
         let words = inside.chunks_exact(T::WIDTH);
         let whole = words.remainder().is_empty();
         let owned = whole.then(|| words.map(T::from_le).collect::<Option<Vec<T>>>())??;
-        Some(Self(Storage::Owned(owned)))
+        Some(Self(SliceStorage::Owned(owned)))
     }
 }
 
 impl<T> From<Vec<T>> for SharedSlice<T> {
     fn from(numbers: Vec<T>) -> Self {
-        Self(Storage::Owned(numbers))
+        Self(SliceStorage::Owned(numbers))
     }
 }
 
@@ -96,8 +93,8 @@ impl<T: Pod> Deref for SharedSlice<T> {
 
     fn deref(&self) -> &[T] {
         match &self.0 {
-            Storage::Owned(numbers) => numbers,
-            Storage::Shared(bytes, range) => bytemuck::cast_slice(&bytes[range.clone()]),
+            SliceStorage::Owned(numbers) => numbers,
+            SliceStorage::Shared(bytes, range) => bytemuck::cast_slice(&bytes[range.clone()]),
         }
     }
 }
@@ -114,20 +111,20 @@ impl<T: Pod + fmt::Debug> fmt::Debug for SharedSlice<T> {
     }
 }
 
-/// A number as files hold it: little-endian, of one width on every machine.
-pub trait LittleEndian: Pod {
-    /// Bytes in a file.
+/// A number with a little-endian representation in files, of the same width on every machine.
+pub(crate) trait LittleEndian: Pod {
+    /// Bytes per number in a file.
     const WIDTH: usize;
-    /// Whether this machine holds it in the same way.
+    /// Whether this machine represents the number in memory as files do.
     const IS_NATIVE: bool = cfg!(target_endian = "little") && size_of::<Self>() == Self::WIDTH;
 
-    /// Reads `WIDTH` bytes; `None` if this machine has no such number.
+    /// Decodes `WIDTH` bytes; `None` if the number does not fit into this type.
     fn from_le(bytes: &[u8]) -> Option<Self>;
-    /// Adds `WIDTH` bytes.
+    /// Appends the `WIDTH` bytes of this number.
     fn put_le(self, out: &mut Vec<u8>);
 }
 
-macro_rules! word {
+macro_rules! little_endian {
     ($number:ty as $stored:ty) => {
         impl LittleEndian for $number {
             const WIDTH: usize = size_of::<$stored>();
@@ -143,14 +140,14 @@ macro_rules! word {
     };
 }
 
-word!(u8 as u8);
-word!(i32 as i32);
-word!(u32 as u32);
-word!(f32 as f32);
-word!(usize as u64);
+little_endian!(u8 as u8);
+little_endian!(i32 as i32);
+little_endian!(u32 as u32);
+little_endian!(f32 as f32);
+little_endian!(usize as u64);
 
-/// Numbers as a file holds them; on most machines these are the very bytes.
-pub fn little_endian_bytes<T: LittleEndian>(numbers: &[T]) -> Cow<'_, [u8]> {
+/// The bytes of numbers in a file; borrowed where memory holds the same bytes.
+pub(crate) fn little_endian_bytes<T: LittleEndian>(numbers: &[T]) -> Cow<'_, [u8]> {
     if T::IS_NATIVE {
         return bytemuck::cast_slice(numbers).into();
     }
@@ -164,33 +161,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_are_not_aligned_are_copied() {
+    fn unaligned_numbers_are_copied() {
         let numbers = [1usize, 2, 1 << 20];
         let bytes = little_endian_bytes(&numbers);
         for shift in 0..8 {
             let padded = Bytes::from([&vec![9; shift], &*bytes, &[9][..]].concat());
-            let slab = SharedSlice::<usize>::of(&padded, shift..shift + bytes.len()).unwrap();
-            assert_eq!(*slab, numbers, "{shift}");
+            let range = shift..shift + bytes.len();
+            let slice = SharedSlice::<usize>::from_bytes(&padded, range).unwrap();
+            assert_eq!(*slice, numbers, "{shift}");
         }
     }
 
     #[test]
-    fn a_mapped_file_outlives_its_name() {
+    fn a_mapped_file_can_be_read_after_it_was_deleted() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), little_endian_bytes(&[1.5f32, -2.0])).unwrap();
-        let bytes = Bytes::map(file.path()).unwrap();
-        let slab = SharedSlice::<f32>::of(&bytes, 0..8).unwrap();
+        // SAFETY: only this test has access to the file.
+        let bytes = unsafe { Bytes::map(file.path()) }.unwrap();
+        let slice = SharedSlice::<f32>::from_bytes(&bytes, 0..8).unwrap();
         drop((file, bytes));
-        assert_eq!(slab.clone(), SharedSlice::from(vec![1.5, -2.0]));
-        assert_eq!(format!("{slab:?}"), "[1.5, -2.0]");
+        assert_eq!(slice.clone(), SharedSlice::from(vec![1.5, -2.0]));
+        assert_eq!(format!("{slice:?}"), "[1.5, -2.0]");
     }
 
     #[test]
-    fn what_lies_outside_is_not_there() {
+    fn ranges_that_do_not_fit_give_none() {
         let bytes = Bytes::from(&[1u8, 2, 3][..]);
-        assert!(SharedSlice::<u8>::of(&bytes, 1..4).is_none());
-        assert!(SharedSlice::<u32>::of(&bytes, 0..3).is_none());
-        assert_eq!(SharedSlice::<u8>::of(&bytes, 1..3).as_deref(), Some(&[2, 3][..]));
-        assert!(Bytes::map(Path::new("no/such/file")).is_err());
+        assert!(SharedSlice::<u8>::from_bytes(&bytes, 1..4).is_none());
+        assert!(SharedSlice::<u32>::from_bytes(&bytes, 0..3).is_none());
+        let inside = SharedSlice::<u8>::from_bytes(&bytes, 1..3);
+        assert_eq!(inside.as_deref(), Some(&[2, 3][..]));
+    }
+
+    #[test]
+    fn mapping_a_missing_file_is_an_error() {
+        // SAFETY: there is no such file.
+        assert!(unsafe { Bytes::map(Path::new("no/such/file")) }.is_err());
     }
 }

@@ -1,13 +1,17 @@
-//! Sparse matrices: a pattern, and the two ways we put numbers on it.
+//! Sparse matrices in compressed-row form: a pattern, and the two ways to put numbers on it.
+//!
+//! The gather kernels index without bounds checks, and the backward pass uses `P^T = P`.
+//! Both rely on what the constructors here check; the fields are private.
 
 use super::{Mat, SharedSlice};
-use rayon::prelude::*;
+use crate::parallel;
+use std::ops::Range;
 use std::sync::Arc;
 
-/// Fewer rows than this are not worth a second thread.
-const DEAL: usize = 4096;
+/// Patterns with fewer entries than this are checked on one thread.
+const PARALLEL_ENTRIES: usize = 1 << 20;
 
-/// Which entries of a matrix exist: compressed rows, columns ascending within a row.
+/// The positions of the entries of a matrix: compressed rows, columns ascending within a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pattern {
     n_cols: usize,
@@ -16,42 +20,78 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Takes compressed rows as they are; panics unless they are well formed.
+    /// A pattern from compressed rows.
+    ///
+    /// # Panics
+    /// If the rows are not well formed; see [`Pattern::try_new`].
     pub fn new(n_cols: usize, offsets: Vec<usize>, indices: Vec<u32>) -> Self {
-        let pattern = Self::checked(n_cols, offsets.into(), indices.into());
+        let pattern = Self::try_new(n_cols, offsets, indices);
         pattern.unwrap_or_else(|problem| panic!("pattern: {problem}"))
     }
 
-    /// Takes compressed rows as they are; says what is wrong unless they are well formed.
-    pub fn checked(
+    /// A pattern from compressed rows; row `i` has the columns `indices[offsets[i]..offsets[i + 1]]`.
+    ///
+    /// Returns a description of the problem if the offsets do not ascend from 0 to the number of
+    /// entries, if the columns of a row do not ascend below `n_cols`, or if there are more rows,
+    /// columns or entries than a `u32` can number.
+    ///
+    /// ```
+    /// use clenshaw::tensor::Pattern;
+    /// let problem = Pattern::try_new(2, vec![0, 1], vec![5]).unwrap_err();
+    /// assert_eq!(problem, "row 0: expected ascending columns below 2");
+    /// ```
+    pub fn try_new(n_cols: usize, offsets: Vec<usize>, indices: Vec<u32>) -> Result<Self, String> {
+        Self::from_shared(n_cols, offsets.into(), indices.into())
+    }
+
+    /// [`Pattern::try_new`] for arrays that may belong to a mapped file.
+    pub(crate) fn from_shared(
         n_cols: usize,
         offsets: SharedSlice<usize>,
         indices: SharedSlice<u32>,
     ) -> Result<Self, String> {
         let pattern = Self { n_cols, offsets, indices };
-        pattern.problem().map_or(Ok(pattern), Err)
+        pattern.check().map(|()| pattern)
     }
 
-    fn problem(&self) -> Option<String> {
-        let (offsets, indices): (&[usize], &[u32]) = (&self.offsets, &self.indices);
+    fn check(&self) -> Result<(), String> {
+        let (offsets, n): (&[usize], usize) = (&self.offsets, self.indices.len());
         let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else {
-            return Some("no offsets; expected at least one".into());
+            return Err("no offsets; expected at least one".into());
         };
-        let n = indices.len();
         if (first, last) != (0, n) {
-            return Some(format!("offsets go from {first} to {last}; expected from 0 to {n}"));
+            return Err(format!("offsets go from {first} to {last}; expected from 0 to {n}"));
         }
+        check_size(self.n_rows(), self.n_cols, n)?;
         if let Some(i) = offsets.windows(2).position(|row| row[0] > row[1]) {
-            return Some(format!("row {i} ends at {} before it starts", offsets[i + 1]));
+            return Err(format!("row {i} ends at {} before it starts", offsets[i + 1]));
         }
-        let is_bad = |i: &usize| {
-            let row = &indices[offsets[*i]..offsets[i + 1]];
+        let n_threads = if n < PARALLEL_ENTRIES { 1 } else { parallel::available_threads() };
+        let bad_rows = parallel::map(n_threads, self.cut(n_threads), |rows| self.bad_row(rows));
+        match bad_rows.into_iter().flatten().next() {
+            Some(i) => Err(format!("row {i}: expected ascending columns below {}", self.n_cols)),
+            None => Ok(()),
+        }
+    }
+
+    /// `n_parts` ranges of rows with about the same number of entries each.
+    pub(crate) fn cut(&self, n_parts: usize) -> impl Iterator<Item = Range<usize>> {
+        let (offsets, n_entries) = (self.offsets(), self.n_entries());
+        let bound = move |part| match part {
+            0 => 0,
+            part if part == n_parts => offsets.len() - 1,
+            part => offsets.partition_point(|&start| start < n_entries / n_parts * part),
+        };
+        (0..n_parts).map(move |part| bound(part)..bound(part + 1).max(bound(part)))
+    }
+
+    /// The first of some rows whose columns are out of order or out of range.
+    fn bad_row(&self, mut rows: Range<usize>) -> Option<usize> {
+        rows.find(|&i| {
+            let row = self.row(i);
             let ascends = row.is_sorted_by(|a, b| a < b);
             !ascends || row.last().is_some_and(|&j| j as usize >= self.n_cols)
-        };
-        let rows = (0..self.n_rows()).into_par_iter().with_min_len(DEAL);
-        let bad = rows.find_first(is_bad)?;
-        Some(format!("row {bad}: expected ascending columns below {}", self.n_cols))
+        })
     }
 
     /// Number of rows.
@@ -69,7 +109,7 @@ impl Pattern {
         self.indices.len()
     }
 
-    /// Where each row starts, and the end of the last one.
+    /// The start of each row, and the end of the last one.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
@@ -100,6 +140,7 @@ impl Pattern {
         for i in 0..self.n_rows() {
             for e in starts[i]..starts[i + 1] {
                 let at = &mut next[columns[e] as usize];
+                // `check_size` keeps both within u32.
                 indices[*at] = i as u32;
                 origin[*at] = e as u32;
                 *at += 1;
@@ -110,19 +151,66 @@ impl Pattern {
             origin,
         )
     }
+
+    /// An entry `(i, j)` without its mirror image `(j, i)`; `None` for a symmetric pattern.
+    ///
+    /// Linear in the number of entries: rows ascend, so going through the entries in order visits
+    /// the mirror images within each row in order as well.
+    fn unpaired_entry(&self) -> Option<(usize, usize)> {
+        let (offsets, columns) = (self.offsets(), self.indices());
+        let mut next = offsets[..self.n_rows()].to_vec();
+        for i in 0..self.n_rows() {
+            for j in self.row(i).iter().map(|&j| j as usize) {
+                if next[j] == offsets[j + 1] || columns[next[j]] as usize != i {
+                    return Some((i, j));
+                }
+                next[j] += 1;
+            }
+        }
+        None
+    }
 }
 
-/// A matrix with a number on every entry of its pattern: node features.
+/// Refuses sizes whose row, column or entry numbers do not fit into a `u32`.
+fn check_size(n_rows: usize, n_cols: usize, n_entries: usize) -> Result<(), String> {
+    let most = u32::MAX as usize;
+    for (count, what) in [(n_rows, "rows"), (n_cols, "columns"), (n_entries, "entries")] {
+        if count > most {
+            return Err(format!("{count} {what}; expected at most {most}"));
+        }
+    }
+    Ok(())
+}
+
+/// A sparse matrix with a value for every entry of its pattern: node features.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sparse {
-    /// Which entries exist.
-    pub pattern: Pattern,
-    /// One value per entry.
-    pub values: Vec<f64>,
+    pattern: Pattern,
+    values: Vec<f64>,
 }
 
 impl Sparse {
-    /// The same matrix, written out.
+    /// A pattern with its values.
+    ///
+    /// # Panics
+    /// If there is not one value per entry.
+    pub fn new(pattern: Pattern, values: Vec<f64>) -> Self {
+        let n = pattern.n_entries();
+        assert_eq!(values.len(), n, "sparse matrix: expected one value for each of {n} entries");
+        Self { pattern, values }
+    }
+
+    /// The positions of the entries.
+    pub fn pattern(&self) -> &Pattern {
+        &self.pattern
+    }
+
+    /// One value per entry.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The same matrix in dense form.
     pub fn to_dense(&self) -> Mat<f64> {
         let pattern = &self.pattern;
         let mut dense = Mat::zeros(pattern.n_rows(), pattern.n_cols());
@@ -135,20 +223,61 @@ impl Sparse {
     }
 }
 
-/// A symmetric operator on node signals, `diag(scale) pattern diag(scale)`: P, P~ and their kin.
+/// A symmetric operator on node signals, `P = diag(scale) pattern diag(scale)`.
 ///
-/// The pattern of a normalised adjacency needs no value per entry, which saves a third of its traffic.
+/// A normalised adjacency needs no value per entry in this form, which saves a third of the memory
+/// traffic of a product.
 #[derive(Clone, Debug)]
 pub struct Operator {
-    /// Which nodes see each other; symmetric.
-    pub pattern: Arc<Pattern>,
-    /// The factor of each node, `d^-1/2`.
-    pub scale: Arc<Vec<f64>>,
+    pattern: Arc<Pattern>,
+    scale: Arc<Vec<f64>>,
 }
 
 impl Operator {
-    /// `P x` in the plainest way, for tests and small work.
+    /// An operator with a scale factor per node, such as `d^-1/2`.
+    ///
+    /// Takes time linear in the number of entries to check the symmetry.
+    ///
+    /// # Panics
+    /// If the pattern is not square or not symmetric, or if there is not one factor per node.
+    pub fn new(pattern: Arc<Pattern>, scale: Vec<f64>) -> Self {
+        let operator = Self::from_symmetric(pattern, scale);
+        if let Some((i, j)) = operator.pattern.unpaired_entry() {
+            panic!("operator: entry ({i}, {j}) without entry ({j}, {i}); expected symmetry");
+        }
+        operator
+    }
+
+    /// [`Operator::new`] for a pattern that is symmetric by construction.
+    ///
+    /// Graphs check their adjacency when they are built, and adding loops or joining nodes at
+    /// distance two keeps the symmetry, so a second pass over the entries would find nothing.
+    pub(crate) fn from_symmetric(pattern: Arc<Pattern>, scale: Vec<f64>) -> Self {
+        let (n, n_cols) = (pattern.n_rows(), pattern.n_cols());
+        assert_eq!(n, n_cols, "operator: {n} rows and {n_cols} columns; expected a square pattern");
+        assert_eq!(scale.len(), n, "operator: expected one scale factor for each of {n} nodes");
+        debug_assert_eq!(pattern.unpaired_entry(), None, "operator: expected symmetry");
+        Self { pattern, scale: Arc::new(scale) }
+    }
+
+    /// The positions of the entries; symmetric.
+    pub fn pattern(&self) -> &Arc<Pattern> {
+        &self.pattern
+    }
+
+    /// The scale factor of each node.
+    pub fn scale(&self) -> &[f64] {
+        &self.scale
+    }
+
+    /// Number of nodes.
+    pub fn n_nodes(&self) -> usize {
+        self.pattern.n_rows()
+    }
+
+    /// `P x` by definition, for tests and small matrices.
     pub fn apply(&self, x: &Mat<f64>) -> Mat<f64> {
+        assert_eq!(x.rows(), self.n_nodes(), "operator: rows of the matrix it is applied to");
         let mut out = Mat::zeros(x.rows(), x.cols());
         for i in 0..x.rows() {
             for &j in self.pattern.row(i) {
@@ -163,18 +292,19 @@ impl Operator {
 
     /// The operator as a dense matrix.
     pub fn to_dense(&self) -> Mat<f64> {
-        self.apply(&Mat::identity(self.pattern.n_rows()))
+        self.apply(&Mat::identity(self.n_nodes()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
-    fn rows_that_are_not_well_formed_are_described() {
+    fn malformed_rows_are_described() {
         let problem = |offsets: &[usize], indices: &[u32]| {
-            Pattern::checked(3, offsets.to_vec().into(), indices.to_vec().into()).unwrap_err()
+            Pattern::try_new(3, offsets.to_vec(), indices.to_vec()).unwrap_err()
         };
         assert_eq!(problem(&[], &[]), "no offsets; expected at least one");
         assert_eq!(problem(&[0, 1], &[0, 1]), "offsets go from 0 to 1; expected from 0 to 2");
@@ -185,7 +315,30 @@ mod tests {
     }
 
     #[test]
-    fn transposing_moves_entries_and_remembers_them() {
+    fn sizes_beyond_u32_are_refused() {
+        let most = u32::MAX as usize;
+        assert_eq!(check_size(most, most, most), Ok(()));
+        let problem = |what| Err(format!("4294967296 {what}; expected at most 4294967295"));
+        assert_eq!(check_size(most + 1, 1, 1), problem("rows"));
+        assert_eq!(check_size(1, most + 1, 1), problem("columns"));
+        assert_eq!(check_size(1, 1, most + 1), problem("entries"));
+        let refused = Pattern::try_new(most + 1, vec![0], vec![]).map(|_| ());
+        assert_eq!(refused, problem("columns"));
+    }
+
+    #[test]
+    fn a_bad_row_is_found_in_a_pattern_checked_in_parallel() {
+        let n = PARALLEL_ENTRIES;
+        let mut columns: Vec<u32> = (0..n as u32).collect();
+        let offsets: Vec<usize> = (0..=n).collect();
+        assert!(Pattern::try_new(n, offsets.clone(), columns.clone()).is_ok());
+        columns[n - 5] = n as u32;
+        let problem = Pattern::try_new(n, offsets, columns).unwrap_err();
+        assert_eq!(problem, format!("row {}: expected ascending columns below {n}", n - 5));
+    }
+
+    #[test]
+    fn transposing_keeps_track_of_the_entries() {
         // 1 0 2
         // 0 3 4
         let pattern = Pattern::new(3, vec![0, 2, 4], vec![0, 2, 1, 2]);
@@ -194,5 +347,47 @@ mod tests {
         let values = [1.0, 2.0, 3.0, 4.0];
         let moved: Vec<f64> = origin.iter().map(|&e| values[e as usize]).collect();
         assert_eq!(moved, [1.0, 3.0, 2.0, 4.0]);
+    }
+
+    proptest! {
+        #[test]
+        fn symmetry_agrees_with_the_transpose(
+            entries in prop::collection::btree_set((0..7u32, 0..7u32), 0..30),
+            mirrored: bool,
+        ) {
+            let mut entries = entries;
+            if mirrored {
+                entries.extend(entries.clone().into_iter().map(|(i, j)| (j, i)));
+            }
+            let end = |row| entries.iter().filter(|entry| (entry.0 as usize) < row).count();
+            let columns = entries.iter().map(|entry| entry.1).collect();
+            let pattern = Pattern::new(7, (0..=7).map(end).collect(), columns);
+            let is_symmetric = pattern.transpose().0 == pattern;
+            prop_assert_eq!(pattern.unpaired_entry().is_none(), is_symmetric);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "operator: entry (0, 1) without entry (1, 0)")]
+    fn asymmetric_operators_are_refused() {
+        Operator::new(Arc::new(Pattern::new(2, vec![0, 1, 1], vec![1])), vec![1.0; 2]);
+    }
+
+    #[test]
+    #[should_panic(expected = "expected a square pattern")]
+    fn operators_are_square() {
+        Operator::new(Arc::new(Pattern::new(3, vec![0, 1, 2], vec![0, 1])), vec![1.0; 2]);
+    }
+
+    #[test]
+    #[should_panic(expected = "expected one scale factor for each of 2 nodes")]
+    fn operators_have_a_scale_factor_per_node() {
+        Operator::new(Arc::new(Pattern::new(2, vec![0, 1, 2], vec![1, 0])), vec![1.0; 1]);
+    }
+
+    #[test]
+    #[should_panic(expected = "expected one value for each of 1 entries")]
+    fn sparse_matrices_have_a_value_per_entry() {
+        Sparse::new(Pattern::new(2, vec![0, 1], vec![1]), vec![]);
     }
 }

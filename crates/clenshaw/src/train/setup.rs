@@ -104,7 +104,7 @@ fn record(dataset: &Dataset, info: &ModelInfo, hp: &Params) -> (Net, Var) {
         Features::Dense(x) => Net::dense(x.cast(), p, dataset.n_classes()),
         Features::Sparse { pattern, values } => {
             let values = values.into_iter().map(f64::from).collect();
-            Net::sparse(Sparse { pattern, values }, p, dataset.n_classes())
+            Net::sparse(Sparse::new(pattern, values), p, dataset.n_classes())
         }
     };
     net = net.with_graph(&dataset.graph);

@@ -1,4 +1,4 @@
-//! Every parameter of every model, and the corners of the tape, against finite differences in f64.
+//! Gradients of every model, and of unusual tapes, compared with finite differences in f64.
 
 use crate::common;
 
@@ -23,7 +23,7 @@ fn of_every_model_at_every_setting() {
 }
 
 #[test]
-fn of_every_model_under_a_fixed_dropout() {
+fn of_every_model_with_a_fixed_dropout_mask() {
     // The masks are a function of the stream, so the loss is still differentiable.
     let problem = Problem::random(12, 2);
     for setting in every_setting().map(|setting| setting.with_dropout(0.3)) {
@@ -42,8 +42,8 @@ fn over_several_chunks_of_rows() {
 }
 
 #[test]
-fn of_graphs_no_larger_than_a_layer() {
-    // As many nodes as a parameter has rows: sums over nodes and over parameters look alike.
+fn of_graphs_with_as_many_nodes_as_a_layer_is_wide() {
+    // With as many nodes as a parameter has rows, per-node and parameter buffers have equal shapes.
     for n in [2, 3, 5, 7] {
         let problem = Problem::random(n, 6);
         for setting in every_setting() {
@@ -56,14 +56,14 @@ fn of_graphs_no_larger_than_a_layer() {
 }
 
 /// A tape with the features of a problem on it.
-struct Bench {
+struct TapeTest {
     problem: Problem,
     tape: Tape,
     x: Var,
     p: OperatorVar,
 }
 
-impl Bench {
+impl TapeTest {
     fn new() -> Self {
         Self::on(12)
     }
@@ -92,9 +92,9 @@ impl Bench {
 }
 
 #[test]
-fn of_squares_instead_of_likelihoods() {
+fn of_the_squared_error() {
     for n in [12, 150] {
-        let mut b = Bench::on(n);
+        let mut b = TapeTest::on(n);
         let h = b.projected("w", 2);
         let h = b.tape.relu(h);
         let y = b.tape.sum([0.5 * b.p.of(h), 1.0 * h]);
@@ -108,8 +108,8 @@ fn of_squares_instead_of_likelihoods() {
 
         let mut work = plan.workspace(ThreadTeam::new(1));
         let scores = plan.scores(&mut work, &params).to_vec();
-        let missed = scores.iter().zip(values.as_slice()).map(|(z, y)| (z - y).powi(2));
-        let expected: f64 = missed.enumerate().map(|(at, square)| weights[at / 2] * square).sum();
+        let squares = scores.iter().zip(values.as_slice()).map(|(z, y)| (z - y).powi(2));
+        let expected: f64 = squares.enumerate().map(|(at, square)| weights[at / 2] * square).sum();
         let loss = plan.gradient(&mut work, &params, &targets, &chance);
         assert!((loss - expected).abs() < 1e-12 * expected, "{loss}, not {expected}");
     }
@@ -117,7 +117,7 @@ fn of_squares_instead_of_likelihoods() {
 
 #[test]
 fn of_a_value_used_many_times() {
-    let mut b = Bench::new();
+    let mut b = TapeTest::new();
     let h = b.projected("w", 3);
     let mut y = b.tape.relu(h);
     for l in 0..7 {
@@ -130,17 +130,18 @@ fn of_a_value_used_many_times() {
 }
 
 #[test]
-fn of_a_value_spread_many_times() {
-    let mut b = Bench::new();
+fn of_a_value_multiplied_by_p_many_times() {
+    let mut b = TapeTest::new();
     let h = b.projected("w", 3);
-    let spread: Vec<Var> = (1..=6).map(|c| b.tape.sum([c as f64 * b.p.of(h), -1.0 * h])).collect();
-    let y = b.tape.sum(spread.into_iter().map(|v| 0.3 * v));
-    b.check("a value spread many times", y);
+    let products: Vec<Var> =
+        (1..=6).map(|c| b.tape.sum([c as f64 * b.p.of(h), -1.0 * h])).collect();
+    let y = b.tape.sum(products.into_iter().map(|v| 0.3 * v));
+    b.check("a value multiplied by P many times", y);
 }
 
 #[test]
 fn of_sums_with_more_terms_than_one_pass_takes() {
-    let mut b = Bench::new();
+    let mut b = TapeTest::new();
     let alpha = b.param("alpha", 1, 11);
     let bias = b.param("bias", 1, 3);
     let parts: Vec<Var> = (0..11).map(|k| b.projected(&format!("w{k}"), 3)).collect();
@@ -153,7 +154,7 @@ fn of_sums_with_more_terms_than_one_pass_takes() {
 
 #[test]
 fn of_a_weight_shared_by_linears_and_a_sum() {
-    let mut b = Bench::new();
+    let mut b = TapeTest::new();
     let w = b.param("w", 3, 3);
     let bias = b.param("bias", 1, 3);
     let h = b.projected("w_in", 3);
@@ -169,7 +170,7 @@ fn of_a_weight_shared_by_linears_and_a_sum() {
 
 #[test]
 fn of_a_weight_used_on_nodes_and_then_among_parameters() {
-    let mut b = Bench::new();
+    let mut b = TapeTest::new();
     let (w, bias) = (b.param("w", 3, 3), b.param("bias", 1, 3));
     let h = b.projected("w_in", 3);
     let h = b.tape.linear(h, w, Some(bias));
@@ -182,7 +183,7 @@ fn of_a_weight_used_on_nodes_and_then_among_parameters() {
 
 #[test]
 fn of_a_weight_used_among_parameters_and_then_on_nodes() {
-    let mut b = Bench::new();
+    let mut b = TapeTest::new();
     let (w, bias) = (b.param("w", 3, 3), b.param("bias", 1, 3));
     let product = b.param("v", 3, 3);
     let product = b.tape.linear(product, w, Some(bias));
@@ -193,10 +194,86 @@ fn of_a_weight_used_among_parameters_and_then_on_nodes() {
     b.check("a weight used among parameters, then on nodes", y);
 }
 
+/// A way to use a parameter `w` of shape `[n, n]` on a graph of n nodes with features `h`, also
+/// `[n, n]`; returns `[n, n]`.
+type Use = fn(&mut TapeTest, w: Var, h: Var) -> Var;
+
+const USES: [(&str, Use); 19] = [
+    ("weight", |b, w, h| b.tape.linear(h, w, None)),
+    ("weight among parameters", |b, w, _| b.tape.linear(w, w, None)),
+    ("weight of sparse features", |b, w, _| {
+        let x = b.tape.sparse_features(b.problem.x());
+        b.tape.linear(x, w, None)
+    }),
+    ("bias", |b, w, h| {
+        let sums = b.tape.column_sums(w);
+        b.tape.linear(h, w, Some(sums))
+    }),
+    ("term", |b, w, h| b.tape.sum([0.7 * w, 1.0 * h])),
+    ("term among parameters", |b, w, _| b.tape.sum([0.7 * w, -0.2 * w])),
+    ("product with P", |b, w, h| b.tape.sum([0.7 * b.p.of(w), 1.0 * h])),
+    ("product with P among parameters", |b, w, _| b.tape.sum([0.7 * b.p.of(w)])),
+    ("factor", |b, w, h| b.tape.sum([w.at(3) * h])),
+    ("factor among parameters", |b, w, _| b.tape.sum([w.at(3) * w])),
+    ("factor by column", |b, w, h| b.tape.sum([w.row(2) * h])),
+    ("element-wise product", |b, w, h| b.tape.product(w, h)),
+    ("function", |b, w, _| b.tape.tanh(w)),
+    ("inner products", |b, w, h| {
+        let dots = b.tape.column_dots(w, h);
+        b.tape.sum([dots.row(0) * h])
+    }),
+    ("row factors", |b, w, h| b.tape.scale_rows(h, w, 1)),
+    ("scaled rows", |b, w, h| b.tape.scale_rows(w, h, 1)),
+    ("gate", |b, w, _| b.tape.relu_star(w)),
+    ("part of a concatenation", |b, w, h| {
+        let both = b.tape.concat(&[w, h]);
+        let mix =
+            b.tape.constant(Mat::from_vec(14, 7, (0..98).map(|i| (i as f64).sin()).collect()));
+        b.tape.linear(both, mix, None)
+    }),
+    ("normalised", |b, w, _| {
+        let name = format!("bn.{}", b.tape.params().len());
+        b.tape.batch_norm(&name, w, 1e-5, "test")
+    }),
+];
+
+#[test]
+fn of_a_parameter_used_in_two_ways() {
+    for (first, use_first) in USES {
+        for (second, use_second) in USES {
+            let mut b = TapeTest::on(7);
+            assert_eq!(b.problem.n_features, 7);
+            let (x, w) = (b.x, b.param("w", 7, 7));
+            let a = use_first(&mut b, w, x);
+            // Twice, so that gradient terms of one kind meet as well.
+            let c = use_second(&mut b, w, x);
+            let d = use_second(&mut b, w, a);
+            let sum = b.tape.sum([1.0 * a, 0.5 * c, 0.3 * d]);
+            let w_out = b.param("w_out", 7, 3);
+            let y = b.tape.linear(sum, w_out, None);
+            b.check(&format!("{first}, then {second}"), y);
+        }
+    }
+}
+
+#[test]
+fn of_a_frozen_plan_with_dropout() {
+    // Dropout is off in both passes, so the gradient is that of the scores.
+    let mut b = TapeTest::on(12);
+    let h = b.projected("w", 4);
+    let active = b.tape.relu(h);
+    let dropped = b.tape.dropout(active, 0.5);
+    let again = b.tape.dropout(dropped, 0.25);
+    let w_out = b.param("w_out", 4, 3);
+    let y = b.tape.linear(again, w_out, None);
+    let plan = Plan::compile_frozen(&b.tape, y);
+    check("a frozen plan with dropout", &plan, &b.problem);
+}
+
 #[test]
 fn of_a_computed_weight_as_tall_as_the_graph() {
-    // The weight's gradient is complete only when all nodes have been seen; its rows look like nodes.
-    let mut b = Bench::on(7);
+    // The weight's gradient is a sum over all nodes and has as many rows as there are nodes.
+    let mut b = TapeTest::on(7);
     let w = b.param("w", 7, 7);
     let doubled = b.tape.sum([2.0 * w]);
     let h = b.tape.linear(b.x, doubled, None);
@@ -207,7 +284,7 @@ fn of_a_computed_weight_as_tall_as_the_graph() {
 
 #[test]
 fn of_parts_shared_by_concatenations() {
-    let mut b = Bench::new();
+    let mut b = TapeTest::new();
     let h = b.projected("w", 2);
     let g = b.projected("v", 3);
     let ph = b.tape.sum([b.p.of(h)]);
@@ -223,7 +300,7 @@ fn of_parts_shared_by_concatenations() {
 
 #[test]
 fn of_a_learned_factor_used_twice() {
-    let mut b = Bench::new();
+    let mut b = TapeTest::new();
     let alpha = b.param("alpha", 1, 3);
     let (h, g) = (b.projected("w", 3), b.projected("v", 3));
     let s = b.tape.sum([b.p.of(h), alpha.at(1) * h, alpha.at(1) * g]);
@@ -234,7 +311,7 @@ fn of_a_learned_factor_used_twice() {
 
 #[test]
 fn of_a_factor_that_is_computed() {
-    let mut b = Bench::new();
+    let mut b = TapeTest::new();
     let alpha = b.param("alpha", 1, 4);
     let t = b.tape.constant(Mat::from_vec(4, 4, (0..16).map(|i| (i as f64).sin()).collect()));
     let gamma = b.tape.linear(alpha, t, None);
@@ -245,8 +322,8 @@ fn of_a_factor_that_is_computed() {
 }
 
 #[test]
-fn of_dropout_that_others_look_behind() {
-    let mut b = Bench::new();
+fn of_dropout_of_an_activation_with_other_uses() {
+    let mut b = TapeTest::new();
     let h = b.projected("w", 3);
     let active = b.tape.relu(h);
     let dropped = b.tape.dropout(active, 0.5);
@@ -257,7 +334,7 @@ fn of_dropout_that_others_look_behind() {
 
 #[test]
 fn of_two_dropouts_of_one_value() {
-    let mut b = Bench::new();
+    let mut b = TapeTest::new();
     let h = b.projected("w", 3);
     let (left, right) = (b.tape.dropout(h, 0.5), b.tape.dropout(h, 0.5));
     let y = b.tape.sum([1.0 * left, -1.0 * right]);
@@ -265,13 +342,13 @@ fn of_two_dropouts_of_one_value() {
     let mut work = plan.workspace(ThreadTeam::new(1));
     let chance = Stream::new(3, "dropout");
     plan.gradient(&mut work, &perturbed(&plan, 5), &b.problem.targets(), &chance);
-    assert!(work.gradients().iter().any(|g| *g != 0.0), "two places share one mask");
+    assert!(work.gradients().iter().any(|g| *g != 0.0), "two dropouts share one mask");
     b.check("two dropouts of one value", y);
 }
 
 #[test]
-fn is_exactly_zero_for_what_is_not_used() {
-    let mut b = Bench::new();
+fn is_exactly_zero_for_unused_parameters() {
+    let mut b = TapeTest::new();
     let unused = b.param("unused", 2, 3);
     let _dead_end = b.tape.relu(unused);
     let y = b.projected("w", 3);
@@ -287,8 +364,8 @@ fn is_exactly_zero_for_what_is_not_used() {
 }
 
 #[test]
-fn of_factors_that_every_column_has_for_itself() {
-    let mut b = Bench::on(150);
+fn of_factors_per_column() {
+    let mut b = TapeTest::on(150);
     let alpha = b.param("alpha", 4, 3);
     let h = b.projected("w", 3);
     let (mut h1, mut h2) = (h, b.tape.zeros_like(h));
@@ -302,7 +379,7 @@ fn of_factors_that_every_column_has_for_itself() {
 
 #[test]
 fn of_functions_of_parameters() {
-    let mut b = Bench::new();
+    let mut b = TapeTest::new();
     let eta = b.param("eta", 4, 1);
     let s = b.param("s", 5, 3);
     let w = b.param("w_out", 5, 3);
@@ -320,10 +397,10 @@ fn of_functions_of_parameters() {
 
 #[test]
 fn of_an_orthogonal_basis() {
-    // One step of Lanczos by column: gradients flow through norms and inner products.
-    let mut b = Bench::on(150);
+    // One Lanczos step per column: gradients pass through norms and inner products.
+    let mut b = TapeTest::on(150);
     let alpha = b.param("alpha", 2, 3);
-    let unit = |b: &mut Bench, v: Var| {
+    let unit = |b: &mut TapeTest, v: Var| {
         let square = b.tape.column_dots(v, v);
         let square = b.tape.at_least(square, 1e-16);
         let norm = b.tape.root(square);
@@ -342,8 +419,8 @@ fn of_an_orthogonal_basis() {
 }
 
 #[test]
-fn of_maxima_shrinkage_and_shares() {
-    let mut b = Bench::on(150);
+fn of_maximum_shrinkage_and_softmax() {
+    let mut b = TapeTest::on(150);
     let parts: Vec<Var> = (0..3).map(|k| b.projected(&format!("w{k}"), 3)).collect();
     let largest = b.tape.max(parts[0], parts[1]);
     let largest = b.tape.max(largest, parts[2]);
@@ -355,12 +432,12 @@ fn of_maxima_shrinkage_and_shares() {
     let gate = b.tape.sigmoid(parts[0]);
     let gated = b.tape.product(gate, again);
     let y = b.tape.sum([1.0 * scaled, 1.0 * gated, 0.5 * shrunk]);
-    b.check("maxima, shrinkage and shares", y);
+    b.check("maximum, shrinkage and softmax", y);
 }
 
 #[test]
 fn of_batch_normalisation() {
-    let mut b = Bench::on(150);
+    let mut b = TapeTest::on(150);
     let h = b.projected("w0", 4);
     let h = b.tape.batch_norm("bn.0", h, 1e-5, "test");
     let h = b.tape.relu(h);
@@ -372,9 +449,9 @@ fn of_batch_normalisation() {
 }
 
 #[test]
-fn of_running_statistics_is_their_distance_from_the_batch() {
+fn of_running_statistics_is_their_difference_from_the_batch() {
     // x w is the features' first column: its mean and unbiased variance by hand.
-    let mut b = Bench::new();
+    let mut b = TapeTest::new();
     let x = b.problem.x().to_dense();
     let column: Vec<f64> = (0..12).map(|i| x[(i, 0)]).collect();
     let mean = column.iter().sum::<f64>() / 12.0;

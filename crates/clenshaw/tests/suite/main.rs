@@ -2,13 +2,15 @@
 
 mod common;
 
+mod bf16;
 mod datasets;
 mod docs;
 mod experiment;
 #[cfg(feature = "download")]
 mod fetch;
+#[cfg(unix)]
+mod fork;
 mod gradients;
-mod halves;
 mod layering;
 mod models;
 mod parity;

@@ -269,11 +269,11 @@ fn dropout_does_not_repeat_itself() {
     // One feature, 1 everywhere: the loss of a single node tells whether its entry was dropped.
     let n = 256;
     let ones = Pattern::new(1, (0..=n).collect(), vec![0; n]);
-    let ones = Sparse { pattern: ones, values: vec![1.0; n] };
+    let ones = Sparse::new(ones, vec![1.0; n]);
     for form in [Form::Dense, Form::Sparse] {
         let mut t = Tape::new();
         let x = match form {
-            Form::Dense => t.features(ones.to_dense()),
+            Form::Dense => t.features(ones.to_dense()).into(),
             Form::Sparse => t.sparse_features(ones.clone()),
         };
         let x = t.dropout(x, 0.5);

@@ -1,7 +1,6 @@
-//! Stored numbers of public implementations: scores, loss and every gradient.
+//! Scores, loss and gradients compared with stored results of public implementations.
 //!
-//! Runs over every file of `$GOLDEN_DIR`, or else of `tests/golden`.
-//! A file whose model is unknown fails.
+//! Checks every file of `$GOLDEN_DIR`, by default `tests/golden`; an unknown model is a failure.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -29,7 +28,7 @@ fn fixtures() -> Vec<PathBuf> {
     files
 }
 
-/// The model and its hyper-parameters as a file states them, with dropout off.
+/// The model and hyper-parameters of a fixture, with dropout off.
 fn model_of(path: &Path, arrays: &Arrays) -> (&'static ModelInfo, Params) {
     let file = path.file_name().unwrap().to_str().unwrap();
     let name = file.split('.').next().unwrap().replace('_', "-");
@@ -43,7 +42,7 @@ fn model_of(path: &Path, arrays: &Arrays) -> (&'static ModelInfo, Params) {
         if key == "features" || key == "classes" {
             continue;
         }
-        // GCN+JK's fixtures know two of its three joins, by a flag.
+        // Fixtures of GCN+JK select one of two joins by a flag.
         let key = if key == "concat" { "join" } else { key };
         let value = array.values[0];
         let hyper = info.hyper_params().find(|h| h.name == key);
@@ -110,14 +109,14 @@ fn check<T: Real>(path: &Path, tolerance: f64) {
 }
 
 #[test]
-fn double_precision_agrees_to_ten_digits() {
+fn f64_agrees_to_ten_digits() {
     for path in fixtures() {
         check::<f64>(&path, 1e-10);
     }
 }
 
 #[test]
-fn single_precision_agrees_to_its_own_accuracy() {
+fn f32_agrees_within_its_precision() {
     for path in fixtures() {
         check::<f32>(&path, 2e-5);
     }

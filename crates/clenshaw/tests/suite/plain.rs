@@ -1,4 +1,4 @@
-//! Models without stored numbers, against plain loops over their equations.
+//! Models without reference fixtures, compared with direct implementations of their equations.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -29,7 +29,7 @@ impl Case {
         Self { problem, plan, params }
     }
 
-    /// A parameter.
+    /// A parameter by name.
     fn of(&self, name: &str) -> Matrix {
         dense(&lookup(&self.plan, &self.params)(name))
     }
@@ -46,7 +46,7 @@ impl Case {
     fn assert_scores(&self, what: &str, expected: &Matrix) {
         let mut work = self.plan.workspace(ThreadTeam::new(1));
         let scores = self.plan.scores(&mut work, &self.params);
-        let expected = expected.transpose(); // nalgebra keeps columns, we keep rows
+        let expected = expected.transpose(); // nalgebra is column-major, scores are row-major
         assert_close(what, scores, expected.as_slice(), largest(expected.as_slice()), 1e-13);
     }
 }
@@ -68,8 +68,8 @@ fn sigmoid(v: f64) -> f64 {
     1.0 / (1.0 + (-v).exp())
 }
 
-/// A memory's `h` after each of a node's values.
-fn remembered(case: &Case, name: &str, values: &[Matrix]) -> Vec<Matrix> {
+/// The states `h` of an LSTM after each of a node's values.
+fn lstm(case: &Case, name: &str, values: &[Matrix]) -> Vec<Matrix> {
     let gate = |letter: char, x: &Matrix, h: &Matrix| {
         let part = |part: &str| case.of(&format!("{name}.{letter}.{part}"));
         x * part("w") + h * part("u") + part("b")
@@ -87,11 +87,11 @@ fn remembered(case: &Case, name: &str, values: &[Matrix]) -> Vec<Matrix> {
     all
 }
 
-/// A node's layers, weighted by the attention of two memories.
+/// A node's layers, weighted by the attention of a bidirectional LSTM.
 fn attended(case: &Case, values: &[Matrix]) -> Matrix {
     let backwards: Vec<Matrix> = values.iter().rev().cloned().collect();
-    let ahead = remembered(case, "forward", values);
-    let back = remembered(case, "backward", &backwards);
+    let ahead = lstm(case, "forward", values);
+    let back = lstm(case, "backward", &backwards);
     let a = case.of("attention.w");
     let width = a.nrows() / 2;
     let score = |l: usize| {
@@ -104,8 +104,8 @@ fn attended(case: &Case, values: &[Matrix]) -> Matrix {
 }
 
 #[test]
-fn layers_joined_by_a_memory() {
-    // 3 layers of width 3: memories of width 9 / 2, cut to 4.
+fn gcn_jk_with_lstm_attention() {
+    // 3 layers of width 3: LSTMs of width 9 / 2, rounded down to 4.
     let settings = [("layers", "3"), ("hidden", "3"), ("bn", "false"), ("join", "lstm")];
     let case = Case::new("gcn-jk", &settings);
     assert_eq!(case.of("forward.f.u").shape(), (4, 4));
@@ -124,7 +124,7 @@ fn layers_joined_by_a_memory() {
     case.assert_scores("gcn-jk", &case.linear(&joined, "w_out", "b_out"));
 }
 
-/// Relu, then batch normalisation by the running statistics.
+/// ReLU, then batch normalisation with the running statistics.
 fn normalised(case: &Case, name: &str, h: &Matrix) -> Matrix {
     let [gamma, beta, mean, var] =
         ["gamma", "beta", "mean", "var"].map(|part| case.of(&format!("{name}.{part}")));
@@ -134,7 +134,7 @@ fn normalised(case: &Case, name: &str, h: &Matrix) -> Matrix {
 }
 
 #[test]
-fn adjacency_and_features_side_by_side() {
+fn linkx_combines_adjacency_and_features() {
     let case = Case::new("linkx", &[("layers_A", "2"), ("layers", "2")]);
     let (graph, n) = (case.problem.graph(), case.problem.n_nodes());
     let adjacent = |i: usize, j: usize| graph.adjacency().row(i).contains(&(j as u32));

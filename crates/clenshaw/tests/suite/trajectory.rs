@@ -1,7 +1,7 @@
-//! Training step by step as the authors' program does it, in double precision.
+//! Training compared step by step with the authors' program, in f64.
 //!
-//! The fixtures fix the layer, the loss, every gradient and both optimisers. Their names and layouts
-//! are the reference's: dense weights are `[out, in]`, and layer l takes entry K - l of alpha.
+//! The fixtures hold losses, gradients and parameters after steps of both optimisers, in the names and
+//! layouts of the reference: dense weights are `[out, in]`, and layer l uses entry K - l of alpha.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -18,7 +18,7 @@ use common::{assert_close, largest};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The reference's hyper-parameters and ours.
+/// Names of hyper-parameters in the reference and here.
 const KEYS: [(&str, &str); 7] = [
     ("lr1", "lr_conv"),
     ("lr2", "lr_dense"),
@@ -29,7 +29,7 @@ const KEYS: [(&str, &str); 7] = [
     ("wd3", "wd_alpha"),
 ];
 
-/// A fixture and the plan that should reproduce it.
+/// A fixture and the plan that reproduces it.
 struct Trajectory {
     file: String,
     arrays: BTreeMap<String, Array>,
@@ -49,7 +49,7 @@ impl Trajectory {
         let ends = arrays["edge_src"].values.iter().zip(&arrays["edge_dst"].values);
         let edges: Vec<(u32, u32)> = ends.map(|(u, v)| (*u as u32, *v as u32)).collect();
         let graph = Graph::from_edges("fixture", n, &edges).unwrap();
-        let p = operator(&graph, info.operator.expect("it spreads with P~"));
+        let p = operator(&graph, info.operator.expect("the model has an operator"));
         assert_close("P~", p.to_dense().as_slice(), &arrays["P_dense"].values, 1.0, 1e-15);
         let x = Mat::from_vec(n, f, x.values.clone());
         let mut net = Net::dense(x, Some(p), arrays["C"].values[0] as usize);
@@ -60,7 +60,7 @@ impl Trajectory {
         Self { file, arrays, info, hp, plan, work }
     }
 
-    /// All parameters, or what belongs to them, under this prefix, in our order and layout.
+    /// The stored vector with this prefix (parameters or gradients), in our order and layout.
     fn stored(&self, prefix: &str) -> AlignedVec<f64> {
         self.plan.vector(|param| {
             let key = format!("{prefix}.{}", reference_name(&param.name));
@@ -120,7 +120,7 @@ impl Trajectory {
     }
 }
 
-/// The optimisers' numbers from `hp_json`, the model's from the scalars, dropout off.
+/// Hyper-parameters of the optimisers from `hp_json`, of the model from scalars; dropout off.
 fn hyper_parameters(info: &'static ModelInfo, arrays: &BTreeMap<String, Array>) -> Params {
     let mut hp = Setting::defaults(info).hp;
     let stated: serde_json::Value = serde_json::from_str(&arrays["hp_json"].text).unwrap();
@@ -133,7 +133,7 @@ fn hyper_parameters(info: &'static ModelInfo, arrays: &BTreeMap<String, Array>) 
     hp
 }
 
-/// `w_in` is `fcs.0.weight`, `conv.3.b` is `convs.3.bias`.
+/// The reference's name of a parameter: `fcs.0.weight` for `w_in`, `convs.3.bias` for `conv.3.b`.
 fn reference_name(ours: &str) -> String {
     match ours {
         "alpha" => "alpha_params".into(),
@@ -145,7 +145,7 @@ fn reference_name(ours: &str) -> String {
     }
 }
 
-/// Alpha reversed, dense weights transposed, the rest as it is.
+/// A stored parameter in our layout: alpha reversed, dense weights transposed.
 fn our_layout(param: &Param, values: &[f64]) -> Vec<f64> {
     match param.name.as_str() {
         "alpha" => values.iter().rev().copied().collect(),

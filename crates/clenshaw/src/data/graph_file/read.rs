@@ -94,7 +94,9 @@ impl<'a> File<'a> {
         let [start, end] = entry.data_offsets;
         let ends = [start, end].map(|offset| offset.checked_add(self.data));
         let numbers = match ends {
-            [Some(start), Some(end)] if start <= end => SharedSlice::of(&self.bytes, start..end),
+            [Some(start), Some(end)] if start <= end => {
+                SharedSlice::from_bytes(&self.bytes, start..end)
+            }
             _ => None,
         };
         let outside = || format!("bytes {start} to {end} are no {} of this file", T::DTYPE);
@@ -128,7 +130,7 @@ impl<'a> File<'a> {
         if u32::try_from(n).is_err() {
             return Err(self.bad("adjacency.offsets", format!("{n} nodes are too many")));
         }
-        let adjacency = Pattern::checked(n, offsets, self.numbers("adjacency.indices")?);
+        let adjacency = Pattern::from_shared(n, offsets, self.numbers("adjacency.indices")?);
         adjacency.map_err(|problem| self.bad("adjacency", problem))
     }
 
@@ -143,7 +145,7 @@ impl<'a> File<'a> {
         let columns = columns.ok_or_else(|| self.bad("columns", "expected a number".into()))?;
         let (offsets, indices) =
             (self.numbers("features.offsets")?, self.numbers("features.indices")?);
-        let pattern = Pattern::checked(columns, offsets, indices);
+        let pattern = Pattern::from_shared(columns, offsets, indices);
         let pattern = pattern.map_err(|problem| self.bad("features", problem))?;
         let values = match self.header.tensors.contains_key("features.values") {
             true => self.numbers_of("features.values", pattern.n_entries())?.to_vec(),

@@ -19,7 +19,7 @@ use super::fields::{Header, split_line};
 use super::text;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
-use rayon::prelude::*;
+use crate::parallel;
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::path::Path;
@@ -88,7 +88,7 @@ impl Table {
     /// One more than the highest id, unless that lies far beyond the edges.
     fn n_nodes(&self, place: &str) -> Result<usize> {
         let highest = |block: &Vec<Edge>| block.iter().map(|&(u, v)| u.max(v)).max();
-        let Some(highest) = self.blocks.par_iter().filter_map(highest).max() else { return Ok(0) };
+        let Some(highest) = self.blocks.iter().filter_map(highest).max() else { return Ok(0) };
         let n_edges = self.blocks.iter().map(Vec::len).sum::<usize>();
         let most = n_edges.saturating_mul(NODES_PER_EDGE).saturating_add(NODES_AT_LEAST);
         match highest as usize {
@@ -117,11 +117,13 @@ fn parse(path: &Path, input: impl Read + Send, ids: &Ids, header: Header) -> Res
     let (mut start, mut line) = layout.start;
     let mut blocks = vec![];
     while !block.is_empty() {
-        let (read, parsed) = rayon::join(
-            || lines.fill(&mut next),
-            || pieces(&block[start..]).par_iter().map(|p| parse_piece(p, &layout, ids)).collect(),
-        );
-        let parsed: Vec<_> = parsed;
+        let threads = if block.len() < PIECE { 1 } else { parallel::available_threads() };
+        let parse_all =
+            || parallel::map(threads, pieces(&block[start..]), |p| parse_piece(p, &layout, ids));
+        let (read, parsed) = match threads {
+            1 => (lines.fill(&mut next), parse_all()),
+            _ => parallel::join(|| lines.fill(&mut next), parse_all),
+        };
         for piece in parsed {
             let piece = piece.map_err(|(within, problem)| {
                 text::at(&path.display().to_string(), line + within, problem)

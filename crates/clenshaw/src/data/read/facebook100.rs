@@ -37,7 +37,7 @@ pub fn read_bytes(place: &str, bytes: &[u8]) -> Result<Dataset> {
     let Matrix::Dense(info) = file.matrix("local_info")? else {
         return bad("`local_info` is sparse; expected a dense matrix".into());
     };
-    let (n, n_cols) = (a.pattern.n_rows(), a.pattern.n_cols());
+    let (n, n_cols) = (a.pattern().n_rows(), a.pattern().n_cols());
     if n != n_cols {
         return bad(format!("`A` is {n} x {n_cols}; expected a square matrix"));
     }
@@ -55,8 +55,8 @@ pub fn read_bytes(place: &str, bytes: &[u8]) -> Result<Dataset> {
 
 /// Where the entries other than 0 stand.
 fn edges(a: &Sparse) -> Vec<(u32, u32)> {
-    let row = |i: usize| a.pattern.row(i).iter().map(move |&j| (i as u32, j));
-    let entries = (0..a.pattern.n_rows()).flat_map(row).zip(&a.values);
+    let row = |i: usize| a.pattern().row(i).iter().map(move |&j| (i as u32, j));
+    let entries = (0..a.pattern().n_rows()).flat_map(row).zip(a.values());
     entries.filter(|(_, value)| **value != 0.0).map(|(entry, _)| entry).collect()
 }
 

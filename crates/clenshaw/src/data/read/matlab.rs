@@ -257,7 +257,7 @@ impl Memory {
         let values: Vec<f64> = values.take(entries).collect();
         let (pattern, origin) = Pattern::new(rows, starts, row).transpose();
         let values = origin.into_iter().map(|e| values[e as usize]).collect();
-        Ok(Sparse { pattern, values })
+        Ok(Sparse::new(pattern, values))
     }
 }
 

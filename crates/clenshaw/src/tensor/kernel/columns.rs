@@ -1,4 +1,4 @@
-//! One factor a column: scaled sums and inner products, column by column.
+//! Scaled sums and inner products with one factor per column.
 
 use super::{Arith, Kernel, dispatch};
 use crate::tensor::Real;
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_ones_by_hand() {
+    fn small_examples_match_hand_computation() {
         let mut out = [1.0f64, 1.0, 1.0, 1.0];
         add_columns(&[2.0, -1.0], &[1.0, 2.0, 3.0, 4.0], &mut out);
         assert_eq!(out, [3.0, -1.0, 7.0, -3.0]);
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn every_processor_agrees() {
+    fn instruction_sets_agree() {
         let (factor, a, b) = (numbers(37, 1), numbers(37 * 9, 2), numbers(37 * 9, 3));
         let run = || {
             let (mut sum, mut dots) = (b.clone(), vec![0.0; 37]);

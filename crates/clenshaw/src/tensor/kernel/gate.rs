@@ -1,4 +1,4 @@
-//! Gates: activation and dropout both let an entry through or stop it.
+//! Gates: activation and dropout both pass or block each entry.
 //!
 //! ```text
 //! out  = open . scale . x        open = keep & not (x <= 0)  relu
@@ -7,17 +7,17 @@
 //! grad = open . scale . g
 //! ```
 //!
-//! The open bits are all the backward pass needs: one word per 64 columns.
-//! What is not a number passes, so that a network that blows up cannot look healthy.
+//! The backward pass needs only the open bits, one word per 64 columns.
+//! NaN passes, so that it stays visible in the scores of a network that diverged.
 
 use super::{Arith, Kernel};
 use crate::rng::{Bernoulli, Stream};
 use crate::tensor::Real;
 
-/// What decides besides dropout.
+/// The activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
-    /// Everything passes.
+    /// All entries pass.
     Identity,
     /// Positive entries pass.
     Relu,
@@ -25,16 +25,17 @@ pub(crate) enum Act {
     ReluStar,
 }
 
-/// The forward gate on the rows of one block.
+/// The gate on the rows of one block.
 pub(crate) struct Gate<'a, T> {
     pub cols: usize,
     pub act: Act,
+    /// The probability of keeping an entry, and the source of randomness.
     pub drop: Option<(Bernoulli, &'a Stream)>,
     /// The first row of the block.
     pub first: usize,
     pub src: &'a [T],
     pub out: &'a mut [T],
-    /// The open bits, when somebody will need them.
+    /// Receives the open bits, if a backward pass follows.
     pub mask: Option<&'a mut [u64]>,
 }
 
@@ -45,14 +46,16 @@ impl<T: Real> Kernel for Gate<'_, T> {
     fn run<A: Arith>(mut self) {
         let cols = self.cols;
         let words = cols.div_ceil(64);
-        let scale = self.drop.map_or(T::ONE, |(coin, _)| T::from_f64(1.0 / coin.keep()));
+        let scale = self.drop.map_or(T::ONE, |(keep, _)| T::from_f64(1.0 / keep.keep()));
         for r in 0..self.out.len() / cols.max(1) {
             for w in 0..words {
                 let from = r * cols + 64 * w;
                 let to = (from + 64).min((r + 1) * cols);
                 let src = &self.src[from..to];
                 let number = ((self.first + r) * words + w) as u64;
-                let keep = self.drop.map_or(u64::MAX, |(coin, stream)| coin.word(stream, number));
+                let keep = self
+                    .drop
+                    .map_or(u64::MAX, |(bernoulli, stream)| bernoulli.word(stream, number));
                 let open = A::gate(self.act, keep, scale, src, &mut self.out[from..to]);
                 if let Some(mask) = &mut self.mask {
                     mask[r * words + w] = open;
@@ -62,7 +65,7 @@ impl<T: Real> Kernel for Gate<'_, T> {
     }
 }
 
-/// Dropout of a list of numbers, 64 to a word.
+/// Dropout of a list of numbers, 64 per word of random bits.
 pub(crate) struct DropEntries<'a, T> {
     pub drop: (Bernoulli, &'a Stream),
     pub first_word: usize,
@@ -75,17 +78,17 @@ impl<T: Real> Kernel for DropEntries<'_, T> {
 
     #[inline(always)]
     fn run<A: Arith>(self) {
-        let (coin, stream) = self.drop;
-        let scale = T::from_f64(1.0 / coin.keep());
+        let (bernoulli, stream) = self.drop;
+        let scale = T::from_f64(1.0 / bernoulli.keep());
         for (w, (src, out)) in self.src.chunks(64).zip(self.out.chunks_mut(64)).enumerate() {
-            let keep = coin.word(stream, (self.first_word + w) as u64);
+            let keep = bernoulli.word(stream, (self.first_word + w) as u64);
             A::gate(Act::Identity, keep, scale, src, out);
         }
     }
 }
 
-/// The backward gate on the rows of one block.
-pub(crate) struct Ungate<'a, T> {
+/// The gradient of a gate on the rows of one block.
+pub(crate) struct GateGrad<'a, T> {
     pub cols: usize,
     pub scale: T,
     pub mask: &'a [u64],
@@ -93,7 +96,7 @@ pub(crate) struct Ungate<'a, T> {
     pub out: &'a mut [T],
 }
 
-impl<T: Real> Kernel for Ungate<'_, T> {
+impl<T: Real> Kernel for GateGrad<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -119,7 +122,7 @@ pub(super) fn gate<T: Real>(act: Act, keep: u64, scale: T, x: &[T], out: &mut [T
     open
 }
 
-/// One bit per entry of up to 64.
+/// The bits of up to 64 entries that the activation passes.
 #[inline(always)]
 fn passing<T: Real>(act: Act, x: &[T]) -> u64 {
     let unless = |stops: fn(T) -> bool| {
@@ -184,14 +187,14 @@ mod tests {
             assert_eq!(out, [0.0, 0.0, 2.0, 0.0]);
             assert_eq!(mask[0] & 0b1111, open);
             let mut grad = [9.0f32; 4];
-            dispatch(Ungate { cols: 4, scale: 1.0, mask: &mask, src: &[1.0; 4], out: &mut grad });
+            dispatch(GateGrad { cols: 4, scale: 1.0, mask: &mask, src: &[1.0; 4], out: &mut grad });
             let expected: Vec<f32> = (0..4).map(|j| (open >> j & 1) as f32).collect();
             assert_eq!(grad[..], expected);
         }
     }
 
     #[test]
-    fn what_is_not_a_number_passes() {
+    fn nan_passes() {
         for act in [Act::Relu, Act::ReluStar] {
             let mut out = [0.0f32; 9];
             let src = [f32::NAN; 9];
@@ -209,13 +212,13 @@ mod tests {
     }
 
     #[test]
-    fn dropout_keeps_the_mean_and_backward_uses_the_same_mask() {
-        let (stream, coin) = (Stream::new(1, "dropout"), Bernoulli::from_drop_rate(0.3));
+    fn dropout_keeps_the_mean_and_the_gradient_uses_the_same_mask() {
+        let (stream, bernoulli) = (Stream::new(1, "dropout"), Bernoulli::from_drop_rate(0.3));
         let (rows, cols) = (500, 71);
         let src = vec![1.0f32; rows * cols];
         let mut out = vec![0.0; rows * cols];
         let mut mask = vec![0; rows * 2];
-        let drop = Some((coin, &stream));
+        let drop = Some((bernoulli, &stream));
         let act = Act::Identity;
         dispatch(Gate {
             cols,
@@ -229,14 +232,14 @@ mod tests {
         let mean = out.iter().sum::<f32>() / out.len() as f32;
         assert!((mean - 1.0).abs() < 0.02, "{mean}");
         let mut grad = vec![0.0; rows * cols];
-        let scale = (1.0 / coin.keep()) as f32;
-        dispatch(Ungate { cols, scale, mask: &mask, src: &src, out: &mut grad });
+        let scale = (1.0 / bernoulli.keep()) as f32;
+        dispatch(GateGrad { cols, scale, mask: &mask, src: &src, out: &mut grad });
         assert_eq!(grad, out);
     }
 
     #[test]
-    fn every_width_and_kind_has_the_same_bits_on_every_processor() {
-        let (stream, coin) = (Stream::new(3, "dropout"), Bernoulli::from_drop_rate(0.3));
+    fn instruction_sets_agree_bit_for_bit_at_every_width() {
+        let (stream, bernoulli) = (Stream::new(3, "dropout"), Bernoulli::from_drop_rate(0.3));
         let run = |level, act, drop, cols: usize| {
             let mut src = numbers(5 * cols, 4);
             (src[0], src[cols - 1]) = (0.0, f32::NAN);
@@ -247,11 +250,11 @@ mod tests {
             dispatch_at(level, gate);
             let (scale, ones) = (1.5, vec![1.0; 5 * cols]);
             let mask = &mask;
-            dispatch_at(level, Ungate { cols, scale, mask, src: &ones, out: &mut grad });
+            dispatch_at(level, GateGrad { cols, scale, mask, src: &ones, out: &mut grad });
             (out.iter().map(|v: &f32| v.to_bits()).collect::<Vec<_>>(), grad)
         };
         for act in [Act::Identity, Act::Relu, Act::ReluStar] {
-            for drop in [None, Some((coin, &stream))] {
+            for drop in [None, Some((bernoulli, &stream))] {
                 for cols in [1, 7, 8, 13, 64, 71, 128] {
                     let plain = run(Level::Portable, act, drop, cols);
                     for level in LEVELS {
@@ -263,13 +266,13 @@ mod tests {
     }
 
     #[test]
-    fn masks_depend_on_the_row_and_not_on_the_block() {
-        let (stream, coin) = (Stream::new(2, "dropout"), Bernoulli::from_drop_rate(0.5));
+    fn masks_do_not_depend_on_the_block() {
+        let (stream, bernoulli) = (Stream::new(2, "dropout"), Bernoulli::from_drop_rate(0.5));
         let src = numbers(10 * 64, 3);
         let run = |level, first: usize, rows: usize| {
             let mut out = vec![0.0; rows * 64];
             let src = &src[first * 64..(first + rows) * 64];
-            let drop = Some((coin, &stream));
+            let drop = Some((bernoulli, &stream));
             let act = Act::ReluStar;
             dispatch_at(level, Gate { cols: 64, act, drop, first, src, out: &mut out, mask: None });
             out

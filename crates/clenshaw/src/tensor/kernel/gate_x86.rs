@@ -1,7 +1,7 @@
-//! A gate with vector masks, for f32; everything else takes the plain loops.
+//! The gate with vector masks, for f32; other types use the portable loops.
 //!
-//! A comparison of 8 or 16 numbers gives their bits in one instruction, AVX-512 multiplies under such
-//! bits, and AVX2 under lanes made of them: none of it is found by the compiler.
+//! One instruction compares 8 or 16 numbers and returns their bits. AVX-512 multiplies under a mask of
+//! such bits, AVX2 under lanes made of them. The compiler finds neither by itself.
 
 use super::gate::{Act, gate};
 use crate::tensor::Real;
@@ -30,7 +30,7 @@ pub(super) unsafe fn gate_avx2<T: Real>(
     for (i, (x, out)) in eights.iter().zip(out_eights).enumerate() {
         let (x, out) = (x.as_ptr().cast(), out.as_mut_ptr().cast());
         let (keep, scale) = ((keep >> (8 * i)) as u8, scale.to_f64() as f32);
-        // SAFETY: both hold eight f32; the caller's promise.
+        // SAFETY: both hold eight f32, and the caller guarantees AVX2.
         let bits = unsafe {
             match act {
                 Act::Identity => byte::<_CMP_TRUE_UQ>(keep, scale, x, out),
@@ -47,7 +47,7 @@ pub(super) unsafe fn gate_avx2<T: Real>(
     open
 }
 
-/// The bits of `keep` whose entries compare with zero as they should; they alone pass.
+/// Passes the entries whose bit of `keep` is set and whose comparison with zero holds; returns their bits.
 ///
 /// # Safety
 /// `x` and `out` hold eight entries.
@@ -95,7 +95,7 @@ pub(super) unsafe fn gate_avx512<T: Real>(
     }
 }
 
-/// The bits of `keep` whose entries compare with zero as they should; they alone pass.
+/// Passes the entries whose bit of `keep` is set and whose comparison with zero holds; returns their bits.
 ///
 /// # Safety
 /// `x` and `out` hold an entry for every bit of `valid`.

@@ -1,23 +1,23 @@
-//! Weighted sums of gathered rows, a few columns at a time, in registers.
+//! Weighted sums of gathered rows, accumulated in registers a few columns at a time.
 //!
 //! ```text
 //! acc = sum_e weight(e) src[index(e), c..c+W]
 //! ```
 //!
-//! A row of 64 columns is summed in one pass; other widths are cut into pieces of 64, 16, 8 and less.
+//! A row of 64 columns is summed in one pass; other widths are split into 64, 16, 8 and fewer.
 
 use super::Arith;
 use crate::tensor::Real;
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
 
-/// What is done to a few neighbouring columns of one row.
+/// An operation on a few neighbouring columns of one row.
 pub(super) trait Columns {
     /// `W` columns from `c` of row `r`.
     fn columns<A: Arith, const W: usize>(&mut self, r: usize, c: usize);
 }
 
-/// Does it to all columns of a number of rows.
+/// Applies the operation to all columns of a number of rows.
 #[inline(always)]
 pub(super) fn by_columns<A: Arith>(work: &mut impl Columns, rows: usize, cols: usize) {
     for r in 0..rows {
@@ -47,7 +47,7 @@ pub(super) fn by_columns<A: Arith>(work: &mut impl Columns, rows: usize, cols: u
     }
 }
 
-/// A number as it stands in memory.
+/// The representation of a number in memory.
 pub(super) trait Stored<T>: Copy {
     fn value(self) -> T;
 }
@@ -59,49 +59,49 @@ impl<T: Real> Stored<T> for T {
     }
 }
 
-/// The upper half of an f32.
+/// A number in bf16.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(super) struct Half(u16);
+pub(super) struct Bf16(u16);
 
-// SAFETY: a u16, every pattern of whose bits is one.
-unsafe impl Zeroable for Half {}
+// SAFETY: a u16, of which every bit pattern is valid.
+unsafe impl Zeroable for Bf16 {}
 // SAFETY: as above.
-unsafe impl Pod for Half {}
+unsafe impl Pod for Bf16 {}
 
-impl<T: Real> Stored<T> for Half {
+impl<T: Real> Stored<T> for Bf16 {
     #[inline(always)]
     fn value(self) -> T {
         T::from_bf16(self.0)
     }
 }
 
-/// A source of more bytes than this is far away: it fits no cache that a processor has for itself.
-const FAR: usize = 8 << 20;
-/// How many entries before its turn a row that is far away is called for.
-const AHEAD: usize = 16;
+/// Sources of more bytes than this are prefetched: they do not fit into a core's own cache.
+const PREFETCH_BYTES: usize = 8 << 20;
+/// The number of entries by which a row is prefetched ahead of its use.
+const PREFETCH_DISTANCE: usize = 16;
 
-/// Rows of a matrix, picked by number.
+/// A matrix and the indices of the rows to gather.
 pub(super) struct Rows<'a, S> {
     /// Distance between two rows.
     stride: usize,
     indices: &'a [u32],
     src: *const S,
-    is_far: bool,
+    prefetches: bool,
 }
 
 impl<'a, S> Rows<'a, S> {
     /// Rows of `src`, `stride` apart.
     pub fn new(src: &'a [S], stride: usize, indices: &'a [u32]) -> Self {
-        Self { stride, indices, src: src.as_ptr(), is_far: size_of_val(src) > FAR }
+        Self { stride, indices, src: src.as_ptr(), prefetches: size_of_val(src) > PREFETCH_BYTES }
     }
 }
 
 impl<S> Rows<'_, S> {
-    /// `W` columns from `c` of the weighted sum of the rows that `entries` name.
+    /// `W` columns from `c` of the weighted sum of the rows of some entries.
     ///
     /// # Safety
-    /// The source has every row that the indices name, and `c + W` columns.
+    /// The source has every row of the indices, and `c + W` columns.
     #[inline(always)]
     pub unsafe fn sum<T: Real, A: Arith, const W: usize>(
         &self,
@@ -114,24 +114,24 @@ impl<S> Rows<'_, S> {
     {
         // SAFETY: the caller's promise, here and below.
         unsafe {
-            match self.is_far {
-                true => self.sum_calling::<T, A, W>(entries, c, weight, |e| {
-                    if let Some(&j) = self.indices.get(e + AHEAD) {
-                        call_for::<[S; W]>(self.at(j as usize, c));
+            match self.prefetches {
+                true => self.sum_with::<T, A, W>(entries, c, weight, |e| {
+                    if let Some(&j) = self.indices.get(e + PREFETCH_DISTANCE) {
+                        prefetch::<[S; W]>(self.at(j as usize, c));
                     }
                 }),
-                false => self.sum_calling::<T, A, W>(entries, c, weight, |_| {}),
+                false => self.sum_with::<T, A, W>(entries, c, weight, |_| {}),
             }
         }
     }
 
     #[inline(always)]
-    unsafe fn sum_calling<T: Real, A: Arith, const W: usize>(
+    unsafe fn sum_with<T: Real, A: Arith, const W: usize>(
         &self,
         entries: Range<usize>,
         c: usize,
         weight: impl Fn(usize, usize) -> T,
-        call: impl Fn(usize),
+        prefetch: impl Fn(usize),
     ) -> [T; W]
     where
         S: Stored<T>,
@@ -139,7 +139,7 @@ impl<S> Rows<'_, S> {
         let mut acc = [T::ZERO; W];
         for (&j, e) in self.indices[entries.clone()].iter().zip(entries) {
             let j = j as usize;
-            call(e);
+            prefetch(e);
             // SAFETY: the caller's promise.
             let x = unsafe { &*self.at::<W>(j, c) };
             let weight = weight(e, j);
@@ -156,13 +156,13 @@ impl<S> Rows<'_, S> {
     }
 }
 
-/// Asks for the cache lines of what will soon be read; never faults, whatever is there.
+/// Prefetches the cache lines of a value; never faults, whatever the address.
 #[inline(always)]
-fn call_for<T>(_at: *const T) {
+fn prefetch<T>(_at: *const T) {
     #[cfg(target_arch = "x86_64")]
     for byte in (0..size_of::<T>()).step_by(64) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every x86-64 has the instruction, and it reads nothing that a program could see.
+        // SAFETY: every x86-64 processor has the instruction, and it has no visible effect.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(_at.cast::<i8>().wrapping_add(byte)) };
     }
 }

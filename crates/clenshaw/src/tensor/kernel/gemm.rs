@@ -4,13 +4,13 @@
 //! C (+)= A B + bias                               A [m, k] with strides, B [k, n], C [m, n]
 //! ```
 //!
-//! The strides of A serve both `H W` and the weight gradient `Z^T dY`. B is small and stays in cache,
-//! so nothing is packed but the last, narrow columns.
+//! With strides for A, one kernel computes both `H W` and the weight gradient `Z^T dY`. B is small and
+//! stays in cache, so only the last, narrow columns are packed.
 
 use super::{Arith, Kernel};
 use crate::tensor::Real;
 
-/// One product over the rows of one block.
+/// The product for the rows of one block.
 pub(crate) struct Gemm<'a, T> {
     pub m: usize,
     pub k: usize,
@@ -78,7 +78,7 @@ impl<T: Real> Gemm<'_, T> {
         }
     }
 
-    /// `C[i..i+MR, j..j+NR]`, its sums in registers.
+    /// `C[i..i+MR, j..j+NR]`, accumulated in registers.
     #[inline(always)]
     fn tile<A: Arith, const MR: usize, const NR: usize>(&mut self, i: usize, j: usize) {
         // SAFETY: `i + MR <= m` and `j + NR <= n`; `run` checked all three extents.
@@ -98,7 +98,7 @@ impl<T: Real> Gemm<'_, T> {
         }
     }
 
-    /// `C[.., j..j+width]` for a width up to eight: B's columns are copied beside zeros.
+    /// `C[.., j..j+width]` for a width up to eight; the columns of B are padded with zeros.
     #[inline(always)]
     fn narrow_column<A: Arith>(&mut self, j: usize, width: usize) {
         let mut packed = [[T::ZERO; NARROW]; PACKED];
@@ -222,7 +222,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_copy_computes_the_product_at_every_shape() {
+    fn instruction_sets_agree_with_the_definition_at_every_shape() {
         for (m, k, n) in SHAPES {
             let (a, b, bias) = (numbers(m * k, 1), numbers(k * n, 2), numbers(n, 3));
             let product = plain(m, k, n, |i, p| a[i * k + p], &b);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn strides_transpose_the_left_factor() {
+    fn strides_can_transpose_the_left_factor() {
         let (m, k, n) = (20, 33, 24);
         let (z, g) = (numbers(k * m, 4), numbers(k * n, 5)); // Z [k, m], so A = Z^T
         let mut c = vec![0.0; m * n];

@@ -1,4 +1,4 @@
-//! Functions of one number, entry by entry, and their derivatives.
+//! Functions of one number and their derivatives.
 
 use crate::tensor::Real;
 
@@ -15,7 +15,7 @@ pub(crate) enum Map {
     ReciprocalAbove(f64),
     /// `sqrt x`.
     Root,
-    /// `max(x, c)`; the gradient stops where x is c or less.
+    /// `max(x, c)`; the gradient is zero where x is c or less.
     AtLeast(f64),
 }
 
@@ -27,13 +27,13 @@ impl Map {
             Self::Tanh => x.tanh(),
             Self::Sigmoid => T::ONE / (T::ONE + (-x).exp()),
             Self::Reciprocal => T::ONE / x,
-            // What is not a number passes.
+            // NaN passes.
             Self::ReciprocalAbove(c) if x <= T::from_f64(c) => T::ZERO,
             Self::ReciprocalAbove(_) => T::ONE / x,
             Self::Root => x.sqrt(),
             Self::AtLeast(c) => {
                 let c = T::from_f64(c);
-                // What is not a number passes.
+                // NaN passes.
                 if x < c { c } else { x }
             }
         }
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slopes_are_those_of_small_steps() {
+    fn slopes_agree_with_finite_differences() {
         let maps = [
             Map::Tanh,
             Map::Sigmoid,
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_floor_lets_through_what_is_not_a_number() {
+    fn nan_passes_a_floor() {
         assert!(Map::AtLeast(0.0).of(f32::NAN).is_nan());
         assert!(Map::ReciprocalAbove(0.0).of(f32::NAN).is_nan());
         assert_eq!([0.5, 0.25].map(|x| Map::ReciprocalAbove(0.25).of(x)), [2.0f32, 0.0]);

@@ -1,9 +1,12 @@
-//! The arithmetic on blocks of rows, compiled once for each kind of processor.
+//! The arithmetic on blocks of rows, compiled once per instruction set.
 //!
-//! A kernel is a struct of slices whose [`Kernel::run`] is inlined into one copy per instruction set;
-//! [`dispatch`] picks the best copy the processor has. Every kernel is one loop over plain arrays that
-//! the compiler turns into vector instructions, so the portable copy *is* the plain twin: the tests
-//! run both and compare.
+//! A kernel is a struct of slices whose [`Kernel::run`] is inlined into one function per instruction
+//! set; [`dispatch`] calls the best one that the processor supports. Kernels are loops over plain
+//! arrays that the compiler vectorises, so the portable version is also the reference that tests
+//! compare the others with.
+//!
+//! Kernels check the lengths of their slices. Those that gather rows by index rely on the indices of a
+//! [`Pattern`](super::Pattern), which its constructor checks.
 
 mod gather;
 mod sum;
@@ -20,7 +23,7 @@ mod rows;
 mod map;
 
 pub(crate) use columns::{add_columns, column_dots};
-pub(crate) use gate::{Act, DropEntries, Gate, Ungate};
+pub(crate) use gate::{Act, DropEntries, Gate, GateGrad};
 pub(crate) use gemm::Gemm;
 pub(crate) use map::Map;
 pub(crate) use nll::{Nll, log_sum_exp};
@@ -28,24 +31,24 @@ pub(crate) use reduce::{accumulate, column_sums, dot};
 pub(crate) use rows::{shrink, shrink_gradient, softmax, softmax_gradient};
 pub(crate) use sparse::{SparseProduct, SparseTransposeProduct};
 pub(crate) use squares::Squares;
-pub(crate) use sum::{Gather, Halve, MAX_TERMS, Source, Sum, halved};
+pub(crate) use sum::{Gather, GatherSource, MAX_TERMS, Sum, ToBf16, bf16_stride};
 
 use super::Real;
 
-/// How a processor multiplies and adds, and how wide its registers are.
+/// The arithmetic of an instruction set.
 pub(crate) trait Arith {
-    /// Whether registers hold a tile of 8 rows and 32 columns in the dense product.
+    /// Whether the registers hold a tile of 8 rows and 32 columns in the dense product.
     const WIDE: bool;
     /// `a * b + c`.
     fn madd<T: Real>(a: T, b: T, c: T) -> T;
-    /// Lets up to 64 entries through or stops them; returns the open bits.
+    /// Passes or blocks up to 64 entries; returns the bits of those that passed.
     #[inline(always)]
     fn gate<T: Real>(act: Act, keep: u64, scale: T, x: &[T], out: &mut [T]) -> u64 {
         gate::gate(act, keep, scale, x, out)
     }
 }
 
-/// Separate multiplication and addition: any processor.
+/// Separate multiplication and addition, on any processor.
 pub(crate) struct Portable;
 
 /// Fused multiply-add on 256-bit registers.
@@ -73,7 +76,7 @@ impl Arith for Avx2 {
     }
     #[inline(always)]
     fn gate<T: Real>(act: Act, keep: u64, scale: T, x: &[T], out: &mut [T]) -> u64 {
-        // SAFETY: kernels of this kind are inlined into `avx2` alone.
+        // SAFETY: this implementation is inlined only into `avx2`.
         unsafe { gate_x86::gate_avx2(act, keep, scale, x, out) }
     }
 }
@@ -87,20 +90,21 @@ impl Arith for Avx512 {
     }
     #[inline(always)]
     fn gate<T: Real>(act: Act, keep: u64, scale: T, x: &[T], out: &mut [T]) -> u64 {
-        // SAFETY: kernels of this kind are inlined into `avx512` alone.
+        // SAFETY: this implementation is inlined only into `avx512`.
         unsafe { gate_x86::gate_avx512(act, keep, scale, x, out) }
     }
 }
 
-/// A computation that can be compiled for several processors.
+/// A computation that is compiled for several instruction sets.
 pub(crate) trait Kernel {
-    /// What it returns.
+    /// The result.
     type Output;
-    /// The computation; must be `#[inline(always)]`, or the copies lose their instruction sets.
+    /// The computation. Implementations must be `#[inline(always)]` to be compiled for each
+    /// instruction set.
     fn run<A: Arith>(self) -> Self::Output;
 }
 
-/// The kinds of processor a kernel is compiled for, from the plainest on.
+/// The instruction sets that kernels are compiled for, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
     Portable,
@@ -108,11 +112,11 @@ pub(crate) enum Level {
     Avx512,
 }
 
-/// Runs the copy made for this processor.
+/// Runs a kernel with the best instruction set of this processor.
 #[inline]
 pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     match level() {
-        // SAFETY: the processor has the features the copy was compiled for.
+        // SAFETY: the processor supports the features that the function was compiled for.
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => unsafe { avx512(kernel) },
         // SAFETY: as above.
@@ -122,7 +126,7 @@ pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     }
 }
 
-/// The instructions that [`dispatch`] picks; the last bits of results depend on them.
+/// The instruction set that [`dispatch`] uses; the last bits of results depend on it.
 pub(crate) fn instruction_set() -> &'static str {
     match level() {
         Level::Portable => "portable",
@@ -139,7 +143,7 @@ fn level() -> Level {
     detected()
 }
 
-/// The best level this processor has.
+/// The best instruction set of this processor.
 #[inline]
 fn detected() -> Level {
     #[cfg(target_arch = "x86_64")]
@@ -172,17 +176,17 @@ pub(crate) mod testing {
         static LIMIT: Cell<Level> = const { Cell::new(Level::Avx512) };
     }
 
-    /// The highest level that this thread may use.
+    /// The best instruction set that this thread may use.
     pub fn limit() -> Level {
         LIMIT.get()
     }
 
-    /// Runs the best copy up to a level.
+    /// Runs a kernel with the best instruction set up to a level.
     pub fn dispatch_at<K: Kernel>(level: Level, kernel: K) -> K::Output {
         at_level(level, || dispatch(kernel))
     }
 
-    /// Runs work whose kernels are the best copies up to a level.
+    /// Runs work whose kernels use the best instruction set up to a level.
     pub fn at_level<R>(level: Level, work: impl FnOnce() -> R) -> R {
         LIMIT.set(level);
         let output = work();
@@ -190,7 +194,7 @@ pub(crate) mod testing {
         output
     }
 
-    /// Every level; those that the processor lacks fall back to a lower one.
+    /// Every instruction set; those that the processor lacks fall back to a lower one.
     pub const LEVELS: [Level; 3] = [Level::Portable, Level::Avx2, Level::Avx512];
 
     /// Uniform numbers in [-1, 1).
@@ -199,7 +203,7 @@ pub(crate) mod testing {
         (0..n).map(|_| stream.symmetric(1.0) as f32).collect()
     }
 
-    /// Compares within `tolerance` relative to the largest entry; prints the worst one.
+    /// Compares within `tolerance` relative to the largest entry.
     pub fn assert_close(actual: &[f32], expected: &[f32], tolerance: f32) {
         assert_eq!(actual.len(), expected.len());
         let largest = expected.iter().fold(1e-30f32, |m, v| m.max(v.abs()));

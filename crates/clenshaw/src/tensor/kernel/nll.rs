@@ -8,7 +8,7 @@
 use super::{Arith, Kernel};
 use crate::tensor::Real;
 
-/// Loss and gradient over the rows of one block; returns the block's share of the loss.
+/// Loss and gradient for the rows of one block; returns the block's part of the loss.
 pub(crate) struct Nll<'a, T> {
     pub cols: usize,
     pub logits: &'a [T],
@@ -41,7 +41,7 @@ impl<T: Real> Kernel for Nll<'_, T> {
     }
 }
 
-/// `log sum_c exp z_c`, the largest taken out first.
+/// `log sum_c exp z_c`, computed relative to the largest entry.
 #[inline(always)]
 pub(crate) fn log_sum_exp<T: Real>(z: &[T]) -> T {
     let largest = z.iter().copied().fold(z[0], |m, v| if v > m { v } else { m });
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_equal_scores_cost_log_two() {
+    fn two_equal_scores_have_loss_log_two() {
         let mut grad = [9.0f64; 4];
         let logits = [1000.0, 1000.0, 3.0, 4.0];
         let loss = dispatch(Nll {

@@ -1,9 +1,9 @@
-//! Sums over rows, in an order that depends on the shapes alone.
+//! Sums over rows, in an order that depends only on the shapes.
 
 use super::{Arith, Kernel, dispatch};
 use crate::tensor::Real;
 
-/// Lanes of a running sum; fixed, so that every processor adds in the same order.
+/// Lanes of a running sum; fixed, so that every instruction set adds in the same order.
 const LANES: usize = 64;
 
 /// `sum_i a_i b_i`.

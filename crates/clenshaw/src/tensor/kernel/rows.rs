@@ -1,4 +1,4 @@
-//! What looks at one whole row at a time.
+//! Functions of whole rows.
 //!
 //! ```text
 //! shrink   y = max(0, 1 - t / |x|) x             dx = s g + (t / |x|^3) <x, g> x   where |x| > t
@@ -9,11 +9,11 @@ use super::dot;
 use super::log_sum_exp;
 use crate::tensor::Real;
 
-/// Every row moved towards zero by the length `threshold`, and no further.
+/// Shortens every row by the length `threshold`, down to zero.
 pub(crate) fn shrink<T: Real>(cols: usize, threshold: T, x: &[T], out: &mut [T]) {
     for (x, out) in x.chunks_exact(cols).zip(out.chunks_exact_mut(cols)) {
         let length = dot(x, x).sqrt();
-        // A row of length zero stays zero; what is not a number passes.
+        // A row of length zero stays zero; NaN passes.
         let by = if length <= threshold { T::ZERO } else { T::ONE - threshold / length };
         out.iter_mut().zip(x).for_each(|(out, x)| *out = by * *x);
     }
@@ -36,7 +36,7 @@ pub(crate) fn shrink_gradient<T: Real>(cols: usize, threshold: T, x: &[T], g: &[
     }
 }
 
-/// Every row turned into shares that sum to one.
+/// The softmax of every row.
 pub(crate) fn softmax<T: Real>(cols: usize, x: &[T], out: &mut [T]) {
     for (x, out) in x.chunks_exact(cols).zip(out.chunks_exact_mut(cols)) {
         let log_sum = log_sum_exp(x);
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shrinking_takes_the_threshold_off_the_length() {
+    fn shrinking_subtracts_the_threshold_from_the_length() {
         let mut out = [9.0f64; 6];
         shrink(2, 1.0, &[3.0, 4.0, 0.6, 0.8, 0.0, 0.0], &mut out);
         assert_eq!(out, [0.8 * 3.0, 0.8 * 4.0, 0.0, 0.0, 0.0, 0.0]);
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_sum_to_one_and_their_gradient_to_zero() {
+    fn softmax_rows_sum_to_one_and_their_gradient_to_zero() {
         let (mut y, mut dx) = ([0.0f64; 3], [0.0f64; 3]);
         softmax(3, &[1000.0, 1000.0, 999.0], &mut y);
         assert!(

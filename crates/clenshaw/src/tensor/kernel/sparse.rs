@@ -1,15 +1,15 @@
-//! Products with a sparse feature matrix, which is known from the start and never learns.
+//! Products with a sparse feature matrix, which is constant.
 //!
 //! ```text
 //! out   = X W + bias                              one row of W gathered per entry of X
-//! dW    = X^T g                                   through the transposed pattern: no sums to share
+//! dW    = X^T g                                   through the transposed pattern, without sums over rows
 //! ```
 
 use super::gather::{Columns, Rows, by_columns};
 use super::{Arith, Kernel};
 use crate::tensor::Real;
 
-/// `out = X W + bias` over the rows of one block.
+/// `out = X W + bias` for the rows of one block.
 pub(crate) struct SparseProduct<'a, T> {
     pub cols: usize,
     /// Offsets of the block's rows and the end of its last one.
@@ -51,7 +51,7 @@ impl<T: Real> Columns for SparseProduct<'_, T> {
     }
 }
 
-/// `out (+)= X^T g` over a block of rows of the result, that is of columns of X.
+/// `out (+)= X^T g` for a block of rows of the result, which are columns of X.
 pub(crate) struct SparseTransposeProduct<'a, T> {
     pub cols: usize,
     /// Offsets, into the transposed pattern, of the block's rows.
@@ -59,7 +59,7 @@ pub(crate) struct SparseTransposeProduct<'a, T> {
     /// Rows of X, all below `n_rows`.
     pub indices: &'a [u32],
     pub n_rows: usize,
-    /// Where the value of each transposed entry stands among `values`.
+    /// For each transposed entry, the index of its value.
     pub origin: &'a [u32],
     pub values: &'a [T],
     pub g: &'a [T],
@@ -106,7 +106,7 @@ mod tests {
     const VALUES: [f32; 4] = [1.0, 2.0, 3.0, 4.0];
 
     #[test]
-    fn rows_of_weights_are_gathered() {
+    fn the_product_gathers_rows_of_the_weights() {
         let (w, bias) = ([1.0, 10.0, 2.0, 20.0, 3.0, 30.0], [0.5, 0.25]);
         let product = |out| SparseProduct {
             cols: 2,

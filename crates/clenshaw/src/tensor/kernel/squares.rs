@@ -1,4 +1,4 @@
-//! The loss of a regression: weighted squares of what is missed, and its gradient.
+//! The squared error with a weight per row, and its gradient.
 //!
 //! ```text
 //! loss  = sum_i w_i sum_c (z_ic - y_ic)^2
@@ -8,7 +8,7 @@
 use super::{Arith, Kernel};
 use crate::tensor::Real;
 
-/// Loss and gradient over the rows of one block; returns the block's share of the loss.
+/// Loss and gradient for the rows of one block; returns the block's part of the loss.
 pub(crate) struct Squares<'a, T> {
     pub cols: usize,
     pub scores: &'a [T],
@@ -27,10 +27,10 @@ impl<T: Real> Kernel for Squares<'_, T> {
         let rows = rows.zip(self.grad.chunks_exact_mut(self.cols)).zip(self.weights);
         for (((z, y), grad), &weight) in rows {
             for ((z, y), grad) in z.iter().zip(y).zip(grad) {
-                // What does not count may be anything, even no number.
-                let missed = if weight == T::ZERO { T::ZERO } else { *z - *y };
-                *grad = (weight + weight) * missed;
-                loss += weight * missed * missed;
+                // Rows of weight zero may hold any number, even NaN.
+                let error = if weight == T::ZERO { T::ZERO } else { *z - *y };
+                *grad = (weight + weight) * error;
+                loss += weight * error * error;
             }
         }
         loss
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_rows_by_hand() {
+    fn two_rows_match_hand_computation() {
         let mut grad = [9.0f64; 6];
         let loss = dispatch(Squares {
             cols: 2,

@@ -1,4 +1,4 @@
-//! Weighted sums of matrices, one of which may be spread over the graph first.
+//! Weighted sums of matrices, one of which may be multiplied by an operator first.
 //!
 //! ```text
 //! out (+)= c P src + sum_t coef_t x_t + bias
@@ -6,14 +6,14 @@
 //!
 //! With one gather and two terms this is Clenshaw's step, `2 P H1 - H2 + alpha H*`, in one pass.
 
-use super::gather::{Columns, Half, Rows, by_columns};
+use super::gather::{Bf16, Columns, Rows, by_columns};
 use super::{Arith, Kernel};
 use crate::tensor::Real;
 
-/// The largest number of plain terms in one pass.
+/// The largest number of terms in one pass, besides the product with an operator.
 pub(crate) const MAX_TERMS: usize = 4;
 
-/// `coef diag(scale) pattern diag(scale) src`, for the rows of a block.
+/// `coef diag(scale) pattern diag(scale) src` for the rows of a block.
 pub(crate) struct Gather<'a, T> {
     pub coef: T,
     /// Offsets of the block's rows and the end of its last one.
@@ -25,24 +25,24 @@ pub(crate) struct Gather<'a, T> {
     /// The first row of the block.
     pub first: usize,
     /// The whole source, `[n, cols]`.
-    pub src: Source<'a, T>,
+    pub src: GatherSource<'a, T>,
 }
 
-/// What is gathered from.
+/// The matrix that rows are gathered from.
 #[derive(Clone, Copy)]
-pub(crate) enum Source<'a, T> {
-    /// Numbers as they are.
-    Whole(&'a [T]),
-    /// Their upper halves, in rows of whole numbers of `T`.
-    Halves(&'a [T]),
+pub(crate) enum GatherSource<'a, T> {
+    /// Rows of `T`.
+    Full(&'a [T]),
+    /// Rows of bf16, each padded to whole numbers of `T`.
+    Bf16(&'a [T]),
 }
 
-/// The numbers of `T` that hold a row of halves.
-pub(crate) fn halved<T>(cols: usize) -> usize {
+/// The number of `T` that hold a row of bf16.
+pub(crate) fn bf16_stride<T>(cols: usize) -> usize {
     (cols * size_of::<u16>()).div_ceil(size_of::<T>())
 }
 
-/// The sum over the rows of one block.
+/// The sum for the rows of one block.
 pub(crate) struct Sum<'a, T> {
     pub cols: usize,
     pub gather: Option<Gather<'a, T>>,
@@ -61,8 +61,8 @@ impl<T: Real> Kernel for Sum<'_, T> {
     fn run<A: Arith>(mut self) {
         if let Some(gather) = &self.gather {
             let (len, cols) = match gather.src {
-                Source::Whole(src) => (src.len(), self.cols),
-                Source::Halves(src) => (src.len(), halved::<T>(self.cols)),
+                GatherSource::Full(src) => (src.len(), self.cols),
+                GatherSource::Bf16(src) => (src.len(), bf16_stride::<T>(self.cols)),
             };
             assert_eq!(len, gather.scale.len() * cols, "sum: source shape");
         }
@@ -108,13 +108,13 @@ impl<T: Real> Gather<'_, T> {
         let mut acc = unsafe {
             let weight = |_, j| *self.scale.get_unchecked(j);
             match self.src {
-                Source::Whole(src) => {
+                GatherSource::Full(src) => {
                     let rows = Rows::new(src, cols, indices);
                     rows.sum::<T, A, W>(entries, c, weight)
                 }
-                Source::Halves(src) => {
-                    let stride = halved::<T>(cols) * size_of::<T>() / size_of::<u16>();
-                    let rows = Rows::new(bytemuck::cast_slice::<T, Half>(src), stride, indices);
+                GatherSource::Bf16(src) => {
+                    let stride = bf16_stride::<T>(cols) * size_of::<T>() / size_of::<u16>();
+                    let rows = Rows::new(bytemuck::cast_slice::<T, Bf16>(src), stride, indices);
                     rows.sum::<T, A, W>(entries, c, weight)
                 }
             }
@@ -127,23 +127,23 @@ impl<T: Real> Gather<'_, T> {
     }
 }
 
-/// The upper halves of the rows of a block, each row in whole numbers of `T`.
-pub(crate) struct Halve<'a, T> {
+/// Converts the rows of a block to bf16, each row padded to whole numbers of `T`.
+pub(crate) struct ToBf16<'a, T> {
     pub cols: usize,
     pub src: &'a [T],
     pub out: &'a mut [T],
 }
 
-impl<T: Real> Kernel for Halve<'_, T> {
+impl<T: Real> Kernel for ToBf16<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run<A: Arith>(self) {
-        let rows = self.out.chunks_exact_mut(halved::<T>(self.cols));
+        let rows = self.out.chunks_exact_mut(bf16_stride::<T>(self.cols));
         for (out, src) in rows.zip(self.src.chunks_exact(self.cols)) {
-            let halves: &mut [u16] = bytemuck::cast_slice_mut(out);
-            for (half, v) in halves.iter_mut().zip(src) {
-                *half = v.to_bf16();
+            let packed: &mut [u16] = bytemuck::cast_slice_mut(out);
+            for (packed, v) in packed.iter_mut().zip(src) {
+                *packed = v.to_bf16();
             }
         }
     }
@@ -168,7 +168,7 @@ mod tests {
             indices: &INDICES,
             scale: &SCALE,
             first: 0,
-            src: Source::Whole(src),
+            src: GatherSource::Full(src),
         };
         let none: (f32, &[f32]) = (0.0, &[]);
         Sum {
@@ -186,22 +186,22 @@ mod tests {
     fn expected(cols: usize, x: &[f32], before: &[f32]) -> Vec<f32> {
         let n = 3 * cols;
         let entry = |r: usize, c: usize| {
-            let spread: f32 = INDICES[OFFSETS[r]..OFFSETS[r + 1]]
+            let product: f32 = INDICES[OFFSETS[r]..OFFSETS[r + 1]]
                 .iter()
                 .map(|&j| SCALE[r] * SCALE[j as usize] * x[j as usize * cols + c])
                 .sum();
             let at = r * cols + c;
-            before[at] + 2.0 * spread - x[n + at] + 0.3 * x[2 * n + at] + x[3 * n + c]
+            before[at] + 2.0 * product - x[n + at] + 0.3 * x[2 * n + at] + x[3 * n + c]
         };
         (0..n).map(|at| entry(at / cols, at % cols)).collect()
     }
 
     #[test]
-    fn halves_are_gathered_like_the_numbers_they_stand_for() {
+    fn bf16_sources_give_the_same_sum_as_rounded_numbers() {
         for cols in [1, 3, 7, 8, 13, 64, 71] {
             let mut x = numbers(10 * cols, 1);
-            let mut halves = vec![0.0; 3 * halved::<f32>(cols)];
-            dispatch_at(LEVELS[0], Halve { cols, src: &x[..3 * cols], out: &mut halves });
+            let mut halves = vec![0.0; 3 * bf16_stride::<f32>(cols)];
+            dispatch_at(LEVELS[0], ToBf16 { cols, src: &x[..3 * cols], out: &mut halves });
             for v in &mut x[..3 * cols] {
                 *v = f32::from_bf16(v.to_bf16());
             }
@@ -209,7 +209,7 @@ mod tests {
                 let (mut whole, mut half) = (vec![0.0; 3 * cols], vec![0.0; 3 * cols]);
                 dispatch_at(level, step(cols, &x, &mut whole, false));
                 let mut sum = step(cols, &x, &mut half, false);
-                sum.gather.as_mut().unwrap().src = Source::Halves(&halves);
+                sum.gather.as_mut().unwrap().src = GatherSource::Bf16(&halves);
                 dispatch_at(level, sum);
                 assert_eq!(half, whole);
             }
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn every_copy_computes_the_equation_at_every_width() {
+    fn instruction_sets_agree_with_the_definition_at_every_width() {
         for cols in [1, 2, 3, 4, 5, 6, 7, 8, 13, 16, 24, 64, 71, 135] {
             let x = numbers(10 * cols, 1);
             let before = numbers(3 * cols, 2);

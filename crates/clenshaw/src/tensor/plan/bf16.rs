@@ -1,56 +1,58 @@
-//! Gathering from upper halves: half the bytes for what a large graph's step is bound by.
+//! Optional fifth pass: products with the graph read bf16.
 //!
-//! Whatever is spread over the graph is also written as bf16, and the product reads that copy; it adds
-//! up in full precision, and everything else keeps its numbers. Off unless asked for: eight binary
-//! digits are enough for signals and gradients of these networks, but the result is another one.
+//! Gathering rows is what bounds a training step on a large graph, and bf16 halves its bytes. The
+//! source of every product with an operator is also written as bf16, and the product reads this copy;
+//! it accumulates in full precision, and all other instructions are unchanged. Eight significant bits
+//! are enough for the signals and gradients of these networks, but results differ, so it is off by
+//! default.
 
-use super::instr::{Access, Buf, Home, Instr, Listing};
+use super::instr::{Access, Buf, BufKind, Instr, Listing, Spmm};
 use crate::tensor::Real;
-use crate::tensor::kernel::halved;
+use crate::tensor::kernel::bf16_stride;
 use std::collections::BTreeMap;
 
-/// What products with the graph's operator read.
+/// The precision in which products with the graph's operator read their source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GatherPrecision {
-    /// The numbers themselves.
+    /// The precision of all other computations.
     #[default]
     Full,
-    /// Their upper halves, bf16.
+    /// bf16, the upper half of an f32.
     Bf16,
 }
 
-/// Lets every product with an operator read halves, each written behind the last change of its numbers.
+/// Makes every product with an operator read bf16, written after the last change of its source.
 pub(super) fn gather_bf16<T: Real>(list: &mut Listing) {
-    let mut last_change: BTreeMap<Buf, usize> = BTreeMap::new();
+    let mut last_write: BTreeMap<Buf, usize> = BTreeMap::new();
     for (i, instr) in list.main.iter().enumerate() {
-        let written =
-            instr.touches().into_iter().filter(|(_, access)| *access == Access::WriteRows);
-        last_change.extend(written.map(|(buf, _)| (buf, i)));
+        let accesses = instr.info().accesses.into_iter();
+        let written = accesses.filter(|(_, access)| *access == Access::WriteRows);
+        last_write.extend(written.map(|(buf, _)| (buf, i)));
     }
-    let mut halves: BTreeMap<Buf, Buf> = BTreeMap::new();
+    let mut copies: BTreeMap<Buf, Buf> = BTreeMap::new();
     for i in 0..list.main.len() {
-        let Instr::Sum { spread: Some((_, _, src)), .. } = list.main[i] else { continue };
+        let Instr::Sum { spmm: Some(Spmm { src, .. }), .. } = list.main[i] else { continue };
         let spec = list.bufs[src];
-        let is_ready = last_change.get(&src).is_some_and(|change| *change < i);
-        if spec.home == Home::Computed && is_ready {
-            let half = *halves.entry(src).or_insert_with(|| {
-                let half = list.computed(spec.rows, halved::<T>(spec.cols));
-                list.bufs[half].halves = true;
-                half
+        let is_ready = last_write.get(&src).is_some_and(|write| *write < i);
+        if spec.kind == BufKind::Computed && is_ready {
+            let copy = *copies.entry(src).or_insert_with(|| {
+                let copy = list.computed(spec.rows, bf16_stride::<T>(spec.cols));
+                list.bufs[copy].is_bf16 = true;
+                copy
             });
-            if let Instr::Sum { spread: Some((_, _, src)), .. } = &mut list.main[i] {
-                *src = half;
+            if let Instr::Sum { spmm: Some(Spmm { src, .. }), .. } = &mut list.main[i] {
+                *src = copy;
             }
         }
     }
-    let mut behind: BTreeMap<usize, Instr> = BTreeMap::new();
-    for (src, dst) in halves {
-        behind.insert(last_change[&src], Instr::Halve { src, dst });
+    let mut conversions: BTreeMap<usize, Instr> = BTreeMap::new();
+    for (src, dst) in copies {
+        conversions.insert(last_write[&src], Instr::Bf16 { src, dst });
     }
     let main = std::mem::take(&mut list.main);
     list.main = main
         .into_iter()
         .enumerate()
-        .flat_map(|(i, instr)| std::iter::once(instr).chain(behind.remove(&i)))
+        .flat_map(|(i, instr)| std::iter::once(instr).chain(conversions.remove(&i)))
         .collect();
 }

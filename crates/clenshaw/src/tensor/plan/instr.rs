@@ -1,61 +1,85 @@
-//! Instructions: what a compiled plan is made of, before it has an address for anything.
+//! The instructions of a plan, and everything the passes need to know about each of them.
+//!
+//! [`Instr::info`] is the one place that states what an instruction reads and writes, which rows it
+//! iterates over, what it sums over rows, what it costs and under which phase it is reported.
+//! Scheduling, bf16 gathering, cost accounting and execution derive from it.
 
+use super::cost::Phase;
 use crate::rng::Bernoulli;
 use crate::tensor::kernel::{Act, Map};
 
-/// A buffer's number.
+/// The index of a buffer.
 pub(super) type Buf = usize;
-/// A mask's number.
+/// The index of a mask.
 pub(super) type Mask = usize;
 
-/// A factor: a number, or an entry or a row of a buffer read when the instruction runs.
+/// A factor of a term; its source is a value on a tape or a buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Factor {
+    /// A fixed number.
     Fixed(f64),
-    At(Buf, usize),
-    Row(Buf, usize),
+    /// Entry `.1` of source `.0`.
+    At(usize, usize),
+    /// Row `.1` of source `.0`: a factor per column.
+    Row(usize, usize),
 }
 
-/// A place where dropout acts.
+impl Factor {
+    /// The value or buffer it is read from.
+    pub fn source(self) -> Option<usize> {
+        match self {
+            Self::Fixed(_) => None,
+            Self::At(source, _) | Self::Row(source, _) => Some(source),
+        }
+    }
+}
+
+/// `coef P src`, a sparse matrix product with an operator; `src` is a value on a tape or a buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Drop {
-    pub site: u64,
-    pub coin: Bernoulli,
+pub(super) struct Spmm {
+    /// The index of the operator.
+    pub operator: usize,
+    pub coef: f64,
+    pub src: usize,
 }
 
-/// One instruction. `add` means: add to the destination instead of overwriting it.
+/// The random choices of one dropout.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Dropout {
+    /// Selects the random stream.
+    pub site: u64,
+    pub keep: Bernoulli,
+}
+
+/// One instruction. `add` means adding to the destination instead of overwriting it.
 #[derive(Clone, Debug)]
 pub(super) enum Instr {
-    /// The upper halves of the numbers of `src`, packed.
-    Halve { src: Buf, dst: Buf },
     /// `dst = 0`.
     Clear { dst: Buf },
+    /// `dst = bf16(src)`, packed.
+    Bf16 { src: Buf, dst: Buf },
     /// `dst (+)= c P src + sum_t factor_t term_t + bias`.
-    Sum {
-        dst: Buf,
-        add: bool,
-        spread: Option<(usize, f64, Buf)>,
-        terms: Vec<(Factor, Buf)>,
-        bias: Option<Buf>,
-    },
+    Sum { dst: Buf, add: bool, spmm: Option<Spmm>, terms: Vec<(Factor, Buf)>, bias: Option<Buf> },
     /// `dst = a w + bias`.
     MatMul { a: Buf, w: Buf, bias: Option<Buf>, dst: Buf },
-    /// `dst = X w + bias` for the sparse matrix X with these values.
-    SparseMatMul { x: usize, values: Buf, w: Buf, bias: Option<Buf>, dst: Buf },
-    /// The values of a sparse matrix after dropout.
-    DropEntries { values: Buf, drop: Drop, dst: Buf },
-    /// `dst = src^T`.
-    Transpose { src: Buf, dst: Buf },
-    /// Activation and dropout.
-    Gate { src: Buf, dst: Buf, act: Act, drop: Option<Drop>, mask: Option<Mask> },
-    /// `dst = mask . scale . src`.
-    Ungate { src: Buf, mask: Mask, scale: f64, dst: Buf },
+    /// `dst = X w + bias` for a sparse matrix X with these values.
+    SparseMatMul { matrix: usize, values: Buf, w: Buf, bias: Option<Buf>, dst: Buf },
     /// `dst (+)= a^T g`.
     WeightGrad { a: Buf, g: Buf, dst: Buf, add: bool },
     /// `dst (+)= X^T g`.
-    SparseWeightGrad { x: usize, values: Buf, g: Buf, dst: Buf, add: bool },
+    SparseWeightGrad { matrix: usize, values: Buf, g: Buf, dst: Buf, add: bool },
+    /// `dst = src^T`.
+    Transpose { src: Buf, dst: Buf },
+    /// Activation and dropout.
+    Gate { src: Buf, dst: Buf, act: Act, drop: Option<Dropout>, mask: Option<Mask> },
+    /// `dst = mask . scale . src`.
+    GateGrad { src: Buf, mask: Mask, scale: f64, dst: Buf },
+    /// The values of a sparse matrix after dropout.
+    SparseDropout { values: Buf, drop: Dropout, dst: Buf },
     /// `dst (+)= sum of the rows of g`.
     ColumnSums { g: Buf, dst: Buf, add: bool },
+    /// `dst[at, c] (+)= sum_i a[i, c] b[i, c]`.
+    ColumnDots { a: Buf, b: Buf, dst: Buf, at: usize, add: bool },
     /// `dst[at] += <a, b>`.
     Dot { a: Buf, b: Buf, dst: Buf, at: usize },
     /// `dst[.., to..to+width] = src[.., from..from+width]`.
@@ -64,35 +88,33 @@ pub(super) enum Instr {
     Map { map: Map, src: Buf, dst: Buf },
     /// `dst = f'(x) g`, with `y = f(x)`.
     MapGrad { map: Map, x: Buf, y: Buf, g: Buf, dst: Buf },
-    /// `dst = a b`, entry by entry.
+    /// `dst = a b`, element-wise.
     Product { a: Buf, b: Buf, dst: Buf },
-    /// `dst = max(a, b)`, entry by entry.
+    /// `dst = max(a, b)`, element-wise.
     Max { a: Buf, b: Buf, dst: Buf },
-    /// `dst = g` where `winner` is the larger, else 0; `first` wins among equals.
-    MaxGrad { winner: Buf, other: Buf, first: bool, g: Buf, dst: Buf },
+    /// `dst = g` where `x > other`, or `x = other` if it `wins_ties`; 0 elsewhere.
+    MaxGrad { x: Buf, other: Buf, wins_ties: bool, g: Buf, dst: Buf },
     /// `dst[i, ..] = by[i, column] x[i, ..]`.
     ScaleRows { x: Buf, by: Buf, column: usize, dst: Buf },
     /// `dst[i, column] += <a[i, ..], b[i, ..]>`.
     RowDots { a: Buf, b: Buf, dst: Buf, column: usize },
-    /// Rows moved towards zero.
+    /// `dst_i = max(0, 1 - threshold / |src_i|) src_i` for every row.
     Shrink { threshold: f64, src: Buf, dst: Buf },
-    /// Its gradient.
+    /// The gradient of `Shrink`.
     ShrinkGrad { threshold: f64, x: Buf, g: Buf, dst: Buf },
-    /// Rows turned into shares.
+    /// The softmax of every row.
     Softmax { src: Buf, dst: Buf },
-    /// Its gradient, from its result.
+    /// The gradient of `Softmax`, from its result.
     SoftmaxGrad { y: Buf, g: Buf, dst: Buf },
-    /// `dst[at, c] (+)= sum_i a[i, c] b[i, c]`.
-    ColumnDots { a: Buf, b: Buf, dst: Buf, at: usize, add: bool },
     /// `dst = (1, x_0, x_0 x_1, ...)`.
     RunningProduct { x: Buf, dst: Buf },
-    /// Its gradient.
+    /// The gradient of `RunningProduct`.
     RunningProductGrad { x: Buf, g: Buf, dst: Buf },
     /// The loss and its gradient with respect to the scores.
     Loss { scores: Buf, grad: Buf },
 }
 
-/// How an instruction touches a buffer.
+/// How an instruction accesses a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     /// Reads the rows it works on.
@@ -101,164 +123,233 @@ pub(super) enum Access {
     ReadAll,
     /// Writes the rows it works on.
     WriteRows,
-    /// Adds up over all rows; complete only when every row has been seen.
+    /// Sums over all rows; complete when the last row has been processed.
     Reduce,
 }
 
+/// The destination of a sum over rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReduceInto {
+    /// A whole buffer.
+    Buffer(Buf),
+    /// Row `.1` of a buffer.
+    Row(Buf, usize),
+    /// Entry `.1` of a buffer.
+    Entry(Buf, usize),
+    /// The loss.
+    Loss,
+}
+
+/// A sum over rows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reduction {
+    pub into: ReduceInto,
+    /// Adds to the destination instead of overwriting it.
+    pub add: bool,
+}
+
+/// The work of an instruction that dominates its time.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Work {
+    /// A constant amount per entry of its rows.
+    Elementwise,
+    /// A dense product over the columns of `k` and `n`: `2 rows k n` flops.
+    Product { k: Buf, n: Buf },
+    /// A row of `src` per entry of an operator.
+    Spmm { operator: usize, src: Buf },
+    /// A row of `src` per entry of a sparse matrix with these values.
+    SparseMatMul { matrix: usize, values: Buf, src: Buf },
+    /// A row of `src` per entry of the transposed sparse matrix.
+    SparseTransposeMatMul { matrix: usize, values: Buf, src: Buf },
+}
+
+/// What the passes know about an instruction.
+#[derive(Clone, Debug)]
+pub(super) struct Info {
+    /// The buffer whose rows the instruction iterates over.
+    pub over: Buf,
+    pub phase: Phase,
+    pub accesses: Vec<(Buf, Access)>,
+    /// The mask it reads or writes.
+    pub mask: Option<Mask>,
+    pub reduction: Option<Reduction>,
+    pub work: Work,
+}
+
+impl Info {
+    /// An instruction that iterates over the rows of a buffer.
+    fn over(buf: Buf, phase: Phase) -> Self {
+        let accesses = Vec::new();
+        Self { over: buf, phase, accesses, mask: None, reduction: None, work: Work::Elementwise }
+    }
+
+    /// An instruction that writes the rows it iterates over.
+    fn writes(dst: Buf, phase: Phase) -> Self {
+        Self::over(dst, phase).access(Access::WriteRows, [dst])
+    }
+
+    /// An element-wise or row-wise function of some buffers.
+    fn row_wise(dst: Buf, sources: impl IntoIterator<Item = Buf>) -> Self {
+        Self::writes(dst, Phase::Rest).access(Access::ReadRows, sources)
+    }
+
+    /// An instruction that sums over the rows of a buffer.
+    fn reduces(over: Buf, phase: Phase, into: ReduceInto, add: bool) -> Self {
+        let dst = match into {
+            ReduceInto::Buffer(dst) | ReduceInto::Row(dst, _) | ReduceInto::Entry(dst, _) => {
+                Some(dst)
+            }
+            ReduceInto::Loss => None,
+        };
+        let reduction = Some(Reduction { into, add });
+        Self { reduction, ..Self::over(over, phase).access(Access::Reduce, dst) }
+    }
+
+    fn access(mut self, access: Access, bufs: impl IntoIterator<Item = Buf>) -> Self {
+        self.accesses.extend(bufs.into_iter().map(|buf| (buf, access)));
+        self
+    }
+
+    fn mask(self, mask: Option<Mask>) -> Self {
+        Self { mask, ..self }
+    }
+
+    fn work(self, work: Work) -> Self {
+        Self { work, ..self }
+    }
+}
+
 impl Instr {
-    /// Every buffer it touches, and how.
-    pub fn touches(&self) -> Vec<(Buf, Access)> {
-        use Access::{ReadAll, ReadRows, Reduce, WriteRows};
-        match self {
-            Self::Clear { dst } => vec![(*dst, WriteRows)],
-            Self::Sum { dst, spread, terms, bias, .. } => {
-                let mut list = vec![(*dst, WriteRows)];
-                list.extend(spread.map(|(_, _, src)| (src, ReadAll)));
-                list.extend(bias.map(|bias| (bias, ReadAll)));
-                for (factor, src) in terms {
-                    list.push((*src, ReadRows));
-                    if let Factor::At(row, _) | Factor::Row(row, _) = factor {
-                        list.push((*row, ReadAll));
-                    }
-                }
-                list
+    /// What the passes know about this instruction.
+    pub fn info(&self) -> Info {
+        use Access::{ReadAll, ReadRows};
+        match *self {
+            Self::Clear { dst } => Info::row_wise(dst, []),
+            Self::Bf16 { src, dst } => Info::row_wise(dst, [src]),
+            Self::Sum { dst, spmm, ref terms, bias, .. } => {
+                let info = match spmm {
+                    None => Info::writes(dst, Phase::Rest),
+                    Some(Spmm { operator, src, .. }) => Info::writes(dst, Phase::Spmm)
+                        .access(ReadAll, [src])
+                        .work(Work::Spmm { operator, src }),
+                };
+                info.access(ReadAll, bias)
+                    .access(ReadRows, terms.iter().map(|(_, src)| *src))
+                    .access(ReadAll, terms.iter().filter_map(|(factor, _)| factor.source()))
             }
-            Self::MatMul { a, w, bias, dst } => {
-                let mut list = vec![(*a, ReadRows), (*w, ReadAll), (*dst, WriteRows)];
-                list.extend(bias.map(|bias| (bias, ReadAll)));
-                list
+            Self::MatMul { a, w, bias, dst } => Info::writes(dst, Phase::Products)
+                .access(ReadRows, [a])
+                .access(ReadAll, [w].into_iter().chain(bias))
+                .work(Work::Product { k: a, n: dst }),
+            Self::SparseMatMul { matrix, values, w, bias, dst } => {
+                Info::writes(dst, Phase::Features)
+                    .access(ReadAll, [values, w].into_iter().chain(bias))
+                    .work(Work::SparseMatMul { matrix, values, src: w })
             }
-            Self::SparseMatMul { values, w, bias, dst, .. } => {
-                let mut list = vec![(*values, ReadAll), (*w, ReadAll), (*dst, WriteRows)];
-                list.extend(bias.map(|bias| (bias, ReadAll)));
-                list
+            Self::WeightGrad { a, g, dst, add } => {
+                Info::reduces(g, Phase::Products, ReduceInto::Buffer(dst), add)
+                    .access(ReadRows, [a, g])
+                    .work(Work::Product { k: a, n: g })
             }
-            Self::DropEntries { values, dst, .. } => vec![(*values, ReadRows), (*dst, WriteRows)],
-            Self::Transpose { src, dst } => vec![(*src, ReadAll), (*dst, WriteRows)],
-            Self::Gate { src, dst, .. }
-            | Self::Ungate { src, dst, .. }
-            | Self::Halve { src, dst }
-            | Self::CopyColumns { src, dst, .. }
+            Self::SparseWeightGrad { matrix, values, g, dst, .. } => {
+                Info::writes(dst, Phase::Features)
+                    .access(ReadAll, [values, g])
+                    .work(Work::SparseTransposeMatMul { matrix, values, src: g })
+            }
+            Self::Transpose { src, dst } => Info::writes(dst, Phase::Rest).access(ReadAll, [src]),
+            Self::Gate { src, dst, mask, .. } => {
+                Info::writes(dst, Phase::Gates).access(ReadRows, [src]).mask(mask)
+            }
+            Self::GateGrad { src, mask, dst, .. } => {
+                Info::writes(dst, Phase::Gates).access(ReadRows, [src]).mask(Some(mask))
+            }
+            Self::SparseDropout { values, dst, .. } => {
+                Info::writes(dst, Phase::Features).access(ReadRows, [values])
+            }
+            Self::ColumnSums { g, dst, add } => {
+                Info::reduces(g, Phase::Rest, ReduceInto::Buffer(dst), add).access(ReadRows, [g])
+            }
+            Self::ColumnDots { a, b, dst, at, add } => {
+                Info::reduces(a, Phase::Rest, ReduceInto::Row(dst, at), add)
+                    .access(ReadRows, [a, b])
+            }
+            Self::Dot { a, b, dst, at } => {
+                Info::reduces(a, Phase::Rest, ReduceInto::Entry(dst, at), true)
+                    .access(ReadRows, [a, b])
+            }
+            Self::Loss { scores, grad } => {
+                Info::reduces(grad, Phase::Rest, ReduceInto::Loss, false)
+                    .access(ReadRows, [scores])
+                    .access(Access::WriteRows, [grad])
+            }
+            Self::CopyColumns { src, dst, .. }
             | Self::Map { src, dst, .. }
             | Self::Shrink { src, dst, .. }
-            | Self::Softmax { src, dst } => vec![(*src, ReadRows), (*dst, WriteRows)],
+            | Self::Softmax { src, dst } => Info::row_wise(dst, [src]),
             Self::Product { a, b, dst }
             | Self::Max { a, b, dst }
             | Self::ScaleRows { x: a, by: b, dst, .. }
             | Self::RowDots { a, b, dst, .. }
             | Self::ShrinkGrad { x: a, g: b, dst, .. }
-            | Self::SoftmaxGrad { y: a, g: b, dst } => {
-                vec![(*a, ReadRows), (*b, ReadRows), (*dst, WriteRows)]
-            }
-            Self::MapGrad { x: a, y: b, g, dst, .. }
-            | Self::MaxGrad { winner: a, other: b, g, dst, .. } => {
-                vec![(*a, ReadRows), (*b, ReadRows), (*g, ReadRows), (*dst, WriteRows)]
-            }
-            Self::RunningProduct { x, dst } => vec![(*x, ReadAll), (*dst, WriteRows)],
+            | Self::SoftmaxGrad { y: a, g: b, dst } => Info::row_wise(dst, [a, b]),
+            Self::MapGrad { x, y, g, dst, .. } => Info::row_wise(dst, [x, y, g]),
+            Self::MaxGrad { x, other, g, dst, .. } => Info::row_wise(dst, [x, other, g]),
+            Self::RunningProduct { x, dst } => Info::writes(dst, Phase::Rest).access(ReadAll, [x]),
             Self::RunningProductGrad { x, g, dst } => {
-                vec![(*x, ReadAll), (*g, ReadAll), (*dst, WriteRows)]
+                Info::writes(dst, Phase::Rest).access(ReadAll, [x, g])
             }
-            Self::WeightGrad { a, g, dst, .. } => {
-                vec![(*a, ReadRows), (*g, ReadRows), (*dst, Reduce)]
-            }
-            Self::SparseWeightGrad { values, g, dst, .. } => {
-                vec![(*values, ReadAll), (*g, ReadAll), (*dst, WriteRows)]
-            }
-            Self::ColumnSums { g, dst, .. } => vec![(*g, ReadRows), (*dst, Reduce)],
-            Self::Dot { a, b, dst, .. } | Self::ColumnDots { a, b, dst, .. } => {
-                vec![(*a, ReadRows), (*b, ReadRows), (*dst, Reduce)]
-            }
-            Self::Loss { scores, grad } => vec![(*scores, ReadRows), (*grad, WriteRows)],
-        }
-    }
-
-    /// The buffer whose rows it walks over.
-    pub fn walks(&self) -> Buf {
-        match self {
-            Self::WeightGrad { g, .. } | Self::ColumnSums { g, .. } => *g,
-            Self::Dot { a, .. } | Self::ColumnDots { a, .. } => *a,
-            Self::Loss { grad, .. } => *grad,
-            Self::Clear { dst }
-            | Self::Sum { dst, .. }
-            | Self::MatMul { dst, .. }
-            | Self::SparseMatMul { dst, .. }
-            | Self::DropEntries { dst, .. }
-            | Self::Transpose { dst, .. }
-            | Self::Gate { dst, .. }
-            | Self::Ungate { dst, .. }
-            | Self::Halve { dst, .. }
-            | Self::SparseWeightGrad { dst, .. }
-            | Self::CopyColumns { dst, .. }
-            | Self::Map { dst, .. }
-            | Self::MapGrad { dst, .. }
-            | Self::Product { dst, .. }
-            | Self::Max { dst, .. }
-            | Self::MaxGrad { dst, .. }
-            | Self::ScaleRows { dst, .. }
-            | Self::RowDots { dst, .. }
-            | Self::Shrink { dst, .. }
-            | Self::ShrinkGrad { dst, .. }
-            | Self::Softmax { dst, .. }
-            | Self::SoftmaxGrad { dst, .. }
-            | Self::RunningProduct { dst, .. }
-            | Self::RunningProductGrad { dst, .. } => *dst,
-        }
-    }
-
-    /// The mask it reads or writes.
-    pub fn mask(&self) -> Option<Mask> {
-        match self {
-            Self::Gate { mask, .. } => *mask,
-            Self::Ungate { mask, .. } => Some(*mask),
-            _ => None,
         }
     }
 }
 
-/// Where a buffer's numbers come from.
+/// The origin of a buffer's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Home {
+pub(super) enum BufKind {
     /// Computed during the step.
     Computed,
     /// The parameter vector, at this offset.
     Param(usize),
     /// The gradient vector, at this offset.
     Grad(usize),
-    /// The plan's constants, by number.
+    /// A constant of the plan, by index.
     Const(usize),
+    /// The values of a sparse matrix of the plan, by index.
+    SparseValues(usize),
 }
 
-/// A buffer: shape and home.
+/// The shape and origin of a buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BufSpec {
     pub rows: usize,
     pub cols: usize,
-    pub home: Home,
-    /// Whether it holds packed upper halves instead of numbers.
-    pub halves: bool,
+    pub kind: BufKind,
+    /// Whether it holds packed bf16 numbers.
+    pub is_bf16: bool,
 }
 
-/// A straight-line program: three sections run one after the other.
+/// A straight-line program of three sections that run one after the other.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     pub bufs: Vec<BufSpec>,
     /// Rows and columns of each mask.
     pub masks: Vec<(usize, usize)>,
-    /// What depends on parameters alone.
+    /// Values that depend on parameters alone.
     pub prologue: Vec<Instr>,
-    /// What has a row per node.
+    /// Values with a row per node.
     pub main: Vec<Instr>,
-    /// Gradients of what depends on parameters alone.
+    /// Gradients of values that depend on parameters alone.
     pub epilogue: Vec<Instr>,
 }
 
 impl Listing {
-    pub fn buffer(&mut self, rows: usize, cols: usize, home: Home) -> Buf {
-        self.bufs.push(BufSpec { rows, cols, home, halves: false });
+    /// A new buffer.
+    pub fn buffer(&mut self, rows: usize, cols: usize, kind: BufKind) -> Buf {
+        self.bufs.push(BufSpec { rows, cols, kind, is_bf16: false });
         self.bufs.len() - 1
     }
 
+    /// A new buffer for a computed value.
     pub fn computed(&mut self, rows: usize, cols: usize) -> Buf {
-        self.buffer(rows, cols, Home::Computed)
+        self.buffer(rows, cols, BufKind::Computed)
     }
 }

@@ -1,30 +1,38 @@
 //! The training plan: a model's equations, recorded once, compiled once, replayed every epoch.
 //!
+//! Compilation is a sequence of passes, one file each:
+//!
 //! ```text
-//! Tape       what the model computes: operations on values          (tape.rs)
-//!   lower    forward and backward passes as instructions            (forward.rs, backward.rs)
-//!   stage    groups that run block by block of rows, and an arena   (stage.rs)
-//! Plan       the replay: no allocation, no walking of graphs        (run.rs, execute.rs)
+//! record          operations on values, on a Tape                              Tape -> nodes
+//! fuse            dropout with activations; dead values; frozen statistics     nodes -> nodes
+//! lower           the forward pass                                             nodes -> instructions
+//! differentiate   the loss and the backward pass                               appends instructions
+//! bf16            optional: products with the graph read bf16                  rewrites instructions
+//! schedule        stages, chunks of rows, addresses of buffers                 instructions -> Program
+//! replay          Plan and Workspace; runs a Program without allocating
+//! execute         one instruction on one block of rows
 //! ```
 //!
-//! A stage is a chain of instructions that need only their own rows; it runs block after block, so
-//! that what one instruction writes the next finds in cache. Only a product with the graph's operator,
-//! which reads other nodes' rows, begins a new stage. Sums over rows are taken over fixed chunks and
-//! then over the chunks in order, so the bits do not depend on the number of threads.
+//! `instr.rs` declares what each instruction reads, writes and costs; `cost.rs` adds up the costs;
+//! `thread_team.rs` has the threads. Sums over rows are taken over fixed chunks and then over the
+//! chunks in order, so the bits of a result do not depend on the number of threads.
 
-mod tape;
+mod record;
 mod instr;
-mod forward;
-mod backward;
+mod fuse;
+mod lower;
+mod differentiate;
 mod bf16;
-mod stage;
-mod run;
+mod schedule;
+mod replay;
 mod execute;
 mod thread_team;
-mod account;
+mod cost;
 
-pub use account::{Cost, Phase, PhaseTimer};
 pub use bf16::GatherPrecision;
-pub use run::{Plan, Targets, Workspace};
-pub use tape::{Coef, Init, OperatorVar, Param, RUNNING, Tape, Term, Var};
+pub use cost::{Cost, Phase, PhaseTimer};
+pub use record::{
+    Coef, FeatureVar, Init, LinearInput, OperatorVar, Param, RUNNING, Tape, Term, Var,
+};
+pub use replay::{Plan, Targets, Workspace};
 pub use thread_team::ThreadTeam;

@@ -1,8 +1,8 @@
 //! Threads that share the chunks of a stage.
 //!
-//! A step has dozens of stages of a few dozen microseconds each, so threads stay awake between them.
-//! Whoever is there takes the next chunk; the caller takes chunks, too, and never waits for a thread
-//! that has not started: only for chunks that somebody has begun.
+//! A step has dozens of stages of a few dozen microseconds each, so idle threads spin between stages
+//! before they sleep. Chunks are assigned dynamically. The caller works on chunks as well; it waits for
+//! chunks in progress, but never for a thread to start.
 
 use std::cell::UnsafeCell;
 use std::hint::spin_loop;
@@ -11,41 +11,49 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{Builder, JoinHandle, yield_now};
 
-/// How often a thread looks for work before it goes to sleep: about a hundred microseconds.
-const LOOKS: u32 = 4000;
-/// How often the caller looks whether the last chunks are done before it lets others run.
-const PATIENCE: u32 = 1000;
+/// The number of times an idle thread polls for work before it sleeps: about a hundred microseconds.
+const POLLS_BEFORE_SLEEP: u32 = 4000;
+/// The number of times the caller polls for the last chunks before it yields to other threads.
+const POLLS_BEFORE_YIELD: u32 = 1000;
 
-/// One thread or several; which of them runs a chunk never changes a result.
+/// The threads of a training step, including the caller's.
+///
+/// Results do not depend on their number. The threads belong to the team and end with it; there is no
+/// global pool.
 pub struct ThreadTeam {
-    shared: Arc<Shared>,
+    shared: Arc<TeamState>,
     workers: Vec<JoinHandle<()>>,
 }
 
-type Work<'a> = dyn Fn(usize, usize) + Sync + 'a;
+type ChunkFn<'a> = dyn Fn(usize, usize) + Sync + 'a;
 
-struct Shared {
-    /// The number of the job, and in the low half how many of its chunks nobody has taken yet.
+/// What the threads of a team share.
+struct TeamState {
+    /// The number of the job; in the low half, the number of its chunks that are not taken yet.
     ticket: AtomicU64,
-    /// The job, and its number of chunks; written while no chunk is taken or to be taken.
-    job: UnsafeCell<Option<(*const Work<'static>, usize)>>,
+    /// The job and its number of chunks; written only while no chunk is available or in progress.
+    job: UnsafeCell<Option<(*const ChunkFn<'static>, usize)>>,
+    /// The number of finished chunks of the job.
     done: AtomicUsize,
+    /// Whether a chunk of the job panicked.
     failed: AtomicBool,
-    /// Whether the team is to end; guards the sleepers.
+    /// Whether the threads should end; the mutex of `wake`.
     over: Mutex<bool>,
+    /// Signals sleeping threads.
     wake: Condvar,
     asleep: AtomicUsize,
 }
 
-// SAFETY: `job` is written by the one caller only, and read only by those who hold a chunk of it.
-unsafe impl Sync for Shared {}
+// SAFETY: `job` is written by the team's owner only, and read only by threads that have taken one of
+// its chunks.
+unsafe impl Sync for TeamState {}
 // SAFETY: as above; the work itself is `Sync`.
-unsafe impl Send for Shared {}
+unsafe impl Send for TeamState {}
 
 impl ThreadTeam {
-    /// A team of `threads`; one thread means the caller alone.
+    /// A team of `threads` threads; 0 and 1 mean the caller alone.
     pub fn new(threads: usize) -> Self {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(TeamState {
             ticket: AtomicU64::new(0),
             job: UnsafeCell::new(None),
             done: AtomicUsize::new(0),
@@ -57,8 +65,8 @@ impl ThreadTeam {
         let worker = |thread: usize| {
             let shared = Arc::clone(&shared);
             let name = format!("clenshaw-{thread}");
-            let spawned = Builder::new().name(name).spawn(move || shared.serve(thread));
-            spawned.expect("the system has threads to give")
+            let spawned = Builder::new().name(name).spawn(move || shared.run_worker(thread));
+            spawned.expect("thread team: the system starts another thread")
         };
         let workers = (1..threads).map(worker).collect();
         Self { shared, workers }
@@ -69,7 +77,7 @@ impl ThreadTeam {
         1 + self.workers.len()
     }
 
-    /// Calls `work(chunk, thread)` for every chunk, each once, in any order.
+    /// Calls `work(chunk, thread)` once for every chunk, in any order.
     pub(crate) fn run(&mut self, n_chunks: usize, work: impl Fn(usize, usize) + Sync) {
         if self.workers.is_empty() || n_chunks < 2 {
             return (0..n_chunks).for_each(|chunk| work(chunk, 0));
@@ -77,7 +85,7 @@ impl ThreadTeam {
         self.shared.post(n_chunks, &work);
         while self.shared.take_chunk(0) {}
         self.shared.finish(n_chunks);
-        assert!(!self.shared.failed.swap(false, Relaxed), "team: a thread panicked");
+        assert!(!self.shared.failed.swap(false, Relaxed), "thread team: a chunk panicked");
     }
 }
 
@@ -91,12 +99,13 @@ impl Drop for ThreadTeam {
     }
 }
 
-impl Shared {
-    fn post(&self, n_chunks: usize, work: &Work<'_>) {
-        let n = u32::try_from(n_chunks).expect("a stage has few chunks");
-        // SAFETY: a lifetime is forgotten; `ThreadTeam::run` returns only when nobody uses the work.
-        let work = unsafe { std::mem::transmute::<*const Work<'_>, *const Work<'static>>(work) };
-        // SAFETY: all chunks of the job before are done, so nobody reads the cell.
+impl TeamState {
+    fn post(&self, n_chunks: usize, work: &ChunkFn<'_>) {
+        let n = u32::try_from(n_chunks).expect("thread team: fewer than 2^32 chunks");
+        // SAFETY: extends a lifetime; `ThreadTeam::run` returns only after the last use of the work.
+        let work =
+            unsafe { std::mem::transmute::<*const ChunkFn<'_>, *const ChunkFn<'static>>(work) };
+        // SAFETY: all chunks of the previous job are done, so no thread reads the cell.
         unsafe { *self.job.get() = Some((work, n_chunks)) };
         self.done.store(0, Relaxed);
         let number = (self.ticket.load(Relaxed) >> 32) + 1;
@@ -107,15 +116,15 @@ impl Shared {
         }
     }
 
-    /// Runs a chunk, if there is one left.
+    /// Runs the next chunk; returns whether there was one.
     fn take_chunk(&self, thread: usize) -> bool {
         let take = |ticket: u64| (ticket as u32 > 0).then(|| ticket - 1);
         let Ok(ticket) = self.ticket.fetch_update(AcqRel, Acquire, take) else { return false };
-        // SAFETY: the chunk is ours and not done, so the job stands until we say so.
+        // SAFETY: the chunk is taken and not done, so the job stays.
         let (work, n_chunks) =
-            unsafe { (*self.job.get()).expect("a chunk belongs to a job that was posted") };
+            unsafe { (*self.job.get()).expect("a chunk belongs to a posted job") };
         let chunk = n_chunks - ticket as u32 as usize;
-        // SAFETY: as above, for what the pointer refers to.
+        // SAFETY: as above, for the pointer's target.
         let outcome = catch_unwind(AssertUnwindSafe(|| unsafe { (*work)(chunk, thread) }));
         if outcome.is_err() {
             self.failed.store(true, Relaxed);
@@ -124,24 +133,24 @@ impl Shared {
         true
     }
 
-    /// Waits for the chunks that others have begun.
+    /// Waits until all chunks are done.
     fn finish(&self, n_chunks: usize) {
-        let mut looks = 0;
+        let mut polls = 0;
         while self.done.load(Acquire) < n_chunks {
-            looks += 1;
-            if looks < PATIENCE { spin_loop() } else { yield_now() }
+            polls += 1;
+            if polls < POLLS_BEFORE_YIELD { spin_loop() } else { yield_now() }
         }
     }
 
-    /// A worker's life.
-    fn serve(&self, thread: usize) {
+    /// The loop of a worker thread.
+    fn run_worker(&self, thread: usize) {
         loop {
-            let mut looks = 0;
-            while looks < LOOKS {
+            let mut polls = 0;
+            while polls < POLLS_BEFORE_SLEEP {
                 if self.take_chunk(thread) {
-                    looks = 0;
+                    polls = 0;
                 }
-                looks += 1;
+                polls += 1;
                 spin_loop();
             }
             if self.sleep() {
@@ -150,7 +159,7 @@ impl Shared {
         }
     }
 
-    /// Sleeps until there is work; returns whether the team is over.
+    /// Sleeps until there is work; returns whether the thread should end.
     fn sleep(&self) -> bool {
         let mut over = self.over.lock().expect("no thread panics while it holds the lock");
         self.asleep.fetch_add(1, SeqCst);
@@ -168,7 +177,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn every_chunk_runs_once_whatever_the_threads() {
+    fn every_chunk_runs_once_for_any_number_of_threads() {
         for threads in 1..5 {
             let mut team = ThreadTeam::new(threads);
             for n_chunks in (0..40).chain([1000]).cycle().take(400) {
@@ -183,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn sleepers_wake_for_new_work() {
+    fn sleeping_threads_wake_for_new_work() {
         let mut team = ThreadTeam::new(3);
         for _ in 0..5 {
             std::thread::sleep(Duration::from_millis(5));
@@ -196,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_of_a_thread_reaches_the_caller_and_the_team_lives_on() {
+    fn panics_reach_the_caller_and_the_team_stays_usable() {
         let mut team = ThreadTeam::new(2);
         let panics = |chunk: usize, _: usize| assert!(chunk != 7, "seven");
         let outcome = catch_unwind(AssertUnwindSafe(|| team.run(20, panics)));

@@ -59,7 +59,7 @@ impl Problem {
         });
         let offsets = std::iter::once(0).chain(starts).collect();
         let (indices, values) = self.features.iter().flatten().copied().unzip();
-        Sparse { pattern: Pattern::new(self.n_features, offsets, indices), values }
+        Sparse::new(Pattern::new(self.n_features, offsets, indices), values)
     }
 
     /// The same problem with node `i` called `name[i]`.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::data::read::text::tests::{gzip, zstd};
+use crate::parallel::with_threads;
 use proptest::prelude::*;
 use std::fmt::Write;
 
@@ -91,10 +92,6 @@ fn long_list(n: usize) -> String {
         writeln!(text, "{},{}", i % 1009, i % 1013 + 1000).unwrap();
     }
     text
-}
-
-fn with_threads<T: Send>(n: usize, run: impl FnOnce() -> T + Send) -> T {
-    rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap().install(run)
 }
 
 #[test]

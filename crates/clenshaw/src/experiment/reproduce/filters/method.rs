@@ -135,7 +135,7 @@ mod tests {
         let mut net = Net::dense(column(&problem.x), Some(p.clone()), 1);
         let c = net.param("c", 1, 6, Init::Values(unit(5, 0)), "coefficients");
         let c: Vec<Coef> = (0..=5).map(|k| c.at(k)).collect();
-        let x = net.x();
+        let x = net.features(column(&problem.x));
         let scores = basis.sum(&mut net, &c, &x);
         let plan = Plan::<f64>::compile(&net, scores);
         let start = plan.initial(&Stream::new(0, "weights"));

@@ -70,7 +70,7 @@ impl LinearNetwork {
             Features::Dense(x) => Net::dense(x.cast(), p, channels),
             Features::Sparse { pattern, values } => {
                 let values = values.iter().map(|&v| f64::from(v)).collect();
-                Net::sparse(Sparse { pattern: pattern.clone(), values }, p, channels)
+                Net::sparse(Sparse::new(pattern.clone(), values), p, channels)
             }
         };
         let scores = (info.build)(&mut net, &hp);

@@ -1,0 +1,162 @@
+//! The cost of a training step, counted from its instructions, and its time by phase, measured.
+//!
+//! ```text
+//! flops      2 m k n for every dense product
+//! gathered   a row for every entry of an operator, or of sparse features that dropout keeps
+//! streamed   every row that a stage reads from memory or writes to it, once; indices; masks
+//! ```
+//!
+//! Results that one instruction of a stage passes to the next stay in cache and are not counted.
+
+use super::instr::{Access, BufKind, Info, Instr, Work};
+use super::replay::Plan;
+use super::schedule::{Program, Slot, Stage};
+use crate::tensor::Real;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// The kinds of work in a training step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// `H W` and both of its gradients.
+    Products,
+    /// `P H` and the terms added to it.
+    Spmm,
+    /// Products with sparse features, and their dropout.
+    Features,
+    /// Activations and dropout.
+    Gates,
+    /// All other instructions: sums, inner products, the loss.
+    Rest,
+}
+
+impl Phase {
+    /// All phases, in the order in which they are listed.
+    pub const ALL: [Self; 5] =
+        [Self::Products, Self::Spmm, Self::Features, Self::Gates, Self::Rest];
+
+    /// Its name in a listing.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Products => "dense products",
+            Self::Spmm => "gather",
+            Self::Features => "sparse features",
+            Self::Gates => "gates",
+            Self::Rest => "rest",
+        }
+    }
+}
+
+/// An amount of work.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cost {
+    /// Floating-point operations of dense products.
+    pub flops: f64,
+    /// Bytes gathered, and the size in bytes of the matrix they are gathered from.
+    pub gathered: Vec<(f64, usize)>,
+    /// Bytes read and written sequentially.
+    pub streamed: f64,
+}
+
+impl Cost {
+    /// All bytes gathered.
+    pub fn gathered_bytes(&self) -> f64 {
+        self.gathered.iter().fold(0.0, |sum, (bytes, _)| sum + bytes)
+    }
+}
+
+/// The time that all threads together spent in each phase.
+#[derive(Default)]
+pub struct PhaseTimer {
+    nanoseconds: [AtomicU64; Phase::ALL.len()],
+}
+
+impl PhaseTimer {
+    /// The seconds that all threads together spent in a phase.
+    pub fn seconds(&self, phase: Phase) -> f64 {
+        self.nanoseconds[phase as usize].load(Ordering::Relaxed) as f64 * 1e-9
+    }
+
+    pub(super) fn time(&self, phase: Phase, work: impl FnOnce()) {
+        let start = Instant::now();
+        work();
+        let spent = start.elapsed().as_nanos() as u64;
+        self.nanoseconds[phase as usize].fetch_add(spent, Ordering::Relaxed);
+    }
+}
+
+impl<T: Real> Plan<T> {
+    /// The cost of one training step by phase, without the optimiser.
+    pub fn costs(&self) -> Vec<(Phase, Cost)> {
+        let mut total: Vec<(Phase, Cost)> =
+            Phase::ALL.iter().map(|phase| (*phase, Cost::default())).collect();
+        for stage in &self.train.stages {
+            let mut seen = BTreeSet::new();
+            for step in &stage.steps {
+                let cost = &mut total[step.info.phase as usize].1;
+                self.add_work(stage, step.info.work, cost);
+                cost.streamed += streamed::<T>(&self.train, stage, &step.info, &mut seen);
+            }
+        }
+        total
+    }
+
+    /// Adds the flops and gathered rows of an instruction, and the indices of these rows.
+    fn add_work(&self, stage: &Stage, work: Work, cost: &mut Cost) {
+        let bufs = &self.train.bufs;
+        let row_bytes = |buf: usize| bufs[buf].cols * size_of::<T>();
+        let mut gather = |entries: f64, src: usize| {
+            cost.gathered.push((entries * row_bytes(src) as f64, bufs[src].rows * row_bytes(src)));
+            cost.streamed += entries * size_of::<u32>() as f64;
+        };
+        match work {
+            Work::Elementwise => {}
+            Work::Product { k, n } => {
+                cost.flops += (2 * stage.rows * bufs[k].cols * bufs[n].cols) as f64;
+            }
+            Work::Spmm { operator, src } => {
+                gather(self.operators[operator].pattern.n_entries() as f64, src);
+            }
+            Work::SparseMatMul { matrix, values, src }
+            | Work::SparseTransposeMatMul { matrix, values, src } => {
+                gather(self.kept_entries(matrix, values), src);
+            }
+        }
+    }
+
+    /// The expected number of entries of a sparse matrix that dropout keeps.
+    fn kept_entries(&self, matrix: usize, values: usize) -> f64 {
+        let steps = self.train.stages.iter().flat_map(|stage| &stage.steps);
+        let mut keep = steps.filter_map(|step| match &step.instr {
+            Instr::SparseDropout { drop, dst, .. } if *dst == values => Some(drop.keep.keep()),
+            _ => None,
+        });
+        self.sparse[matrix].pattern.n_entries() as f64 * keep.next().unwrap_or(1.0)
+    }
+}
+
+/// The bytes that an instruction moves between cache and memory, unless the stage did so before.
+fn streamed<T>(
+    program: &Program,
+    stage: &Stage,
+    info: &Info,
+    seen: &mut BTreeSet<(usize, bool)>,
+) -> f64 {
+    let mut bytes = 0;
+    for &(buf, access) in &info.accesses {
+        let is_in_memory = match program.slots[buf] {
+            Slot::Arena(_) => true,
+            Slot::Fixed(kind) => matches!(kind, BufKind::Const(_) | BufKind::SparseValues(_)),
+            Slot::Scratch(_) | Slot::Unused => false,
+        };
+        let by_row = matches!(access, Access::ReadRows | Access::WriteRows);
+        if is_in_memory && by_row && seen.insert((buf, access == Access::WriteRows)) {
+            bytes += stage.rows * program.bufs[buf].cols * size_of::<T>();
+        }
+    }
+    if let Some(mask) = info.mask {
+        bytes += stage.rows * program.mask_cols[mask].div_ceil(64) * size_of::<u64>();
+    }
+    bytes as f64
+}

@@ -1,0 +1,324 @@
+//! Fourth pass: the backward pass as instructions, derived from the forward pass.
+//!
+//! The gradient of a value is a sum with a term from every use of the value. The terms are collected
+//! and written as one `Sum` when the value's own operation is reached, so that
+//! `dH1 = 2 P dZ1 - dZ2` is one pass over memory, like Clenshaw's step itself. A value with a row per
+//! node and many uses (H* has one per layer) is summed on the way, so that few terms stay in memory.
+//!
+//! A gradient may also be accumulated in a buffer by instructions that sum over rows. The sections of
+//! a program run in the order prologue, main, epilogue, whatever the order in which instructions are
+//! appended, so the rule for the first, overwriting contribution is:
+//!
+//! - a contribution in the main section may overwrite, since all others in this section come later
+//!   and no contribution is in the prologue;
+//! - a contribution in the epilogue overwrites only in [`Backward::finish_gradient`], which is the
+//!   last contribution; before that it adds to a buffer that the prologue clears.
+
+use super::instr::{Buf, BufKind, Factor, Instr, Listing, Spmm};
+use super::lower::ForwardPass;
+use super::record::{Node, NodeId, Op};
+use crate::tensor::kernel::MAX_TERMS;
+
+/// Terms of a per-node gradient that may be pending before they are summed.
+const MAX_PENDING: usize = 2;
+
+/// The gradient of a value under construction.
+#[derive(Clone, Default)]
+struct Gradient {
+    /// Pending terms `coef P g`.
+    spmms: Vec<Spmm>,
+    /// Pending terms `factor g`.
+    terms: Vec<(Factor, Buf)>,
+    /// The buffer that holds the contributions so far.
+    accumulator: Option<Buf>,
+}
+
+struct Backward {
+    pass: ForwardPass,
+    gradients: Vec<Gradient>,
+}
+
+/// Appends the loss and all parameter gradients to a forward pass.
+pub(super) fn differentiate(mut pass: ForwardPass, logits: NodeId) -> Listing {
+    let n = pass.nodes.len();
+    let (scores, grad) = (pass.value(logits), pass.like(logits));
+    pass.list.main.push(Instr::Loss { scores, grad });
+    let mut back = Backward { pass, gradients: vec![Gradient::default(); n] };
+    back.add_term(logits, Factor::Fixed(1.0), grad);
+    for i in (0..n).rev() {
+        if back.pass.nodes[i].needs_grad
+            && let Some(g) = back.finish_gradient(i)
+        {
+            back.differentiate(i, g);
+        }
+    }
+    back.pass.list
+}
+
+/// The derivatives of the operations.
+impl Backward {
+    /// Adds the contributions of operation `i`, whose gradient is `g`, to the gradients of its inputs.
+    fn differentiate(&mut self, i: NodeId, g: Buf) {
+        let y = self.pass.value(i);
+        match self.pass.nodes[i].op.clone() {
+            Op::Dense(_) | Op::Sparse(_) | Op::SparseDropout { .. } | Op::Zero | Op::Param(_) => {}
+            Op::Sum { spmm, terms, bias } => self.sum(i, spmm, &terms, bias, g),
+            Op::Linear { x, w, bias } => self.linear(i, x, w, bias, g),
+            Op::SparseLinear { matrix, x, w, bias } => {
+                let values = self.pass.value(x);
+                self.accumulate(i, Some(w), |dst, add| Instr::SparseWeightGrad {
+                    matrix,
+                    values,
+                    g,
+                    dst,
+                    add,
+                });
+                self.accumulate(i, bias, |dst, add| Instr::ColumnSums { g, dst, add });
+            }
+            Op::Gate { x, .. } => match self.pass.gates[i] {
+                None => self.add_term(x, Factor::Fixed(1.0), g),
+                Some((mask, scale)) => {
+                    self.add_computed_term(i, x, |dst| Instr::GateGrad { src: g, mask, scale, dst })
+                }
+            },
+            Op::Concat(parts) => self.concat(i, &parts, g),
+            Op::Map { x, map } => {
+                let value = self.pass.value(x);
+                self.add_computed_term(i, x, |dst| Instr::MapGrad { map, x: value, y, g, dst });
+            }
+            Op::Product(a, b) => {
+                let (a_value, b_value) = (self.pass.value(a), self.pass.value(b));
+                self.add_computed_term(i, a, |dst| Instr::Product { a: g, b: b_value, dst });
+                self.add_computed_term(i, b, |dst| Instr::Product { a: g, b: a_value, dst });
+            }
+            Op::Max(a, b) => {
+                self.max(i, a, b, true, g);
+                self.max(i, b, a, false, g);
+            }
+            Op::ScaleRows { x, by, column } => self.scale_rows(i, x, by, column, g),
+            Op::Shrink { x, threshold } => {
+                let value = self.pass.value(x);
+                let instr = |dst| Instr::ShrinkGrad { threshold, x: value, g, dst };
+                self.add_computed_term(i, x, instr);
+            }
+            Op::Softmax(x) => {
+                self.add_computed_term(i, x, |dst| Instr::SoftmaxGrad { y, g, dst });
+            }
+            Op::ColumnSums(x) => self.add_computed_term(i, x, |dst| Instr::Sum {
+                dst,
+                add: false,
+                spmm: None,
+                terms: vec![],
+                bias: Some(g),
+            }),
+            Op::ColumnDots(a, b) => {
+                let (a_value, b_value) = (self.pass.value(a), self.pass.value(b));
+                self.add_term(a, Factor::Row(g, 0), b_value);
+                self.add_term(b, Factor::Row(g, 0), a_value);
+            }
+            Op::RunningProduct(x) => {
+                let value = self.pass.value(x);
+                self.add_computed_term(i, x, |dst| Instr::RunningProductGrad { x: value, g, dst });
+            }
+            Op::Statistic { batch, observed, running } => {
+                self.add_term(batch, Factor::Fixed(1.0), g);
+                let terms = [(running, 1.0), (observed, -1.0)];
+                let terms = terms.map(|(v, c)| (Factor::Fixed(c), self.pass.value(v))).to_vec();
+                self.accumulate(i, Some(running), |dst, add| Instr::Sum {
+                    dst,
+                    add,
+                    spmm: None,
+                    terms,
+                    bias: None,
+                });
+            }
+        }
+    }
+
+    fn sum(
+        &mut self,
+        i: NodeId,
+        spmm: Option<Spmm>,
+        terms: &[(Factor, NodeId)],
+        bias: Option<NodeId>,
+        g: Buf,
+    ) {
+        for &(factor, v) in terms {
+            self.factor_gradient(i, factor, v, g);
+            self.add_term(v, self.pass.factor(factor), g);
+        }
+        if let Some(Spmm { operator, coef, src }) = spmm {
+            self.add_spmm_term(src, Spmm { operator, coef, src: g });
+        }
+        self.accumulate(i, bias, |dst, add| Instr::ColumnSums { g, dst, add });
+    }
+
+    /// The gradient of a learned factor of `v`: the inner product of `v` and `g`, whole or by column.
+    fn factor_gradient(&mut self, i: NodeId, factor: Factor, v: NodeId, g: Buf) {
+        let Some(source) = factor.source().filter(|source| self.pass.nodes[*source].needs_grad)
+        else {
+            return;
+        };
+        let (dst, b) = (self.cleared_accumulator(source), self.pass.value(v));
+        let instr = match factor {
+            Factor::Row(_, at) => Instr::ColumnDots { a: g, b, dst, at, add: true },
+            Factor::At(_, at) => Instr::Dot { a: g, b, dst, at },
+            Factor::Fixed(_) => return,
+        };
+        self.emit(i, instr);
+    }
+
+    fn linear(&mut self, i: NodeId, x: NodeId, w: NodeId, bias: Option<NodeId>, g: Buf) {
+        let a = self.pass.value(x);
+        self.accumulate(i, Some(w), |dst, add| Instr::WeightGrad { a, g, dst, add });
+        self.accumulate(i, bias, |dst, add| Instr::ColumnSums { g, dst, add });
+        if self.pass.nodes[x].needs_grad {
+            let w = self.transposed(w);
+            self.add_computed_term(i, x, |dst| Instr::MatMul { a: g, w, bias: None, dst });
+        }
+    }
+
+    /// `w^T`, in the prologue if `w` depends on parameters alone.
+    fn transposed(&mut self, w: NodeId) -> Buf {
+        let Node { rows, cols, per_node, .. } = self.pass.nodes[w];
+        let src = self.pass.value(w);
+        let list = &mut self.pass.list;
+        let dst = list.computed(cols, rows);
+        let section = if per_node { &mut list.main } else { &mut list.prologue };
+        section.push(Instr::Transpose { src, dst });
+        dst
+    }
+
+    fn concat(&mut self, i: NodeId, parts: &[NodeId], g: Buf) {
+        let mut from = 0;
+        for &part in parts {
+            let width = self.pass.nodes[part].cols;
+            let copy = |dst| Instr::CopyColumns { src: g, from, dst, to: 0, width };
+            self.add_computed_term(i, part, copy);
+            from += width;
+        }
+    }
+
+    fn max(&mut self, i: NodeId, x: NodeId, other: NodeId, wins_ties: bool, g: Buf) {
+        let (value, other) = (self.pass.value(x), self.pass.value(other));
+        let instr = |dst| Instr::MaxGrad { x: value, other, wins_ties, g, dst };
+        self.add_computed_term(i, x, instr);
+    }
+
+    fn scale_rows(&mut self, i: NodeId, x: NodeId, by: NodeId, column: usize, g: Buf) {
+        let (value, by_value) = (self.pass.value(x), self.pass.value(by));
+        let scaled = |dst| Instr::ScaleRows { x: g, by: by_value, column, dst };
+        self.add_computed_term(i, x, scaled);
+        if self.pass.nodes[by].needs_grad {
+            let dst = self.cleared_accumulator(by);
+            self.emit(i, Instr::RowDots { a: g, b: value, dst, column });
+        }
+    }
+}
+
+/// The bookkeeping of gradients.
+impl Backward {
+    /// Adds the pending term `factor g` to the gradient of `v`.
+    fn add_term(&mut self, v: NodeId, factor: Factor, g: Buf) {
+        let Node { needs_grad, per_node, .. } = self.pass.nodes[v];
+        if needs_grad {
+            if per_node && self.gradients[v].terms.len() >= MAX_PENDING {
+                self.flush(v);
+            }
+            self.gradients[v].terms.push((factor, g));
+        }
+    }
+
+    /// Adds the pending term `coef P g`; the operator is symmetric, so it is its own transpose.
+    fn add_spmm_term(&mut self, v: NodeId, term: Spmm) {
+        let Node { needs_grad, per_node, .. } = self.pass.nodes[v];
+        if needs_grad {
+            if per_node && !self.gradients[v].spmms.is_empty() {
+                self.flush(v);
+            }
+            self.gradients[v].spmms.push(term);
+        }
+    }
+
+    /// Computes a term of the gradient of `v` in a new buffer, if `v` needs a gradient.
+    fn add_computed_term(&mut self, i: NodeId, v: NodeId, instr: impl FnOnce(Buf) -> Instr) {
+        if self.pass.nodes[v].needs_grad {
+            let dst = self.pass.like(v);
+            self.emit(i, instr(dst));
+            self.add_term(v, Factor::Fixed(1.0), dst);
+        }
+    }
+
+    /// Lets an instruction of operation `i` add to the accumulator of `v`, if `v` needs a gradient.
+    fn accumulate(&mut self, i: NodeId, v: Option<NodeId>, instr: impl FnOnce(Buf, bool) -> Instr) {
+        let Some(v) = v.filter(|v| self.pass.nodes[*v].needs_grad) else { return };
+        let (dst, add) = match self.pass.nodes[i].per_node {
+            true => self.accumulator(v),
+            false => (self.cleared_accumulator(v), true),
+        };
+        self.emit(i, instr(dst, add));
+    }
+
+    /// The accumulator of `v`, and whether it already holds a contribution.
+    fn accumulator(&mut self, v: NodeId) -> (Buf, bool) {
+        if let Some(accumulator) = self.gradients[v].accumulator {
+            return (accumulator, true);
+        }
+        let Node { ref op, rows, cols, .. } = self.pass.nodes[v];
+        let kind = match *op {
+            Op::Param(p) => BufKind::Grad(self.pass.offsets[p]),
+            _ => BufKind::Computed,
+        };
+        let buf = self.pass.list.buffer(rows, cols, kind);
+        self.gradients[v].accumulator = Some(buf);
+        (buf, false)
+    }
+
+    /// The accumulator of `v`; the prologue clears it, unless an earlier contribution overwrites it.
+    fn cleared_accumulator(&mut self, v: NodeId) -> Buf {
+        let (dst, add) = self.accumulator(v);
+        if !add {
+            self.pass.list.prologue.push(Instr::Clear { dst });
+        }
+        dst
+    }
+
+    /// Sums the pending terms into the accumulator.
+    fn flush(&mut self, v: NodeId) {
+        let (dst, mut add) = self.accumulator(v);
+        let Gradient { spmms, terms, .. } = std::mem::take(&mut self.gradients[v]);
+        self.gradients[v].accumulator = Some(dst);
+        let (mut spmms, mut rest) = (spmms.into_iter(), &terms[..]);
+        while spmms.len() > 0 || !rest.is_empty() {
+            let (head, tail) = rest.split_at(rest.len().min(MAX_TERMS));
+            let (spmm, terms) = (spmms.next(), head.to_vec());
+            self.emit(v, Instr::Sum { dst, add, spmm, terms, bias: None });
+            (rest, add) = (tail, true);
+        }
+    }
+
+    /// The finished gradient of value `v`; `None` if the loss does not depend on it.
+    fn finish_gradient(&mut self, v: NodeId) -> Option<Buf> {
+        let Gradient { spmms, terms, accumulator } = &self.gradients[v];
+        let is_param = matches!(self.pass.nodes[v].op, Op::Param(_));
+        match (&spmms[..], &terms[..], accumulator) {
+            ([], [], None) => {
+                if is_param {
+                    self.cleared_accumulator(v);
+                }
+                None
+            }
+            ([], [(Factor::Fixed(1.0), g)], None) if !is_param => Some(*g),
+            _ => {
+                self.flush(v);
+                self.gradients[v].accumulator
+            }
+        }
+    }
+
+    /// Appends an instruction to the section of value `i`.
+    fn emit(&mut self, i: NodeId, instr: Instr) {
+        let list = &mut self.pass.list;
+        if self.pass.nodes[i].per_node { &mut list.main } else { &mut list.epilogue }.push(instr);
+    }
+}

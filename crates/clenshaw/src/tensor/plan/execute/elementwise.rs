@@ -1,0 +1,115 @@
+//! Instructions that treat every entry alike.
+
+use super::Scope;
+use crate::tensor::Real;
+use crate::tensor::kernel::{self, Act, dispatch};
+use crate::tensor::plan::instr::{Buf, Dropout, Instr, Mask};
+use std::ops::Range;
+
+impl<T: Real> Scope<'_, T> {
+    /// # Safety
+    /// As for [`Scope::execute`].
+    pub(super) unsafe fn elementwise(&self, instr: &Instr, rows: &Range<usize>) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match *instr {
+                Instr::Clear { dst } => self.write(dst, rows).fill(T::ZERO),
+                Instr::Bf16 { src, dst } => dispatch(kernel::ToBf16 {
+                    cols: self.cols(src),
+                    src: self.read(src, rows),
+                    out: self.write(dst, rows),
+                }),
+                Instr::Gate { src, dst, act, drop, mask } => {
+                    self.gate(src, dst, act, drop, mask, rows);
+                }
+                Instr::GateGrad { src, mask, scale, dst } => dispatch(kernel::GateGrad {
+                    cols: self.cols(dst),
+                    scale: T::from_f64(scale),
+                    mask: self.mask(mask, rows),
+                    src: self.read(src, rows),
+                    out: self.write(dst, rows),
+                }),
+                Instr::SparseDropout { values, drop, dst } => {
+                    let stream = self.chance().numbered(drop.site);
+                    dispatch(kernel::DropEntries {
+                        drop: (drop.keep, &stream),
+                        // Blocks start at multiples of 64.
+                        first_word: rows.start / 64,
+                        src: self.read(values, rows),
+                        out: self.write(dst, rows),
+                    });
+                }
+                Instr::Map { map, src, dst } => {
+                    let pairs = self.write(dst, rows).iter_mut().zip(self.read(src, rows));
+                    pairs.for_each(|(out, x)| *out = map.of(*x));
+                }
+                Instr::MapGrad { map, x, y, g, dst } => {
+                    let (x, y, g) = (self.read(x, rows), self.read(y, rows), self.read(g, rows));
+                    self.fill(dst, rows, |i| map.slope(x[i], y[i]) * g[i]);
+                }
+                Instr::Product { a, b, dst } => {
+                    let (a, b) = (self.read(a, rows), self.read(b, rows));
+                    self.fill(dst, rows, |i| a[i] * b[i]);
+                }
+                Instr::Max { a, b, dst } => {
+                    let (a, b) = (self.read(a, rows), self.read(b, rows));
+                    self.fill(dst, rows, |i| larger(a[i], b[i]));
+                }
+                Instr::MaxGrad { x, other, wins_ties, g, dst } => {
+                    let (x, other) = (self.read(x, rows), self.read(other, rows));
+                    let g = self.read(g, rows);
+                    self.fill(dst, rows, |i| {
+                        let wins = x[i] > other[i] || (wins_ties && x[i] == other[i]);
+                        if wins { g[i] } else { T::ZERO }
+                    });
+                }
+                ref other => unreachable!("{other:?} is not element-wise"),
+            }
+        }
+    }
+
+    /// Writes `value(i)` to entry `i` of some rows.
+    #[inline(always)]
+    unsafe fn fill(&self, dst: Buf, rows: &Range<usize>, value: impl Fn(usize) -> T) {
+        // SAFETY: the caller's promise.
+        let out = unsafe { self.write(dst, rows) };
+        for (i, out) in out.iter_mut().enumerate() {
+            *out = value(i);
+        }
+    }
+
+    unsafe fn gate(
+        &self,
+        src: Buf,
+        dst: Buf,
+        act: Act,
+        drop: Option<Dropout>,
+        mask: Option<Mask>,
+        rows: &Range<usize>,
+    ) {
+        let stream = drop.map(|drop| (drop.keep, self.chance().numbered(drop.site)));
+        // SAFETY: the caller's promise.
+        unsafe {
+            dispatch(kernel::Gate {
+                cols: self.cols(dst),
+                act,
+                drop: stream.as_ref().map(|(keep, stream)| (*keep, stream)),
+                first: rows.start,
+                src: self.read(src, rows),
+                out: self.write(dst, rows),
+                mask: mask.map(|mask| self.mask(mask, rows)),
+            });
+        }
+    }
+}
+
+/// The larger of two numbers, or NaN if one of them is.
+fn larger<T: Real>(a: T, b: T) -> T {
+    if a >= b {
+        a
+    } else if b > a {
+        b
+    } else {
+        a + b
+    }
+}

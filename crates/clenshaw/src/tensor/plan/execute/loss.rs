@@ -1,0 +1,32 @@
+//! The loss and its gradient.
+
+use super::{Block, Scope};
+use crate::tensor::Real;
+use crate::tensor::kernel::{self, dispatch};
+use crate::tensor::plan::instr::Buf;
+use crate::tensor::plan::replay::TargetKind;
+use crate::tensor::plan::schedule::Step;
+
+impl<T: Real> Scope<'_, T> {
+    /// # Safety
+    /// As for [`Scope::execute`].
+    pub(super) unsafe fn loss(&self, step: &Step, scores: Buf, grad: Buf, block: Block<'_>) {
+        let (targets, rows, cols) = (self.targets(), block.rows, self.cols(grad));
+        let weights = &targets.weights[rows.clone()];
+        // SAFETY: the caller's promise.
+        let (scores, grad) = unsafe { (self.read(scores, rows), self.write(grad, rows)) };
+        let loss = match &targets.kind {
+            TargetKind::Classes { labels, .. } => {
+                let labels = &labels[rows.clone()];
+                dispatch(kernel::Nll { cols, logits: scores, labels, weights, grad })
+            }
+            TargetKind::Values { values, .. } => {
+                let values = &values[cols * rows.start..cols * rows.end];
+                dispatch(kernel::Squares { cols, scores, values, weights, grad })
+            }
+        };
+        // SAFETY: the caller's promise.
+        let partial = unsafe { self.partial(step, block.chunk) };
+        kernel::accumulate(&[loss], partial, !block.is_first);
+    }
+}

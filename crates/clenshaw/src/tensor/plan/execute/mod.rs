@@ -1,0 +1,209 @@
+//! Last pass, once per epoch: executes instructions on blocks of rows.
+//!
+//! One file per family of instructions:
+//!
+//! ```text
+//! sums          weighted sums with products with an operator; inner products and sums over rows
+//! products      dense and sparse matrix products and their gradients
+//! elementwise   gates, functions of one or two numbers, bf16
+//! rows          functions of whole rows, columns copied between matrices, running products
+//! loss          the loss and its gradient
+//! ```
+
+mod elementwise;
+mod loss;
+mod products;
+mod rows;
+mod sums;
+
+use super::instr::{Buf, BufKind, Instr, Mask, ReduceInto};
+use super::replay::{Plan, Targets};
+use super::schedule::{Program, Slot, Step};
+use crate::rng::Stream;
+use crate::tensor::Real;
+use crate::tensor::kernel;
+use std::ops::Range;
+use std::slice::{from_raw_parts, from_raw_parts_mut};
+
+/// Raw pointers into a workspace, shared by the threads of a stage.
+pub(super) struct Memory<T> {
+    pub arena: *mut T,
+    pub scratch: *mut T,
+    pub masks: *mut u64,
+    pub partials: *mut T,
+    pub grads: *mut T,
+    pub params: *const T,
+}
+
+// SAFETY: threads access disjoint rows; see `Plan::replay`.
+unsafe impl<T: Sync> Sync for Memory<T> {}
+
+/// The context of an instruction on one thread.
+pub(super) struct Scope<'a, T> {
+    pub plan: &'a Plan<T>,
+    pub program: &'a Program,
+    pub memory: &'a Memory<T>,
+    pub training: Option<(&'a Targets<T>, &'a Stream)>,
+    pub thread: usize,
+}
+
+/// The rows an instruction works on.
+#[derive(Clone, Copy)]
+struct Block<'a> {
+    rows: &'a Range<usize>,
+    chunk: usize,
+    /// Whether it is the first block of its chunk, which overwrites the chunk's partial sums.
+    is_first: bool,
+}
+
+/// Access to memory.
+///
+/// # Safety
+/// All of these functions require what [`Scope::execute`] requires: the workspace belongs to the plan,
+/// no other thread writes the rows that are read or accesses those that are written, and an
+/// instruction does not write a buffer that it reads.
+impl<'a, T: Real> Scope<'a, T> {
+    /// The address of a row of a buffer.
+    unsafe fn row(&self, buf: Buf, row: usize) -> *mut T {
+        let cols = self.program.bufs[buf].cols;
+        let memory = self.memory;
+        // SAFETY: `schedule` placed the slots within the lengths that the workspace has.
+        unsafe {
+            match self.program.slots[buf] {
+                Slot::Arena(at) => memory.arena.add(at + row * cols),
+                Slot::Scratch(at) => {
+                    memory.scratch.add(self.thread * self.program.scratch_len + at)
+                }
+                Slot::Fixed(BufKind::Param(at)) => memory.params.add(at + row * cols).cast_mut(),
+                Slot::Fixed(BufKind::Grad(at)) => memory.grads.add(at + row * cols),
+                Slot::Fixed(BufKind::Const(i)) => {
+                    self.plan.consts[i].as_slice().as_ptr().add(row * cols).cast_mut()
+                }
+                Slot::Fixed(BufKind::SparseValues(i)) => {
+                    self.plan.sparse[i].values.as_ptr().add(row * cols).cast_mut()
+                }
+                Slot::Fixed(BufKind::Computed) | Slot::Unused => {
+                    unreachable!("a buffer that an instruction accesses has memory")
+                }
+            }
+        }
+    }
+
+    /// Some rows of a buffer.
+    unsafe fn read(&self, buf: Buf, rows: &Range<usize>) -> &'a [T] {
+        let len = rows.len() * self.cols(buf);
+        // SAFETY: the rows exist, and no thread writes them now.
+        unsafe { from_raw_parts(self.row(buf, rows.start), len) }
+    }
+
+    /// Some rows of a buffer, to be written.
+    unsafe fn write(&self, buf: Buf, rows: &Range<usize>) -> &'a mut [T] {
+        let len = rows.len() * self.cols(buf);
+        // SAFETY: the rows exist and belong to this thread's chunk.
+        unsafe { from_raw_parts_mut(self.row(buf, rows.start), len) }
+    }
+
+    /// All rows of a buffer.
+    unsafe fn all(&self, buf: Buf) -> &'a [T] {
+        // SAFETY: no thread writes this buffer during the stage.
+        unsafe { self.read(buf, &(0..self.program.bufs[buf].rows)) }
+    }
+
+    /// Some rows of a mask.
+    unsafe fn mask(&self, mask: Mask, rows: &Range<usize>) -> &'a mut [u64] {
+        let words = self.program.mask_cols[mask].div_ceil(64);
+        let at = self.program.mask_offsets[mask] + rows.start * words;
+        // SAFETY: as for `write`.
+        unsafe { from_raw_parts_mut(self.memory.masks.add(at), rows.len() * words) }
+    }
+
+    /// The partial sums of an instruction for a chunk.
+    unsafe fn partial(&self, step: &Step, chunk: usize) -> &'a mut [T] {
+        let partials = step.partials.expect("an instruction that sums over rows has partial sums");
+        let at = partials.offset + chunk * partials.stride;
+        // SAFETY: every chunk has its own range.
+        unsafe { from_raw_parts_mut(self.memory.partials.add(at), partials.size) }
+    }
+
+    fn cols(&self, buf: Buf) -> usize {
+        self.program.bufs[buf].cols
+    }
+
+    fn targets(&self) -> &'a Targets<T> {
+        self.training.expect("only a training program has a loss").0
+    }
+
+    fn chance(&self) -> &'a Stream {
+        self.training.expect("only a training program has dropout").1
+    }
+}
+
+impl<T: Real> Scope<'_, T> {
+    /// Executes an instruction on a block of rows; `is_first` in its chunk.
+    ///
+    /// # Safety
+    /// The workspace behind `memory` belongs to the plan and the program to the plan; no other thread
+    /// works on these rows, and no thread writes what the instruction reads as a whole.
+    #[inline]
+    pub unsafe fn execute(&self, step: &Step, rows: &Range<usize>, chunk: usize, is_first: bool) {
+        let block = Block { rows, chunk, is_first };
+        // SAFETY: the caller's promise.
+        unsafe {
+            match &step.instr {
+                Instr::Sum { .. }
+                | Instr::ColumnSums { .. }
+                | Instr::ColumnDots { .. }
+                | Instr::Dot { .. } => self.sums(step, block),
+                Instr::MatMul { .. }
+                | Instr::SparseMatMul { .. }
+                | Instr::WeightGrad { .. }
+                | Instr::SparseWeightGrad { .. }
+                | Instr::Transpose { .. } => self.products(step, block),
+                Instr::Clear { .. }
+                | Instr::Bf16 { .. }
+                | Instr::Gate { .. }
+                | Instr::GateGrad { .. }
+                | Instr::SparseDropout { .. }
+                | Instr::Map { .. }
+                | Instr::MapGrad { .. }
+                | Instr::Product { .. }
+                | Instr::Max { .. }
+                | Instr::MaxGrad { .. } => self.elementwise(&step.instr, rows),
+                Instr::CopyColumns { .. }
+                | Instr::ScaleRows { .. }
+                | Instr::RowDots { .. }
+                | Instr::Shrink { .. }
+                | Instr::ShrinkGrad { .. }
+                | Instr::Softmax { .. }
+                | Instr::SoftmaxGrad { .. }
+                | Instr::RunningProduct { .. }
+                | Instr::RunningProductGrad { .. } => self.rows(&step.instr, rows),
+                Instr::Loss { scores, grad } => self.loss(step, *scores, *grad, block),
+            }
+        }
+    }
+
+    /// Adds the partial sums of an instruction over all chunks, in order.
+    ///
+    /// # Safety
+    /// As for [`Scope::execute`]; all chunks are done and no other thread runs.
+    pub unsafe fn finish(&self, step: &Step, n_chunks: usize, loss: &mut T) {
+        let Some(reduction) = step.info.reduction else { return };
+        // SAFETY: the caller's promise.
+        unsafe {
+            let dst: &mut [T] = match reduction.into {
+                ReduceInto::Buffer(dst) => self.write(dst, &(0..self.program.bufs[dst].rows)),
+                ReduceInto::Row(dst, at) => self.write(dst, &(at..at + 1)),
+                ReduceInto::Entry(dst, at) => {
+                    let all = self.write(dst, &(0..self.program.bufs[dst].rows));
+                    std::slice::from_mut(&mut all[at])
+                }
+                ReduceInto::Loss => std::slice::from_mut(loss),
+            };
+            for chunk in 0..n_chunks {
+                let add = reduction.add || chunk > 0;
+                kernel::accumulate(self.partial(step, chunk), dst, add);
+            }
+        }
+    }
+}

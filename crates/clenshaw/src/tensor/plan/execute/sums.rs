@@ -1,0 +1,95 @@
+//! Weighted sums of matrices, and sums over their rows.
+
+use super::{Block, Scope};
+use crate::tensor::Real;
+use crate::tensor::kernel::{self, MAX_TERMS, dispatch};
+use crate::tensor::plan::instr::{Buf, Factor, Instr, Spmm};
+use crate::tensor::plan::schedule::Step;
+use std::ops::Range;
+
+impl<T: Real> Scope<'_, T> {
+    /// # Safety
+    /// As for [`Scope::execute`].
+    pub(super) unsafe fn sums(&self, step: &Step, block: Block<'_>) {
+        let Block { rows, chunk, is_first } = block;
+        // SAFETY: the caller's promise.
+        unsafe {
+            match &step.instr {
+                Instr::Sum { dst, add, spmm, terms, bias } => {
+                    self.sum(*dst, *add, *spmm, terms, *bias, rows);
+                }
+                Instr::ColumnSums { g, .. } => {
+                    kernel::column_sums(self.read(*g, rows), self.partial(step, chunk), !is_first);
+                }
+                Instr::ColumnDots { a, b, .. } => {
+                    let (a, b) = (self.read(*a, rows), self.read(*b, rows));
+                    kernel::column_dots(a, b, self.partial(step, chunk), !is_first);
+                }
+                Instr::Dot { a, b, .. } => {
+                    let product = kernel::dot(self.read(*a, rows), self.read(*b, rows));
+                    kernel::accumulate(&[product], self.partial(step, chunk), !is_first);
+                }
+                other => unreachable!("{other:?} is no sum"),
+            }
+        }
+    }
+
+    /// `dst (+)= c P src + sum_t factor_t term_t + bias`.
+    unsafe fn sum(
+        &self,
+        dst: Buf,
+        add: bool,
+        spmm: Option<Spmm>,
+        terms: &[(Factor, Buf)],
+        bias: Option<Buf>,
+        rows: &Range<usize>,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut list: [(T, &[T]); MAX_TERMS] = [(T::ZERO, &[]); MAX_TERMS];
+            let mut n_terms = 0;
+            for (factor, src) in terms {
+                let factor = match *factor {
+                    Factor::Fixed(c) => T::from_f64(c),
+                    Factor::At(source, k) => self.all(source)[k],
+                    Factor::Row(..) => continue,
+                };
+                list[n_terms] = (factor, self.read(*src, rows));
+                n_terms += 1;
+            }
+            dispatch(kernel::Sum {
+                cols: self.cols(dst),
+                gather: spmm.map(|spmm| self.gather(spmm, rows)),
+                terms: list,
+                n_terms,
+                bias: bias.map(|bias| self.all(bias)),
+                out: self.write(dst, rows),
+                add,
+            });
+            for (factor, src) in terms {
+                if let Factor::Row(source, k) = *factor {
+                    let factor = self.read(source, &(k..k + 1));
+                    kernel::add_columns(factor, self.read(*src, rows), self.write(dst, rows));
+                }
+            }
+        }
+    }
+
+    /// The product with an operator, for some rows.
+    unsafe fn gather(&self, spmm: Spmm, rows: &Range<usize>) -> kernel::Gather<'_, T> {
+        let operator = &self.plan.operators[spmm.operator];
+        // SAFETY: the caller's promise.
+        let src = unsafe { self.all(spmm.src) };
+        kernel::Gather {
+            coef: T::from_f64(spmm.coef),
+            offsets: &operator.pattern.offsets()[rows.start..=rows.end],
+            indices: operator.pattern.indices(),
+            scale: &operator.scale,
+            first: rows.start,
+            src: match self.program.bufs[spmm.src].is_bf16 {
+                true => kernel::GatherSource::Bf16(src),
+                false => kernel::GatherSource::Full(src),
+            },
+        }
+    }
+}

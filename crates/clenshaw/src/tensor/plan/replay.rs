@@ -1,0 +1,518 @@
+//! A compiled plan, its memory, and the replay of its programs.
+
+use super::ThreadTeam;
+use super::bf16::{GatherPrecision, gather_bf16};
+use super::cost::PhaseTimer;
+use super::differentiate::differentiate;
+use super::execute::{Memory, Scope};
+use super::fuse::PassMode;
+use super::instr::{Buf, Work};
+use super::lower::lower;
+use super::record::{Init, NodeId, Param, Tape, Var, ranges};
+use super::schedule::{Program, Slot, blocks, schedule};
+use crate::rng::Stream;
+use crate::tensor::{AlignedVec, Mat, Operator, Pattern, Real, Sparse};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A compiled model for one graph: the programs of a training step and of an evaluation.
+///
+/// It is immutable and may be shared by many runs, each with a [`Workspace`] of its own.
+pub struct Plan<T> {
+    /// Shared with the workspaces of this plan, whose sizes fit no other plan.
+    identity: Arc<()>,
+    params: Vec<Param>,
+    pub(super) train: Program,
+    evaluate: Program,
+    logits: Buf,
+    named: Vec<(String, Buf)>,
+    shape: (usize, usize),
+    pub(super) consts: Vec<Mat<T>>,
+    pub(super) sparse: Vec<SparseMatrix<T>>,
+    pub(super) operators: Vec<ScaledPattern<T>>,
+}
+
+/// A sparse matrix with its transpose.
+pub(super) struct SparseMatrix<T> {
+    pub pattern: Pattern,
+    pub values: Vec<T>,
+    pub transposed: Pattern,
+    /// For each transposed entry, the index of its value.
+    pub origin: Vec<u32>,
+}
+
+impl<T: Real> SparseMatrix<T> {
+    fn new(x: &Sparse) -> Self {
+        let (transposed, origin) = x.pattern().transpose();
+        Self { pattern: x.pattern().clone(), values: cast(x.values()), transposed, origin }
+    }
+}
+
+/// An operator in the precision of the plan.
+pub(super) struct ScaledPattern<T> {
+    pub pattern: Arc<Pattern>,
+    pub scale: Vec<T>,
+}
+
+impl<T: Real> ScaledPattern<T> {
+    fn new(operator: &Operator) -> Self {
+        Self { pattern: operator.pattern().clone(), scale: cast(operator.scale()) }
+    }
+}
+
+fn cast<T: Real>(numbers: &[f64]) -> Vec<T> {
+    numbers.iter().map(|v| T::from_f64(*v)).collect()
+}
+
+/// The loss function: the desired scores of the nodes and the weight of each node, often zero.
+#[derive(Clone, Debug)]
+pub struct Targets<T> {
+    pub(super) kind: TargetKind<T>,
+    pub(super) weights: Vec<T>,
+}
+
+/// The desired scores.
+#[derive(Clone, Debug)]
+pub(super) enum TargetKind<T> {
+    /// A class per node, below `n_classes`: negative log-likelihood.
+    Classes { labels: Vec<u32>, n_classes: usize },
+    /// Numbers, row by row, `cols` each: squared error.
+    Values { values: Vec<T>, cols: usize },
+}
+
+impl<T: Real> Targets<T> {
+    /// The mean negative log-likelihood over `nodes`; `label` is called for these nodes only.
+    ///
+    /// # Panics
+    /// If a node is not below `n_nodes`.
+    pub fn mean_over(n_nodes: usize, nodes: &[u32], label: impl Fn(u32) -> u32) -> Self {
+        let (mut labels, mut weights) = (vec![0; n_nodes], vec![T::ZERO; n_nodes]);
+        let mut n_classes = 0;
+        for &i in nodes {
+            assert!((i as usize) < n_nodes, "targets: node {i} of {n_nodes}");
+            labels[i as usize] = label(i);
+            weights[i as usize] = T::from_f64(1.0 / nodes.len() as f64);
+            n_classes = n_classes.max(labels[i as usize] as usize + 1);
+        }
+        Self { kind: TargetKind::Classes { labels, n_classes }, weights }
+    }
+
+    /// `sum_i w_i |z_i - y_i|^2` for a row `y_i` of values and a weight `w_i` per node.
+    ///
+    /// # Panics
+    /// If there is not one weight per row of values.
+    pub fn squares(values: &Mat<f64>, weights: &[f64]) -> Self {
+        assert_eq!(values.rows(), weights.len(), "targets: one weight per row of values");
+        let kind = TargetKind::Values { values: cast(values.as_slice()), cols: values.cols() };
+        Self { kind, weights: cast(weights) }
+    }
+
+    /// Panics unless the targets fit scores of this shape.
+    fn check(&self, (n_nodes, n_cols): (usize, usize)) {
+        let n = self.weights.len();
+        assert_eq!(n, n_nodes, "targets: {n} nodes for a plan of {n_nodes}");
+        match self.kind {
+            TargetKind::Classes { n_classes, .. } => {
+                let last = n_classes.saturating_sub(1);
+                assert!(n_classes <= n_cols, "targets: class {last} for a plan of {n_cols}");
+            }
+            TargetKind::Values { cols, .. } => {
+                assert_eq!(cols, n_cols, "targets: {cols} values per node for a plan of {n_cols}");
+            }
+        }
+    }
+}
+
+/// The memory and threads of one run of a plan.
+pub struct Workspace<T> {
+    plan: Arc<()>,
+    arena: AlignedVec<T>,
+    scratch: AlignedVec<T>,
+    masks: Vec<u64>,
+    partials: AlignedVec<T>,
+    grads: AlignedVec<T>,
+    team: ThreadTeam,
+}
+
+impl<T: Real> Workspace<T> {
+    /// The gradient of every parameter after [`Plan::gradient`], in the order of the parameters.
+    pub fn gradients(&self) -> &[T] {
+        &self.grads
+    }
+}
+
+/// Compilation.
+impl<T: Real> Plan<T> {
+    /// Compiles the computation of `logits`, forward and backward.
+    pub fn compile(tape: &Tape, logits: Var) -> Self {
+        Self::compile_mode(tape, logits, PassMode::Training, GatherPrecision::Full)
+    }
+
+    /// [`Plan::compile`] with a choice of the precision in which products with operators read.
+    pub fn compile_with(tape: &Tape, logits: Var, precision: GatherPrecision) -> Self {
+        Self::compile_mode(tape, logits, PassMode::Training, precision)
+    }
+
+    /// [`Plan::compile`] with dropout off and batch statistics frozen in the backward pass too.
+    ///
+    /// [`Plan::gradient`] then differentiates what [`Plan::scores`] computes.
+    pub fn compile_frozen(tape: &Tape, logits: Var) -> Self {
+        Self::compile_mode(tape, logits, PassMode::Frozen, GatherPrecision::Full)
+    }
+
+    fn compile_mode(tape: &Tape, logits: Var, mode: PassMode, precision: GatherPrecision) -> Self {
+        let shape = tape.shape(logits);
+        let logits = tape.node("compile", logits);
+        let named = tape.named.iter().map(|(_, v)| *v);
+        let outputs: Vec<NodeId> = std::iter::once(logits).chain(named).collect();
+        let mut evaluation = lower(tape, &outputs, PassMode::Evaluation);
+        let outputs: Vec<Buf> = outputs.into_iter().map(|v| evaluation.output(v)).collect();
+        let mut training = differentiate(lower(tape, &[logits], mode), logits);
+        if precision == GatherPrecision::Bf16 {
+            gather_bf16::<T>(&mut evaluation.list);
+            gather_bf16::<T>(&mut training);
+        }
+        let operators: Vec<_> = tape.operators.iter().map(ScaledPattern::new).collect();
+        let sparse: Vec<_> = tape.sparse.iter().map(|x| SparseMatrix::new(x)).collect();
+        let offsets = |work: &Work| match *work {
+            Work::Elementwise | Work::Product { .. } => None,
+            Work::Spmm { operator, .. } => Some(operators[operator].pattern.offsets()),
+            Work::SparseMatMul { matrix, .. } => Some(sparse[matrix].pattern.offsets()),
+            Work::SparseTransposeMatMul { matrix, .. } => Some(sparse[matrix].transposed.offsets()),
+        };
+        let names = tape.named.iter().map(|(name, _)| name.clone());
+        Self {
+            identity: Arc::new(()),
+            params: tape.params.clone(),
+            train: schedule(training, &[], offsets),
+            evaluate: schedule(evaluation.list, &outputs, offsets),
+            logits: outputs[0],
+            named: names.zip(outputs[1..].iter().copied()).collect(),
+            shape,
+            consts: tape.consts.iter().map(|x| x.cast()).collect(),
+            sparse,
+            operators,
+        }
+    }
+}
+
+/// Parameters and memory.
+impl<T: Real> Plan<T> {
+    /// The parameters, in the order of the parameter vector.
+    pub fn params(&self) -> &[Param] {
+        &self.params
+    }
+
+    /// The range of each parameter in the parameter vector.
+    pub fn ranges(&self) -> Vec<Range<usize>> {
+        ranges(&self.params)
+    }
+
+    /// Number of nodes and of classes.
+    pub fn shape(&self) -> (usize, usize) {
+        self.shape
+    }
+
+    /// A parameter vector of zeros; [`Plan::ranges`] is its layout.
+    pub fn zeros(&self) -> AlignedVec<T> {
+        AlignedVec::zeros(self.ranges().last().map_or(0, |range| range.end))
+    }
+
+    /// The parameter vector with the given numbers for each parameter, row by row.
+    pub fn vector(&self, mut numbers: impl FnMut(&Param) -> Vec<f64>) -> AlignedVec<T> {
+        let mut all = self.zeros();
+        for (param, range) in self.params.iter().zip(self.ranges()) {
+            let numbers = numbers(param);
+            assert_eq!(numbers.len(), range.len(), "plan: numbers for `{}`", param.name);
+            for (to, from) in all[range].iter_mut().zip(numbers) {
+                *to = T::from_f64(from);
+            }
+        }
+        all
+    }
+
+    /// Initial parameters; each is drawn from a stream of its own name.
+    pub fn initial(&self, weights: &Stream) -> AlignedVec<T> {
+        self.vector(|param| {
+            let n = param.rows * param.cols;
+            let mut stream = weights.named(&param.name);
+            let mut drawn = |bound| Vec::from_iter((0..n).map(|_| stream.symmetric(bound)));
+            match &param.init {
+                Init::Zeros => vec![0.0; n],
+                Init::Uniform(bound) => drawn(*bound),
+                Init::UnitSum => {
+                    let drawn = drawn(1.0);
+                    let sum: f64 = drawn.iter().map(|v| v.abs()).sum();
+                    drawn.into_iter().map(|v| v / sum).collect()
+                }
+                Init::Values(values) => values.clone(),
+            }
+        })
+    }
+
+    /// The larger of a length of both programs.
+    fn longest(&self, len: fn(&Program) -> usize) -> usize {
+        len(&self.train).max(len(&self.evaluate))
+    }
+
+    /// The size of a single-threaded workspace in bytes, without gradients and parameters.
+    pub fn workspace_bytes(&self) -> usize {
+        let numbers = self.longest(|p| p.arena_len)
+            + self.longest(|p| p.scratch_len)
+            + self.longest(|p| p.partial_len);
+        numbers * size_of::<T>() + self.longest(|p| p.mask_len) * size_of::<u64>()
+    }
+
+    /// Memory for one run of this plan.
+    pub fn workspace(&self, team: ThreadTeam) -> Workspace<T> {
+        Workspace {
+            plan: Arc::clone(&self.identity),
+            arena: AlignedVec::zeros(self.longest(|p| p.arena_len)),
+            scratch: AlignedVec::zeros(self.longest(|p| p.scratch_len) * team.threads()),
+            masks: vec![0; self.longest(|p| p.mask_len)],
+            partials: AlignedVec::zeros(self.longest(|p| p.partial_len)),
+            grads: self.zeros(),
+            team,
+        }
+    }
+}
+
+/// Execution. Every function panics if the workspace belongs to another plan or the parameter vector
+/// has another length than [`Plan::zeros`].
+impl<T: Real> Plan<T> {
+    /// One forward and backward pass with dropout drawn from `chance`.
+    ///
+    /// Returns the loss; its gradient is in [`Workspace::gradients`].
+    ///
+    /// # Panics
+    /// If the targets do not fit [`Plan::shape`].
+    pub fn gradient(
+        &self,
+        work: &mut Workspace<T>,
+        params: &[T],
+        targets: &Targets<T>,
+        chance: &Stream,
+    ) -> T {
+        targets.check(self.shape);
+        self.replay(&self.train, work, params, Some((targets, chance)), None)
+    }
+
+    /// [`Plan::gradient`] that also adds the time of every phase to a timer.
+    ///
+    /// # Panics
+    /// If the targets do not fit [`Plan::shape`].
+    pub fn metered_gradient(
+        &self,
+        work: &mut Workspace<T>,
+        params: &[T],
+        targets: &Targets<T>,
+        chance: &Stream,
+        timer: &PhaseTimer,
+    ) -> T {
+        targets.check(self.shape);
+        self.replay(&self.train, work, params, Some((targets, chance)), Some(timer))
+    }
+
+    /// The scores of every class for every node, without dropout, row by row.
+    pub fn scores<'w>(&self, work: &'w mut Workspace<T>, params: &[T]) -> &'w [T] {
+        self.replay(&self.evaluate, work, params, None, None);
+        self.output(work, self.logits)
+    }
+
+    /// The named values of the model, without dropout.
+    pub fn values(&self, work: &mut Workspace<T>, params: &[T]) -> Vec<(String, Mat<T>)> {
+        if self.named.is_empty() {
+            return vec![];
+        }
+        self.replay(&self.evaluate, work, params, None, None);
+        let value = |buf: Buf| {
+            let spec = &self.evaluate.bufs[buf];
+            Mat::from_vec(spec.rows, spec.cols, self.output(work, buf).to_vec())
+        };
+        self.named.iter().map(|(name, buf)| (name.clone(), value(*buf))).collect()
+    }
+
+    /// An output of the evaluation.
+    fn output<'w>(&self, work: &'w Workspace<T>, buf: Buf) -> &'w [T] {
+        let Slot::Arena(at) = self.evaluate.slots[buf] else {
+            unreachable!("outputs have a buffer of their own in the arena")
+        };
+        let spec = &self.evaluate.bufs[buf];
+        &work.arena[at..at + spec.rows * spec.cols]
+    }
+
+    fn replay(
+        &self,
+        program: &Program,
+        work: &mut Workspace<T>,
+        params: &[T],
+        training: Option<(&Targets<T>, &Stream)>,
+        timer: Option<&PhaseTimer>,
+    ) -> T {
+        assert!(Arc::ptr_eq(&self.identity, &work.plan), "plan: the workspace of another plan");
+        let (len, expected) = (params.len(), work.grads.len());
+        assert_eq!(len, expected, "plan: {len} parameters; expected {expected}");
+        let mut loss = T::ZERO;
+        let memory = Memory {
+            arena: work.arena.as_mut_ptr(),
+            scratch: work.scratch.as_mut_ptr(),
+            masks: work.masks.as_mut_ptr(),
+            partials: work.partials.as_mut_ptr(),
+            grads: work.grads.as_mut_ptr(),
+            params: params.as_ptr(),
+        };
+        for stage in &program.stages {
+            let scope = |thread| Scope { plan: self, program, memory: &memory, training, thread };
+            work.team.run(stage.chunks.len(), |chunk, thread| {
+                let scope = scope(thread);
+                for (b, rows) in blocks(&stage.chunks[chunk]).enumerate() {
+                    for step in &stage.steps {
+                        // SAFETY: the workspace was made for this plan. Chunks are disjoint rows, and
+                        // `schedule` puts no instruction into the stage that reads other rows of what
+                        // the stage writes.
+                        let run = || unsafe { scope.execute(step, &rows, chunk, b == 0) };
+                        match timer {
+                            Some(timer) => timer.time(step.info.phase, run),
+                            None => run(),
+                        }
+                    }
+                }
+            });
+            for step in &stage.steps {
+                // SAFETY: all chunks are done and no other thread uses the workspace.
+                unsafe { scope(0).finish(step, stage.chunks.len(), &mut loss) };
+            }
+        }
+        loss
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan_of_width(hidden: usize) -> Plan<f64> {
+        let mut t = Tape::new();
+        let x = t.features(Mat::from_vec(2, 1, vec![1.0, -2.0]));
+        let mut h = x;
+        for _ in 0..hidden {
+            h = t.concat(&[h, x]);
+        }
+        let w = t.param("w", 2, 2, Init::Zeros, "dense");
+        let parts = t.constant(Mat::zeros(hidden + 1, 2));
+        let h = t.linear(h, parts, None);
+        let y = t.linear(h, w, None);
+        Plan::compile(&t, y)
+    }
+
+    #[test]
+    #[should_panic(expected = "plan: the workspace of another plan")]
+    fn gradients_refuse_the_workspace_of_another_plan() {
+        let (small, large) = (plan_of_width(1), plan_of_width(40));
+        assert_eq!(small.zeros().len(), large.zeros().len());
+        let mut work = small.workspace(ThreadTeam::new(1));
+        let targets = Targets::mean_over(2, &[0], |_| 1);
+        large.gradient(&mut work, &large.zeros(), &targets, &Stream::new(0, "dropout"));
+    }
+
+    #[test]
+    #[should_panic(expected = "plan: the workspace of another plan")]
+    fn scores_refuse_the_workspace_of_another_plan() {
+        let (small, large) = (plan_of_width(1), plan_of_width(40));
+        large.scores(&mut small.workspace(ThreadTeam::new(1)), &large.zeros());
+    }
+
+    #[test]
+    #[should_panic(expected = "plan: 3 parameters; expected 4")]
+    fn parameter_vectors_have_the_length_of_the_plan() {
+        let plan = plan_of_width(1);
+        plan.scores(&mut plan.workspace(ThreadTeam::new(1)), &[0.0; 3]);
+    }
+
+    fn gradient_with(targets: &Targets<f64>) -> f64 {
+        let plan = plan_of_width(1);
+        let mut work = plan.workspace(ThreadTeam::new(2));
+        plan.gradient(&mut work, &plan.zeros(), targets, &Stream::new(0, "dropout"))
+    }
+
+    #[test]
+    #[should_panic(expected = "targets: 3 nodes for a plan of 2")]
+    fn targets_have_the_nodes_of_the_plan() {
+        gradient_with(&Targets::mean_over(3, &[0], |_| 1));
+    }
+
+    #[test]
+    #[should_panic(expected = "targets: class 2 for a plan of 2")]
+    fn targets_have_the_classes_of_the_plan() {
+        gradient_with(&Targets::mean_over(2, &[0], |_| 2));
+    }
+
+    #[test]
+    #[should_panic(expected = "targets: node 2 of 2")]
+    fn targets_have_no_node_beyond_the_graph() {
+        gradient_with(&Targets::mean_over(2, &[2], |_| 0));
+    }
+
+    #[test]
+    #[should_panic(expected = "targets: 3 values per node for a plan of 2")]
+    fn regression_targets_have_the_columns_of_the_plan() {
+        gradient_with(&Targets::squares(&Mat::zeros(2, 3), &[1.0, 1.0]));
+    }
+
+    #[test]
+    fn nan_targets_give_a_nan_loss() {
+        let values = Mat::from_vec(2, 2, vec![f64::NAN; 4]);
+        assert!(gradient_with(&Targets::squares(&values, &[1.0, 1.0])).is_nan());
+    }
+
+    #[test]
+    fn named_values_are_returned_although_their_gates_could_be_fused() {
+        let mut t = Tape::new();
+        let x = t.features(Mat::from_vec(2, 1, vec![1.0, -2.0]));
+        let w = t.param("w", 1, 2, Init::Values(vec![3.0, -1.0]), "dense");
+        let h = t.linear(x, w, None);
+        let active = t.relu(h);
+        t.name("active", active);
+        let dropped = t.dropout(active, 0.5);
+        let sums = t.column_sums(dropped);
+        t.name("sums", sums);
+        let y = t.sum([1.0 * dropped, 1.0 * sums]);
+        let plan = Plan::<f64>::compile(&t, y);
+        let mut work = plan.workspace(ThreadTeam::new(1));
+        let values = plan.values(&mut work, &[3.0, -1.0]);
+        let named = |name: &str, rows, data| (name.to_owned(), Mat::from_vec(rows, 2, data));
+        let expected =
+            [named("active", 2, vec![3.0, 0.0, 0.0, 2.0]), named("sums", 1, vec![3.0, 2.0])];
+        assert_eq!(values, expected);
+        assert_eq!(plan.scores(&mut work, &[3.0, -1.0]), [6.0, 2.0, 3.0, 4.0]);
+    }
+
+    #[test]
+    fn inputs_can_be_outputs() {
+        let mut t = Tape::new();
+        let x = t.features(Mat::from_vec(2, 1, vec![1.0, -2.0]));
+        let w = t.param("w", 1, 1, Init::Zeros, "dense");
+        t.name("weights", w);
+        let plan = Plan::<f64>::compile(&t, x);
+        let mut work = plan.workspace(ThreadTeam::new(1));
+        assert_eq!(plan.scores(&mut work, &[7.0]), [1.0, -2.0]);
+        let expected = ("weights".to_owned(), Mat::from_vec(1, 1, vec![7.0]));
+        assert_eq!(plan.values(&mut work, &[7.0]), [expected]);
+    }
+
+    #[test]
+    #[should_panic(expected = "name: `w` given twice")]
+    fn names_are_unique() {
+        let mut t = Tape::new();
+        let w = t.param("w", 1, 2, Init::Zeros, "dense");
+        t.name("w", w);
+    }
+
+    #[test]
+    #[should_panic(expected = "a value of another tape")]
+    fn logits_of_another_tape_are_refused() {
+        let mut other = Tape::new();
+        let logits = other.features(Mat::zeros(2, 2));
+        Plan::<f64>::compile(&Tape::new(), logits);
+    }
+}

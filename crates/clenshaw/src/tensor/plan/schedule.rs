@@ -1,0 +1,396 @@
+//! Sixth pass: the order of a program in time, and its layout in memory.
+//!
+//! Instructions that need only their own rows of each other's results form a stage. A stage runs block
+//! by block of 64 rows through all of its instructions, so that the results of one are in cache for the
+//! next. A buffer that is used within one stage only is one block tall.
+//!
+//! Threads share the rows of a stage in chunks of whole blocks. There are two kinds of chunks:
+//!
+//! - A stage that sums over rows has *reduction chunks*: equal numbers of rows, at most 32 chunks up to
+//!   half a million rows. The sums of the chunks are added in order, so the boundaries are part of the
+//!   result's bits. They depend on the number of rows alone.
+//! - All other stages have *balanced chunks*: about equal work, counted in rows and in entries of
+//!   sparse matrices. The boundaries do not affect the results.
+//!
+//! A product with an operator whose entries are distributed unevenly over the reduction chunks does not
+//! share a stage with a sum over rows.
+
+use super::instr::{Access, Buf, BufKind, BufSpec, Info, Instr, Listing, ReduceInto, Work};
+use crate::tensor::aligned_vec::LINE;
+use std::ops::Range;
+
+/// Rows that pass through a whole stage before the next ones start: 16 KiB of 64 f32 columns.
+const BLOCK: usize = 64;
+/// The largest number of reduction chunks of a stage with up to `CHUNKS * CHUNK_ROWS` rows.
+const CHUNKS: usize = 32;
+/// Rows per reduction chunk of larger stages.
+const CHUNK_ROWS: usize = 1 << 14;
+/// The work of a row besides its sparse entries, in units of one entry.
+const ROW_WORK: usize = 8;
+/// The least work of a balanced chunk, and the largest number of balanced chunks.
+const CHUNK_WORK: usize = 2048;
+const MAX_BALANCED_CHUNKS: usize = 1024;
+/// Products with fewer entries than this share a stage with sums over rows in any case.
+const SPLIT_ENTRIES: usize = 1 << 20;
+
+/// A chain of instructions over the same rows.
+#[derive(Debug)]
+pub(super) struct Stage {
+    pub rows: usize,
+    pub steps: Vec<Step>,
+    /// Row ranges of the chunks, in order.
+    pub chunks: Vec<Range<usize>>,
+}
+
+/// An instruction of a stage.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub instr: Instr,
+    pub info: Info,
+    /// The partial sums of an instruction that sums over rows.
+    pub partials: Option<Partials>,
+}
+
+/// The partial sums of the chunks of a stage: `size` numbers per chunk, `stride` apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Partials {
+    pub offset: usize,
+    pub stride: usize,
+    pub size: usize,
+}
+
+impl Stage {
+    fn new(rows: usize) -> Self {
+        Self { rows, steps: vec![], chunks: vec![] }
+    }
+
+    fn reduces(&self) -> bool {
+        self.steps.iter().any(|step| step.info.reduction.is_some())
+    }
+}
+
+/// The blocks of rows of a chunk.
+pub(super) fn blocks(chunk: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
+    let end = chunk.end;
+    chunk.clone().step_by(BLOCK).map(move |from| from..(from + BLOCK).min(end))
+}
+
+/// The memory of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slot {
+    /// All rows, at this offset of the arena.
+    Arena(usize),
+    /// One block of rows, at this offset of each thread's scratch memory.
+    Scratch(usize),
+    /// Not computed: parameters, gradients and constants.
+    Fixed(BufKind),
+    /// No instruction accesses the buffer.
+    Unused,
+}
+
+/// A listing with stages and addresses.
+#[derive(Debug)]
+pub(super) struct Program {
+    pub stages: Vec<Stage>,
+    pub bufs: Vec<BufSpec>,
+    pub slots: Vec<Slot>,
+    pub mask_cols: Vec<usize>,
+    pub mask_offsets: Vec<usize>,
+    pub arena_len: usize,
+    pub scratch_len: usize,
+    pub mask_len: usize,
+    pub partial_len: usize,
+}
+
+/// Groups instructions into stages and assigns memory to every buffer.
+///
+/// The buffers of `outputs` keep their contents after the program. `offsets` returns the row offsets
+/// of the sparse matrix that an instruction iterates over, if there is one.
+pub(super) fn schedule<'a>(
+    list: Listing,
+    outputs: &[Buf],
+    offsets: impl Fn(&Work) -> Option<&'a [usize]>,
+) -> Program {
+    let Listing { bufs, masks, prologue, main, epilogue } = list;
+    let mut stages = Vec::new();
+    for instr in prologue.into_iter().chain(main).chain(epilogue) {
+        let info = instr.info();
+        let rows = bufs[info.over].rows;
+        let step = Step { instr, info, partials: None };
+        if !stages.last().is_some_and(|stage| joins(stage, rows, &step, &offsets)) {
+            stages.push(Stage::new(rows));
+        }
+        let stage = stages.last_mut().expect("a stage was pushed if there was none");
+        stage.steps.push(step);
+    }
+    for stage in &mut stages {
+        stage.chunks = match stage.reduces() {
+            true => reduction_chunks(stage.rows),
+            false => balanced_chunks(stage, &offsets),
+        };
+    }
+    let partial_len = place_partials(&mut stages, &bufs);
+    let (slots, arena_len, scratch_len) = place_buffers(&stages, &bufs, outputs);
+    let (mask_offsets, mask_len) = place_masks(&stages, &masks);
+    let mask_cols = masks.into_iter().map(|(_, cols)| cols).collect();
+    Program {
+        stages,
+        bufs,
+        slots,
+        mask_cols,
+        mask_offsets,
+        arena_len,
+        scratch_len,
+        mask_len,
+        partial_len,
+    }
+}
+
+/// Whether an instruction may run block by block after those of a stage.
+fn joins<'a>(
+    stage: &Stage,
+    rows: usize,
+    step: &Step,
+    offsets: &impl Fn(&Work) -> Option<&'a [usize]>,
+) -> bool {
+    let is_uneven = |step: &Step| offsets(&step.info.work).is_some_and(is_uneven);
+    let separates = || match step.info.reduction {
+        Some(_) => stage.steps.iter().any(is_uneven),
+        None => stage.reduces() && is_uneven(step),
+    };
+    let earlier = || stage.steps.iter().flat_map(|step| &step.info.accesses);
+    let conflicts = |(buf, access): &(Buf, Access)| {
+        earlier().any(|(other, before)| other == buf && conflict(*before, *access))
+    };
+    stage.rows == rows && !step.info.accesses.iter().any(conflicts) && !separates()
+}
+
+/// Whether two accesses to a buffer need all rows of the first to be complete before the second.
+fn conflict(before: Access, after: Access) -> bool {
+    match (before, after) {
+        (Access::WriteRows, Access::ReadAll) | (Access::ReadAll, Access::WriteRows) => true,
+        // A sum over rows is complete after the stage; sums into one buffer are added in order.
+        (Access::Reduce, Access::Reduce) => false,
+        (Access::Reduce, _) | (_, Access::Reduce) => true,
+        _ => false,
+    }
+}
+
+/// Whether a reduction chunk has more than twice its share of the entries of a large sparse matrix.
+fn is_uneven(offsets: &[usize]) -> bool {
+    let n_entries = offsets[offsets.len() - 1];
+    let chunks = reduction_chunks(offsets.len() - 1);
+    let most = chunks.iter().map(|rows| offsets[rows.end] - offsets[rows.start]).max();
+    n_entries >= SPLIT_ENTRIES && most.unwrap_or(0) > 2 * n_entries / chunks.len()
+}
+
+/// Chunks of equal numbers of rows; the boundaries are part of the bits of every sum over rows.
+fn reduction_chunks(rows: usize) -> Vec<Range<usize>> {
+    let n_chunks = CHUNKS.max(rows / CHUNK_ROWS);
+    let chunk_rows = rows.div_ceil(n_chunks).next_multiple_of(BLOCK);
+    (0..rows).step_by(chunk_rows).map(|from| from..(from + chunk_rows).min(rows)).collect()
+}
+
+/// Chunks of about equal work.
+fn balanced_chunks<'a>(
+    stage: &Stage,
+    offsets: impl Fn(&Work) -> Option<&'a [usize]>,
+) -> Vec<Range<usize>> {
+    let sparse: Vec<&[usize]> =
+        stage.steps.iter().filter_map(|step| offsets(&step.info.work)).collect();
+    let work_before = |row: usize| -> usize {
+        ROW_WORK * row + sparse.iter().map(|offsets| offsets[row]).sum::<usize>()
+    };
+    let target = CHUNK_WORK.max(work_before(stage.rows) / MAX_BALANCED_CHUNKS);
+    let mut chunks = vec![];
+    let mut start = 0;
+    for block in blocks(&(0..stage.rows)) {
+        let is_last = block.end == stage.rows;
+        if is_last || work_before(block.end) - work_before(start) >= target {
+            chunks.push(start..block.end);
+            start = block.end;
+        }
+    }
+    chunks
+}
+
+/// The number of sums that a reduction takes over rows.
+fn reduction_size(into: ReduceInto, bufs: &[BufSpec]) -> usize {
+    match into {
+        ReduceInto::Buffer(dst) => bufs[dst].rows * bufs[dst].cols,
+        ReduceInto::Row(dst, _) => bufs[dst].cols,
+        ReduceInto::Entry(..) | ReduceInto::Loss => 1,
+    }
+}
+
+/// Places the partial sums of each stage; returns the largest length.
+fn place_partials(stages: &mut [Stage], bufs: &[BufSpec]) -> usize {
+    let mut longest = 0;
+    for stage in stages {
+        let (mut offset, n_chunks) = (0, stage.chunks.len());
+        for step in &mut stage.steps {
+            if let Some(reduction) = step.info.reduction {
+                let size = reduction_size(reduction.into, bufs);
+                let stride = padded(size);
+                step.partials = Some(Partials { offset, stride, size });
+                offset += stride * n_chunks;
+            }
+        }
+        longest = longest.max(offset);
+    }
+    longest
+}
+
+/// The first and last stage that uses each of `n` items.
+fn lifetimes<I: IntoIterator<Item = usize>>(
+    n: usize,
+    stages: &[Stage],
+    used: impl Fn(&Info) -> I,
+) -> Vec<Option<(usize, usize)>> {
+    let mut lifetimes: Vec<Option<(usize, usize)>> = vec![None; n];
+    for (s, stage) in stages.iter().enumerate() {
+        for item in stage.steps.iter().flat_map(|step| used(&step.info)) {
+            lifetimes[item] = Some((lifetimes[item].map_or(s, |(first, _)| first), s));
+        }
+    }
+    lifetimes
+}
+
+fn place_buffers(stages: &[Stage], bufs: &[BufSpec], outputs: &[Buf]) -> (Vec<Slot>, usize, usize) {
+    let used = |info: &Info| Vec::from_iter(info.accesses.iter().map(|(buf, _)| *buf));
+    let lifetimes = lifetimes(bufs.len(), stages, used);
+    let mut whole = vec![false; bufs.len()];
+    outputs.iter().for_each(|buf| whole[*buf] = true);
+    let steps = stages.iter().flat_map(|stage| &stage.steps);
+    for (buf, access) in steps.flat_map(|step| &step.info.accesses) {
+        whole[*buf] |= matches!(access, Access::ReadAll | Access::Reduce);
+    }
+    let mut scratch_ends = vec![0; stages.len()];
+    let mut arena = Arena::default();
+    let mut slots = Vec::with_capacity(bufs.len());
+    for (b, spec) in bufs.iter().enumerate() {
+        slots.push(match (spec.kind, lifetimes[b]) {
+            (BufKind::Computed, None) => Slot::Unused,
+            (BufKind::Computed, Some((first, last))) if first == last && !whole[b] => {
+                let at = scratch_ends[first];
+                scratch_ends[first] += padded(BLOCK * spec.cols);
+                Slot::Scratch(at)
+            }
+            (BufKind::Computed, Some((first, last))) => {
+                let last = if outputs.contains(&b) { stages.len() } else { last };
+                Slot::Arena(arena.place(padded(spec.rows * spec.cols), (first, last)))
+            }
+            (kind, _) => Slot::Fixed(kind),
+        });
+    }
+    (slots, arena.len, scratch_ends.into_iter().max().unwrap_or(0))
+}
+
+fn place_masks(stages: &[Stage], masks: &[(usize, usize)]) -> (Vec<usize>, usize) {
+    let lifetimes = lifetimes(masks.len(), stages, |info| info.mask);
+    let mut arena = Arena::default();
+    let place = |(i, &(rows, cols)): (usize, &(usize, usize))| {
+        lifetimes[i].map_or(0, |lifetime| arena.place(rows * cols.div_ceil(64), lifetime))
+    };
+    let offsets = masks.iter().enumerate().map(place).collect();
+    (offsets, arena.len)
+}
+
+/// Rounds up to whole cache lines.
+fn padded(len: usize) -> usize {
+    len.next_multiple_of(LINE)
+}
+
+/// First-fit placement of items by their lifetimes.
+#[derive(Default)]
+struct Arena {
+    placed: Vec<(Range<usize>, (usize, usize))>,
+    len: usize,
+}
+
+impl Arena {
+    fn place(&mut self, size: usize, lifetime: (usize, usize)) -> usize {
+        let overlaps = |other: &(usize, usize)| other.0 <= lifetime.1 && lifetime.0 <= other.1;
+        let mut taken: Vec<&Range<usize>> = self
+            .placed
+            .iter()
+            .filter(|(_, other)| overlaps(other))
+            .map(|(range, _)| range)
+            .collect();
+        taken.sort_by_key(|range| range.start);
+        let mut at = 0;
+        for range in taken {
+            if range.start >= at + size {
+                break;
+            }
+            at = at.max(range.end);
+        }
+        self.placed.push((at..at + size, lifetime));
+        self.len = self.len.max(at + size);
+        at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn no_sparse(_: &Work) -> Option<&'static [usize]> {
+        None
+    }
+
+    #[test]
+    fn items_share_memory_only_if_their_lifetimes_are_disjoint() {
+        let mut arena = Arena::default();
+        assert_eq!(arena.place(10, (0, 2)), 0);
+        assert_eq!(arena.place(10, (1, 3)), 10);
+        assert_eq!(arena.place(10, (3, 4)), 0);
+        assert_eq!(arena.place(5, (4, 4)), 10);
+        assert_eq!(arena.place(6, (3, 3)), 20);
+        assert_eq!(arena.len, 26);
+    }
+
+    #[test]
+    fn chunks_cover_every_row_once_in_whole_blocks() {
+        for rows in [1, 63, 64, 65, 2708, 19717, 1_000_000] {
+            for chunks in [reduction_chunks(rows), balanced_chunks(&Stage::new(rows), no_sparse)] {
+                assert!(chunks.iter().all(|chunk| chunk.start % BLOCK == 0), "{chunks:?}");
+                let covered = chunks.iter().flat_map(blocks).flatten();
+                assert!(covered.eq(0..rows), "{rows} rows");
+            }
+        }
+    }
+
+    #[test]
+    fn reduction_chunks_do_not_change() {
+        // The boundaries are part of the bits of published results.
+        let sizes = [(2708, 22, 128), (19717, 31, 640), (169_343, 32, 5312), (500_000, 32, 15680)];
+        for (rows, n_chunks, chunk_rows) in sizes {
+            let chunks = reduction_chunks(rows);
+            assert_eq!((chunks.len(), chunks[0].len()), (n_chunks, chunk_rows), "{rows} rows");
+        }
+        assert_eq!(reduction_chunks(10_000_000).len(), 608);
+    }
+
+    #[test]
+    fn balanced_chunks_follow_the_entries() {
+        // The first 640 of 6400 rows have 90% of the entries.
+        let rows = 6400;
+        let offsets: Vec<usize> = (0..=rows)
+            .map(|row: usize| 900 * row.min(640) + 10 * row.saturating_sub(640))
+            .collect();
+        let (src, dst) = (0, 1);
+        let spmm = Some(super::super::instr::Spmm { operator: 0, coef: 1.0, src });
+        let instr = Instr::Sum { dst, add: false, spmm, terms: vec![], bias: None };
+        let info = instr.info();
+        let steps = vec![Step { instr, info, partials: None }];
+        let stage = Stage { rows, steps, chunks: vec![] };
+        let chunks = balanced_chunks(&stage, |_| Some(&offsets[..]));
+        assert_eq!(chunks.iter().filter(|chunk| chunk.end <= 640).count(), 10);
+        let work = |chunk: &Range<usize>| offsets[chunk.end] - offsets[chunk.start];
+        assert!(chunks.iter().all(|chunk| work(chunk) <= 64 * 900), "{chunks:?}");
+        assert!(!is_uneven(&offsets), "few entries");
+        let many: Vec<usize> = offsets.iter().map(|offset| 10 * offset).collect();
+        assert!(is_uneven(&many));
+    }
+}
