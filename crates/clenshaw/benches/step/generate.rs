@@ -13,19 +13,26 @@ struct GraphSize {
     edges: usize,
     features: usize,
     /// Non-zero features per node; if all are, the matrix is dense.
-    words: usize,
+    nonzero: usize,
     classes: usize,
 }
 
 const SIZES: [GraphSize; 7] = [
-    GraphSize { name: "cora", nodes: 2708, edges: 5278, features: 1433, words: 18, classes: 7 },
-    GraphSize { name: "citeseer", nodes: 3327, edges: 4552, features: 3703, words: 32, classes: 6 },
+    GraphSize { name: "cora", nodes: 2708, edges: 5278, features: 1433, nonzero: 18, classes: 7 },
+    GraphSize {
+        name: "citeseer",
+        nodes: 3327,
+        edges: 4552,
+        features: 3703,
+        nonzero: 32,
+        classes: 6,
+    },
     GraphSize {
         name: "pubmed",
         nodes: 19_717,
         edges: 44_324,
         features: 500,
-        words: 50,
+        nonzero: 50,
         classes: 3,
     },
     GraphSize {
@@ -33,7 +40,7 @@ const SIZES: [GraphSize; 7] = [
         nodes: 2277,
         edges: 31_371,
         features: 2325,
-        words: 13,
+        nonzero: 13,
         classes: 5,
     },
     GraphSize {
@@ -41,16 +48,16 @@ const SIZES: [GraphSize; 7] = [
         nodes: 5201,
         edges: 198_353,
         features: 2089,
-        words: 18,
+        nonzero: 18,
         classes: 5,
     },
-    GraphSize { name: "actor", nodes: 7600, edges: 26_659, features: 932, words: 5, classes: 5 },
+    GraphSize { name: "actor", nodes: 7600, edges: 26_659, features: 932, nonzero: 5, classes: 5 },
     GraphSize {
         name: "twitch-gamers",
         nodes: 168_114,
         edges: 6_797_557,
         features: 7,
-        words: 7,
+        nonzero: 7,
         classes: 2,
     },
 ];
@@ -85,17 +92,17 @@ fn edges(stream: &mut Stream, size: &GraphSize) -> Vec<(u32, u32)> {
 }
 
 fn features(stream: &mut Stream, size: &GraphSize) -> Features {
-    if size.words == size.features {
+    if size.nonzero == size.features {
         let values = (0..size.nodes * size.features).map(|_| stream.normal() as f32).collect();
         return Features::Dense(Mat::from_vec(size.nodes, size.features, values));
     }
     let (mut offsets, mut indices) = (vec![0], vec![]);
     for _ in 0..size.nodes {
         let mut row = vec![];
-        while row.len() < size.words {
-            let word = stream.below(size.features) as u32;
-            if !row.contains(&word) {
-                row.push(word);
+        while row.len() < size.nonzero {
+            let column = stream.below(size.features) as u32;
+            if !row.contains(&column) {
+                row.push(column);
             }
         }
         row.sort_unstable();

@@ -241,7 +241,7 @@ impl Operator {
     /// # Panics
     /// If the pattern is not square or not symmetric, or if there is not one factor per node.
     pub fn new(pattern: Arc<Pattern>, scale: Vec<f64>) -> Self {
-        let operator = Self::from_symmetric(pattern, scale);
+        let operator = Self::square(pattern, scale);
         if let Some((i, j)) = operator.pattern.unpaired_entry() {
             panic!("operator: entry ({i}, {j}) without entry ({j}, {i}); expected symmetry");
         }
@@ -253,10 +253,15 @@ impl Operator {
     /// Graphs check their adjacency when they are built, and adding loops or joining nodes at
     /// distance two keeps the symmetry, so a second pass over the entries would find nothing.
     pub(crate) fn from_symmetric(pattern: Arc<Pattern>, scale: Vec<f64>) -> Self {
+        let operator = Self::square(pattern, scale);
+        debug_assert_eq!(operator.pattern.unpaired_entry(), None, "operator: expected symmetry");
+        operator
+    }
+
+    fn square(pattern: Arc<Pattern>, scale: Vec<f64>) -> Self {
         let (n, n_cols) = (pattern.n_rows(), pattern.n_cols());
         assert_eq!(n, n_cols, "operator: {n} rows and {n_cols} columns; expected a square pattern");
         assert_eq!(scale.len(), n, "operator: expected one scale factor for each of {n} nodes");
-        debug_assert_eq!(pattern.unpaired_entry(), None, "operator: expected symmetry");
         Self { pattern, scale: Arc::new(scale) }
     }
 

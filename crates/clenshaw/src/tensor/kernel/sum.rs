@@ -200,8 +200,8 @@ mod tests {
     fn bf16_sources_give_the_same_sum_as_rounded_numbers() {
         for cols in [1, 3, 7, 8, 13, 64, 71] {
             let mut x = numbers(10 * cols, 1);
-            let mut halves = vec![0.0; 3 * bf16_stride::<f32>(cols)];
-            dispatch_at(LEVELS[0], ToBf16 { cols, src: &x[..3 * cols], out: &mut halves });
+            let mut packed = vec![0.0; 3 * bf16_stride::<f32>(cols)];
+            dispatch_at(LEVELS[0], ToBf16 { cols, src: &x[..3 * cols], out: &mut packed });
             for v in &mut x[..3 * cols] {
                 *v = f32::from_bf16(v.to_bf16());
             }
@@ -209,7 +209,7 @@ mod tests {
                 let (mut whole, mut half) = (vec![0.0; 3 * cols], vec![0.0; 3 * cols]);
                 dispatch_at(level, step(cols, &x, &mut whole, false));
                 let mut sum = step(cols, &x, &mut half, false);
-                sum.gather.as_mut().unwrap().src = GatherSource::Bf16(&halves);
+                sum.gather.as_mut().unwrap().src = GatherSource::Bf16(&packed);
                 dispatch_at(level, sum);
                 assert_eq!(half, whole);
             }
