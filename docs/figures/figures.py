@@ -59,9 +59,12 @@ def latest():
 
 
 def medians(record):
-    """Milliseconds per contender on GRAPH, in the order of LABELS."""
-    bout = next(b for b in record["bouts"] if b["model"] == "clenshaw-gcn" and b["graph"] == GRAPH)
-    seconds = {result["contender"]: statistics.median(result["seconds"]) for result in bout["results"]}
+    """Milliseconds per implementation on GRAPH, in the order of LABELS."""
+    # Older records call comparisons "bouts" and implementations "contenders".
+    comparisons = record.get("comparisons") or record["bouts"]
+    row = next(c for c in comparisons if c["model"] == "clenshaw-gcn" and c["graph"] == GRAPH)
+    name_of = lambda result: result.get("implementation") or result["contender"]
+    seconds = {name_of(result): statistics.median(result["seconds"]) for result in row["results"]}
     return [(name, 1000 * seconds[name]) for name in LABELS]
 
 

@@ -11,7 +11,7 @@ const INTRODUCTION: &str = "\
 # Models
 
 All models, in the order of `clenshaw models`.
-This page is generated from the registry: `UPDATE_SNAPSHOTS=1 cargo test -p clenshaw --test suite docs`.
+This page is generated from the registry: `UPDATE_SNAPSHOTS=1 cargo test --workspace --test suite docs`.
 
 `P` is the normalised adjacency matrix without self-loops, `P~` the one with self-loops; [notation.md](notation.md) explains all letters.
 `clenshaw models NAME` shows a model's hyper-parameters with ranges, defaults and the values that the tuner tries.
