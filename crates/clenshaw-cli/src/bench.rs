@@ -65,10 +65,10 @@ impl RunVerb for Bench {
         if !self.json.is_set() {
             output::print(&machine(&mut roofline))?;
         }
-        for (request, graph) in requests.iter().zip(&graphs) {
-            let setup = Setup::new(graph, request.model, request.hyper.clone());
-            let split = request.split.draw(graph, 0)?;
-            let step = StepTiming::measure(&setup, graph, &split, &mut roofline, self.steps);
+        for (request, graph) in requests.iter().zip(graphs) {
+            let split = request.split.draw(&graph, 0)?;
+            let setup = Setup::new(graph, request.model, request.hyper.clone())?;
+            let step = StepTiming::measure(&setup, &split, &mut roofline, self.steps)?;
             if !self.json.is_set() {
                 output::print(&step_page(&request.graph, request.model.title, &step))?;
             }

@@ -3,7 +3,7 @@
 use crate::output;
 use clenshaw::Result;
 use clenshaw::experiment::{self, Request, RunEvent, RunOptions, RunRecord, Summary, TrainingJob};
-use clenshaw::train::Epoch;
+use clenshaw::train::{Epoch, StopRule};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::HashMap;
 use std::io::IsTerminal;
@@ -75,8 +75,9 @@ impl Progress {
 
     /// Returns a display for the runs of one request.
     pub fn runs(&self, request: &Request) -> RunProgress {
-        let patience =
-            (request.hyper.word("stop") == "patience").then(|| request.hyper.int("patience"));
+        let hp = &request.hyper;
+        let waits = hp.choice::<StopRule>("stop") == StopRule::Patience;
+        let patience = waits.then(|| hp.int("patience"));
         RunProgress {
             progress: self.clone(),
             label: format!("{} {}", request.graph, request.model.name),
@@ -179,12 +180,14 @@ impl RunProgress {
     fn advance(&self, run: usize, epoch: &Epoch) {
         let mut bars = self.bars();
         let Some(run) = bars.get_mut(&run) else { return };
-        if epoch.val_loss < run.lowest_loss {
-            run.lowest_loss = epoch.val_loss;
+        if let Some(loss) = epoch.val_loss.filter(|loss| *loss < run.lowest_loss) {
+            run.lowest_loss = loss;
             let end = self.patience.map_or(run.max_epochs, |patience| epoch.epoch + patience);
             run.bar.set_length(end.min(run.max_epochs) as u64);
         }
-        run.bar.set_message(format!("val {:4.1}%", 100.0 * epoch.val_accuracy));
+        if let Some(share) = epoch.val_accuracy {
+            run.bar.set_message(format!("val {:4.1}%", 100.0 * share));
+        }
         run.bar.set_position(epoch.epoch as u64);
     }
 
@@ -203,6 +206,7 @@ impl RunProgress {
 /// `57 epochs, best epoch 32, val acc 86.5%, 1.2 s`.
 fn finished(record: &RunRecord) -> String {
     let (epochs, best, seconds) = (record.epochs, record.best_epoch, record.seconds);
-    let val = 100.0 * record.val_accuracy;
-    format!("{epochs} epochs, best epoch {best}, val acc {val:.1}%, {seconds:.1} s")
+    let percent = |share: f64| format!(", val acc {:.1}%", 100.0 * share);
+    let val = record.val_accuracy.map_or(String::new(), percent);
+    format!("{epochs} epochs, best epoch {best}{val}, {seconds:.1} s")
 }

@@ -191,7 +191,7 @@ fn table(runs: &[RunRecord]) -> Table {
             run.seed.to_string(),
             run.epochs.to_string(),
             run.best_epoch.to_string(),
-            percent(run.val_accuracy),
+            run.val_accuracy.map_or("-".into(), percent),
             percent(run.test_accuracy),
             percent(run.macro_f1),
             percent(run.balanced_accuracy),

@@ -155,14 +155,13 @@ fn once(graph: &str) {
     for (key, value) in [("K", "4"), ("hidden", "64")] {
         hp.set(key, value).expect("the model has this setting");
     }
-    let setup = Setup::new(&graph, info, hp);
     let split = SplitKind::Balanced.draw(&graph, 0).expect("every node has a class");
-    let label = |i: u32| graph.y[i as usize].expect("every node has a class");
-    let targets = Targets::mean_over(graph.graph.n_nodes(), &split.train, label);
+    let setup = Setup::new(graph, info, hp).expect("the generated graph is consistent");
+    let targets = setup.targets(&split).expect("the split is of this graph");
     let plan = setup.plan();
     let mut work = plan.workspace(ThreadTeam::new(THREADS));
     let mut params = setup.initial(0);
-    let mut optimiser = optimiser(plan, info, &setup.hp);
+    let mut optimiser = optimiser(plan, info, setup.hp());
     let chance = Stream::new(0, "dropout");
     let mut step = |i: usize| {
         let start = Instant::now();
@@ -175,6 +174,6 @@ fn once(graph: &str) {
     let n_steps = ((SECONDS / warm) as usize).clamp(STEPS.start, STEPS.end);
     let times: Vec<f64> = (2..n_steps + 2).map(step).collect();
     let fastest = times.iter().copied().fold(f64::INFINITY, f64::min);
-    let (middle, edges) = (median(times.into_iter()), graph.graph.n_edges());
+    let (middle, edges) = (median(times.into_iter()), setup.dataset().graph.n_edges());
     println!("{edges} {middle} {fastest} {} {}", plan.workspace_bytes(), peak_bytes() - before);
 }

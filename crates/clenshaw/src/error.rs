@@ -99,12 +99,12 @@ pub enum Error {
     #[error(transparent)]
     Study(#[from] clenshaw_tune::Error),
     /// Training left the finite numbers.
-    #[error("training diverged at epoch {epoch}: the {what} is {value}; lower {lower}")]
+    #[error("training diverged at epoch {epoch}: the {loss} is {value}; lower {lower}")]
     Diverged {
         /// The epoch in which it was noticed, counted from one.
         epoch: usize,
         /// `training loss` or `validation loss`.
-        what: &'static str,
+        loss: &'static str,
         /// NaN or an infinity.
         value: f64,
         /// The learning rates to lower, with their present values.

@@ -1,29 +1,36 @@
-//! HyperParam-parameters: declared once, then typed, checked, listed, tuned and recorded from that.
+//! Hyper-parameters: each is declared once, with its default, allowed values, tuning space and meaning.
+//!
+//! Parsing, checking, listing, tuning and recording are all derived from that declaration.
+
+mod choice;
+
+pub(crate) use choice::choices;
+pub use choice::{Choice, Scaling, StopRule};
 
 use crate::error::{Error, Result};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-/// One hyper-parameter, as its owner declares it.
+/// The declaration of one hyper-parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct HyperParam {
-    /// The word people type.
+    /// Its name on the command line and in records.
     pub name: &'static str,
-    /// What it is when nobody says otherwise.
+    /// Its value unless it is set.
     pub default: Value,
-    /// What is accepted.
+    /// The allowed values.
     pub range: ValueRange,
-    /// What a tuner tries.
+    /// The values that tuning tries by default.
     pub space: TuningSpace,
-    /// One sentence of meaning.
+    /// A short description for listings.
     pub meaning: &'static str,
 }
 
-/// Two lists in one, for those who share a list and add to it; `N` is the length of both together.
+/// Concatenates two lists of declarations; `N` is the sum of their lengths.
 pub const fn concat<const N: usize>(
     first: &[HyperParam],
     second: &[HyperParam],
 ) -> [HyperParam; N] {
-    assert!(first.len() + second.len() == N, "concat: the lengths of the lists");
+    assert!(first.len() + second.len() == N, "concat: N is not the sum of the lengths");
     let mut all = [first[0]; N];
     let mut i = 1;
     while i < N {
@@ -37,22 +44,22 @@ pub const fn concat<const N: usize>(
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// A whole number.
+    /// An integer.
     Int(i64),
     /// A real number.
     Real(f64),
-    /// On or off.
+    /// True or false.
     Flag(bool),
-    /// One of a declared list of words.
+    /// The word of a [`Choice`].
     Word(&'static str),
 }
 
-/// The values that are accepted, bounds included.
+/// The allowed values of a hyper-parameter, bounds included.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ValueRange {
-    /// Whole numbers from the first to the second.
+    /// Integers between two bounds.
     Int(i64, i64),
-    /// Real numbers from the first to the second.
+    /// Real numbers between two bounds.
     Real(f64, f64),
     /// `true` or `false`.
     Flag,
@@ -60,7 +67,7 @@ pub enum ValueRange {
     OneOf(&'static [&'static str]),
 }
 
-/// The values a tuner tries.
+/// The values that tuning tries by default.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TuningSpace {
     /// Not tuned.
@@ -76,12 +83,12 @@ pub enum TuningSpace {
     },
     /// These numbers.
     Among(&'static [f64]),
-    /// Every word or both flags of the range.
+    /// Every word or flag of the range.
     Any,
 }
 
 impl HyperParam {
-    /// A whole number.
+    /// An integer between two bounds.
     pub const fn int(
         name: &'static str,
         default: i64,
@@ -93,7 +100,7 @@ impl HyperParam {
         Self { name, default: Value::Int(default), range, space, meaning }
     }
 
-    /// A real number.
+    /// A real number between two bounds.
     pub const fn real(
         name: &'static str,
         default: f64,
@@ -105,7 +112,7 @@ impl HyperParam {
         Self { name, default: Value::Real(default), range, space, meaning }
     }
 
-    /// A switch.
+    /// A flag.
     pub const fn flag(
         name: &'static str,
         default: bool,
@@ -115,24 +122,18 @@ impl HyperParam {
         Self { name, default: Value::Flag(default), range: ValueRange::Flag, space, meaning }
     }
 
-    /// A word out of a list.
-    pub const fn word(
+    /// One variant of the enum `C`, given by its word.
+    pub const fn choice<C: Choice>(
         name: &'static str,
         default: &'static str,
-        words: &'static [&'static str],
         space: TuningSpace,
         meaning: &'static str,
     ) -> Self {
-        Self {
-            name,
-            default: Value::Word(default),
-            range: ValueRange::OneOf(words),
-            space,
-            meaning,
-        }
+        let range = ValueRange::OneOf(C::WORDS);
+        Self { name, default: Value::Word(default), range, space, meaning }
     }
 
-    /// A learning rate, tuned over the grid of the authors' logs.
+    /// A learning rate, tuned over the grid in the authors' logs.
     pub const fn learning_rate(name: &'static str, default: f64, meaning: &'static str) -> Self {
         const GRID: TuningSpace =
             TuningSpace::Among(&[0.0005, 0.001, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05]);
@@ -151,42 +152,32 @@ impl HyperParam {
         Self::real(name, default, (0.0, 0.99), steps, meaning)
     }
 
-    /// Reads what somebody typed.
+    /// Parses a value; an error names the expected kind or the allowed range.
     pub fn parse(&self, text: &str) -> Result<Value> {
-        let bad = |expected: String| Error::BadValue {
-            key: self.name.into(),
-            value: text.into(),
-            expected,
-        };
         let value = match self.range {
-            ValueRange::Int(..) => {
-                text.parse().map(Value::Int).map_err(|_| bad("a whole number".into()))?
-            }
-            ValueRange::Real(..) => {
-                text.parse().map(Value::Real).map_err(|_| bad("a number".into()))?
-            }
+            ValueRange::Int(..) => text.parse().ok().map(Value::Int),
+            ValueRange::Real(..) => text.parse().ok().map(Value::Real),
             ValueRange::Flag => match text {
-                "true" | "yes" | "on" | "1" => Value::Flag(true),
-                "false" | "no" | "off" | "0" => Value::Flag(false),
-                _ => return Err(bad("`true` or `false`".into())),
+                "true" | "yes" | "on" | "1" => Some(Value::Flag(true)),
+                "false" | "no" | "off" | "0" => Some(Value::Flag(false)),
+                _ => None,
             },
-            ValueRange::OneOf(words) => words
-                .iter()
-                .find(|word| **word == text)
-                .map(|word| Value::Word(word))
-                .ok_or_else(|| bad(format!("one of {}", words.join(", "))))?,
+            ValueRange::OneOf(words) => {
+                words.iter().find(|word| **word == text).map(|word| Value::Word(word))
+            }
         };
+        let value = value.ok_or_else(|| self.unexpected(text))?;
         self.check(value).map(|()| value)
     }
 
-    /// Refuses a value outside the range.
+    /// Returns an error unless the value is of the declared kind and within the range.
     pub fn check(&self, value: Value) -> Result<()> {
         let inside = match (self.range, value) {
             (ValueRange::Int(low, high), Value::Int(v)) => (low..=high).contains(&v),
             (ValueRange::Real(low, high), Value::Real(v)) => (low..=high).contains(&v),
             (ValueRange::Flag, Value::Flag(_)) => true,
-            (ValueRange::OneOf(words), Value::Word(word)) => words.contains(&word),
-            _ => false,
+            (ValueRange::OneOf(words), Value::Word(word)) if words.contains(&word) => true,
+            _ => return Err(self.unexpected(&value.to_string())),
         };
         let outside = || Error::OutOfRange {
             key: self.name.into(),
@@ -194,6 +185,47 @@ impl HyperParam {
             allowed: self.range.to_string(),
         };
         inside.then_some(()).ok_or_else(outside)
+    }
+
+    /// The error for a value of another kind.
+    fn unexpected(&self, value: &str) -> Error {
+        let expected = match self.range {
+            ValueRange::Int(..) => "a whole number".into(),
+            ValueRange::Real(..) => "a number".into(),
+            ValueRange::Flag => "`true` or `false`".into(),
+            ValueRange::OneOf(words) => format!("one of {}", words.join(", ")),
+        };
+        Error::BadValue { key: self.name.into(), value: value.into(), expected }
+    }
+}
+
+impl From<i32> for Value {
+    fn from(value: i32) -> Self {
+        Self::Int(value.into())
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Self::Int(value)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Self::Real(value)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Flag(value)
+    }
+}
+
+impl From<&'static str> for Value {
+    fn from(word: &'static str) -> Self {
+        Self::Word(word)
     }
 }
 
@@ -234,7 +266,9 @@ impl std::fmt::Display for TuningSpace {
     }
 }
 
-/// A checked value for every declared hyper-parameter.
+/// The hyper-parameters of a model or a data set: a checked value for every declaration.
+///
+/// The getters panic if `key` was not declared or has another kind.
 #[derive(Clone, Debug)]
 pub struct Params {
     entries: Vec<(&'static HyperParam, Value)>,
@@ -246,35 +280,61 @@ impl Params {
         Self { entries: declared.into_iter().map(|hyper| (hyper, hyper.default)).collect() }
     }
 
-    /// Sets one from what somebody typed.
+    /// Sets the value of `key` from text, as typed on a command line or read from a file.
     pub fn set(&mut self, key: &str, text: &str) -> Result<()> {
-        let known: Vec<&str> = self.entries.iter().map(|(hyper, _)| hyper.name).collect();
-        let unknown = || Error::unknown("key", key, known);
-        let entry = self.entries.iter_mut().find(|(hyper, _)| hyper.name == key);
-        let (hyper, value) = entry.ok_or_else(unknown)?;
+        let (hyper, value) = self.entry(key)?;
         *value = hyper.parse(text)?;
         Ok(())
     }
 
-    /// All of them, in the order of declaration.
+    /// Sets the value of `key` from a typed value; an integer is accepted for a real number.
+    ///
+    /// ```
+    /// let mut hp = clenshaw::model::find("clenshaw-gcn")?.defaults();
+    /// hp.set_value("K", 4)?;
+    /// hp.set_value("lambda", 1.5)?;
+    /// hp.set_value("use_act", false)?;
+    /// hp.set_value("stop", "accuracy")?;
+    /// assert_eq!(hp.int("K"), 4);
+    /// assert!(hp.set_value("K", "many").is_err());
+    /// # Ok::<(), clenshaw::Error>(())
+    /// ```
+    pub fn set_value(&mut self, key: &str, value: impl Into<Value>) -> Result<()> {
+        let (hyper, current) = self.entry(key)?;
+        let value = match (hyper.range, value.into()) {
+            (ValueRange::Real(..), Value::Int(v)) => Value::Real(v as f64),
+            (_, value) => value,
+        };
+        hyper.check(value)?;
+        *current = value;
+        Ok(())
+    }
+
+    fn entry(&mut self, key: &str) -> Result<&mut (&'static HyperParam, Value)> {
+        let known: Vec<&str> = self.entries.iter().map(|(hyper, _)| hyper.name).collect();
+        let unknown = || Error::unknown("key", key, known);
+        self.entries.iter_mut().find(|(hyper, _)| hyper.name == key).ok_or_else(unknown)
+    }
+
+    /// Every declaration with its value, in the order of declaration.
     pub fn iter(&self) -> impl Iterator<Item = (&'static HyperParam, Value)> + '_ {
         self.entries.iter().copied()
     }
 
-    /// Whether a key of this name was declared.
+    /// Returns whether `key` is declared.
     pub fn has(&self, key: &str) -> bool {
         self.entries.iter().any(|(hyper, _)| hyper.name == key)
     }
 
-    /// A whole number that is not negative.
+    /// The value of an integer `key` whose range starts at 0 or above.
     pub fn int(&self, key: &str) -> usize {
         match self.get(key) {
-            Value::Int(v) => usize::try_from(v).expect("declared ranges of sizes start at 0"),
-            other => panic!("`{key}` is {other:?}, not a whole number"),
+            Value::Int(v) => usize::try_from(v).expect("the declared range of a size starts at 0"),
+            other => panic!("`{key}` is {other:?}, not an integer"),
         }
     }
 
-    /// A real number.
+    /// The value of a real `key`.
     pub fn real(&self, key: &str) -> f64 {
         match self.get(key) {
             Value::Real(v) => v,
@@ -282,29 +342,31 @@ impl Params {
         }
     }
 
-    /// A switch.
+    /// The value of a flag.
     pub fn flag(&self, key: &str) -> bool {
         match self.get(key) {
             Value::Flag(v) => v,
-            other => panic!("`{key}` is {other:?}, not a switch"),
+            other => panic!("`{key}` is {other:?}, not a flag"),
         }
     }
 
-    /// A word.
-    pub fn word(&self, key: &str) -> &'static str {
+    /// The value of a `key` that was declared as a choice of `C`.
+    pub fn choice<C: Choice>(&self, key: &str) -> C {
         match self.get(key) {
-            Value::Word(v) => v,
-            other => panic!("`{key}` is {other:?}, not a word"),
+            Value::Word(word) => {
+                C::from_word(word).unwrap_or_else(|| panic!("`{key}` is not a choice of this type"))
+            }
+            other => panic!("`{key}` is {other:?}, not a choice"),
         }
     }
 
     fn get(&self, key: &str) -> Value {
         let entry = self.entries.iter().find(|(hyper, _)| hyper.name == key);
-        entry.unwrap_or_else(|| panic!("`{key}` was never declared")).1
+        entry.unwrap_or_else(|| panic!("`{key}` is not declared")).1
     }
 }
 
-/// As a map from name to value, in the order of declaration.
+/// Serialised as a map from name to value, in the order of declaration.
 impl Serialize for Params {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.entries.len()))?;
@@ -335,7 +397,7 @@ mod tests {
             "strength",
         ),
         HyperParam::flag("star", false, TuningSpace::Fixed, "variant"),
-        HyperParam::word("stop", "patience", &["patience", "mean"], TuningSpace::Fixed, "rule"),
+        HyperParam::choice::<StopRule>("stop", "patience", TuningSpace::Fixed, "rule"),
     ];
 
     fn refused(key: &str, text: &str) -> String {
@@ -343,30 +405,47 @@ mod tests {
     }
 
     #[test]
-    fn values_are_read_and_kept() {
+    fn set_parses_and_stores_values() {
         let mut params = Params::defaults(&DECLARED);
         for (key, text) in [("K", "16"), ("lambda", "1.5"), ("star", "true"), ("stop", "mean")] {
             params.set(key, text).unwrap();
         }
         assert_eq!((params.int("K"), params.real("lambda")), (16, 1.5));
-        assert_eq!((params.flag("star"), params.word("stop")), (true, "mean"));
+        assert_eq!((params.flag("star"), params.choice("stop")), (true, StopRule::Mean));
         let json = serde_json::to_string(&params).unwrap();
         assert_eq!(json, r#"{"K":16,"lambda":1.5,"star":true,"stop":"mean"}"#);
     }
 
     #[test]
-    fn joined_lists_keep_their_order() {
+    fn set_value_checks_kind_and_range() {
+        let mut params = Params::defaults(&DECLARED);
+        params.set_value("lambda", 2).unwrap();
+        assert_eq!(params.real("lambda"), 2.0);
+        let mut refused = |key, value: Value| params.set_value(key, value).unwrap_err().to_string();
+        assert_eq!(refused("K", Value::Int(0)), "`K` is 0, outside 1..=64");
+        assert_eq!(refused("K", Value::Real(8.5)), "`K` is `8.5`; expected a whole number");
+        assert_eq!(refused("star", Value::Int(1)), "`star` is `1`; expected `true` or `false`");
+        assert!(refused("stop", Value::Word("never")).starts_with("`stop` is `never`; expected"));
+        assert_eq!((params.int("K"), params.real("lambda")), (8, 2.0));
+    }
+
+    #[test]
+    fn concat_keeps_the_order() {
         let [first @ .., last] = &DECLARED;
         let all: [HyperParam; 4] = concat(first, &[*last]);
         assert_eq!(all.map(|hyper| hyper.name), DECLARED.map(|hyper| hyper.name));
     }
 
     #[test]
-    fn bad_values_say_what_would_work() {
+    fn errors_name_the_allowed_values() {
         assert_eq!(refused("lambda", "-1"), "`lambda` is -1, outside 0..=10");
         assert_eq!(refused("lambda", "NaN"), "`lambda` is NaN, outside 0..=10");
         assert_eq!(refused("K", "eight"), "`K` is `eight`; expected a whole number");
-        assert_eq!(refused("stop", "never"), "`stop` is `never`; expected one of patience, mean");
+        assert_eq!(
+            refused("stop", "never"),
+            "`stop` is `never`; expected one of patience, mean, late-mean, accuracy, \
+             accuracy-ties, none"
+        );
         assert_eq!(
             refused("lamda", "1"),
             "unknown key `lamda`; did you mean `lambda`? known: K, lambda, star, stop"

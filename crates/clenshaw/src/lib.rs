@@ -1,31 +1,102 @@
-//! Spectral graph learning without a framework.
+//! Node classification on graphs with spectral graph neural networks, on the CPU.
 //!
-//! You have a graph whose nodes carry features and, some of them, labels. You want the other labels,
-//! and you want to know which frequencies of the graph carried the signal, whether neighbours agree or
-//! not. The heart is ClenshawGCN (Guo & Wei, KDD 2023): a GCN whose two residual connections make each
-//! layer one step of Clenshaw's summation.
+//! You have a graph whose nodes carry features and some of whose nodes carry labels. This crate trains
+//! a model that predicts the other labels, scores it on held-out nodes, and shows which frequencies of
+//! the graph carried the signal. It works where neighbours agree (homophily) and where they do not
+//! (heterophily). The main model is ClenshawGCN (Guo & Wei, KDD 2023): a GCN whose two residual
+//! connections make each layer one step of Clenshaw's summation. The models it is compared with are in
+//! [`model::MODELS`].
+//!
+//! # Train and score
 //!
 //! ```
 //! use clenshaw::data::{self, SplitKind};
 //! use clenshaw::train::{Fit, Setup, test_scores};
+//! use std::ops::ControlFlow;
+//! use std::sync::Arc;
 //!
+//! // A data set by name: generated here; "cora" is embedded; a path reads a graph of your own.
 //! let graph = data::load("csbm:nodes=300,homophily=0.1")?;
+//! // Which nodes are for training, validation and test.
+//! let split = SplitKind::Balanced.draw(&graph, 0)?;
+//!
+//! // A model and its hyper-parameters.
 //! let info = clenshaw::model::find("clenshaw-gcn")?;
 //! let mut hp = info.defaults();
-//! hp.set("max_epochs", "60")?;
+//! hp.set_value("K", 4)?;
+//! hp.set_value("max_epochs", 60)?;
 //!
-//! let setup = Setup::new(&graph, info, hp);
-//! let split = SplitKind::Balanced.draw(&graph, 0)?;
-//! let mut fit = Fit::new(&setup, &graph, &split, 0, 2);
-//! fit.run(|_, epoch| epoch.val_accuracy < 1.0)?;
+//! // Compile once, then train with seed 0 on 2 threads. The callback sees every epoch.
+//! let setup = Arc::new(Setup::new(graph, info, hp)?);
+//! let mut fit = Fit::new(setup.clone(), &split, 0, 2)?;
+//! fit.run(|_, epoch| match epoch.val_accuracy {
+//!     Some(share) if share == 1.0 => ControlFlow::Break(()),
+//!     _ => ControlFlow::Continue(()),
+//! })?;
 //!
+//! // The weights of the best epoch, and their scores on the test nodes.
 //! let outcome = fit.outcome();
-//! assert!(test_scores(&outcome.probabilities, &graph, &split).accuracy > 0.6);
-//! assert!(setup.filter(&outcome.weights).is_some());
+//! let scores = test_scores(&outcome.probabilities, setup.dataset(), &split)?;
+//! assert!(scores.accuracy > 0.6);
+//!
+//! // The filter that was learned: h(mu) over the spectrum of the normalised adjacency.
+//! let filter = setup.filter(&outcome.weights).expect("ClenshawGCN is a spectral model");
+//! let plot = clenshaw::report::terminal_plot("h(mu)", &filter.sample(200), 76, 10);
+//! assert!(plot.starts_with("h(mu)"));
+//!
+//! // Save the weights, load them again, and predict.
+//! use clenshaw::train::{read_weights, write_weights};
+//! let bytes = write_weights(&setup.named(&outcome.weights), "{}");
+//! let file = read_weights("model.safetensors", &bytes)?;
+//! let params = setup.params_from("model.safetensors", &file.tensors)?;
+//! assert_eq!(setup.predict(&params, 2), outcome.probabilities);
 //! # Ok::<(), clenshaw::Error>(())
 //! ```
 //!
-//! The rooms, in reading order; `ARCHITECTURE.md` has the map.
+//! # A graph of your own
+//!
+//! ```
+//! use clenshaw::data::{Dataset, Features, Split};
+//! use clenshaw::graph::Graph;
+//! use clenshaw::tensor::Mat;
+//!
+//! let graph = Graph::from_edges("friends", 4, &[(0, 1), (1, 2), (2, 3)])?;
+//! let x = Features::Dense(Mat::from_vec(4, 1, vec![0.1, 0.3, 0.8, 0.9]));
+//! let y = vec![Some(0), None, None, Some(1)];
+//! let classes = vec!["tea".into(), "coffee".into()];
+//! let friends = Dataset::new("friends", graph, x, y, classes).checked()?;
+//! // Without validation nodes, training runs for `max_epochs` and keeps the last weights.
+//! let split = Split::new("all labels", [friends.labelled(), vec![], vec![]])?;
+//! # let info = clenshaw::model::find("gcn")?;
+//! # let setup = clenshaw::train::Setup::new(friends, info, info.defaults())?;
+//! # clenshaw::train::Fit::new(setup, &split, 0, 1)?.epoch()?;
+//! # Ok::<(), clenshaw::Error>(())
+//! ```
+//!
+//! # A model of your own
+//!
+//! A model is one file in `src/model` and two lines in its list: the equations on a
+//! [`Net`](model::Net), the hyper-parameters, and the optimiser of each group of parameters. The
+//! gradient is derived. `CONTRIBUTING.md` shows a complete one.
+//!
+//! # Modules
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`data`] | data sets: generated, embedded, read from files or downloaded; features, splits |
+//! | [`graph`] | graphs, the normalised adjacency, spectra, homophily |
+//! | [`filter`] | polynomial filters, their bases and frequency responses |
+//! | [`model`] | the models, one file per paper |
+//! | [`train`] | training, early stopping, checkpoints, metrics |
+//! | [`hyper`] | declared hyper-parameters and their values |
+//! | [`experiment`] | whole experiments: many runs, run folders, tuning, the paper's tables |
+//! | [`report`] | statistics, tables and plots |
+//! | [`tensor`] | matrices and the training plan that models are compiled to |
+//! | [`rng`] | random numbers as a function of seed, purpose and index |
+//! | [`error`] | the error type |
+//!
+//! Functions that take files, names or numbers from users return [`Error`]; a broken contract between
+//! functions of a program, such as matrices of different shapes, panics and names the operation.
 
 pub mod error;
 pub mod hyper;

@@ -43,7 +43,7 @@ pub fn export(folder: &Path, graph: &str, model: &str, settings: &[&str]) -> Out
     graph_file::save(&dataset, &folder.join("graph.graph"))?;
     fs::write(folder.join("peer.safetensors"), tensors(&request, &dataset)?)?;
 
-    let setup = Setup::new(&dataset, request.model, request.hyper.clone());
+    let setup = Setup::new(dataset.clone(), request.model, request.hyper.clone())?;
     let initial = start(&setup, request.seed);
     let named: Vec<(String, Mat<f32>)> = setup.named(&initial);
     fs::write(folder.join("initial.safetensors"), write_weights(&named, "{}"))?;
@@ -98,14 +98,14 @@ fn settings_json(request: &Request, setup: &Setup, losses: [f64; 2]) -> Value {
         let (rule, momentum) = match group.kind {
             OptimiserKind::Adam => ("adam", 0.0),
             OptimiserKind::AdamW => ("adamw", 0.0),
-            OptimiserKind::Momentum(key) => ("momentum", setup.hp.real(key)),
+            OptimiserKind::Momentum(key) => ("momentum", setup.hp().real(key)),
         };
         json!({
             "params": params.map(|param| &param.name).collect::<Vec<_>>(),
             "rule": rule,
             "momentum": momentum,
-            "rate": setup.hp.real(group.rate),
-            "decay": setup.hp.real(group.decay),
+            "rate": setup.hp().real(group.rate),
+            "decay": setup.hp().real(group.decay),
         })
     };
     let groups: Vec<Value> = setup.info.groups.iter().map(group).collect();
@@ -137,7 +137,7 @@ fn tensors(request: &Request, dataset: &Dataset) -> Outcome<Vec<u8>> {
         request.model.operator.ok_or("the model uses no operator; expected one that does")?;
     let p = operator(&dataset.graph, kind);
     let train = request.split.draw(dataset, request.seed)?.train;
-    let scaling: Scaling = request.hyper.word("scaling").parse()?;
+    let scaling: Scaling = request.hyper.choice("scaling");
     let mut arrays = operator_arrays(&p);
     arrays.extend(feature_arrays(&dataset.x.scaled(scaling)));
     arrays.push(Array::ints("y", dataset.y.iter().map(|y| y.unwrap_or(0))));

@@ -60,15 +60,15 @@ struct Training {
 
 impl Training {
     fn new(request: &Request, dataset: &Dataset, threads: usize) -> Outcome<Self> {
-        let setup = Setup::new(dataset, request.model, request.hyper.clone());
-        let nodes = request.split.draw(dataset, request.seed)?.train;
-        let label = |i: u32| dataset.y[i as usize].expect("a split holds labelled nodes only");
+        let setup = Setup::new(dataset.clone(), request.model, request.hyper.clone())?;
+        let split = request.split.draw(dataset, request.seed)?;
+        let label = |&i: &u32| dataset.y[i as usize].expect("a split holds labelled nodes only");
         Ok(Self {
-            targets: Targets::mean_over(dataset.graph.n_nodes(), &nodes, label),
-            train: nodes.iter().map(|&i| (i as usize, label(i))).collect(),
+            targets: setup.targets(&split)?,
+            train: split.train().iter().map(|i| (*i as usize, label(i))).collect(),
             params: setup.initial(request.seed),
             work: setup.plan().workspace(ThreadTeam::new(threads)),
-            optimiser: optimiser(setup.plan(), setup.info, &setup.hp),
+            optimiser: optimiser(setup.plan(), setup.info(), setup.hp()),
             chance: Stream::new(request.seed, "dropout"),
             setup,
         })

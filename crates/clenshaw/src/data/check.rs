@@ -202,12 +202,11 @@ fn split_problems(dataset: &Dataset) -> [Vec<String>; 3] {
         classes.collect::<BTreeSet<u32>>().len()
     };
     let all = classes(&labelled);
-    let is_empty = |FixedSplit { split, .. }: &FixedSplit| {
-        [&split.train, &split.val, &split.test].iter().any(|part| part.is_empty())
-    };
-    let lacks_class = |fixed: &FixedSplit| classes(&fixed.split.train) < all;
+    let is_empty =
+        |FixedSplit { split, .. }: &FixedSplit| split.parts().iter().any(|part| part.is_empty());
+    let lacks_class = |fixed: &FixedSplit| classes(fixed.split.train()) < all;
     let is_incomplete = |FixedSplit { split, .. }: &FixedSplit| {
-        let parts = [&split.train, &split.val, &split.test].into_iter().flatten();
+        let parts = split.parts().into_iter().flatten();
         parts.filter(|node| dataset.y[**node as usize].is_some()).count() < labelled.len()
     };
     let names = |is_bad: &dyn Fn(&FixedSplit) -> bool| {
@@ -265,7 +264,7 @@ mod tests {
         let classes = ["a", "b", "c"].map(String::from).to_vec();
         let y = vec![Some(0), Some(1), Some(0), None];
         let parts = [vec![0], vec![2], vec![]];
-        let split = Split::fixed("own", parts).unwrap();
+        let split = Split::new("own", parts).unwrap();
         let splits = vec![FixedSplit { name: "own".into(), split }];
         Dataset { splits, ..Dataset::new("path", graph, x, y, classes) }
     }

@@ -5,53 +5,56 @@ use super::{Features, Split};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 
-/// What a model learns from.
+/// A graph with features, labels and a description.
+///
+/// The fields can be changed freely; [`Setup::new`](crate::train::Setup::new) refuses parts that do
+/// not fit together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dataset {
-    /// What to type to get it again.
+    /// The name under which it can be loaded.
     pub name: String,
-    /// Who neighbours whom.
+    /// The edges.
     pub graph: Graph,
-    /// One row per node.
+    /// The features, one row per node.
     pub x: Features,
-    /// The class of each node, where it is known.
+    /// The class of each node; `None` if it is unknown.
     pub y: Vec<Option<u32>>,
-    /// What the classes are called.
+    /// The names of the classes.
     pub class_names: Vec<String>,
-    /// Where it comes from, in one sentence.
+    /// Its origin, in one sentence.
     pub source: String,
-    /// What a user should know before trusting results on it.
+    /// Known flaws that affect results.
     pub warnings: Vec<String>,
-    /// What the nodes are called; empty when they are called by their numbers.
+    /// The names of the nodes; empty if they have none.
     pub node_names: Vec<String>,
-    /// Splits published with it, by the name people type.
+    /// The splits published with it.
     pub splits: Vec<FixedSplit>,
-    /// What its papers measure.
+    /// The metric that papers report on it.
     pub metric: Metric,
 }
 
-/// A split that came with a data set.
+/// A split published with a data set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FixedSplit {
-    /// What to type: `geom:3`.
+    /// Its name, for example `geom:3`.
     pub name: String,
     /// The nodes.
     pub split: Split,
 }
 
-/// What predictions are judged by.
+/// The metric of a data set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
-    /// The share of nodes whose class is right.
+    /// The share of nodes classified correctly.
     #[default]
     Accuracy,
-    /// The chance that a node of the second class scores higher than one of the first.
+    /// The area under the ROC curve of the second of two classes.
     RocAuc,
 }
 
 impl Dataset {
-    /// The parts without which there is nothing to learn; all else is empty.
+    /// A data set of these parts, without splits, warnings and node names.
     pub fn new(
         name: impl Into<String>,
         graph: Graph,
@@ -73,7 +76,8 @@ impl Dataset {
         }
     }
 
-    /// Refuses parts that do not fit together, and features or labels nothing can be learned from.
+    /// Returns an error if the parts do not fit together or cannot be learned from: no features, a
+    /// value that is not finite, fewer than two classes with labels.
     ///
     /// ```
     /// use clenshaw::data::{Dataset, Features};
@@ -95,16 +99,42 @@ impl Dataset {
         }
     }
 
-    /// What [`Dataset::checked`] would refuse it for.
+    /// The reason for which [`Dataset::checked`] refuses it.
     pub(super) fn problem(&self) -> Option<String> {
-        self.feature_problem().or_else(|| self.label_problem())
+        let shape = self.shape_problem();
+        shape.or_else(|| self.feature_problem()).or_else(|| self.label_problem())
     }
 
-    fn feature_problem(&self) -> Option<String> {
-        let (n, rows) = (self.graph.n_nodes(), self.x.n_rows());
+    /// Returns an error if features or labels do not fit the graph or the class names.
+    pub fn check_shapes(&self) -> Result<()> {
+        match self.shape_problem() {
+            Some(problem) => Err(Error::Data { place: self.name.clone(), problem }),
+            None => Ok(()),
+        }
+    }
+
+    fn shape_problem(&self) -> Option<String> {
+        let (n, rows, labels) = (self.graph.n_nodes(), self.x.n_rows(), self.y.len());
+        let classes = self.n_classes();
         if rows != n {
             return Some(format!("{rows} rows of features, but the graph has {n} nodes"));
         }
+        if let Features::Sparse { pattern, values } = &self.x
+            && values.len() != pattern.n_entries()
+        {
+            let (values, entries) = (values.len(), pattern.n_entries());
+            return Some(format!("{values} values of sparse features, but {entries} entries"));
+        }
+        if labels != n {
+            return Some(format!("{labels} labels, but the graph has {n} nodes"));
+        }
+        let outside = |label: &Option<u32>| label.is_some_and(|class| class as usize >= classes);
+        let node = self.y.iter().position(outside)?;
+        let class = self.y[node].unwrap_or_default();
+        Some(format!("node {node} has label {class}, but there are {classes} classes"))
+    }
+
+    fn feature_problem(&self) -> Option<String> {
         if self.x.n_cols() == 0 {
             return Some("the nodes have no features; expected at least one column".into());
         }
@@ -114,15 +144,6 @@ impl Dataset {
     }
 
     fn label_problem(&self) -> Option<String> {
-        let (n, labels, classes) = (self.graph.n_nodes(), self.y.len(), self.n_classes());
-        if labels != n {
-            return Some(format!("{labels} labels, but the graph has {n} nodes"));
-        }
-        let outside = |label: &Option<u32>| label.is_some_and(|class| class as usize >= classes);
-        if let Some(node) = self.y.iter().position(outside) {
-            let class = self.y[node].unwrap_or_default();
-            return Some(format!("node {node} has label {class}, but there are {classes} classes"));
-        }
         match self.class_sizes().iter().filter(|&&size| size > 0).count() {
             0 => Some("no node has a label; expected labels of at least two classes".into()),
             1 => Some("all labels are of one class; expected at least two".into()),
@@ -130,12 +151,12 @@ impl Dataset {
         }
     }
 
-    /// Number of classes.
+    /// The number of classes.
     pub fn n_classes(&self) -> usize {
         self.class_names.len()
     }
 
-    /// How many labelled nodes each class has.
+    /// The number of labelled nodes of each class.
     pub fn class_sizes(&self) -> Vec<usize> {
         let mut sizes = vec![0; self.n_classes()];
         for class in self.y.iter().flatten() {
@@ -144,12 +165,12 @@ impl Dataset {
         sizes
     }
 
-    /// The nodes whose class is known, ascending.
+    /// The labelled nodes, ascending.
     pub fn labelled(&self) -> Vec<u32> {
         (0..self.y.len() as u32).filter(|&node| self.y[node as usize].is_some()).collect()
     }
 
-    /// The sha256 of graph, features and labels, in hexadecimal; names and provenance do not count.
+    /// The SHA-256 of graph, features and labels, in hexadecimal; names and origin are not included.
     pub fn sha256(&self) -> String {
         let adjacency = self.graph.adjacency();
         let offsets = |offsets: &[usize]| offsets.iter().map(|&o| o as u64).collect::<Vec<_>>();
@@ -172,7 +193,7 @@ impl Dataset {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::Mat;
+    use crate::tensor::{Mat, Pattern};
 
     fn path(x: Features, y: Vec<Option<u32>>) -> Dataset {
         let graph = Graph::from_edges("path", 3, &[(0, 1), (1, 2)]).unwrap();
@@ -188,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_learned_from_is_refused_by_place() {
+    fn checked_names_what_is_wrong() {
         let good = [Some(0), None, Some(1)];
         let x = || numbers(&[1.0, 2.0, 3.0]);
         assert!(path(x(), good.to_vec()).checked().is_ok());
@@ -203,6 +224,14 @@ mod tests {
                 numbers(&[1.0, f32::INFINITY, 2.0]),
                 &good,
                 "path: node 1, feature 0 is inf; expected a finite number",
+            ),
+            (
+                Features::Sparse {
+                    pattern: Pattern::new(2, vec![0, 1, 1, 2], vec![0, 1]),
+                    values: vec![1.0],
+                },
+                &good,
+                "path: 1 values of sparse features, but 2 entries",
             ),
             (x(), &good[..2], "path: 2 labels, but the graph has 3 nodes"),
             (
@@ -219,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_sees_content_and_not_names() {
+    fn sha256_covers_content_but_not_names() {
         let original = path(numbers(&[1.0, 2.0, 3.0]), vec![Some(0), None, Some(1)]);
         let digest = original.sha256();
         assert_eq!(digest.len(), 64);

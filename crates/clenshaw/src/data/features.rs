@@ -1,8 +1,7 @@
 //! Node features, dense or sparse, and the ways papers scale them.
 
-use crate::error::{Error, Result};
+use crate::hyper::Scaling;
 use crate::tensor::{Mat, Pattern};
-use std::str::FromStr;
 
 /// One row of numbers per node.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,39 +15,6 @@ pub enum Features {
         /// One value per entry.
         values: Vec<f32>,
     },
-}
-
-/// What is done to the features before training.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scaling {
-    /// Nothing.
-    #[default]
-    Raw,
-    /// `x / sum_j x_j`; a row whose sum is zero becomes zero.
-    Row0,
-    /// `x - min(X)`, then `x / max(1, sum_j x_j)`: rows with a small sum are not scaled up.
-    Row,
-    /// `(x - mean) / std` column by column, unbiased std; a constant column becomes zero.
-    ZScore,
-}
-
-impl Scaling {
-    /// The words people type.
-    pub const WORDS: &[&str] = &["raw", "row0", "row", "zscore"];
-}
-
-impl FromStr for Scaling {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "raw" => Ok(Self::Raw),
-            "row0" => Ok(Self::Row0),
-            "row" => Ok(Self::Row),
-            "zscore" => Ok(Self::ZScore),
-            _ => Err(Error::unknown("scaling", text, Self::WORDS.iter().copied())),
-        }
-    }
 }
 
 impl Features {
@@ -223,14 +189,5 @@ mod tests {
         assert_eq!(sparse(f32::INFINITY).first_not_finite(), Some((2, 1, f32::INFINITY)));
         let dense = Features::Dense(sparse(f32::NEG_INFINITY).to_dense());
         assert_eq!(dense.first_not_finite(), Some((2, 1, f32::NEG_INFINITY)));
-    }
-
-    #[test]
-    fn every_word_is_read() {
-        for word in Scaling::WORDS {
-            assert!(word.parse::<Scaling>().is_ok(), "{word}");
-        }
-        let error = "zscor".parse::<Scaling>().unwrap_err().to_string();
-        assert!(error.starts_with("unknown scaling `zscor`; did you mean `zscore`?"), "{error}");
     }
 }

@@ -5,7 +5,7 @@
 //! assert_eq!((cora.graph.n_nodes(), cora.n_classes()), (2708, 7));
 //!
 //! let split = "balanced".parse::<clenshaw::data::SplitKind>()?.draw(&cora, 0)?;
-//! assert_eq!((split.train.len(), split.val.len(), split.test.len()), (1557, 542, 609));
+//! assert_eq!((split.train().len(), split.val().len(), split.test().len()), (1557, 542, 609));
 //! # Ok::<(), clenshaw::Error>(())
 //! ```
 
@@ -27,9 +27,10 @@ mod grid;
 mod power_law;
 mod public;
 
+pub use crate::hyper::Scaling;
 pub use dataset::{Dataset, FixedSplit, Metric};
 pub use describe::Description;
-pub use features::{Features, Scaling};
+pub use features::Features;
 pub use split::{Split, SplitKind};
 pub use store::{Store, graph_file_name};
 

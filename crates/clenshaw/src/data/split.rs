@@ -1,17 +1,17 @@
 //! Which nodes train, validate and test.
 //!
-//! | typed | meaning |
+//! | name | meaning |
 //! |---|---|
-//! | `balanced` | this line of papers' "60/20/20": `round(0.6 n / C)` nodes of each class train |
-//! | `stratified` | a true 60/20/20 of each class |
-//! | `ratio:a/b/c` | `a : b : c` of all labelled nodes, whatever their class |
+//! | `balanced` | the "60/20/20" of spectral GNN papers: `round(0.6 n / C)` training nodes per class |
+//! | `stratified` | 60/20/20 of each class |
+//! | `ratio:a/b/c` | `a : b : c` of all labelled nodes, regardless of class |
 //! | `file:PATH` | lines `node,part` with part `train`, `val` or `test` |
-//! | `public`, `geom:3`, `linkx:0`, `fixed:2`, `own` | one that came with the data set |
-//! | `all` | every published one in turn: the run of seed `s` takes number `s` |
+//! | `public`, `geom:3`, `linkx:0`, `fixed:2`, `own` | a split published with the data set |
+//! | `all` | all published splits: the run with seed `s` uses number `s` |
 //!
 //! `n` counts labelled nodes; a node without a label is in no part.
-//! `balanced` is what GPRGNN, BernNet, ChebNetII and ClenshawGCN report: small classes lend all their
-//! nodes to training, so validation and test nodes are not distributed like the graph.
+//! `balanced` is what GPRGNN, BernNet, ChebNetII and ClenshawGCN report. Small classes may have no
+//! nodes left for validation and test, so these are not distributed like the graph.
 
 mod file;
 
@@ -26,24 +26,23 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Three disjoint lists of labelled nodes, each ascending.
+/// Disjoint lists of training, validation and test nodes, each ascending.
+///
+/// A part may be empty: without validation nodes, training runs for all epochs, see
+/// [`Epoch`](crate::train::Epoch).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
-    /// Whose labels the model learns from.
-    pub train: Vec<u32>,
-    /// Whose labels decide when to stop.
-    pub val: Vec<u32>,
-    /// Whose labels are read once, at the end.
-    pub test: Vec<u32>,
-    /// Kind, sizes and seed, in one sentence.
-    pub provenance: String,
+    train: Vec<u32>,
+    val: Vec<u32>,
+    test: Vec<u32>,
+    provenance: String,
 }
 
-/// How nodes are dealt out.
+/// How nodes are assigned to the parts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SplitKind {
-    /// `min(p, class size)` nodes of each class train, `v` of the rest validate, the others test,
-    /// where `p = round(0.6 n / C)` and `v = round(0.2 n)`, halves to the even neighbour.
+    /// `min(p, class size)` training nodes per class, then `v` validation nodes from the rest, then
+    /// test nodes, with `p = round(0.6 n / C)` and `v = round(0.2 n)`, ties to even.
     Balanced,
     /// 60/20/20 within each class, at least one node of it in each part.
     Stratified,
@@ -51,22 +50,22 @@ pub enum SplitKind {
     Ratio([f64; 3]),
     /// Read from a file.
     File(PathBuf),
-    /// The one of this name that came with the data set.
+    /// The split of this name that was published with the data set.
     Published(String),
-    /// Every one that came with the data set, by number.
+    /// The published split whose number is the seed, modulo their count.
     All,
 }
 
-/// The names of the parts, in the order of [`Split`]'s lists.
+/// The names of the parts.
 const PARTS: [&str; 3] = ["train", "val", "test"];
 
 impl SplitKind {
-    /// Whether it needs the order of nodes in which the data set was published.
+    /// Returns whether it depends on the published order of nodes.
     pub fn is_published(&self) -> bool {
         matches!(self, Self::Published(_) | Self::All)
     }
 
-    /// One that came with the data set; nodes without a label are left out of it.
+    /// A split published with the data set, without its unlabelled nodes.
     fn published(&self, dataset: &Dataset, seed: u64) -> Result<Split> {
         let known = &dataset.splits;
         let names: Vec<&str> = known.iter().map(|fixed| fixed.name.as_str()).collect();
@@ -75,25 +74,27 @@ impl SplitKind {
             _ => known.get((seed % known.len().max(1) as u64) as usize),
         };
         let fixed = chosen.ok_or_else(|| match &names[..] {
-            [] => self.error(format!("no split came with {}", dataset.name)),
+            [] => self.error(format!("{} was published without splits", dataset.name)),
             names => self.error(format!("{} has {}", dataset.name, names.join(", "))),
         })?;
-        let labelled = |part: &[u32]| -> Vec<u32> {
-            part.iter().copied().filter(|&i| dataset.y[i as usize].is_some()).collect()
-        };
-        let Split { train, val, test, .. } = &fixed.split;
-        let parts = [labelled(train), labelled(val), labelled(test)];
+        fixed.split.check_range(dataset)?;
+        let is_labelled = |i: &u32| dataset.y[*i as usize].is_some();
+        let labelled = |part: &[u32]| part.iter().copied().filter(is_labelled).collect();
+        let parts = fixed.split.parts().map(labelled);
         let provenance = format!("{}: {}", fixed.name, sizes(&parts));
-        Split::new(self, parts, provenance)
+        self.split(parts, provenance)
     }
 
-    /// Deals out the nodes; the same seed gives the same split.
+    /// Assigns the labelled nodes to the parts; the same seed gives the same split.
+    ///
+    /// # Errors
+    /// If the split cannot be made from these labels, or a part would be empty.
     ///
     /// ```
     /// use clenshaw::data::{self, SplitKind};
     /// let cora = data::load("cora")?;
     /// let split = "ratio:50/25/25".parse::<SplitKind>()?.draw(&cora, 1)?;
-    /// assert_eq!((split.train.len(), split.val.len(), split.test.len()), (1354, 677, 677));
+    /// assert_eq!((split.train().len(), split.val().len(), split.test().len()), (1354, 677, 677));
     /// # Ok::<(), clenshaw::Error>(())
     /// ```
     pub fn draw(&self, dataset: &Dataset, seed: u64) -> Result<Split> {
@@ -110,7 +111,16 @@ impl SplitKind {
             Self::File(_) => format!("{self}: {sizes}"),
             _ => format!("{self}: {sizes}, seed {seed}"),
         };
-        Split::new(self, parts, provenance)
+        self.split(parts, provenance)
+    }
+
+    /// Makes the split; refuses empty parts and nodes that occur twice.
+    fn split(&self, parts: [Vec<u32>; 3], provenance: String) -> Result<Split> {
+        if let Some(empty) = parts.iter().position(Vec::is_empty) {
+            let (part, sizes) = (PARTS[empty], sizes(&parts));
+            return Err(self.error(format!("no node is left for {part}: {sizes}")));
+        }
+        Ok(Split { provenance, ..Split::new(&self.to_string(), parts)? })
     }
 
     fn stratified(&self, dataset: &Dataset, stream: &mut Stream) -> Result<[Vec<u32>; 3]> {
@@ -125,8 +135,8 @@ impl SplitKind {
             stream.shuffle(&mut nodes);
             let fifth = round(0.2 * nodes.len() as f64).max(1);
             let train = nodes.len() - 2 * fifth;
-            for (part, dealt) in parts.iter_mut().zip(deal(&nodes, train, fifth)) {
-                part.extend(dealt);
+            for (part, nodes) in parts.iter_mut().zip(cut(&nodes, train, fifth)) {
+                part.extend(nodes);
             }
         }
         Ok(parts)
@@ -137,7 +147,7 @@ impl SplitKind {
     }
 }
 
-/// `min(p, class size)` nodes of each class, then `v` of all that are left, then the others.
+/// `min(p, class size)` nodes of each class, then `v` of the rest, then the remaining nodes.
 fn balanced(dataset: &Dataset, stream: &mut Stream) -> [Vec<u32>; 3] {
     let n = dataset.labelled().len() as f64;
     let p = round(0.6 * n / dataset.n_classes() as f64);
@@ -158,11 +168,11 @@ fn ratio(mut nodes: Vec<u32>, shares: [f64; 3], stream: &mut Stream) -> [Vec<u32
     let [train, val, _] = shares.map(|share| share / shares.iter().sum::<f64>());
     let n = nodes.len() as f64;
     stream.shuffle(&mut nodes);
-    deal(&nodes, round(train * n), round(val * n))
+    cut(&nodes, round(train * n), round(val * n))
 }
 
-/// The first `train`, the next `val`, and the others.
-fn deal(nodes: &[u32], train: usize, val: usize) -> [Vec<u32>; 3] {
+/// The first `train` nodes, the next `val` nodes, and the rest.
+fn cut(nodes: &[u32], train: usize, val: usize) -> [Vec<u32>; 3] {
     let (train, rest) = nodes.split_at(train.min(nodes.len()));
     let (val, test) = rest.split_at(val.min(rest.len()));
     [train, val, test].map(<[u32]>::to_vec)
@@ -172,12 +182,12 @@ fn deal(nodes: &[u32], train: usize, val: usize) -> [Vec<u32>; 3] {
 fn classes(dataset: &Dataset) -> Vec<Vec<u32>> {
     let mut classes = vec![vec![]; dataset.n_classes()];
     for node in dataset.labelled() {
-        classes[dataset.y[node as usize].expect("it is labelled") as usize].push(node);
+        classes[dataset.y[node as usize].expect("the node is labelled") as usize].push(node);
     }
     classes
 }
 
-/// To the nearest whole number, halves to the even one, as Python and NumPy round.
+/// Rounds to the nearest integer, ties to even, like Python and NumPy.
 fn round(x: f64) -> usize {
     x.round_ties_even() as usize
 }
@@ -188,13 +198,25 @@ fn sizes(parts: &[Vec<u32>; 3]) -> String {
 }
 
 impl Split {
-    /// A published split; a part may be empty but no node may stand in two.
-    pub(crate) fn fixed(name: &str, mut parts: [Vec<u32>; 3]) -> Result<Self> {
+    /// Makes a split of the nodes in `[train, val, test]`; parts may be empty.
+    ///
+    /// # Errors
+    /// If a node occurs twice; `name` names the split in errors.
+    ///
+    /// ```
+    /// use clenshaw::data::Split;
+    /// let split = Split::new("mine", [vec![3, 0], vec![1], vec![]])?;
+    /// assert_eq!(split.train(), [0, 3]);
+    /// let error = Split::new("mine", [vec![3, 0], vec![3], vec![]]).unwrap_err();
+    /// assert_eq!(error.to_string(), "cannot make the split `mine`: node 3 occurs twice");
+    /// # Ok::<(), clenshaw::Error>(())
+    /// ```
+    pub fn new(name: &str, mut parts: [Vec<u32>; 3]) -> Result<Self> {
         parts.iter_mut().for_each(|part| part.sort_unstable());
         let mut all = parts.concat();
         all.sort_unstable();
         if let Some(pair) = all.windows(2).find(|pair| pair[0] == pair[1]) {
-            let problem = format!("node {} stands in it twice", pair[0]);
+            let problem = format!("node {} occurs twice", pair[0]);
             return Err(Error::Split { split: name.into(), problem });
         }
         let provenance = format!("{name}: {}", sizes(&parts));
@@ -202,20 +224,61 @@ impl Split {
         Ok(Self { train, val, test, provenance })
     }
 
-    /// Sorts the parts; refuses empty ones and nodes that stand in two.
-    fn new(kind: &SplitKind, parts: [Vec<u32>; 3], provenance: String) -> Result<Self> {
-        if let Some(empty) = parts.iter().position(Vec::is_empty) {
-            let (part, sizes) = (PARTS[empty], sizes(&parts));
-            return Err(kind.error(format!("no node is left for {part}: {sizes}")));
-        }
-        Ok(Self { provenance, ..Self::fixed(&kind.to_string(), parts)? })
+    /// The nodes whose labels the model learns from.
+    pub fn train(&self) -> &[u32] {
+        &self.train
     }
 
-    /// The sha256 of the three lists, in hexadecimal.
+    /// The nodes whose labels decide when training stops.
+    pub fn val(&self) -> &[u32] {
+        &self.val
+    }
+
+    /// The nodes whose labels are read once, after training.
+    pub fn test(&self) -> &[u32] {
+        &self.test
+    }
+
+    /// The training, validation and test nodes.
+    pub fn parts(&self) -> [&[u32]; 3] {
+        [&self.train, &self.val, &self.test]
+    }
+
+    /// Name, sizes and seed in one sentence.
+    pub fn provenance(&self) -> &str {
+        &self.provenance
+    }
+
+    /// Returns an error unless every node is a labelled node of the data set.
+    pub fn check(&self, dataset: &Dataset) -> Result<()> {
+        self.check_range(dataset)?;
+        let mut nodes = self.parts().into_iter().flatten();
+        match nodes.find(|&&node| dataset.y[node as usize].is_none()) {
+            Some(node) => Err(self.misfit(format!("node {node} of {} has no label", dataset.name))),
+            None => Ok(()),
+        }
+    }
+
+    fn check_range(&self, dataset: &Dataset) -> Result<()> {
+        let n = dataset.y.len();
+        let last = self.parts().into_iter().filter_map(<[u32]>::last).max();
+        match last.filter(|&&node| node as usize >= n) {
+            Some(node) => {
+                let name = &dataset.name;
+                Err(self.misfit(format!("node {node} is not in {name}: the graph has {n} nodes")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn misfit(&self, problem: String) -> Error {
+        Error::Data { place: format!("split `{}`", self.provenance), problem }
+    }
+
+    /// The SHA-256 of the three lists, in hexadecimal.
     pub fn sha256(&self) -> String {
-        let parts = [&self.train, &self.val, &self.test];
         let start = Fingerprint::of("clenshaw split 1");
-        parts.iter().fold(start, |digest, part| digest.list(part.iter().copied())).hex()
+        self.parts().iter().fold(start, |digest, part| digest.list(part.iter().copied())).hex()
     }
 }
 
@@ -263,7 +326,7 @@ fn parse_shares(text: &str) -> Option<[f64; 3]> {
     (shares.iter().all(fine) && shares.iter().sum::<f64>().is_finite()).then_some(shares)
 }
 
-/// As people type it.
+/// The name as in [`SplitKind::from_str`].
 impl fmt::Display for SplitKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

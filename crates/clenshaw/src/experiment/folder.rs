@@ -183,7 +183,7 @@ impl DataFingerprint {
     pub fn new(data_sha256: String, seed: u64, splits: &[Split]) -> Self {
         let split = |(i, split): (usize, &Split)| SplitFingerprint {
             seed: seed + i as u64,
-            provenance: split.provenance.clone(),
+            provenance: split.provenance().to_owned(),
             sha256: split.sha256(),
         };
         Self { data_sha256, splits: splits.iter().enumerate().map(split).collect() }

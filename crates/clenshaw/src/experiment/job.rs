@@ -7,8 +7,9 @@ use crate::data::{Dataset, Split, Store};
 use crate::error::{Error, Result};
 use crate::graph::{Normalisation, dirichlet_energy, operator};
 use crate::tensor::Mat;
-use crate::train::{Fit, Outcome, Setup, test_scores, write_weights};
+use crate::train::{Fit, Outcome, RunEnd, Setup, test_scores, write_weights};
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -43,7 +44,7 @@ pub(super) struct ActiveJob<'a> {
     options: &'a RunOptions<'a>,
     dataset: Arc<Dataset>,
     splits: Vec<Split>,
-    setup: Setup,
+    setup: Arc<Setup>,
     /// The run folder, if results are kept, and the data they are computed from.
     folder: Option<(RunFolder, DataFingerprint)>,
     start: Instant,
@@ -71,7 +72,8 @@ impl<'a> ActiveJob<'a> {
             Ok::<_, Error>((folder, fingerprint))
         };
         let folder = folder.as_deref().map(open).transpose()?;
-        let setup = Setup::new(&dataset, request.model, request.hyper.clone());
+        let setup = Setup::new(dataset.clone(), request.model, request.hyper.clone())?;
+        let setup = Arc::new(setup);
         let results = Mutex::new((0..request.runs).map(|_| None).collect());
         let failed = AtomicBool::new(false);
         Ok(Self { index, request, options, dataset, splits, setup, folder, start, failed, results })
@@ -143,7 +145,7 @@ impl<'a> ActiveJob<'a> {
             self.emit(RunEvent::Finished { run: i, record: &record });
             return Ok(record);
         }
-        let mut fit = Fit::new(&self.setup, &self.dataset, split, seed, threads);
+        let mut fit = Fit::new(self.setup.clone(), split, seed, threads)?;
         if let Some((place, bytes)) = folder.and_then(|folder| folder.checkpoint(seed)) {
             fit.restore(&place, &bytes)?;
         }
@@ -153,7 +155,7 @@ impl<'a> ActiveJob<'a> {
         self.train(&mut fit, i, seed)?;
 
         let outcome = fit.outcome();
-        let record = self.record(seed, split, &outcome, fit.seconds());
+        let record = self.record(seed, split, &outcome, fit.seconds())?;
         if let Some(folder) = folder {
             folder.finish_run(seed, self.files(split, outcome, &record))?;
         }
@@ -162,7 +164,7 @@ impl<'a> ActiveJob<'a> {
     }
 
     /// Trains to the end, saving checkpoints; cancelling saves one and returns [`Error::Interrupted`].
-    fn train(&self, fit: &mut Fit<'_>, i: usize, seed: u64) -> Result<()> {
+    fn train(&self, fit: &mut Fit, i: usize, seed: u64) -> Result<()> {
         let mut saved = Instant::now();
         let mut save_error = None;
         let ended = fit.run(|fit, epoch| {
@@ -175,16 +177,29 @@ impl<'a> ActiveJob<'a> {
                 save_error = folder.save_checkpoint(seed, &fit.checkpoint()).err();
                 saved = Instant::now();
             }
-            !stop && save_error.is_none()
+            match stop || save_error.is_some() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
         });
-        save_error.map_or(ended, Err)
+        match (save_error, ended?) {
+            (Some(error), _) => Err(error),
+            (None, RunEnd::Stopped) => Err(Error::Interrupted),
+            (None, RunEnd::Finished) => Ok(()),
+        }
     }
 
-    fn record(&self, seed: u64, split: &Split, outcome: &Outcome, seconds: f64) -> RunRecord {
-        let scores = test_scores(&outcome.probabilities, &self.dataset, split);
-        RunRecord {
+    fn record(
+        &self,
+        seed: u64,
+        split: &Split,
+        outcome: &Outcome,
+        seconds: f64,
+    ) -> Result<RunRecord> {
+        let scores = test_scores(&outcome.probabilities, &self.dataset, split)?;
+        Ok(RunRecord {
             seed,
-            split: split.provenance.clone(),
+            split: split.provenance().to_owned(),
             split_sha256: split.sha256(),
             epochs: outcome.history.len(),
             best_epoch: outcome.best.epoch,
@@ -198,12 +213,12 @@ impl<'a> ActiveJob<'a> {
             filter: self.setup.filter(&outcome.weights),
             energy: self.energy(&outcome.weights),
             seconds,
-        }
+        })
     }
 
     /// The Dirichlet energy of the last hidden layer.
     fn energy(&self, weights: &[f32]) -> Option<f64> {
-        let hidden = self.setup.hidden(&self.dataset, weights)?;
+        let hidden = self.setup.hidden(weights)?;
         let p = operator(&self.dataset.graph, Normalisation::Looped);
         dirichlet_energy(&p, &hidden.cast())
     }

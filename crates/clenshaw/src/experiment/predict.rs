@@ -9,6 +9,7 @@ use crate::tensor::Mat;
 use crate::train::{Setup, most_likely, read_weights};
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Class probabilities for every node.
 #[derive(Clone, Debug)]
@@ -26,7 +27,7 @@ pub struct Predictions {
 impl Predictions {
     pub(super) fn new(dataset: &Dataset, split: Option<&Split>, probabilities: Mat<f32>) -> Self {
         let mut parts = vec![""; dataset.graph.n_nodes()];
-        let lists = split.map(|s| [(&s.train, "train"), (&s.val, "val"), (&s.test, "test")]);
+        let lists = split.map(|split| split.parts().into_iter().zip(["train", "val", "test"]));
         for (nodes, part) in lists.into_iter().flatten() {
             nodes.iter().for_each(|&i| parts[i as usize] = part);
         }
@@ -68,29 +69,11 @@ pub fn predict(
         Some(graph) => data::load_from(store, graph)?,
         None => request.load(store)?,
     };
-    let setup = Setup::new(&dataset, request.model, request.hyper.clone());
+    let dataset = Arc::new(dataset);
+    let setup = Setup::new(dataset.clone(), request.model, request.hyper.clone())?;
     let file = format!("{place}/runs/{seed}/model.safetensors");
     let stored = read_weights(&file, &files.read(seed, "model.safetensors")?)?.tensors;
-    let mut params = setup.plan().zeros();
-    for (param, range) in setup.plan().params().iter().zip(setup.plan().ranges()) {
-        let (_, found) = stored.iter().find(|(name, _)| *name == param.name).ok_or_else(|| {
-            Error::Data { place: file.clone(), problem: format!("no parameter `{}`", param.name) }
-        })?;
-        if (found.rows(), found.cols()) != (param.rows, param.cols) {
-            let problem = format!(
-                "`{}` is {} x {}, but on {} the model needs {} x {}; \
-                 choose a graph with the same features and classes as in training",
-                param.name,
-                found.rows(),
-                found.cols(),
-                dataset.name,
-                param.rows,
-                param.cols
-            );
-            return Err(Error::Data { place: file, problem });
-        }
-        params[range].copy_from_slice(found.as_slice());
-    }
+    let params = setup.params_from(&file, &stored)?;
     let split = match other {
         Some(_) => None,
         None => Some(request.split.draw(&dataset, seed)?),

@@ -19,10 +19,10 @@ pub struct RunRecord {
     pub epochs: usize,
     /// The epoch whose weights are kept.
     pub best_epoch: usize,
-    /// Its validation loss.
-    pub val_loss: f64,
-    /// Its validation accuracy.
-    pub val_accuracy: f64,
+    /// Its validation loss; `null` without validation nodes.
+    pub val_loss: Option<f64>,
+    /// Its validation accuracy; `null` without validation nodes.
+    pub val_accuracy: Option<f64>,
     /// Accuracy on the test nodes.
     pub test_accuracy: f64,
     /// Mean F1 over classes on the test nodes.
@@ -115,5 +115,6 @@ impl Summary {
 
 /// The record with the lowest validation loss; the first one of equals.
 pub(super) fn best_record(records: &[RunRecord]) -> Option<&RunRecord> {
-    records.iter().min_by(|a, b| a.val_loss.total_cmp(&b.val_loss))
+    let loss = |record: &RunRecord| record.val_loss.unwrap_or(f64::INFINITY);
+    records.iter().min_by(|a, b| loss(a).total_cmp(&loss(b)))
 }

@@ -15,10 +15,10 @@ use super::head::{self, head};
 use super::training::training;
 use super::{ModelFamily, ModelInfo, Net};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace};
+use crate::hyper::{HyperParam, Params, StopRule, TuningSpace};
 use crate::tensor::Var;
 
-static TRAINING: [HyperParam; 5] = training("late-mean", 100, 1000);
+static TRAINING: [HyperParam; 5] = training(StopRule::LateMean, 100, 1000);
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "air-gnn",

@@ -14,7 +14,7 @@ use super::residual::{self, Layers, decaying};
 use super::{ModelFamily, ModelInfo, Net, PATIENCE_300, WeightLookup};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace, concat};
+use crate::hyper::{HyperParam, Params, TuningSpace, choices, concat};
 use crate::tensor::Var;
 
 pub static INFO: ModelInfo = ModelInfo {
@@ -35,10 +35,9 @@ pub static INFO: ModelInfo = ModelInfo {
                 TuningSpace::Among(&[0.1, 0.2, 0.5, 0.9]),
                 "restart share a",
             ),
-            HyperParam::word(
+            HyperParam::choice::<CoefficientOrder>(
                 "order",
-                "released",
-                &["released", "ppr", "ppr-tail"],
+                CoefficientOrder::Released.word(),
                 TuningSpace::Any,
                 "reading of the frozen coefficients",
             ),
@@ -50,6 +49,22 @@ pub static INFO: ModelInfo = ModelInfo {
     build,
     filter: Some(filter),
 };
+
+/// The frozen coefficients, see the module's table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum CoefficientOrder {
+    Released,
+    Ppr,
+    PprTail,
+}
+
+choices!(
+    CoefficientOrder,
+    "coefficient order",
+    Released = "released",
+    Ppr = "ppr",
+    PprTail = "ppr-tail",
+);
 
 fn build(net: &mut Net, hp: &Params) -> Var {
     let layers = Layers {
@@ -67,14 +82,17 @@ fn build(net: &mut Net, hp: &Params) -> Var {
 fn frozen(hp: &Params) -> Vec<f64> {
     let (a, order) = (hp.real("alpha"), hp.int("K"));
     let power = |k: usize| (1.0 - a).powi(k as i32);
-    let mut alpha: Vec<f64> = match hp.word("order") {
-        "released" => (0..=order).map(|l| a * power(l)).collect(),
-        _ => (0..=order).map(|l| a * power(order - l)).collect(),
+    let kind = hp.choice("order");
+    let mut alpha: Vec<f64> = match kind {
+        CoefficientOrder::Released => (0..=order).map(|l| a * power(l)).collect(),
+        CoefficientOrder::Ppr | CoefficientOrder::PprTail => {
+            (0..=order).map(|l| a * power(order - l)).collect()
+        }
     };
-    match hp.word("order") {
-        "released" => alpha[order] = power(order),
-        "ppr-tail" => alpha[0] = power(order),
-        _ => {}
+    match kind {
+        CoefficientOrder::Released => alpha[order] = power(order),
+        CoefficientOrder::PprTail => alpha[0] = power(order),
+        CoefficientOrder::Ppr => {}
     }
     alpha
 }

@@ -17,7 +17,7 @@ use super::lstm::Lstm;
 use super::training::DECOUPLED;
 use super::{ALL_500, ModelFamily, ModelInfo, Net, fan_in};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace, concat};
+use crate::hyper::{HyperParam, Params, TuningSpace, choices, concat};
 use crate::tensor::Var;
 
 pub static INFO: ModelInfo = ModelInfo {
@@ -37,10 +37,9 @@ pub static INFO: ModelInfo = ModelInfo {
                 TuningSpace::Among(&[4.0, 8.0, 16.0, 32.0, 64.0]),
                 "width of the hidden layers",
             ),
-            HyperParam::word(
+            HyperParam::choice::<Join>(
                 "join",
-                "max",
-                &["max", "concat", "lstm"],
+                Join::Max.word(),
                 TuningSpace::Any,
                 "how the layers' outputs are joined",
             ),
@@ -53,6 +52,16 @@ pub static INFO: ModelInfo = ModelInfo {
     filter: None,
 };
 
+/// How the layers' outputs are joined.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Join {
+    Max,
+    Concat,
+    Lstm,
+}
+
+choices!(Join, "join", Max = "max", Concat = "concat", Lstm = "lstm");
+
 fn build(net: &mut Net, hp: &Params) -> Var {
     let (width, last) = (hp.int("hidden"), hp.int("layers") - 1);
     let (mut h, mut layers) = (net.x(), Vec::new());
@@ -63,10 +72,10 @@ fn build(net: &mut Net, hp: &Params) -> Var {
         h = net.dropout(z, hp.real("dropout")).into();
     }
     layers.push(convolution(net, last, h, width));
-    let joined = match hp.word("join") {
-        "max" => layers[1..].iter().fold(layers[0], |most, h| net.max(most, *h)),
-        "concat" => net.concat(&layers),
-        _ => attended(net, &layers),
+    let joined = match hp.choice("join") {
+        Join::Max => layers[1..].iter().fold(layers[0], |most, h| net.max(most, *h)),
+        Join::Concat => net.concat(&layers),
+        Join::Lstm => attended(net, &layers),
     };
     net.dense_layer(("w_out", "b_out"), joined, net.n_classes(), "all")
 }

@@ -15,10 +15,10 @@ use super::residual::blend;
 use super::training::training;
 use super::{ModelFamily, ModelInfo, Net, OptimiserGroup, OptimiserKind, fan_out};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace};
+use crate::hyper::{HyperParam, Params, StopRule, TuningSpace};
 use crate::tensor::Var;
 
-static TRAINING: [HyperParam; 5] = training("patience", 100, 1500);
+static TRAINING: [HyperParam; 5] = training(StopRule::Patience, 100, 1500);
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "gcnii",

@@ -1,4 +1,4 @@
-//! GPRGNN: APPNP whose weights of the steps are learned, of either sign.
+//! GPRGNN: APPNP with learned weights of the propagation steps, which may be negative.
 //!
 //! ```text
 //! out = sum_k gamma_k P~^k drop(Z),   Z = head(X)              k = 0..=K
@@ -9,14 +9,15 @@
 //! random   uniform, magnitudes adding up to 1
 //! ```
 //!
-//! With `ppr` and `alpha = 1` it starts as the identity, with `alpha = 0` as the pure power.
+//! The table lists the initial values of gamma. With `ppr` and `alpha = 1` the initial filter is the
+//! identity, with `alpha = 0` it is `mu^K`.
 //! gamma has no weight decay. Chien, Peng, Li & Milenkovic, ICLR 2021, arXiv:2006.07988.
 
 use super::decoupled::{self, Coefficients, LearnedCoefficients, PolynomialFilter, page_rank};
 use super::{MEAN_200, ModelFamily, ModelInfo, Net, OptimiserGroup, WeightLookup, head};
 use crate::filter::{Basis, Response};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace};
+use crate::hyper::{HyperParam, Params, TuningSpace, choices};
 use crate::tensor::{Init, Var};
 
 pub static INFO: ModelInfo = ModelInfo {
@@ -29,12 +30,11 @@ pub static INFO: ModelInfo = ModelInfo {
     hyper: &[
         decoupled::ORDER,
         head::HIDDEN,
-        HyperParam::word(
+        HyperParam::choice::<GammaInit>(
             "init",
-            "ppr",
-            &["ppr", "nppr", "sgc", "random"],
+            GammaInit::Ppr.word(),
             TuningSpace::Fixed,
-            "how gamma starts",
+            "initial gamma",
         ),
         decoupled::restart("restart share of the initial gamma (ppr, nppr)"),
         HyperParam::int(
@@ -42,7 +42,7 @@ pub static INFO: ModelInfo = ModelInfo {
             2,
             (0, 64),
             TuningSpace::Fixed,
-            "the step that starts alone (sgc), K at most",
+            "the only step with a nonzero initial weight (sgc), K at most",
         ),
         head::DROPOUT,
         decoupled::DROPOUT_PROP,
@@ -57,21 +57,32 @@ pub static INFO: ModelInfo = ModelInfo {
     filter: Some(filter),
 };
 
-/// How gamma starts.
+/// The initial gamma, see the module's table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum GammaInit {
+    Ppr,
+    NPpr,
+    Sgc,
+    Random,
+}
+
+choices!(GammaInit, "initial gamma", Ppr = "ppr", NPpr = "nppr", Sgc = "sgc", Random = "random");
+
+/// The initial values of gamma.
 fn start(hp: &Params) -> Init {
     let (alpha, order) = (hp.real("alpha"), hp.int("K"));
-    match hp.word("init") {
-        "nppr" => {
+    match hp.choice("init") {
+        GammaInit::NPpr => {
             let powers: Vec<f64> = (0..=order).map(|k| alpha.powi(k as i32)).collect();
             let sum: f64 = powers.iter().sum();
             Init::Values(powers.into_iter().map(|power| power / sum).collect())
         }
-        "sgc" => {
+        GammaInit::Sgc => {
             let hop = hp.int("hop").min(order);
             Init::Values((0..=order).map(|k| f64::from(u8::from(k == hop))).collect())
         }
-        "random" => Init::UnitSum,
-        _ => Init::Values(page_rank(alpha, order)),
+        GammaInit::Random => Init::UnitSum,
+        GammaInit::Ppr => Init::Values(page_rank(alpha, order)),
     }
 }
 
@@ -99,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_initial_coefficients() {
+    fn initial_gamma_of_each_kind() {
         let mut hp = INFO.defaults();
         for (key, value) in [("K", "2"), ("alpha", "0.5"), ("hop", "1")] {
             hp.set(key, value).unwrap();

@@ -13,11 +13,11 @@
 use super::training::training;
 use super::{ModelFamily, ModelInfo, Net, OptimiserGroup, OptimiserKind, glorot, head};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace};
+use crate::hyper::{HyperParam, Params, StopRule, TuningSpace};
 use crate::tensor::{LinearInput, Var};
 
 /// 2000 epochs to the end; of equal validation accuracies the last one counts.
-static TRAINING: [HyperParam; 5] = training("accuracy-ties", 2000, 2000);
+static TRAINING: [HyperParam; 5] = training(StopRule::AccuracyTies, 2000, 2000);
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "h2gcn",

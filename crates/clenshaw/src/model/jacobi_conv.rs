@@ -17,10 +17,10 @@ use super::{
 };
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace};
+use crate::hyper::{HyperParam, Params, StopRule, TuningSpace};
 use crate::tensor::{Coef, Init, Var};
 
-static TRAINING: [HyperParam; 5] = training("accuracy-ties", 200, 1000);
+static TRAINING: [HyperParam; 5] = training(StopRule::AccuracyTies, 200, 1000);
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "jacobi-conv",

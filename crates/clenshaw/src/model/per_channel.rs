@@ -14,13 +14,13 @@
 use super::training::training;
 use super::{Net, OptimiserGroup, OptimiserKind};
 use crate::filter::{Basis, Filter, RecurrenceStep, Response};
-use crate::hyper::{HyperParam, Params, TuningSpace};
+use crate::hyper::{HyperParam, Params, StopRule, TuningSpace};
 use crate::tensor::{Init, Mat, Var};
 
 /// Where `s_k` is no larger a basis ends: what would follow is rounding.
 pub(super) const END: f64 = 1e-6;
 
-pub(super) static TRAINING: [HyperParam; 5] = training("accuracy", 300, 2000);
+pub(super) static TRAINING: [HyperParam; 5] = training(StopRule::Accuracy, 300, 2000);
 
 /// What both models have.
 pub(super) const SHARED: [HyperParam; 8] = [

@@ -25,21 +25,8 @@ use super::decoupled::{
 use super::{MEAN_200, ModelFamily, ModelInfo, Net, WeightLookup, head};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace};
+use crate::hyper::{HyperParam, Params, TuningSpace, choices};
 use crate::tensor::Var;
-
-const FILTERS: &[&str] = &[
-    "chebyshev",
-    "chebyshev2",
-    "legendre",
-    "jacobi",
-    "bernstein",
-    "monomial",
-    "sgc",
-    "ppr",
-    "heat",
-    "gaussian",
-];
 
 const EXPONENTS: TuningSpace = TuningSpace::Among(&[-0.5, 0.0, 0.5, 1.0]);
 
@@ -51,10 +38,9 @@ pub static INFO: ModelInfo = ModelInfo {
     equation: "out = sum_k c_k phi_k(P~) drop(Z), Z = head(X); phi and c by the chosen filter",
     operator: Some(Normalisation::Looped),
     hyper: &[
-        HyperParam::word(
+        HyperParam::choice::<FilterKind>(
             "filter",
-            "chebyshev",
-            FILTERS,
+            FilterKind::Chebyshev.word(),
             TuningSpace::Any,
             "fixed: sgc, ppr, heat, gaussian; learned: the others",
         ),
@@ -84,23 +70,53 @@ pub static INFO: ModelInfo = ModelInfo {
     filter: Some(filter),
 };
 
+/// The filter, see the module's table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum FilterKind {
+    Chebyshev,
+    Chebyshev2,
+    Legendre,
+    Jacobi,
+    Bernstein,
+    Monomial,
+    Sgc,
+    Ppr,
+    Heat,
+    Gaussian,
+}
+
+choices!(
+    FilterKind,
+    "filter",
+    Chebyshev = "chebyshev",
+    Chebyshev2 = "chebyshev2",
+    Legendre = "legendre",
+    Jacobi = "jacobi",
+    Bernstein = "bernstein",
+    Monomial = "monomial",
+    Sgc = "sgc",
+    Ppr = "ppr",
+    Heat = "heat",
+    Gaussian = "gaussian",
+);
+
 fn series(hp: &Params) -> PolynomialFilter {
     let (order, t) = (hp.int("K"), hp.real("t"));
-    match hp.word("filter") {
-        "sgc" => powers(page_rank(0.0, order)),
-        "ppr" => powers(page_rank(hp.real("alpha"), order)),
-        "heat" => powers(heat(t, order)),
-        "gaussian" => {
+    match hp.choice("filter") {
+        FilterKind::Sgc => powers(page_rank(0.0, order)),
+        FilterKind::Ppr => powers(page_rank(hp.real("alpha"), order)),
+        FilterKind::Heat => powers(heat(t, order)),
+        FilterKind::Gaussian => {
             let Filter { basis, coefficients } =
                 Filter::interpolate(order, |mu| (-t * (1.0 - mu).powi(2)).exp());
             PolynomialFilter { basis, coefficients: Coefficients::Fixed(coefficients) }
         }
-        "monomial" => learned(Basis::Monomial, order),
-        "chebyshev2" => learned(Basis::ChebyshevSecond, order),
-        "legendre" => learned(Basis::Legendre, order),
-        "jacobi" => learned(Basis::Jacobi { a: hp.real("a"), b: hp.real("b") }, order),
-        "bernstein" => learned(Basis::Bernstein, order),
-        _ => learned(Basis::ChebyshevFirst, order),
+        FilterKind::Monomial => learned(Basis::Monomial, order),
+        FilterKind::Chebyshev2 => learned(Basis::ChebyshevSecond, order),
+        FilterKind::Legendre => learned(Basis::Legendre, order),
+        FilterKind::Jacobi => learned(Basis::Jacobi { a: hp.real("a"), b: hp.real("b") }, order),
+        FilterKind::Bernstein => learned(Basis::Bernstein, order),
+        FilterKind::Chebyshev => learned(Basis::ChebyshevFirst, order),
     }
 }
 

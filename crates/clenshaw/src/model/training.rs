@@ -1,35 +1,36 @@
-//! What every model declares about its training: the features' scaling, when to stop and how to gather.
+//! Hyper-parameters of training that every model declares: feature scaling, stopping rule and the
+//! precision of products with the graph.
 
 use super::{OptimiserGroup, OptimiserKind};
-use crate::hyper::{HyperParam, TuningSpace};
+use crate::hyper::{HyperParam, Scaling, StopRule, TuningSpace, choices};
+use crate::tensor::GatherPrecision;
 
-const SCALINGS: &[&str] = &["raw", "row0", "row", "zscore"];
-const SCALING: &str = "features: raw as they are, row0 rows sum to 1, row the same but never scaled up, \
+choices!(GatherPrecision, "gather precision", Full = "f32", Bf16 = "bf16");
+
+const SCALING: &str = "features: raw unchanged, row0 rows sum to 1, row the same but never scaled up, \
                        zscore columns standardised";
-const GATHERS: &[&str] = &["f32", "bf16"];
-const GATHER: &str = "what products with the graph read: f32 the numbers, bf16 their upper halves, \
-                      faster on large graphs";
-const RULES: &[&str] = &["patience", "mean", "late-mean", "accuracy", "accuracy-ties", "none"];
-const RULE: &str = "patience: stop after so many epochs without a lower validation loss; \
-                    mean: when the validation loss exceeds the mean of so many before it; \
+const GATHER: &str = "precision of the values that products with the graph read: f32, or bf16, which \
+                      is faster on large graphs";
+const STOP: &str = "patience: stop after `patience` epochs without a lower validation loss; \
+                    mean: when the validation loss exceeds the mean of the `patience` before it; \
                     late-mean: the same in the second half; \
-                    accuracy: after so many without a higher validation accuracy; \
-                    accuracy-ties: the same, equals count as higher; none: at the last epoch";
+                    accuracy: after `patience` epochs without a higher validation accuracy; \
+                    accuracy-ties: the same, equal counts as higher; none: at the last epoch";
 
-/// Patience 300 within 2000 epochs: ClenshawGCN and its kin.
-pub static PATIENCE_300: [HyperParam; 5] = training("patience", 300, 2000);
+/// Patience of 300 epochs, 2000 epochs at most: ClenshawGCN and its variants.
+pub static PATIENCE_300: [HyperParam; 5] = training(StopRule::Patience, 300, 2000);
 
-/// The mean of 200 within 1000 epochs: the GPRGNN line of papers.
-pub static MEAN_200: [HyperParam; 5] = training("mean", 200, 1000);
+/// The mean of 200 losses, 1000 epochs at most: GPRGNN and the papers that follow it.
+pub static MEAN_200: [HyperParam; 5] = training(StopRule::Mean, 200, 1000);
 
-/// 500 epochs to the end: the LINKX line of papers.
-pub static ALL_500: [HyperParam; 5] = training("none", 1, 500);
+/// All of 500 epochs: LINKX and its baselines.
+pub static ALL_500: [HyperParam; 5] = training(StopRule::None, 1, 500);
 
-/// One Adam with decoupled weight decay for all parameters: the LINKX line of papers.
+/// One AdamW optimiser for all parameters: LINKX and its baselines.
 pub(super) const DECOUPLED: OptimiserGroup =
     OptimiserGroup { name: "all", kind: OptimiserKind::AdamW, rate: "lr", decay: "wd" };
 
-/// Its learning rate.
+/// Learning rate of [`DECOUPLED`].
 pub(super) const LR: HyperParam = HyperParam::real(
     "lr",
     0.01,
@@ -38,28 +39,30 @@ pub(super) const LR: HyperParam = HyperParam::real(
     "learning rate",
 );
 
-/// Its weight decay, which that line does not tune.
+/// Weight decay of [`DECOUPLED`], which these papers do not tune.
 pub(super) const WD: HyperParam =
     HyperParam::real("wd", 1e-3, (0.0, 10.0), TuningSpace::Fixed, "decoupled weight decay");
 
-/// A stopping rule with its numbers.
-pub(super) const fn training(
-    rule: &'static str,
-    patience: i64,
-    max_epochs: i64,
-) -> [HyperParam; 5] {
-    const MOST: (i64, i64) = (1, 1_000_000);
+/// The declarations with these defaults.
+pub(super) const fn training(stop: StopRule, patience: i64, max_epochs: i64) -> [HyperParam; 5] {
+    const BOUNDS: (i64, i64) = (1, 1_000_000);
+    const FIXED: TuningSpace = TuningSpace::Fixed;
     [
-        HyperParam::word("scaling", "raw", SCALINGS, TuningSpace::Fixed, SCALING),
-        HyperParam::int("max_epochs", max_epochs, MOST, TuningSpace::Fixed, "epochs at most"),
+        HyperParam::choice::<Scaling>("scaling", Scaling::Raw.word(), FIXED, SCALING),
+        HyperParam::int("max_epochs", max_epochs, BOUNDS, FIXED, "maximum number of epochs"),
         HyperParam::int(
             "patience",
             patience,
-            MOST,
-            TuningSpace::Fixed,
-            "epochs the stopping rule looks back",
+            BOUNDS,
+            FIXED,
+            "window of the stopping rule, in epochs",
         ),
-        HyperParam::word("stop", rule, RULES, TuningSpace::Fixed, RULE),
-        HyperParam::word("gather", "f32", GATHERS, TuningSpace::Fixed, GATHER),
+        HyperParam::choice::<StopRule>("stop", stop.word(), FIXED, STOP),
+        HyperParam::choice::<GatherPrecision>(
+            "gather",
+            GatherPrecision::Full.word(),
+            FIXED,
+            GATHER,
+        ),
     ]
 }

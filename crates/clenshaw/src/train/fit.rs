@@ -1,110 +1,148 @@
-//! The training loop, one epoch at a time, all of its state in the open.
+//! The training loop, one epoch at a time.
 //!
 //! ```text
-//! epoch e:  gradient with dropout of stream (seed, e)  ->  optimiser step  ->  one evaluation pass
+//! epoch e:  gradient with dropout of stream (seed, e)  ->  optimiser step  ->  validation without dropout
 //! ```
 
 use super::setup::{Setup, optimiser};
 use super::stop::EarlyStopping;
 use super::{most_likely, weights};
-use crate::data::{Dataset, Split};
+use crate::data::Split;
 use crate::error::{Error, Result};
 use crate::rng::Stream;
 use crate::tensor::{AlignedVec, Mat, Optimiser, Targets, ThreadTeam, Workspace, log_sum_exp};
+use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What one epoch brought.
+/// The losses of one epoch.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Epoch {
-    /// Counted from one.
+    /// Its number, counted from one.
     pub epoch: usize,
     /// The loss on the training nodes, with dropout, before the step.
     pub train_loss: f64,
-    /// The loss on the validation nodes after the step.
-    pub val_loss: f64,
-    /// The share of validation nodes whose class is right after the step.
-    pub val_accuracy: f64,
+    /// The loss on the validation nodes after the step; `None` (`null`) without validation nodes.
+    pub val_loss: Option<f64>,
+    /// The share of validation nodes classified correctly after the step; `None` without them.
+    pub val_accuracy: Option<f64>,
 }
 
-/// A run in progress.
-pub struct Fit<'a> {
-    setup: &'a Setup,
-    stop: EarlyStopping,
+/// A training run in progress.
+pub struct Fit {
+    setup: Arc<Setup>,
+    stopping: EarlyStopping,
     targets: Targets<f32>,
+    /// The validation nodes and their labels.
     val: Vec<(usize, u32)>,
-    chance: Stream,
+    seed: u64,
     work: Workspace<f32>,
     threads: usize,
     params: AlignedVec<f32>,
     best: AlignedVec<f32>,
     optimiser: Optimiser<f32>,
     history: Vec<Epoch>,
-    /// When it was begun or restored, and the time it had taken before.
-    begun: Instant,
+    diverged: Option<Divergence>,
+    /// When the run was started or restored.
+    started: Instant,
+    /// The time spent before that.
     before: Duration,
 }
 
-/// What a checkpoint says beside its tensors.
+/// How [`Fit::run`] ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunEnd {
+    /// The stopping rule or the maximum number of epochs was reached.
+    Finished,
+    /// The callback stopped the run before that.
+    Stopped,
+}
+
+/// A loss that is not finite.
+#[derive(Clone, Copy)]
+struct Divergence {
+    loss: &'static str,
+    value: f64,
+    /// Whether `params` and `optimiser` already include the step of the diverged epoch.
+    stepped: bool,
+}
+
+/// The metadata of a checkpoint, next to its tensors.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct CheckpointLog {
     elapsed: Duration,
     history: Vec<Epoch>,
 }
 
-/// A finished run.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Every epoch.
     pub history: Vec<Epoch>,
     /// The epoch whose weights were kept.
     pub best: Epoch,
-    /// These weights, in the order of the plan's parameters.
+    /// The weights of that epoch, in the order of the plan's parameters.
     pub weights: AlignedVec<f32>,
     /// The probability of every class for every node, `[n, C]`.
     pub probabilities: Mat<f32>,
 }
 
-impl<'a> Fit<'a> {
-    /// Starts a run; only the labels of training and validation nodes are looked at.
+impl Fit {
+    /// Starts a run; only the labels of training and validation nodes are read.
+    ///
+    /// # Errors
+    /// If the split does not fit the data set of `setup`, or has no training nodes.
     pub fn new(
-        setup: &'a Setup,
-        dataset: &Dataset,
+        setup: impl Into<Arc<Setup>>,
         split: &Split,
         seed: u64,
         threads: usize,
-    ) -> Self {
-        let label = |i: u32| dataset.y[i as usize].expect("a split holds labelled nodes only");
+    ) -> Result<Self> {
+        let setup = setup.into();
+        let targets = setup.targets(split)?;
+        let label = |&i: &u32| setup.dataset().y[i as usize].expect("`targets` checked the split");
         let params = setup.initial(seed);
-        Self {
-            stop: EarlyStopping::from_params(&setup.hp),
-            targets: Targets::mean_over(dataset.graph.n_nodes(), &split.train, label),
-            val: split.val.iter().map(|&i| (i as usize, label(i))).collect(),
-            chance: Stream::new(seed, "dropout"),
+        Ok(Self {
+            stopping: EarlyStopping::from_params(setup.hp()),
+            targets,
+            val: split.val().iter().map(|i| (*i as usize, label(i))).collect(),
+            seed,
             work: setup.plan().workspace(ThreadTeam::new(threads)),
             threads,
             best: params.clone(),
             params,
-            optimiser: optimiser(setup.plan(), setup.info, &setup.hp),
+            optimiser: optimiser(setup.plan(), setup.info(), setup.hp()),
             history: Vec::new(),
-            begun: Instant::now(),
+            diverged: None,
+            started: Instant::now(),
             before: Duration::ZERO,
             setup,
-        }
+        })
     }
 
-    /// One training step and one evaluation.
+    /// Takes one training step and evaluates the validation nodes.
+    ///
+    /// # Errors
+    /// [`Error::Diverged`] if a loss is not finite. The epoch then does not count: [`Fit::history`],
+    /// [`Fit::outcome`] and [`Fit::checkpoint`] are those of the epochs before it, and further calls
+    /// return the same error.
     pub fn epoch(&mut self) -> Result<Epoch> {
         let epoch = self.history.len() + 1;
+        self.check()?;
         let plan = self.setup.plan();
-        let chance = self.chance.numbered(epoch as u64);
-        let loss = plan.gradient(&mut self.work, &self.params, &self.targets, &chance);
-        self.check(epoch, "training loss", f64::from(loss))?;
+        let dropout = dropout(self.seed, epoch);
+        let loss = plan.gradient(&mut self.work, &self.params, &self.targets, &dropout);
+        let train_loss = f64::from(loss);
+        self.require_finite("training loss", train_loss, false)?;
         self.optimiser.step(&mut self.params, self.work.gradients());
-        let (val_loss, val_accuracy) = self.validate();
-        self.check(epoch, "validation loss", val_loss)?;
-        let record = Epoch { epoch, train_loss: f64::from(loss), val_loss, val_accuracy };
+        let validation = self.validate();
+        if let Some((val_loss, _)) = validation {
+            self.require_finite("validation loss", val_loss, true)?;
+        }
+        let (val_loss, val_accuracy) = validation.unzip();
+        let record = Epoch { epoch, train_loss, val_loss, val_accuracy };
         self.history.push(record);
-        if self.stop.best(&self.history) + 1 == epoch {
+        if self.stopping.best(&self.history) + 1 == epoch {
             self.best.copy_from_slice(&self.params);
         }
         Ok(record)
@@ -115,105 +153,154 @@ impl<'a> Fit<'a> {
         &self.history
     }
 
-    /// Whether the stopping rule or the limit of epochs has been reached.
-    pub fn finished(&self) -> bool {
-        self.stop.should_stop(&self.history)
+    /// Returns whether the stopping rule or the maximum number of epochs has been reached.
+    pub fn is_finished(&self) -> bool {
+        self.stopping.should_stop(&self.history)
     }
 
-    /// Trains until [`Fit::finished`]; `watch` sees every epoch and ends the run with `false`.
+    /// Trains until [`Fit::is_finished`]; `on_epoch` is called after every epoch and may stop the run.
+    ///
+    /// A stopped run can be saved with [`Fit::checkpoint`] or continued with another call.
     ///
     /// # Errors
-    /// [`Error::Diverged`] when a loss is no number, [`Error::Interrupted`] when `watch` says so; the
-    /// state stays where it was and can be saved with [`Fit::checkpoint`].
-    pub fn run(&mut self, mut watch: impl FnMut(&Self, &Epoch) -> bool) -> Result<()> {
-        while !self.finished() {
+    /// [`Error::Diverged`] if a loss is not finite, see [`Fit::epoch`].
+    pub fn run(
+        &mut self,
+        mut on_epoch: impl FnMut(&Self, &Epoch) -> ControlFlow<()>,
+    ) -> Result<RunEnd> {
+        while !self.is_finished() {
             let epoch = self.epoch()?;
-            if !watch(self, &epoch) && !self.finished() {
-                return Err(Error::Interrupted);
+            if on_epoch(self, &epoch).is_break() && !self.is_finished() {
+                return Ok(RunEnd::Stopped);
             }
         }
-        Ok(())
+        Ok(RunEnd::Finished)
     }
 
-    /// The best weights and what they predict; panics before the first epoch.
+    /// The best weights and their predictions; panics before the first epoch.
     pub fn outcome(&self) -> Outcome {
+        assert!(!self.history.is_empty(), "outcome: no epoch was trained");
         Outcome {
             history: self.history.clone(),
-            best: self.history[self.stop.best(&self.history)],
+            best: self.history[self.stopping.best(&self.history)],
             weights: self.best.clone(),
             probabilities: self.setup.predict(&self.best, self.threads),
         }
     }
 
-    /// The time it has taken, that before the last [`Fit::checkpoint`] it was restored from included.
+    /// The training time in seconds, including the time before the checkpoint it was restored from.
     pub fn seconds(&self) -> f64 {
         self.elapsed().as_secs_f64()
     }
 
     fn elapsed(&self) -> Duration {
-        self.before + self.begun.elapsed()
+        self.before + self.started.elapsed()
     }
 
-    /// Everything needed to go on from here to the same bits.
+    /// The state of the run as a safetensors file; a run restored from it ends in the same bits.
     pub fn checkpoint(&self) -> Vec<u8> {
+        let replayed = self.diverged.filter(|d| d.stepped).map(|_| self.replay());
+        let current = (&self.params, &self.optimiser);
+        let (params, optimiser) = replayed.as_ref().map_or(current, |(p, o)| (p, o));
         let row = |values: &[f32]| Mat::from_vec(1, values.len(), values.to_vec());
         let log = CheckpointLog { elapsed: self.elapsed(), history: self.history.clone() };
-        let log = serde_json::to_string(&log).expect("epochs are plain numbers");
+        let log = serde_json::to_string(&log).expect("epochs are finite numbers");
         let state = [
-            ("params".to_owned(), row(&self.params)),
+            ("params".to_owned(), row(params)),
             ("best".to_owned(), row(&self.best)),
-            ("first".to_owned(), row(&self.optimiser.first)),
-            ("second".to_owned(), row(&self.optimiser.second)),
+            ("first".to_owned(), row(&optimiser.first)),
+            ("second".to_owned(), row(&optimiser.second)),
         ];
         weights::write_weights(&state, &log)
     }
 
-    /// Goes on from a checkpoint of the same run; `place` names it in errors.
+    /// Parameters and optimiser before the step of the diverged epoch.
+    ///
+    /// A run is a function of its settings and seed, so all steps before are taken again. That keeps
+    /// a copy of the state out of every epoch of every run that does not diverge.
+    fn replay(&self) -> (AlignedVec<f32>, Optimiser<f32>) {
+        let plan = self.setup.plan();
+        let mut work = plan.workspace(ThreadTeam::new(self.threads));
+        let mut params = self.setup.initial(self.seed);
+        let mut optimiser = optimiser(plan, self.setup.info(), self.setup.hp());
+        for epoch in 1..=self.history.len() {
+            plan.gradient(&mut work, &params, &self.targets, &dropout(self.seed, epoch));
+            optimiser.step(&mut params, work.gradients());
+        }
+        (params, optimiser)
+    }
+
+    /// Restores a checkpoint of a run with the same setup, split and seed; `place` names it in errors.
     pub fn restore(&mut self, place: &str, bytes: &[u8]) -> Result<()> {
         let state = weights::read_weights(place, bytes)?;
         let wrong = |problem: String| Error::Data { place: place.into(), problem };
         let CheckpointLog { elapsed, history } =
             serde_json::from_str(&state.metadata).map_err(|e| wrong(e.to_string()))?;
-        let part = |name: &str| {
-            let found =
-                state.tensors.iter().find(|(n, m)| n == name && m.cols() == self.params.len());
-            let missing = || wrong(format!("no `{name}` of {} numbers", self.params.len()));
-            found.map(|(_, m)| m.as_slice().to_vec()).ok_or_else(missing)
+        if !history.iter().map(|epoch| epoch.epoch).eq(1..=history.len()) {
+            return Err(wrong("expected epochs numbered from 1 without gaps".into()));
+        }
+        let n = self.params.len();
+        let tensor = |name: &str| {
+            let found = state.tensors.iter().find(|(other, _)| other == name);
+            let (_, m) = found.ok_or_else(|| wrong(format!("no tensor `{name}`")))?;
+            match (m.rows(), m.cols()) {
+                (1, cols) if cols == n => Ok(m.as_slice().to_vec()),
+                (rows, cols) => {
+                    Err(wrong(format!("`{name}` is {rows} x {cols}; expected 1 x {n}")))
+                }
+            }
         };
-        let (params, best) = (part("params")?, part("best")?);
-        (self.optimiser.first, self.optimiser.second) = (part("first")?, part("second")?);
+        let (params, best) = (tensor("params")?, tensor("best")?);
+        (self.optimiser.first, self.optimiser.second) = (tensor("first")?, tensor("second")?);
         (self.params, self.best) = (AlignedVec::from(&params[..]), AlignedVec::from(&best[..]));
         self.optimiser.steps = history.len() as u64;
         self.history = history;
-        (self.before, self.begun) = (elapsed, Instant::now());
+        self.diverged = None;
+        (self.before, self.started) = (elapsed, Instant::now());
         Ok(())
     }
 
-    /// Loss and accuracy on the validation nodes, without dropout.
-    fn validate(&mut self) -> (f64, f64) {
+    /// Loss and accuracy on the validation nodes without dropout; `None` if there are none.
+    fn validate(&mut self) -> Option<(f64, f64)> {
+        if self.val.is_empty() {
+            return None;
+        }
         let plan = self.setup.plan();
         let c = plan.shape().1;
         let scores = plan.scores(&mut self.work, &self.params);
-        let (mut loss, mut right) = (0.0, 0);
+        let (mut loss, mut correct) = (0.0, 0);
         for &(i, label) in &self.val {
             let z = &scores[i * c..(i + 1) * c];
             loss += f64::from(log_sum_exp(z) - z[label as usize]);
-            right += usize::from(most_likely(z) == label);
+            correct += usize::from(most_likely(z) == label);
         }
         let n = self.val.len() as f64;
-        (loss / n, right as f64 / n)
+        Some((loss / n, correct as f64 / n))
     }
 
-    fn check(&self, epoch: usize, what: &'static str, value: f64) -> Result<()> {
-        if value.is_finite() {
-            return Ok(());
+    fn require_finite(&mut self, loss: &'static str, value: f64, stepped: bool) -> Result<()> {
+        if !value.is_finite() {
+            self.diverged = Some(Divergence { loss, value, stepped });
         }
-        let rates = self.setup.info.groups.iter().map(|group| group.rate);
-        let mut lower: Vec<String> =
-            rates.map(|key| format!("`{key}` (now {})", self.setup.hp.real(key))).collect();
-        lower.dedup();
-        Err(Error::Diverged { epoch, what, value, lower: lower.join(" or ") })
+        self.check()
     }
+
+    /// Returns the error of a run that has diverged.
+    fn check(&self) -> Result<()> {
+        let Some(Divergence { loss, value, .. }) = self.diverged else { return Ok(()) };
+        let hp = self.setup.hp();
+        let rates = self.setup.info().groups.iter().map(|group| group.rate);
+        let mut lower: Vec<String> =
+            rates.map(|key| format!("`{key}` (now {})", hp.real(key))).collect();
+        lower.dedup();
+        let epoch = self.history.len() + 1;
+        Err(Error::Diverged { epoch, loss, value, lower: lower.join(" or ") })
+    }
+}
+
+/// The random stream of the dropout masks of an epoch.
+fn dropout(seed: u64, epoch: usize) -> Stream {
+    Stream::new(seed, "dropout").numbered(epoch as u64)
 }
 
 #[cfg(test)]
@@ -221,19 +308,123 @@ mod tests {
     use super::*;
     use crate::data::{self, SplitKind};
     use crate::model;
+    use crate::tensor::{OptimiserSettings, UpdateRule};
+
+    fn setup(model: &str, settings: &[(&str, &str)]) -> Arc<Setup> {
+        let info = model::find(model).unwrap();
+        let mut hp = info.defaults();
+        settings.iter().for_each(|(key, value)| hp.set(key, value).unwrap());
+        let dataset = data::load("csbm:nodes=60").unwrap();
+        Arc::new(Setup::new(dataset, info, hp).unwrap())
+    }
+
+    fn fit(setup: &Arc<Setup>) -> Fit {
+        let split = SplitKind::Balanced.draw(setup.dataset(), 0).unwrap();
+        Fit::new(setup.clone(), &split, 0, 1).unwrap()
+    }
+
+    /// The tensors of a checkpoint, and its history.
+    fn state(bytes: &[u8]) -> (Vec<(String, Mat<f32>)>, Vec<Epoch>) {
+        let state = weights::read_weights("t", bytes).unwrap();
+        let log: CheckpointLog = serde_json::from_str(&state.metadata).unwrap();
+        (state.tensors, log.history)
+    }
 
     #[test]
-    fn a_restored_run_has_the_time_it_took_before() {
-        let graph = data::load("csbm:nodes=60").unwrap();
-        let info = model::find("gcn").unwrap();
-        let setup = Setup::new(&graph, info, info.defaults());
-        let split = SplitKind::Balanced.draw(&graph, 0).unwrap();
-        let mut first = Fit::new(&setup, &graph, &split, 0, 1);
+    fn restored_run_continues_its_clock_and_history() {
+        let setup = setup("gcn", &[]);
+        let mut first = fit(&setup);
         first.before = Duration::from_secs(3600);
         first.epoch().unwrap();
-        let mut second = Fit::new(&setup, &graph, &split, 0, 1);
+        let mut second = fit(&setup);
         second.restore("t", &first.checkpoint()).unwrap();
         assert!(second.seconds() > 3600.0, "{}", second.seconds());
         assert_eq!(second.history(), first.history());
+    }
+
+    #[test]
+    fn diverged_epoch_leaves_the_state_before_it() {
+        let setup = setup("gcn", &[("dropout", "0.3")]);
+        let mut healthy = fit(&setup);
+        let mut diverging = fit(&setup);
+        for _ in 0..3 {
+            healthy.epoch().unwrap();
+            diverging.epoch().unwrap();
+        }
+        // A step this large makes the weights infinite, which only the validation loss shows.
+        let (rule, rate) = (UpdateRule::Momentum(0.0), f64::from(f32::MAX));
+        let huge = OptimiserSettings { rule, rate, decay: 0.0 };
+        let ranges = setup.plan().ranges().into_iter();
+        diverging.optimiser = Optimiser::new(ranges.map(|range| (range, huge)).collect());
+        let error = diverging.epoch().unwrap_err();
+        let Error::Diverged { epoch: 4, loss: "validation loss", .. } = error else {
+            panic!("{error}")
+        };
+        assert_eq!(state(&diverging.checkpoint()), state(&healthy.checkpoint()));
+        assert!(diverging.epoch().is_err(), "a diverged run does not continue");
+        assert_eq!(diverging.outcome().weights, healthy.outcome().weights);
+    }
+
+    #[test]
+    fn restore_rejects_tensors_of_another_shape() {
+        let setup = setup("gcn", &[]);
+        let mut fit = fit(&setup);
+        fit.epoch().unwrap();
+        let bytes = fit.checkpoint();
+        let read = weights::read_weights("t", &bytes).unwrap();
+        let n = fit.params.len();
+        let mut doubled = read.tensors.clone();
+        doubled[0].1 = Mat::zeros(2, n);
+        let tall = weights::write_weights(&doubled, &read.metadata);
+        let error = fit.restore("t", &tall).unwrap_err().to_string();
+        assert_eq!(error, format!("t: `best` is 2 x {n}; expected 1 x {n}"));
+        let gap = read.metadata.replace("\"epoch\":1", "\"epoch\":2");
+        let error = fit.restore("t", &weights::write_weights(&read.tensors, &gap)).unwrap_err();
+        assert_eq!(error.to_string(), "t: expected epochs numbered from 1 without gaps");
+    }
+
+    #[test]
+    fn without_validation_nodes_the_last_epoch_is_kept() {
+        let setup = setup("gcn", &[("max_epochs", "5"), ("patience", "1")]);
+        let split = Split::new("mine", [(0..40).collect(), vec![], (40..60).collect()]).unwrap();
+        let mut fit = Fit::new(setup, &split, 0, 1).unwrap();
+        assert_eq!(fit.run(|_, _| ControlFlow::Continue(())).unwrap(), RunEnd::Finished);
+        let outcome = fit.outcome();
+        assert_eq!((outcome.best.epoch, outcome.best.val_loss), (5, None));
+        assert_eq!(outcome.weights, fit.params);
+        let line = serde_json::to_string(&outcome.best).unwrap();
+        assert!(line.ends_with(r#""val_loss":null,"val_accuracy":null}"#), "{line}");
+        assert_eq!(serde_json::from_str::<Epoch>(&line).unwrap(), outcome.best);
+    }
+
+    #[test]
+    fn split_of_another_data_set_is_refused() {
+        let setup = setup("gcn", &[]);
+        let other = data::load("csbm:nodes=90").unwrap();
+        let split = SplitKind::Balanced.draw(&other, 0).unwrap();
+        let error = Fit::new(setup, &split, 0, 1).map(drop).unwrap_err().to_string();
+        assert!(error.contains("the graph has 60 nodes"), "{error}");
+    }
+
+    #[test]
+    fn callback_stops_a_run_that_can_continue() {
+        let setup = setup("gcn", &[("max_epochs", "6")]);
+        let (mut whole, mut halted) = (fit(&setup), fit(&setup));
+        whole.run(|_, _| ControlFlow::Continue(())).unwrap();
+        let at_three = |_: &Fit, epoch: &Epoch| match epoch.epoch {
+            3 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        };
+        assert_eq!(halted.run(at_three).unwrap(), RunEnd::Stopped);
+        assert_eq!(halted.history().len(), 3);
+        assert_eq!(halted.run(at_three).unwrap(), RunEnd::Finished);
+        assert_eq!(halted.outcome().weights, whole.outcome().weights);
+    }
+
+    #[test]
+    fn runs_can_move_between_threads() {
+        fn assert_owned<T: Send + 'static>() {}
+        assert_owned::<Fit>();
+        assert_owned::<Arc<Setup>>();
     }
 }

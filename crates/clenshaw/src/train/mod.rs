@@ -1,4 +1,4 @@
-//! Full-batch training: one model, one split, one seed.
+//! Full-batch training: one model, one data set, one split, one seed.
 
 pub mod metrics;
 mod setup;
@@ -7,51 +7,91 @@ mod step;
 mod fit;
 mod weights;
 
-pub use fit::{Epoch, Fit, Outcome};
+pub use crate::hyper::StopRule;
+pub use fit::{Epoch, Fit, Outcome, RunEnd};
 pub use setup::{Setup, optimiser};
 pub use step::{PhaseTiming, StepTiming};
-pub use stop::{EarlyStopping, StopRule};
+pub use stop::EarlyStopping;
 pub use weights::{WeightFile, read_weights, write_weights};
 
 use crate::data::{Dataset, Split};
+use crate::error::Result;
 use crate::tensor::Mat;
 
-/// What the test nodes say about a trained model.
+/// The scores of a trained model on the test nodes; NaN where there is nothing to score.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TestScores {
-    /// Share of test nodes whose class is right.
+    /// The share of nodes classified correctly.
     pub accuracy: f64,
-    /// Mean F1 over classes.
+    /// The mean F1 over classes.
     pub macro_f1: f64,
-    /// Mean recall over classes.
+    /// The mean recall over classes.
     pub balanced_accuracy: f64,
-    /// The accuracy of always answering the most frequent class.
+    /// The accuracy of always predicting the most frequent class.
     pub majority_share: f64,
-    /// Of two classes: the chance that a node of the second scores higher than one of the first.
+    /// For two classes, the area under the ROC curve of the second one.
     pub roc_auc: Option<f64>,
 }
 
-/// Scores a finished model on the test nodes. The only place that reads their labels.
-pub fn test_scores(probabilities: &Mat<f32>, dataset: &Dataset, split: &Split) -> TestScores {
-    let label = |&i: &u32| dataset.y[i as usize].expect("a split holds labelled nodes only");
-    let truth: Vec<u32> = split.test.iter().map(label).collect();
+/// Scores predicted probabilities, `[n, C]`, on the test nodes. The only function that reads their
+/// labels.
+///
+/// # Errors
+/// If the split does not fit the data set.
+///
+/// # Panics
+/// If the probabilities are not `[n, C]` of this data set.
+pub fn test_scores(
+    probabilities: &Mat<f32>,
+    dataset: &Dataset,
+    split: &Split,
+) -> Result<TestScores> {
+    dataset.check_shapes()?;
+    split.check(dataset)?;
+    let (shape, n_classes) = ((probabilities.rows(), probabilities.cols()), dataset.n_classes());
+    let expected = (dataset.graph.n_nodes(), n_classes);
+    assert_eq!(shape, expected, "test_scores: shape of the probabilities and of the data set");
+    let label = |&i: &u32| dataset.y[i as usize].expect("the split was checked");
+    let truth: Vec<u32> = split.test().iter().map(label).collect();
     let predicted: Vec<u32> =
-        split.test.iter().map(|&i| most_likely(probabilities.row(i as usize))).collect();
-    let n_classes = dataset.n_classes();
-    TestScores {
+        split.test().iter().map(|&i| most_likely(probabilities.row(i as usize))).collect();
+    Ok(TestScores {
         accuracy: metrics::accuracy(&predicted, &truth),
         macro_f1: metrics::macro_f1(&predicted, &truth, n_classes),
         balanced_accuracy: metrics::balanced_accuracy(&predicted, &truth, n_classes),
         majority_share: metrics::majority_share(&truth),
         roc_auc: (n_classes == 2).then(|| {
             let score = |&i: &u32| f64::from(probabilities[(i as usize, 1)]);
-            metrics::roc_auc(&split.test.iter().map(score).collect::<Vec<f64>>(), &truth)
+            metrics::roc_auc(&split.test().iter().map(score).collect::<Vec<f64>>(), &truth)
         }),
-    }
+    })
 }
 
 /// The class with the highest score; the first of equals.
 pub fn most_likely(scores: &[f32]) -> u32 {
     let better = |best: usize, c: usize| if scores[c] > scores[best] { c } else { best };
     (1..scores.len()).fold(0, better) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{self, SplitKind};
+
+    #[test]
+    fn test_scores_refuse_a_split_of_another_data_set() {
+        let (small, large) =
+            (data::load("csbm:nodes=60").unwrap(), data::load("csbm:nodes=90").unwrap());
+        let split = SplitKind::Balanced.draw(&large, 0).unwrap();
+        let probabilities = Mat::zeros(60, small.n_classes());
+        assert!(test_scores(&probabilities, &small, &split).is_err());
+    }
+
+    #[test]
+    #[should_panic(expected = "test_scores: shape of the probabilities and of the data set")]
+    fn test_scores_panic_on_probabilities_of_another_shape() {
+        let dataset = data::load("csbm:nodes=60").unwrap();
+        let split = SplitKind::Balanced.draw(&dataset, 0).unwrap();
+        let _ = test_scores(&Mat::zeros(61, dataset.n_classes()), &dataset, &split);
+    }
 }

@@ -1,44 +1,70 @@
-//! A model made ready for a graph: compiled once, then shared by all its runs.
+//! A model compiled for a data set, shared by all runs on it.
 
-use crate::data::{Dataset, Features, Scaling};
+use crate::data::{Dataset, Features, Split};
+use crate::error::{Error, Result};
 use crate::filter::Response;
 use crate::graph::operator;
 use crate::hyper::Params;
 use crate::model::{ModelInfo, Net, OptimiserKind};
 use crate::rng::Stream;
 use crate::tensor::{
-    AlignedVec, GatherPrecision, Mat, Optimiser, OptimiserSettings, Plan, RUNNING, Real, Sparse,
+    AlignedVec, Mat, Optimiser, OptimiserSettings, Plan, RUNNING, Real, Sparse, Targets,
     ThreadTeam, UpdateRule, Var, log_sum_exp,
 };
+use std::sync::Arc;
 
-/// A model, its hyper-parameters and its plan for one graph.
+/// A model, its hyper-parameters and its compiled plan for one data set.
 pub struct Setup {
-    /// The model.
-    pub info: &'static ModelInfo,
-    /// Its hyper-parameters.
-    pub hp: Params,
+    dataset: Arc<Dataset>,
+    info: &'static ModelInfo,
+    hp: Params,
     plan: Plan<f32>,
 }
 
 impl Setup {
     /// Scales the features, builds the model and compiles it.
     ///
+    /// # Errors
+    /// If features or labels do not fit the graph, see [`Dataset::check_shapes`].
+    ///
+    /// # Panics
+    /// If `hp` are not the hyper-parameters of the model.
+    ///
     /// ```
     /// use clenshaw::{data, model, train::Setup};
-    /// let cora = data::load("cora")?;
     /// let info = model::find("clenshaw-gcn")?;
-    /// let setup = Setup::new(&cora, info, info.defaults());
+    /// let setup = Setup::new(data::load("cora")?, info, info.defaults())?;
     /// assert_eq!(setup.plan().shape(), (2708, 7));
     /// # Ok::<(), clenshaw::Error>(())
     /// ```
-    pub fn new(dataset: &Dataset, info: &'static ModelInfo, hp: Params) -> Self {
-        let (net, logits) = record(dataset, info, &hp);
-        let tape = net.into_tape();
-        let gathered = match hp.word("gather") {
-            "bf16" => GatherPrecision::Bf16,
-            _ => GatherPrecision::Full,
-        };
-        Self { info, plan: Plan::compile_with(&tape, logits, gathered), hp }
+    pub fn new(
+        dataset: impl Into<Arc<Dataset>>,
+        info: &'static ModelInfo,
+        hp: Params,
+    ) -> Result<Self> {
+        let dataset = dataset.into();
+        dataset.check_shapes()?;
+        let declared = info.hyper_params().map(|hyper| hyper.name);
+        let is_own = declared.eq(hp.iter().map(|(hyper, _)| hyper.name));
+        assert!(is_own, "setup: these are not the hyper-parameters of {}", info.name);
+        let (net, logits) = record(&dataset, info, &hp);
+        let plan = Plan::compile_with(&net.into_tape(), logits, hp.choice("gather"));
+        Ok(Self { dataset, info, hp, plan })
+    }
+
+    /// The data set.
+    pub fn dataset(&self) -> &Arc<Dataset> {
+        &self.dataset
+    }
+
+    /// The model.
+    pub fn info(&self) -> &'static ModelInfo {
+        self.info
+    }
+
+    /// The hyper-parameters.
+    pub fn hp(&self) -> &Params {
+        &self.hp
     }
 
     /// The compiled model.
@@ -46,12 +72,26 @@ impl Setup {
         &self.plan
     }
 
+    /// The labels of the training nodes, each weighted equally.
+    ///
+    /// # Errors
+    /// If the split does not fit the data set, or has no training nodes.
+    pub fn targets(&self, split: &Split) -> Result<Targets<f32>> {
+        split.check(&self.dataset)?;
+        if split.train().is_empty() {
+            let problem = "no node is left for train".into();
+            return Err(Error::Split { split: split.provenance().into(), problem });
+        }
+        let label = |i: u32| self.dataset.y[i as usize].expect("the split was checked");
+        Ok(Targets::mean_over(self.dataset.graph.n_nodes(), split.train(), label))
+    }
+
     /// The initial parameters of a run.
     pub fn initial(&self, seed: u64) -> AlignedVec<f32> {
         self.plan.initial(&Stream::new(seed, "weights"))
     }
 
-    /// A parameter vector as named matrices.
+    /// Splits a parameter vector into named matrices.
     pub fn named(&self, params: &[f32]) -> Vec<(String, Mat<f32>)> {
         let each = self.plan.params().iter().zip(self.plan.ranges());
         each.map(|(p, range)| {
@@ -60,24 +100,55 @@ impl Setup {
         .collect()
     }
 
-    /// What the model with these parameters does to each frequency, if that can be said.
+    /// The parameter vector of named matrices, as [`Setup::named`] returns them; `place` names them in
+    /// errors.
+    ///
+    /// # Errors
+    /// If a parameter is missing or has another shape on this data set.
+    pub fn params_from(
+        &self,
+        place: &str,
+        named: &[(String, Mat<f32>)],
+    ) -> Result<AlignedVec<f32>> {
+        let wrong = |problem| Error::Data { place: place.into(), problem };
+        let mut params = self.plan.zeros();
+        for (param, range) in self.plan.params().iter().zip(self.plan.ranges()) {
+            let found = named.iter().find(|(name, _)| *name == param.name);
+            let (name, m) = found.ok_or_else(|| wrong(format!("no parameter `{}`", param.name)))?;
+            if (m.rows(), m.cols()) != (param.rows, param.cols) {
+                return Err(wrong(format!(
+                    "`{name}` is {} x {}, but on {} the model needs {} x {}; \
+                     choose a graph with the same features and classes as in training",
+                    m.rows(),
+                    m.cols(),
+                    self.dataset.name,
+                    param.rows,
+                    param.cols
+                )));
+            }
+            params[range].copy_from_slice(m.as_slice());
+        }
+        Ok(params)
+    }
+
+    /// The frequency response of the model with these parameters; `None` if the model defines none.
     pub fn filter(&self, params: &[f32]) -> Option<Response> {
         let filter = self.info.filter?;
         let mut named = self.named(params);
         named.extend(self.plan.values(&mut self.plan.workspace(ThreadTeam::new(1)), params));
         let weights = |name: &str| {
             let found = named.iter().find(|(other, _)| other == name);
-            found.expect("a filter asks for its own model's parameters and named values").1.cast()
+            found.expect("a model's filter reads its own parameters and named values").1.cast()
         };
         Some(filter(&weights, &self.hp))
     }
 
-    /// What the model with these parameters makes of every node before it names a class, `[n, hidden]`;
-    /// nothing, if it does not say.
-    pub fn hidden(&self, dataset: &Dataset, params: &[f32]) -> Option<Mat<f32>> {
-        let (net, _) = record(dataset, self.info, &self.hp);
-        let shown = net.hidden()?;
-        let plan = Plan::<f32>::compile(&net.into_tape(), shown);
+    /// The hidden representation of every node before the last layer, `[n, hidden]`; `None` if the
+    /// model marks none with [`Net::set_hidden`].
+    pub fn hidden(&self, params: &[f32]) -> Option<Mat<f32>> {
+        let (net, _) = record(&self.dataset, self.info, &self.hp);
+        let hidden = net.hidden()?;
+        let plan = Plan::<f32>::compile(&net.into_tape(), hidden);
         let (n, width) = plan.shape();
         let mut work = plan.workspace(ThreadTeam::new(1));
         Some(Mat::from_vec(n, width, plan.scores(&mut work, params).to_vec()))
@@ -96,11 +167,10 @@ impl Setup {
     }
 }
 
-/// The model's equations on this graph.
+/// Records the model's equations for this data set; returns the tape and the class scores on it.
 fn record(dataset: &Dataset, info: &ModelInfo, hp: &Params) -> (Net, Var) {
-    let scaling: Scaling = hp.word("scaling").parse().expect("the range lists the scalings");
     let p = info.operator.map(|kind| operator(&dataset.graph, kind));
-    let mut net = match dataset.x.scaled(scaling) {
+    let mut net = match dataset.x.scaled(hp.choice("scaling")) {
         Features::Dense(x) => Net::dense(x.cast(), p, dataset.n_classes()),
         Features::Sparse { pattern, values } => {
             let values = values.into_iter().map(f64::from).collect();
@@ -112,7 +182,7 @@ fn record(dataset: &Dataset, info: &ModelInfo, hp: &Params) -> (Net, Var) {
     (net, logits)
 }
 
-/// The optimisers that a model's groups and hyper-parameters ask for.
+/// The optimiser that a model's groups and hyper-parameters define.
 pub fn optimiser<T: Real>(plan: &Plan<T>, info: &ModelInfo, hp: &Params) -> Optimiser<T> {
     let settings = |name: &str| {
         if name == RUNNING {
@@ -135,16 +205,16 @@ pub fn optimiser<T: Real>(plan: &Plan<T>, info: &ModelInfo, hp: &Params) -> Opti
 mod tests {
     use super::*;
     use crate::data;
-    use crate::hyper::ValueRange;
-    use crate::model::{self, MODELS};
+    use crate::model;
 
     #[test]
-    fn the_last_layer_reads_what_is_hidden() {
+    fn last_layer_reads_the_hidden_representation() {
         let dataset = data::load("csbm:nodes=50").unwrap();
         let info = model::find("clenshaw-gcn").unwrap();
-        let setup = Setup::new(&dataset, info, info.defaults());
+        let dataset = Arc::new(dataset);
+        let setup = Setup::new(dataset.clone(), info, info.defaults()).unwrap();
         let params = setup.initial(3);
-        let hidden = setup.hidden(&dataset, &params).unwrap();
+        let hidden = setup.hidden(&params).unwrap();
         let named = setup.named(&params);
         let of = |name: &str| &named.iter().find(|(other, _)| other == name).unwrap().1;
         let (w, b) = (of("w_out"), of("b_out"));
@@ -157,15 +227,50 @@ mod tests {
             assert!((score - expected).abs() < 1e-5, "{score} and {expected}");
         }
         let mlp = model::find("mlp").unwrap();
-        let setup = Setup::new(&dataset, mlp, mlp.defaults());
-        assert!(setup.hidden(&dataset, &setup.initial(0)).is_none());
+        let setup = Setup::new(dataset, mlp, mlp.defaults()).unwrap();
+        assert!(setup.hidden(&setup.initial(0)).is_none());
     }
 
     #[test]
-    fn every_declared_scaling_exists() {
-        for info in MODELS {
-            let scaling = info.hyper_params().find(|hyper| hyper.name == "scaling").unwrap();
-            assert_eq!(scaling.range, ValueRange::OneOf(Scaling::WORDS), "{}", info.name);
-        }
+    fn named_parameters_make_the_same_vector() {
+        let dataset = data::load("csbm:nodes=50").unwrap();
+        let info = model::find("gcn").unwrap();
+        let setup = Setup::new(dataset, info, info.defaults()).unwrap();
+        let params = setup.initial(3);
+        let mut named = setup.named(&params);
+        assert_eq!(setup.params_from("w", &named).unwrap(), params);
+        named[0].1 = Mat::zeros(1, 2);
+        assert!(
+            setup.params_from("w", &named).unwrap_err().to_string().contains("is 1 x 2, but on")
+        );
+        named.clear();
+        assert!(
+            setup.params_from("w", &named).unwrap_err().to_string().starts_with("w: no parameter")
+        );
+    }
+
+    #[test]
+    fn inconsistent_data_sets_are_refused() {
+        let good = data::load("csbm:nodes=50").unwrap();
+        let info = model::find("gcn").unwrap();
+        let refused = |dataset: Dataset| {
+            Setup::new(dataset, info, info.defaults()).map(drop).unwrap_err().to_string()
+        };
+        let mut y = good.y.clone();
+        y[7] = Some(99);
+        let error = refused(Dataset { y, ..good.clone() });
+        assert!(error.contains("node 7 has label 99, but there are"), "{error}");
+        let error = refused(Dataset { y: good.y[..9].to_vec(), ..good.clone() });
+        assert!(error.contains("9 labels, but the graph has 50 nodes"), "{error}");
+        let error = refused(Dataset { x: Features::Dense(Mat::zeros(51, 3)), ..good });
+        assert!(error.contains("51 rows of features, but the graph has 50 nodes"), "{error}");
+    }
+
+    #[test]
+    #[should_panic(expected = "setup: these are not the hyper-parameters of gcn")]
+    fn hyper_parameters_of_another_model_panic() {
+        let dataset = data::load("csbm:nodes=50").unwrap();
+        let other = model::find("mlp").unwrap().defaults();
+        let _ = Setup::new(dataset, model::find("gcn").unwrap(), other);
     }
 }

@@ -1,9 +1,10 @@
 //! One training step, measured beside what this machine allows.
 
 use super::setup::{Setup, optimiser};
-use crate::data::{Dataset, Split};
+use crate::data::Split;
+use crate::error::Result;
 use crate::rng::Stream;
-use crate::tensor::{Cost, Phase, PhaseTimer, Roofline, Targets, ThreadTeam};
+use crate::tensor::{Cost, Phase, PhaseTimer, Roofline, ThreadTeam};
 use std::time::Instant;
 
 /// A part of a step: what it took and what it could take.
@@ -37,31 +38,33 @@ pub struct StepTiming {
 }
 
 impl StepTiming {
-    /// Takes `n_steps` training steps and as many with a meter, in turn.
+    /// Times `n_steps` training steps, and the phases of as many others.
+    ///
+    /// # Errors
+    /// If the split does not fit the data set of `setup`.
     pub fn measure(
         setup: &Setup,
-        dataset: &Dataset,
         split: &Split,
-        limits: &mut Roofline,
+        roofline: &mut Roofline,
         n_steps: usize,
-    ) -> Self {
-        let (plan, threads) = (setup.plan(), limits.threads());
-        let label = |i: u32| dataset.y[i as usize].expect("a split holds labelled nodes only");
-        let targets = Targets::mean_over(dataset.graph.n_nodes(), &split.train, label);
+    ) -> Result<Self> {
+        assert!(n_steps > 0, "measure: expected at least one step");
+        let (plan, threads) = (setup.plan(), roofline.threads());
+        let targets = setup.targets(split)?;
         let mut work = plan.workspace(ThreadTeam::new(threads));
         let mut params = setup.initial(0);
-        let mut optimiser = optimiser(plan, setup.info, &setup.hp);
-        let chance = Stream::new(0, "dropout");
+        let mut optimiser = optimiser(plan, setup.info(), setup.hp());
+        let dropout = Stream::new(0, "dropout");
         let (mut steps, mut evaluations) = (Vec::new(), Vec::new());
         let (mut metered, mut updates) = (Vec::new(), Vec::new());
         for i in 0..n_steps + 1 {
-            let chance = chance.numbered(i as u64);
+            let dropout = dropout.numbered(i as u64);
             let step = seconds(|| {
-                plan.gradient(&mut work, &params, &targets, &chance);
+                plan.gradient(&mut work, &params, &targets, &dropout);
                 optimiser.step(&mut params, work.gradients());
             });
             let meter = PhaseTimer::default();
-            plan.metered_gradient(&mut work, &params, &targets, &chance, &meter);
+            plan.metered_gradient(&mut work, &params, &targets, &dropout, &meter);
             let update = seconds(|| optimiser.step(&mut params, work.gradients()));
             let evaluation = seconds(|| _ = plan.scores(&mut work, &params));
             // The first round warms the caches.
@@ -74,7 +77,7 @@ impl StepTiming {
         }
         let workspace_bytes = plan.workspace_bytes();
         let mut part = |name, work: Cost, seconds| {
-            let bound = limits.seconds(&work, workspace_bytes);
+            let bound = roofline.seconds(&work, workspace_bytes);
             PhaseTiming { name, work, seconds, bound }
         };
         let of_phase = |phase: Phase| {
@@ -88,14 +91,14 @@ impl StepTiming {
         let moved = (7 * size_of_val(&*params)) as f64;
         let moved = Cost { streamed: moved, ..Cost::default() };
         parts.push(part("optimiser", moved, median(updates)));
-        Self {
+        Ok(Self {
             fastest: steps.iter().copied().fold(f64::INFINITY, f64::min),
             seconds: median(steps),
             evaluation: median(evaluations),
             bound: parts.iter().map(|part| part.bound).sum(),
             parts,
             workspace_bytes,
-        }
+        })
     }
 
     /// The step's time beyond that of its parts: threads that wait for each other.
@@ -127,9 +130,10 @@ mod tests {
         let info = crate::model::find("clenshaw-gcn").unwrap();
         let mut hp = info.defaults();
         hp.set("K", "2").unwrap();
-        let setup = Setup::new(&graph, info, hp);
         let split = SplitKind::Balanced.draw(&graph, 0).unwrap();
-        let step = StepTiming::measure(&setup, &graph, &split, &mut Roofline::new(1), 2);
+        let setup = Setup::new(graph, info, hp).unwrap();
+        let step = StepTiming::measure(&setup, &split, &mut Roofline::new(1), 2).unwrap();
+        let graph = setup.dataset();
         let (n, width, classes) = (200.0, 64.0, graph.n_classes() as f64);
         let features = graph.x.n_cols() as f64;
         // Three products a layer; the first layer needs no gradient of its features.

@@ -1,64 +1,41 @@
-//! When training ends and which epoch counts: functions of the history so far, nothing hidden.
+//! Early stopping: when training ends and which epoch's weights are kept.
 //!
 //! ```text
 //! patience       stop when p epochs have passed since the lowest validation loss
-//! mean           stop at epoch e > w when loss(e) > mean of the w losses before it
+//! mean           stop at epoch e > p when loss(e) > mean of the p losses before it
 //! late-mean      the same, but only in the second half of the epochs
 //! accuracy       stop when p epochs have passed since the highest validation accuracy
 //! accuracy-ties  the same, but an equal accuracy counts as an improvement
-//! none           train to the end
+//! none           train all epochs
 //! ```
 //!
-//! The weights of the best epoch are restored: of the lowest validation loss under the first three
-//! rules, of the highest validation accuracy under the others; of equals the first, and with
-//! `accuracy-ties` the last.
+//! The weights of the best epoch are kept: that of the lowest validation loss under the first three
+//! rules, that of the highest validation accuracy under the others. Of equal epochs it is the first,
+//! with `accuracy-ties` the last. Without validation nodes all epochs are trained and the last one is
+//! the best. Both decisions are functions of the history.
 
 use super::Epoch;
-use crate::hyper::Params;
+use crate::hyper::{Params, StopRule};
 
-/// A stopping rule with its numbers.
+/// A stopping rule with its settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EarlyStopping {
     /// When to stop.
     pub rule: StopRule,
-    /// How many epochs it looks back.
+    /// The rule's window, in epochs.
     pub patience: usize,
-    /// Epochs at most.
+    /// The maximum number of epochs.
     pub max_epochs: usize,
 }
 
-/// When to stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StopRule {
-    /// Epochs without a lower validation loss.
-    Patience,
-    /// A loss above the mean of those before it.
-    Mean,
-    /// The same in the second half.
-    LateMean,
-    /// Epochs without a higher validation accuracy.
-    Accuracy,
-    /// Epochs without an equal or higher validation accuracy.
-    AccuracyTies,
-    /// The last epoch.
-    None,
-}
-
 impl EarlyStopping {
-    /// The rule that `stop`, `patience` and `max_epochs` describe.
+    /// The rule that the hyper-parameters `stop`, `patience` and `max_epochs` set.
     pub fn from_params(hp: &Params) -> Self {
-        let rule = match hp.word("stop") {
-            "mean" => StopRule::Mean,
-            "late-mean" => StopRule::LateMean,
-            "accuracy" => StopRule::Accuracy,
-            "accuracy-ties" => StopRule::AccuracyTies,
-            "none" => StopRule::None,
-            _ => StopRule::Patience,
-        };
-        Self { rule, patience: hp.int("patience"), max_epochs: hp.int("max_epochs") }
+        let (patience, max_epochs) = (hp.int("patience"), hp.int("max_epochs"));
+        Self { rule: hp.choice("stop"), patience, max_epochs }
     }
 
-    /// Whether these epochs end training.
+    /// Returns whether training ends after these epochs.
     pub fn should_stop(self, history: &[Epoch]) -> bool {
         history.len() >= self.max_epochs
             || match self.rule {
@@ -73,25 +50,31 @@ impl EarlyStopping {
             }
     }
 
-    /// The index of the epoch whose weights count.
+    /// The index of the epoch whose weights are kept.
     pub fn best(self, history: &[Epoch]) -> usize {
-        let better = |new: &Epoch, old: &Epoch| match self.rule {
-            StopRule::Patience | StopRule::Mean | StopRule::LateMean => new.val_loss < old.val_loss,
+        (1..history.len())
+            .fold(0, |best, i| if self.improves(&history[i], &history[best]) { i } else { best })
+    }
+
+    fn improves(self, new: &Epoch, old: &Epoch) -> bool {
+        let (Some(new_loss), Some(old_loss)) = (new.val_loss, old.val_loss) else {
+            return true;
+        };
+        match self.rule {
+            StopRule::Patience | StopRule::Mean | StopRule::LateMean => new_loss < old_loss,
             StopRule::Accuracy | StopRule::None => new.val_accuracy > old.val_accuracy,
             StopRule::AccuracyTies => new.val_accuracy >= old.val_accuracy,
-        };
-        (1..history.len())
-            .fold(0, |best, i| if better(&history[i], &history[best]) { i } else { best })
+        }
     }
 }
 
-/// Whether the last loss exceeds the mean of the `w` before it.
-fn above_mean(history: &[Epoch], w: usize) -> bool {
-    match history {
-        [earlier @ .., last] if earlier.len() >= w => {
-            let window = earlier[earlier.len() - w..].iter().map(|epoch| epoch.val_loss);
-            last.val_loss > window.sum::<f64>() / w as f64
-        }
+/// Whether the last validation loss exceeds the mean of the `window` losses before it.
+fn above_mean(history: &[Epoch], window: usize) -> bool {
+    let Some((last, earlier)) = history.split_last() else { return false };
+    let Some(start) = earlier.len().checked_sub(window) else { return false };
+    let losses: Option<Vec<f64>> = earlier[start..].iter().map(|epoch| epoch.val_loss).collect();
+    match (last.val_loss, losses) {
+        (Some(last), Some(losses)) => last > losses.iter().sum::<f64>() / window as f64,
         _ => false,
     }
 }
@@ -100,65 +83,77 @@ fn above_mean(history: &[Epoch], w: usize) -> bool {
 mod tests {
     use super::*;
 
-    fn stop(rule: StopRule, patience: usize) -> EarlyStopping {
+    fn stopping(rule: StopRule, patience: usize) -> EarlyStopping {
         EarlyStopping { rule, patience, max_epochs: 8 }
     }
 
-    fn losses(losses: &[f64]) -> Vec<Epoch> {
-        let epoch = |(i, &val_loss): (usize, &f64)| Epoch {
-            epoch: i + 1,
+    fn history(validation: impl IntoIterator<Item = Option<(f64, f64)>>) -> Vec<Epoch> {
+        let epochs = (1..).zip(validation).map(|(epoch, validation)| Epoch {
+            epoch,
             train_loss: 0.0,
-            val_loss,
-            val_accuracy: 0.0,
-        };
-        losses.iter().enumerate().map(epoch).collect()
+            val_loss: validation.map(|(loss, _)| loss),
+            val_accuracy: validation.map(|(_, accuracy)| accuracy),
+        });
+        epochs.collect()
+    }
+
+    fn losses(losses: &[f64]) -> Vec<Epoch> {
+        history(losses.iter().map(|loss| Some((*loss, 0.0))))
     }
 
     fn accuracies(accuracies: &[f64]) -> Vec<Epoch> {
-        let mut history = losses(&vec![0.0; accuracies.len()]);
-        history.iter_mut().zip(accuracies).for_each(|(epoch, a)| epoch.val_accuracy = *a);
-        history
+        history(accuracies.iter().map(|accuracy| Some((0.0, *accuracy))))
     }
 
     #[test]
-    fn patience_counts_epochs_since_the_best() {
+    fn patience_counts_epochs_since_best() {
         let history = losses(&[1.0, 0.5, 0.5, 0.6]);
-        assert_eq!(stop(StopRule::Patience, 3).best(&history), 1);
-        assert!(!stop(StopRule::Patience, 3).should_stop(&history));
-        assert!(
-            stop(StopRule::Patience, 2).should_stop(&history),
-            "an equal loss is no improvement"
-        );
+        let patient = |patience| stopping(StopRule::Patience, patience);
+        assert_eq!(patient(3).best(&history), 1);
+        assert!(!patient(3).should_stop(&history));
+        assert!(patient(2).should_stop(&history), "an equal loss is not an improvement");
     }
 
     #[test]
-    fn the_mean_rule_compares_with_the_window_before() {
-        let says = |list: &[f64]| stop(StopRule::Mean, 2).should_stop(&losses(list));
-        assert!(!says(&[1.0, 9.0]), "the window is not full");
-        assert!(!says(&[9.0, 2.0, 1.0, 1.5]), "1.5 is the mean of 2 and 1");
-        assert!(says(&[9.0, 2.0, 1.0, 1.6]));
+    fn mean_compares_with_the_window_before() {
+        let stops = |list: &[f64]| stopping(StopRule::Mean, 2).should_stop(&losses(list));
+        assert!(!stops(&[1.0, 9.0]), "the window is not full");
+        assert!(!stops(&[9.0, 2.0, 1.0, 1.5]), "1.5 is the mean of 2 and 1");
+        assert!(stops(&[9.0, 2.0, 1.0, 1.6]));
     }
 
     #[test]
-    fn the_late_mean_rule_waits_for_the_second_half() {
-        let says = |list: &[f64]| stop(StopRule::LateMean, 2).should_stop(&losses(list));
-        assert!(!says(&[9.0, 2.0, 1.0, 1.6]));
-        assert!(says(&[9.0, 9.0, 2.0, 1.0, 1.6]));
+    fn late_mean_waits_for_the_second_half() {
+        let stops = |list: &[f64]| stopping(StopRule::LateMean, 2).should_stop(&losses(list));
+        assert!(!stops(&[9.0, 2.0, 1.0, 1.6]));
+        assert!(stops(&[9.0, 9.0, 2.0, 1.0, 1.6]));
     }
 
     #[test]
-    fn accuracy_rules_differ_on_equals() {
+    fn accuracy_rules_differ_on_ties() {
         let history = accuracies(&[0.5, 0.7, 0.7, 0.6]);
-        let (strict, ties) = (stop(StopRule::Accuracy, 2), stop(StopRule::AccuracyTies, 2));
+        let strict = stopping(StopRule::Accuracy, 2);
+        let ties = stopping(StopRule::AccuracyTies, 2);
         assert_eq!((strict.best(&history), ties.best(&history)), (1, 2));
         assert!(strict.should_stop(&history) && !ties.should_stop(&history));
     }
 
     #[test]
-    fn none_runs_to_the_end_and_keeps_the_first_of_the_best() {
-        let rule = stop(StopRule::None, 1);
+    fn none_trains_all_epochs_and_keeps_the_first_best() {
+        let none = stopping(StopRule::None, 1);
         let history = accuracies(&[0.5, 0.7, 0.7, 0.6, 0.6, 0.6, 0.6]);
-        assert!(!rule.should_stop(&history) && rule.best(&history) == 1);
-        assert!(rule.should_stop(&losses(&[1.0; 8])));
+        assert!(!none.should_stop(&history) && none.best(&history) == 1);
+        assert!(none.should_stop(&losses(&[1.0; 8])));
+    }
+
+    #[test]
+    fn without_validation_the_last_epoch_is_best() {
+        use StopRule::{Accuracy, AccuracyTies, LateMean, Mean, None, Patience};
+        for rule in [Patience, Mean, LateMean, Accuracy, AccuracyTies, None] {
+            let stopping = stopping(rule, 1);
+            assert_eq!(stopping.best(&history([Option::None; 7])), 6, "{rule}");
+            assert!(!stopping.should_stop(&history([Option::None; 7])), "{rule}");
+            assert!(stopping.should_stop(&history([Option::None; 8])), "{rule}");
+        }
     }
 }

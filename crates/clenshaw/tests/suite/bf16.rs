@@ -5,21 +5,20 @@
 use clenshaw::data::{self, Dataset, SplitKind};
 use clenshaw::model::{MODELS, ModelInfo};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Targets, ThreadTeam};
+use clenshaw::tensor::ThreadTeam;
 use clenshaw::train::Setup;
 
 /// Scores and gradients of a model with noise added to its initial parameters.
 fn computed(graph: &Dataset, info: &'static ModelInfo, gather: &str, threads: usize) -> Vec<f32> {
     let mut hp = info.defaults();
     hp.set("gather", gather).unwrap();
-    let setup = Setup::new(graph, info, hp);
+    let setup = Setup::new(graph.clone(), info, hp).unwrap();
     let plan = setup.plan();
     let mut noise = Stream::new(1, "halves");
     let params: Vec<f32> =
         setup.initial(0).iter().map(|w| w + noise.symmetric(0.1) as f32).collect();
     let split = SplitKind::Balanced.draw(graph, 0).unwrap();
-    let label = |i: u32| graph.y[i as usize].unwrap();
-    let targets = Targets::mean_over(graph.graph.n_nodes(), &split.train, label);
+    let targets = setup.targets(&split).unwrap();
     let mut work = plan.workspace(ThreadTeam::new(threads));
     let mut all = plan.scores(&mut work, &params).to_vec();
     plan.gradient(&mut work, &params, &targets, &Stream::new(2, "dropout"));

@@ -118,7 +118,7 @@ fn balanced_splits_have_the_sizes_of_the_literature() {
         ("pubmed", 11829, 3945),
     ] {
         let split = SplitKind::Balanced.draw(&load_from(&store, name).unwrap(), 3).unwrap();
-        assert_eq!((split.train.len(), split.test.len()), (train, test), "{name}");
+        assert_eq!((split.train().len(), split.test().len()), (train, test), "{name}");
     }
 }
 
@@ -130,9 +130,9 @@ fn published_splits_are_found_by_name_and_in_turn() {
         split.draw(&load_published(&store, graph).unwrap(), seed)
     };
     let public = draw("cora", "public", 0).unwrap();
-    assert_eq!((public.train.len(), public.val.len(), public.test.len()), (140, 500, 1000));
+    assert_eq!((public.train().len(), public.val().len(), public.test().len()), (140, 500, 1000));
     assert_eq!(draw("texas", "all", 13).unwrap(), draw("texas", "geom:3", 0).unwrap());
-    assert_eq!(draw("minesweeper", "fixed:1", 0).unwrap().train.len(), 5000);
+    assert_eq!(draw("minesweeper", "fixed:1", 0).unwrap().train().len(), 5000);
     assert_eq!(
         draw("texas", "public", 0).unwrap_err().to_string(),
         "cannot make the split `public`: texas has geom:0, geom:1, geom:2, geom:3, geom:4, geom:5, \

@@ -96,7 +96,7 @@ fn trial_value_equals_the_mean_of_training_runs() {
     let (store, cancel) = (&Store::new(None), &AtomicBool::new(false));
     let options = RunOptions { threads: 1, store, resume: false, on_event: &|_, _| {}, cancel };
     let summary = run(&TrainingJob { request, folder: None }, &options).unwrap();
-    let accuracies: Vec<f64> = summary.runs.iter().map(|run| run.val_accuracy).collect();
+    let accuracies: Vec<f64> = summary.runs.iter().map(|run| run.val_accuracy.unwrap()).collect();
     assert_eq!(trial.value, Some(accuracies.iter().sum::<f64>() / 2.0));
     assert_eq!(trial.user_attrs["val_accuracies"], serde_json::json!(accuracies));
     let (_, evaluation) = tuned.best.unwrap();

@@ -185,7 +185,7 @@ impl<'a> File<'a> {
                 let nodes = (0u32..).zip(&numbers[..]).filter(move |(_, found)| **found == part);
                 nodes.map(|(node, _)| node).collect()
             };
-            let split = Split::fixed(name, [part(1), part(2), part(3)])?;
+            let split = Split::new(name, [part(1), part(2), part(3)])?;
             Ok(FixedSplit { name: name.clone(), split })
         };
         names.iter().map(split).collect()

@@ -41,7 +41,7 @@ fn datasets() -> impl Strategy<Value = Dataset> {
 fn split(i: usize, parts: &[usize]) -> FixedSplit {
     let name = format!("fixed:{i}");
     let part = |wanted| (0..parts.len() as u32).filter(move |&node| parts[node as usize] == wanted);
-    let split = Split::fixed(&name, [1, 2, 3].map(|wanted| part(wanted).collect())).unwrap();
+    let split = Split::new(&name, [1, 2, 3].map(|wanted| part(wanted).collect())).unwrap();
     FixedSplit { name, split }
 }
 

@@ -151,7 +151,7 @@ fn sections(dataset: &Dataset) -> Vec<Section<'_>> {
 fn parts_of(fixed: &FixedSplit, n_nodes: usize) -> Section<'static> {
     let mut parts = vec![0u8; n_nodes];
     let split = &fixed.split;
-    for (part, nodes) in [(1, &split.train), (2, &split.val), (3, &split.test)] {
+    for (part, nodes) in (1..).zip(split.parts()) {
         nodes.iter().for_each(|&node| parts[node as usize] = part);
     }
     Section::made(&format!("split.{}", fixed.name), &parts)

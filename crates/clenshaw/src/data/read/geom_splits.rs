@@ -57,7 +57,7 @@ pub(super) fn from_masks(place: &str, name: &str, masks: [&[bool]; 3]) -> Result
 
 /// A published split; an error names the file it stands in.
 pub(super) fn fixed(place: &str, name: &str, parts: [Vec<u32>; 3]) -> Result<FixedSplit> {
-    let split = Split::fixed(name, parts).map_err(|error| match error {
+    let split = Split::new(name, parts).map_err(|error| match error {
         Error::Split { problem, .. } => {
             Error::Data { place: place.into(), problem: format!("split `{name}`: {problem}") }
         }
@@ -70,8 +70,7 @@ pub(super) fn fixed(place: &str, name: &str, parts: [Vec<u32>; 3]) -> Result<Fix
 pub(super) fn labelled(splits: Vec<FixedSplit>, y: &[Option<u32>]) -> Result<Vec<FixedSplit>> {
     let known = |node: &u32| y.get(*node as usize).is_some_and(Option::is_some);
     let keep = |FixedSplit { name, split }: FixedSplit| {
-        let parts = [split.train, split.val, split.test];
-        let parts = parts.map(|part| part.into_iter().filter(known).collect());
+        let parts = split.parts().map(|part| part.iter().copied().filter(known).collect());
         fixed(&name, &name, parts)
     };
     splits.into_iter().map(keep).collect()
@@ -102,8 +101,8 @@ mod tests {
         let bytes = masks(&[0, 1, 0, 1], &[1, 0, 0, 0], &[0; 4]);
         let FixedSplit { name, split } = read_bytes("it", "geom:3", &bytes, 4).unwrap();
         assert_eq!(name, "geom:3");
-        assert_eq!((split.train, split.val, split.test), (vec![1, 3], vec![0], vec![]));
-        assert_eq!(split.provenance, "geom:3: 2 train, 1 val, 0 test");
+        assert_eq!(split.parts(), [&[1, 3][..], &[0], &[]]);
+        assert_eq!(split.provenance(), "geom:3: 2 train, 1 val, 0 test");
     }
 
     #[test]
@@ -128,10 +127,7 @@ mod tests {
         let splits = vec![read_bytes("it", "geom:0", &bytes, 4).unwrap()];
         let splits = labelled(splits, &[Some(0), None, Some(1), None]).unwrap();
         let split = &splits[0].split;
-        assert_eq!(
-            (&split.train[..], &split.val[..], &split.test[..]),
-            (&[0][..], &[2][..], &[][..])
-        );
+        assert_eq!(split.parts(), [&[0][..], &[2], &[]]);
     }
 
     #[test]

@@ -47,7 +47,7 @@ fn assert_statistics(dataset: &Dataset, sizes: [usize; 4], homophily: [&str; 2])
 }
 
 fn split_sizes(splits: &[FixedSplit]) -> Vec<(&str, [usize; 3])> {
-    let sizes = |s: &FixedSplit| [s.split.train.len(), s.split.val.len(), s.split.test.len()];
+    let sizes = |s: &FixedSplit| s.split.parts().map(<[u32]>::len);
     splits.iter().map(|split| (&*split.name, sizes(split))).collect()
 }
 
@@ -73,7 +73,7 @@ fn planetoid_graphs_have_the_published_statistics() {
         assert_eq!(dataset.splits.len(), 11, "{name}");
         // Twenty nodes of each class train.
         let mut per_class = vec![0; dataset.n_classes()];
-        for &node in &dataset.splits[0].split.train {
+        for &node in dataset.splits[0].split.train() {
             per_class[dataset.y[node as usize].unwrap() as usize] += 1;
         }
         assert!(per_class.iter().all(|&n| n == 20), "{name}: {per_class:?}");

@@ -7,8 +7,10 @@ use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
 use crate::experiment::Request;
 use crate::filter::Response;
-use crate::train::{EarlyStopping, Epoch, Fit, Setup};
+use crate::train::{EarlyStopping, Epoch, Fit, RunEnd, Setup};
 use clenshaw_tune::{Notes, Pruner, Storage};
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// Data shared by all trials of a study.
 pub(super) struct StudyContext<'a> {
@@ -16,7 +18,7 @@ pub(super) struct StudyContext<'a> {
     pub pruner: Pruner,
     pub storage: &'a dyn Storage,
     pub study_id: u64,
-    pub dataset: &'a Dataset,
+    pub dataset: &'a Arc<Dataset>,
     pub splits: &'a [Split],
     pub options: &'a TuneOptions<'a>,
 }
@@ -42,9 +44,10 @@ pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The best epoch so far, by the stopping rule.
-fn best_epoch(stop: EarlyStopping, fit: &Fit<'_>) -> Epoch {
-    fit.history()[stop.best(fit.history())]
+/// The validation accuracy of the best epoch so far.
+fn val_accuracy(stop: EarlyStopping, fit: &Fit) -> f64 {
+    let best = fit.history()[stop.best(fit.history())];
+    best.val_accuracy.expect("splits of a study have validation nodes")
 }
 
 impl StudyContext<'_> {
@@ -56,16 +59,17 @@ impl StudyContext<'_> {
         threads: usize,
         should_continue: &dyn Fn() -> bool,
     ) -> Result<TrialOutcome> {
-        let setup = Setup::new(self.dataset, request.model, request.hyper.clone());
-        let stop = EarlyStopping::from_params(&setup.hp);
+        let setup = Setup::new(self.dataset.clone(), request.model, request.hyper.clone())?;
+        let setup = Arc::new(setup);
+        let stop = EarlyStopping::from_params(setup.hp());
         let (mut accuracies, mut filter) = (Vec::new(), None);
         for (i, split) in self.splits.iter().enumerate() {
-            let mut fit = Fit::new(&setup, self.dataset, split, request.seed + i as u64, threads);
+            let mut fit = Fit::new(setup.clone(), split, request.seed + i as u64, threads)?;
             if let Some(last) = self.train(trial, &mut fit, stop, should_continue)? {
                 return Ok(TrialOutcome::Pruned(last));
             }
-            accuracies.push(best_epoch(stop, &fit).val_accuracy);
-            if i == 0 && setup.info.filter.is_some() {
+            accuracies.push(val_accuracy(stop, &fit));
+            if i == 0 && setup.info().filter.is_some() {
                 filter = setup.filter(&fit.outcome().weights);
             }
             let (done, value) = (i + 1, mean(&accuracies));
@@ -82,7 +86,7 @@ impl StudyContext<'_> {
     fn train(
         &self,
         trial: TrialRef,
-        fit: &mut Fit<'_>,
+        fit: &mut Fit,
         stop: EarlyStopping,
         should_continue: &dyn Fn() -> bool,
     ) -> Result<Option<f64>> {
@@ -90,12 +94,15 @@ impl StudyContext<'_> {
         let mut pruned = Ok(None);
         let ended = fit.run(|fit, epoch| {
             pruned = self.report_epoch(trial, fit, epoch, stop, interval);
-            should_continue() && matches!(pruned, Ok(None))
+            match should_continue() && matches!(pruned, Ok(None)) {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
         });
-        match (pruned?, ended) {
-            (Some(_), Ok(())) => Ok(None),
-            (Some(value), Err(Error::Interrupted)) => Ok(Some(value)),
-            (_, ended) => ended.map(|()| None),
+        match (pruned?, ended?) {
+            (_, RunEnd::Finished) => Ok(None),
+            (Some(value), RunEnd::Stopped) => Ok(Some(value)),
+            (None, RunEnd::Stopped) => Err(Error::Interrupted),
         }
     }
 
@@ -103,7 +110,7 @@ impl StudyContext<'_> {
     fn report_epoch(
         &self,
         trial: TrialRef,
-        fit: &Fit<'_>,
+        fit: &Fit,
         epoch: &Epoch,
         stop: EarlyStopping,
         interval: Option<u64>,
@@ -112,7 +119,7 @@ impl StudyContext<'_> {
         if interval.is_none_or(|interval| !step.is_multiple_of(interval)) {
             return Ok(None);
         }
-        let value = best_epoch(stop, fit).val_accuracy;
+        let value = val_accuracy(stop, fit);
         Ok(self.report(trial, step, value)?.then_some(value))
     }
 

@@ -41,6 +41,7 @@ use crate::data::{Dataset, Store};
 use crate::error::{Error, Result};
 use clenshaw_tune::{Direction, Distribution, Params, Sampler, Storage, Tpe, Trial};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -232,7 +233,7 @@ pub fn tune(
 ) -> Result<TuneResult> {
     request.check()?;
     let deadline = options.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-    let dataset = request.training.load(options.store)?;
+    let dataset = Arc::new(request.training.load(options.store)?);
     let splits = request.training.splits(&dataset)?;
     let study_id = study::open(request, storage)?;
     (options.on_event)(TuneEvent::Loaded { dataset: &dataset, trials: &storage.trials(study_id)? });

@@ -76,7 +76,7 @@ fn pytorch_geometrics_arrays_are_read() {
     assert_eq!(dataset.class_names, ["0", "1"]);
     let parts = |s: usize| {
         let FixedSplit { name, split } = &dataset.splits[s];
-        (name.as_str(), [&split.train[..], &split.val, &split.test])
+        (name.as_str(), split.parts())
     };
     // Node 2 has no label, and so is in no part.
     assert_eq!(parts(0), ("fixed:0", [&[0][..], &[1], &[]]));

@@ -50,7 +50,7 @@ fn a_file_becomes_a_data_set() {
     assert_eq!(names, ["fixed:0", "fixed:1"]);
     let parts = |i: usize| {
         let split = &dataset.splits[i].split;
-        [&split.train, &split.val, &split.test].map(|part| part.clone())
+        split.parts().map(<[u32]>::to_vec)
     };
     assert_eq!(parts(0), [vec![0], vec![1], vec![2]]);
     assert_eq!(parts(1), [vec![3], vec![0], vec![1]]);

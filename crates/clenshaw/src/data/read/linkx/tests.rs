@@ -45,11 +45,8 @@ fn tables_become_a_data_set() {
     let names: Vec<&str> = dataset.splits.iter().map(|split| &*split.name).collect();
     assert_eq!(names, ["linkx:0", "linkx:1"]);
     let split = &dataset.splits[0].split;
-    assert_eq!(
-        (&split.train[..], &split.val[..], &split.test[..]),
-        (&[0, 2][..], &[1][..], &[3][..])
-    );
-    assert_eq!(dataset.splits[1].split.val, [0, 2]);
+    assert_eq!((split.train(), split.val(), split.test()), (&[0, 2][..], &[1][..], &[3][..]));
+    assert_eq!(dataset.splits[1].split.val(), [0, 2]);
 }
 
 #[test]

@@ -122,7 +122,7 @@ impl<'a> Rows<'a> {
         }
         let has_split = plan.roles.iter().any(|role| matches!(role, Role::Split));
         let split = match has_split {
-            true => Some(FixedSplit { name: OWN.into(), split: Split::fixed(OWN, self.parts)? }),
+            true => Some(FixedSplit { name: OWN.into(), split: Split::new(OWN, self.parts)? }),
             false => None,
         };
         let (names, numbers, x) = (self.names, self.numbers, self.matrix.finish());

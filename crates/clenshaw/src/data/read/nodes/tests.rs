@@ -29,8 +29,7 @@ fn a_table_gives_names_features_labels_and_a_split() {
     // age, town is Bath, town is York
     let rows = [31.0, 0.0, 1.0, 27.5, 1.0, 0.0, -10.0, 0.0, 0.0, 0.0, 0.0, 1.0];
     assert_eq!(table.x.to_dense().as_slice(), rows);
-    let provenance = "own: 1 train, 1 val, 1 test".into();
-    let split = Split { train: vec![0], val: vec![1], test: vec![3], provenance };
+    let split = Split::new("own", [vec![0], vec![1], vec![3]]).unwrap();
     assert_eq!(table.split, Some(FixedSplit { name: "own".into(), split }));
     assert!(table.warnings.is_empty());
 }

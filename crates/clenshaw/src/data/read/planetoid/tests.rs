@@ -120,7 +120,7 @@ fn rows_find_their_nodes() {
     assert_eq!(dataset.class_names, ["0", "1"]);
     let public = &dataset.splits[0];
     assert_eq!(public.name, "public");
-    let parts = (&public.split.train[..], &public.split.val[..], &public.split.test[..]);
+    let parts = (public.split.train(), public.split.val(), public.split.test());
     assert_eq!(parts, (&[0, 1][..], &[2, 3][..], &[4, 6][..]));
     assert_eq!(
         dataset.warnings,

@@ -41,7 +41,7 @@ fn a_folder_or_an_edge_table_is_enough() {
         assert_eq!(dataset.name, folder.path().join(typed).display().to_string());
         assert_eq!(dataset.node_names, ["ann", "bob", "cid"]);
         assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
-        assert_eq!(dataset.splits[0].split.test, [2]);
+        assert_eq!(dataset.splits[0].split.test(), [2]);
         assert!(dataset.warnings[0].ends_with(": ignored columns `weight`"));
     }
 }

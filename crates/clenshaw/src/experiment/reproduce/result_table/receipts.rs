@@ -55,7 +55,7 @@ pub(super) struct RunScores {
     seed: u64,
     split_sha256: String,
     pub epochs: usize,
-    val_accuracy: f64,
+    val_accuracy: Option<f64>,
     pub test_accuracy: f64,
     pub roc_auc: Option<f64>,
 }

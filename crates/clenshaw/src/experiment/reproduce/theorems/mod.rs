@@ -26,6 +26,7 @@ use crate::report::{ResultPage, Table};
 use check::{CheckSettings, ReferenceMethod, TheoremCheck};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::sync::Arc;
 use trained::TrainedFilter;
 
 /// The contents of the experiment's file.
@@ -112,12 +113,13 @@ impl Theorems {
     /// Runs the checks and trainings on the selected graphs that are on this machine.
     pub fn measure(&self, options: &ExperimentOptions<'_>) -> Result<ResultPage> {
         self.check(options)?;
-        let (mut datasets, mut missing): (Vec<(&str, Dataset)>, Vec<String>) = (vec![], vec![]);
+        let (mut datasets, mut missing): (Vec<(&str, Arc<Dataset>)>, Vec<String>) =
+            (vec![], vec![]);
         for name in
             self.graphs().into_iter().filter(|name| options.selection.includes("graph", name))
         {
             match load_if_present(options.store, name)? {
-                Some(dataset) => datasets.push((name, dataset)),
+                Some(dataset) => datasets.push((name, dataset.into())),
                 None => missing.push(name.into()),
             }
         }
@@ -138,7 +140,7 @@ impl Theorems {
     }
 
     /// The cells, checks first; their input is the index of the graph and the task.
-    fn cells(&self, datasets: &[(&str, Dataset)]) -> Result<Vec<CellTask<(usize, TheoremTask)>>> {
+    fn cells(&self, datasets: &[(&str, Arc<Dataset>)]) -> Result<Vec<CellTask<(usize, TheoremTask)>>> {
         let mut cells = vec![];
         for (at, (name, dataset)) in datasets.iter().enumerate() {
             let lists = [
@@ -195,7 +197,9 @@ impl Theorems {
                         (*name).to_owned(),
                         trained.epochs.to_string(),
                         trained.best_epoch.to_string(),
-                        format!("{:.2}", 100.0 * trained.val_accuracy),
+                        trained
+                            .val_accuracy
+                            .map_or("-".into(), |share| format!("{:.2}", 100.0 * share)),
                         format!("{:.2}", 100.0 * trained.test_accuracy),
                     ]);
                     let chart = trained.chart(name, density(records, name));

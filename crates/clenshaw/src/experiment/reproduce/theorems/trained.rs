@@ -8,6 +8,7 @@ use crate::filter::Response;
 use crate::report::{Histogram, LineChart, LineSeries};
 use crate::train::Setup;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// The filter before and after training, and the scores of the run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -21,7 +22,7 @@ pub struct TrainedFilter {
     /// The epoch whose weights are kept.
     pub best_epoch: usize,
     /// Its validation accuracy.
-    pub val_accuracy: f64,
+    pub val_accuracy: Option<f64>,
     /// Its accuracy on the test nodes.
     pub test_accuracy: f64,
     /// Training time in seconds.
@@ -39,10 +40,10 @@ pub fn request(graph: &str, seed: u64) -> Result<Request> {
 /// Trains, or resumes an interrupted run.
 pub fn train(
     request: &Request,
-    dataset: &Dataset,
+    dataset: &Arc<Dataset>,
     options: &ExperimentOptions<'_>,
 ) -> Result<TrainedFilter> {
-    let setup = Setup::new(dataset, request.model, request.hyper.clone());
+    let setup = Setup::new(dataset.clone(), request.model, request.hyper.clone())?;
     let before = setup.filter(&setup.initial(request.seed));
     let folder = options.folder.join("runs").join(request.folder_name());
     let job = TrainingJob { request: request.clone(), folder: Some(folder) };

@@ -1,0 +1,122 @@
+//! Settings with a fixed set of values: enums whose variants are selected by a word.
+//!
+//! [`choices!`] lists the words of an enum once; parsing, printing and the allowed values of a
+//! hyper-parameter are derived from that list. The two enums below are settings of every model.
+
+/// An enum whose variants are selected by a word.
+pub trait Choice: Copy + PartialEq + std::fmt::Debug + 'static {
+    /// The word of every variant, in the order of declaration.
+    const WORDS: &'static [&'static str];
+
+    /// The variant that `word` selects.
+    fn from_word(word: &str) -> Option<Self>;
+}
+
+/// Implements [`Choice`], `word`, `Display` and `FromStr` for an enum; `$what` names it in errors.
+macro_rules! choices {
+    ($name:ident, $what:literal, $($variant:ident = $word:literal),+ $(,)?) => {
+        impl $name {
+            /// The word that selects this variant.
+            pub const fn word(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)+
+                }
+            }
+        }
+
+        impl $crate::hyper::Choice for $name {
+            const WORDS: &'static [&'static str] = &[$($word),+];
+
+            fn from_word(word: &str) -> Option<Self> {
+                match word {
+                    $($word => Some(Self::$variant),)+
+                    _ => None,
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.word())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::error::Error;
+
+            fn from_str(text: &str) -> $crate::error::Result<Self> {
+                use $crate::hyper::Choice;
+                let words = || Self::WORDS.iter().copied();
+                let unknown = || $crate::error::Error::unknown($what, text, words());
+                Self::from_word(text).ok_or_else(unknown)
+            }
+        }
+    };
+}
+
+pub(crate) use choices;
+
+/// How features are scaled before training.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scaling {
+    /// No scaling.
+    #[default]
+    Raw,
+    /// `x / sum_j x_j`; a row whose sum is zero becomes zero.
+    Row0,
+    /// `x - min(X)`, then `x / max(1, sum_j x_j)`: rows with a small sum are not scaled up.
+    Row,
+    /// `(x - mean) / std` of every column, unbiased std; a constant column becomes zero.
+    ZScore,
+}
+
+choices!(Scaling, "scaling", Raw = "raw", Row0 = "row0", Row = "row", ZScore = "zscore");
+
+/// When training stops before its last epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopRule {
+    /// After `patience` epochs without a lower validation loss.
+    Patience,
+    /// When the validation loss exceeds the mean of the `patience` losses before it.
+    Mean,
+    /// The same as `Mean`, but only in the second half of the epochs.
+    LateMean,
+    /// After `patience` epochs without a higher validation accuracy.
+    Accuracy,
+    /// After `patience` epochs without an equal or higher validation accuracy.
+    AccuracyTies,
+    /// Never: all epochs are trained.
+    None,
+}
+
+choices!(
+    StopRule,
+    "stopping rule",
+    Patience = "patience",
+    Mean = "mean",
+    LateMean = "late-mean",
+    Accuracy = "accuracy",
+    AccuracyTies = "accuracy-ties",
+    None = "none",
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_selects_the_variant_that_prints_it() {
+        for word in Scaling::WORDS {
+            assert_eq!(word.parse::<Scaling>().unwrap().to_string(), *word);
+        }
+        for word in StopRule::WORDS {
+            assert_eq!(word.parse::<StopRule>().unwrap().to_string(), *word);
+        }
+    }
+
+    #[test]
+    fn unknown_word_suggests_the_nearest_one() {
+        let error = "zscor".parse::<Scaling>().unwrap_err().to_string();
+        assert!(error.starts_with("unknown scaling `zscor`; did you mean `zscore`?"), "{error}");
+    }
+}
