@@ -17,7 +17,7 @@ use clenshaw::data::{self, SplitKind};
 use clenshaw::model;
 use clenshaw::report::{LineChart, LineSeries, Scale, Table};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Targets, ThreadTeam};
+use clenshaw::tensor::ThreadTeam;
 use clenshaw::train::{Setup, optimiser};
 use common::{median, peak_bytes};
 use std::fs;

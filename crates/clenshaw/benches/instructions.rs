@@ -189,12 +189,11 @@ fn run_step(name: &str) -> Result<(), Box<dyn Error>> {
         hp.set(key, value)?;
     }
     let split = SplitKind::Balanced.draw(&graph, 0)?;
-    let setup = Setup::new(&graph, info, hp);
-    let label = |i: u32| graph.y[i as usize].expect("a split holds labelled nodes only");
-    let targets = Targets::mean_over(graph.graph.n_nodes(), &split.train, label);
+    let setup = Setup::new(graph, info, hp)?;
+    let targets = setup.targets(&split)?;
     let mut work = setup.plan().workspace(ThreadTeam::new(1));
     let mut params = setup.initial(0);
-    let mut optimiser = optimiser(setup.plan(), info, &setup.hp);
+    let mut optimiser = optimiser(setup.plan(), info, setup.hp());
     counted_step(setup.plan(), &mut work, &mut params, &mut optimiser, &targets);
     println!("{}", instruction_set());
     Ok(())

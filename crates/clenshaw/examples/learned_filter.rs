@@ -8,7 +8,6 @@ use clenshaw::data::{self, SplitKind};
 use clenshaw::model;
 use clenshaw::report::terminal_plot;
 use clenshaw::train::{Fit, Setup, test_scores};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 fn main() -> clenshaw::Result<()> {
@@ -23,7 +22,7 @@ fn main() -> clenshaw::Result<()> {
     let split = SplitKind::Balanced.draw(&graph, 0)?;
     let setup = Arc::new(Setup::new(graph, info, hp)?);
     let mut fit = Fit::new(setup.clone(), &split, 0, 2)?;
-    fit.run(|_, _| ControlFlow::Continue(()))?;
+    fit.run_to_end()?;
 
     let outcome = fit.outcome();
     let scores = test_scores(&outcome.probabilities, setup.dataset(), &split)?;

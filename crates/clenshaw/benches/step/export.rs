@@ -108,8 +108,8 @@ fn settings_json(request: &Request, setup: &Setup, losses: [f64; 2]) -> Value {
             "decay": setup.hp().real(group.decay),
         })
     };
-    let groups: Vec<Value> = setup.info.groups.iter().map(group).collect();
-    json!({ "model": request.model.name, "hyper": setup.hp, "groups": groups, "losses": losses })
+    let groups: Vec<Value> = setup.info().groups.iter().map(group).collect();
+    json!({ "model": request.model.name, "hyper": setup.hp(), "groups": groups, "losses": losses })
 }
 
 /// One named array.
@@ -136,7 +136,7 @@ fn tensors(request: &Request, dataset: &Dataset) -> Outcome<Vec<u8>> {
     let kind =
         request.model.operator.ok_or("the model uses no operator; expected one that does")?;
     let p = operator(&dataset.graph, kind);
-    let train = request.split.draw(dataset, request.seed)?.train;
+    let train = request.split.draw(dataset, request.seed)?.train().to_vec();
     let scaling: Scaling = request.hyper.choice("scaling");
     let mut arrays = operator_arrays(&p);
     arrays.extend(feature_arrays(&dataset.x.scaled(scaling)));

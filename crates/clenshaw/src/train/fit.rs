@@ -177,6 +177,14 @@ impl Fit {
         Ok(RunEnd::Finished)
     }
 
+    /// Trains until [`Fit::is_finished`].
+    ///
+    /// # Errors
+    /// [`Error::Diverged`] if a loss is not finite, see [`Fit::epoch`].
+    pub fn run_to_end(&mut self) -> Result<()> {
+        self.run(|_, _| ControlFlow::Continue(())).map(|_| ())
+    }
+
     /// The best weights and their predictions; panics before the first epoch.
     pub fn outcome(&self) -> Outcome {
         assert!(!self.history.is_empty(), "outcome: no epoch was trained");
@@ -388,7 +396,7 @@ mod tests {
         let setup = setup("gcn", &[("max_epochs", "5"), ("patience", "1")]);
         let split = Split::new("mine", [(0..40).collect(), vec![], (40..60).collect()]).unwrap();
         let mut fit = Fit::new(setup, &split, 0, 1).unwrap();
-        assert_eq!(fit.run(|_, _| ControlFlow::Continue(())).unwrap(), RunEnd::Finished);
+        fit.run_to_end().unwrap();
         let outcome = fit.outcome();
         assert_eq!((outcome.best.epoch, outcome.best.val_loss), (5, None));
         assert_eq!(outcome.weights, fit.params);
@@ -410,7 +418,7 @@ mod tests {
     fn callback_stops_a_run_that_can_continue() {
         let setup = setup("gcn", &[("max_epochs", "6")]);
         let (mut whole, mut halted) = (fit(&setup), fit(&setup));
-        whole.run(|_, _| ControlFlow::Continue(())).unwrap();
+        whole.run_to_end().unwrap();
         let at_three = |_: &Fit, epoch: &Epoch| match epoch.epoch {
             3 => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
