@@ -140,7 +140,10 @@ impl Theorems {
     }
 
     /// The cells, checks first; their input is the index of the graph and the task.
-    fn cells(&self, datasets: &[(&str, Arc<Dataset>)]) -> Result<Vec<CellTask<(usize, TheoremTask)>>> {
+    fn cells(
+        &self,
+        datasets: &[(&str, Arc<Dataset>)],
+    ) -> Result<Vec<CellTask<(usize, TheoremTask)>>> {
         let mut cells = vec![];
         for (at, (name, dataset)) in datasets.iter().enumerate() {
             let lists = [
