@@ -19,16 +19,10 @@ fn train() -> Vec<u64> {
     let info = clenshaw::model::find("clenshaw-gcn").unwrap();
     let mut hp = info.defaults();
     hp.set("max_epochs", "3").unwrap();
-    let setup = Setup::new(&graph, info, hp);
     let split = SplitKind::Balanced.draw(&graph, 0).unwrap();
-    let mut losses = vec![];
-    let mut fit = Fit::new(&setup, &graph, &split, 0, 2);
-    fit.run(|_, epoch| {
-        losses.push(epoch.val_loss.to_bits());
-        true
-    })
-    .unwrap();
-    losses
+    let mut fit = Fit::new(Setup::new(graph, info, hp).unwrap(), &split, 0, 2).unwrap();
+    fit.run_to_end().unwrap();
+    fit.history().iter().map(|epoch| epoch.val_loss.unwrap().to_bits()).collect()
 }
 
 /// Run in a process of its own by the test below, since a fork keeps only the calling thread.
