@@ -18,10 +18,10 @@ pub struct Bench {
     /// Graphs: names from `clenshaw data list`, or paths to your own files
     #[arg(value_name = "GRAPH", default_value = "cora")]
     graphs: Vec<String>,
-    /// Model, see `clenshaw models`
-    #[arg(short, long, value_name = "M", default_value = "clenshaw-gcn")]
+    /// Model to train; `clenshaw models` lists them
+    #[arg(short, long, value_name = "MODEL", default_value = "clenshaw-gcn")]
     model: String,
-    /// Set a hyper-parameter, see `clenshaw models MODEL`; can be repeated
+    /// Set a hyper-parameter; `clenshaw models MODEL` lists them; can be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     set: Vec<(String, String)>,
     /// Number of training steps to measure

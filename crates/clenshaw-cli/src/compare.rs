@@ -4,7 +4,7 @@ use crate::options::{DataOption, JsonOption, QuietOption, SPLITS, ThreadsOption,
 use crate::output::{self, percent};
 use crate::{RunVerb, interrupt, progress};
 use clap::Parser;
-use clenshaw::data::SplitKind;
+use clenshaw::data::{self, SplitKind};
 use clenshaw::experiment::{Request, RunOptions, Summary, TrainingJob};
 use clenshaw::model::{self, MODELS, ModelInfo};
 use clenshaw::report::Table;
@@ -21,13 +21,13 @@ pub struct Compare {
     #[arg(required = true, value_name = "GRAPH")]
     graphs: Vec<String>,
     /// Models to compare, separated by commas
-    #[arg(short, long, value_name = "M,...", value_delimiter = ',', default_value = "all")]
+    #[arg(short, long, value_name = "MODEL,...", value_delimiter = ',', default_value = "all")]
     models: Vec<String>,
     /// Number of runs per model and graph, each with its own seed and split
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole::<usize>, allow_negative_numbers = true)]
     runs: usize,
     /// Seed of the first run, incremented for each further run
-    #[arg(long, value_name = "S", default_value_t = 0, value_parser = whole::<u64>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = whole::<u64>, allow_negative_numbers = true)]
     seed: u64,
     /// How to split the nodes into training, validation and test sets
     #[arg(long, value_name = "NAME", default_value = "balanced")]
@@ -69,11 +69,15 @@ impl RunVerb for Compare {
     fn run(self) -> Result<()> {
         let models = select_models(&self.models)?;
         self.set.iter().try_for_each(|(key, _)| check_key(key, &models))?;
+        let store = self.data.store();
+        for graph in &self.graphs {
+            data::named(&store, graph)?;
+        }
         let jobs = self.jobs(&models)?;
         let progress = self.quiet.progress();
         let options = RunOptions {
             threads: self.threads.count(),
-            store: &self.data.store(),
+            store: &store,
             resume: self.resume,
             on_event: &|_, _| {},
             cancel: &interrupt::flag(&progress, interrupt::Resume::WithFlag),
@@ -148,7 +152,8 @@ impl Compare {
         let mut lines = vec![
             table.to_text(),
             format!(
-                "test accuracy in percent, mean ± standard deviation over {}; split {}, seeds from {}",
+                "test accuracy in percent{} over {}; split {}, seeds from {}",
+                if self.runs == 1 { "" } else { ", mean ± standard deviation" },
                 output::count(self.runs, "run"),
                 self.split,
                 self.seed
@@ -169,12 +174,7 @@ impl Compare {
         if table.rows.iter().flatten().any(|entry| entry.ends_with(" *")) {
             lines.push("* model defaults; there are no published settings for this graph".into());
         }
-        for (job, result) in jobs.iter().zip(results) {
-            if let Err(error) = result {
-                let Request { graph, model, .. } = &job.request;
-                lines.push(format!("{} on {graph}: {error}", model.name));
-            }
-        }
+        lines.extend(failures(jobs, results));
         let mut warnings: Vec<&String> =
             results.iter().flatten().flat_map(|summary| &summary.warnings).collect();
         warnings.dedup();
@@ -222,12 +222,24 @@ fn check_key(key: &str, models: &[&ModelInfo]) -> Result<()> {
     }
 }
 
+/// Describes the failures, with one line for all models that failed on a graph with the same error.
+fn failures(jobs: &[TrainingJob], results: &[Result<Summary>]) -> Vec<String> {
+    let mut models: Vec<(String, Vec<&str>)> = vec![];
+    for (job, result) in jobs.iter().zip(results) {
+        let Err(error) = result else { continue };
+        let Request { graph, model, .. } = &job.request;
+        let failure = format!(" on {graph}: {error}");
+        match models.iter_mut().find(|(other, _)| *other == failure) {
+            Some((_, models)) => models.push(model.name),
+            None => models.push((failure, vec![model.name])),
+        }
+    }
+    models.into_iter().map(|(failure, models)| models.join(", ") + &failure).collect()
+}
+
 fn cell(result: &Result<Summary>) -> String {
     match result {
-        Ok(summary) => {
-            let accuracy = summary.test_accuracy;
-            format!("{} ± {}", percent(accuracy.mean), percent(accuracy.std))
-        }
+        Ok(summary) => output::mean_and_std(summary.test_accuracy, summary.runs.len()),
         Err(Error::Interrupted) => "-".into(),
         Err(_) => "failed".into(),
     }

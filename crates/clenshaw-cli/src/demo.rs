@@ -10,7 +10,7 @@ use clenshaw::Result;
 use clenshaw::data::{self, Dataset, Store};
 use clenshaw::experiment::{Request, RunOptions, RunRecord, Summary, TrainingJob};
 use clenshaw::filter::Response;
-use clenshaw::report::{LineChart, LineSeries, Statistic, Table};
+use clenshaw::report::{LineChart, LineSeries, Table};
 use serde_json::json;
 use std::cmp::Reverse;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub struct Demo {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole::<usize>, allow_negative_numbers = true)]
     runs: usize,
     /// Seed of the first run, incremented for each further run
-    #[arg(long, value_name = "S", default_value_t = 0, value_parser = whole::<u64>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = whole::<u64>, allow_negative_numbers = true)]
     seed: u64,
     #[command(flatten)]
     threads: ThreadsOption,
@@ -159,15 +159,18 @@ fn table(summaries: &[Summary]) -> Table {
         ["graph", "model", "test accuracy", "95% interval", "majority", "epochs", "seconds"];
     let mut table = Table::new(header);
     for summary in summaries {
-        let Statistic { mean, std, ci95 } = summary.test_accuracy;
+        let n_runs = summary.runs.len();
         let mean_of = |number: fn(&RunRecord) -> f64| {
-            summary.runs.iter().map(number).sum::<f64>() / summary.runs.len() as f64
+            summary.runs.iter().map(number).sum::<f64>() / n_runs as f64
         };
         table.row([
             summary.graph.clone(),
             summary.model.clone() + if is_linear(summary) { ", linear" } else { "" },
-            format!("{} ± {}", percent(mean), percent(std)),
-            format!("± {}", percent(ci95)),
+            output::mean_and_std(summary.test_accuracy, n_runs),
+            match n_runs {
+                1 => "-".into(),
+                _ => format!("± {}", percent(summary.test_accuracy.ci95)),
+            },
             percent(summary.majority_share),
             format!("{:.0}", mean_of(|run| run.epochs as f64)),
             format!("{:.1}", mean_of(|run| run.seconds)),

@@ -9,6 +9,9 @@ pub fn hint(error: &Error) -> Option<String> {
             "download them with `clenshaw data get {graph}`, \
              or set their folder with --data or CLENSHAW_DATA"
         )),
+        Error::Unknown { kind: "graph", nearest: None, .. } => {
+            Some("to use your own files, pass the path of an existing folder or file".into())
+        }
         Error::Occupied { .. } => Some("choose another folder with --out, or delete it".into()),
         Error::Busy { .. } => {
             Some("wait until it finishes, or choose another folder with --out".into())

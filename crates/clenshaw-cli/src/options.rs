@@ -14,8 +14,8 @@ use std::time::Duration;
 /// The values of `--split`, for the help of the verbs that have it.
 pub const SPLITS: &str = "\
 Splits:
-  balanced           equal number of training nodes per class (60% in total), 20% validation; in
-                     small classes every node may be a training node
+  balanced           the same number of training nodes from each class, 60% of all nodes in total,
+                     or the whole class if it is smaller; then 20% validation nodes
   stratified         60/20/20 within each class
   ratio:A/B/C        random, in these proportions
   file:PATH          lines `node,part`, where part is train, val or test
@@ -27,7 +27,7 @@ Splits:
 #[derive(Args)]
 pub struct ThreadsOption {
     /// Maximum number of threads; does not change results [default: number of processors]
-    #[arg(long, value_name = "T", value_parser = threads, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     threads: Option<usize>,
 }
 

@@ -1,5 +1,6 @@
 //! Writes results to stdout or a file, and messages to stderr.
 
+use clenshaw::report::Statistic;
 use clenshaw::{Error, Result};
 use serde::Serialize;
 use std::fs;
@@ -48,6 +49,14 @@ pub fn count(n: usize, noun: &str) -> String {
 /// Formats a share as a percentage with two decimals, without the sign.
 pub fn percent(share: f64) -> String {
     format!("{:.2}", 100.0 * share)
+}
+
+/// Formats mean and standard deviation of runs in percent; one run has no deviation.
+pub fn mean_and_std(statistic: Statistic, n_runs: usize) -> String {
+    match n_runs {
+        1 => percent(statistic.mean),
+        _ => format!("{} ± {}", percent(statistic.mean), percent(statistic.std)),
+    }
 }
 
 /// Writes a text file atomically.

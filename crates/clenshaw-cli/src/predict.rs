@@ -15,7 +15,7 @@ pub struct Predict {
     /// Another graph with the same features and classes [default: the graph of the run]
     graph: Option<String>,
     /// Use the run with this seed [default: the run with the lowest validation loss]
-    #[arg(long, value_name = "S", value_parser = whole::<u64>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SEED", value_parser = whole::<u64>, allow_negative_numbers = true)]
     seed: Option<u64>,
     /// Write to this file instead of stdout
     #[arg(short, long, value_name = "FILE")]

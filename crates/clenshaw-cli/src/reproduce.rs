@@ -26,7 +26,7 @@ pub struct Reproduce {
     /// Experiment
     name: String,
     /// Run a part of the experiment, such as graph=texas,cora,model=gcn
-    #[arg(long, value_name = "KEY=VALUE,..")]
+    #[arg(long, value_name = "KEY=VALUE,...")]
     only: Option<String>,
     /// Maximum number of runs per cell [default: that of the experiment]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true)]

@@ -24,16 +24,16 @@ pub struct Train {
     /// as csbm:nodes=500; optional if --config names one
     #[arg(required_unless_present = "config")]
     graph: Option<String>,
-    /// Model, see `clenshaw models` [default: clenshaw-gcn]
-    #[arg(short, long, value_name = "M")]
+    /// Model to train; `clenshaw models` lists them [default: clenshaw-gcn]
+    #[arg(short, long, value_name = "MODEL")]
     model: Option<String>,
-    /// Use predefined settings; `paper`: those published for this model and graph
+    /// Start from a preset; `paper` has the settings published for this model and graph
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
     /// Read settings from a TOML file, such as the run.toml of an earlier run
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Set a hyper-parameter, see `clenshaw models MODEL`; can be repeated
+    /// Set a hyper-parameter; `clenshaw models MODEL` lists them; can be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     set: Vec<(String, String)>,
     /// How to split the nodes into training, validation and test sets [default: balanced]
@@ -43,13 +43,14 @@ pub struct Train {
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true)]
     runs: Option<usize>,
     /// Seed of the first run, incremented for each further run [default: 0]
-    #[arg(long, value_name = "S", value_parser = whole::<u64>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SEED", value_parser = whole::<u64>, allow_negative_numbers = true)]
     seed: Option<u64>,
     #[command(flatten)]
     threads: ThreadsOption,
     #[command(flatten)]
     data: DataOption,
-    /// Run folder [default: runs/GRAPH-MODEL-HASH, where HASH depends on the settings]
+    /// Write the runs to this folder [default: runs/GRAPH-MODEL-HASH, where HASH depends on the
+    /// settings]
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Keep finished runs in the run folder and resume the others from their checkpoints
@@ -72,7 +73,7 @@ fn after_help() -> String {
     format!(
         "Precedence: defaults < --preset < --config < --set and other options\n\n\
          Your own graph is a folder with edges.csv and nodes.csv (or .tsv, .txt, .parquet), or one \
-         .npz, .graphml or .graph file. Nodes with an empty label are left out of every split.\n\n\
+         .npz, .graphml or .graph file. Nodes without a label are left out of all splits and classified by `clenshaw predict`.\n\n\
          {SPLITS}\n\n{EXAMPLES}"
     )
 }
@@ -203,6 +204,10 @@ fn table(runs: &[RunRecord]) -> Table {
 
 fn test_accuracy(summary: &Summary) -> String {
     let runs = output::count(summary.runs.len(), "run");
-    let (accuracy, majority) = (summary.test_accuracy.in_percent(), 100.0 * summary.majority_share);
+    let accuracy = match summary.runs.len() {
+        1 => percent(summary.test_accuracy.mean),
+        _ => summary.test_accuracy.in_percent(),
+    };
+    let majority = 100.0 * summary.majority_share;
     format!("test accuracy {accuracy} over {runs}; majority class {majority:.1}%")
 }

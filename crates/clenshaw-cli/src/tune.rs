@@ -33,8 +33,8 @@ pub struct Tune {
     /// Graph: a name from `clenshaw data list`, a path to your own files, or a generated graph such
     /// as csbm:nodes=500
     graph: String,
-    /// Model, see `clenshaw models`
-    #[arg(short, long, value_name = "M", default_value = "clenshaw-gcn")]
+    /// Model to train; `clenshaw models` lists them
+    #[arg(short, long, value_name = "MODEL", default_value = "clenshaw-gcn")]
     model: String,
     /// Number of trials to complete, not counting pruned and failed ones
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = whole::<usize>, allow_negative_numbers = true)]
@@ -45,8 +45,8 @@ pub struct Tune {
     /// How to split the nodes into training, validation and test sets [default: balanced]
     #[arg(long, value_name = "NAME")]
     split: Option<SplitKind>,
-    /// Use predefined settings for what is not tuned; `paper`: those published for this model and
-    /// graph
+    /// Start from a preset for what is not tuned; `paper` has the settings published for this model
+    /// and graph
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
     /// Fix a hyper-parameter, which is then not tuned; can be repeated
@@ -62,13 +62,13 @@ pub struct Tune {
     #[arg(long, value_name = "NAME", default_value = "median")]
     pruner: String,
     /// Seed of the study and of its first split, incremented for each further split
-    #[arg(long, value_name = "S", default_value_t = 0, value_parser = whole::<u64>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = whole::<u64>, allow_negative_numbers = true)]
     seed: u64,
     /// Stop after this time, such as 90s, 30m or 2h [default: no limit]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     timeout: Option<Duration>,
     /// Number of trials to run in parallel
-    #[arg(long, value_name = "J", default_value_t = 1, value_parser = whole::<usize>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<usize>, allow_negative_numbers = true)]
     jobs: usize,
     /// Optuna journal file, or database: sqlite:///FILE or
     /// postgresql://USER:PASSWORD@HOST:PORT/DATABASE [default: studies/GRAPH-MODEL.journal]

@@ -26,6 +26,16 @@ fn unknown_names_get_suggestions() {
         format!("unknown graph `coar`; did you mean `cora`? known: {}", graphs.join(", "));
     assert_rejected("train coar", &message);
 
+    assert_rejected(
+        "data show my-graph",
+        &format!(
+            "unknown graph `my-graph`; known: {}\n\
+             hint: to use your own files, pass the path of an existing folder or file",
+            graphs.join(", ")
+        ),
+    );
+    assert_rejected("data show my-graph/", "my-graph/: No such file or directory (os error 2)");
+
     let keys: Vec<&str> =
         model::find("gcn").unwrap().hyper_params().map(|hyper| hyper.name).collect();
     let message = format!("unknown key `hiden`; did you mean `hidden`? known: {}", keys.join(", "));
@@ -61,10 +71,10 @@ fn invalid_values_are_rejected_with_the_expected_ones() {
         ),
         ("--runs 0", "`runs` is 0, outside 1..=100000"),
         ("--runs ten", "invalid value `ten` for `--runs <N>`: expected a whole number"),
-        ("--seed -1", "invalid value `-1` for `--seed <S>`: expected a whole number"),
+        ("--seed -1", "invalid value `-1` for `--seed <SEED>`: expected a whole number"),
         (
             "--threads 0",
-            "invalid value `0` for `--threads <T>`: expected a whole number in 1..=1024",
+            "invalid value `0` for `--threads <N>`: expected a whole number in 1..=1024",
         ),
     ];
     for (arguments, message) in cases {

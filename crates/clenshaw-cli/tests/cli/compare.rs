@@ -55,8 +55,20 @@ fn other_models_continue_if_one_fails() {
     let output = sandbox.run(arguments);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
     let page = text(&output.stdout);
-    assert!(page.contains("failed") && page.contains("is a file, not a folder"), "{page}");
-    assert!(page.lines().any(|line| line.starts_with("mlp") && line.contains('±')), "{page}");
+    let failed = |line: &str| line.starts_with("gcn ") && line.ends_with("failed");
+    assert!(page.lines().any(failed) && page.contains("is a file, not a folder"), "{page}");
+    assert!(page.contains("test accuracy in percent over 1 run; split balanced"), "{page}");
+}
+
+#[test]
+fn models_that_fail_for_the_same_reason_share_a_line() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command("compare texas --models mlp,gcn --quiet --data nowhere");
+    let output = command.env_remove("CLENSHAW_DATA").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let page = text(&output.stdout);
+    assert_eq!(page.matches("looked for nowhere/texas").count(), 1, "{page}");
+    assert!(page.contains("\nmlp, gcn on texas: texas: "), "{page}");
 }
 
 #[test]
@@ -73,6 +85,7 @@ fn misspelt_arguments_are_rejected() {
     let sandbox = Sandbox::new();
     let cases = [
         ("compare csbm --models gcm", "unknown model `gcm`; did you mean `gcn`?"),
+        ("compare csbm coar", "unknown graph `coar`; did you mean `cora`?"),
         (
             "compare csbm --models gcn --set hiden=3",
             "unknown hyper-parameter `hiden`; did you mean",

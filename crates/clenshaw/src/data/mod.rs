@@ -253,7 +253,7 @@ pub fn named(store: &Store, text: &str) -> Result<Named> {
         return Ok(Named::Imported(path));
     }
     if text.contains(['/', '\\']) {
-        return Err(Error::io(text)(std::io::ErrorKind::NotFound.into()));
+        std::fs::metadata(text).map_err(Error::io(text))?;
     }
     let imports = store.imports();
     let imports = imports.iter().map(|(name, _)| &**name).filter(|name| find(name).is_err());
@@ -353,7 +353,7 @@ mod tests {
 
     #[test]
     fn a_path_that_leads_nowhere_is_no_unknown_name() {
-        assert_eq!(refused("my/graph"), "my/graph: entity not found");
+        assert_eq!(refused("my/graph"), "my/graph: No such file or directory (os error 2)");
     }
 
     #[test]
