@@ -18,7 +18,6 @@ const WARNING: &str = "tolokers: no checksum is known for 1 of 1 files; \
 /// A sandbox with a folder `mirror` that contains a file for Tolokers.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
-    std::fs::create_dir_all(sandbox.path("mirror/tolokers")).unwrap();
     sandbox.write("mirror/tolokers/tolokers.npz", TOLOKERS);
     sandbox
 }
@@ -60,7 +59,6 @@ fn json_lists_files_with_checksums() {
 #[test]
 fn other_graphs_are_fetched_if_one_fails() {
     let sandbox = sandbox();
-    std::fs::create_dir_all(sandbox.path("mirror/minesweeper")).unwrap();
     sandbox.write("mirror/minesweeper/minesweeper.npz", "not minesweeper");
     let output = sandbox.run("data get minesweeper questions tolokers --from mirror --data here");
     assert_eq!(output.status.code(), Some(1));

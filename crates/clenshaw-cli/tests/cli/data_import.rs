@@ -12,7 +12,6 @@ const NODES: &str = "id,age,height,label,split\n\
 /// A sandbox with a graph of seven nodes in `friends`.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
-    std::fs::create_dir(sandbox.path("friends")).unwrap();
     sandbox.write("friends/edges.csv", EDGES);
     sandbox.write("friends/nodes.csv", NODES);
     sandbox

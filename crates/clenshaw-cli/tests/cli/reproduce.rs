@@ -107,7 +107,6 @@ fn json_has_null_for_unmeasured_cells() {
 #[test]
 fn broken_data_file_is_an_error() {
     let sandbox = Sandbox::new();
-    std::fs::create_dir_all(sandbox.path("d/texas")).unwrap();
     sandbox.write("d/texas/out1_node_feature_label.txt", "broken");
     sandbox.write("d/texas/out1_graph_edges.txt", "broken");
     let (code, error) = sandbox.failure("reproduce table1 --only graph=texas --data d");
@@ -202,7 +201,6 @@ fn missing_or_broken_receipts_are_rejected() {
     let refused = || sandbox.failure("reproduce table3 --receipts kept --budget 0s --quiet");
     let (code, error) = refused();
     assert!(code == 2 && error.starts_with("error: kept: cannot be read: No such file"), "{error}");
-    std::fs::create_dir(sandbox.path("kept")).unwrap();
     sandbox.write("kept/table3.receipts.jsonl", "{\"graph\": \"cora\"}\n");
     let expected = "error: kept/table3.receipts.jsonl:1: not a receipt: missing field `model`";
     let (code, error) = refused();
