@@ -1,6 +1,7 @@
 //! Suggests the next command after an error.
 
 use clenshaw::Error;
+use clenshaw::data::DATASETS;
 
 /// Returns a one-line suggestion for errors that have one.
 pub fn hint(error: &Error) -> Option<String> {
@@ -9,7 +10,10 @@ pub fn hint(error: &Error) -> Option<String> {
             "download them with `clenshaw data get {graph}`, \
              or set their folder with --data or CLENSHAW_DATA"
         )),
-        Error::Unknown { kind: "graph", nearest: None, .. } => {
+        // `reproduce --only` accepts some of the known graphs, and no paths.
+        Error::Unknown { kind: "graph", nearest: None, known, .. }
+            if known.len() >= DATASETS.len() =>
+        {
             Some("to use your own files, pass the path of an existing folder or file".into())
         }
         Error::Occupied { .. } => Some("choose another folder with --out, or delete it".into()),
