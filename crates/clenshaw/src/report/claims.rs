@@ -15,28 +15,6 @@ use super::{ScoreCell, Table};
 use serde::Serialize;
 
 /// A ranking of models, and a verdict per column.
-///
-/// ```
-/// use clenshaw::report::{Claim, MeasuredScore, ScoreCell, Statistic, Verdict};
-/// let cell = |model: &str, scores: &[f64]| ScoreCell {
-///     column: "chameleon".into(),
-///     model: model.into(),
-///     paper: None,
-///     settings: "published".into(),
-///     runs: scores.len(),
-///     planned: scores.len(),
-///     ours: Some(MeasuredScore {
-///         score: Statistic::of(scores),
-///         energy: None,
-///         epochs: 100.0,
-///         seconds: 1.0,
-///     }),
-///     missing: None,
-/// };
-/// let cells = [cell("gcn", &[0.60, 0.61, 0.62]), cell("clenshaw-gcn", &[0.69, 0.70, 0.71])];
-/// let claim = Claim::evaluate(&["gcn".into(), "clenshaw-gcn".into()], &cells);
-/// assert_eq!(claim.verdicts, [("chameleon".to_owned(), Some(Verdict::Holds))]);
-/// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct Claim {
     /// The models, worst first.

@@ -17,72 +17,57 @@ pub use theorems::Theorems;
 use crate::error::{Error, Result};
 
 /// Every experiment that can be reproduced.
-pub static EXPERIMENTS: &[&ExperimentInfo] =
-    &[&TABLE1, &TABLE2, &TABLE3, &ABLATION, &THEOREMS, &FILTERS, &DEPTH, &LEAK_FREE];
+pub static EXPERIMENTS: &[&ExperimentInfo] = &[
+    &ExperimentInfo {
+        name: "table1",
+        title: "statistics of the graphs",
+        kind: ExperimentKind::GraphStatistics(include_str!("../../../experiments/table1.toml")),
+    },
+    &ExperimentInfo {
+        name: "table2",
+        title: "residual connections: seven models on nine graphs",
+        kind: ExperimentKind::ResultTable(include_str!("../../../experiments/table2.toml")),
+    },
+    &ExperimentInfo {
+        name: "table3",
+        title: "spectral models: seven models on eight graphs",
+        kind: ExperimentKind::ResultTable(include_str!("../../../experiments/table3.toml")),
+    },
+    &ExperimentInfo {
+        name: "ablation",
+        title: "residual connections removed one at a time, on two graphs",
+        kind: ExperimentKind::ResultTable(include_str!("../../../experiments/ablation.toml")),
+    },
+    &ExperimentInfo {
+        name: "theorems",
+        title: "Theorems 1 and 2 and the Clenshaw corollary on real spectra",
+        kind: ExperimentKind::Theorems(include_str!("../../../experiments/theorems.toml")),
+    },
+    &ExperimentInfo {
+        name: "filters",
+        title: "low, high, band, reject and comb responses learned on pictures",
+        kind: ExperimentKind::Filters(include_str!("../../../experiments/filters.toml")),
+    },
+    &ExperimentInfo {
+        name: "depth",
+        title: "accuracy and Dirichlet energy as layers are added",
+        kind: ExperimentKind::ResultTable(include_str!("../../../experiments/depth.toml")),
+    },
+    &ExperimentInfo {
+        name: "leak-free",
+        title: "the same models on corrected graphs and stratified splits",
+        kind: ExperimentKind::ResultTable(include_str!("../../../experiments/leak-free.toml")),
+    },
+];
 
-static TABLE1: ExperimentInfo = ExperimentInfo {
-    name: "table1",
-    former_name: None,
-    title: "statistics of the graphs",
-    kind: ExperimentKind::GraphStatistics(include_str!("../../../experiments/table1.toml")),
-};
-
-static TABLE2: ExperimentInfo = ExperimentInfo {
-    name: "table2",
-    former_name: None,
-    title: "residual connections: seven models on nine graphs",
-    kind: ExperimentKind::ResultTable(include_str!("../../../experiments/table2.toml")),
-};
-
-static TABLE3: ExperimentInfo = ExperimentInfo {
-    name: "table3",
-    former_name: None,
-    title: "spectral models: seven models on eight graphs",
-    kind: ExperimentKind::ResultTable(include_str!("../../../experiments/table3.toml")),
-};
-
-static ABLATION: ExperimentInfo = ExperimentInfo {
-    name: "ablation",
-    former_name: None,
-    title: "residual connections removed one at a time, on two graphs",
-    kind: ExperimentKind::ResultTable(include_str!("../../../experiments/ablation.toml")),
-};
-
-static DEPTH: ExperimentInfo = ExperimentInfo {
-    name: "depth",
-    former_name: None,
-    title: "accuracy and Dirichlet energy as layers are added",
-    kind: ExperimentKind::ResultTable(include_str!("../../../experiments/depth.toml")),
-};
-
-static LEAK_FREE: ExperimentInfo = ExperimentInfo {
-    name: "leak-free",
-    former_name: Some("honest"),
-    title: "the same models on corrected graphs and stratified splits",
-    kind: ExperimentKind::ResultTable(include_str!("../../../experiments/leak-free.toml")),
-};
-
-static THEOREMS: ExperimentInfo = ExperimentInfo {
-    name: "theorems",
-    former_name: None,
-    title: "Theorems 1 and 2 and the Clenshaw corollary on real spectra",
-    kind: ExperimentKind::Theorems(include_str!("../../../experiments/theorems.toml")),
-};
-
-static FILTERS: ExperimentInfo = ExperimentInfo {
-    name: "filters",
-    former_name: None,
-    title: "low, high, band, reject and comb responses learned on pictures",
-    kind: ExperimentKind::Filters(include_str!("../../../experiments/filters.toml")),
-};
+/// Earlier names of experiments that are still accepted, and their present names.
+const FORMER_NAMES: [(&str, &str); 1] = [("honest", "leak-free")];
 
 /// An entry of [`EXPERIMENTS`].
 #[derive(Debug)]
 pub struct ExperimentInfo {
     /// The name on the command line.
     pub name: &'static str,
-    /// An earlier name that is still accepted.
-    pub former_name: Option<&'static str>,
     /// One line on what it shows.
     pub title: &'static str,
     /// The kind of experiment, with the contents of its file.
@@ -120,8 +105,9 @@ impl ExperimentInfo {
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
 pub fn find_experiment(name: &str) -> Result<&'static ExperimentInfo> {
-    let matches = |info: &&&ExperimentInfo| info.name == name || info.former_name == Some(name);
+    let renamed = FORMER_NAMES.iter().find(|(former, _)| *former == name);
+    let present = renamed.map_or(name, |(_, present)| *present);
+    let entry = EXPERIMENTS.iter().find(|info| info.name == present);
     let known = EXPERIMENTS.iter().map(|info| info.name);
-    let found = EXPERIMENTS.iter().find(matches).copied();
-    found.ok_or_else(|| Error::unknown("experiment", name, known))
+    entry.copied().ok_or_else(|| Error::unknown("experiment", name, known))
 }
