@@ -2,7 +2,7 @@
 
 use super::Graph;
 
-/// The size of each component, in the order of its lowest node.
+/// The size of each connected component, ordered by its lowest node.
 ///
 /// ```
 /// use clenshaw::graph::{Graph, components};
@@ -12,18 +12,18 @@ use super::Graph;
 pub fn components(graph: &Graph) -> Vec<usize> {
     let mut seen = vec![false; graph.n_nodes()];
     let mut sizes = Vec::new();
-    let mut waiting = Vec::new();
+    let mut stack = Vec::new();
     for start in 0..graph.n_nodes() {
         if std::mem::replace(&mut seen[start], true) {
             continue;
         }
         let mut size = 0;
-        waiting.push(start as u32);
-        while let Some(node) = waiting.pop() {
+        stack.push(start as u32);
+        while let Some(node) = stack.pop() {
             size += 1;
             for &next in graph.neighbours(node as usize) {
                 if !std::mem::replace(&mut seen[next as usize], true) {
-                    waiting.push(next);
+                    stack.push(next);
                 }
             }
         }

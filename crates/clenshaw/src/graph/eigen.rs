@@ -1,20 +1,20 @@
-//! All eigenvalues and eigenvectors, `P = V M V'`: for graphs of a few thousand nodes.
+//! The full eigendecomposition `P = V M V'`, for graphs of a few thousand nodes.
 
 use super::largest;
 use crate::tensor::{Mat, Operator};
 use nalgebra::{DMatrix, SymmetricEigen};
 
-/// The eigenpairs of a symmetric matrix, in no order.
+/// The eigenvalues and eigenvectors of a symmetric matrix, in no particular order.
 #[derive(Clone, Debug)]
 pub struct Eigen {
-    /// The eigenvalues, each as often as it occurs.
+    /// The eigenvalues, with multiplicity.
     pub values: Vec<f64>,
-    /// A column for each.
+    /// The eigenvectors, one column per eigenvalue.
     vectors: DMatrix<f64>,
 }
 
 impl Eigen {
-    /// Of P or P~; takes `n^2` numbers of memory and time like `n^3`.
+    /// The decomposition of P or P~; needs memory for `n^2` numbers and time of order `n^3`.
     ///
     /// ```
     /// use clenshaw::graph::{Eigen, Graph, Normalisation, operator};
@@ -29,7 +29,7 @@ impl Eigen {
         Self::shifted(DMatrix::from_row_slice(n, n, p.to_dense().as_slice()))
     }
 
-    /// Of the matrix with `a` on its diagonal and `b` beside it.
+    /// The decomposition of the symmetric tridiagonal matrix with diagonal `a` and off-diagonal `b`.
     pub(super) fn tridiagonal(a: &[f64], b: &[f64]) -> Self {
         let n = a.len();
         let mut t = DMatrix::zeros(n, n);
@@ -40,7 +40,8 @@ impl Eigen {
         Self::shifted(t)
     }
 
-    /// nalgebra finds NaN in some matrices with many zero rows; none of ours is left with 2 I added.
+    /// Decomposes `matrix + 2 I`: nalgebra returns NaN for some matrices with many zero rows, and the
+    /// shift leaves none.
     fn shifted(mut matrix: DMatrix<f64>) -> Self {
         let n = matrix.nrows();
         if n == 0 {
@@ -51,7 +52,7 @@ impl Eigen {
         Self { values: eigenvalues.iter().map(|mu| mu - 2.0).collect(), vectors: eigenvectors }
     }
 
-    /// Entry `k` of the vector of `values[i]`.
+    /// Entry `k` of the eigenvector of `values[i]`.
     pub(super) fn entry(&self, k: usize, i: usize) -> f64 {
         self.vectors[(k, i)]
     }
@@ -67,11 +68,11 @@ impl Eigen {
             row *= h(mu);
         }
         let y = &self.vectors * y;
-        // nalgebra stores columns.
+        // nalgebra is column-major.
         Mat::from_vec(y.nrows(), y.ncols(), y.transpose().as_slice().to_vec())
     }
 
-    /// The largest entry of `P V - V M`: how far the pairs are from being eigenpairs of P.
+    /// The largest entry of `P V - V M`, the error of the decomposition.
     pub fn residual(&self, p: &Operator) -> f64 {
         let n = self.values.len();
         let v = Mat::from_vec(n, n, self.vectors.transpose().as_slice().to_vec());
@@ -88,7 +89,7 @@ mod tests {
     use std::f64::consts::PI;
 
     #[test]
-    fn a_cycle_s_eigenvalues_are_cosines() {
+    fn eigenvalues_of_a_cycle_are_cosines() {
         let n = 12u32;
         let edges: Vec<_> = (0..n).map(|i| (i, (i + 1) % n)).collect();
         let graph = Graph::from_edges("cycle", n as usize, &edges).unwrap();
@@ -100,15 +101,15 @@ mod tests {
         found.sort_by(f64::total_cmp);
         expected.sort_by(f64::total_cmp);
         for (found, expected) in found.iter().zip(&expected) {
-            assert!((found - expected).abs() < 1e-14, "{found}, not {expected}");
+            assert!((found - expected).abs() < 1e-14, "{found} instead of {expected}");
         }
         assert!(eigen.residual(&p) < 1e-14, "{}", eigen.residual(&p));
         let looped = operator(&graph, Normalisation::Looped);
-        assert!(eigen.residual(&looped) > 0.1, "the pairs of P are not those of P~");
+        assert!(eigen.residual(&looped) > 0.1, "P and P~ have different eigenvectors");
     }
 
     #[test]
-    fn a_square_is_two_products() {
+    fn apply_of_a_square_is_two_products() {
         let graph = Graph::from_edges("path", 5, &[(0, 1), (1, 2), (2, 3)]).unwrap();
         let p = operator(&graph, Normalisation::Looped);
         let x = Mat::from_vec(5, 2, (0..10).map(|i| f64::from(i).sin()).collect());

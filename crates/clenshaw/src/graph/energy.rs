@@ -1,15 +1,15 @@
-//! How much a signal changes from neighbour to neighbour.
+//! Dirichlet energy: how much a signal changes between neighbours.
 
 use crate::tensor::{Mat, Operator};
 
-/// The Dirichlet energy of the columns of `h` as a share of their squares, for a symmetric P.
+/// The Dirichlet energy of the columns of `h` relative to their squared norm, for a symmetric P.
 ///
 /// ```text
 /// tr( H' (I - P) H ) / tr( H' H )
 /// ```
 ///
-/// The mean of `1 - mu` over the frequencies, weighted by what the signal has of each: 0 for the smoothest
-/// signal there is. `None` for a signal that is 0 everywhere.
+/// This is the mean of `1 - mu` over the frequencies, weighted by the signal's energy at each: 0 for the
+/// smoothest signal. Returns `None` if the signal is zero.
 ///
 /// ```
 /// use clenshaw::graph::{Graph, Normalisation, dirichlet_energy, operator};
@@ -23,10 +23,10 @@ use crate::tensor::{Mat, Operator};
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
 pub fn dirichlet_energy(p: &Operator, h: &Mat<f64>) -> Option<f64> {
-    let spread = p.apply(h);
+    let ph = p.apply(h);
     let product = |a: &Mat<f64>, b: &Mat<f64>| -> f64 {
         a.as_slice().iter().zip(b.as_slice()).map(|(a, b)| a * b).sum()
     };
     let squares = product(h, h);
-    (squares > 0.0).then(|| 1.0 - product(h, &spread) / squares)
+    (squares > 0.0).then(|| 1.0 - product(h, &ph) / squares)
 }

@@ -1,8 +1,8 @@
-//! How far neighbours agree, given a class for each node (`None`: not known, left out).
+//! Homophily: how often neighbours have the same class. Nodes without a class are ignored.
 
 use super::Graph;
 
-/// The share of edges that join two nodes of one class; `None` when no edge has both ends known.
+/// The share of edges between nodes of the same class; `None` if no edge has two labelled ends.
 ///
 /// ```
 /// use clenshaw::graph::{Graph, edge_homophily};
@@ -17,7 +17,8 @@ pub fn edge_homophily(graph: &Graph, classes: &[Option<u32>]) -> Option<f64> {
     (total > 0).then(|| agree as f64 / total as f64)
 }
 
-/// Geom-GCN's H(G): the mean, over nodes with a known neighbour, of the share that agrees.
+/// Node homophily H(G) of Geom-GCN: the share of labelled neighbours of the same class, averaged over
+/// nodes that have any.
 pub fn node_homophily(graph: &Graph, classes: &[Option<u32>]) -> Option<f64> {
     let share = |i: usize| {
         let own = classes[i]?;
@@ -35,12 +36,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_of_two_colours() {
-        // 0 - 0 - 1 - ? and a lonely 1
+    fn homophily_of_a_labelled_path() {
+        // A path with classes 0 - 0 - 1 - unknown, and an isolated node of class 1.
         let graph = Graph::from_edges("test", 5, &[(0, 1), (1, 2), (2, 3)]).unwrap();
         let classes = [Some(0), Some(0), Some(1), None, Some(1)];
         assert_eq!(edge_homophily(&graph, &classes), Some(0.5));
-        // Node 0: 1, node 1: 1/2, node 2: 0 (its other neighbour is not known).
+        // Node 0: 1, node 1: 1/2, node 2: 0, since its other neighbour has no label.
         assert_eq!(node_homophily(&graph, &classes), Some(0.5));
         assert_eq!(edge_homophily(&graph, &[None; 5]), None);
     }

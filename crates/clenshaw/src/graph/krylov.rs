@@ -1,4 +1,4 @@
-//! Lanczos' method with every vector kept orthogonal to all before it.
+//! Lanczos' method with full reorthogonalisation.
 //!
 //! ```text
 //! b_{k+1} q_{k+1} = P q_k - a_k q_k - b_k q_{k-1}        q_0 = x / |x|,  k < m
@@ -7,25 +7,25 @@
 //! x' h(P) x = |x|^2 sum_i S_0i^2 h(theta_i)              of degree below 2m: Gauss' quadrature
 //! ```
 //!
-//! So a graph too large for its eigenvectors can still be asked what a polynomial filter does to one
-//! signal, and where on the spectrum the signal lies.
+//! It computes the effect of a polynomial filter on one signal, and the spectral distribution of that
+//! signal, for graphs too large for a full eigendecomposition.
 //! Golub & Meurant, Matrices, Moments and Quadrature with Applications, 2010.
 
 use super::eigen::Eigen;
 use super::largest;
 use crate::tensor::{Mat, Operator};
 
-/// What rounding leaves of a vector that the ones before it span; P lengthens nothing.
-const NOTHING: f64 = 1e-12;
+/// A remainder this small is rounding: the vectors before span it. P does not lengthen vectors.
+const NEGLIGIBLE: f64 = 1e-12;
 
-/// An orthonormal basis of `x, P x, ..., P^{m-1} x`, and P within it.
+/// An orthonormal basis of the Krylov space of `x, P x, ..., P^{m-1} x`, and P in that basis.
 #[derive(Clone, Debug)]
 pub struct Krylov {
-    /// The basis `q_0, q_1, ...`; shorter than asked for where the signal has fewer frequencies.
+    /// The basis `q_0, q_1, ...`; fewer than `m` vectors if the signal has fewer frequencies.
     pub q: Vec<Vec<f64>>,
     /// The diagonal of T.
     pub a: Vec<f64>,
-    /// What stands beside it, `b_1, b_2, ...`.
+    /// The off-diagonal of T, `b_1, b_2, ...`.
     pub b: Vec<f64>,
     /// `|x|`.
     pub length: f64,
@@ -33,14 +33,14 @@ pub struct Krylov {
 }
 
 impl Krylov {
-    /// At most `m` steps from the signal `x`.
+    /// Runs at most `m` steps from the signal `x`.
     ///
     /// ```
     /// use clenshaw::graph::{Graph, Krylov, Normalisation, operator};
     /// let path = Graph::from_edges("path", 4, &[(0, 1), (1, 2), (2, 3)])?;
     /// let p = operator(&path, Normalisation::Looped);
     /// let krylov = Krylov::of(&p, &[3.0, 0.0, 1.0, 2.0], 3);
-    /// // A square needs three steps: x' P P x is |P x|^2.
+    /// // Three steps are exact for a square: x' P P x is |P x|^2.
     /// let px = p.apply(&clenshaw::tensor::Mat::from_vec(4, 1, vec![3.0, 0.0, 1.0, 2.0]));
     /// let square: f64 = px.as_slice().iter().map(|v| v * v).sum();
     /// let sum: f64 = krylov.quadrature().iter().map(|(mu, weight)| weight * mu * mu).sum();
@@ -59,7 +59,7 @@ impl Krylov {
         krylov
     }
 
-    /// Takes `q` in and returns what follows it, if anything does.
+    /// Adds `q` to the basis; returns the next vector, not normalised, or `None` at the end.
     fn step(&mut self, p: &Operator, q: Vec<f64>, m: usize) -> Option<Vec<f64>> {
         let pq = p.apply(&Mat::from_vec(q.len(), 1, q.clone()));
         let mut rest = pq.as_slice().to_vec();
@@ -73,14 +73,14 @@ impl Krylov {
             }
         }
         let left = norm(&rest);
-        let goes_on = self.q.len() < m.min(rest.len()) && left > NOTHING;
-        goes_on.then(|| {
+        let continues = self.q.len() < m.min(rest.len()) && left > NEGLIGIBLE;
+        continues.then(|| {
             self.b.push(left);
             rest
         })
     }
 
-    /// The eigenvalues of T with the signal's share of each, `(theta_i, |x|^2 S_0i^2)`.
+    /// The nodes and weights of the quadrature, `(theta_i, |x|^2 S_0i^2)`.
     pub fn quadrature(&self) -> Vec<(f64, f64)> {
         let eigen = Eigen::tridiagonal(&self.a, &self.b);
         let weight = |i| (self.length * eigen.entry(0, i)).powi(2);
@@ -101,7 +101,7 @@ impl Krylov {
         y
     }
 
-    /// The largest inner product of two different vectors of the basis: 0 but for rounding.
+    /// The largest inner product of two different basis vectors, which is 0 up to rounding.
     pub fn overlap(&self) -> f64 {
         let pairs = (0..self.q.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
         largest(pairs.map(|(i, j)| dot(&self.q[i], &self.q[j])))
@@ -137,19 +137,19 @@ mod tests {
     }
 
     #[test]
-    fn it_does_what_the_eigenvectors_do() {
+    fn apply_agrees_with_the_eigendecomposition() {
         let (p, x) = example();
         let h = |mu: f64| 3.0 * mu.powi(7) - mu.powi(4) + 0.2;
         let expected = Eigen::of(&p).apply(&Mat::from_vec(40, 1, x.clone()), h);
         let krylov = Krylov::of(&p, &x, 8);
         for (actual, expected) in krylov.apply(h).iter().zip(expected.as_slice()) {
-            assert!((actual - expected).abs() < 1e-12, "{actual}, not {expected}");
+            assert!((actual - expected).abs() < 1e-12, "{actual} instead of {expected}");
         }
         assert!(krylov.overlap() < 1e-14, "{}", krylov.overlap());
     }
 
     #[test]
-    fn one_step_too_few_is_noticed() {
+    fn one_step_fewer_is_not_exact() {
         let (p, x) = example();
         let h = |mu: f64| mu.powi(7);
         let exact = Krylov::of(&p, &x, 8).apply(h);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn quadrature_is_exact_up_to_twice_the_steps() {
+    fn quadrature_is_exact_up_to_degree_2m_minus_1() {
         let (p, x) = example();
         let krylov = Krylov::of(&p, &x, 5);
         let gauss: f64 = krylov.quadrature().iter().map(|(mu, w)| w * mu.powi(9)).sum();
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_with_the_signal_s_last_frequency() {
+    fn stops_when_the_signal_has_no_more_frequencies() {
         // On a complete graph with loops every signal has two frequencies, 1 and 0.
         let edges: Vec<_> = (0..9u32).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
         let graph = Graph::from_edges("complete", 9, &edges).unwrap();
@@ -180,8 +180,8 @@ mod tests {
         assert!(found[0].0.abs() < 1e-14 && (found[1].0 - 1.0).abs() < 1e-14, "{found:?}");
         // Mean 4, squares 204: 9 * 16 at frequency 1 and the rest at 0.
         assert!((found[0].1 - 60.0).abs() < 1e-12 && (found[1].1 - 144.0).abs() < 1e-12);
-        let nothing = Krylov::of(&p, &[0.0; 9], 3);
-        assert!(nothing.quadrature().is_empty());
-        assert_eq!(nothing.apply(|_| 1.0), [0.0; 9]);
+        let zero = Krylov::of(&p, &[0.0; 9], 3);
+        assert!(zero.quadrature().is_empty());
+        assert_eq!(zero.apply(|_| 1.0), [0.0; 9]);
     }
 }

@@ -1,4 +1,4 @@
-//! Graphs and the operators that spread signals over them.
+//! Undirected graphs, their normalised adjacency, and their spectra.
 
 mod operator;
 mod homophily;
@@ -26,14 +26,17 @@ use std::sync::Arc;
 
 const NO_NODES: &str = "the graph has no nodes; expected at least one";
 
-/// An undirected simple graph: no loops, no repeated edges, both directions stored.
+/// An undirected simple graph: no self-loops, no duplicate edges, both directions stored.
+///
+/// Nodes and arcs are numbered by `u32`; larger graphs are refused.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     adjacency: Arc<Pattern>,
 }
 
 impl Graph {
-    /// Makes edges symmetric and drops loops and repetitions; `place` names the source in errors.
+    /// A graph from edges, without their direction, self-loops and duplicates; `place` names the source
+    /// in errors.
     ///
     /// ```
     /// use clenshaw::graph::Graph;
@@ -45,7 +48,7 @@ impl Graph {
         Self::from_blocks(place, n_nodes, &[edges])
     }
 
-    /// The same for edges that stand in several places.
+    /// [`Graph::from_edges`] for edges in several slices.
     pub(crate) fn from_blocks(
         place: &str,
         n_nodes: usize,
@@ -55,6 +58,7 @@ impl Graph {
         if n_nodes == 0 {
             return Err(data_error(NO_NODES.into()));
         }
+        check_count(n_nodes, "nodes").map_err(data_error)?;
         let outside = |&&(u, v): &&(u32, u32)| u.max(v) as usize >= n_nodes;
         if let Some(&(u, v)) = blocks.iter().copied().flatten().find(outside) {
             let node = u.max(v);
@@ -63,46 +67,61 @@ impl Graph {
             )));
         }
         let (offsets, columns) = rows::compress(n_nodes, blocks);
-        Ok(Self { adjacency: Arc::new(Pattern::new(n_nodes, offsets, columns)) })
+        Self::from_symmetric(
+            place,
+            Pattern::try_new(n_nodes, offsets, columns).map_err(data_error)?,
+        )
     }
 
-    /// Takes an adjacency as it is, unless it is not symmetric or has loops.
+    /// A graph from a symmetric adjacency without self-loops.
+    fn from_symmetric(place: &str, adjacency: Pattern) -> Result<Self> {
+        // P~ has one more entry per node.
+        let n_entries = adjacency.n_entries() + adjacency.n_rows();
+        match check_count(n_entries, "arcs and nodes") {
+            Ok(()) => Ok(Self { adjacency: Arc::new(adjacency) }),
+            Err(problem) => Err(Error::Data { place: place.into(), problem }),
+        }
+    }
+
+    /// A graph from its adjacency; returns an error if that is not symmetric or has self-loops.
     ///
     /// ```
     /// use clenshaw::{graph::Graph, tensor::Pattern};
     /// let directed = Pattern::new(2, vec![0, 1, 1], vec![1]);
     /// let error = Graph::from_adjacency("it", directed).unwrap_err().to_string();
-    /// assert_eq!(error, "it: arc 0 to 1 has no arc back");
+    /// assert_eq!(error, "it: arc 0 to 1 has no reverse arc");
     /// ```
     pub fn from_adjacency(place: &str, adjacency: Pattern) -> Result<Self> {
         let (rows, columns) = (adjacency.n_rows(), adjacency.n_cols());
         let problem = match rows {
             0 => Some(NO_NODES.into()),
-            _ if rows != columns => Some(format!("{rows} rows and {columns} columns of nodes")),
+            _ if rows != columns => {
+                Some(format!("an adjacency of {rows} x {columns}; expected a square one"))
+            }
             _ => symmetric::problem(&adjacency),
         };
         match problem {
             Some(problem) => Err(Error::Data { place: place.into(), problem }),
-            None => Ok(Self { adjacency: Arc::new(adjacency) }),
+            None => Self::from_symmetric(place, adjacency),
         }
     }
 
-    /// The same for rows that were once taken from a graph, which is faster to find out.
+    /// [`Graph::from_adjacency`] with a faster check, for files that this crate wrote.
     pub(crate) fn from_own_adjacency(place: &str, adjacency: Pattern) -> Result<Self> {
         let (rows, columns) = (adjacency.n_rows(), adjacency.n_cols());
         let is_square = rows > 0 && rows == columns;
-        match is_square && symmetric::balances(&adjacency) {
-            true => Ok(Self { adjacency: Arc::new(adjacency) }),
+        match is_square && symmetric::hashes_agree(&adjacency) {
+            true => Self::from_symmetric(place, adjacency),
             false => Self::from_adjacency(place, adjacency),
         }
     }
 
-    /// Number of nodes.
+    /// The number of nodes.
     pub fn n_nodes(&self) -> usize {
         self.adjacency.n_rows()
     }
 
-    /// Number of undirected edges, each counted once.
+    /// The number of undirected edges, each counted once.
     pub fn n_edges(&self) -> usize {
         self.adjacency.n_entries() / 2
     }
@@ -112,7 +131,7 @@ impl Graph {
         self.adjacency.row(i)
     }
 
-    /// Number of neighbours of node `i`.
+    /// The number of neighbours of node `i`.
     pub fn degree(&self, i: usize) -> usize {
         self.neighbours(i).len()
     }
@@ -124,10 +143,16 @@ impl Graph {
         })
     }
 
-    /// The adjacency pattern A: symmetric, without loops.
+    /// The adjacency pattern A: symmetric, without self-loops.
     pub fn adjacency(&self) -> &Arc<Pattern> {
         &self.adjacency
     }
+}
+
+/// Refuses more than a `u32` can number.
+fn check_count(count: usize, what: &str) -> std::result::Result<(), String> {
+    let most = u32::MAX as usize;
+    if count > most { Err(format!("{count} {what}; expected at most {most}")) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -135,7 +160,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn edges_outside_the_graph_are_named() {
+    fn more_nodes_than_a_u32_can_number_are_refused() {
+        let error = Graph::from_edges("huge", 1 << 33, &[(0, 1)]).unwrap_err().to_string();
+        assert_eq!(error, "huge: 8589934592 nodes; expected at most 4294967295");
+        assert!(check_count(u32::MAX as usize, "nodes").is_ok());
+    }
+
+    #[test]
+    fn edges_outside_the_graph_are_refused() {
         let error = Graph::from_edges("cora/edges", 3, &[(0, 1), (1, 3)]).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -145,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_come_back_once_each() {
+    fn edges_lists_each_edge_once() {
         let graph = Graph::from_edges("x", 4, &[(2, 0), (0, 2), (3, 1), (1, 1)]).unwrap();
         assert_eq!(graph.edges().collect::<Vec<_>>(), [(0, 2), (1, 3)]);
     }

@@ -1,29 +1,29 @@
 //! The normalised adjacency operators.
 //!
 //! ```text
-//! P  = D^-1/2 A D^-1/2                            no loops; an isolated node's row is 0
-//! P~ = (D+I)^-1/2 (A+I) (D+I)^-1/2                one loop a node
+//! P  = D^-1/2 A D^-1/2                            no self-loops; the row of an isolated node is 0
+//! P~ = (D+I)^-1/2 (A+I) (D+I)^-1/2                one self-loop per node
 //! ```
 //!
 //! Both are symmetric with spectrum in [-1, 1]; `L = I - P` and `L^ = -P` follow from them.
-//! H2GCN also looks at the pairs of nodes at distance exactly two, normalised like P.
+//! H2GCN also uses the graph of nodes at distance exactly two, normalised like P.
 
 use super::Graph;
 use crate::tensor::{Operator, Pattern};
 use std::sync::Arc;
 
-/// Which normalised adjacency a model propagates with.
+/// The normalised adjacency that a model propagates with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Normalisation {
     /// P: without self-loops.
     Plain,
     /// P~: with one self-loop on every node.
     Looped,
-    /// The same of the graph that joins nodes at distance exactly two.
+    /// P of the graph whose edges join nodes at distance exactly two.
     TwoHop,
 }
 
-/// P, P~ or their kin of a graph.
+/// The operator of this kind for a graph.
 pub fn operator(graph: &Graph, kind: Normalisation) -> Operator {
     match kind {
         Normalisation::Plain => symmetric(graph.adjacency().clone()),
@@ -32,7 +32,7 @@ pub fn operator(graph: &Graph, kind: Normalisation) -> Operator {
     }
 }
 
-/// Neighbours of neighbours that are neither neighbours nor the node itself.
+/// The pattern of nodes at distance exactly two.
 fn two_hops(adjacency: &Pattern) -> Pattern {
     let n = adjacency.n_rows();
     let (mut offsets, mut indices) = (vec![0], Vec::new());
@@ -86,21 +86,21 @@ mod tests {
     use super::*;
     use crate::tensor::Mat;
 
-    fn path_and_a_lonely_node() -> Graph {
+    fn path_and_isolated_node() -> Graph {
         Graph::from_edges("test", 4, &[(0, 1), (1, 2)]).unwrap()
     }
 
     #[test]
-    fn plain_leaves_the_isolated_node_at_zero() {
-        let p = operator(&path_and_a_lonely_node(), Normalisation::Plain).to_dense();
+    fn isolated_node_has_a_zero_row_in_p() {
+        let p = operator(&path_and_isolated_node(), Normalisation::Plain).to_dense();
         let h = 1.0 / 2f64.sqrt();
         let expected = [0., h, 0., 0., h, 0., h, 0., 0., h, 0., 0., 0., 0., 0., 0.];
         assert_close(&p, &expected);
     }
 
     #[test]
-    fn looped_gives_the_isolated_node_a_one() {
-        let p = operator(&path_and_a_lonely_node(), Normalisation::Looped).to_dense();
+    fn isolated_node_has_a_one_in_p_looped() {
+        let p = operator(&path_and_isolated_node(), Normalisation::Looped).to_dense();
         let s = 1.0 / 6f64.sqrt();
         let third = 1.0 / 3.0;
         let expected = [0.5, s, 0., 0., s, third, s, 0., 0., s, 0.5, 0., 0., 0., 0., 1.];
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn two_hops_are_neither_one_nor_none() {
+    fn two_hops_exclude_neighbours_and_the_node_itself() {
         // A path 0-1-2-3 with a triangle 3-4-5 at its end.
         let edges = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (3, 5)];
         let graph = Graph::from_edges("test", 7, &edges).unwrap();

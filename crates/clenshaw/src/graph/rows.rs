@@ -1,29 +1,28 @@
-//! From edges to compressed rows: a counting sort by row, then a sort within each row.
+//! Converts edges to compressed rows: a parallel counting sort by row, then a sort within each row.
 //!
 //! ```text
-//! counted   c_g[u]  arcs from u among the edges of group g, one group a thread
-//! summed    c_g[u]  where group g writes its first arc from u
-//! written   c_g[u]  where its last one ended; for the last group, the end of row u
+//! count    c_g[u]  number of arcs from u among the edges of group g, one group per thread
+//! sum      c_g[u]  position at which group g writes its first arc from u
+//! write    c_g[u]  position after its last arc from u; for the last group, the end of row u
 //! ```
 //!
-//! The groups write to places of their own, so there is nothing to lock; that they write to one
-//! list is what its atomic entries are for, which cost no more than plain ones.
-//! Besides the edges and the result, memory holds one number a node and a group.
-//! Rows end up sorted, so the result does not depend on the number of threads.
+//! Groups write to disjoint positions of one list, so no lock is needed; its entries are atomic with
+//! relaxed ordering, which costs nothing. Besides edges and result, memory holds one number per node
+//! and group. Rows are sorted, so the result does not depend on the number of threads.
 
 use crate::parallel;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 pub(super) type NodePair = (u32, u32);
 
-/// What is dealt to threads at once; fewer edges are not worth a second thread.
-const DEAL: usize = 1 << 14;
-/// More groups than this cost more to sum than they save.
-const MOST_GROUPS: usize = 16;
+/// Edges per chunk; fewer edges than this are handled by one thread.
+const CHUNK: usize = 1 << 14;
+/// With more groups than this, summing their counts takes longer than the threads save.
+const MAX_GROUPS: usize = 16;
 
-/// Offsets and columns of the symmetric adjacency, without loops and repetitions.
+/// Returns offsets and columns of the symmetric adjacency without self-loops and duplicates.
 ///
-/// All ends of edges are below `n_nodes`, which is not 0.
+/// Expects edges between nodes below `n_nodes`, which is not 0.
 pub(super) fn compress(n_nodes: usize, blocks: &[&[NodePair]]) -> (Vec<usize>, Vec<u32>) {
     let threads = parallel::available_threads();
     let (mut ends, mut columns) = scatter(threads, n_nodes, blocks);
@@ -37,13 +36,14 @@ pub(super) fn compress(n_nodes: usize, blocks: &[&[NodePair]]) -> (Vec<usize>, V
     (ends, columns)
 }
 
-/// Puts every arc in its row, in the order of the edges; returns where rows end, and their columns.
+/// Writes every arc to its row, in the order of the edges; returns the ends of the rows and the columns.
 fn scatter(threads: usize, n_nodes: usize, blocks: &[&[NodePair]]) -> (Vec<usize>, Vec<u32>) {
-    let deals: Vec<&[NodePair]> = blocks.iter().flat_map(|block| block.chunks(DEAL)).collect();
+    let chunks: Vec<&[NodePair]> = blocks.iter().flat_map(|block| block.chunks(CHUNK)).collect();
     let n_edges: usize = blocks.iter().map(|block| block.len()).sum();
-    // One number a node and a group, but no more than one an edge.
-    let n_groups = threads.min(1 + n_edges / n_nodes).min(MOST_GROUPS);
-    let groups: Vec<&[&[NodePair]]> = deals.chunks(deals.len().div_ceil(n_groups).max(1)).collect();
+    // At most as many counts as edges.
+    let n_groups = threads.min(1 + n_edges / n_nodes).min(MAX_GROUPS);
+    let groups: Vec<&[&[NodePair]]> =
+        chunks.chunks(chunks.len().div_ceil(n_groups).max(1)).collect();
     let mut cursors = parallel::map(threads, groups.iter(), |group| degrees(n_nodes, group));
     let n_arcs = sum(n_nodes, &mut cursors);
     let columns: Vec<_> = (0..n_arcs).map(|_| AtomicU32::new(0)).collect();
@@ -53,8 +53,8 @@ fn scatter(threads: usize, n_nodes: usize, blocks: &[&[NodePair]]) -> (Vec<usize
             columns[*at].store(column, Relaxed);
             *at += 1;
         };
-        for deal in group {
-            for &(u, v) in deal.iter().filter(|(u, v)| u != v) {
+        for chunk in group {
+            for &(u, v) in chunk.iter().filter(|(u, v)| u != v) {
                 put(u, v);
                 put(v, u);
             }
@@ -64,12 +64,12 @@ fn scatter(threads: usize, n_nodes: usize, blocks: &[&[NodePair]]) -> (Vec<usize
     (ends, columns.into_iter().map(AtomicU32::into_inner).collect())
 }
 
-/// How many arcs of a group leave each node; with room for one more number.
+/// The number of arcs from each node in a group; has capacity for one more number.
 fn degrees(n_nodes: usize, group: &[&[NodePair]]) -> Vec<usize> {
     let mut degrees = Vec::with_capacity(n_nodes + 1);
     degrees.resize(n_nodes, 0);
-    for deal in group {
-        for &(u, v) in deal.iter().filter(|(u, v)| u != v) {
+    for chunk in group {
+        for &(u, v) in chunk.iter().filter(|(u, v)| u != v) {
             degrees[u as usize] += 1;
             degrees[v as usize] += 1;
         }
@@ -77,7 +77,7 @@ fn degrees(n_nodes: usize, group: &[&[NodePair]]) -> Vec<usize> {
     degrees
 }
 
-/// Turns counts into places, row by row and in a row group by group; returns how many there are.
+/// Turns counts into start positions, ordered by row and then by group; returns the number of arcs.
 fn sum(n_nodes: usize, cursors: &mut [Vec<usize>]) -> usize {
     let mut sum = 0;
     for u in 0..n_nodes {
@@ -88,21 +88,22 @@ fn sum(n_nodes: usize, cursors: &mut [Vec<usize>]) -> usize {
     sum
 }
 
-/// Consecutive rows: where they end, counted from the first, and the columns that belong to them.
+/// Consecutive rows: their ends and their columns.
 struct RowRange<'a> {
+    /// The position of the first of `columns`, to which `ends` are relative after sorting.
     first_column: usize,
     ends: &'a mut [usize],
     columns: &'a mut [u32],
 }
 
-/// Ranges with about the same number of columns each.
+/// Cuts the rows into ranges with about the same number of columns each.
 fn cut<'a>(
     threads: usize,
     mut ends: &'a mut [usize],
     mut columns: &'a mut [u32],
 ) -> Vec<RowRange<'a>> {
     let (n_arcs, mut ranges, mut first_column) = (columns.len(), vec![], 0);
-    let n_ranges = (n_arcs / DEAL).clamp(1, 8 * threads);
+    let n_ranges = (n_arcs / CHUNK).clamp(1, 8 * threads);
     for range in 1..=n_ranges {
         let goal = n_arcs / n_ranges * range;
         let rows = match range == n_ranges {
@@ -119,7 +120,7 @@ fn cut<'a>(
 }
 
 impl RowRange<'_> {
-    /// Sorts the rows and moves together what is not repeated; returns how many columns are left.
+    /// Sorts each row and removes duplicates; returns the number of columns left.
     fn sort(&mut self) -> usize {
         let (mut start, mut kept) = (0, 0);
         for end in self.ends.iter_mut() {
@@ -139,7 +140,8 @@ impl RowRange<'_> {
     }
 }
 
-/// Moves the ranges together; `sizes` are their rows and the columns they had, `kept` those they have.
+/// Removes the gaps between ranges; `sizes` are their numbers of rows and of columns before sorting,
+/// `kept` their numbers of columns now.
 fn close_gaps(
     ends: &mut [usize],
     columns: &mut Vec<u32>,
@@ -162,8 +164,8 @@ mod tests {
     use crate::rng::Stream;
     use proptest::prelude::*;
 
-    /// The same by sorting all arcs.
-    fn plainly(n_nodes: usize, edges: &[NodePair]) -> (Vec<usize>, Vec<u32>) {
+    /// A reference that sorts all arcs.
+    fn reference(n_nodes: usize, edges: &[NodePair]) -> (Vec<usize>, Vec<u32>) {
         let loopless = edges.iter().filter(|(u, v)| u != v);
         let mut arcs: Vec<NodePair> = loopless.flat_map(|&(u, v)| [(u, v), (v, u)]).collect();
         arcs.sort_unstable();
@@ -174,22 +176,22 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_are_those_of_a_plain_sort(
+        fn compress_agrees_with_the_reference(
             edges in prop::collection::vec((0..9u32, 0..9u32), 0..40),
             cut: prop::sample::Index,
         ) {
             let (a, b) = edges.split_at(cut.index(edges.len() + 1));
-            prop_assert_eq!(compress(9, &[a, b]), plainly(9, &edges));
+            prop_assert_eq!(compress(9, &[a, b]), reference(9, &edges));
         }
     }
 
     #[test]
-    fn threads_do_not_change_the_rows() {
-        // A few rows take most arcs, and many arcs are repeated.
+    fn result_does_not_depend_on_threads() {
+        // A few rows have most arcs, and many arcs are duplicates.
         let mut stream = Stream::new(7, "test");
         let mut node = || (500.0 * stream.unit().powi(4)) as u32;
-        let edges: Vec<NodePair> = (0..4 * DEAL).map(|_| (node(), node())).collect();
-        let expected = plainly(500, &edges);
+        let edges: Vec<NodePair> = (0..4 * CHUNK).map(|_| (node(), node())).collect();
+        let expected = reference(500, &edges);
         for n in [1, 2, 5, 40] {
             let rows = parallel::with_threads(n, || compress(500, &[&edges]));
             assert_eq!(rows, expected, "{n} threads");

@@ -1,16 +1,17 @@
-//! The ends of a graph's spectrum, by Lanczos' method.
+//! The extreme eigenvalues of a graph's operator, by Lanczos' method.
 //!
 //! ```text
 //! b_{k+1} q_{k+1} = P q_k - a_k q_k - b_k q_{k-1}        a_k = q_k' P q_k,  |q_k| = 1
 //! ```
 //!
-//! The ends of the spectrum of the tridiagonal matrix with `a` on and `b` beside its diagonal approach
-//! those of P much faster than its order grows; rounding repeats some of them but moves none.
-//! Lanczos, J. Res. Nat. Bur. Standards 1950; the ends are found by counting signs (Sturm 1829).
+//! The extreme eigenvalues of the tridiagonal matrix with diagonal `a` and off-diagonal `b` converge to
+//! those of P after few steps. Without reorthogonalisation some of them appear several times, which
+//! does no harm here.
+//! Lanczos, J. Res. Nat. Bur. Standards 1950; bisection with Sturm's sign counts (Sturm 1829).
 
 use crate::tensor::{Mat, Operator};
 
-/// On Cora and on all known spectra below, more steps change nothing that could be seen.
+/// The number of steps; more do not change the result on Cora and on the spectra in the tests.
 const STEPS: usize = 120;
 
 /// The lowest and the highest eigenvalue of P or P~.
@@ -27,7 +28,7 @@ pub fn extreme_eigenvalues(p: &Operator) -> (f64, f64) {
     (eigenvalue(&a, &b, 1), eigenvalue(&a, &b, a.len()))
 }
 
-/// `a_0, a_1, ...` and `b_1, b_2, ...`, from a vector without symmetries.
+/// `a_0, a_1, ...` and `b_1, b_2, ...` for a start vector without symmetries.
 fn tridiagonal(p: &Operator) -> (Vec<f64>, Vec<f64>) {
     let n = p.n_nodes();
     let start: Vec<f64> = (0..n).map(|i| (i as f64 + 1.0).sin()).collect();
@@ -42,7 +43,7 @@ fn tridiagonal(p: &Operator) -> (Vec<f64>, Vec<f64>) {
         let entries = pq.as_slice().iter().zip(&q).zip(&q1);
         let rest: Vec<f64> = entries.map(|((pq, q), q1)| pq - a_k * q - b_k * q1).collect();
         let length = dot(&rest, &rest).sqrt();
-        // With nothing left, every eigenvalue has been found.
+        // A zero remainder means that every eigenvalue was found.
         if a.len() == STEPS.min(n) || length < 1e-12 {
             return (a, b);
         }
@@ -51,7 +52,7 @@ fn tridiagonal(p: &Operator) -> (Vec<f64>, Vec<f64>) {
     }
 }
 
-/// The `k`-th eigenvalue from below, counted from 1, by halving an interval that holds them all.
+/// The `k`-th lowest eigenvalue, counted from 1, by bisection.
 fn eigenvalue(a: &[f64], b: &[f64], k: usize) -> f64 {
     let (mut low, mut high) = (-1.5, 1.5);
     for _ in 0..60 {
@@ -64,7 +65,7 @@ fn eigenvalue(a: &[f64], b: &[f64], k: usize) -> f64 {
     0.5 * (low + high)
 }
 
-/// How many eigenvalues of the tridiagonal matrix lie below `x`: the negative pivots of it less `x`.
+/// The number of eigenvalues of the tridiagonal matrix T below `x`: the negative pivots of `T - x I`.
 fn below(a: &[f64], b: &[f64], x: f64) -> usize {
     let mut pivot = a[0] - x;
     let mut count = usize::from(pivot < 0.0);
@@ -90,19 +91,22 @@ mod tests {
         let graph = Graph::from_edges(what, n as usize, edges).unwrap();
         let (lowest, highest) = extreme_eigenvalues(&operator(&graph, kind));
         for (found, expected) in [lowest, highest].into_iter().zip(ends) {
-            assert!((found - expected).abs() < 1e-9, "{what}, {kind:?}: {found}, not {expected}");
+            assert!(
+                (found - expected).abs() < 1e-9,
+                "{what}, {kind:?}: {found} instead of {expected}"
+            );
         }
     }
 
     #[test]
-    fn known_spectra_come_out() {
+    fn extreme_eigenvalues_of_known_spectra() {
         use Normalisation::{Looped, Plain};
         let cycle = |n: u32| (0..n).map(|i| (i, (i + 1) % n)).collect::<Vec<_>>();
         // cos(2 pi k / n), and with loops (1 + 2 cos(2 pi k / n)) / 3.
         assert_ends("cycle of 12", 12, &cycle(12), Plain, [-1.0, 1.0]);
         assert_ends("cycle of 12", 12, &cycle(12), Looped, [-1.0 / 3.0, 1.0]);
         assert_ends("cycle of 51", 51, &cycle(51), Plain, [(50.0 * PI / 51.0).cos(), 1.0]);
-        // cos(pi k / (n - 1)): both ends whatever n is.
+        // cos(pi k / (n - 1)): -1 and 1 for every n.
         let path: Vec<_> = (0..39).map(|i| (i, i + 1)).collect();
         assert_ends("path of 40", 40, &path, Plain, [-1.0, 1.0]);
         // Complete bipartite: -1, 0, 1. Complete: -1 / (n - 1), 1.
@@ -110,11 +114,11 @@ mod tests {
         assert_ends("complete bipartite 3, 5", 8, &bipartite, Plain, [-1.0, 1.0]);
         let complete: Vec<_> = (0..9).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
         assert_ends("complete of 9", 9, &complete, Plain, [-1.0 / 8.0, 1.0]);
-        assert_ends("two lonely nodes", 2, &[], Looped, [1.0, 1.0]);
+        assert_ends("two isolated nodes", 2, &[], Looped, [1.0, 1.0]);
     }
 
     #[test]
-    fn coras_spectrum_ends_where_the_literature_says() {
+    fn extreme_eigenvalues_of_cora_agree_with_the_literature() {
         // Wu et al. 2019 (SGC), figure 2: self-loops shrink the largest eigenvalue of L to about 1.5.
         let cora = crate::data::load("cora").unwrap().graph;
         let (lowest, highest) = extreme_eigenvalues(&operator(&cora, Normalisation::Looped));

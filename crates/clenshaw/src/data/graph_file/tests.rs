@@ -227,7 +227,7 @@ fn numbers_that_lie_are_refused() {
         ("adjacency.offsets", 0, 1, "`adjacency`: offsets go from 1 to 2; expected from 0 to 2"),
         ("adjacency.offsets", 8, 9, "`adjacency`: row 1 ends at 2 before it starts"),
         ("adjacency.indices", 0, 2, "`adjacency`: row 0: expected ascending columns below 2"),
-        ("adjacency.indices", 0, 0, "`adjacency`: node 0 is its own neighbour"),
+        ("adjacency.indices", 0, 0, "`adjacency`: node 0 has a self-loop"),
         ("features", 7, 0x7f, "node 1, feature 0 is NaN; expected a finite number"),
         ("labels", 4, 2, "node 1 has label 2, but there are 2 classes"),
         (
