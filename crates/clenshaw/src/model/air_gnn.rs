@@ -1,4 +1,4 @@
-//! AirGNN: every node decides by itself how much of its neighbours' opinion it takes.
+//! AirGNN: message passing with an adaptive residual per node.
 //!
 //! ```text
 //! Z = head(X),   X(0) = Z
@@ -6,9 +6,9 @@
 //! X(k)_i = Z_i + max(0, 1 - gamma lambda / |R_i|) R_i        gamma = 1 / (2 (1 - lambda))
 //! ```
 //!
-//! A row that its neighbours would move by less than `gamma lambda` stays where the head put it, so
-//! odd features travel no further than their node. There is nothing to learn but the head; the gradient
-//! goes through the rows' norms.
+//! A row that propagation would change by less than `gamma lambda` keeps the output of the head, so that
+//! abnormal features do not spread. Only the head has parameters; the gradient flows through the norms
+//! of the rows.
 //! Liu et al., NeurIPS 2021, "Graph Neural Networks with Adaptive Residual".
 
 use super::head::{self, head};
@@ -29,14 +29,14 @@ pub static INFO: ModelInfo = ModelInfo {
                X_i <- Z_i + max(0, 1 - gamma lambda / |R_i|) R_i, K times",
     operator: Some(Normalisation::Looped),
     hyper: &[
-        HyperParam::int("K", 10, (0, 256), TuningSpace::Fixed, "times the residue is adapted"),
+        HyperParam::int("K", 10, (0, 256), TuningSpace::Fixed, "number of propagation steps"),
         head::HIDDEN,
         HyperParam::real(
             "lambda",
             0.5,
             (0.0, 0.99),
             TuningSpace::Steps { low: 0.1, high: 0.9, step: 0.1 },
-            "how much neighbours must disagree with a node to move it",
+            "threshold below which a node keeps its own value",
         ),
         head::DROPOUT,
         head::LR,

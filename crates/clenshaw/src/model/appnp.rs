@@ -1,11 +1,11 @@
-//! APPNP: predictions of a head, spread by personalised PageRank.
+//! APPNP: the predictions of an MLP, propagated by personalised PageRank.
 //!
 //! ```text
 //! Z(0) = head(X),   Z(k) = (1 - alpha) P~ Z(k-1) + alpha Z(0)        k = 1..=K
 //! out  = Z(K) = sum_{k<K} alpha (1-alpha)^k P~^k Z(0) + (1-alpha)^K P~^K Z(0)
 //! ```
 //!
-//! Only the head learns: the filter is low-pass whatever the data.
+//! Only the head has parameters; the filter is low-pass for every data set.
 //! Gasteiger, Bojchevski & Günnemann, ICLR 2019, arXiv:1810.05997.
 
 use super::decoupled::{self, Coefficients, PolynomialFilter, page_rank};
@@ -26,7 +26,7 @@ pub static INFO: ModelInfo = ModelInfo {
     hyper: &[
         decoupled::ORDER,
         head::HIDDEN,
-        decoupled::restart("restart share"),
+        decoupled::restart("restart probability"),
         head::DROPOUT,
         head::LR,
         head::WD,
@@ -38,16 +38,16 @@ pub static INFO: ModelInfo = ModelInfo {
     filter: Some(filter),
 };
 
-fn series(hp: &Params) -> PolynomialFilter {
+fn polynomial(hp: &Params) -> PolynomialFilter {
     let coefficients = Coefficients::Fixed(page_rank(hp.real("alpha"), hp.int("K")));
     PolynomialFilter { basis: Basis::Monomial, coefficients }
 }
 
 fn build(net: &mut Net, hp: &Params) -> Var {
     let z = head(net, hp);
-    series(hp).of(net, z)
+    polynomial(hp).apply(net, z)
 }
 
 fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
-    series(hp).response(weights)
+    polynomial(hp).response(weights)
 }

@@ -1,4 +1,4 @@
-//! ARMA: stacks of recursions towards a rational filter, each layer with the features at hand.
+//! ARMA: parallel stacks of recursive layers that approximate a rational filter.
 //!
 //! ```text
 //! H(0)   = X
@@ -6,9 +6,9 @@
 //! out    = drop( mean of the stacks' H(T) ) W' + b'
 //! ```
 //!
-//! Endless repetition of one layer without `relu` would end in `X V (I - P W)^-1`, a filter with a pole
-//! for every eigenvalue of W; T layers are its first T terms. With `shared`, `W_t` for `t >= 1`, `V` and
-//! `b` serve all layers. The features' mask is drawn anew in every layer and is the same for all stacks.
+//! One layer without `relu`, repeated forever, converges to `X V (I - P W)^-1`, a filter with a pole for
+//! every eigenvalue of W; T layers are its first T terms. With `shared`, all layers use the same `V`, `b`
+//! and, for `t >= 1`, `W_t`. Each layer has its own dropout mask of the features, shared by all stacks.
 //!
 //! Its filter is the gain of the network without activations and biases: the root mean square over the
 //! entries of `G(mu) = (mean of G_T) W'`, [F, C], with `G_0 = I` and `G_{t+1} = mu G_t W_t + V_t`.
@@ -36,19 +36,24 @@ pub static INFO: ModelInfo = ModelInfo {
             1,
             (1, 64),
             TuningSpace::Among(&[1.0, 2.0, 3.0]),
-            "recursions averaged",
+            "number of stacks, which are averaged",
         ),
         HyperParam::int(
             "layers",
             2,
             (1, 64),
             TuningSpace::Among(&[1.0, 2.0, 3.0]),
-            "layers T of a recursion",
+            "number of layers T per stack",
         ),
-        HyperParam::flag("shared", true, TuningSpace::Any, "one set of weights for all layers"),
+        HyperParam::flag(
+            "shared",
+            true,
+            TuningSpace::Any,
+            "whether the layers share their weights",
+        ),
         HyperParam::int("hidden", 64, (1, 4096), TuningSpace::Fixed, "width of the layers"),
         HyperParam::dropout("dropout", 0.5, "dropout before the last layer"),
-        HyperParam::dropout("dropout_root", 0.5, "dropout on the features where V takes them"),
+        HyperParam::dropout("dropout_root", 0.5, "dropout on the features that V multiplies"),
         HyperParam::learning_rate("lr", 0.01, "learning rate"),
         HyperParam::weight_decay("wd", 5e-4, "weight decay"),
     ],
@@ -104,13 +109,13 @@ fn name(stack: usize, letter: &str, t: usize) -> String {
     format!("stack.{stack}.{letter}.{t}")
 }
 
-/// How many `W_t` and how many `V_t` a stack has; later layers use the last.
+/// The numbers of `W_t` and of `V_t` per stack; further layers use the last one.
 fn n_weights(hp: &Params) -> (usize, usize) {
     let layers = hp.int("layers");
     if hp.flag("shared") { (layers.min(2), 1) } else { (layers, layers) }
 }
 
-/// The gain of `G(mu)`: `mu^j` has `V_{T-1-j} W_{T-j} ... W_{T-1} W'`, and `mu^T` has `W_0 ... W_{T-1} W'`.
+/// The gain of `G(mu)`, in which `mu^j` has the coefficient `V_{T-1-j} W_{T-j} ... W_{T-1} W'`, and `mu^T` the coefficient `W_0 ... W_{T-1} W'`.
 fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
     let (layers, n_stacks) = (hp.int("layers"), hp.int("stacks"));
     let (n_w, n_v) = n_weights(hp);
@@ -118,13 +123,13 @@ fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
     let (w_out, v_0) = (weights("w_out"), weights(&name(0, "v", 0)));
     let mut a = vec![Mat::zeros(v_0.rows(), w_out.cols()); layers + 1];
     for s in 0..n_stacks {
-        let mut behind = w_out.clone(); // W_{t+1} ... W_{T-1} W'
+        let mut suffix = w_out.clone(); // W_{t+1} ... W_{T-1} W'
         for t in (0..layers).rev() {
             let v = weights(&name(s, "v", t.min(n_v - 1)));
-            a[layers - 1 - t].add(share, &v.times(&behind));
-            behind = weights(&name(s, "w", t.min(n_w - 1))).times(&behind);
+            a[layers - 1 - t].add(share, &v.times(&suffix));
+            suffix = weights(&name(s, "w", t.min(n_w - 1))).times(&suffix);
         }
-        a[layers].add(share, &behind);
+        a[layers].add(share, &suffix);
     }
     Response::gain(&Basis::Monomial, &a)
 }

@@ -1,13 +1,13 @@
-//! BernNet: a filter in Bernstein's basis, whose coefficients are about its values.
+//! BernNet: a filter in the Bernstein basis, whose coefficients approximate its values.
 //!
 //! ```text
 //! out = sum_k relu(theta_k) C(K,k) / 2^K (2I - L)^{K-k} L^k drop(Z),   Z = head(X)
 //! ```
 //!
-//! The filter is never negative on [0, 2], and every such filter can be approached as K grows.
-//! It starts as the identity, theta = 1, because the basis adds up to one. The same polynomial is summed
-//! in Chebyshev's basis, with K products instead of the K + K(K+1)/2 of the authors' code. theta has no
-//! weight decay.
+//! The filter is nonnegative on [0, 2], and every such filter can be approximated as K grows.
+//! It is initialised to the identity, theta = 1, since the basis sums to one. The polynomial is evaluated
+//! in the Chebyshev basis with K sparse products, instead of the K + K(K+1)/2 of the authors' code. theta
+//! has no weight decay.
 //! He, Wei, Huang & Xu, NeurIPS 2021, arXiv:2106.10994.
 
 use super::decoupled::{self, Coefficients, LearnedCoefficients, PolynomialFilter, all_ones};
@@ -41,7 +41,7 @@ pub static INFO: ModelInfo = ModelInfo {
     filter: Some(filter),
 };
 
-fn series(hp: &Params) -> PolynomialFilter {
+fn polynomial(hp: &Params) -> PolynomialFilter {
     let order = hp.int("K");
     let theta =
         LearnedCoefficients { name: "theta", order, start: all_ones(order), relu: true, map: None };
@@ -49,9 +49,9 @@ fn series(hp: &Params) -> PolynomialFilter {
 }
 
 fn build(net: &mut Net, hp: &Params) -> Var {
-    decoupled::network(net, hp, &series(hp))
+    decoupled::network(net, hp, &polynomial(hp))
 }
 
 fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
-    series(hp).response(weights)
+    polynomial(hp).response(weights)
 }

@@ -1,11 +1,11 @@
-//! ChebBase: a Chebyshev filter with free coefficients, damped as those of a smooth function would be.
+//! ChebBase: a Chebyshev filter with free coefficients, damped like those of a smooth function.
 //!
 //! ```text
 //! out = sum_k w_k / max(k, 1)^q T_k(L^) drop(Z),   Z = head(X)
 //! ```
 //!
-//! With `q = 0` nothing is damped, and the filter overfits: what ChebNetII sets out to cure.
-//! It starts as the identity. He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580.
+//! With `q = 0` nothing is damped and the filter overfits, which motivates ChebNetII.
+//! It is initialised to the identity. He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580.
 
 use super::decoupled::{self, Coefficients, LearnedCoefficients, PolynomialFilter, first_only};
 use super::{MEAN_200, ModelFamily, ModelInfo, Net, WeightLookup, head};
@@ -29,7 +29,7 @@ pub static INFO: ModelInfo = ModelInfo {
             0.0,
             (0.0, 4.0),
             TuningSpace::Among(&[0.0, 1.0]),
-            "how fast the terms are damped: by 1 / k^q",
+            "exponent of the damping 1 / k^q",
         ),
         head::DROPOUT,
         decoupled::DROPOUT_PROP,
@@ -52,7 +52,7 @@ fn damping(order: usize, q: f64) -> Mat<f64> {
     m
 }
 
-fn series(hp: &Params) -> PolynomialFilter {
+fn polynomial(hp: &Params) -> PolynomialFilter {
     let order = hp.int("K");
     let w = LearnedCoefficients {
         name: "w",
@@ -65,9 +65,9 @@ fn series(hp: &Params) -> PolynomialFilter {
 }
 
 fn build(net: &mut Net, hp: &Params) -> Var {
-    decoupled::network(net, hp, &series(hp))
+    decoupled::network(net, hp, &polynomial(hp))
 }
 
 fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
-    series(hp).response(weights)
+    polynomial(hp).response(weights)
 }

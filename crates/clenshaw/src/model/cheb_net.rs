@@ -1,10 +1,11 @@
-//! ChebNet: two layers of matrix-valued filters in Chebyshev's first basis.
+//! ChebNet: two layers of matrix-valued filters in the first-kind Chebyshev basis.
 //!
 //! ```text
 //! H = relu( sum_k T_k(L^) X W0_k + b0 ),   out = sum_k T_k(L^) drop(H) W1_k + b1      k < terms
 //! ```
 //!
-//! `L^ = -P`. Each sum is taken by Clenshaw's summation, which spreads narrow matrices only:
+//! `L^ = -P`. Each sum is evaluated by Clenshaw's summation, whose sparse products act on the outputs of
+//! the layer, which are narrower than its inputs:
 //!
 //! ```text
 //! B_k = H W_k + 2 L^ B_{k+1} - B_{k+2}                    k = terms - 1, ..., 1
@@ -13,8 +14,8 @@
 //!
 //! Its filter is the gain of the network without activation and biases: the root mean square over the
 //! entries of `G(mu) = (sum_k T_k(-mu) W0_k) (sum_k T_k(-mu) W1_k)`, [F, C], from features to scores.
-//! Both layers count, for either can stop a frequency; what the activation moves between frequencies
-//! does not show.
+//! It includes both layers, since either can suppress a frequency. What the activation moves between
+//! frequencies is not part of it.
 //! Defferrard et al., NeurIPS 2016, arXiv:1606.09375; two terms and width 32 as in the 60/20/20 papers.
 
 use super::{
@@ -38,7 +39,7 @@ pub static INFO: ModelInfo = ModelInfo {
             2,
             (1, 65),
             TuningSpace::Among(&[2.0, 3.0, 5.0, 11.0]),
-            "polynomials in each layer's sum: degree + 1",
+            "number of polynomials per layer: degree + 1",
         ),
         HyperParam::int(
             "hidden",

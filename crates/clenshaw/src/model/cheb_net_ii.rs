@@ -1,13 +1,13 @@
-//! ChebNetII: a Chebyshev filter that is learned by its values at Chebyshev's nodes.
+//! ChebNetII: a Chebyshev filter parametrised by its values at the Chebyshev nodes.
 //!
 //! ```text
 //! out = sum_k c_k T_k(L^) drop(Z),   Z = head(X)
 //! c_k = (2 - [k=0]) / (K+1) sum_j relu(theta_j) T_k(x_j)       x_j = cos((K - j + 1/2) pi / (K+1))
 //! ```
 //!
-//! The filter takes the value relu(theta_j) at `L^ = x_j`; theta_0 stands for the lowest frequency.
-//! It starts as the identity, theta = 1. Interpolation keeps the coefficients from growing with k as
-//! free ones may. He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580.
+//! The filter has the value relu(theta_j) at `L^ = x_j`; theta_0 belongs to the lowest frequency.
+//! It is initialised to the identity, theta = 1. Interpolation bounds the coefficients, which are free in
+//! ChebBase. He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580.
 
 use super::decoupled::{self, Coefficients, LearnedCoefficients, PolynomialFilter, all_ones};
 use super::{MEAN_200, ModelFamily, ModelInfo, Net, WeightLookup, head};
@@ -22,7 +22,7 @@ pub static INFO: ModelInfo = ModelInfo {
     paper: "He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580",
     family: ModelFamily::Spectral,
     equation: "out = sum_k c_k T_k(L^) drop(Z), Z = head(X); \
-               c_k = (2 - [k=0])/(K+1) sum_j relu(theta_j) T_k(x_j), x_j Chebyshev's nodes",
+               c_k = (2 - [k=0])/(K+1) sum_j relu(theta_j) T_k(x_j), x_j the Chebyshev nodes",
     operator: Some(Normalisation::Plain),
     hyper: &[
         decoupled::ORDER,
@@ -31,7 +31,7 @@ pub static INFO: ModelInfo = ModelInfo {
             "relu",
             true,
             TuningSpace::Fixed,
-            "false lets the filter's values be negative",
+            "whether the filter's values are nonnegative",
         ),
         head::DROPOUT,
         decoupled::DROPOUT_PROP,
@@ -47,7 +47,7 @@ pub static INFO: ModelInfo = ModelInfo {
     filter: Some(filter),
 };
 
-fn series(hp: &Params) -> PolynomialFilter {
+fn polynomial(hp: &Params) -> PolynomialFilter {
     let order = hp.int("K");
     let theta = LearnedCoefficients {
         name: "theta",
@@ -63,9 +63,9 @@ fn series(hp: &Params) -> PolynomialFilter {
 }
 
 fn build(net: &mut Net, hp: &Params) -> Var {
-    decoupled::network(net, hp, &series(hp))
+    decoupled::network(net, hp, &polynomial(hp))
 }
 
 fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
-    series(hp).response(weights)
+    polynomial(hp).response(weights)
 }

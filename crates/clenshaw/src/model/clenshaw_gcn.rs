@@ -6,13 +6,15 @@
 //! ```
 //!
 //! Without `W`, `b` and the activation the last layer is `sum_k alpha_{K-k} U_k(P~) H*`, so the network
-//! simulates any filter of degree K in the second-kind Chebyshev basis; `tests/theorems.rs` says so.
+//! can represent any filter of degree K in the second-kind Chebyshev basis (tested in
+//! `tests/suite/theorems.rs`).
 //!
-//! It starts as the identity filter, `alpha = (0, ..., 0, 1)`, with every inner layer exactly zero.
-//! `relu*` passes the gradient there; with the usual convention the layers up to K - 2 would never wake.
+//! It is initialised to the identity filter, `alpha = (0, ..., 0, 1)`, so that every inner layer is exactly
+//! zero. `relu*` passes the gradient at zero; with the usual convention, the layers up to K - 2 would never
+//! receive one.
 //! Guo & Wei, KDD 2023, arXiv:2210.16508.
 
-use super::residual::{self, Layers, by_degree, decaying, identity_filter};
+use super::residual::{self, LayerSettings, by_degree, decaying, identity_filter};
 use super::{ModelFamily, ModelInfo, Net, PATIENCE_300, WeightLookup};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
@@ -37,7 +39,7 @@ pub static INFO: ModelInfo = ModelInfo {
 
 fn build(net: &mut Net, hp: &Params) -> Var {
     let order = hp.int("K");
-    let layers = Layers {
+    let layers = LayerSettings {
         beta: decaying(hp.real("lambda"), order),
         use_weight: hp.flag("use_weight"),
         use_act: hp.flag("use_act"),

@@ -1,11 +1,11 @@
-//! The graph convolution, and what GCN+JK and MixHop put between their layers.
+//! The graph convolution, and the normalisation and activation between layers of GCN+JK and MixHop.
 //!
 //! ```text
 //! conv(H)   = P~ (H W) + b
-//! active(H) = relu( norm(H) )          norm: batch normalisation, which `bn` turns off
+//! active(H) = relu( norm(H) )          norm: batch normalisation, unless `bn` is false
 //! ```
 //!
-//! As in the public code of LINKX (Lim et al., NeurIPS 2021), whose baselines they are.
+//! Both follow the public code of LINKX (Lim et al., NeurIPS 2021), which has them as baselines.
 
 use super::{Net, glorot, training};
 use crate::hyper::{HyperParam, Params, TuningSpace};
@@ -19,10 +19,10 @@ pub(super) const BN_EPS: HyperParam = HyperParam::real(
     1e-5,
     (0.0, 1.0),
     TuningSpace::Fixed,
-    "what batch normalisation adds to the variance",
+    "epsilon that batch normalisation adds to the variance",
 );
 
-/// What GCN+JK and MixHop share.
+/// The hyper-parameters that GCN+JK and MixHop share.
 pub(super) const STACK: [HyperParam; 6] = [
     HyperParam::int("layers", 2, (1, 64), TuningSpace::Among(&[2.0, 3.0]), "number of layers"),
     DROPOUT,
@@ -42,7 +42,7 @@ pub(super) fn convolution(net: &mut Net, layer: usize, h: impl LinearInput, widt
     net.sum([p.of(hw), 1.0 * b])
 }
 
-/// `relu( norm(H) )` with the statistics `bn.LAYER`.
+/// `relu( norm(H) )` with the parameters and running statistics `bn.LAYER`.
 pub(super) fn active(net: &mut Net, hp: &Params, layer: usize, h: Var) -> Var {
     let h = match hp.flag("bn") {
         true => net.batch_norm(&format!("bn.{layer}"), h, hp.real("bn_eps"), "all"),

@@ -1,13 +1,14 @@
-//! What decoupled models share: a head that never looks at the graph, then a polynomial filter.
+//! Decoupled models: an MLP on the features, followed by a polynomial filter.
 //!
 //! ```text
 //! Z   = head(X)
 //! out = sum_k c_k phi_k(P) drop(Z)                             k = 0..=K
 //! ```
 //!
-//! A model is its basis `phi` and the way its coefficients `c` come about. The sum is Clenshaw's, from
-//! the last coefficient to the first: the network holds two partial sums instead of K + 1 signals, and
-//! the coefficients' gradients need only Z. One declaration serves the network and its response.
+//! A model is defined by its basis `phi` and the source of its coefficients `c`. The sum is evaluated by
+//! Clenshaw's method, from the last coefficient to the first: the network keeps two partial sums instead
+//! of K + 1 signals, and the gradients of the coefficients need only Z. One [`PolynomialFilter`] defines
+//! both the network and its frequency response.
 
 use super::head::{self, head};
 use super::{Net, OptimiserGroup, OptimiserKind, WeightLookup};
@@ -15,18 +16,18 @@ use crate::filter::{self, Basis, Filter, Response};
 use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::tensor::{Coef, Init, Mat, Var};
 
-/// The order K; the hyper-parameters from here on are those the models share.
+/// The order K.
 pub(super) const ORDER: HyperParam =
     HyperParam::int("K", 10, (1, 64), TuningSpace::Fixed, "order of the filter");
 
-/// The restart share of PageRank.
+/// The restart probability of PageRank.
 pub(super) const fn restart(meaning: &'static str) -> HyperParam {
     let space = TuningSpace::Among(&[0.1, 0.2, 0.5, 0.9]);
     HyperParam::real("alpha", 0.1, (0.0, 1.0), space, meaning)
 }
 
 pub(super) const DROPOUT_PROP: HyperParam =
-    HyperParam::dropout("dropout_prop", 0.5, "dropout on what the filter gets");
+    HyperParam::dropout("dropout_prop", 0.5, "dropout on the input of the filter");
 
 pub(super) const LR_PROP: HyperParam =
     HyperParam::learning_rate("lr_prop", 0.01, "learning rate of the filter coefficients");
@@ -34,66 +35,66 @@ pub(super) const LR_PROP: HyperParam =
 pub(super) const WD_PROP: HyperParam =
     HyperParam::weight_decay("wd_prop", 5e-4, "weight decay of the filter coefficients");
 
-/// For models whose papers let the coefficients grow as they like.
+/// [`WD_PROP`] for models whose papers do not regularise the coefficients.
 pub(super) const NO_WD_PROP: HyperParam = HyperParam::real(
     "wd_prop",
     0.0,
     (0.0, 10.0),
     TuningSpace::Fixed,
-    "weight decay of the filter coefficients; the paper has none",
+    "weight decay of the filter coefficients; 0 in the paper",
 );
 
-/// The optimiser of the filter's coefficients.
+/// The optimiser group of the filter coefficients.
 pub(super) const PROP: OptimiserGroup =
     OptimiserGroup { name: "prop", kind: OptimiserKind::Adam, rate: "lr_prop", decay: "wd_prop" };
 
-/// Both optimisers.
+/// The optimiser groups of the head and the coefficients.
 pub(super) const GROUPS: [OptimiserGroup; 2] = [head::DENSE, PROP];
 
-/// A filter: its polynomials and where their coefficients come from.
+/// A polynomial filter: a basis and the source of its coefficients.
 pub(super) struct PolynomialFilter {
     pub basis: Basis,
     pub coefficients: Coefficients,
 }
 
 pub(super) enum Coefficients {
-    /// `c`, known from the start.
+    /// Constants.
     Fixed(Vec<f64>),
-    /// `c`, from a parameter.
+    /// Computed from a parameter.
     Learned(LearnedCoefficients),
 }
 
 /// Coefficients `c = f(theta) M`, where `f` may be relu and `M` the identity.
 pub(super) struct LearnedCoefficients {
-    /// The parameter's name.
+    /// The name of the parameter theta.
     pub name: &'static str,
-    /// It has K + 1 entries.
+    /// The order K; theta has K + 1 entries.
     pub order: usize,
-    /// How it starts.
+    /// The initial theta.
     pub start: Init,
-    /// Whether negative entries are cut to 0.
+    /// Whether `f` is relu.
     pub relu: bool,
-    /// `[K + 1, K + 1]`; none is the identity.
+    /// `M`, `[K + 1, K + 1]`; `None` is the identity.
     pub map: Option<Mat<f64>>,
 }
 
-/// The network of a declared series.
-pub(super) fn network(net: &mut Net, hp: &Params, series: &PolynomialFilter) -> Var {
+/// The network of a decoupled model with this filter.
+pub(super) fn network(net: &mut Net, hp: &Params, filter: &PolynomialFilter) -> Var {
     let z = head(net, hp);
     let z = net.dropout(z, hp.real("dropout_prop"));
-    series.of(net, z)
+    filter.apply(net, z)
 }
 
 impl PolynomialFilter {
     /// `sum_k c_k phi_k(P) Z`.
-    pub fn of(&self, net: &mut Net, z: Var) -> Var {
+    pub fn apply(&self, net: &mut Net, z: Var) -> Var {
         match &self.coefficients {
             Coefficients::Fixed(c) => {
                 let c: Vec<Coef> = c.iter().map(|c| Coef::Fixed(*c)).collect();
                 self.basis.sum(net, &c, &z)
             }
             Coefficients::Learned(learned) => {
-                let mut c = learned.on(net);
+                let mut c = learned.record(net);
                 let change = self.basis.summed_in(learned.order);
                 let basis = change.map_or(self.basis.clone(), |(basis, m)| {
                     c = mapped(net, c, m);
@@ -109,15 +110,15 @@ impl PolynomialFilter {
     pub fn response(self, weights: &WeightLookup<'_>) -> Response {
         let coefficients = match self.coefficients {
             Coefficients::Fixed(c) => c,
-            Coefficients::Learned(learned) => learned.now(weights),
+            Coefficients::Learned(learned) => learned.values(weights),
         };
         Response::Shared(Filter { basis: self.basis, coefficients })
     }
 }
 
 impl LearnedCoefficients {
-    /// `c` on the tape, `[1, K + 1]`.
-    fn on(&self, net: &mut Net) -> Var {
+    /// Records `c`, `[1, K + 1]`, on the tape.
+    fn record(&self, net: &mut Net) -> Var {
         let mut c = net.param(self.name, 1, self.order + 1, self.start.clone(), "prop");
         if self.relu {
             c = net.relu(c);
@@ -128,8 +129,8 @@ impl LearnedCoefficients {
         }
     }
 
-    /// `c` for these weights.
-    fn now(&self, weights: &WeightLookup<'_>) -> Vec<f64> {
+    /// The values of `c` for these weights.
+    fn values(&self, weights: &WeightLookup<'_>) -> Vec<f64> {
         let mut c = weights(self.name).as_slice().to_vec();
         if self.relu {
             c.iter_mut().for_each(|c| *c = c.max(0.0));
@@ -144,14 +145,14 @@ fn mapped(net: &mut Net, c: Var, m: Mat<f64>) -> Var {
     net.linear(c, m, None)
 }
 
-/// `(1, 0, ..., 0)`: the identity in every basis that starts with 1.
+/// `(1, 0, ..., 0)`: the identity filter in every basis with `phi_0 = 1`.
 pub(super) fn first_only(order: usize) -> Init {
     let mut c = vec![0.0; order + 1];
     c[0] = 1.0;
     Init::Values(c)
 }
 
-/// `(1, ..., 1)`: the identity where coefficients are values or the basis adds up to 1.
+/// `(1, ..., 1)`: the identity filter if coefficients are values of the filter or the basis sums to 1.
 pub(super) fn all_ones(order: usize) -> Init {
     Init::Values(vec![1.0; order + 1])
 }
@@ -162,7 +163,7 @@ pub(super) fn page_rank(alpha: f64, order: usize) -> Vec<f64> {
     (0..=order).map(c).collect()
 }
 
-/// The words of the filter room, written on a tape.
+/// Records the operations of a filter on a tape.
 impl filter::SignalSpace for Net {
     type Signal = Var;
     type Coefficient = Coef;
@@ -172,9 +173,9 @@ impl filter::SignalSpace for Net {
     }
 
     fn combine(&mut self, a: f64, v: &Var, terms: &[(Coef, &Var)]) -> Var {
-        let spread = a * self.p().of(*v);
+        let propagated = a * self.p().of(*v);
         let terms = terms.iter().map(|&(c, v)| c * *v);
-        self.sum(std::iter::once(spread).chain(terms))
+        self.sum(std::iter::once(propagated).chain(terms))
     }
 }
 
@@ -183,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn page_rank_is_what_its_iteration_leaves() {
+    fn page_rank_coefficients_agree_with_the_iteration() {
         // z <- (1-alpha) mu z + alpha, K times from z = 1.
         let (alpha, mu, order) = (0.3, 0.7, 6);
         let iterated = (0..order).fold(1.0, |z, _| (1.0 - alpha) * mu * z + alpha);

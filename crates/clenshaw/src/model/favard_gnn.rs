@@ -1,13 +1,13 @@
-//! FavardGNN: every channel learns its filter and the orthogonal basis it is written in.
+//! FavardGNN: every channel learns a filter together with its orthogonal basis.
 //!
 //! ```text
 //! B_0 = Z / s_0,   B_k = ( P B_{k-1} - eta_{k-1} B_{k-1} - s_{k-1} B_{k-2} ) / s_k     B_{-1} = 0
 //! ```
 //!
-//! Favard's theorem: whatever the numbers `eta_k` and `s_k > 0`, the polynomials of this recurrence are
-//! orthonormal under some weight, and every orthonormal basis is of this form; so all of them can be
-//! learned. `s_k` is kept at 0.01 or above. At the start `eta = 0` and `s = 1`, which is the recurrence of
-//! `U_k(mu / 2)`; `tests/recurrences.rs` says so.
+//! Favard's theorem: for all `eta_k` and `s_k > 0`, the polynomials of this recurrence are orthonormal with
+//! respect to some weight, and every orthonormal basis has this form; so all of them can be learned. `s_k`
+//! is clamped to at least 0.01. Initially `eta = 0` and `s = 1`, the recurrence of `U_k(mu / 2)` (tested in
+//! `tests/suite/recurrences.rs`).
 //! Guo & Wei, ICML 2023, arXiv:2302.12432.
 
 use super::per_channel::{self, filters};
@@ -17,8 +17,8 @@ use crate::graph::Normalisation;
 use crate::hyper::{HyperParam, Params, concat};
 use crate::tensor::{Init, Var};
 
-/// The least `s_k`.
-const LEAST: f64 = 0.01;
+/// The lower bound of `s_k`.
+const MIN_S: f64 = 0.01;
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "favard-gnn",
@@ -26,7 +26,7 @@ pub static INFO: ModelInfo = ModelInfo {
     paper: "Guo & Wei, ICML 2023, arXiv:2302.12432",
     family: ModelFamily::Spectral,
     equation: "s_k B_k = P B_{k-1} - eta_{k-1} B_{k-1} - s_{k-1} B_{k-2}, s_0 B_0 = Z; \
-               out = drop(sum_k alpha_k B_k) W' + b', alpha, eta, s by channel",
+               out = drop(sum_k alpha_k B_k) W' + b', alpha, eta, s per channel",
     operator: Some(Normalisation::Plain),
     hyper: &concat::<10>(
         &per_channel::SHARED,
@@ -55,7 +55,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
 /// `B_k = ( P B_{k-1} - eta_{k-1} B_{k-1} - s_{k-1} B_{k-2} ) / s_k`, `k = 0..=K`.
 fn recurrence(net: &mut Net, z: Var, s: Var, eta: Var) -> Vec<Var> {
     let p = net.p();
-    let s = net.at_least(s, LEAST);
+    let s = net.at_least(s, MIN_S);
     let inverse = net.reciprocal(s);
     let (minus_s, minus_eta) = (net.sum([-1.0 * s]), net.sum([-1.0 * eta]));
     let (mut b1, mut b2) = (net.sum([inverse.row(0) * z]), net.zeros_like(z)); // B_{k-1}, B_{k-2}
@@ -71,6 +71,6 @@ fn recurrence(net: &mut Net, z: Var, s: Var, eta: Var) -> Vec<Var> {
 /// The learned recurrence of each channel.
 fn filter(weights: &WeightLookup<'_>, _: &Params) -> Response {
     let mut s = weights("s");
-    s.as_mut_slice().iter_mut().for_each(|s| *s = s.max(LEAST));
+    s.as_mut_slice().iter_mut().for_each(|s| *s = s.max(MIN_S));
     filters(&weights("alpha"), &s, &weights("eta"))
 }

@@ -1,16 +1,16 @@
-//! Fixed-parameter ClenshawGCN: the recurrence with frozen coefficients, an ablation.
+//! FixedParamClenshawGCN: ClenshawGCN with frozen coefficients, an ablation.
 //!
 //! ```text
 //! S(l) = 2 P~ H(l-1) - H(l-2) + alpha_l H*
 //! released   alpha_l = a (1-a)^l for l < K, alpha_K = (1-a)^K         weight grows with the degree
 //! ppr        alpha_l = a (1-a)^{K-l}                                  U_k has a (1-a)^k
-//! ppr-tail   as ppr, but alpha_0 = (1-a)^K                            U_K carries the rest
+//! ppr-tail   as ppr, but alpha_0 = (1-a)^K                            U_K has the remainder
 //! ```
 //!
-//! Three readings exist because the published class cannot run; see `docs/divergences.md`.
+//! There are three variants because the released class does not run; see `docs/divergences.md`.
 //! Guo & Wei, KDD 2023, arXiv:2210.16508.
 
-use super::residual::{self, Layers, decaying};
+use super::residual::{self, LayerSettings, decaying};
 use super::{ModelFamily, ModelInfo, Net, PATIENCE_300, WeightLookup};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
@@ -33,13 +33,13 @@ pub static INFO: ModelInfo = ModelInfo {
                 0.1,
                 (0.0, 1.0),
                 TuningSpace::Among(&[0.1, 0.2, 0.5, 0.9]),
-                "restart share a",
+                "restart probability a",
             ),
             HyperParam::choice::<CoefficientOrder>(
                 "order",
                 CoefficientOrder::Released.word(),
                 TuningSpace::Any,
-                "reading of the frozen coefficients",
+                "variant of the frozen coefficients",
             ),
         ],
     ),
@@ -67,7 +67,7 @@ choices!(
 );
 
 fn build(net: &mut Net, hp: &Params) -> Var {
-    let layers = Layers {
+    let layers = LayerSettings {
         beta: decaying(hp.real("lambda"), hp.int("K")),
         use_weight: hp.flag("use_weight"),
         use_act: hp.flag("use_act"),
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_three_readings() {
+    fn coefficients_of_the_three_variants() {
         let mut hp = INFO.defaults();
         hp.set("K", "2").unwrap();
         hp.set("alpha", "0.5").unwrap();

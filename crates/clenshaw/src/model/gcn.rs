@@ -1,11 +1,11 @@
-//! GCN: rounds of averaging over neighbours, each after a dense layer.
+//! GCN: dense layers, each followed by averaging over neighbours.
 //!
 //! ```text
-//! H(l) = relu( P~ drop(H(l-1)) W(l) + b(l) )        H(0) = X, whose features are not dropped
+//! H(l) = relu( P~ drop(H(l-1)) W(l) + b(l) )        H(0) = X, without dropout
 //! out  = P~ drop(H(L-1)) W(L) + b(L)                L = 2 layers, as in the paper
 //! ```
 //!
-//! The 60/20/20 variant of the GPRGNN line of papers: no dropout on the features, weight decay on all
+//! The variant of GPRGNN and the papers that follow it: no dropout on the features, weight decay on all
 //! parameters. Kipf & Welling, ICLR 2017, arXiv:1609.02907.
 
 use super::convolution::{self, convolution};

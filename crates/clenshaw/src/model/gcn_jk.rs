@@ -1,4 +1,4 @@
-//! GCN with jumping knowledge: the last layer sees the outputs of all layers, not of the last alone.
+//! GCN with jumping knowledge: the last layer reads the outputs of all layers.
 //!
 //! ```text
 //! H(l) = relu( norm( P~ drop(H(l-1)) W(l) + b(l) ) )    the last without relu and norm
@@ -8,8 +8,8 @@
 //! lstm     sum_l s_l H(l),  (s_1, ..., s_T) = softmax( [ forward_l | backward_l ] a )   for each node
 //! ```
 //!
-//! `forward` and `backward` are memories that read H(1), ..., H(T) in both directions, each T d / 2
-//! wide: every node chooses its own depth.
+//! `forward` and `backward` are LSTMs of width T d / 2 that read H(1), ..., H(T) in both directions, so
+//! that every node weights the depths by itself.
 //! Xu et al., ICML 2018, arXiv:1806.03536, as rewritten for LINKX (Lim et al., NeurIPS 2021).
 
 use super::convolution::{self, active, convolution};
@@ -80,7 +80,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     net.dense_layer(("w_out", "b_out"), joined, net.n_classes(), "all")
 }
 
-/// `sum_l s_l H(l)`; a bias beside `a` would change no share.
+/// `sum_l s_l H(l)`; a bias added to `a` would cancel in the softmax.
 fn attended(net: &mut Net, layers: &[Var]) -> Var {
     let inputs = net.shape(layers[0]).1;
     let width = (layers.len() * inputs / 2).max(1);

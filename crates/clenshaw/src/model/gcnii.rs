@@ -1,14 +1,14 @@
-//! GCNII: every layer goes back to the start a little and stays close to the identity.
+//! GCNII: a deep GCN with initial residuals and weights close to the identity.
 //!
 //! ```text
 //! H0 = relu( drop(X) W + b )
-//! S  = (1 - alpha) P~ H + alpha H0                 H dropped before it is spread, H0 not
+//! S  = (1 - alpha) P~ H + alpha H0                 dropout on H, not on H0
 //! H  = relu( t_l M W_l + (1 - t_l) S )             t_l = ln(lambda / l + 1), l = 1..=L
 //! ```
 //!
 //! `M = S`; in the variant GCNII*, `M = [P~ H | H0]` and `W_l` is twice as tall. `t_l` is not clipped:
 //! it exceeds 1 when `lambda / l > e - 1`. Without `W` and `relu` the last layer is a polynomial in P~
-//! with fixed positive coefficients, which is what ClenshawGCN sets free.
+//! with fixed positive coefficients, which ClenshawGCN learns instead.
 //! Chen et al., ICML 2020, arXiv:2007.02133.
 
 use super::residual::blend;
@@ -41,7 +41,7 @@ pub static INFO: ModelInfo = ModelInfo {
             0.5,
             (0.0, 1.0),
             TuningSpace::Among(&[0.1, 0.2, 0.5]),
-            "share of the initial residue",
+            "weight of the initial residual",
         ),
         HyperParam::real(
             "lambda",
@@ -54,7 +54,7 @@ pub static INFO: ModelInfo = ModelInfo {
             "star",
             false,
             TuningSpace::Any,
-            "GCNII*: weights of their own for the initial residue",
+            "GCNII*: separate weights for the initial residual",
         ),
         HyperParam::dropout("dropout", 0.5, "dropout before every layer"),
         HyperParam::learning_rate("lr_conv", 0.01, "learning rate of the inner layers"),

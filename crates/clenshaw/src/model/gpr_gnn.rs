@@ -6,7 +6,7 @@
 //! ppr      gamma_k = alpha (1-alpha)^k, gamma_K = (1-alpha)^K
 //! nppr     gamma_k = alpha^k / sum_i alpha^i
 //! sgc      gamma_hop = 1, the others 0
-//! random   uniform, magnitudes adding up to 1
+//! random   uniform, absolute values summing to 1
 //! ```
 //!
 //! The table lists the initial values of gamma. With `ppr` and `alpha = 1` the initial filter is the
@@ -36,7 +36,7 @@ pub static INFO: ModelInfo = ModelInfo {
             TuningSpace::Fixed,
             "initial gamma",
         ),
-        decoupled::restart("restart share of the initial gamma (ppr, nppr)"),
+        decoupled::restart("restart probability of the initial gamma (ppr, nppr)"),
         HyperParam::int(
             "hop",
             2,
@@ -86,7 +86,7 @@ fn start(hp: &Params) -> Init {
     }
 }
 
-fn series(hp: &Params) -> PolynomialFilter {
+fn polynomial(hp: &Params) -> PolynomialFilter {
     let gamma = LearnedCoefficients {
         name: "gamma",
         order: hp.int("K"),
@@ -98,11 +98,11 @@ fn series(hp: &Params) -> PolynomialFilter {
 }
 
 fn build(net: &mut Net, hp: &Params) -> Var {
-    decoupled::network(net, hp, &series(hp))
+    decoupled::network(net, hp, &polynomial(hp))
 }
 
 fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
-    series(hp).response(weights)
+    polynomial(hp).response(weights)
 }
 
 #[cfg(test)]

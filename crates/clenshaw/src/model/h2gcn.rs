@@ -1,4 +1,4 @@
-//! H2GCN: a node, its neighbours and the nodes at distance two are kept apart to the end.
+//! H2GCN: separate representations of a node, its neighbours and the nodes at distance two.
 //!
 //! ```text
 //! r0  = relu( X W )
@@ -6,8 +6,8 @@
 //! out = drop( [ r0 | r1 | ... ] ) W'
 //! ```
 //!
-//! B1 is P. B2 is the same of the graph that joins nodes at distance exactly two; where neighbours
-//! differ in class, those tend to agree. There are no weights within the rounds and no biases.
+//! B1 is P. B2 is P of the graph that joins nodes at distance exactly two; where neighbours differ in
+//! class, these nodes tend to agree. The rounds have no weights, and there are no biases.
 //! Zhu et al., NeurIPS 2020, arXiv:2006.11468.
 
 use super::training::training;
@@ -16,7 +16,7 @@ use crate::graph::Normalisation;
 use crate::hyper::{HyperParam, Params, StopRule, TuningSpace};
 use crate::tensor::{LinearInput, Var};
 
-/// 2000 epochs to the end; of equal validation accuracies the last one counts.
+/// All of 2000 epochs; of equal validation accuracies the last one is kept.
 static TRAINING: [HyperParam; 5] = training(StopRule::AccuracyTies, 2000, 2000);
 
 pub static INFO: ModelInfo = ModelInfo {
@@ -32,7 +32,7 @@ pub static INFO: ModelInfo = ModelInfo {
             2,
             (1, 8),
             TuningSpace::Among(&[1.0, 2.0]),
-            "rounds of looking around",
+            "number of aggregation rounds",
         ),
         head::HIDDEN,
         HyperParam::flag("relu", true, TuningSpace::Any, "whether r0 has an activation"),
@@ -44,13 +44,13 @@ pub static INFO: ModelInfo = ModelInfo {
             "dropout before the last layer",
         ),
         HyperParam::learning_rate("lr", 0.01, "learning rate"),
-        // The paper's wd |W|^2 has the gradient 2 wd W, ours is half of that: its numbers are doubled.
+        // The paper's penalty wd |W|^2 has the gradient 2 wd W, ours wd W; hence twice its values.
         HyperParam::real(
             "wd",
             1e-3,
             (0.0, 10.0),
             TuningSpace::Among(&[2e-5, 1e-3]),
-            "weight decay, twice the paper's number",
+            "weight decay, twice the value in the paper",
         ),
     ],
     training: &TRAINING,
@@ -62,7 +62,7 @@ pub static INFO: ModelInfo = ModelInfo {
 
 fn build(net: &mut Net, hp: &Params) -> Var {
     let (b1, b2) = (net.p(), net.add_operator(Normalisation::TwoHop));
-    let mut r = weigh(net, "w_in", net.x(), hp.int("hidden"));
+    let mut r = dense(net, "w_in", net.x(), hp.int("hidden"));
     if hp.flag("relu") {
         r = net.relu(r);
     }
@@ -74,11 +74,11 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     }
     let all = net.concat(&all);
     let all = net.dropout(all, hp.real("dropout"));
-    weigh(net, "w_out", all, net.n_classes())
+    dense(net, "w_out", all, net.n_classes())
 }
 
 /// `H W`.
-fn weigh(net: &mut Net, name: &str, h: impl LinearInput, width: usize) -> Var {
+fn dense(net: &mut Net, name: &str, h: impl LinearInput, width: usize) -> Var {
     let k = net.shape(h).1;
     let w = net.param(name, k, width, glorot(k, width), "dense");
     net.linear(h, w, None)

@@ -1,4 +1,4 @@
-//! The head that decoupled models share: two dense layers that turn features into class scores.
+//! The head of decoupled models: two dense layers from features to class scores.
 //!
 //! ```text
 //! Z = drop( relu( drop(X) W1 + b1 ) ) W2 + b2                  [n, C]
@@ -20,11 +20,11 @@ pub(super) const LR: HyperParam =
 pub(super) const WD: HyperParam =
     HyperParam::weight_decay("wd", 5e-4, "weight decay of the dense layers");
 
-/// The optimiser of the dense layers.
+/// The optimiser group of the dense layers.
 pub(super) const DENSE: OptimiserGroup =
     OptimiserGroup { name: "dense", kind: OptimiserKind::Adam, rate: "lr", decay: "wd" };
 
-/// `Z`, from parameters `w_in`, `b_in`, `w_out` and `b_out`.
+/// Records `Z` with the parameters `w_in`, `b_in`, `w_out` and `b_out`.
 pub(super) fn head(net: &mut Net, hp: &Params) -> Var {
     let drop = hp.real("dropout");
     let x = net.x();

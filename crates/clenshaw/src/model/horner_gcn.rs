@@ -1,4 +1,4 @@
-//! HornerGCN: ClenshawGCN without the second-order residue; its layers are Horner's method.
+//! HornerGCN: ClenshawGCN without the second-order residual; its layers are steps of Horner's method.
 //!
 //! ```text
 //! S(l) = P~ H(l-1) + alpha_l H*                           H(-1) = 0
@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Without `W`, `b` and the activation the last layer is `sum_k alpha_{K-k} P~^k H*`.
-//! Guo & Wei, KDD 2023, arXiv:2210.16508, where it stands as the incomplete ClenshawGCN.
+//! Guo & Wei, KDD 2023, arXiv:2210.16508, where it is called the incomplete ClenshawGCN.
 
-use super::residual::{self, Layers, by_degree, decaying, identity_filter};
+use super::residual::{self, LayerSettings, by_degree, decaying, identity_filter};
 use super::{ModelFamily, ModelInfo, Net, PATIENCE_300, WeightLookup};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
@@ -29,7 +29,7 @@ pub static INFO: ModelInfo = ModelInfo {
             "decay",
             true,
             TuningSpace::Fixed,
-            "false: beta_l = 1/2 in every layer",
+            "whether beta_l decays; false: beta_l = 1/2 in every layer",
         )],
     ),
     training: &PATIENCE_300,
@@ -43,7 +43,8 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     let order = hp.int("K");
     let beta =
         if hp.flag("decay") { decaying(hp.real("lambda"), order) } else { vec![0.5; order + 1] };
-    let layers = Layers { beta, use_weight: hp.flag("use_weight"), use_act: hp.flag("use_act") };
+    let layers =
+        LayerSettings { beta, use_weight: hp.flag("use_weight"), use_act: hp.flag("use_act") };
     let alpha = net.param("alpha", 1, order + 1, identity_filter(order), "alpha");
     residual::network(net, hp, &layers, |net, l, h1, _, h_star| {
         vec![net.p().of(h1), alpha.at(l) * h_star]

@@ -1,14 +1,15 @@
-//! JacobiConv: a linear network, whose channels each have a filter of their own in Jacobi's basis.
+//! JacobiConv: a linear network with one filter per channel, in the Jacobi basis.
 //!
 //! ```text
-//! Z       = drop(X) W + b                                      [n, C], no activation anywhere
+//! Z       = drop(X) W + b                                      [n, C], no activation
 //! out_:c  = sum_k w_kc B_k(P) drop(Z)_:c                       k = 0..=K
 //! B_k     = g_0 ... g_{k-1} P_k^(a,b)(P),   g_k = alpha tanh(eta_k)
 //! ```
 //!
-//! The authors write the g into the recurrence of B; taken out of it, they scale the rows of w, and
-//! the recurrence is the text-book's. Near the density of the graph's spectrum the basis is close to
-//! orthogonal, which makes w quick to learn. `released_sign` is the authors' code with its turned sign.
+//! The authors include g in the recurrence of B; factored out, it scales the rows of w, and the
+//! recurrence is the standard one. If its weight is close to the density of the graph's spectrum, the
+//! basis is nearly orthogonal and w converges fast. `released_sign` selects the recurrence of the
+//! authors' code, which has one sign flipped.
 //! Wang & Zhang, ICML 2022, arXiv:2205.11172.
 
 use super::training::training;
@@ -39,7 +40,7 @@ pub static INFO: ModelInfo = ModelInfo {
             exponents(-1.0),
             "exponent of 1 - mu in the weight",
         ),
-        // a = b = -1 has no polynomials.
+        // The polynomials are not defined for a = b = -1.
         HyperParam::real(
             "b",
             1.0,
@@ -52,13 +53,13 @@ pub static INFO: ModelInfo = ModelInfo {
             1.0,
             (0.0, 10.0),
             TuningSpace::Among(&[0.5, 1.0, 1.5, 2.0]),
-            "largest factor between two polynomials",
+            "upper bound of the factors g_k",
         ),
         HyperParam::flag(
             "released_sign",
             false,
             TuningSpace::Fixed,
-            "the recurrence of the authors' code, one sign turned",
+            "the recurrence of the authors' code, with one sign flipped",
         ),
         HyperParam::dropout("dropout", 0.5, "dropout on the features"),
         decoupled::DROPOUT_PROP,
@@ -80,7 +81,7 @@ pub static INFO: ModelInfo = ModelInfo {
     filter: Some(filter),
 };
 
-/// Quarters up to 2, as the authors search.
+/// The authors' grid: steps of 1/4 up to 2.
 const fn exponents(low: f64) -> TuningSpace {
     TuningSpace::Steps { low, high: 2.0, step: 0.25 }
 }

@@ -1,13 +1,13 @@
-//! LINKX: who a node's neighbours are is a feature like any other.
+//! LINKX: the rows of the adjacency are used as features.
 //!
 //! ```text
 //! h_A = MLP_A(A),   h_X = MLP_X(X)
 //! out = MLP( relu( drop( [ h_A | h_X ] W + b ) + h_A + h_X ) )
 //! ```
 //!
-//! The rows of A are its nodes' only view of the graph; nothing is averaged, so it minds no
-//! heterophily, and the first weight has a row for every node. Within an MLP every layer but the last
-//! is followed by relu, batch normalisation and dropout, in this order.
+//! Nothing is averaged over neighbours, so heterophily does no harm; the first weight has one row per
+//! node. Within an MLP, every layer except the last is followed by relu, batch normalisation and dropout,
+//! in this order.
 //! Lim et al., NeurIPS 2021, arXiv:2110.14446.
 
 use super::training::{self, DECOUPLED};
@@ -15,7 +15,7 @@ use super::{ALL_500, ModelFamily, ModelInfo, Net, convolution};
 use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::tensor::{FeatureVar, Var};
 
-/// A number of dense layers.
+/// A hyper-parameter for a number of dense layers.
 const fn depth(
     name: &'static str,
     default: i64,
@@ -25,7 +25,7 @@ const fn depth(
     HyperParam::int(name, default, (1, 16), space, meaning)
 }
 
-const TWO: TuningSpace = TuningSpace::Among(&[1.0, 2.0]);
+const ONE_OR_TWO: TuningSpace = TuningSpace::Among(&[1.0, 2.0]);
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "linkx",
@@ -35,14 +35,9 @@ pub static INFO: ModelInfo = ModelInfo {
     equation: "h_A = MLP_A(A); h_X = MLP_X(X); out = MLP(relu([h_A | h_X] W + b + h_A + h_X))",
     operator: None,
     hyper: &[
-        depth("layers_A", 1, TWO, "dense layers on the adjacency"),
-        depth("layers_X", 1, TWO, "dense layers on the features"),
-        depth(
-            "layers",
-            2,
-            TuningSpace::Among(&[1.0, 2.0, 3.0, 4.0]),
-            "dense layers on both together",
-        ),
+        depth("layers_A", 1, ONE_OR_TWO, "dense layers on the adjacency"),
+        depth("layers_X", 1, ONE_OR_TWO, "dense layers on the features"),
+        depth("layers", 2, TuningSpace::Among(&[1.0, 2.0, 3.0, 4.0]), "dense layers after joining"),
         HyperParam::int(
             "hidden",
             64,
@@ -62,13 +57,13 @@ pub static INFO: ModelInfo = ModelInfo {
             0.0,
             (0.0, 0.99),
             TuningSpace::Fixed,
-            "dropout where adjacency and features meet",
+            "dropout after joining adjacency and features",
         ),
         HyperParam::flag(
             "relu_inner",
             false,
             TuningSpace::Fixed,
-            "an activation there, before the sum",
+            "whether an activation follows, before the sum",
         ),
         convolution::BN_EPS,
         training::LR,
@@ -82,7 +77,7 @@ pub static INFO: ModelInfo = ModelInfo {
 };
 
 /// A stack of dense layers.
-struct Mlp {
+struct DenseStack {
     name: &'static str,
     layers: usize,
     width: usize,
@@ -92,8 +87,13 @@ struct Mlp {
 
 fn build(net: &mut Net, hp: &Params) -> Var {
     let (a, x, width) = (net.adjacency(), net.x(), hp.int("hidden"));
-    let mlp =
-        |name, layers, outputs, drop| Mlp { name, layers: hp.int(layers), width, outputs, drop };
+    let mlp = |name, layers, outputs, drop| DenseStack {
+        name,
+        layers: hp.int(layers),
+        width,
+        outputs,
+        drop,
+    };
     let h_a = mlp("a", "layers_A", width, 0.0).of(net, a, hp);
     let h_x = mlp("x", "layers_X", width, 0.0).of(net, x, hp);
     let both = net.concat(&[h_a, h_x]);
@@ -107,7 +107,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     mlp("out", "layers", net.n_classes(), hp.real("dropout")).of(net, h.into(), hp)
 }
 
-impl Mlp {
+impl DenseStack {
     fn of(&self, net: &mut Net, mut h: FeatureVar, hp: &Params) -> Var {
         let name = |part: &str, l| format!("{}.{l}.{part}", self.name);
         for l in 0..self.layers - 1 {

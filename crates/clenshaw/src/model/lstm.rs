@@ -1,9 +1,9 @@
-//! A long short-term memory that reads a short list of values.
+//! A long short-term memory (LSTM) over a short sequence of values.
 //!
 //! ```text
-//! i, f, o = sigmoid( x W + h U + b )         each with a W, U and b of its own
+//! i, f, o = sigmoid( x W + h U + b )         each with its own W, U and b
 //! g       = tanh( x W + h U + b )
-//! c <- f c + i g,   h <- o tanh(c)           both 0 before the first value
+//! c <- f c + i g,   h <- o tanh(c)           initially 0
 //! ```
 //!
 //! Hochreiter & Schmidhuber 1997, with the forget gate of Gers et al. 2000.
@@ -11,7 +11,7 @@
 use super::{Net, fan_out};
 use crate::tensor::Var;
 
-/// The four gates' parameters.
+/// The parameters of the four gates.
 pub(super) struct Lstm {
     input: LstmGate,
     forget: LstmGate,
@@ -26,7 +26,7 @@ struct LstmGate {
 }
 
 impl Lstm {
-    /// With parameters `NAME.GATE.w`, `.u` and `.b`, of this many inputs and outputs.
+    /// Declares the parameters `NAME.GATE.w`, `.u` and `.b`.
     pub fn new(net: &mut Net, name: &str, (inputs, width): (usize, usize)) -> Self {
         let mut gate = |letter: char| {
             let mut param = |part: &str, rows| {
@@ -37,7 +37,7 @@ impl Lstm {
         Self { input: gate('i'), forget: gate('f'), output: gate('o'), candidate: gate('g') }
     }
 
-    /// `h` after each of the values.
+    /// Returns `h` after each value.
     pub fn read(&self, net: &mut Net, values: impl IntoIterator<Item = Var>) -> Vec<Var> {
         let mut before = None;
         let mut read = Vec::new();
@@ -61,8 +61,8 @@ impl Lstm {
             let kept = net.product(f, c1);
             c = net.sum([1.0 * kept, 1.0 * c]);
         }
-        let shown = net.tanh(c);
-        (net.product(o, shown), c)
+        let activated = net.tanh(c);
+        (net.product(o, activated), c)
     }
 }
 

@@ -1,13 +1,13 @@
-//! MixHop: every layer looks at several distances at once, with weights for each.
+//! MixHop: every layer combines several powers of the operator, each with its own weights.
 //!
 //! ```text
 //! mix(H) = [ H W_0 + b_0 | P~ (H W_1 + b_1) | ... | P~^J (H W_J + b_J) ]        J = hops
 //! H(l)   = drop( relu( norm( mix(H(l-1)) ) ) ),   out = mix(H) W + b
 //! ```
 //!
-//! Differences between distances, which one average cannot express, are within reach of one layer.
+//! One layer can represent differences between distances, which a single average cannot.
 //! Abu-El-Haija et al., ICML 2019, arXiv:1905.00067, as rewritten for LINKX (Lim et al., NeurIPS 2021):
-//! biases before propagation, and a dense layer where the paper attends to groups of columns.
+//! biases before propagation, and a dense layer instead of attention over groups of columns.
 
 use super::convolution::{self, active};
 use super::training::DECOUPLED;
@@ -27,13 +27,19 @@ pub static INFO: ModelInfo = ModelInfo {
     hyper: &concat::<8>(
         &convolution::STACK,
         &[
-            HyperParam::int("hops", 2, (0, 16), TuningSpace::Fixed, "the largest distance"),
+            HyperParam::int(
+                "hops",
+                2,
+                (0, 16),
+                TuningSpace::Fixed,
+                "largest power of the operator",
+            ),
             HyperParam::int(
                 "hidden",
                 32,
                 (1, 4096),
                 TuningSpace::Among(&[8.0, 16.0, 32.0]),
-                "width of the hidden layers for each distance",
+                "width of the hidden layers per power",
             ),
         ],
     ),

@@ -1,10 +1,10 @@
-//! MLP: two dense layers that never look at the graph, the yardstick for what the graph adds.
+//! MLP: two dense layers on the features, the baseline that ignores the graph.
 //!
 //! ```text
 //! Y = relu( drop(X) W1 + b1 ),   out = drop(Y) W2 + b2
 //! ```
 //!
-//! As in the comparisons of the GPRGNN line of papers (BernNet's public code).
+//! As in BernNet's public code and the papers that follow GPRGNN.
 
 use super::head::{self, head};
 use super::{MEAN_200, ModelFamily, ModelInfo};
@@ -12,7 +12,7 @@ use super::{MEAN_200, ModelFamily, ModelInfo};
 pub static INFO: ModelInfo = ModelInfo {
     name: "mlp",
     title: "MLP",
-    paper: "two dense layers as compared in He et al., BernNet, NeurIPS 2021",
+    paper: "two dense layers, as in He et al., BernNet, NeurIPS 2021",
     family: ModelFamily::Baseline,
     equation: "out = drop(relu(drop(X) W1 + b1)) W2 + b2",
     operator: None,

@@ -1,7 +1,7 @@
-//! The models, one file a paper, and the list that everything else is derived from.
+//! The models, one file per paper, and the list of all models.
 //!
-//! A model file holds the paper's forward equations, its hyper-parameters and its optimiser groups.
-//! It reads no files, clocks or terminals and says nothing about gradients.
+//! A model file has the forward equations of its paper, the hyper-parameters and the optimiser groups.
+//! It does no input or output; gradients are derived from the equations.
 
 mod net;
 mod training;
@@ -44,7 +44,7 @@ use crate::graph::Normalisation;
 use crate::hyper::{HyperParam, Params};
 use crate::tensor::{Mat, Var};
 
-/// Every model, in the order of its listing.
+/// All models, in the order in which they are listed.
 pub static MODELS: &[&ModelInfo] = &[
     &mlp::INFO,                // the features alone
     &linkx::INFO,              // Lim et al. 2021
@@ -63,77 +63,77 @@ pub static MODELS: &[&ModelInfo] = &[
     &cheb_net_ii::INFO,        // He et al. 2022
     &jacobi_conv::INFO,        // Wang & Zhang 2022
     &favard_gnn::INFO,         // Guo & Wei 2023, a learned basis
-    &opt_basis_gnn::INFO,      // Guo & Wei 2023, the signal's own basis
-    &poly::INFO,               // Liao et al. 2024, the filters of a benchmark
-    &horner_gcn::INFO,         // Guo & Wei 2023, without the second-order residue
+    &opt_basis_gnn::INFO,      // Guo & Wei 2023, the basis of the signal
+    &poly::INFO,               // Liao et al. 2024, filters of a benchmark
+    &horner_gcn::INFO,         // Guo & Wei 2023, without the second-order residual
     &fixed_clenshaw_gcn::INFO, // Guo & Wei 2023, with frozen coefficients
     &clenshaw_gcn::INFO,       // Guo & Wei 2023
 ];
 
-/// All there is to know about a model.
+/// The definition of a model.
 #[derive(Debug)]
 pub struct ModelInfo {
-    /// The word people type.
+    /// Its name on the command line and in records.
     pub name: &'static str,
-    /// The name in print.
+    /// Its name in tables.
     pub title: &'static str,
-    /// Where it comes from.
+    /// The publication.
     pub paper: &'static str,
-    /// Which of the paper's tables it stands in.
+    /// The kind of model.
     pub family: ModelFamily,
     /// The forward equations.
     pub equation: &'static str,
-    /// The operator it spreads with, if it looks at the graph at all.
+    /// The operator it propagates with; `None` if it uses none.
     pub operator: Option<Normalisation>,
     /// Its own hyper-parameters.
     pub hyper: &'static [HyperParam],
-    /// How its features are scaled and when its training stops.
+    /// Its hyper-parameters of training: feature scaling, early stopping, precision.
     pub training: &'static [HyperParam],
-    /// Published settings in TOML, a table per graph; may be empty.
+    /// Published settings in TOML, one table per graph; may be empty.
     pub presets: &'static str,
     /// Its optimiser groups.
     pub groups: &'static [OptimiserGroup],
-    /// Writes its equations down; returns the class scores.
+    /// Records its equations; returns the class scores.
     pub build: fn(&mut Net, &Params) -> Var,
-    /// What it does to each frequency now, if that can be said.
+    /// Its frequency response; `None` if it is not a filter.
     pub filter: Option<fn(&WeightLookup<'_>, &Params) -> Response>,
 }
 
-/// What a model is built from.
+/// The kind of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelFamily {
-    /// Neither: dense layers alone, on the features or on the adjacency's rows.
+    /// Dense layers only, on the features or on the rows of the adjacency.
     Baseline,
     /// Message passing with residual connections.
     Residual,
     /// A filter on the graph's spectrum.
     Spectral,
-    /// Both: residual connections that make a filter.
+    /// Residual connections that implement a filter.
     Clenshaw,
 }
 
-/// Parameters that one optimiser moves.
+/// The optimiser of a group of parameters.
 #[derive(Debug)]
 pub struct OptimiserGroup {
-    /// The name parameters are declared with.
+    /// The name with which parameters are declared.
     pub name: &'static str,
-    /// Which optimiser.
+    /// The kind of optimiser.
     pub kind: OptimiserKind,
-    /// The hyper-parameter that holds its learning rate.
+    /// The hyper-parameter for its learning rate.
     pub rate: &'static str,
-    /// The hyper-parameter that holds its weight decay.
+    /// The hyper-parameter for its weight decay.
     pub decay: &'static str,
 }
 
-/// Which optimiser moves a group.
+/// The kind of optimiser of a group.
 #[derive(Clone, Copy, Debug)]
 pub enum OptimiserKind {
     /// Adam with coupled weight decay.
     Adam,
     /// Adam with decoupled weight decay.
     AdamW,
-    /// Momentum, held by this hyper-parameter.
+    /// SGD with the momentum that this hyper-parameter sets.
     Momentum(&'static str),
 }
 
@@ -141,18 +141,18 @@ pub enum OptimiserKind {
 pub type WeightLookup<'a> = dyn Fn(&str) -> Mat<f64> + 'a;
 
 impl ModelInfo {
-    /// Own hyper-parameters, then those of training.
+    /// All hyper-parameters: its own, then those of training.
     pub fn hyper_params(&self) -> impl Iterator<Item = &'static HyperParam> + use<> {
         self.hyper.iter().chain(self.training)
     }
 
-    /// Every hyper-parameter at its default.
+    /// The default values of all hyper-parameters.
     pub fn defaults(&self) -> Params {
         Params::defaults(self.hyper_params())
     }
 }
 
-/// The model of this name.
+/// Returns the model of this name.
 ///
 /// ```
 /// assert_eq!(clenshaw::model::find("gcnii").unwrap().title, "GCNII");

@@ -1,10 +1,10 @@
-//! What a model's `build` gets: a tape with the features and the operator already on it.
+//! The input of a model's `build`: a tape with the features and the operator.
 
 use crate::graph::{Graph, Normalisation, operator};
 use crate::tensor::{FeatureVar, Init, LinearInput, Mat, Operator, OperatorVar, Sparse, Tape, Var};
 use std::ops::{Deref, DerefMut};
 
-/// A tape with the graph's side of a model; all of [`Tape`]'s words work on it.
+/// A [`Tape`] with the features, the operator and the graph of a data set.
 #[derive(Clone, Debug)]
 pub struct Net {
     tape: Tape,
@@ -16,7 +16,7 @@ pub struct Net {
 }
 
 impl Net {
-    /// For dense features.
+    /// A tape with dense features.
     pub fn dense(x: Mat<f64>, p: Option<Operator>, n_classes: usize) -> Self {
         let mut tape = Tape::new();
         let x = tape.features(x).into();
@@ -24,7 +24,7 @@ impl Net {
         Self { tape, x, p, n_classes, graph: None, shown: None }
     }
 
-    /// For sparse features.
+    /// A tape with sparse features.
     pub fn sparse(x: Sparse, p: Option<Operator>, n_classes: usize) -> Self {
         let mut tape = Tape::new();
         let x = tape.sparse_features(x);
@@ -32,22 +32,22 @@ impl Net {
         Self { tape, x, p, n_classes, graph: None, shown: None }
     }
 
-    /// With the graph at hand, for models that want more of it than one operator.
+    /// Adds the graph, for models that use more than one operator.
     pub fn with_graph(self, graph: &Graph) -> Self {
         Self { graph: Some(graph.clone()), ..self }
     }
 
-    /// The finished recording.
+    /// The recorded tape.
     pub fn into_tape(self) -> Tape {
         self.tape
     }
 
-    /// Says that this is what the model makes of every node before it names a class; the last word holds.
+    /// Marks the representation of nodes before the last layer; a further call replaces it.
     pub fn set_hidden(&mut self, hidden: Var) {
         self.shown = Some(hidden);
     }
 
-    /// What was last [shown](Self::set_hidden).
+    /// The value marked with [`Net::set_hidden`].
     pub fn hidden(&self) -> Option<Var> {
         self.shown
     }
@@ -57,18 +57,18 @@ impl Net {
         self.x
     }
 
-    /// The operator that the model declared.
+    /// The operator that the model declares; panics if it declares none.
     pub fn p(&self) -> OperatorVar {
         self.p.expect("build: the model declared no operator")
     }
 
-    /// A further operator of the graph.
+    /// Adds another operator of the graph.
     pub fn add_operator(&mut self, kind: Normalisation) -> OperatorVar {
         let operator = operator(self.graph(), kind);
         self.operator(operator)
     }
 
-    /// The adjacency A as sparse features, `[n, n]`: row `i` says who the neighbours of node `i` are.
+    /// The adjacency A as sparse features, `[n, n]`.
     pub fn adjacency(&mut self) -> FeatureVar {
         let pattern = self.graph().adjacency().as_ref().clone();
         let values = vec![1.0; pattern.n_entries()];
@@ -76,20 +76,20 @@ impl Net {
     }
 
     fn graph(&self) -> &Graph {
-        self.graph.as_ref().expect("build: the model asked for a graph that it was not given")
+        self.graph.as_ref().expect("build: the net has no graph, see `with_graph`")
     }
 
-    /// Number of features F.
+    /// The number of features F.
     pub fn n_features(&self) -> usize {
         self.tape.shape(self.x).1
     }
 
-    /// Number of classes C.
+    /// The number of classes C.
     pub fn n_classes(&self) -> usize {
         self.n_classes
     }
 
-    /// A dense layer `x w + b` with parameters `w` and `b` of these names, started as [`fan_in`].
+    /// A dense layer `x w + b` with parameters of these names, initialised by [`fan_in`].
     pub fn dense_layer(
         &mut self,
         (w, b): (&str, &str),
@@ -118,17 +118,17 @@ impl DerefMut for Net {
     }
 }
 
-/// LIN: uniform within `1/sqrt(inputs)`, for weights and biases of dense layers.
+/// Uniform in `+-1/sqrt(inputs)`, for weights and biases of dense layers.
 pub fn fan_in(inputs: usize) -> Init {
     Init::Uniform(1.0 / (inputs as f64).sqrt())
 }
 
-/// GLO: uniform within `sqrt(6 / (inputs + outputs))`, for graph convolutions.
+/// Glorot: uniform in `+-sqrt(6 / (inputs + outputs))`, for graph convolutions.
 pub fn glorot(inputs: usize, outputs: usize) -> Init {
     Init::Uniform((6.0 / (inputs + outputs) as f64).sqrt())
 }
 
-/// OUT: uniform within `1/sqrt(outputs)`, for the inner layers of GCNII and ClenshawGCN.
+/// Uniform in `+-1/sqrt(outputs)`, for the inner layers of GCNII and ClenshawGCN.
 pub fn fan_out(outputs: usize) -> Init {
     Init::Uniform(1.0 / (outputs as f64).sqrt())
 }

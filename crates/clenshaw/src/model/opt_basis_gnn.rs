@@ -1,4 +1,4 @@
-//! OptBasisGNN: every channel is filtered in the basis that is orthonormal for its own signal.
+//! OptBasisGNN: every channel is filtered in the basis that is orthonormal for its signal.
 //!
 //! ```text
 //! s_0 B_0 = Z                              s_k = |right-hand side|, column by column
@@ -7,13 +7,13 @@
 //! ```
 //!
 //! This is Lanczos' method in every column: the `B_k` are orthonormal and span the powers `P^k Z`. In
-//! exact arithmetic `<V, B_{k-2}> = s_{k-1}`, so it is FavardGNN's recurrence with `eta_k` and `s_k` computed from the
-//! signal instead of learned, and the loss is best conditioned in the coefficients alpha. Gradients
-//! flow through norms and inner products.
+//! exact arithmetic `<V, B_{k-2}> = s_{k-1}`, so it is FavardGNN's recurrence with `eta_k` and `s_k`
+//! computed from the signal instead of learned, and the loss is best conditioned in the coefficients
+//! alpha. Gradients flow through norms and inner products.
 //!
 //! The basis depends on the features and on the first dense layer, so the filter reads the
-//! `eta_k` and `s_k` of an evaluation pass. A basis may end early, in a channel that is zero or on
-//! a graph of few frequencies: from there on `B_k` is zero.
+//! `eta_k` and `s_k` of an evaluation pass. The basis ends early in a channel that is zero, or on a
+//! graph with few frequencies; further `B_k` are zero.
 //! Guo & Wei, ICML 2023, arXiv:2302.12432.
 
 use super::per_channel::{self, END, filters};
@@ -32,7 +32,7 @@ pub static INFO: ModelInfo = ModelInfo {
     paper: "Guo & Wei, ICML 2023, arXiv:2302.12432",
     family: ModelFamily::Spectral,
     equation: "V = P B_{k-1}; s_k B_k = V - <V, B_{k-1}> B_{k-1} - <V, B_{k-2}> B_{k-2}, |B_k| = 1; \
-               out = drop(sum_k alpha_k B_k) W' + b', alpha by channel",
+               out = drop(sum_k alpha_k B_k) W' + b', alpha per channel",
     operator: Some(Normalisation::Plain),
     hyper: &per_channel::SHARED,
     training: &per_channel::TRAINING,
@@ -46,7 +46,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     per_channel::network(net, hp, |net, z| lanczos(net, z, hp.int("K")))
 }
 
-/// `B_0, ..., B_K`; names the rows `s.k` and `eta.k`.
+/// Records `B_0, ..., B_K` and names the rows `s.k` and `eta.k`.
 fn lanczos(net: &mut Net, z: Var, order: usize) -> Vec<Var> {
     let p = net.p();
     let (mut b1, mut b2) = (unit(net, z, 0), None); // B_{k-1}, B_{k-2}
@@ -71,7 +71,7 @@ fn without(net: &mut Net, v: Var, b: Var) -> (Var, Var) {
     (net.sum([1.0 * v, minus.row(0) * b]), along)
 }
 
-/// `V / s` with `s = |V|`, column by column; 0 where there is nothing but rounding left.
+/// `V / s` with `s = |V|`, column by column; 0 where V is only rounding.
 fn unit(net: &mut Net, v: Var, k: usize) -> Var {
     let square = net.column_dots(v, v);
     let square = net.at_least(square, FLOOR);
@@ -81,7 +81,7 @@ fn unit(net: &mut Net, v: Var, k: usize) -> Var {
     net.sum([inverse.row(0) * v])
 }
 
-/// The recurrence that the last evaluation found for each channel.
+/// The recurrence of each channel in the last evaluation pass.
 fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
     let rows = |letter: &str, n: usize| {
         let rows: Vec<Mat<f64>> = (0..n).map(|k| weights(&format!("{letter}.{k}"))).collect();

@@ -1,4 +1,4 @@
-//! What FavardGNN and OptBasisGNN share: everything but where the basis comes from.
+//! The network of FavardGNN and OptBasisGNN, which differ only in the source of the basis.
 //!
 //! ```text
 //! Z   = drop( relu( drop(X) W + b ) )
@@ -6,9 +6,8 @@
 //! out = drop( sum_k alpha_k (.) B_k ) W' + b'                    k = 0..=K
 //! ```
 //!
-//! `alpha_k`, `eta_k` and `s_k` hold a number for each channel, so every channel has a filter of its own
-//! in a basis of its own. FavardGNN learns `eta` and `s`; OptBasisGNN finds those that make the `B_k`
-//! orthonormal.
+//! `alpha_k`, `eta_k` and `s_k` have one number per channel, so every channel has its own filter in its own
+//! basis. FavardGNN learns `eta` and `s`; OptBasisGNN computes those that make the `B_k` orthonormal.
 //! Guo & Wei, ICML 2023, arXiv:2302.12432.
 
 use super::training::training;
@@ -17,12 +16,12 @@ use crate::filter::{Basis, Filter, RecurrenceStep, Response};
 use crate::hyper::{HyperParam, Params, StopRule, TuningSpace};
 use crate::tensor::{Init, Mat, Var};
 
-/// Where `s_k` is no larger a basis ends: what would follow is rounding.
+/// A basis ends at the first `s_k` that is not larger: further vectors are rounding.
 pub(super) const END: f64 = 1e-6;
 
 pub(super) static TRAINING: [HyperParam; 5] = training(StopRule::Accuracy, 300, 2000);
 
-/// What both models have.
+/// The hyper-parameters of both models.
 pub(super) const SHARED: [HyperParam; 8] = [
     HyperParam::int(
         "K",
@@ -33,14 +32,14 @@ pub(super) const SHARED: [HyperParam; 8] = [
     ),
     HyperParam::int("hidden", 64, (1, 4096), TuningSpace::Fixed, "number of channels"),
     HyperParam::dropout("dropout", 0.5, "dropout on the features and before the last layer"),
-    HyperParam::dropout("dropout_basis", 0.5, "dropout on what the basis starts from"),
+    HyperParam::dropout("dropout_basis", 0.5, "dropout on Z, from which the basis is computed"),
     HyperParam::learning_rate("lr_dense", 0.01, "learning rate of the dense layers"),
     HyperParam::learning_rate("lr_alpha", 0.01, "learning rate of the filter coefficients"),
     HyperParam::weight_decay("wd_dense", 1e-3, "weight decay of the dense layers"),
     HyperParam::weight_decay("wd_alpha", 1e-5, "weight decay of the filter coefficients"),
 ];
 
-/// The optimisers of dense layers, coefficients and, last, a learned basis.
+/// The optimiser groups of dense layers, coefficients and, last, a learned basis.
 pub(super) const GROUPS: [OptimiserGroup; 3] = [
     OptimiserGroup {
         name: "dense",
@@ -62,7 +61,7 @@ pub(super) const GROUPS: [OptimiserGroup; 3] = [
     },
 ];
 
-/// The network around a basis; `basis(net, z)` lists `B_0, ..., B_K`.
+/// The network for a basis; `basis(net, z)` returns `B_0, ..., B_K`.
 pub(super) fn network(
     net: &mut Net,
     hp: &Params,
@@ -81,13 +80,13 @@ pub(super) fn network(
     net.dense_layer(("w_out", "b_out"), h, net.n_classes(), "dense")
 }
 
-/// `alpha_0 = 1` and `alpha_k = 0`: at the start a channel is `B_0`, the signal itself but for its scale.
+/// `alpha_0 = 1` and `alpha_k = 0`: initially, a channel is `B_0`, the scaled signal itself.
 fn first_row_of_ones(order: usize, width: usize) -> Init {
     let rows = (0..=order).map(|k| f64::from(u8::from(k == 0)));
     Init::Values(rows.flat_map(|v| std::iter::repeat_n(v, width)).collect())
 }
 
-/// `h(mu) = sum_k alpha_k phi_k(mu)` for each channel, `phi_k` being what `B_k` is of P.
+/// `h(mu) = sum_k alpha_k phi_k(mu)` for each channel, where `B_k = phi_k(P) Z`.
 ///
 /// # Shapes
 /// `alpha` and `s` are [K + 1, d], `eta` is [K, d].
@@ -101,7 +100,7 @@ pub(super) fn filters(alpha: &Mat<f64>, s: &Mat<f64>, eta: &Mat<f64>) -> Respons
         };
         Filter {
             basis: Basis::ThreeTerm((0..n_terms.saturating_sub(1)).map(step).collect()),
-            // phi_0 = 1 / s_0 is a factor of them all.
+            // phi_0 = 1 / s_0 is a factor of every phi_k.
             coefficients: (0..n_terms).map(|k| at(alpha, k) / at(s, 0)).collect(),
         }
     };

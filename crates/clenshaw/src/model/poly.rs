@@ -1,13 +1,13 @@
-//! The filters that spectral benchmarks compare, each behind the same head.
+//! The polynomial filters of a spectral benchmark, all with the same head.
 //!
 //! ```text
 //! out = h(P~) drop(Z),   Z = head(X)                           lambda = 1 - mu
 //!
 //! sgc          mu^K                                   fixed
-//! ppr          alpha (1-alpha)^k, the rest to mu^K    fixed: APPNP
-//! heat         e^-t t^k / k! of mu^k                  fixed: e^{-t lambda}, its series cut at K
-//! gaussian     e^{-t lambda^2}                        fixed: interpolated at Chebyshev's nodes
-//! monomial     theta_k mu^k                           learned, from the identity; so are all below
+//! ppr          alpha (1-alpha)^k, (1-alpha)^K of mu^K  fixed: APPNP
+//! heat         e^-t t^k / k! of mu^k                  fixed: the series of e^{-t lambda} up to K
+//! gaussian     e^{-t lambda^2}                        fixed: interpolated at the Chebyshev nodes
+//! monomial     theta_k mu^k                           learned and initialised to the identity, as all below
 //! chebyshev    theta_k T_k(mu)
 //! chebyshev2   theta_k U_k(mu)
 //! legendre     theta_k P_k(mu)
@@ -15,9 +15,9 @@
 //! bernstein    relu(theta_k) C(K,k) ((1+mu)/2)^{K-k} ((1-mu)/2)^k
 //! ```
 //!
-//! One scalar per polynomial, shared by all channels, so that models differ in their basis alone.
-//! Liao et al., Spectral-GNN-Benchmark (`pyg_spectral`), arXiv:2406.09675; `docs/divergences.md` says
-//! where its formulas are not followed.
+//! One coefficient per polynomial, shared by all channels, so that the filters differ in their basis only.
+//! Liao et al., Spectral-GNN-Benchmark (`pyg_spectral`), arXiv:2406.09675; `docs/divergences.md` lists
+//! where we depart from its formulas.
 
 use super::decoupled::{
     self, Coefficients, LearnedCoefficients, PolynomialFilter, all_ones, first_only, page_rank,
@@ -46,13 +46,13 @@ pub static INFO: ModelInfo = ModelInfo {
         ),
         decoupled::ORDER,
         head::HIDDEN,
-        decoupled::restart("restart share (ppr)"),
+        decoupled::restart("restart probability (ppr)"),
         HyperParam::real(
             "t",
             1.0,
             (0.0, 20.0),
             TuningSpace::Among(&[0.5, 1.0, 2.0, 5.0]),
-            "time of diffusion (heat, gaussian)",
+            "diffusion time (heat, gaussian)",
         ),
         HyperParam::real("a", 1.0, (-0.99, 10.0), EXPONENTS, "exponent of 1 - mu (jacobi)"),
         HyperParam::real("b", 1.0, (-0.99, 10.0), EXPONENTS, "exponent of 1 + mu (jacobi)"),
@@ -100,7 +100,7 @@ choices!(
     Gaussian = "gaussian",
 );
 
-fn series(hp: &Params) -> PolynomialFilter {
+fn polynomial(hp: &Params) -> PolynomialFilter {
     let (order, t) = (hp.int("K"), hp.real("t"));
     match hp.choice("filter") {
         FilterKind::Sgc => powers(page_rank(0.0, order)),
@@ -132,7 +132,7 @@ fn heat(t: f64, order: usize) -> Vec<f64> {
     c
 }
 
-/// A learned filter that starts as the identity.
+/// A learned filter, initialised to the identity.
 fn learned(basis: Basis, order: usize) -> PolynomialFilter {
     let relu = basis == Basis::Bernstein;
     let start = if relu { all_ones(order) } else { first_only(order) };
@@ -141,11 +141,11 @@ fn learned(basis: Basis, order: usize) -> PolynomialFilter {
 }
 
 fn build(net: &mut Net, hp: &Params) -> Var {
-    decoupled::network(net, hp, &series(hp))
+    decoupled::network(net, hp, &polynomial(hp))
 }
 
 fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
-    series(hp).response(weights)
+    polynomial(hp).response(weights)
 }
 
 #[cfg(test)]
@@ -160,11 +160,11 @@ mod tests {
         {
             hp.set(key, &value).unwrap();
         }
-        series(&hp).response(&|name| panic!("`{name}` of a fixed filter")).at(mu)
+        polynomial(&hp).response(&|name| panic!("a fixed filter has no parameter `{name}`")).at(mu)
     }
 
     #[test]
-    fn fixed_filters_are_what_they_are_called() {
+    fn fixed_filters_have_their_closed_form_response() {
         for mu in [-1.0, -0.2, 0.0, 0.6, 1.0_f64] {
             let lambda = 1.0 - mu;
             let cases = [

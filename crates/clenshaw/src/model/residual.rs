@@ -1,20 +1,19 @@
-//! What ClenshawGCN, HornerGCN and the fixed variant share: everything but the recurrence.
+//! The network of ClenshawGCN, HornerGCN and the fixed variant, which differ only in the recurrence.
 //!
 //! ```text
 //! H*   = drop( relu*( drop(X) W + b ) )
-//! Z    = residues( H(l-1), H(l-2), H* )                        the model's own recurrence
+//! Z    = residuals( H(l-1), H(l-2), H* )                        the model's own recurrence
 //! H(l) = drop( relu*( beta_l (Z W(l) + b(l)) + (1 - beta_l) Z ) )      l = 0..=K
 //! out  = drop( relu*( H(K) ) ) W' + b'
 //! ```
 //!
-//! The last two layers have neither activation nor dropout of their own. The residue H* is taken after
-//! its dropout.
+//! Layers K - 1 and K have no activation and no dropout. H* is added after its dropout.
 
 use super::{Net, OptimiserGroup, OptimiserKind, fan_out};
 use crate::hyper::{HyperParam, Params, TuningSpace, concat};
 use crate::tensor::{Init, Mat, Term, Var};
 
-/// What the members of the family share.
+/// The hyper-parameters of all three models.
 pub(super) const FROZEN: [HyperParam; 11] = [
     HyperParam::int(
         "K",
@@ -32,21 +31,26 @@ pub(super) const FROZEN: [HyperParam; 11] = [
         "strength of the weights: beta_l = min(1, ln(lambda / l + 1))",
     ),
     HyperParam::dropout("dropout", 0.5, "dropout on the features, on H* and before the last layer"),
-    HyperParam::dropout("dropout_conv", 0.0, "dropout behind the inner activations"),
+    HyperParam::dropout("dropout_conv", 0.0, "dropout after the inner activations"),
     HyperParam::learning_rate("lr_conv", 0.01, "learning rate of the inner layers"),
     HyperParam::learning_rate("lr_dense", 0.01, "learning rate of the dense layers"),
     HyperParam::weight_decay("wd_conv", 1e-5, "weight decay of the inner layers"),
     HyperParam::weight_decay("wd_dense", 1e-3, "weight decay of the dense layers"),
-    HyperParam::flag("use_weight", true, TuningSpace::Fixed, "ablation: false drops W(l) and b(l)"),
+    HyperParam::flag(
+        "use_weight",
+        true,
+        TuningSpace::Fixed,
+        "ablation: false removes W(l) and b(l)",
+    ),
     HyperParam::flag(
         "use_act",
         true,
         TuningSpace::Fixed,
-        "ablation: false drops the inner activations and the dropout behind them",
+        "ablation: false removes the inner activations and the dropout after them",
     ),
 ];
 
-/// The same, and what learned filter coefficients need.
+/// [`FROZEN`] and the hyper-parameters of learned filter coefficients.
 pub(super) const LEARNED: [HyperParam; 14] = concat(
     &FROZEN,
     &[
@@ -62,7 +66,7 @@ pub(super) const LEARNED: [HyperParam; 14] = concat(
     ],
 );
 
-/// The optimisers of inner layers, dense layers and, last, filter coefficients.
+/// The optimiser groups of inner layers, dense layers and, last, filter coefficients.
 pub(super) const GROUPS: [OptimiserGroup; 3] = [
     OptimiserGroup { name: "conv", kind: OptimiserKind::Adam, rate: "lr_conv", decay: "wd_conv" },
     OptimiserGroup {
@@ -79,8 +83,8 @@ pub(super) const GROUPS: [OptimiserGroup; 3] = [
     },
 ];
 
-/// Which parts of a layer are there, and how strong its weights are.
-pub(super) struct Layers {
+/// Settings of the inner layers.
+pub(super) struct LayerSettings {
     /// `beta_l` for `l = 0..=K`.
     pub beta: Vec<f64>,
     /// Whether the layers have `W(l)` and `b(l)`.
@@ -89,12 +93,12 @@ pub(super) struct Layers {
     pub use_act: bool,
 }
 
-/// The network around a recurrence; `residues(net, l, h1, h2, h_star)` lists the terms of Z.
+/// The network for a recurrence; `residuals(net, l, h1, h2, h_star)` returns the terms of Z.
 pub(super) fn network(
     net: &mut Net,
     hp: &Params,
-    layers: &Layers,
-    residues: impl Fn(&Net, usize, Var, Var, Var) -> Vec<Term>,
+    layers: &LayerSettings,
+    residuals: impl Fn(&Net, usize, Var, Var, Var) -> Vec<Term>,
 ) -> Var {
     let (drop, width, order) = (hp.real("dropout"), hp.int("hidden"), hp.int("K"));
     let x = net.x();
@@ -105,7 +109,7 @@ pub(super) fn network(
 
     let (mut h1, mut h2) = (net.zeros_like(h_star), net.zeros_like(h_star)); // H(l-1), H(l-2)
     for l in 0..=order {
-        let terms = residues(net, l, h1, h2, h_star);
+        let terms = residuals(net, l, h1, h2, h_star);
         let mut h = net.sum(terms);
         if layers.use_weight {
             h = transform(net, l, h, layers.beta[l]);
@@ -139,20 +143,20 @@ pub(super) fn blend(net: &mut Net, w: Var, t: f64) -> Var {
     net.sum([t * w, (1.0 - t) * eye])
 }
 
-/// `beta_l = min(1, ln(lambda / l + 1))`; layer 0 takes the value of layer K, as the authors' code does.
+/// `beta_l = min(1, ln(lambda / l + 1))`; layer 0 has the value of layer K, as in the authors' code.
 pub(super) fn decaying(lambda: f64, order: usize) -> Vec<f64> {
     let beta = |l: usize| (lambda / l as f64 + 1.0).ln().min(1.0);
     (0..=order).map(|l| beta(if l == 0 { order } else { l })).collect()
 }
 
-/// `alpha = (0, ..., 0, 1)` in layer order: the filter starts as the identity.
+/// `alpha = (0, ..., 0, 1)` in layer order: the identity filter.
 pub(super) fn identity_filter(order: usize) -> Init {
     let mut alpha = vec![0.0; order + 1];
     alpha[order] = 1.0;
     Init::Values(alpha)
 }
 
-/// Layer order reversed: the coefficient of the k-th polynomial stands in layer `K - k`.
+/// Reverses the layer order: the coefficient of the k-th polynomial belongs to layer `K - k`.
 pub(super) fn by_degree(alpha: &Mat<f64>) -> Vec<f64> {
     alpha.as_slice().iter().rev().copied().collect()
 }
