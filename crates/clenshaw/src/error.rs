@@ -1,74 +1,75 @@
-//! What can go wrong in the outside world: one enum, its fields facts.
+//! The error type of the library.
 //!
-//! A caller's broken contract inside the library (shapes that differ) panics instead.
+//! Errors come from input: files, names, numbers, training that diverges. A broken contract between
+//! functions, such as matrices of different shapes, panics instead.
 
 use std::path::PathBuf;
 
-/// The library's result.
+/// A result with [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Everything the outside world can do to us: names, numbers, files, and training that blows up.
+/// An error caused by input, the system or diverging training.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A name that no list knows.
+    /// A name that does not exist.
     #[error("unknown {kind} `{name}`;{} known: {}", suggestion(.nearest), .known.join(", "))]
     Unknown {
-        /// What sort of name: `model`, `graph`, `key`, ...
+        /// The kind of name: `model`, `graph`, `key`, ...
         kind: &'static str,
-        /// What came.
+        /// The given name.
         name: String,
-        /// The known name that looks most like it, if any does.
+        /// The most similar known name, if any is similar.
         nearest: Option<String>,
-        /// All names that would work.
+        /// All known names.
         known: Vec<String>,
     },
     /// A number outside its range.
     #[error("`{key}` is {value}, outside {allowed}")]
     OutOfRange {
-        /// Whose value it is.
+        /// The name of the setting.
         key: String,
-        /// What came.
+        /// The given value.
         value: String,
-        /// What is allowed.
+        /// The allowed range.
         allowed: String,
     },
-    /// A value that is not of the kind its key wants.
+    /// A value of the wrong kind.
     #[error("`{key}` is `{value}`; expected {expected}")]
     BadValue {
-        /// Whose value it is.
+        /// The name of the setting.
         key: String,
-        /// What came.
+        /// The given value.
         value: String,
-        /// What would work.
+        /// The expected kind.
         expected: String,
     },
-    /// Data that does not hold together.
+    /// Data that is malformed or inconsistent.
     #[error("{place}: {problem}")]
     Data {
-        /// The file, graph or node where it was found.
+        /// The file, graph or node.
         place: String,
-        /// What came and what was expected.
+        /// What was found and what was expected.
         problem: String,
     },
     /// A public graph whose files are not on this machine.
-    #[error("{graph}: its files are not here; looked for {}", folders(.looked))]
+    #[error("{graph}: files not found; looked in {}", folders(.looked))]
     Absent {
         /// The graph's name.
         graph: String,
-        /// Where they could have been.
+        /// The folders that were searched.
         looked: Vec<PathBuf>,
     },
-    /// A place for a run folder that holds something else.
+    /// A path for a run folder that has other contents.
     #[error("{}: {holds}", .folder.display())]
     Occupied {
-        /// The place.
+        /// The path.
         folder: PathBuf,
-        /// What is there.
+        /// A description of the contents.
         holds: &'static str,
     },
-    /// A run folder in which somebody else is at work.
-    #[error("{}: another process trains here", .folder.display())]
+    /// A run folder that another process is using.
+    #[error("{}: another process is training in this folder", .folder.display())]
     Busy {
         /// The run folder.
         folder: PathBuf,
@@ -84,39 +85,39 @@ pub enum Error {
     Split {
         /// The split as the user wrote it.
         split: String,
-        /// What is missing.
+        /// The reason.
         problem: String,
     },
-    /// The operating system refused.
+    /// An error of the operating system.
     #[error("{}: {source}", .path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// The system's reason.
+        /// The system error.
         source: std::io::Error,
     },
     /// An error of a study or its storage.
     #[error(transparent)]
     Study(#[from] clenshaw_tune::Error),
-    /// Training left the finite numbers.
+    /// A loss that is not finite.
     #[error("training diverged at epoch {epoch}: the {loss} is {value}; lower {lower}")]
     Diverged {
-        /// The epoch in which it was noticed, counted from one.
+        /// The epoch, counted from one.
         epoch: usize,
         /// `training loss` or `validation loss`.
         loss: &'static str,
         /// NaN or an infinity.
         value: f64,
-        /// The learning rates to lower, with their present values.
+        /// The learning rates to lower, with their current values.
         lower: String,
     },
-    /// The caller asked to stop; what was finished is kept.
+    /// The caller cancelled the operation; finished parts are kept.
     #[error("interrupted")]
     Interrupted,
 }
 
 impl Error {
-    /// An unknown name, with the known one that looks most like it.
+    /// [`Error::Unknown`] with the most similar known name.
     pub fn unknown<'a>(
         kind: &'static str,
         name: &str,
@@ -135,18 +136,18 @@ impl Error {
         Self::Unknown { kind, name, nearest, known }
     }
 
-    /// The same error, with the file in which the cause stands.
+    /// The same error, located in a file.
     pub fn within(self, place: &str) -> Self {
         Self::Data { place: place.into(), problem: self.to_string() }
     }
 
-    /// Wraps a system error with the path it concerns.
+    /// Wraps a system error with its path.
     pub fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }
     }
 
-    /// Files are not here: none of them, or not all of a folder's.
+    /// Returns whether files are missing.
     pub fn is_absence(&self) -> bool {
         match self {
             Self::Absent { .. } => true,
@@ -155,8 +156,8 @@ impl Error {
         }
     }
 
-    /// Wrong words or bad input, a file that is not there included, as opposed to a failure while
-    /// running.
+    /// Returns whether the error is in the input: wrong arguments, bad data or a missing file, as opposed
+    /// to a failure while running.
     pub fn is_input(&self) -> bool {
         use std::io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
         match self {
@@ -184,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_name_suggests_the_nearest_one() {
+    fn unknown_name_suggests_the_most_similar() {
         let error = Error::unknown("model", "clenshaw", ["mlp", "gcn", "clenshaw-gcn"]);
         assert_eq!(
             error.to_string(),

@@ -163,7 +163,7 @@ fn errors_are_followed_by_a_hint() {
     let mut command = sandbox.command("train texas --data nowhere");
     command.env_remove("CLENSHAW_DATA").env("XDG_CACHE_HOME", sandbox.path("cache"));
     let error = text(&command.output().unwrap().stderr);
-    let absent = "error: texas: its files are not here; looked for nowhere/texas, ";
+    let absent = "error: texas: files not found; looked in nowhere/texas, ";
     let hint = "\nhint: download them with `clenshaw data get texas`, \
                 or set their folder with --data or CLENSHAW_DATA\n";
     assert!(error.starts_with(absent) && error.ends_with(hint), "{error}");

@@ -1,24 +1,24 @@
-//! Node features, dense or sparse, and the ways papers scale them.
+//! Node features, dense or sparse, and their scaling.
 
 use crate::hyper::Scaling;
 use crate::tensor::{Mat, Pattern};
 
-/// One row of numbers per node.
+/// A matrix with one row per node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Features {
-    /// Every entry stored.
+    /// All entries.
     Dense(Mat<f32>),
-    /// Entries outside the pattern are zero.
+    /// The nonzero entries.
     Sparse {
-        /// Which entries exist.
+        /// The positions of the entries.
         pattern: Pattern,
-        /// One value per entry.
+        /// The value of each entry.
         values: Vec<f32>,
     },
 }
 
 impl Features {
-    /// Number of nodes.
+    /// The number of nodes.
     pub fn n_rows(&self) -> usize {
         match self {
             Self::Dense(x) => x.rows(),
@@ -26,7 +26,7 @@ impl Features {
         }
     }
 
-    /// Number of features of a node.
+    /// The number of features.
     pub fn n_cols(&self) -> usize {
         match self {
             Self::Dense(x) => x.cols(),
@@ -42,7 +42,7 @@ impl Features {
         }
     }
 
-    /// The same matrix, written out.
+    /// The matrix as a dense one.
     pub fn to_dense(&self) -> Mat<f32> {
         match self {
             Self::Dense(x) => x.clone(),
@@ -59,7 +59,7 @@ impl Features {
         }
     }
 
-    /// The features as a model sees them; sparse ones stay sparse where zeros stay zero.
+    /// The scaled features; sparse features stay sparse if zeros stay zero.
     ///
     /// ```
     /// use clenshaw::data::{Features, Scaling};
@@ -77,7 +77,7 @@ impl Features {
         }
     }
 
-    /// Where the first value that is not a number or infinite stands, as (node, column, value).
+    /// The first value that is not finite, as (node, column, value).
     pub(super) fn first_not_finite(&self) -> Option<(usize, usize, f32)> {
         let e = self.values().iter().position(|value| !value.is_finite())?;
         let (node, column) = match self {
@@ -110,7 +110,7 @@ impl Features {
         scaled
     }
 
-    /// `x - min(X)`; the minimum of a sparse matrix counts the zeros that are not stored.
+    /// `x - min(X)`; the minimum includes the zeros of a sparse matrix.
     fn minus_minimum(&self) -> Self {
         let stored = self.values().iter().copied().fold(f32::INFINITY, f32::min);
         let all_stored = self.values().len() == self.n_rows() * self.n_cols();
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn sparse_rows_scale_like_dense_ones() {
+    fn sparse_and_dense_scaling_agree() {
         for (v, scaling) in [(0.5, Scaling::Row0), (0.5, Scaling::Row), (-4.0, Scaling::Row)] {
             let x = sparse(v);
             let dense = Features::Dense(x.to_dense()).scaled(scaling);
@@ -163,13 +163,13 @@ mod tests {
     }
 
     #[test]
-    fn row_scaling_does_not_enlarge_small_rows() {
+    fn row_scaling_does_not_scale_up_small_rows() {
         assert_eq!(sparse(0.5).scaled(Scaling::Row).values(), [0.25, 0.75, 0.5]);
         assert_eq!(sparse(0.5).scaled(Scaling::Row0).values(), [0.25, 0.75, 1.0]);
     }
 
     #[test]
-    fn a_negative_minimum_is_lifted_to_zero() {
+    fn row_scaling_shifts_a_negative_minimum_to_zero() {
         // Rows 6 4 10, 4 4 4 and 4 0 4 after lifting by 4.
         let x = sparse(-4.0).scaled(Scaling::Row);
         let third = 1.0 / 3.0;
@@ -177,14 +177,14 @@ mod tests {
     }
 
     #[test]
-    fn z_scores_use_the_unbiased_deviation() {
+    fn z_scores_use_the_unbiased_standard_deviation() {
         // Column 1, 2, 3 has std 1; a constant column has none.
         let x = Features::Dense(Mat::from_vec(3, 2, vec![1.0, 5.0, 2.0, 5.0, 3.0, 5.0]));
         assert_eq!(x.scaled(Scaling::ZScore).values(), [-1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
     }
 
     #[test]
-    fn a_bad_value_is_found_where_it_stands() {
+    fn first_not_finite_returns_the_position() {
         assert_eq!(sparse(1.0).first_not_finite(), None);
         assert_eq!(sparse(f32::INFINITY).first_not_finite(), Some((2, 1, f32::INFINITY)));
         let dense = Features::Dense(sparse(f32::NEG_INFINITY).to_dense());

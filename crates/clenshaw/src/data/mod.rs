@@ -359,9 +359,9 @@ mod tests {
     #[test]
     fn absent_files_say_where_they_were_looked_for() {
         let error = load_from(&Store::only("/nowhere"), "texas").unwrap_err().to_string();
-        assert_eq!(error, "texas: its files are not here; looked for /nowhere/texas");
+        assert_eq!(error, "texas: files not found; looked in /nowhere/texas");
         let error = load_published(&Store::only("/nowhere"), "cora").unwrap_err().to_string();
-        assert!(error.ends_with("looked for /nowhere/cora"), "{error}");
+        assert!(error.ends_with("looked in /nowhere/cora"), "{error}");
     }
 
     #[test]

@@ -1,13 +1,13 @@
-//! Bernstein polynomials: K + 1 bumps that add up to one, each over its own band of the spectrum.
+//! Bernstein polynomials: K + 1 bumps that sum to one, each over a band of the spectrum.
 //!
 //! ```text
 //! phi_k = C(K,k) ((1 + mu)/2)^{K-k} ((1 - mu)/2)^k             k = 0..=K
-//! sum_k c_k phi_k = sum_j (c M)_j T_j                          M: a row of Chebyshev's for each phi_k
+//! sum_k c_k phi_k = sum_j (c M)_j T_j                          row k of M: phi_k in Chebyshev polynomials
 //! ```
 //!
-//! Small k are low frequencies. There is no three-term recurrence. Products of the two factors would
-//! do, but with a matrix for mu they lose `C(K, K/2)` in precision and take 2K products; entries of
-//! M are at most 2, so in Chebyshev's basis the sum is exact to rounding and takes K.
+//! Small k are low frequencies. There is no three-term recurrence. Evaluating products of the two factors
+//! with a matrix in place of mu would lose `C(K, K/2)` in precision and take 2K sparse products; entries of
+//! M are at most 2, so the sum in the Chebyshev basis is accurate to rounding and takes K.
 
 use super::chebyshev::{interpolation, nodes};
 use crate::tensor::Mat;
@@ -20,7 +20,7 @@ fn values(order: usize, mu: f64) -> Vec<f64> {
     (0..=order).map(phi).collect()
 }
 
-/// `M` of `[K + 1, K + 1]`: the Chebyshev coefficients of every `phi_k`, found by interpolation.
+/// `M`, `[K + 1, K + 1]`: the Chebyshev coefficients of every `phi_k`, computed by interpolation.
 pub fn to_chebyshev(order: usize) -> Mat<f64> {
     let n = order + 1;
     let at_nodes: Vec<Vec<f64>> = nodes(order).into_iter().map(|x| values(order, x)).collect();
@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn they_add_up_to_one() {
+    fn polynomials_sum_to_one() {
         for order in [0, 1, 2, 5, 10, 32, 64] {
             for i in 0..=20 {
                 let mu = i as f64 / 10.0 - 1.0;
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn in_chebyshev_s_basis_they_are_the_same() {
+    fn chebyshev_form_agrees_with_the_definition() {
         for order in [1, 3, 10, 32] {
             for k in 0..=order {
                 let mut alone = vec![0.0; order + 1];
@@ -64,13 +64,13 @@ mod tests {
     }
 
     #[test]
-    fn a_quadratic_by_hand() {
+    fn values_of_order_two() {
         // ((1 + mu)/2)^2, 2 (1 + mu)/2 (1 - mu)/2 and ((1 - mu)/2)^2 at 1/2.
         assert_eq!(values(2, 0.5), [9.0 / 16.0, 6.0 / 16.0, 1.0 / 16.0]);
     }
 
     #[test]
-    fn the_ends_belong_to_the_first_and_the_last() {
+    fn first_and_last_coefficients_are_the_values_at_the_ends() {
         let c = [3.0, -1.0, 4.0, -1.5];
         assert!((at(&c, 1.0) - 3.0).abs() < 1e-14 && (at(&c, -1.0) + 1.5).abs() < 1e-14);
     }

@@ -9,7 +9,7 @@
 //! c_k  = (2 - [k=0]) / (K+1) sum_j v_j T_k(x_j)
 //! ```
 //!
-//! The kinds differ in their first step only.
+//! The two kinds differ only in their first step.
 //! Summing the second kind is Corollary 1 of Guo & Wei, KDD 2023, arXiv:2210.16508; interpolation is
 //! equation 8 of He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580.
 
@@ -17,17 +17,17 @@ use super::RecurrenceStep;
 use crate::tensor::Mat;
 use std::f64::consts::PI;
 
-/// The steps of `T_k(mu)`.
+/// Step `k` of the recurrence of `T_k(mu)`.
 pub fn first(k: usize) -> RecurrenceStep {
     RecurrenceStep { a: if k == 0 { 1.0 } else { 2.0 }, b: 0.0, c: 1.0 }
 }
 
-/// The steps of `U_k(mu)`.
+/// Step `k` of the recurrence of `U_k(mu)`.
 pub fn second(_: usize) -> RecurrenceStep {
     RecurrenceStep { a: 2.0, b: 0.0, c: 1.0 }
 }
 
-/// The steps of `T_k(-mu)`: the scaled Laplacian L^ is -P.
+/// Step `k` of the recurrence of `T_k(-mu)`: the scaled Laplacian L^ is -P.
 pub fn of_laplacian(k: usize) -> RecurrenceStep {
     let RecurrenceStep { a, b, c } = first(k);
     RecurrenceStep { a: -a, b, c }
@@ -43,10 +43,10 @@ pub fn nodes(order: usize) -> Vec<f64> {
     (0..=order).map(|j| angle(order, j).cos()).collect()
 }
 
-/// The matrix that turns values at the nodes into coefficients, `c = v M`.
+/// The matrix that maps values at the nodes to coefficients, `c = v M`.
 ///
 /// # Shapes
-/// `[K + 1, K + 1]`, a row for each node.
+/// `[K + 1, K + 1]`, one row per node.
 pub fn interpolation(order: usize) -> Mat<f64> {
     let n = order + 1;
     let weight = |k: usize| if k == 0 { 1.0 } else { 2.0 } / n as f64;
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn clenshaw_is_the_direct_sum() {
+    fn clenshaw_agrees_with_the_direct_sum() {
         for order in ORDERS {
             let a = coefficients(order);
             for i in 0..=40 {
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn clenshaw_is_the_trigonometric_sum() {
+    fn clenshaw_agrees_with_the_trigonometric_sum() {
         for order in ORDERS {
             let a = coefficients(order);
             for i in 1..40 {
@@ -120,14 +120,14 @@ mod tests {
     }
 
     #[test]
-    fn the_paper_s_fourth_polynomial() {
+    fn fourth_polynomials_of_both_kinds() {
         // U_4 = 16 x^4 - 12 x^2 + 1 and T_4 = 8 x^4 - 8 x^2 + 1 at 1/2.
         let a = [0.0, 0.0, 0.0, 0.0, 1.0];
         assert_eq!((second(&a, 0.5), first(&a, 0.5)), (-1.0, -0.5));
     }
 
     #[test]
-    fn the_laplacian_looks_from_the_other_end() {
+    fn laplacian_basis_is_mirrored() {
         let coefficients = coefficients(7);
         let mirrored =
             Filter { basis: Basis::ChebyshevLaplacian, coefficients: coefficients.clone() };
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interpolant_meets_its_values() {
+    fn interpolation_reproduces_values_at_the_nodes() {
         for order in ORDERS {
             let h = |x: f64| (3.0 * x).sin() + x.abs();
             let filter = Filter::interpolate(order, h);

@@ -1,4 +1,4 @@
-//! Jacobi polynomials: orthogonal on [-1, 1] under the weight `(1-x)^a (1+x)^b`.
+//! Jacobi polynomials: orthogonal on [-1, 1] with respect to the weight `(1-x)^a (1+x)^b`.
 //!
 //! ```text
 //! P_1 = (a - b)/2 + (a + b + 2)/2 x
@@ -10,18 +10,18 @@
 //! c2  = 2 (k + a - 1) (k + b - 1) (2k + s) / c
 //! ```
 //!
-//! The released JacobiConv subtracts `c1` where the text-book adds it; the two agree if |a| = |b|.
+//! The released JacobiConv subtracts `c1` instead of adding it; the two agree if |a| = |b|.
 //! Wang & Zhang, ICML 2022, arXiv:2205.11172.
 
 use super::RecurrenceStep;
 
-/// The steps of `P_k^(a,b)(mu)`.
+/// Step `k` of the recurrence of `P_k^(a,b)(mu)`.
 pub fn step(a: f64, b: f64, k: usize) -> RecurrenceStep {
     let s = a + b;
     if k == 0 {
         return RecurrenceStep { a: (s + 2.0) / 2.0, b: (a - b) / 2.0, c: 0.0 };
     }
-    let k = k as f64 + 1.0; // of the polynomial it leads to
+    let k = k as f64 + 1.0; // the degree of the polynomial that the step computes
     let c = 2.0 * k * (k + s) * (2.0 * k + s - 2.0);
     RecurrenceStep {
         a: (2.0 * k + s - 1.0) * (2.0 * k + s) * (2.0 * k + s - 2.0) / c,
@@ -30,7 +30,7 @@ pub fn step(a: f64, b: f64, k: usize) -> RecurrenceStep {
     }
 }
 
-/// The same as the authors released it, with the sign of `c1` turned.
+/// Step `k` as in the released code, with the sign of `c1` flipped.
 pub fn released(a: f64, b: f64, k: usize) -> RecurrenceStep {
     let step = step(a, b, k);
     if k == 0 { step } else { RecurrenceStep { b: -step.b, ..step } }
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_have_known_values() {
+    fn values_at_the_ends() {
         let (a, b) = (1.0, 0.5);
         for k in 0..=10 {
             let sign = if k % 2 == 0 { 1.0 } else { -1.0 };
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_released_sign_matters_unless_a_and_b_are_alike() {
+    fn released_sign_matters_unless_a_and_b_have_equal_magnitude() {
         let (a, b) = (1.0, 0.5);
         let second = phi(&Basis::ReleasedJacobi { a, b }, 2, 1.0);
         assert!((second - 2.7245).abs() < 1e-4, "{second}");

@@ -1,4 +1,4 @@
-//! Legendre polynomials: orthogonal on [-1, 1] under the constant weight.
+//! Legendre polynomials: orthogonal on [-1, 1] with respect to a constant weight.
 //!
 //! ```text
 //! (k+1) P_{k+1} = (2k+1) x P_k - k P_{k-1}                     Bonnet
@@ -6,7 +6,7 @@
 
 use super::RecurrenceStep;
 
-/// The steps of `P_k(mu)`.
+/// Step `k` of the recurrence of `P_k(mu)`.
 pub fn step(k: usize) -> RecurrenceStep {
     let k = k as f64;
     RecurrenceStep { a: (2.0 * k + 1.0) / (k + 1.0), b: 0.0, c: k / (k + 1.0) }
@@ -17,7 +17,7 @@ mod tests {
     use crate::filter::{Basis, Filter};
 
     #[test]
-    fn the_fourth_polynomial() {
+    fn fourth_polynomial() {
         // P_4 = (35 x^4 - 30 x^2 + 3) / 8.
         let fourth = Filter { basis: Basis::Legendre, coefficients: vec![0.0, 0.0, 0.0, 0.0, 1.0] };
         for x in [-1.0, -0.4, 0.0, 0.5, 1.0_f64] {

@@ -1,14 +1,14 @@
-//! Polynomial filters: a basis, its coefficients, and the response they draw.
+//! Polynomial filters: bases, coefficients and frequency responses.
 //!
 //! ```text
 //! h(mu) = sum_k c_k phi_k(mu)             mu in [-1, 1], an eigenvalue of P or P~
-//! h(P) x = V h(M) V^T x                   P = V M V^T; mu = 1 is the smoothest signal
+//! h(P) x = V h(M) V^T x                   P = V M V^T; mu = 1 is the lowest frequency
 //! ```
 //!
-//! A response is evaluated by the recurrence of its basis and applied by the same recurrence with
-//! `P` in the place of `mu`, so `k` sparse products do and no eigendecomposition is needed; a test
-//! below compares the two. Models write the same recurrence on their tapes.
-//! A new basis is one file, one variant and its arm.
+//! A response is evaluated by the recurrence of its basis, and applied to signals by the same recurrence
+//! with `P` in place of `mu`: `k` sparse products instead of an eigendecomposition (a test below compares
+//! the two). Models record the same recurrence on their tapes.
+//! A new basis is one file, one variant of [`Basis`] and its match arm.
 
 mod space;
 mod recurrence;
@@ -30,7 +30,7 @@ use space::{AtFrequency, OnGraph};
 use crate::tensor::{Mat, Operator};
 use serde::{Deserialize, Serialize};
 
-/// The polynomials `phi_0, phi_1, ...` that coefficients belong to.
+/// A sequence of polynomials `phi_0, phi_1, ...`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -43,16 +43,16 @@ pub enum Basis {
     ChebyshevSecond,
     /// `T_k(-mu)`, the first kind in the scaled Laplacian: ChebNetII.
     ChebyshevLaplacian,
-    /// Legendre's `P_k(mu)`.
+    /// Legendre polynomials `P_k(mu)`.
     Legendre,
-    /// Jacobi's `P_k^(a,b)(mu)`: JacobiConv.
+    /// Jacobi polynomials `P_k^(a,b)(mu)`: JacobiConv.
     Jacobi {
         /// Exponent of `1 - mu` in the weight.
         a: f64,
         /// Exponent of `1 + mu` in the weight.
         b: f64,
     },
-    /// The polynomials of JacobiConv's released code, which turned a sign.
+    /// The polynomials of JacobiConv's released code, which has one sign flipped.
     ReleasedJacobi {
         /// As in [`Basis::Jacobi`].
         a: f64,
@@ -61,14 +61,14 @@ pub enum Basis {
     },
     /// `C(K,k) ((1 + mu)/2)^{K-k} ((1 - mu)/2)^k` for K + 1 coefficients: BernNet.
     Bernstein,
-    /// Any `phi_{k+1} = (a_k mu + b_k) phi_k - c_k phi_{k-1}` from `phi_0 = 1`; entry k leads to
-    /// `phi_{k+1}`.
+    /// Any three-term recurrence `phi_{k+1} = (a_k mu + b_k) phi_k - c_k phi_{k-1}` with `phi_0 = 1`;
+    /// entry k defines `phi_{k+1}`.
     ThreeTerm(Vec<RecurrenceStep>),
 }
 
 impl Basis {
-    /// `sum_k c_k phi_k(P) x`, on numbers, on signals or on a tape; Bernstein's needs
-    /// [`Basis::summed_in`] first.
+    /// `sum_k c_k phi_k(P) x` for numbers, signals or values on a tape; panics for the Bernstein basis,
+    /// which needs [`Basis::summed_in`] first.
     pub(crate) fn sum<S: SignalSpace>(
         &self,
         space: &mut S,
@@ -85,15 +85,15 @@ impl Basis {
             &Self::ReleasedJacobi { a, b } => clenshaw(space, |k| jacobi::released(a, b, k), c, x),
             Self::ThreeTerm(steps) => {
                 let (n, terms) = (steps.len(), c.len());
-                assert!(n + 1 >= terms, "filter: {n} steps of a recurrence for {terms} terms");
+                assert!(n + 1 >= terms, "filter: a recurrence of {n} steps for {terms} terms");
                 clenshaw(space, |k| steps.get(k).copied().unwrap_or_default(), c, x)
             }
-            Self::Bernstein => panic!("sum: Bernstein's basis has no recurrence"),
+            Self::Bernstein => panic!("sum: the Bernstein basis has no recurrence"),
         }
     }
 
-    /// The basis of a recurrence that serves in this one's place, and the matrix `M` that changes
-    /// `K + 1` coefficients, `c M`; none if this one has a recurrence itself.
+    /// For a basis without a recurrence: the basis to sum in, and the matrix `M` that maps the `K + 1`
+    /// coefficients to it, `c M`.
     pub(crate) fn summed_in(&self, order: usize) -> Option<(Self, Mat<f64>)> {
         let is_bernstein = *self == Self::Bernstein;
         is_bernstein.then(|| (Self::ChebyshevFirst, bernstein::to_chebyshev(order)))
@@ -118,7 +118,7 @@ pub(crate) fn times(v: &[f64], m: &Mat<f64>) -> Vec<f64> {
 pub struct Filter {
     /// The polynomials.
     pub basis: Basis,
-    /// `coefficients[k]` belongs to `phi_k`; none at all is the filter 0.
+    /// The coefficient of each `phi_k`; an empty list is the zero filter.
     pub coefficients: Vec<f64>,
 }
 
@@ -128,11 +128,11 @@ impl Filter {
         self.sum(&mut AtFrequency(mu), &1.0)
     }
 
-    /// The polynomial of this order that meets `h` at Chebyshev's nodes.
+    /// The polynomial of this order that interpolates `h` at the Chebyshev nodes.
     ///
     /// ```
     /// use clenshaw::filter::Filter;
-    /// // e^-(1 - mu), the heat kernel: 12 terms are good to ten digits.
+    /// // The heat kernel e^-(1 - mu): order 12 is accurate to ten digits.
     /// let heat = Filter::interpolate(12, |mu| (mu - 1.0).exp());
     /// assert!((heat.at(0.3) - (-0.7_f64).exp()).abs() < 1e-10);
     /// ```
@@ -150,7 +150,7 @@ impl Filter {
     /// assert_eq!(square.sample(3), [(-1.0, 1.0), (0.0, 0.0), (1.0, 1.0)]);
     /// ```
     pub fn sample(&self, n: usize) -> Vec<(f64, f64)> {
-        assert!(n >= 2, "sample: {n} points do not span [-1, 1]");
+        assert!(n >= 2, "sample: expected at least 2 points, got {n}");
         let mu = |i| 2.0 * i as f64 / (n - 1) as f64 - 1.0;
         (0..n).map(mu).map(|mu| (mu, self.at(mu))).collect()
     }
@@ -161,7 +161,7 @@ impl Filter {
     /// `p` is [n, n], `x` and the result are [n, d].
     pub fn apply(&self, p: &Operator, x: &Mat<f64>) -> Mat<f64> {
         let n = p.n_nodes();
-        assert_eq!(x.rows(), n, "filter: a signal on {} nodes, a graph of {n}", x.rows());
+        assert_eq!(x.rows(), n, "filter: a signal on {} nodes, but a graph of {n}", x.rows());
         self.sum(&mut OnGraph(p), x)
     }
 
@@ -183,8 +183,8 @@ mod tests {
     use nalgebra::{DMatrix, SymmetricEigen};
     use proptest::{prelude::*, test_runner::RngSeed};
 
-    /// Every basis that starts with `phi_0 = 1`.
-    fn from_one() -> Vec<Basis> {
+    /// Every basis with `phi_0 = 1`.
+    fn bases_from_one() -> Vec<Basis> {
         let (a, b) = (0.5, -0.25);
         let wave = |k: usize| (k as f64).sin();
         let step = |k| RecurrenceStep { a: 1.5 + 0.3 * wave(k), b: 0.2 * wave(2 * k), c: 0.4 };
@@ -201,13 +201,13 @@ mod tests {
     }
 
     fn every_basis() -> Vec<Basis> {
-        from_one().into_iter().chain([Basis::Bernstein]).collect()
+        bases_from_one().into_iter().chain([Basis::Bernstein]).collect()
     }
 
     /// `V h(M) V^T x` with the eigenpairs of P.
-    fn through_the_spectrum(filter: &Filter, p: &Operator, x: &Mat<f64>) -> DMatrix<f64> {
+    fn apply_by_eigendecomposition(filter: &Filter, p: &Operator, x: &Mat<f64>) -> DMatrix<f64> {
         let n = p.n_nodes();
-        // nalgebra finds NaN in some matrices with many zero rows; P + 2I has none.
+        // nalgebra returns NaN for some matrices with many zero rows; P + 2I has none.
         let mut shifted = DMatrix::from_row_slice(n, n, p.to_dense().as_slice());
         (0..n).for_each(|i| shifted[(i, i)] += 2.0);
         let eigen = SymmetricEigen::new(shifted);
@@ -231,7 +231,7 @@ mod tests {
         })]
 
         #[test]
-        fn applying_a_filter_scales_every_frequency_by_its_response(
+        fn apply_scales_every_frequency_by_the_response(
             graph in graphs(),
             coefficients in prop::collection::vec(-1.0..1.0f64, 1..=33),
             entries in prop::collection::vec(-1.0..1.0f64, 40),
@@ -242,7 +242,7 @@ mod tests {
                 let p = operator(&graph, kind);
                 for basis in every_basis() {
                     let filter = Filter { basis, coefficients: coefficients.clone() };
-                    let expected = through_the_spectrum(&filter, &p, &x);
+                    let expected = apply_by_eigendecomposition(&filter, &p, &x);
                     let actual = filter.apply(&p, &x);
                     let actual = DMatrix::from_row_slice(n, 2, actual.as_slice());
                     // U_32 is 33 at mu = 1 and its slope there about 12,000.
@@ -254,15 +254,15 @@ mod tests {
     }
 
     #[test]
-    fn the_first_coefficient_alone_is_the_identity() {
-        for basis in from_one() {
+    fn first_coefficient_alone_is_the_identity() {
+        for basis in bases_from_one() {
             let filter = Filter { basis, coefficients: vec![1.0, 0.0, 0.0, 0.0] };
             assert!(filter.sample(101).iter().all(|&(_, h)| h == 1.0), "{:?}", filter.basis);
         }
     }
 
     #[test]
-    fn no_coefficients_stop_everything() {
+    fn empty_coefficients_are_the_zero_filter() {
         let graph = Graph::from_edges("path", 3, &[(0, 1), (1, 2)]).unwrap();
         let p = operator(&graph, Normalisation::Looped);
         for basis in every_basis() {
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_survives_its_record() {
+    fn filters_serialise_and_deserialise() {
         let filter = Filter { basis: Basis::ChebyshevSecond, coefficients: vec![0.5, -1.25] };
         let json = serde_json::to_string(&filter).unwrap();
         assert_eq!(json, r#"{"basis":"chebyshev-second","coefficients":[0.5,-1.25]}"#);
@@ -285,8 +285,8 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "filter: a signal on 2 nodes, a graph of 3")]
-    fn a_signal_of_another_graph_is_refused() {
+    #[should_panic(expected = "filter: a signal on 2 nodes, but a graph of 3")]
+    fn signal_of_another_size_panics() {
         let graph = Graph::from_edges("path", 3, &[(0, 1), (1, 2)]).unwrap();
         let filter = Filter { basis: Basis::Monomial, coefficients: vec![1.0] };
         filter.apply(&operator(&graph, Normalisation::Plain), &Mat::zeros(2, 1));

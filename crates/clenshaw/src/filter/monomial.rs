@@ -1,4 +1,4 @@
-//! Powers, for which Clenshaw's summation is Horner's method.
+//! Monomials, for which Clenshaw's summation is Horner's method.
 //!
 //! ```text
 //! mu^{k+1} = mu mu^k
@@ -6,7 +6,7 @@
 
 use super::RecurrenceStep;
 
-/// The step of `mu^k`, the same for all k.
+/// The step of the recurrence of `mu^k`, the same for all k.
 pub fn step(_: usize) -> RecurrenceStep {
     RecurrenceStep { a: 1.0, b: 0.0, c: 0.0 }
 }
@@ -16,7 +16,7 @@ mod tests {
     use crate::filter::{Basis, Filter};
 
     #[test]
-    fn a_cubic_by_hand() {
+    fn values_of_a_cubic() {
         // 1 - 2x + 4x^3 at 1/2, 0 and -1.
         let cubic = Filter { basis: Basis::Monomial, coefficients: vec![1.0, -2.0, 0.0, 4.0] };
         assert_eq!([0.5, 0.0, -1.0].map(|x| cubic.at(x)), [0.5, 1.0, -1.0]);

@@ -1,4 +1,4 @@
-//! Clenshaw's summation for every basis of three-term recurrence.
+//! Clenshaw's summation for bases with a three-term recurrence.
 //!
 //! ```text
 //! phi_{k+1} = (a_k x + b_k) phi_k - c_k phi_{k-1}              phi_0 = 1,  phi_{-1} = 0
@@ -8,8 +8,8 @@
 //! sum_k g_k phi_k(x) = s_0
 //! ```
 //!
-//! No `phi_k` is ever formed, and two partial sums are all that is kept.
-//! With `b = c = 0` it is Horner's method. Clenshaw 1955.
+//! No `phi_k` is computed, and only two partial sums are kept.
+//! With `b = c = 0` this is Horner's method. Clenshaw 1955.
 
 use super::SignalSpace;
 use serde::{Deserialize, Serialize};

@@ -1,31 +1,31 @@
-//! What a trained model does to each frequency.
+//! The frequency response of a trained model.
 
 use super::{Basis, Filter};
 use crate::tensor::Mat;
 use serde::{Deserialize, Serialize};
 
-/// The answer of a spectral model to "what filter is this now?".
+/// The frequency response of a spectral model with given weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Response {
     /// One polynomial for all channels.
     Shared(Filter),
-    /// A polynomial for each channel.
+    /// One polynomial per channel.
     Channels(Vec<Filter>),
-    /// The root mean square over the entries of a filter whose coefficients are matrices: points
-    /// `(mu, gain)`, `mu` ascending from -1 to 1.
+    /// For matrix-valued coefficients, the root mean square over the entries: points `(mu, gain)` with
+    /// `mu` ascending from -1 to 1.
     Gain(Vec<(f64, f64)>),
 }
 
-/// Points of a gain.
+/// The number of points of a gain.
 const POINTS: usize = 201;
 
 impl Response {
-    /// The gain of `G(mu) = sum_k A_k phi_k(mu)`, a matrix for every frequency.
+    /// The gain of the matrix-valued filter `G(mu) = sum_k A_k phi_k(mu)`.
     ///
     /// ```
     /// use clenshaw::{filter::{Basis, Response}, tensor::Mat};
-    /// // [1 + mu, 1 - mu]: as much of one end of the spectrum as of the other.
+    /// // [1 + mu, 1 - mu] treats both ends of the spectrum alike.
     /// let a = [Mat::from_vec(1, 2, vec![1.0, 1.0]), Mat::from_vec(1, 2, vec![1.0, -1.0])];
     /// let gain = Response::gain(&Basis::Monomial, &a);
     /// assert_eq!([-1.0, 0.0, 1.0].map(|mu| gain.at(mu)), [2f64.sqrt(), 1.0, 2f64.sqrt()]);
@@ -50,11 +50,11 @@ impl Response {
     /// ```
     /// use clenshaw::filter::{Basis, Filter, Response};
     /// let filter = |c| Filter { basis: Basis::Monomial, coefficients: vec![0.0, c] };
-    /// let two = Response::Channels(vec![filter(1.0), filter(3.0)]);
-    /// assert_eq!(two.sample(3), [(-1.0, -2.0), (0.0, 0.0), (1.0, 2.0)]);
+    /// let mean = Response::Channels(vec![filter(1.0), filter(3.0)]);
+    /// assert_eq!(mean.sample(3), [(-1.0, -2.0), (0.0, 0.0), (1.0, 2.0)]);
     /// ```
     pub fn sample(&self, n: usize) -> Vec<(f64, f64)> {
-        assert!(n >= 2, "sample: {n} points do not span [-1, 1]");
+        assert!(n >= 2, "sample: expected at least 2 points, got {n}");
         let mu = |i| 2.0 * i as f64 / (n - 1) as f64 - 1.0;
         (0..n).map(mu).map(|mu| (mu, self.at(mu))).collect()
     }
@@ -66,13 +66,13 @@ impl Response {
             Self::Channels(filters) => {
                 filters.iter().map(|filter| filter.at(mu)).sum::<f64>() / filters.len() as f64
             }
-            Self::Gain(points) => between(points, mu),
+            Self::Gain(points) => interpolate_linearly(points, mu),
         }
     }
 }
 
-/// The value at `mu` on the line through the points around it.
-fn between(points: &[(f64, f64)], mu: f64) -> f64 {
+/// Linear interpolation of the points at `mu`.
+fn interpolate_linearly(points: &[(f64, f64)], mu: f64) -> f64 {
     let above = points.partition_point(|&(x, _)| x < mu).clamp(1, points.len() - 1);
     let ((x0, y0), (x1, y1)) = (points[above - 1], points[above]);
     y0 + (y1 - y0) * (mu - x0) / (x1 - x0)
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gain_is_read_between_its_points() {
+    fn gain_is_interpolated_linearly() {
         let gain = Response::Gain(vec![(-1.0, 0.0), (0.0, 1.0), (1.0, 5.0)]);
         assert_eq!([-1.0, -0.5, 0.0, 0.5, 1.0].map(|mu| gain.at(mu)), [0.0, 0.5, 1.0, 3.0, 5.0]);
     }

@@ -1,19 +1,19 @@
-//! Where a recurrence runs: on a frequency, on a signal, or on the values of a network.
+//! The arguments of a filter: a frequency, signals on a graph, or values of a network.
 //!
-//! The sums of this room are written once, in terms of `a P v + sum_i c_i v_i`. With an eigenvalue in
-//! the place of P they give the response, with the operator the filtered signal, and on a model's tape
+//! Recurrences are written once, in terms of `a P v + sum_i c_i v_i`. With an eigenvalue in place of P
+//! they evaluate the response, with the operator they filter a signal, and on a model's tape they record
 //! the network.
 
 use crate::tensor::{Mat, Operator};
 
-/// Values that P acts on and that can be added up.
+/// A vector space on which P acts.
 pub trait SignalSpace {
-    /// What P acts on.
+    /// The elements of the space.
     type Signal: Clone;
-    /// What values are multiplied with.
+    /// The scalars that elements are multiplied by.
     type Coefficient: Copy + From<f64>;
 
-    /// Zeros in the shape of a value.
+    /// Zero, in the shape of an element.
     fn zero(&mut self, like: &Self::Signal) -> Self::Signal;
 
     /// `a P v + sum_i c_i v_i`.
@@ -25,7 +25,7 @@ pub trait SignalSpace {
     ) -> Self::Signal;
 }
 
-/// One frequency: P is its eigenvalue mu.
+/// Numbers, on which P acts as its eigenvalue mu.
 pub struct AtFrequency(pub f64);
 
 impl SignalSpace for AtFrequency {

@@ -1,34 +1,33 @@
-//! How good predictions are: pure functions of the predicted and the true classes.
+//! Classification metrics: functions of the predicted and the true classes.
 //!
 //! ```text
-//! accuracy          = share of nodes whose class is right
-//! recall_c          = right nodes of class c / nodes of class c
-//! F1_c              = 2 right_c / (nodes of class c + predictions of class c)
+//! accuracy          = correct nodes / nodes
+//! recall_c          = correct nodes of class c / nodes of class c
+//! F1_c              = 2 correct_c / (nodes of class c + predictions of class c)
 //! balanced accuracy = mean of recall_c over the classes that occur in the truth
 //! macro-F1          = mean of F1_c over the classes that occur in the truth or the predictions
-//! majority share    = the accuracy of always answering the most frequent class
+//! majority share    = the accuracy of always predicting the most frequent class
 //! ```
 //!
-//! A class that nobody has and nobody predicts enters no mean, as in scikit-learn's defaults; the
-//! numbers in the tests are its.
-//! Nothing to score gives NaN, which a JSON record shows as `null`.
+//! A class that neither occurs nor is predicted is left out of the means, as in scikit-learn, whose
+//! results the tests compare with. Without nodes every metric is NaN, `null` in JSON.
 
-/// The share of predictions that are right.
+/// The share of correct predictions.
 ///
 /// ```
 /// use clenshaw::train::metrics::{accuracy, balanced_accuracy, majority_share};
 /// let (predicted, truth) = ([0, 0, 0, 0], [0, 0, 0, 1]);
 /// assert_eq!(accuracy(&predicted, &truth), 0.75);
-/// assert_eq!(majority_share(&truth), 0.75); // so nothing was learned,
-/// assert_eq!(balanced_accuracy(&predicted, &truth, 2), 0.5); // as this one shows
+/// assert_eq!(majority_share(&truth), 0.75); // so nothing was learned
+/// assert_eq!(balanced_accuracy(&predicted, &truth, 2), 0.5); // which this one shows
 /// ```
 pub fn accuracy(predicted: &[u32], truth: &[u32]) -> f64 {
     assert_same_length(predicted, truth);
-    let right = predicted.iter().zip(truth).filter(|(p, t)| p == t).count();
-    right as f64 / truth.len() as f64
+    let correct = predicted.iter().zip(truth).filter(|(p, t)| p == t).count();
+    correct as f64 / truth.len() as f64
 }
 
-/// How often class `t` was taken for class `p`: entry `[t][p]`.
+/// The confusion matrix: entry `[t][p]` counts nodes of class `t` predicted as class `p`.
 ///
 /// # Shapes
 /// [n_classes, n_classes], rows true, columns predicted.
@@ -59,7 +58,8 @@ pub fn balanced_accuracy(predicted: &[u32], truth: &[u32], n_classes: usize) -> 
     }))
 }
 
-/// The chance that a node of class 1 scores higher than one of class 0, a tie counting half.
+/// The area under the ROC curve: the probability that a node of class 1 has a higher score than one of
+/// class 0, ties counting half.
 ///
 /// ```
 /// use clenshaw::train::metrics::roc_auc;
@@ -68,7 +68,7 @@ pub fn balanced_accuracy(predicted: &[u32], truth: &[u32], n_classes: usize) -> 
 pub fn roc_auc(scores: &[f64], truth: &[u32]) -> f64 {
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|&a, &b| scores[a].total_cmp(&scores[b]));
-    // Pairs won: for each tie group, its ones beat all zeros below and half of those beside them.
+    // In each group of ties, a one wins against all zeros below and half of the zeros in the group.
     let (mut zeros, mut ones, mut won) = (0.0, 0.0, 0.0);
     for group in order.chunk_by(|&a, &b| scores[a] == scores[b]) {
         let hits = group.iter().filter(|&&i| truth[i] == 1).count() as f64;
@@ -112,8 +112,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn five_nodes_by_hand() {
-        // Class 0: one of two found; class 1: two of three; one wrong guess each.
+    fn metrics_of_five_nodes() {
+        // Class 0: one of two is correct; class 1: two of three; one wrong prediction each.
         let (predicted, truth) = ([0, 1, 1, 1, 0], [0, 0, 1, 1, 1]);
         assert_eq!(confusion(&predicted, &truth, 2), [[1, 1], [1, 2]]);
         assert_eq!(accuracy(&predicted, &truth), 0.6);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_that_do_not_occur_do_not_count() {
+    fn absent_classes_are_left_out() {
         // Class 2 is predicted but not true: it has an F1 of 0 and no recall. Class 3 is neither.
         let (predicted, truth) = ([0, 1, 2], [0, 1, 1]);
         assert_eq!(balanced_accuracy(&predicted, &truth, 4), 0.75);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_area_under_the_curve_counts_pairs() {
+    fn roc_auc_agrees_with_counting_pairs() {
         let pairs = |scores: &[f64], truth: &[u32]| {
             let of = |class| (0..truth.len()).filter(move |&i| truth[i] == class);
             let won: f64 = of(1)
@@ -152,15 +152,15 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_score_is_not_a_number() {
+    fn metrics_without_nodes_are_nan() {
         assert!(accuracy(&[], &[]).is_nan() && majority_share(&[]).is_nan());
         assert!(macro_f1(&[], &[], 3).is_nan() && balanced_accuracy(&[], &[], 3).is_nan());
     }
 
-    /// Drawn at random and scored by scikit-learn: accuracy_score, f1_score(average="macro") and
-    /// balanced_accuracy_score. In the second case two classes are predicted that never occur.
+    /// Random predictions, scored by scikit-learn: accuracy_score, f1_score(average="macro") and
+    /// balanced_accuracy_score. In the second case two predicted classes never occur.
     #[test]
-    fn scikit_learn_says_the_same() {
+    fn metrics_agree_with_scikit_learn() {
         let check = |predicted: &[u32], truth: &[u32], n_classes, expected: [f64; 3]| {
             let actual = [
                 accuracy(predicted, truth),

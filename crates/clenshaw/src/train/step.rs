@@ -1,4 +1,4 @@
-//! One training step, measured beside what this machine allows.
+//! Timing of a training step, compared with the limits of the machine.
 
 use super::setup::{Setup, optimiser};
 use crate::data::Split;
@@ -7,33 +7,33 @@ use crate::rng::Stream;
 use crate::tensor::{Cost, Phase, PhaseTimer, Roofline, ThreadTeam};
 use std::time::Instant;
 
-/// A part of a step: what it took and what it could take.
+/// The time of one phase of a step.
 #[derive(Clone, Debug)]
 pub struct PhaseTiming {
-    /// What it is called.
+    /// The name of the phase.
     pub name: &'static str,
-    /// Its work.
+    /// Its operations and memory traffic.
     pub work: Cost,
-    /// Seconds, the time of all threads divided by their number.
+    /// The measured seconds, averaged over threads.
     pub seconds: f64,
-    /// Seconds at the machine's rates.
+    /// The seconds it would take at the machine's peak rates.
     pub bound: f64,
 }
 
-/// A measured step: forward, backward, optimiser.
+/// The time of a training step: forward pass, backward pass, optimiser.
 #[derive(Clone, Debug)]
 pub struct StepTiming {
-    /// The median.
+    /// The median in seconds.
     pub seconds: f64,
-    /// The fastest.
+    /// The fastest step in seconds.
     pub fastest: f64,
-    /// The median of an evaluation pass, which follows every step of a training.
+    /// The median of an evaluation pass, which follows every step in training.
     pub evaluation: f64,
-    /// The step's parts.
+    /// The phases of the step.
     pub parts: Vec<PhaseTiming>,
-    /// What the step would take at the machine's rates.
+    /// The seconds the step would take at the machine's peak rates.
     pub bound: f64,
-    /// The size of the memory that a step works in.
+    /// The size of the workspace in bytes.
     pub workspace_bytes: usize,
 }
 
@@ -56,22 +56,22 @@ impl StepTiming {
         let mut optimiser = optimiser(plan, setup.info(), setup.hp());
         let dropout = Stream::new(0, "dropout");
         let (mut steps, mut evaluations) = (Vec::new(), Vec::new());
-        let (mut metered, mut updates) = (Vec::new(), Vec::new());
+        let (mut timers, mut updates) = (Vec::new(), Vec::new());
         for i in 0..n_steps + 1 {
             let dropout = dropout.numbered(i as u64);
             let step = seconds(|| {
                 plan.gradient(&mut work, &params, &targets, &dropout);
                 optimiser.step(&mut params, work.gradients());
             });
-            let meter = PhaseTimer::default();
-            plan.metered_gradient(&mut work, &params, &targets, &dropout, &meter);
+            let timer = PhaseTimer::default();
+            plan.metered_gradient(&mut work, &params, &targets, &dropout, &timer);
             let update = seconds(|| optimiser.step(&mut params, work.gradients()));
             let evaluation = seconds(|| _ = plan.scores(&mut work, &params));
             // The first round warms the caches.
             if i > 0 {
                 steps.push(step);
                 evaluations.push(evaluation);
-                metered.push(meter);
+                timers.push(timer);
                 updates.push(update);
             }
         }
@@ -80,14 +80,14 @@ impl StepTiming {
             let bound = roofline.seconds(&work, workspace_bytes);
             PhaseTiming { name, work, seconds, bound }
         };
-        let of_phase = |phase: Phase| {
-            let times = metered.iter().map(|meter| meter.seconds(phase) / threads as f64);
+        let phase_seconds = |phase: Phase| {
+            let times = timers.iter().map(|timer| timer.seconds(phase) / threads as f64);
             median(times.collect())
         };
         let phases = plan.costs().into_iter();
         let mut parts: Vec<PhaseTiming> =
-            phases.map(|(phase, work)| part(phase.name(), work, of_phase(phase))).collect();
-        // Weights, gradients and two moments are read, all but the gradients written.
+            phases.map(|(phase, work)| part(phase.name(), work, phase_seconds(phase))).collect();
+        // Weights, gradients and two moments are read, and all except the gradients written.
         let moved = (7 * size_of_val(&*params)) as f64;
         let moved = Cost { streamed: moved, ..Cost::default() };
         parts.push(part("optimiser", moved, median(updates)));
@@ -101,7 +101,7 @@ impl StepTiming {
         })
     }
 
-    /// The step's time beyond that of its parts: threads that wait for each other.
+    /// The time of the step beyond that of its phases: threads waiting for each other.
     pub fn waiting(&self) -> f64 {
         (self.seconds - self.parts.iter().map(|part| part.seconds).sum::<f64>()).max(0.0)
     }
@@ -125,7 +125,7 @@ mod tests {
     use crate::data::{self, SplitKind};
 
     #[test]
-    fn the_parts_of_a_step_carry_its_work() {
+    fn phases_have_the_cost_of_the_step() {
         let graph = data::load("csbm:nodes=200").unwrap();
         let info = crate::model::find("clenshaw-gcn").unwrap();
         let mut hp = info.defaults();
@@ -136,20 +136,20 @@ mod tests {
         let graph = setup.dataset();
         let (n, width, classes) = (200.0, 64.0, graph.n_classes() as f64);
         let features = graph.x.n_cols() as f64;
-        // Three products a layer; the first layer needs no gradient of its features.
+        // Three products per layer; the first layer needs no gradient of its features.
         let flops = 2.0 * n * (3.0 * 3.0 * width * width + 3.0 * width * classes);
         let first = 2.0 * 2.0 * n * features * width;
         assert_eq!(step.parts[0].name, "dense products");
         assert_eq!(step.parts[0].work.flops, flops + first);
         let entries = (2 * graph.graph.n_edges()) as f64 + n;
         let gathered = step.parts[1].work.gathered_bytes();
-        // Layers 1 and 2 spread forward; both hand their gradients back the same way.
+        // Layers 1 and 2 propagate in the forward pass, and in the backward pass again.
         assert_eq!(gathered, 4.0 * entries * width * 4.0);
         assert!(step.fastest <= step.seconds && step.bound > 0.0);
     }
 
     #[test]
-    fn medians_of_odd_and_even_lists() {
+    fn median_of_odd_and_even_lists() {
         assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
         assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), 2.5);
     }

@@ -1,23 +1,23 @@
-//! Named matrices in a safetensors file, with one line of metadata.
+//! Named matrices in a safetensors file, with a line of metadata.
 
 use crate::error::{Error, Result};
 use crate::tensor::Mat;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use std::collections::HashMap;
 
-/// The single metadata key; one key, so that the bytes do not depend on a map's order.
+/// The only metadata key; with one key, the bytes do not depend on the order of a map.
 const KEY: &str = "clenshaw";
 
-/// What a file holds.
+/// The contents of a weight file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeightFile {
-    /// Names and matrices, ordered by name.
+    /// Matrices with their names, ordered by name.
     pub tensors: Vec<(String, Mat<f32>)>,
-    /// What the writer said about them.
+    /// The metadata of the writer.
     pub metadata: String,
 }
 
-/// The bytes of a safetensors file.
+/// Returns the bytes of a safetensors file.
 pub fn write_weights(tensors: &[(String, Mat<f32>)], metadata: &str) -> Vec<u8> {
     let bytes: Vec<Vec<u8>> = tensors
         .iter()
@@ -25,13 +25,13 @@ pub fn write_weights(tensors: &[(String, Mat<f32>)], metadata: &str) -> Vec<u8> 
         .collect();
     let views = tensors.iter().zip(&bytes).map(|((name, m), bytes)| {
         let view = TensorView::new(Dtype::F32, vec![m.rows(), m.cols()], bytes);
-        (name, view.expect("the bytes were made from the shape"))
+        (name, view.expect("the bytes have the size of the shape"))
     });
     let metadata = HashMap::from([(KEY.to_owned(), metadata.to_owned())]);
-    safetensors::serialize(views, Some(metadata)).expect("names and sizes are well formed")
+    safetensors::serialize(views, Some(metadata)).expect("names are unique and sizes match")
 }
 
-/// Reads what [`write_weights`] wrote; `place` names the file in errors.
+/// Reads the bytes of [`write_weights`]; `place` names the file in errors.
 pub fn read_weights(place: &str, bytes: &[u8]) -> Result<WeightFile> {
     let wrong = |problem: String| Error::Data { place: place.into(), problem };
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| wrong(e.to_string()))?;
@@ -46,8 +46,8 @@ pub fn read_weights(place: &str, bytes: &[u8]) -> Result<WeightFile> {
         if view.dtype() != Dtype::F32 {
             return Err(wrong(format!("`{name}` is {:?}; expected F32", view.dtype())));
         }
-        let four = view.data().as_chunks::<4>().0;
-        let values = four.iter().map(|b| f32::from_le_bytes(*b)).collect();
+        let words = view.data().as_chunks::<4>().0;
+        let values = words.iter().map(|b| f32::from_le_bytes(*b)).collect();
         tensors.push((name.to_owned(), Mat::from_vec(rows, cols, values)));
     }
     tensors.sort_by(|a, b| a.0.cmp(&b.0));
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_comes_back() {
+    fn read_returns_what_was_written() {
         let m = Mat::from_vec(2, 2, vec![1.0, -2.5, f32::MIN_POSITIVE, 4.0]);
         let tensors = vec![("a".to_owned(), m.clone()), ("b".to_owned(), Mat::zeros(1, 3))];
         let bytes = write_weights(&tensors, "{\"model\":\"gcn\"}");
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_files_are_refused() {
+    fn rejects_truncated_file() {
         let bytes = write_weights(&[("a".into(), Mat::zeros(2, 2))], "x");
         assert!(read_weights("x", &bytes[..bytes.len() - 1]).is_err());
         assert!(read_weights("x", b"").is_err());

@@ -138,7 +138,10 @@ fn rejects_folder_in_use_or_with_other_data() {
     let lock = fs::File::open(out.join(".lock")).unwrap();
     lock.lock().unwrap();
     let error = summary_json(&request(1), 1, Some(out.clone()), true).unwrap_err();
-    assert!(!error.is_input() && error.to_string().ends_with("another process trains here"));
+    assert!(
+        !error.is_input()
+            && error.to_string().ends_with("another process is training in this folder")
+    );
     drop(lock);
 
     let data = fs::read_to_string(out.join("data.json")).unwrap();
