@@ -20,8 +20,7 @@ pub const INSTRUCTIONS: [&str; 4] = ["bench", "--workspace", "--bench", "instruc
 const FORMAT: [&str; 3] = ["fmt", "--all", "--check"];
 const CLIPPY: [&str; 6] = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
 const COMPILE: [&str; 3] = ["test", "--workspace", "--no-run"];
-const TEST: [&str; 6] =
-    ["test", "--workspace", "--no-fail-fast", "--", "--show-output", "--include-ignored"];
+const TEST: [&str; 5] = ["test", "--workspace", "--no-fail-fast", "--", "--show-output"];
 const DOC: [&str; 3] = ["doc", "--workspace", "--no-deps"];
 const PACKAGE: [&str; 4] = ["package", "--workspace", "--allow-dirty", "--no-verify"];
 const PACKAGE_AND_BUILD: [&str; 3] = ["package", "--workspace", "--allow-dirty"];
@@ -36,6 +35,8 @@ const RELEASE_ACCEPTANCE: [&str; 7] = [
     "--ignored",
     "acceptance",
 ];
+/// Steps of `--long` only.
+const LONG_STEPS: &str = "release acceptance, release instructions, fuzz";
 const FUZZ_INPUTS: &str = "2000000";
 
 pub fn run(arguments: &[String]) -> Result {
@@ -45,9 +46,14 @@ pub fn run(arguments: &[String]) -> Result {
         _ => return Err(format!("unexpected `{}`; expected `--long`", arguments.join(" ")).into()),
     };
     let mut report = TestReport::new();
-    let result = steps(long, &mut report);
-    eprintln!("{}", report.last_line(result.is_ok(), long));
-    result
+    match steps(long, &mut report) {
+        Ok(()) => eprintln!("{}", report.last_line(true, long)),
+        Err(error) => {
+            eprintln!("{error}");
+            return Err(report.last_line(false, long).into());
+        }
+    }
+    Ok(())
 }
 
 fn steps(long: bool, report: &mut TestReport) -> Result {
@@ -57,21 +63,26 @@ fn steps(long: bool, report: &mut TestReport) -> Result {
     report.step("clippy", &mut cargo(&CLIPPY))?;
     report.step("compile tests", &mut cargo(&COMPILE))?;
     let services = services.join().map_err(|_| "the installation of Optuna panicked")?;
-    let variables = services.map_err(|error| format!("Optuna or PostgreSQL: {error}"))?;
     let mut tests = cargo(&TEST);
+    match &services {
+        Ok(variables) => drop(tests.arg("--include-ignored").envs(variables.clone())),
+        Err(error) => report.not_run.push(format!("Optuna and PostgreSQL ({error})")),
+    }
     if !long {
         tests.args(["--skip", "long::"]);
     }
-    report.step("tests", tests.envs(variables))?;
+    report.step("tests", &mut tests)?;
     report.step("documentation", cargo(&DOC).env("RUSTDOCFLAGS", "-D warnings"))?;
     report.step("instructions", &mut cargo(&TEST_INSTRUCTIONS))?;
-    if !long {
-        return report.step("packages", &mut cargo(&PACKAGE));
+    if long {
+        report.step("packages", &mut cargo(&PACKAGE_AND_BUILD))?;
+        report.step("release acceptance", &mut cargo(&RELEASE_ACCEPTANCE))?;
+        report.step("release instructions", &mut cargo(&INSTRUCTIONS))?;
+        fuzz(report)?;
+    } else {
+        report.step("packages", &mut cargo(&PACKAGE))?;
     }
-    report.step("packages", &mut cargo(&PACKAGE_AND_BUILD))?;
-    report.step("release acceptance", &mut cargo(&RELEASE_ACCEPTANCE))?;
-    report.step("release instructions", &mut cargo(&INSTRUCTIONS))?;
-    fuzz(report)
+    services.map(drop).map_err(Into::into)
 }
 
 /// Installs what is missing; returns the variables that tests read.
@@ -126,6 +137,7 @@ impl TestReport {
         let output = child.stdout.take().ok_or("no standard output")?;
         let mut filter = Filter::default();
         let mut checked = true;
+        let selected = (self.totals.ignored, self.totals.filtered);
         for line in BufReader::new(output).lines() {
             let line = line?;
             if let Some(reason) = line.strip_prefix("not checked: ") {
@@ -135,6 +147,10 @@ impl TestReport {
             if filter.shows(&line, &mut self.totals) {
                 println!("{line}");
             }
+        }
+        if name != "tests" {
+            // Other steps select tests on purpose.
+            (self.totals.ignored, self.totals.filtered) = selected;
         }
         if !child.wait()?.success() {
             self.failed = Some(name);
@@ -151,23 +167,23 @@ impl TestReport {
     fn last_line(&self, complete: bool, long: bool) -> String {
         let Totals { passed, failed, ignored, filtered, skipped } = self.totals;
         let mut not_run = self.not_run.clone();
-        if filtered + ignored > 0 {
-            not_run.push(format!("{} long tests", filtered + ignored));
-        }
         if skipped > 0 {
             not_run.push(format!("{skipped} tests without their files (set CLENSHAW_DATA)"));
         }
+        let ignored = filtered + ignored;
         if !long {
-            not_run.push("release acceptance, release instructions, fuzz (--long)".into());
+            not_run.push(format!("{ignored} long tests, {LONG_STEPS} (--long)"));
+        } else if ignored > 0 {
+            not_run.push(format!("{ignored} ignored tests"));
         }
-        if !complete {
-            not_run.push(format!("steps after `{}`", self.failed.unwrap_or("tests")));
+        if let Some(failed) = self.failed {
+            not_run.push(format!("steps after `{failed}`"));
         }
         let result = if complete { "ok" } else { "FAILED" };
         let not_run = if not_run.is_empty() { "nothing".into() } else { not_run.join(", ") };
         format!(
             "{result}: {} passed, {failed} failed, {skipped} skipped in {}; run: {}; not run: {not_run}",
-            passed - skipped,
+            passed.saturating_sub(skipped),
             duration(self.start),
             self.run.join(", "),
         )
@@ -288,8 +304,8 @@ test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
         assert_eq!(
             report.last_line(true, true),
             "ok: 10 passed, 0 failed, 2 skipped in 0 s; run: format, tests; not run: \
-             instructions (valgrind is not installed), 3 long tests, \
-             2 tests without their files (set CLENSHAW_DATA)"
+             instructions (valgrind is not installed), \
+             2 tests without their files (set CLENSHAW_DATA), 3 ignored tests"
         );
         report.failed = Some("tests");
         let line = report.last_line(false, false);
