@@ -125,7 +125,7 @@ pub mod experiment;
 pub use clenshaw_rng as rng;
 pub use error::{Error, Result};
 
-/// Compiles and runs the examples of the README.
+/// Runs the example of the README in doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
