@@ -92,7 +92,14 @@ fn models_page_matches_registry() {
 #[test]
 fn relative_links_lead_to_files() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folders = ["", "docs", "docs/results", "crates/clenshaw", "crates/clenshaw-cli"];
+    let folders = [
+        "",
+        "docs",
+        "docs/results",
+        "crates/clenshaw",
+        "crates/clenshaw-cli",
+        "crates/clenshaw-tune",
+    ];
     for page in folders.iter().flat_map(|folder| markdown_files(&root.join(folder))) {
         let text = std::fs::read_to_string(&page).unwrap();
         for link in links(&text) {
@@ -100,6 +107,18 @@ fn relative_links_lead_to_files() {
             assert!(target.exists(), "{}: dead link `{link}`", page.display());
         }
     }
+}
+
+/// The README of the repository is a doc test; that of the crate has the same example.
+#[test]
+fn both_readmes_have_the_same_example() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let [ours, root] = ["README.md", "../../README.md"].map(|path| {
+        let text = std::fs::read_to_string(folder.join(path)).unwrap();
+        text.split("```").find(|block| block.starts_with("rust\n")).map(str::to_owned)
+    });
+    assert!(ours.is_some());
+    assert_eq!(ours, root);
 }
 
 fn markdown_files(folder: &Path) -> Vec<PathBuf> {
