@@ -17,7 +17,7 @@ use clenshaw::experiment::{
     TuneRequest, TuneResult, sampler, tune,
 };
 use clenshaw::{Error, Result};
-use clenshaw_tune::{Place, Trial, without_password};
+use clenshaw_tune::{StorageLocation, Trial, redact_password};
 use progress::StudyProgress;
 use report::{GraphDescription, StudyReport};
 use std::path::PathBuf;
@@ -185,7 +185,7 @@ impl Tune {
         request.sampler = sampler(&self.sampler)?;
         request.pruner = self.pruner.parse()?;
         request.command = std::iter::once("clenshaw".to_owned())
-            .chain(std::env::args_os().skip(1).map(|arg| without_password(&arg.to_string_lossy())))
+            .chain(std::env::args_os().skip(1).map(|arg| redact_password(&arg.to_string_lossy())))
             .collect::<Vec<_>>()
             .join(" ");
         Ok(request)
@@ -195,7 +195,7 @@ impl Tune {
     fn search(
         &self,
         request: &TuneRequest,
-        place: &Place,
+        place: &StorageLocation,
         progress: &Progress,
         store: &Store,
         cancel: &AtomicBool,

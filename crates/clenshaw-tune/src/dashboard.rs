@@ -1,47 +1,54 @@
-//! What optuna-dashboard shows beside the trials: a note, the objective's name, plots of our own.
+//! Study attributes that optuna-dashboard displays: a note, the name of the objective, and plots.
 //!
-//! All are system attributes of the study. Long texts are cut into numbered pieces; a text that got
-//! shorter leaves empty pieces behind, for attributes cannot be removed.
+//! Each function returns system attributes to pass to
+//! [`Storage::set_study_attrs`](crate::Storage::set_study_attrs). Long texts are split into numbered
+//! chunks. Attributes cannot be removed, so the surplus chunks of a text that became shorter are set to
+//! the empty string.
 //!
 //! ```text
-//! dashboard:note_ver           1, 2, ...: a page whose number is old may not save
+//! dashboard:note_ver           1, 2, ...: the dashboard does not save an outdated version
 //! dashboard:note_str:0, :1     Markdown
 //! dashboard:plot_data:ID:0     Plotly's {"data": [...], "layout": {...}}
 //! study:metric_names           ["validation accuracy"]
 //! ```
 
-use super::Attributes;
+use crate::Attributes;
 use serde_json::{Value, json};
 
-/// The length of a piece in characters, as the dashboard has it.
-const PIECE: usize = 2045;
+/// The maximal length of a chunk in characters, as in optuna-dashboard.
+const CHUNK_LENGTH: usize = 2045;
 
-/// The attributes that set a study's note, in Markdown; `now` are its present system attributes.
-pub fn note(now: &Attributes, text: &str) -> Attributes {
-    let version = now.get("dashboard:note_ver").and_then(Value::as_u64).unwrap_or(0) + 1;
-    let mut attrs = pieces(now, "dashboard:note_str:", text);
+/// Returns the attributes that set a study's note, in Markdown. `current` are the study's system
+/// attributes.
+pub fn note(current: &Attributes, text: &str) -> Attributes {
+    let version = current.get("dashboard:note_ver").and_then(Value::as_u64).unwrap_or(0) + 1;
+    let mut attrs = chunks(current, "dashboard:note_str:", text);
     attrs.insert("dashboard:note_ver".into(), json!(version));
     attrs
 }
 
-/// The attribute that names the objective.
+/// Returns the attribute that sets the name of the objective.
 pub fn metric_name(name: &str) -> Attributes {
     [("study:metric_names".to_owned(), json!([name]))].into()
 }
 
-/// The attributes that set a plot, a figure of Plotly's; `now` are the study's present system
-/// attributes. The id is made of letters, digits, `-`, `_` and `.`; setting it again replaces the plot.
-pub fn plot(now: &Attributes, id: &str, figure: &Value) -> Attributes {
-    let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    assert!(!id.is_empty() && id.chars().all(fits), "plot: `{id}` is no id");
-    pieces(now, &format!("dashboard:plot_data:{id}:"), &figure.to_string())
+/// Returns the attributes that add a Plotly figure to a study, or replace the figure with this id.
+/// `current` are the study's system attributes.
+///
+/// # Panics
+/// If the id is empty or contains characters other than ASCII letters, digits, `-`, `_` and `.`.
+pub fn plot(current: &Attributes, id: &str, figure: &Value) -> Attributes {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let is_valid = !id.is_empty() && id.chars().all(is_allowed);
+    assert!(is_valid, "dashboard::plot: invalid id `{id}`; use letters, digits, `-`, `_` and `.`");
+    chunks(current, &format!("dashboard:plot_data:{id}:"), &figure.to_string())
 }
 
-/// A text in pieces, and nothing in those that an earlier text had beyond it.
-fn pieces(now: &Attributes, prefix: &str, text: &str) -> Attributes {
+/// Splits a text into chunks; empty ones overwrite the surplus chunks of an earlier text.
+fn chunks(current: &Attributes, prefix: &str, text: &str) -> Attributes {
     let characters: Vec<char> = text.chars().collect();
-    let mut texts: Vec<String> = characters.chunks(PIECE).map(String::from_iter).collect();
-    let before = now.keys().filter(|key| key.starts_with(prefix)).count();
+    let mut texts: Vec<String> = characters.chunks(CHUNK_LENGTH).map(String::from_iter).collect();
+    let before = current.keys().filter(|key| key.starts_with(prefix)).count();
     texts.resize(texts.len().max(before), String::new());
     texts.into_iter().enumerate().map(|(i, text)| (format!("{prefix}{i}"), json!(text))).collect()
 }
@@ -51,22 +58,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_text_comes_in_pieces_and_a_short_one_clears_them() {
-        let mut now = note(&Attributes::new(), &"ä".repeat(2 * PIECE + 1));
-        assert_eq!(now["dashboard:note_ver"], 1);
-        assert_eq!(now["dashboard:note_str:1"], "ä".repeat(PIECE));
-        assert_eq!(now["dashboard:note_str:2"], "ä");
-        now.extend(note(&now, "short"));
-        assert_eq!(now["dashboard:note_ver"], 2);
-        assert_eq!(now["dashboard:note_str:0"], "short");
+    fn splits_long_notes_and_clears_surplus_chunks() {
+        let mut current = note(&Attributes::new(), &"ä".repeat(2 * CHUNK_LENGTH + 1));
+        assert_eq!(current["dashboard:note_ver"], 1);
+        assert_eq!(current["dashboard:note_str:1"], "ä".repeat(CHUNK_LENGTH));
+        assert_eq!(current["dashboard:note_str:2"], "ä");
+        current.extend(note(&current, "short"));
+        assert_eq!(current["dashboard:note_ver"], 2);
+        assert_eq!(current["dashboard:note_str:0"], "short");
         assert_eq!(
-            (&now["dashboard:note_str:1"], &now["dashboard:note_str:2"]),
+            (&current["dashboard:note_str:1"], &current["dashboard:note_str:2"]),
             (&json!(""), &json!(""))
         );
     }
 
     #[test]
-    fn a_plot_is_its_text() {
+    fn plots_are_stored_as_json_text() {
         let figure = json!({"data": [{"y": [1, 2]}], "layout": {"title": "t"}});
         let attrs = plot(&Attributes::new(), "filter", &figure);
         let text = attrs["dashboard:plot_data:filter:0"].as_str().unwrap();

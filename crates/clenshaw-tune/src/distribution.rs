@@ -1,88 +1,90 @@
-//! What a tuned number may be.
+//! Distributions of parameters, and the values drawn from them.
 //!
-//! A study keeps every parameter as one real number, its *internal* value: a real number as it is, a
-//! whole number widened, a choice by its place in the list.
+//! Optuna stores every parameter as one `f64`, its *internal* value: a float unchanged, an integer
+//! converted, a categorical choice as its index in the list of choices.
 
-/// The values a parameter is drawn from, bounds included.
+/// The set of values that a parameter may take; both bounds are included.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Distribution {
-    /// Real numbers, all or in steps from `low`; even or even in the logarithm.
+    /// Real numbers, uniform on a linear or logarithmic scale.
     Float {
-        /// The least value.
+        /// The smallest value.
         low: f64,
         /// The largest value.
         high: f64,
-        /// Whether logarithms are spread evenly.
+        /// Whether to sample on a logarithmic scale.
         log: bool,
-        /// The distance between two values, if not all are taken.
+        /// The distance between two values, counted from `low`; `None` for all real numbers.
         step: Option<f64>,
     },
-    /// Whole numbers.
+    /// Integers, uniform on a linear or logarithmic scale.
     Int {
-        /// The least value.
+        /// The smallest value.
         low: i64,
         /// The largest value.
         high: i64,
-        /// Whether logarithms are spread evenly.
+        /// Whether to sample on a logarithmic scale.
         log: bool,
-        /// The distance between two values.
+        /// The distance between two values, counted from `low`.
         step: i64,
     },
-    /// One of a list.
+    /// One of a list of choices.
     Categorical {
-        /// The list.
-        choices: Vec<Choice>,
+        /// The choices; at least one.
+        choices: Vec<ParamValue>,
     },
 }
 
-/// A member of a list of choices, or any parameter as a person writes it.
+/// The value of a parameter as a user writes it: Optuna's external representation.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Choice {
-    /// Nothing.
+pub enum ParamValue {
+    /// Python's `None`.
     None,
-    /// On or off.
-    Flag(bool),
-    /// A whole number.
+    /// A boolean.
+    Bool(bool),
+    /// An integer.
     Int(i64),
     /// A real number.
-    Real(f64),
-    /// A word.
-    Word(String),
-    /// A list or an object, which Optuna frowns at but keeps.
-    Other(serde_json::Value),
+    Float(f64),
+    /// A string.
+    Str(String),
+    /// A list or an object. Optuna warns about such choices but stores them.
+    Json(serde_json::Value),
 }
 
-impl Choice {
-    /// Whether Python would call them equal: `True`, `1` and `1.0` are, and so is NaN with itself.
-    pub fn same(&self, other: &Self) -> bool {
-        match (self.number(), other.number()) {
+impl ParamValue {
+    /// Whether Optuna treats both as the same choice: `True`, `1` and `1.0` are equal in Python, and
+    /// Optuna treats NaN as equal to itself.
+    pub fn python_eq(&self, other: &Self) -> bool {
+        match (self.as_f64(), other.as_f64()) {
             (Some(a), Some(b)) => a == b || (a.is_nan() && b.is_nan()),
             _ => self == other,
         }
     }
 
-    /// Its value, if it is one.
-    fn number(&self) -> Option<f64> {
+    /// The value as a number; `None` for strings, lists, objects and Python's `None`.
+    pub fn as_f64(&self) -> Option<f64> {
         match *self {
-            Self::Flag(on) => Some(f64::from(u8::from(on))),
-            Self::Int(whole) => Some(whole as f64),
-            Self::Real(real) => Some(real),
-            Self::None | Self::Word(_) | Self::Other(_) => None,
+            Self::Bool(value) => Some(f64::from(u8::from(value))),
+            Self::Int(value) => Some(value as f64),
+            Self::Float(value) => Some(value),
+            Self::None | Self::Str(_) | Self::Json(_) => None,
         }
     }
 }
 
-/// How far from a multiple of the step a real number may stand, in steps: what Optuna allows.
-const SLACK: f64 = 1e-8;
+/// The tolerance of Optuna for the distance to a multiple of the step, in steps.
+const STEP_TOLERANCE: f64 = 1e-8;
 
 impl Distribution {
-    /// Whether an internal value belongs to it.
+    /// Whether an internal value belongs to the distribution.
     pub fn contains(&self, internal: f64) -> bool {
         match *self {
             Self::Float { low, high, step, .. } => {
                 let steps = |step: f64| (internal - low) / step;
-                let off = |step| (steps(step) - steps(step).round()).abs();
-                (low..=high).contains(&internal) && step.is_none_or(|step| off(step) < SLACK)
+                let distance = |step| (steps(step) - steps(step).round()).abs();
+                (low..=high).contains(&internal)
+                    && step.is_none_or(|step| distance(step) < STEP_TOLERANCE)
             }
             Self::Int { low, high, step, .. } => {
                 let within = (low as f64..=high as f64).contains(&internal);
@@ -94,46 +96,50 @@ impl Distribution {
         }
     }
 
-    /// Whether only one value is possible.
+    /// Whether the distribution contains a single value.
     pub fn is_single(&self) -> bool {
         match *self {
             Self::Float { low, high, step, .. } => {
-                low == high || step.is_some_and(|step| (high - low) / step < 1.0 - SLACK)
+                low == high || step.is_some_and(|step| (high - low) / step < 1.0 - STEP_TOLERANCE)
             }
             Self::Int { low, high, step, .. } => high.saturating_sub(low) < step,
             Self::Categorical { ref choices } => choices.len() == 1,
         }
     }
 
-    /// Whether one study may hold both under one name: bounds and steps may move, but not the kind, the
-    /// logarithm or the list of choices.
+    /// Whether one study may contain both distributions under one parameter name: bounds and steps may
+    /// differ; kind, scale and list of choices may not.
     pub fn is_compatible(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Float { log: a, .. }, Self::Float { log: b, .. })
             | (Self::Int { log: a, .. }, Self::Int { log: b, .. }) => a == b,
             (Self::Categorical { choices: a }, Self::Categorical { choices: b }) => {
-                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b))
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.python_eq(b))
             }
             _ => false,
         }
     }
 
-    /// The internal value of what a person wrote, if it belongs.
-    pub fn internal(&self, value: &Choice) -> Option<f64> {
+    /// Converts a value to its internal representation; `None` if it does not belong to the
+    /// distribution.
+    pub fn to_internal(&self, value: &ParamValue) -> Option<f64> {
         let internal = match self {
             Self::Categorical { choices } => {
-                choices.iter().position(|choice| choice.same(value)).map(|place| place as f64)
+                choices.iter().position(|choice| choice.python_eq(value)).map(|index| index as f64)
             }
-            Self::Float { .. } | Self::Int { .. } => value.number(),
+            Self::Float { .. } | Self::Int { .. } => value.as_f64(),
         };
         internal.filter(|&internal| self.contains(internal))
     }
 
-    /// What a person would write for an internal value, which must belong.
-    pub fn external(&self, internal: f64) -> Choice {
+    /// Converts an internal value to the value that a user would write.
+    ///
+    /// # Panics
+    /// If the distribution is categorical and does not contain the value.
+    pub fn to_external(&self, internal: f64) -> ParamValue {
         match self {
-            Self::Float { .. } => Choice::Real(internal),
-            Self::Int { .. } => Choice::Int(internal as i64),
+            Self::Float { .. } => ParamValue::Float(internal),
+            Self::Int { .. } => ParamValue::Int(internal as i64),
             Self::Categorical { choices } => choices[internal as usize].clone(),
         }
     }
@@ -144,40 +150,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bounds_belong_and_a_choice_is_its_place() {
+    fn contains_bounds_and_valid_choice_indices() {
         let rate = Distribution::Float { low: 1e-8, high: 1e-3, log: true, step: None };
         assert!(rate.contains(1e-8) && rate.contains(1e-3) && !rate.contains(2e-3));
-        let words = Distribution::Categorical { choices: vec![Choice::None, Choice::Int(4)] };
+        let words =
+            Distribution::Categorical { choices: vec![ParamValue::None, ParamValue::Int(4)] };
         assert!(words.contains(1.0) && !words.contains(2.0) && !words.contains(-1.0));
         assert!(!words.contains(f64::NAN));
     }
 
     #[test]
-    fn a_step_wider_than_the_range_leaves_one_value() {
+    fn step_wider_than_range_leaves_single_value() {
         let order = |high| Distribution::Int { low: 8, high, log: false, step: 4 };
         assert!(order(11).is_single() && !order(12).is_single());
     }
 
     #[test]
-    fn values_stand_on_steps() {
+    fn contains_only_multiples_of_the_step() {
         let float = Distribution::Float { low: 0.1, high: 0.7, log: false, step: Some(0.1) };
         assert!(float.contains(0.3) && float.contains(0.1 + 0.1 + 0.1) && !float.contains(0.35));
         let int = Distribution::Int { low: 1, high: 9, log: false, step: 4 };
         assert!(int.contains(5.0) && !int.contains(4.0) && !int.contains(5.5));
-        // 0.3 - 0.1 is a little less than 0.2 in binary.
+        // In binary floating point 0.3 - 0.1 is slightly less than 0.2.
         let two = Distribution::Float { low: 0.1, high: 0.3, log: false, step: Some(0.2) };
         assert!(!two.is_single());
     }
 
     #[test]
-    fn bounds_may_move_but_not_the_kind() {
+    fn compatible_distributions_differ_in_bounds_only() {
         let float = |high, log| Distribution::Float { low: 0.1, high, log, step: None };
         let int = Distribution::Int { low: 1, high: 2, log: false, step: 1 };
         assert!(float(1.0, false).is_compatible(&float(2.0, false)));
         assert!(!float(1.0, false).is_compatible(&float(1.0, true)));
         assert!(!float(1.0, false).is_compatible(&int));
-        let list = |choices: &[Choice]| Distribution::Categorical { choices: choices.to_vec() };
-        let [one, on, two] = [Choice::Int(1), Choice::Flag(true), Choice::Word("2".into())];
+        let list = |choices: &[ParamValue]| Distribution::Categorical { choices: choices.to_vec() };
+        let [one, on, two] =
+            [ParamValue::Int(1), ParamValue::Bool(true), ParamValue::Str("2".into())];
         let first = list(&[one.clone(), two.clone()]);
         assert!(first.is_compatible(&list(&[on, two.clone()])));
         assert!(!first.is_compatible(&list(&[two, one.clone()])));
@@ -185,14 +193,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_found_again() {
-        let words = Distribution::Categorical { choices: vec![Choice::None, Choice::Real(0.5)] };
-        assert_eq!(words.internal(&Choice::Real(0.5)), Some(1.0));
-        assert_eq!(words.external(1.0), Choice::Real(0.5));
-        assert_eq!(words.internal(&Choice::Int(3)), None);
+    fn external_values_round_trip() {
+        let words =
+            Distribution::Categorical { choices: vec![ParamValue::None, ParamValue::Float(0.5)] };
+        assert_eq!(words.to_internal(&ParamValue::Float(0.5)), Some(1.0));
+        assert_eq!(words.to_external(1.0), ParamValue::Float(0.5));
+        assert_eq!(words.to_internal(&ParamValue::Int(3)), None);
         let int = Distribution::Int { low: 1, high: 9, log: true, step: 1 };
-        assert_eq!((int.internal(&Choice::Int(3)), int.external(3.0)), (Some(3.0), Choice::Int(3)));
-        assert_eq!(int.internal(&Choice::Int(10)), None);
-        assert_eq!(int.internal(&Choice::Word("3".into())), None);
+        assert_eq!(
+            (int.to_internal(&ParamValue::Int(3)), int.to_external(3.0)),
+            (Some(3.0), ParamValue::Int(3))
+        );
+        assert_eq!(int.to_internal(&ParamValue::Int(10)), None);
+        assert_eq!(int.to_internal(&ParamValue::Str("3".into())), None);
     }
 }

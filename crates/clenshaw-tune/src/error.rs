@@ -37,6 +37,16 @@ pub enum Error {
         /// What was found and what was expected.
         problem: String,
     },
+    /// An attempt to change a finished trial.
+    #[error("{place}: trial {number} of study `{study}` is finished")]
+    TrialFinished {
+        /// The file or database, without its password.
+        place: String,
+        /// The name of the study.
+        study: String,
+        /// The number of the trial.
+        number: u64,
+    },
     /// The operating system reported an error.
     #[error("{}: {source}", .path.display())]
     Io {
@@ -71,7 +81,10 @@ impl Error {
                 matches!(source.kind(), NotFound | IsADirectory | NotADirectory)
             }
             Self::Unavailable { .. } => false,
-            Self::OutOfRange { .. } | Self::BadValue { .. } | Self::Data { .. } => true,
+            Self::OutOfRange { .. }
+            | Self::BadValue { .. }
+            | Self::Data { .. }
+            | Self::TrialFinished { .. } => true,
         }
     }
 }

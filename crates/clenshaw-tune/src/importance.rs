@@ -1,59 +1,60 @@
-//! Which parameters mattered: PED-ANOVA, Optuna's default.
+//! Parameter importances by PED-ANOVA, the default of Optuna.
 //!
 //! ```text
-//! share_j ~ sum over x of  p(x) (p*(x) / p(x) - 1)^2
+//! importance_j ~ sum over x of  p(x) (p*(x) / p(x) - 1)^2
 //! ```
 //!
 //! `p` is the density of parameter `j` among all complete trials and `p*` among the best tenth, both by
-//! Parzen estimators on a grid of at most 50 values with Scott's bandwidth. A parameter whose best
-//! values look like all its values had no say. Interactions are not seen.
-//! A parameter that only some trials have, or with changing ranges, is taken apart by range.
+//! Parzen estimators on a grid of at most 50 values with Scott's bandwidth. A parameter whose best values
+//! are distributed like all its values is unimportant. Interactions are not considered.
+//! A parameter with several distributions, or one that only some trials have, is treated separately for
+//! each distribution.
 //! Watanabe, Bansal & Hutter, IJCAI 2023, arXiv:2304.10255; the conditional form is arXiv:2601.20800.
 
-use super::sampler::Line;
-use super::sampler::tpe::kernel::{Kernels, Normals};
-use super::sampler::tpe::mixture::Mixture;
-use super::{Direction, Distribution, State, Trial};
+use crate::sampler::NumericRange;
+use crate::sampler::tpe::kernel::{Kernels, TruncatedNormals};
+use crate::sampler::tpe::mixture::Mixture;
+use crate::{Direction, Distribution, Trial, TrialState};
 use std::collections::BTreeSet;
 
-/// The share of trials that is called best.
-const BEST: f64 = 0.1;
-/// The number of grid values of a parameter with many.
-const GRID: u64 = 50;
+/// The fraction of trials that count as best.
+const BEST_FRACTION: f64 = 0.1;
+/// The maximal number of grid values of a parameter.
+const MAX_GRID_SIZE: u64 = 50;
 
-/// Every parameter of the complete trials with its share of the importance, largest first.
+/// Returns the importance of every parameter of the complete trials, largest first.
 ///
-/// Shares sum to 1. They are equal when there is nothing to tell them apart.
-pub fn importances(trials: &[Trial], direction: Direction) -> Vec<(String, f64)> {
-    let complete: Vec<&Trial> = trials.iter().filter(|t| t.state == State::Complete).collect();
+/// Importances sum to 1. They are equal if the trials do not distinguish the parameters.
+pub fn param_importances(trials: &[Trial], direction: Direction) -> Vec<(String, f64)> {
+    let complete: Vec<&Trial> = trials.iter().filter(|t| t.state == TrialState::Complete).collect();
     let names: BTreeSet<&String> = complete.iter().flat_map(|trial| trial.params.keys()).collect();
     let all: Vec<(&Trial, f64)> = complete
         .iter()
         .filter_map(|trial| Some((*trial, trial.value.filter(|value| value.is_finite())?)))
         .collect();
-    let best = best(&all, direction);
+    let best = best_trials(&all, direction);
     let all: Vec<&Trial> = all.into_iter().map(|(trial, _)| trial).collect();
     let raw: Vec<f64> = names.iter().map(|name| importance(name, &all, &best)).collect();
     let sum: f64 = raw.iter().sum();
-    let share = |value: f64| if sum > 0.0 { value / sum } else { 1.0 / names.len() as f64 };
-    let mut shares: Vec<(String, f64)> =
-        names.iter().zip(&raw).map(|(name, value)| ((*name).clone(), share(*value))).collect();
-    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
-    shares
+    let normalized = |value: f64| if sum > 0.0 { value / sum } else { 1.0 / names.len() as f64 };
+    let mut importances: Vec<(String, f64)> =
+        names.iter().zip(&raw).map(|(name, value)| ((*name).clone(), normalized(*value))).collect();
+    importances.sort_by(|a, b| b.1.total_cmp(&a.1));
+    importances
 }
 
-/// The best tenth and what ties with it.
-fn best(all: &[(&Trial, f64)], direction: Direction) -> BTreeSet<u64> {
-    let loss = |value: f64| if direction == Direction::Minimise { value } else { -value };
+/// The numbers of the best tenth of trials, including ties.
+fn best_trials(all: &[(&Trial, f64)], direction: Direction) -> BTreeSet<u64> {
+    let loss = |value: f64| if direction == Direction::Minimize { value } else { -value };
     let mut losses: Vec<f64> = all.iter().map(|(_, value)| loss(*value)).collect();
     losses.sort_by(f64::total_cmp);
-    let last = ((BEST * all.len() as f64).ceil() as usize).max(1) - 1;
+    let last = ((BEST_FRACTION * all.len() as f64).ceil() as usize).max(1) - 1;
     let within = |value: f64| losses.get(last).is_some_and(|last| loss(value) <= *last);
     all.iter().filter(|(_, value)| within(*value)).map(|(trial, _)| trial.number).collect()
 }
 
-/// The sum over ranges of `alpha^2 / beta` times the divergence, `alpha` and `beta` being the shares
-/// of the best and of all trials that have this range.
+/// The sum over distributions of `alpha^2 / beta` times the divergence; `alpha` and `beta` are the
+/// fractions of the best and of all trials with this distribution.
 fn importance(name: &str, all: &[&Trial], best: &BTreeSet<u64>) -> f64 {
     let mut ranges: Vec<(&Distribution, Vec<&Trial>)> = Vec::new();
     for trial in all {
@@ -84,29 +85,29 @@ fn divergence(distribution: &Distribution, good: &[f64], all: &[f64]) -> f64 {
     best.iter().zip(&whole).map(|(top, p)| p * (top / p - 1.0).powi(2)).sum()
 }
 
-/// The density of values on the grid of a parameter; nowhere nought.
+/// The density of values on the grid of a parameter; positive everywhere.
 fn density(distribution: &Distribution, values: &[f64]) -> Vec<f64> {
     let counts = counts(distribution, values);
     let seen = counts.iter().enumerate().filter(|(_, count)| **count > 0.0);
     let (places, weights): (Vec<f64>, Vec<f64>) = seen.map(|(i, count)| (i as f64, *count)).unzip();
     let kernels = match distribution {
-        Distribution::Categorical { .. } => Kernels::around(distribution, &places),
-        _ => Kernels::Numbers(scott(&places, &weights, (counts.len() - 1) as f64)),
+        Distribution::Categorical { .. } => Kernels::fit(distribution, &places),
+        _ => Kernels::Numeric(scott(&places, &weights, (counts.len() - 1) as f64)),
     };
     let mixture = Mixture::new(weights.into_iter().chain([1.0]).collect(), vec![kernels]);
     (0..counts.len()).map(|i| mixture.log_pdf(&[i as f64]).exp() + 1e-12).collect()
 }
 
-/// How many values fall on every grid value; halves fall to the lower one.
+/// The number of values at every grid value; ties are rounded down.
 fn counts(distribution: &Distribution, values: &[f64]) -> Vec<f64> {
     let (n, place): (usize, Box<dyn Fn(f64) -> f64>) = match distribution {
         Distribution::Categorical { choices } => (choices.len(), Box::new(|x| x)),
         _ => {
-            let line = Line::of(distribution).expect("numbers have a line");
-            let n = grid_size(&line);
-            let (low, high) = (line.place(line.low), line.place(line.high));
+            let range = NumericRange::new(distribution).expect("not categorical");
+            let n = grid_size(&range);
+            let (low, high) = (range.transform(range.low), range.transform(range.high));
             let step = (high - low) / (n - 1) as f64;
-            (n, Box::new(move |x| ((line.place(x) - low) / step - 0.5).ceil()))
+            (n, Box::new(move |x| ((range.transform(x) - low) / step - 0.5).ceil()))
         }
     };
     let mut counts = vec![0.0; n];
@@ -116,36 +117,36 @@ fn counts(distribution: &Distribution, values: &[f64]) -> Vec<f64> {
     counts
 }
 
-/// Whole numbers in the logarithm get a value for every doubling.
-fn grid_size(line: &Line) -> usize {
-    let size = match line.count() {
-        Some(count) if line.log => (count as f64).log2().ceil() as u64 + 1,
+/// Integers on a logarithmic scale have one grid value per doubling.
+fn grid_size(range: &NumericRange) -> usize {
+    let size = match range.count() {
+        Some(count) if range.log => (count as f64).log2().ceil() as u64 + 1,
         Some(count) => count,
-        None => GRID,
+        None => MAX_GRID_SIZE,
     };
-    size.min(GRID) as usize
+    size.min(MAX_GRID_SIZE) as usize
 }
 
-/// Normal kernels on `0..=last` with one bandwidth for all, and the prior.
+/// Normal kernels on `0..=last` with a common bandwidth, and the prior.
 ///
 /// ```text
 /// sigma = 1.059 min(sd, iqr / 1.34) W^(-1/5)       Scott's rule, W the sum of weights
 /// ```
-fn scott(places: &[f64], weights: &[f64], last: f64) -> Normals {
+fn scott(places: &[f64], weights: &[f64], last: f64) -> TruncatedNormals {
     let total: f64 = weights.iter().sum();
     let mean = places.iter().zip(weights).map(|(x, w)| w * x).sum::<f64>() / total;
     let squares: f64 = places.iter().zip(weights).map(|(x, w)| w * (x - mean).powi(2)).sum();
     let deviation = (squares / (total - 1.0).max(1.0)).sqrt();
     let width = 1.059 * deviation.min(quartile_range(places, weights) / 1.34) * total.powf(-0.2);
-    // Nine tenths of a kernel stay within its grid value.
+    // Nine tenths of a kernel's mass stay within its grid cell.
     let sigma = width.max(0.5 / 1.64);
     let mus = places.iter().copied().chain([last / 2.0]).collect();
     let sigmas = vec![sigma; places.len()].into_iter().chain([last + 1.0]).collect();
-    let line = Line { low: 0.0, high: last, step: Some(1.0), log: false };
-    Normals::new(line, mus, sigmas)
+    let range = NumericRange { low: 0.0, high: last, step: Some(1.0), log: false };
+    TruncatedNormals::new(range, mus, sigmas)
 }
 
-/// The distance of the quartiles, taken at whole counts as Optuna takes them.
+/// The interquartile range, with quartiles at integer counts as in Optuna.
 fn quartile_range(places: &[f64], weights: &[f64]) -> f64 {
     let sums = weights.iter().scan(0.0, |sum, weight| {
         *sum += weight;
@@ -161,17 +162,17 @@ fn quartile_range(places: &[f64], weights: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Choice, recorded};
+    use crate::{ParamValue, fixtures};
     use clenshaw_rng::Stream;
     use std::collections::BTreeMap;
 
     #[test]
-    fn shares_are_optunas() {
-        let recording = recorded::recording("importance");
+    fn importances_match_optuna() {
+        let stored = fixtures::load("importance");
         for name in ["mixed", "maximised", "few"] {
-            let recorded = &recording[name];
+            let recorded = &stored[name];
             let study = &recorded["study"];
-            let ours = importances(&recorded::trials(study), recorded::direction(study));
+            let ours = param_importances(&fixtures::trials(study), fixtures::direction(study));
             let theirs = recorded["shares"].as_object().unwrap();
             assert_eq!(ours.len(), theirs.len());
             for (parameter, share) in &ours {
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_decides_the_value_is_important() {
+    fn parameter_with_largest_effect_is_most_important() {
         let unit = Distribution::Float { low: -1.0, high: 1.0, log: false, step: None };
         let space =
             BTreeMap::from(["idle", "large", "small"].map(|n| (n.to_owned(), unit.clone())));
@@ -196,11 +197,11 @@ mod tests {
             let value = values_of(&values);
             Trial {
                 value: Some(value),
-                ..recorded::trial(number, State::Complete, &space, &values)
+                ..fixtures::trial(number, TrialState::Complete, &space, &values)
             }
         };
         let trials: Vec<Trial> = (0..200).map(draw).collect();
-        let shares = importances(&trials, Direction::Minimise);
+        let shares = param_importances(&trials, Direction::Minimize);
         let order: Vec<&str> = shares.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(order, ["large", "small", "idle"], "{shares:?}");
         assert!(shares[0].1 > 0.6, "{shares:?}");
@@ -211,14 +212,14 @@ mod tests {
     }
 
     #[test]
-    fn without_trials_there_is_nothing_and_one_tells_nothing_apart() {
-        assert!(importances(&[], Direction::Minimise).is_empty());
-        let words = Distribution::Categorical { choices: vec![Choice::None; 2] };
+    fn importances_of_zero_trials_are_empty_and_of_one_equal() {
+        assert!(param_importances(&[], Direction::Minimize).is_empty());
+        let words = Distribution::Categorical { choices: vec![ParamValue::None; 2] };
         let space = BTreeMap::from(["a", "b"].map(|name| (name.to_owned(), words.clone())));
         let values = BTreeMap::from(["a", "b"].map(|name| (name.to_owned(), 0.0)));
         let one =
-            Trial { value: Some(1.0), ..recorded::trial(0, State::Complete, &space, &values) };
-        let shares = importances(&[one], Direction::Minimise);
+            Trial { value: Some(1.0), ..fixtures::trial(0, TrialState::Complete, &space, &values) };
+        let shares = param_importances(&[one], Direction::Minimize);
         assert_eq!(shares, [("a".to_owned(), 0.5), ("b".to_owned(), 0.5)]);
     }
 }

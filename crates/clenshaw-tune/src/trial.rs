@@ -1,126 +1,127 @@
-//! One try of a study: what was drawn, what came out.
+//! Trials: parameters, states and results.
 
-use super::{Choice, Distribution};
+use crate::{Distribution, ParamValue};
 use std::collections::BTreeMap;
 
-/// Notes by name.
+/// User or system attributes by name.
 pub type Attributes = BTreeMap<String, serde_json::Value>;
 
-/// Parameters by name: what each is drawn from, and the internal value that was drawn.
+/// Parameters by name: the distribution of each and its internal value.
 pub type Params = BTreeMap<String, (Distribution, f64)>;
 
-/// Which end of the objective is good.
+/// Whether a study minimizes or maximizes its objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Small values.
-    Minimise,
-    /// Large values.
-    Maximise,
+    /// Small values are better.
+    Minimize,
+    /// Large values are better.
+    Maximize,
 }
 
 impl std::fmt::Display for Direction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Minimise => "minimise",
-            Self::Maximise => "maximise",
+            Self::Minimize => "minimize",
+            Self::Maximize => "maximize",
         })
     }
 }
 
-/// Where a trial stands.
+/// The state of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// A worker has it.
+pub enum TrialState {
+    /// A worker is evaluating the trial.
     Running,
-    /// It has a value.
+    /// The trial has finished with a value.
     Complete,
-    /// It was stopped early.
+    /// The trial was stopped early.
     Pruned,
-    /// It ended without a value.
+    /// The trial has ended without a value.
     Fail,
-    /// Its parameters were chosen beforehand; no worker has it yet.
+    /// The trial is enqueued: no worker has started it yet.
     Waiting,
 }
 
-impl State {
-    /// Whether nothing about the trial changes any more.
+impl TrialState {
+    /// Whether the trial has ended; a finished trial cannot be changed.
     pub fn is_finished(self) -> bool {
         matches!(self, Self::Complete | Self::Pruned | Self::Fail)
     }
 }
 
-/// How a trial ends.
+/// The outcome of a trial, as passed to [`Storage::finish`](crate::Storage::finish).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Ending {
-    /// With a value; one that is not finite fails the trial.
+pub enum TrialOutcome {
+    /// The trial completed with this value. NaN and infinities fail the trial instead.
     Complete(f64),
-    /// Stopped early, with its last report, if it had any.
+    /// The trial was pruned, with its last intermediate value, if any.
     Pruned(Option<f64>),
-    /// Without a value.
+    /// The trial failed.
     Fail,
 }
 
-impl Ending {
-    /// What is kept of it: a study never holds NaN or an infinity.
-    pub fn kept(self) -> (State, Option<f64>) {
+impl TrialOutcome {
+    /// The state and value to store; NaN and infinities are never stored.
+    pub(crate) fn state_and_value(self) -> (TrialState, Option<f64>) {
         match self {
-            Self::Complete(value) if value.is_finite() => (State::Complete, Some(value)),
-            Self::Complete(_) | Self::Fail => (State::Fail, None),
-            Self::Pruned(value) => (State::Pruned, value.filter(|value| value.is_finite())),
+            Self::Complete(value) if value.is_finite() => (TrialState::Complete, Some(value)),
+            Self::Complete(_) | Self::Fail => (TrialState::Fail, None),
+            Self::Pruned(value) => (TrialState::Pruned, value.filter(|value| value.is_finite())),
         }
     }
 }
 
-/// A trial as a storage shows it.
+/// A snapshot of a trial, as read from a storage: Optuna's `FrozenTrial`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
-    /// Its identity within the storage.
+    /// The id of the trial, unique within the storage.
     pub id: u64,
-    /// Its place in the study, from 0.
+    /// The number of the trial within its study, counted from 0.
     pub number: u64,
-    /// Where it stands.
-    pub state: State,
-    /// The objective, when it is complete; the last report, when it was pruned.
+    /// The state.
+    pub state: TrialState,
+    /// The objective of a complete trial; the last intermediate value of a pruned one.
     pub value: Option<f64>,
-    /// The parameters, with the internal value of each.
+    /// The parameters that have been set.
     pub params: Params,
-    /// Values reported on the way, by step.
-    pub reports: BTreeMap<u64, f64>,
-    /// What users note.
+    /// Intermediate values by step.
+    pub intermediate_values: BTreeMap<u64, f64>,
+    /// Attributes set by users.
     pub user_attrs: Attributes,
-    /// What samplers, pruners and dashboards note.
+    /// Attributes set by samplers, pruners, storages and dashboards.
     pub system_attrs: Attributes,
-    /// When a worker took it: RFC 3339. Without an offset it is UTC, or local if Optuna 4 wrote it: its
-    /// journals have local times, and databases keep no offset.
-    pub started: Option<String>,
-    /// When it ended, likewise.
-    pub finished: Option<String>,
+    /// The start time in RFC 3339. A time without an offset is UTC, except in trials written by
+    /// Optuna 4, whose times are local: its journals and all databases store no offset.
+    pub datetime_start: Option<String>,
+    /// The end time, in the same format.
+    pub datetime_complete: Option<String>,
 }
 
-/// The system attribute in which a waiting trial keeps the parameters that were chosen for it.
-pub(super) const FIXED: &str = "fixed_params";
+/// The system attribute of Optuna that stores the fixed parameters of an enqueued trial.
+pub(crate) const FIXED_PARAMS: &str = "fixed_params";
 
 impl Trial {
-    /// The internal value that was chosen beforehand for a parameter, if one was and it belongs.
-    pub fn fixed(&self, name: &str, distribution: &Distribution) -> Option<f64> {
-        let chosen = self.system_attrs.get(FIXED)?.get(name)?;
-        distribution.internal(&Choice::from_json(chosen))
+    /// The internal value of a parameter that was fixed when the trial was enqueued; `None` if it was
+    /// not fixed, or if the value does not belong to the distribution.
+    pub fn fixed_param(&self, name: &str, distribution: &Distribution) -> Option<f64> {
+        let fixed = self.system_attrs.get(FIXED_PARAMS)?.get(name)?;
+        distribution.to_internal(&ParamValue::from_json(fixed))
     }
 
-    /// What it was to try, as far as that is known: chosen beforehand, and drawn since.
-    pub fn intended(&self) -> BTreeMap<String, Choice> {
-        let chosen = self.system_attrs.get(FIXED).and_then(serde_json::Value::as_object);
-        let chosen = chosen.into_iter().flatten();
-        let chosen = chosen.map(|(name, value)| (name.clone(), Choice::from_json(value)));
-        let drawn = self.external().into_iter();
-        chosen.chain(drawn.map(|(name, choice)| (name.to_owned(), choice))).collect()
+    /// The parameters with which to enqueue the trial again: the fixed ones and those set since.
+    pub fn retry_params(&self) -> BTreeMap<String, ParamValue> {
+        let fixed = self.system_attrs.get(FIXED_PARAMS).and_then(serde_json::Value::as_object);
+        let fixed = fixed.into_iter().flatten();
+        let fixed = fixed.map(|(name, value)| (name.clone(), ParamValue::from_json(value)));
+        let set = self.external_params().into_iter();
+        fixed.chain(set.map(|(name, value)| (name.to_owned(), value))).collect()
     }
 
-    /// The parameters as a person would write them.
-    pub fn external(&self) -> BTreeMap<&str, Choice> {
-        let written =
-            |(distribution, internal): &(Distribution, f64)| distribution.external(*internal);
-        self.params.iter().map(|(name, param)| (name.as_str(), written(param))).collect()
+    /// The parameters that have been set, as a user would write them.
+    pub fn external_params(&self) -> BTreeMap<&str, ParamValue> {
+        let external =
+            |(distribution, internal): &(Distribution, f64)| distribution.to_external(*internal);
+        self.params.iter().map(|(name, param)| (name.as_str(), external(param))).collect()
     }
 }
 
@@ -129,9 +130,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_ending_without_a_finite_value_is_not_complete() {
-        assert_eq!(Ending::Complete(0.5).kept(), (State::Complete, Some(0.5)));
-        assert_eq!(Ending::Complete(f64::NAN).kept(), (State::Fail, None));
-        assert_eq!(Ending::Pruned(Some(f64::INFINITY)).kept(), (State::Pruned, None));
+    fn outcomes_without_a_finite_value_are_not_complete() {
+        let stored = TrialOutcome::state_and_value;
+        assert_eq!(stored(TrialOutcome::Complete(0.5)), (TrialState::Complete, Some(0.5)));
+        assert_eq!(stored(TrialOutcome::Complete(f64::NAN)), (TrialState::Fail, None));
+        let infinite = TrialOutcome::Pruned(Some(f64::INFINITY));
+        assert_eq!(stored(infinite), (TrialState::Pruned, None));
     }
 }

@@ -3,7 +3,7 @@
 use super::report::{accuracy, tuned_settings};
 use crate::progress::Progress;
 use clenshaw::experiment::{TuneEvent, TuneRequest, ranked_trials};
-use clenshaw_tune::{State, Trial};
+use clenshaw_tune::{Trial, TrialState};
 use indicatif::ProgressBar;
 
 /// Number of best trials to show.
@@ -75,8 +75,8 @@ impl<'a> StudyProgress<'a> {
     fn line(&self, trial: &Trial, trials: &[Trial]) -> String {
         let value = trial.value.map_or_else(String::new, accuracy);
         let outcome = match trial.state {
-            State::Complete => value,
-            State::Pruned => format!("pruned at {value}"),
+            TrialState::Complete => value,
+            TrialState::Pruned => format!("pruned at {value}"),
             _ => match trial.user_attrs.get("failed").and_then(|reason| reason.as_str()) {
                 Some(reason) => format!("failed: {reason}"),
                 None => "interrupted".into(),
@@ -92,5 +92,5 @@ impl<'a> StudyProgress<'a> {
 }
 
 fn n_complete(trials: &[Trial]) -> usize {
-    trials.iter().filter(|trial| trial.state == State::Complete).count()
+    trials.iter().filter(|trial| trial.state == TrialState::Complete).count()
 }

@@ -7,7 +7,7 @@ use crate::train::describe;
 use clenshaw::data::Dataset;
 use clenshaw::experiment::{StudyEnd, Summary, TuneRequest, TuneResult, ranked_trials};
 use clenshaw::report::Table;
-use clenshaw_tune::{State, Trial};
+use clenshaw_tune::{Trial, TrialState};
 use serde_json::{Map, Value as Json, json};
 use std::path::Path;
 
@@ -83,10 +83,10 @@ impl StudyReport<'_> {
         let result = self.result;
         let failed = result.trials.iter().filter(|t| t.user_attrs.contains_key("failed")).count();
         let counts = [
-            (result.count(State::Complete), "complete"),
-            (result.count(State::Pruned), "pruned"),
+            (result.count(TrialState::Complete), "complete"),
+            (result.count(TrialState::Pruned), "pruned"),
             (failed, "failed"),
-            (result.count(State::Fail).saturating_sub(failed), "interrupted"),
+            (result.count(TrialState::Fail).saturating_sub(failed), "interrupted"),
         ];
         let shown = counts.into_iter().filter(|(n, state)| *n > 0 || *state == "complete");
         shown.map(|(n, state)| format!("{n} {state}")).collect::<Vec<_>>().join(", ")
@@ -138,9 +138,9 @@ impl StudyReport<'_> {
                 StudyEnd::TimedOut => "out-of-time",
                 StudyEnd::Interrupted => "interrupted",
             },
-            "complete": result.count(State::Complete),
-            "pruned": result.count(State::Pruned),
-            "failed": result.count(State::Fail),
+            "complete": result.count(TrialState::Complete),
+            "pruned": result.count(TrialState::Pruned),
+            "failed": result.count(TrialState::Fail),
             "best": result.best.as_ref().map(|(trial, _)| trial_json(trial)),
             "best_settings": result.best.as_ref().map(|_| self.best_settings),
             "importance": shares.collect::<Map<String, Json>>(),
@@ -160,16 +160,16 @@ fn ending(end: StudyEnd) -> &'static str {
 }
 
 fn trial_json(trial: &Trial) -> Json {
-    let params = trial.external().into_iter();
+    let params = trial.external_params().into_iter();
     let params = params.map(|(name, choice)| (name.to_owned(), choice.to_json()));
     json!({
         "number": trial.number,
         "state": match trial.state {
-            State::Running => "running",
-            State::Complete => "complete",
-            State::Pruned => "pruned",
-            State::Fail => "fail",
-            State::Waiting => "waiting",
+            TrialState::Running => "running",
+            TrialState::Complete => "complete",
+            TrialState::Pruned => "pruned",
+            TrialState::Fail => "fail",
+            TrialState::Waiting => "waiting",
         },
         "value": trial.value,
         "params": params.collect::<Map<String, Json>>(),

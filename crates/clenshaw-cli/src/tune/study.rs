@@ -3,7 +3,7 @@
 use crate::output;
 use clenshaw::Result;
 use clenshaw::experiment::Request;
-use clenshaw_tune::Place;
+use clenshaw_tune::StorageLocation;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -14,19 +14,19 @@ const FOLDER: &str = "studies";
 pub struct StudyLocation {
     pub name: String,
     /// Displayed without its password.
-    pub place: Place,
+    pub place: StorageLocation,
 }
 
 impl StudyLocation {
     /// Fills in the default for a missing place or name.
     pub fn new(place: Option<&Path>, name: Option<&str>, request: &Request) -> Result<Self> {
         let journal = || Path::new(FOLDER).join(format!("{}.journal", request.label()));
-        let place = Place::new(&place.map_or_else(journal, Path::to_owned))?;
+        let place = StorageLocation::new(&place.map_or_else(journal, Path::to_owned))?;
         let default = match &place {
-            Place::Journal(path) => {
+            StorageLocation::Journal(path) => {
                 path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
             }
-            Place::Database(_) => request.label(),
+            StorageLocation::Database(_) => request.label(),
         };
         Ok(Self { name: name.map_or(default, str::to_owned), place })
     }
@@ -35,8 +35,8 @@ impl StudyLocation {
     /// folder.
     pub fn best_settings_file(&self) -> Result<PathBuf> {
         let folder = match &self.place {
-            Place::Journal(path) => path.parent().unwrap_or(Path::new("")),
-            Place::Database(_) => Path::new(FOLDER),
+            StorageLocation::Journal(path) => path.parent().unwrap_or(Path::new("")),
+            StorageLocation::Database(_) => Path::new(FOLDER),
         };
         output::create_folder(folder)?;
         Ok(folder.join(format!("{}.best.toml", self.name.replace(['/', '\\'], "-"))))
@@ -46,8 +46,8 @@ impl StudyLocation {
 impl fmt::Display for StudyLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            Place::Journal(_) => write!(f, "{}", self.place),
-            Place::Database(_) => write!(f, "{} in {}", self.name, self.place),
+            StorageLocation::Journal(_) => write!(f, "{}", self.place),
+            StorageLocation::Database(_) => write!(f, "{} in {}", self.name, self.place),
         }
     }
 }

@@ -3,16 +3,17 @@
 //!
 //! Needs Optuna and PostgreSQL, which `cargo xtask test` provides.
 
-#[path = "../../../clenshaw-tune/tests/optuna/python.rs"]
+#[path = "../../../clenshaw-tune/tests/suite/python.rs"]
 mod python;
-#[path = "../../../clenshaw-tune/tests/databases/server.rs"]
-mod server;
+#[path = "../../../clenshaw-tune/tests/suite/postgres_server.rs"]
+mod postgres_server;
 
 use crate::common::{Sandbox, text};
-use clenshaw_tune::{Direction, Place, State, Storage, Trial};
+use clenshaw_tune::{Direction, Storage, StorageLocation, Trial, TrialState};
+use postgres_server::{Database, Server};
 use python::{VERSIONS, optuna};
 use serde_json::Value;
-use server::{Database, Server};
+
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -83,15 +84,15 @@ fn start(sandbox: &Sandbox, arguments: &str) -> Child {
 }
 
 fn trials(storage: &dyn Storage) -> Vec<Trial> {
-    storage.trials(storage.study("s", Direction::Maximise).unwrap()).unwrap()
+    storage.trials(storage.open_study("s", Direction::Maximize).unwrap()).unwrap()
 }
 
 /// Waits until `n` trials are complete and another one has started.
 fn wait_for(storage: &dyn Storage, n: usize, worker: &mut Child) -> Vec<Trial> {
     loop {
         let trials = trials(storage);
-        let complete = trials.iter().filter(|trial| trial.state == State::Complete).count();
-        let begun = |t: &Trial| t.state == State::Running && !t.params.is_empty();
+        let complete = trials.iter().filter(|trial| trial.state == TrialState::Complete).count();
+        let begun = |t: &Trial| t.state == TrialState::Running && !t.params.is_empty();
         if complete >= n && trials.iter().any(begun) {
             return trials;
         }
@@ -105,7 +106,7 @@ fn wait_for(storage: &dyn Storage, n: usize, worker: &mut Child) -> Vec<Trial> {
 fn server_restart_during_a_trial_loses_no_result() {
     let server = Server::new();
     let sandbox = Sandbox::new();
-    let place: Place = server.url().parse().unwrap();
+    let place: StorageLocation = server.url().parse().unwrap();
     let arguments =
         format!("{LONG} --trials 8 --jobs 2 --pruner none --study {} --name s", server.url());
     let storage = place.open().unwrap();
@@ -118,12 +119,12 @@ fn server_restart_during_a_trial_loses_no_result() {
     let output = worker.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     let after = trials(storage.as_ref());
-    assert_eq!(after.iter().filter(|trial| trial.state == State::Complete).count(), 8);
+    assert_eq!(after.iter().filter(|trial| trial.state == TrialState::Complete).count(), 8);
     assert_eq!(after.len(), 8, "no trial was repeated or abandoned: {after:?}");
     for (i, trial) in after.iter().enumerate() {
         assert_eq!(trial.number, i as u64);
     }
-    for trial in before.iter().filter(|trial| trial.state == State::Complete) {
+    for trial in before.iter().filter(|trial| trial.state == TrialState::Complete) {
         assert_eq!(after[trial.number as usize].value, trial.value);
     }
 }
@@ -136,25 +137,27 @@ fn study_is_resumed_after_a_worker_is_killed() {
     let file = format!("sqlite:///{}", sandbox.path("studies.db").display());
     for url in [file, database.url()] {
         let arguments = format!("{LONG} --pruner none --study {url} --name s --quiet");
-        let storage = url.parse::<Place>().unwrap().open().unwrap();
+        let storage = url.parse::<StorageLocation>().unwrap().open().unwrap();
         let mut worker = start(&sandbox, &format!("{arguments} --trials 9"));
         let before = wait_for(storage.as_ref(), 1, &mut worker);
         worker.kill().unwrap();
         worker.wait().unwrap();
-        let left: Vec<Trial> =
-            trials(storage.as_ref()).into_iter().filter(|t| t.state == State::Running).collect();
+        let left: Vec<Trial> = trials(storage.as_ref())
+            .into_iter()
+            .filter(|t| t.state == TrialState::Running)
+            .collect();
         let [dead] = &left[..] else { panic!("expected one running trial: {left:?}") };
         let document = sandbox.json(&format!("{arguments} --trials 3 --json"));
         assert_eq!(document["complete"], 3);
         let after = trials(storage.as_ref());
-        assert_eq!(after[dead.number as usize].state, State::Fail);
-        let again = |t: &&Trial| t.state == State::Complete && t.params == dead.params;
+        assert_eq!(after[dead.number as usize].state, TrialState::Fail);
+        let again = |t: &&Trial| t.state == TrialState::Complete && t.params == dead.params;
         assert!(
             after.iter().any(|t| again(&t)),
             "the settings of the failed trial were not retried"
         );
-        assert!(after.iter().all(|trial| trial.state != State::Running));
-        for trial in before.iter().filter(|trial| trial.state == State::Complete) {
+        assert!(after.iter().all(|trial| trial.state != TrialState::Running));
+        for trial in before.iter().filter(|trial| trial.state == TrialState::Complete) {
             assert_eq!(after[trial.number as usize].value, trial.value);
         }
     }

@@ -1,37 +1,37 @@
-//! Hyperband: ladders of successive halving that start at different heights, side by side.
+//! Hyperband: brackets of successive halving with different first rungs, run in parallel.
 //!
 //! ```text
 //! brackets  b = 0..B,  B = floor(log_eta(max_resource / min_resource)) + 1
 //! budget_b = ceil(B eta^s / (s + 1)),  s = B - 1 - b
 //! ```
 //!
-//! A trial's bracket is drawn by `crc32("{study}_{number}") mod sum budget_b`, as in Optuna, so that all
-//! workers agree. Trials are compared within their bracket alone.
+//! The bracket of a trial is given by `crc32("{study_name}_{number}") mod sum budget_b`, as in Optuna, so
+//! that all workers agree. Trials are compared within their bracket only.
 //! Li, Jamieson, DeSalvo, Rostamizadeh & Talwalkar, JMLR 2018.
 
-use super::{Halving, Verdict, longest};
+use super::{PruningDecision, SuccessiveHalving, last_step};
 use crate::{Direction, Trial};
 
-/// The ladders.
+/// Settings of the Hyperband pruner, with the names of Optuna.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hyperband {
-    /// The study's name.
-    pub study: String,
+    /// The name of the study.
+    pub study_name: String,
     /// The step of the lowest rung.
     pub min_resource: u64,
-    /// The step after the last; taken from the longest complete trial, if not given.
+    /// The maximal number of steps; by default that of the longest complete trial.
     pub max_resource: Option<u64>,
-    /// The share that goes on at a rung is one in this many, `eta`.
+    /// One in this many trials passes a rung; `eta`.
     pub reduction_factor: u64,
-    /// How many trials end at a rung before any goes on.
+    /// The number of trials that must reach a rung before any passes it.
     pub bootstrap_count: usize,
 }
 
 impl Hyperband {
-    /// Optuna's settings for a study.
-    pub fn new(study: impl Into<String>) -> Self {
+    /// Creates a pruner with Optuna's default settings.
+    pub fn new(study_name: impl Into<String>) -> Self {
         Self {
-            study: study.into(),
+            study_name: study_name.into(),
             min_resource: 1,
             max_resource: None,
             reduction_factor: 3,
@@ -39,38 +39,40 @@ impl Hyperband {
         }
     }
 
-    pub(super) fn judge(&self, trial: &Trial, trials: &[Trial], direction: Direction) -> Verdict {
-        let budgets = self.budgets(trials);
-        let Some(bracket) = self.bracket(&budgets, trial.number) else {
-            return Verdict::default();
+    pub(super) fn decide(
+        &self,
+        trial: &Trial,
+        trials: &[Trial],
+        direction: Direction,
+    ) -> PruningDecision {
+        let Some(bracket) = self.bracket(&self.budgets(trials), trial.number) else {
+            return PruningDecision::default();
         };
-        let same = |other: &&Trial| self.bracket(&budgets, other.number) == Some(bracket);
-        let peers: Vec<&Trial> = trials.iter().filter(same).collect();
-        let ladder = Halving {
+        let halving = SuccessiveHalving {
             min_resource: Some(self.min_resource),
             reduction_factor: self.reduction_factor,
             min_early_stopping_rate: bracket as u32,
             bootstrap_count: self.bootstrap_count,
         };
-        ladder.climb(trial, &peers, direction)
+        halving.decide(trial, &self.trials_in_bracket(trial.number, trials), direction)
     }
 
-    /// The trials that compete with trial `number`; Optuna's samplers learn from these alone.
-    pub fn peers<'a>(&self, number: u64, trials: &'a [Trial]) -> Vec<&'a Trial> {
+    /// Returns the trials in the bracket of trial `number`. Optuna's samplers use only these.
+    pub fn trials_in_bracket<'a>(&self, number: u64, trials: &'a [Trial]) -> Vec<&'a Trial> {
         let budgets = self.budgets(trials);
         let bracket = self.bracket(&budgets, number);
         trials.iter().filter(|other| self.bracket(&budgets, other.number) == bracket).collect()
     }
 
-    /// How many tickets every bracket has; none as long as the longest trial is unknown.
+    /// The budget of every bracket; empty if `max_resource` is unset and no trial is complete.
     fn budgets(&self, trials: &[Trial]) -> Vec<u64> {
-        let known = self.max_resource.or_else(|| longest(trials).map(|last| last + 1));
-        let Some(max) = known else {
+        let max = self.max_resource.or_else(|| last_step(trials).map(|last| last + 1));
+        let Some(max) = max else {
             return Vec::new();
         };
         let eta = self.reduction_factor.max(2) as f64;
         let ratio = max as f64 / self.min_resource.max(1) as f64;
-        // Rounded as Optuna rounds: the logarithm of 243 to the base 3 falls short of 5.
+        // Rounded as in Optuna: the computed logarithm of 243 to base 3 is slightly less than 5.
         let n_brackets = ((ratio.ln() / eta.ln()).floor() + 1.0).max(0.0) as u32;
         let budget = |s: u32| f64::from(n_brackets) * eta.powi(s as i32) / f64::from(s + 1);
         (0..n_brackets).rev().map(|s| budget(s).ceil() as u64).collect()
@@ -78,7 +80,7 @@ impl Hyperband {
 
     fn bracket(&self, budgets: &[u64], number: u64) -> Option<usize> {
         let total: u64 = budgets.iter().sum();
-        let hash = crc32fast::hash(format!("{}_{number}", self.study).as_bytes());
+        let hash = crc32fast::hash(format!("{}_{number}", self.study_name).as_bytes());
         let mut rest = u64::from(hash).checked_rem(total)?;
         budgets.iter().position(|budget| {
             let within = rest < *budget;

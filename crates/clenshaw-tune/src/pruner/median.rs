@@ -1,71 +1,76 @@
-//! The median rule: stop a trial whose best report is worse than the median of others at this step.
+//! The median stopping rule: prunes a trial whose best intermediate value is worse than the median of
+//! complete trials at the same step.
 //!
 //! Golovin et al., Google Vizier, KDD 2017.
 
-use crate::{Direction, State, Trial};
+use crate::{Direction, Trial, TrialState};
 
-/// The rule's settings.
+/// Settings of the median pruner, with the names of Optuna.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Median {
-    /// How many trials are completed before any is stopped.
-    pub startup_trials: usize,
-    /// The first step at which a trial may be stopped.
-    pub warmup_steps: u64,
-    /// How many steps lie between two decisions.
-    pub interval: u64,
-    /// How many reports at a step make a median.
-    pub min_trials: usize,
+    /// The number of complete trials before which no trial is pruned.
+    pub n_startup_trials: usize,
+    /// The first step at which a trial may be pruned.
+    pub n_warmup_steps: u64,
+    /// The number of steps between two decisions.
+    pub interval_steps: u64,
+    /// The number of complete trials that must have reported at a step to compute a median.
+    pub n_min_trials: usize,
 }
 
 impl Default for Median {
-    /// As the authors of ClenshawGCN set it.
+    /// The settings used by the authors of ClenshawGCN.
     fn default() -> Self {
-        Self { startup_trials: 5, warmup_steps: 3, interval: 1, min_trials: 5 }
+        Self { n_startup_trials: 5, n_warmup_steps: 3, interval_steps: 1, n_min_trials: 5 }
     }
 }
 
 impl Median {
-    /// Whether the trial ends at its last report.
+    /// Whether to prune the trial at its last report.
     pub(super) fn prunes(&self, trial: &Trial, trials: &[Trial], direction: Direction) -> bool {
-        let complete: Vec<&Trial> = trials.iter().filter(|t| t.state == State::Complete).collect();
-        if complete.len() < self.startup_trials.max(1) || !self.is_due(trial) {
+        let complete: Vec<&Trial> =
+            trials.iter().filter(|trial| trial.state == TrialState::Complete).collect();
+        if complete.len() < self.n_startup_trials.max(1) || !self.is_due(trial) {
             return false;
         }
         let Some(best) = best(trial, direction) else {
             return true;
         };
-        let Some((step, _)) = trial.reports.last_key_value() else {
+        let Some((step, _)) = trial.intermediate_values.last_key_value() else {
             return false;
         };
-        let others: Vec<f64> =
-            complete.iter().filter_map(|other| other.reports.get(step).copied()).collect();
-        if others.len() < self.min_trials {
+        let others: Vec<f64> = complete
+            .iter()
+            .filter_map(|other| other.intermediate_values.get(step).copied())
+            .collect();
+        if others.len() < self.n_min_trials {
             return false;
         }
         median(others).is_some_and(|median| match direction {
-            Direction::Minimise => best > median,
-            Direction::Maximise => best < median,
+            Direction::Minimize => best > median,
+            Direction::Maximize => best < median,
         })
     }
 
-    /// Whether this is the first report since the last step at which decisions are made.
+    /// Whether the last report is the first one at or after a decision step.
     fn is_due(&self, trial: &Trial) -> bool {
-        let mut steps = trial.reports.keys().rev();
-        let Some(since) = steps.next().and_then(|step| step.checked_sub(self.warmup_steps)) else {
+        let mut steps = trial.intermediate_values.keys().rev();
+        let Some(since) = steps.next().and_then(|step| step.checked_sub(self.n_warmup_steps))
+        else {
             return false;
         };
-        let interval = self.interval.max(1);
-        let decision = since / interval * interval + self.warmup_steps;
+        let interval = self.interval_steps.max(1);
+        let decision = since / interval * interval + self.n_warmup_steps;
         steps.next().is_none_or(|previous| *previous < decision)
     }
 }
 
-/// The best report, if one is a number.
+/// The best intermediate value; `None` if all are NaN.
 fn best(trial: &Trial, direction: Direction) -> Option<f64> {
-    let numbers = trial.reports.values().copied().filter(|value| !value.is_nan());
+    let numbers = trial.intermediate_values.values().copied().filter(|value| !value.is_nan());
     numbers.reduce(|a, b| match direction {
-        Direction::Minimise => a.min(b),
-        Direction::Maximise => a.max(b),
+        Direction::Minimize => a.min(b),
+        Direction::Maximize => a.max(b),
     })
 }
 

@@ -1,62 +1,68 @@
-//! Pruners: whether a running trial is worth its time.
+//! Pruners: decide whether to stop a running trial early.
 //!
-//! A pruner is a function of the study so far, asked after every report. Optuna's keep what they
-//! first estimate for as long as a worker lives; these estimate anew, so that all workers agree.
+//! A pruner is a pure function of the study's trials, called after every report. Optuna's pruners keep
+//! their first estimate of unset resources for the lifetime of a worker; these compute it anew each time,
+//! so that all workers agree.
 
-mod median;
-mod halving;
 mod hyperband;
+mod median;
+mod successive_halving;
 #[cfg(test)]
 mod tests;
 
-pub use halving::Halving;
 pub use hyperband::Hyperband;
 pub use median::Median;
+pub use successive_halving::SuccessiveHalving;
 
-use super::{Direction, Trial};
+use crate::{Direction, Trial, TrialState};
 use std::collections::BTreeMap;
 
-/// A way to stop trials early.
+/// A rule to stop trials early.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pruner {
-    /// Never.
+    /// Never prunes.
     Never,
-    /// Below the median of what others had at this step.
+    /// Prunes trials that are worse than the median of complete trials at the same step.
     Median(Median),
-    /// Not among the best at a rung.
-    Halving(Halving),
-    /// Several ladders of rungs side by side.
+    /// Prunes trials that are not among the best at a rung.
+    SuccessiveHalving(SuccessiveHalving),
+    /// Runs several brackets of successive halving in parallel.
     Hyperband(Hyperband),
 }
 
-/// What a pruner says after a report.
+/// The decision of a pruner after a report.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Verdict {
-    /// Whether the trial ends here.
-    pub prunes: bool,
-    /// System attributes to store with the trial, pruned or not; later verdicts read them.
-    pub notes: BTreeMap<String, f64>,
+pub struct PruningDecision {
+    /// Whether to stop the trial.
+    pub prune: bool,
+    /// System attributes to store with the trial, pruned or not; later decisions read them.
+    pub system_attrs: BTreeMap<String, f64>,
 }
 
 impl Pruner {
-    /// The verdict on a trial with the reports it has, given the study's trials.
+    /// Decides about a trial by its intermediate values, given the study's trials.
     ///
-    /// `trial` itself may be among `trials`, as it was at any earlier moment.
-    pub fn judge(&self, trial: &Trial, trials: &[Trial], direction: Direction) -> Verdict {
+    /// `trials` may include `trial` itself, in its current or an earlier state.
+    pub fn decide(&self, trial: &Trial, trials: &[Trial], direction: Direction) -> PruningDecision {
         match self {
-            Self::Never => Verdict::default(),
+            Self::Never => PruningDecision::default(),
             Self::Median(median) => {
-                let prunes = median.prunes(trial, trials, direction);
-                Verdict { prunes, ..Verdict::default() }
+                let prune = median.prunes(trial, trials, direction);
+                PruningDecision { prune, ..PruningDecision::default() }
             }
-            Self::Halving(halving) => halving.judge(trial, trials, direction),
-            Self::Hyperband(hyperband) => hyperband.judge(trial, trials, direction),
+            Self::SuccessiveHalving(halving) => {
+                halving.decide(trial, &trials.iter().collect::<Vec<_>>(), direction)
+            }
+            Self::Hyperband(hyperband) => hyperband.decide(trial, trials, direction),
         }
     }
 }
 
-/// The last step that complete trials came to.
-fn longest<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Option<u64> {
-    let complete = trials.into_iter().filter(|trial| trial.state == super::State::Complete);
-    complete.filter_map(|trial| trial.reports.last_key_value()).map(|(step, _)| *step).max()
+/// The largest step of all complete trials.
+fn last_step<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Option<u64> {
+    let complete = trials.into_iter().filter(|trial| trial.state == TrialState::Complete);
+    complete
+        .filter_map(|trial| trial.intermediate_values.last_key_value())
+        .map(|(step, _)| *step)
+        .max()
 }

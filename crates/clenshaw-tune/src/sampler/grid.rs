@@ -1,16 +1,17 @@
-//! Every combination of values once, in an order that the study's seed shuffles.
+//! Grid search: every combination of values once, in an order shuffled by the study's seed.
 //!
 //! Trial `i` takes the `i`-th combination, or the next one that no other trial has. Two workers that
-//! ask in the same instant, while the study holds points that are not its own, may meet on one point.
+//! sample at the same time may choose the same point if the study also contains points that are not of
+//! the grid.
 
-use super::{Ask, Line};
+use super::{NumericRange, SamplingContext};
 use crate::error::{Error, Result};
-use crate::{Distribution, State, Trial};
+use crate::{Distribution, Trial, TrialState};
 use clenshaw_rng::Stream;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A grid with more points is a mistake.
-const MOST: u64 = 1_000_000;
+/// The maximal number of points of a grid.
+const MAX_POINTS: u64 = 1_000_000;
 
 /// The values of one parameter.
 struct Axis<'a> {
@@ -18,21 +19,21 @@ struct Axis<'a> {
     values: Vec<f64>,
 }
 
-/// The next point, if one is left.
-pub(super) fn sample(ask: &Ask) -> Result<Option<BTreeMap<String, f64>>> {
+/// Returns the next point; `None` if all have been visited.
+pub(super) fn sample(context: &SamplingContext) -> Result<Option<BTreeMap<String, f64>>> {
     let axes: Vec<Axis> =
-        ask.space.iter().map(|(name, d)| Axis::new(name, d)).collect::<Result<_>>()?;
+        context.space.iter().map(|(name, d)| Axis::new(name, d)).collect::<Result<_>>()?;
     let n_points = count(&axes)?;
     let mut order: Vec<usize> = (0..n_points).collect();
-    Stream::new(ask.seed, "tuning").named("grid").shuffle(&mut order);
-    let tried: BTreeSet<usize> = ask
-        .others()
-        .filter(|trial| counts(trial))
+    Stream::new(context.seed, "tuning").named("grid").shuffle(&mut order);
+    let visited: BTreeSet<usize> = context
+        .other_trials()
+        .filter(|trial| occupies_point(trial))
         .filter_map(|trial| index(&axes, trial))
         .collect();
-    let first = (ask.number % n_points as u64) as usize;
-    let free = (0..n_points).map(|i| order[(first + i) % n_points]).find(|i| !tried.contains(i));
-    Ok(free.map(|index| point(&axes, index)))
+    let first = (context.number % n_points as u64) as usize;
+    let mut points = (0..n_points).map(|i| order[(first + i) % n_points]);
+    Ok(points.find(|index| !visited.contains(index)).map(|index| point(&axes, index)))
 }
 
 impl<'a> Axis<'a> {
@@ -41,40 +42,40 @@ impl<'a> Axis<'a> {
             Distribution::Categorical { choices } => {
                 Some((0..choices.len()).map(|i| i as f64).collect())
             }
-            _ => Line::of(distribution).and_then(|line| line.values(MOST + 1)),
+            _ => NumericRange::new(distribution).and_then(|range| range.values(MAX_POINTS + 1)),
         };
         let values = values.ok_or_else(|| Error::BadValue {
             key: name.to_owned(),
-            value: "a real number without a step".to_owned(),
-            expected: "a step, choices or whole numbers, for a grid lists every value".to_owned(),
+            value: "a float without a step".to_owned(),
+            expected: "a float with a step, an integer or choices, to search a grid".to_owned(),
         })?;
         Ok(Self { name, values })
     }
 
-    /// Which of the values this is; others may have rounded it differently.
+    /// The index of a value, up to rounding: other programs may compute steps differently.
     fn position(&self, value: f64) -> Option<usize> {
-        let close = |x: &f64| (x - value).abs() <= 1e-9 * x.abs().max(value.abs());
-        self.values.iter().position(close)
+        let is_close = |x: &f64| (x - value).abs() <= 1e-9 * x.abs().max(value.abs());
+        self.values.iter().position(is_close)
     }
 }
 
 fn count(axes: &[Axis]) -> Result<usize> {
     let product = axes.iter().try_fold(1u64, |n, axis| {
-        n.checked_mul(axis.values.len() as u64).filter(|n| (1..=MOST).contains(n))
+        n.checked_mul(axis.values.len() as u64).filter(|n| (1..=MAX_POINTS).contains(n))
     });
     product.map(|n| n as usize).ok_or_else(|| Error::OutOfRange {
         key: "grid".to_owned(),
-        value: "a product of too many values or none".to_owned(),
-        allowed: format!("1..={MOST} points"),
+        value: "empty or too large".to_owned(),
+        allowed: format!("1..={MAX_POINTS} points"),
     })
 }
 
-/// Failed trials give their point back.
-fn counts(trial: &Trial) -> bool {
-    matches!(trial.state, State::Complete | State::Pruned | State::Running)
+/// Whether a trial counts as a visit of its point; points of failed trials are visited again.
+fn occupies_point(trial: &Trial) -> bool {
+    matches!(trial.state, TrialState::Complete | TrialState::Pruned | TrialState::Running)
 }
 
-/// The point's place when the last axis runs fastest.
+/// The index of a trial's point in row-major order; `None` if it is not on the grid.
 fn index(axes: &[Axis], trial: &Trial) -> Option<usize> {
     axes.iter().try_fold(0, |index, axis| {
         let (_, value) = trial.params.get(axis.name)?;
@@ -94,65 +95,66 @@ fn point(axes: &[Axis], mut index: usize) -> BTreeMap<String, f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded;
-    use crate::{Choice, Direction};
+    use crate::{Direction, ParamValue, fixtures};
 
     fn space() -> BTreeMap<String, Distribution> {
         let drop = Distribution::Float { low: 0.0, high: 0.9, log: false, step: Some(0.3) };
         let order = Distribution::Int { low: 2, high: 10, log: false, step: 4 };
-        let words = Distribution::Categorical { choices: vec![Choice::None, Choice::Int(4)] };
-        [("drop", drop), ("order", order), ("words", words)].map(|(k, d)| (k.into(), d)).into()
+        let list =
+            Distribution::Categorical { choices: vec![ParamValue::None, ParamValue::Int(4)] };
+        [("drop", drop), ("order", order), ("list", list)].map(|(k, d)| (k.into(), d)).into()
     }
 
-    fn ask(
+    fn sample_for(
         space: &BTreeMap<String, Distribution>,
         trials: &[Trial],
         number: u64,
     ) -> Option<BTreeMap<String, f64>> {
-        sample(&Ask { space, trials, direction: Direction::Minimise, seed: 3, number }).unwrap()
+        let direction = Direction::Minimize;
+        sample(&SamplingContext { space, trials, direction, seed: 3, number }).unwrap()
     }
 
     #[test]
-    fn every_point_comes_once_and_then_none() {
+    fn visits_every_point_once() {
         let space = space();
         let mut trials = Vec::new();
         for number in 0..4 * 3 * 2 {
-            let point = ask(&space, &trials, number).expect("points are left");
-            assert_eq!(Some(&point), ask(&space, &[], number).as_ref(), "by number alone");
-            trials.push(recorded::trial(number, State::Complete, &space, &point));
+            let point = sample_for(&space, &trials, number).expect("points are left");
+            let alone = sample_for(&space, &[], number);
+            assert_eq!(Some(&point), alone.as_ref(), "must depend on the number only");
+            trials.push(fixtures::trial(number, TrialState::Complete, &space, &point));
         }
         let distinct: BTreeSet<String> =
             trials.iter().map(|trial| format!("{:?}", trial.params)).collect();
         assert_eq!(distinct.len(), 24);
-        assert_eq!(ask(&space, &trials, 24), None);
-        trials[7].state = State::Fail;
-        let again = ask(&space, &trials, 24).expect("a failed point is free again");
+        assert_eq!(sample_for(&space, &trials, 24), None);
+        trials[7].state = TrialState::Fail;
+        let again = sample_for(&space, &trials, 24).expect("points of failed trials are free");
         assert!(again.iter().all(|(name, value)| trials[7].params[name].1 == *value));
     }
 
     #[test]
-    fn a_point_that_another_trial_has_is_skipped() {
+    fn skips_points_of_other_trials() {
         let space = space();
-        let point = ask(&space, &[], 0).expect("points are left");
-        let taken = recorded::trial(9, State::Running, &space, &point);
-        assert_eq!(ask(&space, &[taken], 0), ask(&space, &[], 1));
+        let point = sample_for(&space, &[], 0).expect("points are left");
+        let taken = fixtures::trial(9, TrialState::Running, &space, &point);
+        assert_eq!(sample_for(&space, &[taken], 0), sample_for(&space, &[], 1));
     }
 
     #[test]
-    fn a_grid_needs_steps_and_a_reasonable_size() {
-        let refused = |distribution| {
+    fn rejects_infinite_and_huge_grids() {
+        let error = |distribution| {
             let space = BTreeMap::from([("rate".to_owned(), distribution)]);
-            let direction = Direction::Minimise;
-            sample(&Ask { space: &space, trials: &[], direction, seed: 0, number: 0 })
+            let direction = Direction::Minimize;
+            sample(&SamplingContext { space: &space, trials: &[], direction, seed: 0, number: 0 })
                 .unwrap_err()
                 .to_string()
         };
         let rate = Distribution::Float { low: 0.0, high: 1.0, log: false, step: None };
-        assert!(refused(rate).starts_with("`rate` is `a real number without a step`; expected a"));
-        let long = Distribution::Int { low: 1, high: 2_000_000, log: false, step: 1 };
-        assert_eq!(
-            refused(long),
-            "`grid` is a product of too many values or none, outside 1..=1000000 points"
-        );
+        let infinite = error(rate);
+        let expected = "`rate` is `a float without a step`; expected a float with a step";
+        assert!(infinite.starts_with(expected), "{infinite}");
+        let huge = Distribution::Int { low: 1, high: 2_000_000, log: false, step: 1 };
+        assert_eq!(error(huge), "`grid` is empty or too large, outside 1..=1000000 points");
     }
 }

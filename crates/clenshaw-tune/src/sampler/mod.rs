@@ -1,78 +1,82 @@
-//! Samplers: which values the next trial tries.
+//! Samplers: choose the parameter values of the next trial.
 //!
-//! A sampler is a function of the study so far. Its chance depends on the study's seed, the trial's
-//! number and, for parameters drawn on their own, their name: never on who asks first.
+//! A sampler is a pure function of the study's trials. Its random numbers depend on the study's seed, the
+//! trial number and, for parameters sampled independently, the parameter name. They do not depend on the
+//! order in which workers request trials.
 
-mod line;
-mod random;
 mod grid;
-pub(super) mod tpe;
+mod numeric_range;
+mod random;
+pub(crate) mod tpe;
 
-pub(super) use line::Line;
+pub(crate) use numeric_range::NumericRange;
 
-pub use tpe::{Tpe, View};
+pub use tpe::Tpe;
 
-use super::{Direction, Distribution, Trial};
 use crate::error::Result;
+use crate::{Direction, Distribution, Trial};
 use clenshaw_rng::Stream;
 use std::collections::BTreeMap;
 
-/// A way to choose the values of a trial.
+/// A method to choose the parameter values of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sampler {
-    /// Evenly, whatever came before.
+    /// Samples uniformly, independently of earlier trials.
     Random,
-    /// Every combination once, in an order that the seed shuffles.
+    /// Visits every combination of values once, in an order shuffled by the seed.
     Grid,
-    /// More of what was good, by Parzen estimators.
+    /// Samples near the best trials: tree-structured Parzen estimators.
     Tpe(Tpe),
 }
 
-/// What a sampler is asked: values for trial `number`, given the study so far.
+/// The input of a sampler: the study so far and the trial to sample for.
 #[derive(Clone, Copy, Debug)]
-pub struct Ask<'a> {
-    /// The parameters and what they may be.
+pub struct SamplingContext<'a> {
+    /// The search space.
     pub space: &'a BTreeMap<String, Distribution>,
-    /// The study's trials by number; the one that is asked for may be among them.
+    /// The study's trials by number. The trial to sample for may be among them; it is ignored.
     pub trials: &'a [Trial],
-    /// Which end of the objective is good.
+    /// The direction of the study.
     pub direction: Direction,
-    /// The study's seed.
+    /// The seed of the study.
     pub seed: u64,
-    /// The number of the trial that wants values.
+    /// The number of the trial to sample for.
     pub number: u64,
 }
 
 impl Sampler {
-    /// The internal value of every parameter; nothing when a grid has no point left.
+    /// Returns an internal value for every parameter, or `None` if a grid has no points left.
+    ///
+    /// # Errors
+    /// If a grid is requested for a space that is not finite or has too many points.
     ///
     /// ```
-    /// use clenshaw_tune::{Ask, Direction, Distribution, Sampler, Tpe};
+    /// use clenshaw_tune::{Direction, Distribution, Sampler, SamplingContext, Tpe};
     /// let rate = Distribution::Float { low: 1e-4, high: 1e-1, log: true, step: None };
     /// let space = [("rate".to_owned(), rate)].into();
-    /// let direction = Direction::Maximise;
-    /// let ask = Ask { space: &space, trials: &[], direction, seed: 1, number: 0 };
-    /// let values = Sampler::Tpe(Tpe::default()).sample(&ask)?.expect("only grids end");
+    /// let direction = Direction::Maximize;
+    /// let context = SamplingContext { space: &space, trials: &[], direction, seed: 1, number: 0 };
+    /// let values = Sampler::Tpe(Tpe::default()).sample(&context)?.expect("only grids are finite");
     /// assert!((1e-4..=1e-1).contains(&values["rate"]));
     /// # Ok::<(), clenshaw_tune::Error>(())
     /// ```
-    pub fn sample(&self, ask: &Ask) -> Result<Option<BTreeMap<String, f64>>> {
+    pub fn sample(&self, context: &SamplingContext) -> Result<Option<BTreeMap<String, f64>>> {
         match self {
-            Self::Random => Ok(Some(random::sample(ask))),
-            Self::Grid => grid::sample(ask),
-            Self::Tpe(tpe) => Ok(Some(tpe.sample(ask))),
+            Self::Random => Ok(Some(random::sample(context))),
+            Self::Grid => grid::sample(context),
+            Self::Tpe(tpe) => Ok(Some(tpe.sample(context))),
         }
     }
 }
 
-impl Ask<'_> {
-    /// The chance of this trial.
+impl SamplingContext<'_> {
+    /// The random stream of the trial.
     fn stream(&self) -> Stream {
         Stream::new(self.seed, "tuning").numbered(self.number)
     }
 
-    /// The other trials of the study.
-    fn others(&self) -> impl Iterator<Item = &Trial> {
+    /// All trials except the one to sample for.
+    fn other_trials(&self) -> impl Iterator<Item = &Trial> {
         self.trials.iter().filter(|trial| trial.number != self.number)
     }
 }

@@ -1,25 +1,25 @@
-//! Even chances: in the logarithm where that is asked for, for every step and every choice alike.
+//! Uniform sampling, on a linear or logarithmic scale; all steps and all choices are equally likely.
 
-use super::{Ask, Line};
+use super::{NumericRange, SamplingContext};
 use crate::Distribution;
 use clenshaw_rng::Stream;
 use std::collections::BTreeMap;
 
-/// Values for every parameter, each from a stream of its own name.
-pub(super) fn sample(ask: &Ask) -> BTreeMap<String, f64> {
-    let stream = ask.stream();
+/// Samples every parameter from its own stream, so that adding a parameter does not change the others.
+pub(super) fn sample(context: &SamplingContext) -> BTreeMap<String, f64> {
+    let stream = context.stream();
     let draw = |name: &str, distribution| draw(distribution, &mut stream.named(name));
-    ask.space.iter().map(|(name, d)| (name.clone(), draw(name, d))).collect()
+    context.space.iter().map(|(name, d)| (name.clone(), draw(name, d))).collect()
 }
 
-/// One value.
-pub(super) fn draw(distribution: &Distribution, stream: &mut Stream) -> f64 {
+/// Draws one internal value.
+fn draw(distribution: &Distribution, stream: &mut Stream) -> f64 {
     match distribution {
         Distribution::Categorical { choices } => stream.below(choices.len()) as f64,
         _ => {
-            let line = Line::of(distribution).expect("numbers have a line");
-            let (low, high) = line.ends();
-            line.value(low + stream.unit() * (high - low))
+            let range = NumericRange::new(distribution).expect("not categorical");
+            let (low, high) = range.bounds();
+            range.untransform(low + stream.unit() * (high - low))
         }
     }
 }
@@ -27,24 +27,24 @@ pub(super) fn draw(distribution: &Distribution, stream: &mut Stream) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Choice, Direction};
+    use crate::{Direction, ParamValue};
 
     #[test]
-    fn every_step_and_every_choice_has_an_equal_share() {
+    fn steps_and_choices_are_equally_likely() {
         let int = Distribution::Int { low: 2, high: 11, log: false, step: 4 };
-        let words = Distribution::Categorical { choices: vec![Choice::None; 3] };
+        let list = Distribution::Categorical { choices: vec![ParamValue::None; 3] };
         let mut stream = Stream::new(1, "test");
-        for (distribution, values) in [(int, [2.0, 6.0, 10.0]), (words, [0.0, 1.0, 2.0])] {
+        for (distribution, values) in [(int, [2.0, 6.0, 10.0]), (list, [0.0, 1.0, 2.0])] {
             let drawn: Vec<f64> = (0..3000).map(|_| draw(&distribution, &mut stream)).collect();
             for value in values {
-                let share = drawn.iter().filter(|x| **x == value).count();
-                assert!((900..1100).contains(&share), "{value}: {share} of 3000");
+                let count = drawn.iter().filter(|x| **x == value).count();
+                assert!((900..1100).contains(&count), "{value}: {count} of 3000");
             }
         }
     }
 
     #[test]
-    fn decades_have_equal_shares_in_the_logarithm() {
+    fn decades_are_equally_likely_on_a_logarithmic_scale() {
         let rate = Distribution::Float { low: 1e-4, high: 1e-1, log: true, step: None };
         let mut stream = Stream::new(2, "test");
         let drawn: Vec<f64> = (0..3000).map(|_| draw(&rate, &mut stream)).collect();
@@ -54,14 +54,15 @@ mod tests {
     }
 
     #[test]
-    fn a_new_parameter_moves_no_other() {
+    fn adding_a_parameter_does_not_change_the_others() {
         let unit = Distribution::Float { low: 0.0, high: 1.0, log: false, step: None };
         let one = BTreeMap::from([("b".to_owned(), unit.clone())]);
         let two = BTreeMap::from([("a".to_owned(), unit.clone()), ("b".to_owned(), unit)]);
-        let ask = |space, number| {
-            sample(&Ask { space, trials: &[], direction: Direction::Minimise, seed: 5, number })
+        let sample = |space, number| {
+            let direction = Direction::Minimize;
+            sample(&SamplingContext { space, trials: &[], direction, seed: 5, number })
         };
-        assert_eq!(ask(&one, 3)["b"], ask(&two, 3)["b"]);
-        assert_ne!(ask(&one, 3)["b"], ask(&one, 4)["b"]);
+        assert_eq!(sample(&one, 3)["b"], sample(&two, 3)["b"]);
+        assert_ne!(sample(&one, 3)["b"], sample(&one, 4)["b"]);
     }
 }

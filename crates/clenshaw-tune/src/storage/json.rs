@@ -1,117 +1,116 @@
-//! What Optuna writes as JSON: numbers that JSON does not have, choices, distributions.
+//! Values and distributions in Optuna's JSON.
 //!
 //! ```text
 //! {"name":"FloatDistribution","attributes":{"step":null,"low":0.0,"high":1.0,"log":false}}
 //! {"name":"IntDistribution","attributes":{"log":false,"step":1,"low":1,"high":8}}
-//! {"name":"CategoricalDistribution","attributes":{"choices":[null,true,4,0.5,"word"]}}
+//! {"name":"CategoricalDistribution","attributes":{"choices":[null,true,4,0.5,"text"]}}
 //! ```
 //!
-//! Python writes a bare `NaN` or `Infinity` where a number is not finite. We read these and write none,
-//! but for a choice that somebody else's distribution has.
+//! Python writes `NaN`, `Infinity` and `-Infinity` without quotes, which is not valid JSON. They are
+//! accepted everywhere, and written only as choices of a categorical distribution.
 
 use crate::error::{Error, Result};
-use crate::{Choice, Distribution};
+use crate::{Distribution, ParamValue};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error as _};
 use serde_json::{Value, json};
 
-const BARE: [(&str, f64); 3] =
+const NON_FINITE: [(&str, f64); 3] =
     [("NaN", f64::NAN), ("Infinity", f64::INFINITY), ("-Infinity", f64::NEG_INFINITY)];
 
-/// A number, finite or not.
+/// A number, which may be NaN or infinite.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Number(pub f64);
+pub(super) struct PythonFloat(pub f64);
 
-impl<'de> Deserialize<'de> for Number {
+impl<'de> Deserialize<'de> for PythonFloat {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
         let value = Value::deserialize(from)?;
-        let number = value.as_f64().or_else(|| value.as_str().and_then(unquoted));
-        number.map(Number).ok_or_else(|| D::Error::custom(format!("{value} is not a number")))
+        let number = value.as_f64().or_else(|| value.as_str().and_then(non_finite));
+        number.map(PythonFloat).ok_or_else(|| D::Error::custom(format!("{value} is not a number")))
     }
 }
 
-/// Parses JSON that may hold bare numbers that are not finite; those not read as a [`Number`] become
-/// words.
+/// Parses JSON that may contain unquoted NaN and infinities. Those that are not read as a
+/// [`PythonFloat`] become strings.
 pub(super) fn parse<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
-    let plain = serde_json::from_str(text);
-    if plain.is_err() && BARE.iter().any(|(word, _)| text.contains(word)) {
-        return serde_json::from_str(&quoted(text));
+    let parsed = serde_json::from_str(text);
+    if parsed.is_err() && NON_FINITE.iter().any(|(name, _)| text.contains(name)) {
+        return serde_json::from_str(&quote_non_finite(text));
     }
-    plain
+    parsed
 }
 
-/// The same text with quotation marks around bare words that are numbers in Python.
-fn quoted(text: &str) -> String {
-    let (mut out, mut rest, mut inside) = (String::with_capacity(text.len() + 16), text, false);
+/// Adds quotation marks around unquoted NaN and infinities.
+fn quote_non_finite(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    let (mut rest, mut in_string) = (text, false);
     while let Some(c) = rest.chars().next() {
-        let word = BARE.iter().map(|(word, _)| *word).find(|word| rest.starts_with(word));
-        let taken = match word.filter(|_| !inside) {
-            Some(word) => {
-                out.extend(["\"", word, "\""]);
-                rest = &rest[word.len()..];
+        let name = NON_FINITE.iter().map(|(name, _)| *name).find(|name| rest.starts_with(name));
+        let length = match name.filter(|_| !in_string) {
+            Some(name) => {
+                out.extend(["\"", name, "\""]);
+                rest = &rest[name.len()..];
                 continue;
             }
-            // What is escaped is no quotation mark.
-            None if inside && c == '\\' => rest.chars().take(2).map(char::len_utf8).sum(),
+            // An escaped quotation mark does not end the string.
+            None if in_string && c == '\\' => rest.chars().take(2).map(char::len_utf8).sum(),
             None => c.len_utf8(),
         };
-        inside ^= c == '"';
-        out.push_str(&rest[..taken]);
-        rest = &rest[taken..];
+        in_string ^= c == '"';
+        out.push_str(&rest[..length]);
+        rest = &rest[length..];
     }
     out
 }
 
-fn unquoted(word: &str) -> Option<f64> {
-    BARE.iter().find(|(name, _)| *name == word).map(|(_, value)| *value)
+fn non_finite(text: &str) -> Option<f64> {
+    NON_FINITE.iter().find(|(name, _)| *name == text).map(|(_, value)| *value)
 }
 
-impl Choice {
-    /// What a JSON value says.
-    pub fn from_json(value: &Value) -> Self {
-        match value {
+impl ParamValue {
+    /// Converts from JSON.
+    pub fn from_json(json: &Value) -> Self {
+        match json {
             Value::Null => Self::None,
-            Value::Bool(on) => Self::Flag(*on),
+            Value::Bool(value) => Self::Bool(*value),
             Value::Number(n) => {
-                n.as_i64().map_or_else(|| Self::Real(n.as_f64().unwrap_or(f64::NAN)), Self::Int)
+                n.as_i64().map_or_else(|| Self::Float(n.as_f64().unwrap_or(f64::NAN)), Self::Int)
             }
-            Value::String(word) => Self::Word(word.clone()),
-            Value::Array(_) | Value::Object(_) => Self::Other(value.clone()),
+            Value::String(value) => Self::Str(value.clone()),
+            Value::Array(_) | Value::Object(_) => Self::Json(json.clone()),
         }
     }
 
-    /// Its JSON value; null for a number that is not finite.
+    /// Converts to JSON; NaN and infinities become null.
     pub fn to_json(&self) -> Value {
         match self {
             Self::None => Value::Null,
-            Self::Flag(on) => json!(on),
-            Self::Int(whole) => json!(whole),
-            Self::Real(real) => json!(real),
-            Self::Word(word) => json!(word),
-            Self::Other(value) => value.clone(),
+            Self::Bool(value) => json!(value),
+            Self::Int(value) => json!(value),
+            Self::Float(value) => json!(value),
+            Self::Str(value) => json!(value),
+            Self::Json(value) => value.clone(),
         }
     }
 
-    /// Its text in a list of choices, where what is not finite stays what it is.
-    fn to_text(&self) -> String {
-        let bare = |real: f64| BARE.iter().find(|(_, value)| value.total_cmp(&real).is_eq());
+    /// The JSON text of a choice; NaN and infinities are unquoted, as in Python.
+    fn to_python_json(&self) -> String {
+        let name = |x: f64| NON_FINITE.iter().find(|(_, value)| value.total_cmp(&x).is_eq());
         match *self {
-            Self::Real(real) if !real.is_finite() => {
-                bare(real).map_or("NaN", |(word, _)| word).into()
-            }
+            Self::Float(x) if !x.is_finite() => name(x).map_or("NaN", |(name, _)| name).into(),
             _ => self.to_json().to_string(),
         }
     }
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct DistributionJson {
     name: String,
     attributes: Value,
 }
 
 impl Distribution {
-    /// The text Optuna keeps it as.
+    /// Converts to the JSON text that Optuna stores.
     pub fn to_json(&self) -> String {
         let (name, attributes) = match self {
             Self::Float { low, high, log, step } => (
@@ -123,57 +122,67 @@ impl Distribution {
                 json!({"log": log, "step": step, "low": low, "high": high}).to_string(),
             ),
             Self::Categorical { choices } => {
-                let texts: Vec<String> = choices.iter().map(Choice::to_text).collect();
+                let texts: Vec<String> = choices.iter().map(ParamValue::to_python_json).collect();
                 ("CategoricalDistribution", format!(r#"{{"choices":[{}]}}"#, texts.join(",")))
             }
         };
         format!(r#"{{"name":"{name}","attributes":{attributes}}}"#)
     }
 
-    /// Reads Optuna's text; the five names of before version 3 are understood.
+    /// Parses the JSON text that Optuna stores, including the names used before version 3.
+    ///
+    /// # Errors
+    /// If the text is not a distribution.
     pub fn from_json(text: &str) -> Result<Self> {
-        let wrong = || Error::BadValue {
+        let invalid = || Error::BadValue {
             key: "distribution".into(),
             value: text.into(),
-            expected: "a distribution of Optuna's, as JSON".into(),
+            expected: "an Optuna distribution in JSON".into(),
         };
-        let plain = serde_json::from_str(text);
-        let choice: fn(&Value) -> Choice =
-            if plain.is_ok() { Choice::from_json } else { from_quoted };
-        let named: Named = plain.or_else(|_| parse(text)).map_err(|_| wrong())?;
-        from_attributes(&named.name, &named.attributes, choice).ok_or_else(wrong)
+        let parsed = serde_json::from_str(text);
+        let choice: fn(&Value) -> ParamValue =
+            if parsed.is_ok() { ParamValue::from_json } else { from_quoted };
+        let json: DistributionJson = parsed.or_else(|_| parse(text)).map_err(|_| invalid())?;
+        from_attributes(&json.name, &json.attributes, choice).ok_or_else(invalid)
     }
 }
 
-/// A choice of a list that had bare words.
-fn from_quoted(value: &Value) -> Choice {
-    let real = value.as_str().and_then(unquoted);
-    real.map_or_else(|| Choice::from_json(value), Choice::Real)
+/// A choice of a list that contained unquoted NaN or infinities.
+fn from_quoted(json: &Value) -> ParamValue {
+    let number = json.as_str().and_then(non_finite);
+    number.map_or_else(|| ParamValue::from_json(json), ParamValue::Float)
 }
 
-fn from_attributes(name: &str, a: &Value, choice: fn(&Value) -> Choice) -> Option<Distribution> {
-    let real = |key: &str| a.get(key)?.as_f64();
-    let whole = |key: &str| {
-        let value = a.get(key)?;
+fn from_attributes(
+    name: &str,
+    attributes: &Value,
+    choice: fn(&Value) -> ParamValue,
+) -> Option<Distribution> {
+    let float_attr = |key: &str| attributes.get(key)?.as_f64();
+    let int_attr = |key: &str| {
+        let value = attributes.get(key)?;
         value.as_i64().or_else(|| value.as_f64().filter(|x| x.fract() == 0.0).map(|x| x as i64))
     };
-    let log = || a.get("log").and_then(Value::as_bool).unwrap_or(false);
-    let float =
-        |log, step| Some(Distribution::Float { low: real("low")?, high: real("high")?, log, step });
+    let log = || attributes.get("log").and_then(Value::as_bool).unwrap_or(false);
+    let float = |log, step| {
+        let (low, high) = (float_attr("low")?, float_attr("high")?);
+        Some(Distribution::Float { low, high, log, step })
+    };
     let int = |log| {
-        let step = whole("step").unwrap_or(1);
-        Some(Distribution::Int { low: whole("low")?, high: whole("high")?, log, step })
+        let step = int_attr("step").unwrap_or(1);
+        Some(Distribution::Int { low: int_attr("low")?, high: int_attr("high")?, log, step })
     };
     match name {
-        "FloatDistribution" => float(log(), real("step")),
+        "FloatDistribution" => float(log(), float_attr("step")),
         "UniformDistribution" => float(false, None),
         "LogUniformDistribution" => float(true, None),
-        "DiscreteUniformDistribution" => float(false, Some(real("q")?)),
+        "DiscreteUniformDistribution" => float(false, Some(float_attr("q")?)),
         "IntDistribution" => int(log()),
         "IntUniformDistribution" => int(false),
         "IntLogUniformDistribution" => int(true),
         "CategoricalDistribution" => {
-            let choices: Vec<Choice> = a.get("choices")?.as_array()?.iter().map(choice).collect();
+            let choices = attributes.get("choices")?.as_array()?;
+            let choices: Vec<ParamValue> = choices.iter().map(choice).collect();
             (!choices.is_empty()).then_some(Distribution::Categorical { choices })
         }
         _ => None,
@@ -185,28 +194,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distributions_come_back() {
-        let word = |w: &str| Choice::Word(w.into());
+    fn distributions_round_trip() {
+        let text = |text: &str| ParamValue::Str(text.into());
         let all = [
             Distribution::Float { low: 1e-8, high: 0.1, log: true, step: None },
             Distribution::Float { low: 0.0, high: 1.0, log: false, step: Some(0.1) },
             Distribution::Int { low: -3, high: i64::MAX, log: false, step: 2 },
             Distribution::Categorical {
-                choices: vec![Choice::None, Choice::Flag(true), Choice::Int(4), word("NaN")],
+                choices: vec![
+                    ParamValue::None,
+                    ParamValue::Bool(true),
+                    ParamValue::Int(4),
+                    text("NaN"),
+                ],
             },
             Distribution::Categorical {
-                choices: vec![Choice::Real(f64::NEG_INFINITY), word("a \"b\""), Choice::Real(0.5)],
+                choices: vec![
+                    ParamValue::Float(f64::NEG_INFINITY),
+                    text("a \"b\""),
+                    ParamValue::Float(0.5),
+                ],
             },
-            Distribution::Categorical { choices: vec![Choice::Other(json!([1, 2]))] },
+            Distribution::Categorical { choices: vec![ParamValue::Json(json!([1, 2]))] },
         ];
         for distribution in all {
-            let text = distribution.to_json();
-            assert_eq!(Distribution::from_json(&text).unwrap(), distribution, "{text}");
+            let json = distribution.to_json();
+            assert_eq!(Distribution::from_json(&json).unwrap(), distribution, "{json}");
         }
     }
 
     #[test]
-    fn old_names_are_understood_and_new_ones_refused() {
+    fn reads_old_names_and_rejects_unknown_ones() {
         let old = r#"{"name": "DiscreteUniformDistribution", "attributes": {"low": 0, "high": 1, "q": 0.5}}"#;
         let float = Distribution::Float { low: 0.0, high: 1.0, log: false, step: Some(0.5) };
         assert_eq!(Distribution::from_json(old).unwrap(), float);
@@ -221,9 +239,9 @@ mod tests {
     }
 
     #[test]
-    fn bare_words_are_numbers_outside_quotation_marks_only() {
+    fn reads_unquoted_nan_and_infinities() {
         let text = r#"{"a":[NaN,-Infinity,Infinity,1],"b\"NaN":"NaN, \\","c":{"d":NaN}}"#;
-        let numbers: Vec<Number> =
+        let numbers: Vec<PythonFloat> =
             serde_json::from_value(parse::<Value>(text).unwrap()["a"].clone()).unwrap();
         let numbers: Vec<f64> = numbers.iter().map(|n| n.0).collect();
         assert!(numbers[0].is_nan());

@@ -1,116 +1,109 @@
-//! Where studies are kept, so that many workers share one and a crash loses at most a trial.
-//!
-//! ```
-//! use clenshaw_tune::{Direction, Distribution, Ending, Journal, Storage};
-//!
-//! # let folder = tempfile::tempdir().unwrap();
-//! let storage = Journal::open(folder.path().join("study.log"))?;
-//! let study = storage.study("parabola", Direction::Minimise)?;
-//! let x = Distribution::Float { low: -1.0, high: 1.0, log: false, step: None };
-//! for value in [-0.5, 0.25] {
-//!     let trial = storage.create_trial(study)?;
-//!     storage.set_params(trial.id, &[("x".into(), (x.clone(), value))].into())?;
-//!     storage.finish(trial.id, Ending::Complete(value * value))?;
-//! }
-//! assert_eq!(storage.trials(study)?[1].value, Some(0.0625));
-//! # Ok::<(), clenshaw_tune::Error>(())
-//! ```
+//! Storages: files and databases that many workers share.
 
-pub(super) mod json;
 mod clock;
-mod worker;
-mod rules;
+mod database_url;
 mod journal;
-mod address;
+mod json;
+mod location;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
-mod relational;
-mod place;
+mod rdb;
+mod validation;
+mod worker;
 
-pub use address::{Address, without_password};
-pub use journal::{Journal, Patience};
-pub use place::Place;
+pub use database_url::{DatabaseUrl, redact_password};
+pub use journal::{JournalStorage, LockOptions};
+pub use location::StorageLocation;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
-pub use relational::{Habits, Relational};
+pub use rdb::{DatabaseOptions, RdbStorage};
 
-use super::{Attributes, Choice, Direction, Ending, Params, State, Trial};
 use crate::error::Result;
+use crate::{Attributes, Direction, ParamValue, Params, Trial, TrialOutcome, TrialState};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A study as a storage lists it.
+/// A study as listed by a storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Study {
-    /// Its identity within the storage.
+pub struct StudySummary {
+    /// The id of the study, unique within the storage.
     pub id: u64,
-    /// Its name.
+    /// The name of the study.
     pub name: String,
-    /// What it looks for; nothing, if it has several objectives or none was said.
+    /// The direction; `None` if the study has several objectives or no direction.
     pub direction: Option<Direction>,
 }
 
-/// Whose notes.
+/// User or system attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notes {
-    /// Those of users.
+pub enum AttrKind {
+    /// Attributes set by users.
     User,
-    /// Those of samplers, pruners and dashboards.
+    /// Attributes set by samplers, pruners, storages and dashboards.
     System,
 }
 
-/// A place that keeps studies. No other worker comes between what a call sees and what it changes.
+/// A file or database with studies.
 ///
-/// Trials are named by [`Trial::id`]; one that is finished does not change, and trying to is an error.
+/// Every call is atomic: no other worker changes the storage between the reads and the writes of a call.
+/// Trials are identified by [`Trial::id`]. Changing a finished trial is an error
+/// ([`Error::TrialFinished`](crate::Error::TrialFinished)).
 pub trait Storage: Send + Sync {
-    /// The studies there are.
-    fn studies(&self) -> Result<Vec<Study>>;
+    /// Lists all studies.
+    fn studies(&self) -> Result<Vec<StudySummary>>;
 
-    /// The study of a name, which is made if there is none; an error if its direction is another.
-    fn study(&self, name: &str, direction: Direction) -> Result<u64>;
+    /// Returns the id of the study with this name, which is created if it does not exist.
+    ///
+    /// # Errors
+    /// If the study exists with another direction or with several objectives.
+    fn open_study(&self, name: &str, direction: Direction) -> Result<u64>;
 
-    /// What is noted about a study.
-    fn study_attrs(&self, study: u64, notes: Notes) -> Result<Attributes>;
+    /// Returns the attributes of a study.
+    fn study_attrs(&self, study: u64, kind: AttrKind) -> Result<Attributes>;
 
-    /// Notes something about a study, in place of earlier notes of the same names.
-    fn set_study_attrs(&self, study: u64, notes: Notes, attrs: &Attributes) -> Result<()>;
+    /// Sets attributes of a study; existing values of the same names are replaced.
+    fn set_study_attrs(&self, study: u64, kind: AttrKind, attrs: &Attributes) -> Result<()>;
 
-    /// A new trial, running, for this worker.
+    /// Creates a running trial for this worker.
     fn create_trial(&self, study: u64) -> Result<Trial>;
 
-    /// A new trial, waiting, some of whose parameters are chosen beforehand; [`Trial::fixed`] finds them.
-    fn enqueue(&self, study: u64, fixed: &BTreeMap<String, Choice>) -> Result<Trial>;
+    /// Creates a waiting trial with fixed values for some parameters; see [`Trial::fixed_param`].
+    fn enqueue_trial(&self, study: u64, fixed: &BTreeMap<String, ParamValue>) -> Result<Trial>;
 
-    /// The first waiting trial, now running, for this worker alone; nothing, if none waits.
-    fn claim_waiting(&self, study: u64) -> Result<Option<Trial>>;
+    /// Starts the first waiting trial for this worker; `None` if no trial is waiting.
+    fn claim_waiting_trial(&self, study: u64) -> Result<Option<Trial>>;
 
-    /// Says what was drawn; an error, and nothing is kept, if a name has another kind of distribution in
-    /// the study.
+    /// Sets parameters of a trial.
+    ///
+    /// # Errors
+    /// If the study contains a parameter of the same name with an incompatible distribution; then none
+    /// of the parameters is set.
     fn set_params(&self, trial: u64, params: &Params) -> Result<()>;
 
-    /// Says how a trial is doing; a value that is not finite is not kept.
+    /// Reports an intermediate value; NaN and infinities are not stored.
     fn report(&self, trial: u64, step: u64, value: f64) -> Result<()>;
 
-    /// Notes something about a trial.
-    fn set_trial_attrs(&self, trial: u64, notes: Notes, attrs: &Attributes) -> Result<()>;
+    /// Sets attributes of a trial; existing values of the same names are replaced.
+    fn set_trial_attrs(&self, trial: u64, kind: AttrKind, attrs: &Attributes) -> Result<()>;
 
-    /// Ends a trial; returns the state that is kept, by [`Ending::kept`].
-    fn finish(&self, trial: u64, ending: Ending) -> Result<State>;
+    /// Finishes a trial and returns its final state.
+    fn finish(&self, trial: u64, outcome: TrialOutcome) -> Result<TrialState>;
 
-    /// All trials of a study by number, as of now.
+    /// Returns all trials of a study by number.
     fn trials(&self, study: u64) -> Result<Vec<Trial>>;
 
-    /// How far apart signs of life of a running trial are to be.
-    fn interval(&self) -> Duration {
+    /// The time between two heartbeats of a running trial.
+    fn heartbeat_interval(&self) -> Duration {
         Duration::from_secs(60)
     }
 
-    /// A sign of life while a trial runs; nothing, where the storage knows its workers otherwise. Whoever
-    /// gives one must go on doing so, or the trial is held for dead.
-    fn beat(&self, _trial: u64) -> Result<()> {
+    /// Records a heartbeat of a running trial; does nothing in storages without heartbeats. After the
+    /// first heartbeat of a trial, the next ones must follow at [`Self::heartbeat_interval`], or
+    /// [`Self::fail_stale_trials`] fails the trial.
+    fn record_heartbeat(&self, _trial: u64) -> Result<()> {
         Ok(())
     }
 
-    /// Fails the running trials whose workers are known to be dead, and returns their ids.
-    fn reap_dead(&self, _study: u64) -> Result<Vec<u64>> {
+    /// Fails the running trials whose workers have died, and returns their ids.
+    fn fail_stale_trials(&self, _study: u64) -> Result<Vec<u64>> {
         Ok(Vec::new())
     }
 }

@@ -1,34 +1,34 @@
-//! Who runs a trial, so that trials of the dead can be told from trials that take long.
+//! The worker process of a trial, by which trials of dead workers are recognized.
 //!
-//! A worker is a process: its number, and when it started, for numbers are used again. They mean
-//! something only on one machine since its last start, among processes that see each other: one boot,
-//! one namespace of processes, one user. Of a worker elsewhere we never say that it is dead.
+//! A process is identified by its id and start time, since ids are reused. Both are meaningful only
+//! within one boot of one machine, one process namespace and one user; a worker elsewhere is never
+//! considered dead.
 
 use crate::Attributes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs;
 
-/// The system attribute of a running trial that names its worker.
+/// The system attribute of a running trial that identifies its worker.
 pub(super) const WORKER: &str = "clenshaw:worker";
 
-/// One process.
+/// A worker process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Worker {
-    /// For people who read the study.
+pub(super) struct WorkerProcess {
+    /// For information only.
     host: String,
     boot: String,
     namespace: String,
     user: u32,
     pid: u32,
-    /// Ticks from boot to the process's start.
+    /// Clock ticks from boot to the start of the process.
     started: u64,
 }
 
-impl Worker {
-    /// This process; nothing, where the system does not tell.
+impl WorkerProcess {
+    /// This process; `None` if the operating system does not provide the information.
     #[cfg(target_os = "linux")]
-    pub fn me() -> Option<Self> {
+    pub fn current() -> Option<Self> {
         use std::os::unix::fs::MetadataExt;
         let line = |path| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
         let pid = std::process::id();
@@ -38,38 +38,40 @@ impl Worker {
             namespace: fs::read_link("/proc/self/ns/pid").ok()?.to_str()?.to_owned(),
             user: fs::metadata("/proc/self").ok()?.uid(),
             pid,
-            started: started(pid)?,
+            started: start_time(pid)?,
         })
     }
 
-    /// This process; nothing, where the system does not tell.
+    /// This process; `None` if the operating system does not provide the information.
     #[cfg(not(target_os = "linux"))]
-    pub fn me() -> Option<Self> {
+    pub fn current() -> Option<Self> {
         None
     }
 
-    /// The attribute with which a worker signs its trials; none, where the system does not tell.
-    pub fn signature(me: Option<&Self>) -> Attributes {
-        let written = |me: &Self| serde_json::to_value(me).expect("texts and numbers");
-        me.map(|me| (WORKER.to_owned(), written(me))).into_iter().collect()
+    /// The system attribute that identifies a worker; empty for an unknown worker.
+    pub fn to_attrs(worker: Option<&Self>) -> Attributes {
+        let json = |worker: &Self| serde_json::to_value(worker).expect("strings and integers");
+        worker.map(|worker| (WORKER.to_owned(), json(worker))).into_iter().collect()
     }
 
-    /// Whether the worker who signed so is certain to be dead.
-    pub fn has_died(signed: Value, me: &Self) -> bool {
-        serde_json::from_value::<Self>(signed).is_ok_and(|worker| worker.is_dead(me))
+    /// Whether the worker in this attribute value has certainly ended. `current` is this process.
+    pub fn has_died(attr: Value, current: &Self) -> bool {
+        serde_json::from_value::<Self>(attr).is_ok_and(|worker| worker.is_dead(current))
     }
 
-    /// Whether it is certain that it works no more.
-    fn is_dead(&self, me: &Self) -> bool {
-        let seen = self.boot == me.boot && self.namespace == me.namespace && self.user == me.user;
-        seen && started(self.pid) != Some(self.started)
+    /// Whether the worker has certainly ended.
+    fn is_dead(&self, current: &Self) -> bool {
+        let is_visible = self.boot == current.boot
+            && self.namespace == current.namespace
+            && self.user == current.user;
+        is_visible && start_time(self.pid) != Some(self.started)
     }
 }
 
-/// When a process started; nothing, if there is none, or if it has ended and nobody has asked how.
+/// The start time of a process; `None` if it does not exist or is a zombie.
 ///
-/// `pid (name) state ppid ...`: the name may hold spaces and brackets, the start is field 22.
-fn started(pid: u32) -> Option<u64> {
+/// `pid (name) state ppid ...`: the name may contain spaces and brackets; the start time is field 22.
+fn start_time(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
@@ -81,27 +83,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_process_that_we_would_see_is_called_dead() {
-        let me = Worker::me().unwrap();
-        assert!(!me.is_dead(&me));
-        let reused = Worker { started: me.started + 1, ..me.clone() };
-        assert!(reused.is_dead(&me));
-        assert!(!Worker { boot: "other".into(), ..reused.clone() }.is_dead(&me));
-        assert!(!Worker { user: me.user + 1, ..reused }.is_dead(&me));
+    fn only_visible_processes_are_considered_dead() {
+        let current = WorkerProcess::current().unwrap();
+        assert!(!current.is_dead(&current));
+        let reused = WorkerProcess { started: current.started + 1, ..current.clone() };
+        assert!(reused.is_dead(&current));
+        assert!(!WorkerProcess { boot: "other".into(), ..reused.clone() }.is_dead(&current));
+        assert!(!WorkerProcess { user: current.user + 1, ..reused }.is_dead(&current));
     }
 
     #[test]
-    fn a_process_that_has_ended_is_dead_before_anybody_asks() {
+    fn zombies_are_dead() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let me = Worker::me().unwrap();
-        let worker =
-            Worker { pid: child.id(), started: started(child.id()).unwrap(), ..me.clone() };
-        assert!(!worker.is_dead(&me));
+        let current = WorkerProcess::current().unwrap();
+        let started = start_time(child.id()).unwrap();
+        let worker = WorkerProcess { pid: child.id(), started, ..current.clone() };
+        assert!(!worker.is_dead(&current));
         child.kill().unwrap();
-        while !worker.is_dead(&me) {
+        while !worker.is_dead(&current) {
             std::thread::yield_now();
         }
         child.wait().unwrap();
-        assert!(worker.is_dead(&me));
+        assert!(worker.is_dead(&current));
     }
 }

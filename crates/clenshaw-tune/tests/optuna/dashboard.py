@@ -1,4 +1,4 @@
-"""The real optuna-dashboard: `dashboard.py PLACE`; prints its first study, as its HTTP API has it."""
+"""Runs optuna-dashboard: `dashboard.py LOCATION`; prints the first study as returned by its HTTP API."""
 
 import json
 import pathlib
@@ -15,32 +15,32 @@ def free_port():
         return s.getsockname()[1]
 
 
-def answer(port, path):
+def get(port, path):
     with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as response:
         return json.load(response)
 
 
-def patient_answer(port, path, server):
+def get_when_ready(port, path, server):
     end = time.monotonic() + 60
     while True:
         try:
-            return answer(port, path)
+            return get(port, path)
         except (urllib.error.URLError, ConnectionError):
             if time.monotonic() > end or server.poll() is not None:
                 raise
             time.sleep(0.1)
 
 
-def main(place):
+def main(location):
     port = free_port()
     program = pathlib.Path(sys.executable).parent / "optuna-dashboard"
-    words = [place, "--port", str(port)]
-    if "://" not in place:
-        words += ["--storage-class", "JournalFileStorage"]
-    server = subprocess.Popen([program, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    arguments = [location, "--port", str(port)]
+    if "://" not in location:
+        arguments += ["--storage-class", "JournalFileStorage"]
+    server = subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:
-        studies = patient_answer(port, "/api/studies", server)["study_summaries"]
-        detail = answer(port, f"/api/studies/{studies[0]['study_id']}")
+        studies = get_when_ready(port, "/api/studies", server)["study_summaries"]
+        detail = get(port, f"/api/studies/{studies[0]['study_id']}")
         print(json.dumps({"studies": studies, "detail": detail}))
     finally:
         server.terminate()

@@ -1,9 +1,9 @@
-"""Records what Optuna computes, for the tests of `tune`.
+"""Stores what Optuna computes as fixtures of the tests.
 
-    python record.py ../tune        # optuna 5.0.0, numpy; about ten minutes
+    python record.py ../fixtures        # optuna 5.0.0, numpy; about ten minutes
 
-Every recording is a small JSON file: histories as Optuna stores them, and the numbers it makes of
-them. Nothing here is random beyond the seeds below.
+Every fixture is a JSON file with studies and the numbers that Optuna computes from them. All random
+numbers are seeded.
 """
 
 import itertools
@@ -26,7 +26,7 @@ from optuna.samplers._tpe.sampler import _split_trials, default_gamma
 from optuna.study import StudyDirection
 from optuna.trial import TrialState, create_trial
 
-# Among equal values numpy's order depends on the processor, and bandwidths depend on the order.
+# The order of equal values in numpy depends on the processor, and bandwidths depend on that order.
 _argsort = np.argsort
 np.argsort = lambda a, *args, **kwargs: _argsort(a, *args, **{"kind": "stable", **kwargs})
 
@@ -41,12 +41,12 @@ SPACE = {
 
 
 def plain(x):
-    """A number that JSON can hold."""
+    """Converts NaN and infinities to strings, for JSON."""
     return x if math.isfinite(x) else str(float(x))
 
 
 def written(study):
-    """The study's trials; distributions are named once."""
+    """Converts a study to JSON; each distribution is stored once."""
     names, distributions = {}, {}
     trials = []
     for trial in study.get_trials(deepcopy=False):
@@ -72,7 +72,7 @@ def written(study):
 
 
 def drawn(rng, space):
-    """Values for every parameter, some of them repeated."""
+    """Draws a value for every parameter."""
     values = {}
     for name, d in space.items():
         if isinstance(d, CategoricalDistribution):
@@ -89,13 +89,13 @@ def drawn(rng, space):
 
 
 def history(seed, n_trials, direction, states):
-    """A study whose trials are in the states given in turn."""
+    """Creates a study whose trials have these states, cyclically."""
     rng = np.random.default_rng(seed)
     study = optuna.create_study(direction=direction)
     for _, state in zip(range(n_trials), itertools.cycle(states)):
         params = drawn(rng, SPACE)
         distributions = dict(SPACE)
-        if rng.random() < 0.1:  # One that never came to this parameter.
+        if rng.random() < 0.1:  # A trial without this parameter.
             del params["width"], distributions["width"]
         steps = int(rng.integers(1, 5))
         reports = {s: round(float(rng.normal()), 2) for s in range(steps)}
@@ -112,7 +112,7 @@ def history(seed, n_trials, direction, states):
 
 
 def estimator(mixture, space):
-    """The numbers of a Parzen estimator, by parameter."""
+    """Returns weights, centres and bandwidths of a Parzen estimator."""
     columns = {}
     for name, d in zip(space, mixture.distributions):
         if hasattr(d, "mu"):
@@ -123,7 +123,7 @@ def estimator(mixture, space):
 
 
 def view(study, sampler, space, rng):
-    """What the sampler makes of the study for the parameters of `space`."""
+    """Returns what the sampler computes from the study for the parameters of `space`."""
     states = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.RUNNING)
     trials = study.get_trials(deepcopy=False, states=states)
     n = sum(t.state != TrialState.RUNNING for t in trials)
@@ -146,7 +146,7 @@ def view(study, sampler, space, rng):
 
 
 def record_tpe():
-    """Histories with every kind of parameter and state, and Optuna's estimators."""
+    """Stores studies with all kinds of parameters and states, and Optuna's estimators."""
     everything = ["complete", "pruned", "complete", "running", "fail", "complete", "bare"]
     histories = {
         "mixed": history(1, 40, "minimize", everything),
@@ -160,7 +160,7 @@ def record_tpe():
         sampler = TPESampler(multivariate=True)
         alone = {p: view(study, sampler, {p: d}, rng) for p, d in SPACE.items()}
         together = view(study, sampler, SPACE, rng)
-        del together["l"]["columns"], together["g"]["columns"]  # Those of `alone` again.
+        del together["l"]["columns"], together["g"]["columns"]  # The same as in `alone`.
         recorded[name] = {"study": written(study), "alone": alone, "together": together}
     q, a, b = [], [], []
     for low, high in [(-3, 1), (-0.1, 0.1), (2, 40), (-50, -20), (-1e3, 1e3), (0.5, 0.7)]:
@@ -198,7 +198,7 @@ def mixed(trial):
 
 
 def record_functions():
-    """The best value after 60 trials: quartiles over 100 seeds, by function and view."""
+    """Stores the best value after 60 trials: quartiles over 100 seeds, by function and sampler."""
     recorded = {}
     for function in (sphere, branin, rosenbrock, mixed):
         rows = {}
@@ -218,7 +218,7 @@ def record_functions():
 
 
 def pruner_study(seed, direction, name, gaps):
-    """Curves that fall or rise; the pruner under test sees them one report at a time."""
+    """Creates a study, and learning curves to be reported step by step."""
     rng = np.random.default_rng(seed)
     curves = []
     for _ in range(30):
@@ -233,7 +233,7 @@ def pruner_study(seed, direction, name, gaps):
 
 
 def decisions(pruner, seed, direction, gaps=False):
-    """Runs the curves as trials, two side by side.
+    """Runs the curves as trials, two at a time.
 
     Events in order: [trial, step, value, decision, notes], or [trial, value] when it is complete.
     """
@@ -256,7 +256,7 @@ def decisions(pruner, seed, direction, gaps=False):
         step, value = report
         trial.report(value, step)
         before = dict(trial._get_latest_trial().system_attrs)
-        study.pruner = pruner()  # A fresh one: its estimates must not stick.
+        study.pruner = pruner()  # A new one, because a pruner caches its estimates.
         prune = bool(trial.should_prune())
         after = trial._get_latest_trial().system_attrs
         notes = {k: v for k, v in after.items() if before.get(k) != v}
@@ -269,7 +269,7 @@ def decisions(pruner, seed, direction, gaps=False):
 
 
 def record_pruners():
-    """Every decision of every pruner on noisy curves."""
+    """Stores every decision of every pruner on noisy curves."""
     p = optuna.pruners
     runs = {
         "median authors": (lambda: p.MedianPruner(5, 3, 1, n_min_trials=5), 1, "minimize", False),
@@ -288,7 +288,7 @@ def record_pruners():
 
 
 def record_importance():
-    """PED-ANOVA's shares on three histories."""
+    """Stores the importances of three studies."""
     recorded = {}
     for name, seed, n, direction, states in (
         ("mixed", 11, 60, "minimize", ["complete"]),

@@ -1,6 +1,6 @@
-"""The real Optuna: `study.py VERB PLACE [...]`, JSON on standard output.
+"""Runs Optuna: `study.py COMMAND LOCATION [...]`; prints JSON.
 
-A place is the path of a journal or the URL of a database.
+A location is the path of a journal or the URL of a database.
 """
 
 import json
@@ -12,10 +12,10 @@ from optuna.storages.journal import JournalFileBackend
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 
-def storage(place):
-    if "://" in place:
-        return optuna.storages.RDBStorage(place, heartbeat_interval=60)
-    return optuna.storages.JournalStorage(JournalFileBackend(place))
+def storage(location):
+    if "://" in location:
+        return optuna.storages.RDBStorage(location, heartbeat_interval=60)
+    return optuna.storages.JournalStorage(JournalFileBackend(location))
 
 
 def suggest(trial):
@@ -45,9 +45,9 @@ def described(trial):
     }
 
 
-def show(place, name):
-    """Everything Optuna reads of a study."""
-    study = optuna.load_study(study_name=name, storage=storage(place))
+def show(location, name):
+    """Returns everything that Optuna reads from a study."""
+    study = optuna.load_study(study_name=name, storage=storage(location))
     return {
         "version": optuna.__version__,
         "directions": [direction.name for direction in study.directions],
@@ -59,11 +59,11 @@ def show(place, name):
     }
 
 
-def go_on(place, name, n):
-    """Runs trials with Optuna's own sampler and pruner; a study that is not there is made."""
+def run(location, name, n):
+    """Runs trials with Optuna's sampler; the study is created if it does not exist."""
     study = optuna.create_study(
         study_name=name,
-        storage=storage(place),
+        storage=storage(location),
         direction="maximize",
         load_if_exists=True,
         sampler=optuna.samplers.TPESampler(seed=1, n_startup_trials=2),
@@ -78,9 +78,9 @@ def go_on(place, name, n):
     return {"trials": len(study.trials)}
 
 
-def oddities(place, name):
-    """A study with what our own program would not write."""
-    study = optuna.create_study(study_name=name, storage=storage(place), direction="maximize")
+def oddities(location, name):
+    """Creates a study with contents that clenshaw-tune does not write."""
+    study = optuna.create_study(study_name=name, storage=storage(location), direction="maximize")
     study.set_user_attr("who", "Optuna")
     study.set_metric_names(["accuracy"])
     study.enqueue_trial({"rate": 0.5, "kind": "word"})
@@ -92,38 +92,38 @@ def oddities(place, name):
     failed.set_user_attr("odd", [float("-inf"), {"NaN": None}])
     study.tell(failed, float("nan"), skip_if_finished=True)
     study.enqueue_trial({"rate": 0.25})
-    optuna.create_study(study_name="two", storage=storage(place), directions=["minimize", "maximize"])
+    optuna.create_study(study_name="two", storage=storage(location), directions=["minimize", "maximize"])
     return {"trials": len(study.trials)}
 
 
-def stale(place, name):
-    """The trials that Optuna holds for dead."""
-    study = optuna.load_study(study_name=name, storage=storage(place))
+def stale(location, name):
+    """Returns the trials that Optuna considers stale."""
+    study = optuna.load_study(study_name=name, storage=storage(location))
     rdb = study._storage._backend
     return rdb._get_stale_trial_ids(study._study_id)
 
 
-def beat(place, name):
-    """A trial that Optuna says runs."""
-    study = optuna.load_study(study_name=name, storage=storage(place))
+def heartbeat(location, name):
+    """Starts a trial and records a heartbeat."""
+    study = optuna.load_study(study_name=name, storage=storage(location))
     trial = study.ask()
     study._storage._backend.record_heartbeat(trial._trial_id)
     return trial._trial_id
 
 
-def make(place):
-    """Tables, and nothing in them."""
-    return storage(place).get_current_version()
+def create(location):
+    """Creates the tables and returns their version."""
+    return storage(location).get_current_version()
 
 
-VERBS = {
+COMMANDS = {
     "show": show,
-    "go-on": go_on,
+    "run": run,
     "oddities": oddities,
     "stale": stale,
-    "beat": beat,
-    "make": make,
+    "heartbeat": heartbeat,
+    "create": create,
 }
 
 if __name__ == "__main__":
-    print(json.dumps(VERBS[sys.argv[1]](*sys.argv[2:])))
+    print(json.dumps(COMMANDS[sys.argv[1]](*sys.argv[2:])))

@@ -8,7 +8,8 @@ use clenshaw::experiment::{
 };
 use clenshaw::{Error, Result};
 use clenshaw_tune::{
-    Choice, Direction, Distribution, Ending, Journal, Notes, State, Storage, Trial,
+    AttrKind, Direction, Distribution, JournalStorage, ParamValue, Storage, Trial, TrialOutcome,
+    TrialState,
 };
 use std::fmt::Write;
 use std::fs;
@@ -45,8 +46,8 @@ impl TestStudy {
         Self { folder: tempdir().unwrap(), jobs, timeout: None }
     }
 
-    fn storage(&self) -> Journal {
-        Journal::open(self.folder.path().join("study.journal")).unwrap()
+    fn storage(&self) -> JournalStorage {
+        JournalStorage::open(self.folder.path().join("study.journal")).unwrap()
     }
 
     fn tune(&self, study: &TuneRequest) -> Result<TuneResult> {
@@ -66,13 +67,15 @@ impl TestStudy {
 
     fn trials(&self) -> Vec<Trial> {
         let storage = self.storage();
-        storage.trials(storage.study("test", Direction::Maximise).unwrap()).unwrap()
+        storage.trials(storage.open_study("test", Direction::Maximize).unwrap()).unwrap()
     }
 }
 
 /// Number, parameters, value and reports of every trial, as text.
 fn trial_lines(trials: &[Trial]) -> Vec<String> {
-    let line = |t: &Trial| format!("{} {:?} {:?} {:?}", t.number, t.params, t.value, t.reports);
+    let line = |t: &Trial| {
+        format!("{} {:?} {:?} {:?}", t.number, t.params, t.value, t.intermediate_values)
+    };
     trials.iter().map(line).collect()
 }
 
@@ -80,7 +83,7 @@ fn trial_lines(trials: &[Trial]) -> Vec<String> {
 fn results_do_not_depend_on_parallel_jobs() {
     let study = study_request(SMALL, 9);
     let [one, four] = [1, 4].map(|jobs| TestStudy::new(jobs).tune(&study).unwrap());
-    assert_eq!((one.end, one.count(State::Complete)), (StudyEnd::TrialsCompleted, 9));
+    assert_eq!((one.end, one.count(TrialState::Complete)), (StudyEnd::TrialsCompleted, 9));
     assert_eq!(trial_lines(&one.trials), trial_lines(&four.trials));
     let (best, _) = one.best.unwrap();
     assert!(one.trials.iter().all(|trial| trial.value <= best.value));
@@ -114,17 +117,17 @@ fn interrupted_study_resumes_to_the_requested_trials() {
     };
     let first = test.tune_with(&study, &cancel, &on_event).unwrap();
     let before = test.trials();
-    let values = before.iter().filter(|trial| trial.state == State::Complete).map(|t| t.value);
+    let values = before.iter().filter(|trial| trial.state == TrialState::Complete).map(|t| t.value);
     let best = values.max_by(|a, b| a.partial_cmp(b).unwrap()).flatten();
     assert_eq!((first.end, first.best.and_then(|(t, _)| t.value)), (StudyEnd::Interrupted, best));
-    assert!(before.iter().all(|trial| trial.state != State::Running), "{before:?}");
-    let interrupted: Vec<&Trial> = before.iter().filter(|t| t.state == State::Fail).collect();
+    assert!(before.iter().all(|trial| trial.state != TrialState::Running), "{before:?}");
+    let interrupted: Vec<&Trial> = before.iter().filter(|t| t.state == TrialState::Fail).collect();
     assert!(!interrupted.is_empty());
     let tuned = test.tune(&study).unwrap();
-    assert_eq!(tuned.count(State::Complete), 6);
+    assert_eq!(tuned.count(TrialState::Complete), 6);
     for trial in interrupted {
         assert_eq!(trial.user_attrs["interrupted"], true);
-        let again = |t: &&Trial| t.state == State::Complete && t.params == trial.params;
+        let again = |t: &&Trial| t.state == TrialState::Complete && t.params == trial.params;
         assert!(tuned.trials.iter().any(|t| again(&t)), "trial {} is lost", trial.number);
     }
     let n = tuned.trials.len();
@@ -191,7 +194,7 @@ fn no_configuration_is_tried_twice() {
         let tuned = TestStudy::new(1).tune(&study).unwrap();
         assert_eq!((tuned.end, tuned.trials.len()), (StudyEnd::SpaceExhausted, 12), "{name}");
         let mut tried: Vec<String> =
-            tuned.trials.iter().map(|t| format!("{:?}", t.external())).collect();
+            tuned.trials.iter().map(|t| format!("{:?}", t.external_params())).collect();
         tried.sort();
         tried.dedup();
         assert_eq!(tried.len(), 12, "{name}");
@@ -202,16 +205,16 @@ fn no_configuration_is_tried_twice() {
 fn queued_duplicate_completes_without_training() {
     let (test, mut study) = (TestStudy::new(1), study_request(SMALL, 1));
     let first = test.tune(&study).unwrap().trials.remove(0);
-    let external = first.external();
-    let fixed: std::collections::BTreeMap<String, Choice> =
+    let external = first.external_params();
+    let fixed: std::collections::BTreeMap<String, ParamValue> =
         external.into_iter().map(|(name, choice)| (name.to_owned(), choice)).collect();
     let storage = test.storage();
-    let study_id = storage.study("test", Direction::Maximise).unwrap();
-    storage.enqueue(study_id, &fixed).unwrap();
+    let study_id = storage.open_study("test", Direction::Maximize).unwrap();
+    storage.enqueue_trial(study_id, &fixed).unwrap();
     study.trials = 2;
     let second = test.tune(&study).unwrap().trials.remove(1);
     assert_eq!(second.user_attrs["duplicate_of"], 0);
-    assert_eq!((second.value, second.reports.len()), (first.value, 0));
+    assert_eq!((second.value, second.intermediate_values.len()), (first.value, 0));
 }
 
 #[test]
@@ -227,12 +230,12 @@ fn poor_trials_are_pruned_and_do_not_count() {
         study.apply_space("s.toml", space).unwrap();
         study.pruner = PrunerKind::Median;
         let tuned = TestStudy::new(1).tune(&study).unwrap();
-        assert_eq!(tuned.count(State::Complete), 8, "{splits}");
+        assert_eq!(tuned.count(TrialState::Complete), 8, "{splits}");
         let pruned: Vec<&Trial> =
-            tuned.trials.iter().filter(|trial| trial.state == State::Pruned).collect();
+            tuned.trials.iter().filter(|trial| trial.state == TrialState::Pruned).collect();
         assert!(!pruned.is_empty(), "{splits} splits: nothing was pruned");
         for trial in pruned {
-            let (step, last) = trial.reports.last_key_value().unwrap();
+            let (step, last) = trial.intermediate_values.last_key_value().unwrap();
             assert_eq!((trial.value, *step >= 3), (Some(*last), true));
             assert!(*step < 8);
         }
@@ -248,7 +251,7 @@ fn every_pruner_completes_the_study() {
         study.pruner = name.parse().unwrap();
         let tuned = TestStudy::new(2).tune(&study).unwrap();
         assert_eq!(
-            (tuned.end, tuned.count(State::Complete)),
+            (tuned.end, tuned.count(TrialState::Complete)),
             (StudyEnd::TrialsCompleted, 3),
             "{name}"
         );
@@ -265,7 +268,7 @@ fn diverged_trial_fails_with_its_reason() {
     }
     let tuned = TestStudy::new(1).tune(&study).unwrap();
     assert_eq!((tuned.end, tuned.trials.len()), (StudyEnd::SpaceExhausted, 2));
-    let failed = tuned.trials.iter().find(|trial| trial.state == State::Fail);
+    let failed = tuned.trials.iter().find(|trial| trial.state == TrialState::Fail);
     let reason = failed.unwrap().user_attrs["failed"].as_str().unwrap();
     assert!(reason.starts_with("training diverged at epoch "), "{reason}");
 }
@@ -309,8 +312,8 @@ fn dashboard_has_a_note_and_the_best_filter() {
     study.command = "clenshaw tune csbm".into();
     let tuned = test.tune(&study).unwrap();
     let storage = test.storage();
-    let study_id = storage.study("test", Direction::Maximise).unwrap();
-    let system = storage.study_attrs(study_id, Notes::System).unwrap();
+    let study_id = storage.open_study("test", Direction::Maximize).unwrap();
+    let system = storage.study_attrs(study_id, AttrKind::System).unwrap();
     assert_eq!(system["study:metric_names"][0], "validation accuracy");
     let note = system["dashboard:note_str:0"].as_str().unwrap();
     assert!(note.contains("clenshaw tune csbm") && note.contains("`dropout`"), "{note}");
@@ -329,14 +332,14 @@ fn trials_failed_at(step: u64) -> Vec<Trial> {
     let on_event = |event: TuneEvent<'_>| {
         if matches!(event, TuneEvent::Reported { number: 0, step: now, .. } if now == step) {
             let trial = test.trials().remove(0);
-            storage.finish(trial.id, Ending::Fail).unwrap();
-            let study_id = storage.study("test", Direction::Maximise).unwrap();
-            storage.enqueue(study_id, &trial.intended()).unwrap();
+            storage.finish(trial.id, TrialOutcome::Fail).unwrap();
+            let study_id = storage.open_study("test", Direction::Maximize).unwrap();
+            storage.enqueue_trial(study_id, &trial.retry_params()).unwrap();
         }
     };
     let tuned = test.tune_with(&study, &AtomicBool::new(false), &on_event).unwrap();
-    assert_eq!((tuned.end, tuned.count(State::Complete)), (StudyEnd::TrialsCompleted, 3));
-    assert_eq!(tuned.trials[0].state, State::Fail);
+    assert_eq!((tuned.end, tuned.count(TrialState::Complete)), (StudyEnd::TrialsCompleted, 3));
+    assert_eq!(tuned.trials[0].state, TrialState::Fail);
     tuned.trials
 }
 
@@ -345,8 +348,8 @@ fn late_result_is_stored_as_a_new_trial() {
     let trials = trials_failed_at(2);
     let late = trials.iter().find(|trial| trial.user_attrs.contains_key("late_for")).unwrap();
     assert_eq!((&late.user_attrs["late_for"], &late.params), (&0.into(), &trials[0].params));
-    let reported = trials[0].reports[&2];
-    assert_eq!((late.state, late.value), (State::Complete, Some(reported)));
+    let reported = trials[0].intermediate_values[&2];
+    assert_eq!((late.state, late.value), (TrialState::Complete, Some(reported)));
     let duplicate = |trial: &&Trial| trial.user_attrs.contains_key("duplicate_of");
     let duplicate = trials.iter().find(duplicate).unwrap();
     assert_eq!((&duplicate.params, duplicate.value), (&late.params, late.value));
@@ -355,19 +358,22 @@ fn late_result_is_stored_as_a_new_trial() {
 #[test]
 fn trial_failed_by_others_is_stopped() {
     let trials = trials_failed_at(1);
-    let again = |t: &&Trial| t.state == State::Complete && t.params == trials[0].params;
+    let again = |t: &&Trial| t.state == TrialState::Complete && t.params == trials[0].params;
     assert!(trials.iter().any(|trial| again(&trial)), "its settings were not tried again");
 }
 
 /// Heartbeats and outages of a database.
 mod databases {
     use super::*;
-    use clenshaw_tune::{Address, Habits, Relational};
+    use clenshaw_tune::{DatabaseOptions, DatabaseUrl, RdbStorage};
 
-    fn database(folder: &Path) -> Relational {
+    fn database(folder: &Path) -> RdbStorage {
         let url = format!("sqlite:///{}", folder.join("study.db").display());
-        let habits = Habits { beat: Duration::from_millis(200), ..Habits::default() };
-        Relational::open_with(Address::parse(&url).unwrap(), habits).unwrap()
+        let options = DatabaseOptions {
+            heartbeat_interval: Duration::from_millis(200),
+            ..DatabaseOptions::default()
+        };
+        RdbStorage::open_with(DatabaseUrl::parse(&url).unwrap(), options).unwrap()
     }
 
     /// While the first trial runs, another worker stops sending heartbeats; its trial is failed and its
@@ -385,13 +391,13 @@ mod databases {
             if !matches!(event, TuneEvent::Reported { number: 0, step: 1, .. }) {
                 return;
             }
-            let study_id = theirs.study("test", Direction::Maximise).unwrap();
+            let study_id = theirs.open_study("test", Direction::Maximize).unwrap();
             let trial = theirs.create_trial(study_id).unwrap();
             let point = |(name, distribution): (&String, &Distribution)| {
                 (name.clone(), (distribution.clone(), lowest(distribution)))
             };
             theirs.set_params(trial.id, &study.space.iter().map(point).collect()).unwrap();
-            theirs.beat(trial.id).unwrap();
+            theirs.record_heartbeat(trial.id).unwrap();
             let sql = format!(
                 "UPDATE trial_heartbeats SET heartbeat = '2001-01-01 00:00:00' WHERE trial_id = {}",
                 trial.id
@@ -399,7 +405,7 @@ mod databases {
             file.lock().unwrap().execute_batch(&sql).unwrap();
             dead.set(trial.number as usize).unwrap();
             let state = || theirs.trials(study_id).unwrap()[trial.number as usize].state;
-            while state() == State::Running {
+            while state() == TrialState::Running {
                 std::thread::sleep(Duration::from_millis(5));
             }
         };
@@ -408,8 +414,8 @@ mod databases {
             TuneOptions { threads: 1, jobs: 1, timeout: None, store, on_event: &on_event, cancel };
         let tuned = tune(&study, &ours, &options).unwrap();
         let dead = &tuned.trials[*dead.get().unwrap()];
-        assert_eq!(dead.state, State::Fail);
-        let again = |t: &&Trial| t.state == State::Complete && t.params == dead.params;
+        assert_eq!(dead.state, TrialState::Fail);
+        let again = |t: &&Trial| t.state == TrialState::Complete && t.params == dead.params;
         assert!(
             tuned.trials.iter().any(|trial| again(&trial)),
             "its settings were not tried again"
@@ -428,8 +434,9 @@ mod databases {
         then: &(dyn Fn(&rusqlite::Connection) + Sync),
     ) -> Result<TuneResult> {
         let url = format!("sqlite:///{}", folder.join("study.db").display());
-        let habits = Habits { give_up: Duration::from_millis(50), ..Habits::default() };
-        let storage = Relational::open_with(Address::parse(&url).unwrap(), habits).unwrap();
+        let options =
+            DatabaseOptions { timeout: Duration::from_millis(50), ..DatabaseOptions::default() };
+        let storage = RdbStorage::open_with(DatabaseUrl::parse(&url).unwrap(), options).unwrap();
         let other = rusqlite::Connection::open(folder.join("study.db")).unwrap();
         let other = std::sync::Mutex::new(other);
         let on_event = |event: TuneEvent<'_>| match event {
@@ -437,7 +444,7 @@ mod databases {
                 other.lock().unwrap().execute_batch("BEGIN IMMEDIATE").unwrap();
             }
             TuneEvent::StorageUnavailable { problem } => {
-                assert!(problem.contains("study.db: other workers held its lock"), "{problem}");
+                assert!(problem.contains("study.db: is locked by other workers"), "{problem}");
                 then(&other.lock().unwrap());
             }
             _ => {}
@@ -454,7 +461,7 @@ mod databases {
         let back = |other: &rusqlite::Connection| other.execute_batch("COMMIT").unwrap();
         let tuned = tune_with_lock(folder.path(), &cancel, &back).unwrap();
         assert_eq!((tuned.end, tuned.trials.len()), (StudyEnd::TrialsCompleted, 2));
-        assert_eq!(tuned.count(State::Complete), 2);
+        assert_eq!(tuned.count(TrialState::Complete), 2);
         assert_eq!(
             trial_lines(&tuned.trials),
             trial_lines(&TestStudy::new(1).tune(&study_request(SMALL, 2)).unwrap().trials)

@@ -1,15 +1,15 @@
 //! The kernels of one parameter: one for every trial, and the prior.
 //!
 //! ```text
-//! numbers   Normal(mu_i, sigma_i), cut off at the ends;  the prior: mu the middle, sigma the width
-//!           sigma_i = the larger distance to a neighbour, at least  width / min(100, n + 2)
-//! steps     the mass from half a step below to half a step above
-//! choices   p_i(c) ~ 1/(n + 1) + [c = c_i];  the prior: even
+//! numeric      truncated Normal(mu_i, sigma_i);  prior: mu = centre, sigma = width of the range
+//!              sigma_i = distance to the farther neighbour, at least  width / min(100, n + 2)
+//! with steps   the mass from half a step below to half a step above the value
+//! categorical  p_i(c) ~ 1/(n + 1) + [c = c_i];  prior: uniform
 //! ```
 //!
-//! The outermost trials look to their only neighbour, not to the end of the range.
+//! The smallest and largest observation use the distance to their only neighbour, not to the bound.
 
-use super::super::Line;
+use super::super::NumericRange;
 use super::normal::{log_mass, log_pdf, quantile};
 use crate::Distribution;
 use clenshaw_rng::Stream;
@@ -17,102 +17,103 @@ use clenshaw_rng::Stream;
 /// The kernels of one parameter.
 #[derive(Clone, Debug)]
 pub(crate) enum Kernels {
-    Numbers(Normals),
-    Choices(Choices),
+    Numeric(TruncatedNormals),
+    Categorical(CategoricalKernels),
 }
 
-/// Normal distributions cut off at the ends of a line.
+/// Normal distributions truncated at the bounds of a range.
 #[derive(Clone, Debug)]
-pub(crate) struct Normals {
-    line: Line,
+pub(crate) struct TruncatedNormals {
+    range: NumericRange,
     pub(super) mus: Vec<f64>,
     pub(super) sigmas: Vec<f64>,
-    /// The logarithm of what the cut leaves.
+    /// The logarithm of the mass within the bounds.
     log_masses: Vec<f64>,
 }
 
-/// A preference for one choice each; none for the prior.
+/// Categorical distributions that prefer one choice each; the prior prefers none.
 #[derive(Clone, Debug)]
-pub(crate) struct Choices {
+pub(crate) struct CategoricalKernels {
     n_choices: usize,
     preferred: Vec<Option<usize>>,
 }
 
 impl Kernels {
-    /// The kernels around internal values, and the prior after them.
-    pub(crate) fn around(distribution: &Distribution, observed: &[f64]) -> Self {
+    /// Creates a kernel for each internal value, followed by the prior.
+    pub(crate) fn fit(distribution: &Distribution, observed: &[f64]) -> Self {
         match distribution {
             Distribution::Categorical { choices } => {
                 let preferred = observed.iter().map(|x| Some(*x as usize)).chain([None]).collect();
-                Self::Choices(Choices { n_choices: choices.len(), preferred })
+                Self::Categorical(CategoricalKernels { n_choices: choices.len(), preferred })
             }
             _ => {
-                let line = Line::of(distribution).expect("numbers have a line");
-                let (low, high) = line.ends();
-                let mut mus: Vec<f64> = observed.iter().map(|x| line.place(*x)).collect();
+                let range = NumericRange::new(distribution).expect("not categorical");
+                let (low, high) = range.bounds();
+                let mut mus: Vec<f64> = observed.iter().map(|x| range.transform(*x)).collect();
                 let mut sigmas = sigmas(&mus, low, high);
                 mus.push(0.5 * (low + high));
                 sigmas.push(high - low);
-                Self::Numbers(Normals::new(line, mus, sigmas))
+                Self::Numeric(TruncatedNormals::new(range, mus, sigmas))
             }
         }
     }
 
-    /// Whether a kernel can stand around this value; a range may have changed since it was drawn.
+    /// Whether a kernel can be created for this value; the distribution may have changed since it was
+    /// sampled.
     pub(super) fn accepts(distribution: &Distribution, internal: f64) -> bool {
-        match Line::of(distribution) {
-            Some(line) => line.place(internal).is_finite(),
+        match NumericRange::new(distribution) {
+            Some(range) => range.transform(internal).is_finite(),
             None => distribution.contains(internal),
         }
     }
 
-    /// The logarithm of kernel `i` at an internal value; on a line, per unit of the line.
+    /// The logarithm of kernel `i` at an internal value, as a density over the transformed range.
     pub(super) fn log_pdf(&self, i: usize, x: f64) -> f64 {
         match self {
-            Self::Numbers(normals) => normals.log_pdf(i, x),
-            Self::Choices(choices) => choices.share(i, x as usize).ln(),
+            Self::Numeric(normals) => normals.log_pdf(i, x),
+            Self::Categorical(choices) => choices.probability(i, x as usize).ln(),
         }
     }
 
-    /// An internal value from kernel `i`.
+    /// Samples an internal value from kernel `i`.
     pub(super) fn sample(&self, i: usize, stream: &mut Stream) -> f64 {
         match self {
-            Self::Numbers(normals) => normals.sample(i, stream.unit()),
-            Self::Choices(choices) => choices.sample(i, stream.unit()) as f64,
+            Self::Numeric(normals) => normals.sample(i, stream.unit()),
+            Self::Categorical(choices) => choices.sample(i, stream.unit()) as f64,
         }
     }
 }
 
-impl Normals {
-    pub(crate) fn new(line: Line, mus: Vec<f64>, sigmas: Vec<f64>) -> Self {
-        let (low, high) = line.ends();
+impl TruncatedNormals {
+    pub(crate) fn new(range: NumericRange, mus: Vec<f64>, sigmas: Vec<f64>) -> Self {
+        let (low, high) = range.bounds();
         let kernels = mus.iter().zip(&sigmas);
         let log_masses =
             kernels.map(|(mu, sigma)| log_mass((low - mu) / sigma, (high - mu) / sigma));
-        Self { log_masses: log_masses.collect(), line, mus, sigmas }
+        Self { log_masses: log_masses.collect(), range, mus, sigmas }
     }
 
     fn log_pdf(&self, i: usize, x: f64) -> f64 {
-        let z = |x: f64| (self.line.place(x) - self.mus[i]) / self.sigmas[i];
-        if self.line.step.is_some() {
-            let half = self.line.half_step();
+        let z = |x: f64| (self.range.transform(x) - self.mus[i]) / self.sigmas[i];
+        if self.range.step.is_some() {
+            let half = self.range.half_step();
             return log_mass(z(x - half), z(x + half)) - self.log_masses[i];
         }
-        if x < self.line.low || x > self.line.high {
+        if x < self.range.low || x > self.range.high {
             return f64::NEG_INFINITY;
         }
         log_pdf(z(x)) - self.sigmas[i].ln() - self.log_masses[i]
     }
 
     fn sample(&self, i: usize, q: f64) -> f64 {
-        let (low, high) = self.line.ends();
+        let (low, high) = self.range.bounds();
         let (mu, sigma) = (self.mus[i], self.sigmas[i]);
-        self.line.value(mu + sigma * quantile(q, (low - mu) / sigma, (high - mu) / sigma))
+        self.range.untransform(mu + sigma * quantile(q, (low - mu) / sigma, (high - mu) / sigma))
     }
 }
 
-impl Choices {
-    fn share(&self, i: usize, choice: usize) -> f64 {
+impl CategoricalKernels {
+    fn probability(&self, i: usize, choice: usize) -> f64 {
         let prior = 1.0 / self.preferred.len() as f64;
         match self.preferred[i] {
             None => 1.0 / self.n_choices as f64,
@@ -124,21 +125,21 @@ impl Choices {
     }
 
     fn sample(&self, i: usize, q: f64) -> usize {
-        let mut below = 0.0;
+        let mut cumulative = 0.0;
         let reached = |choice: &usize| {
-            below += self.share(i, *choice);
-            below >= q
+            cumulative += self.probability(i, *choice);
+            cumulative >= q
         };
         (0..self.n_choices - 1).find(reached).unwrap_or(self.n_choices - 1)
     }
 }
 
-/// The larger distance of every `mu` to a neighbour, not below `width / min(100, n + 2)`.
+/// The distance of every `mu` to its farther neighbour, at least `width / min(100, n + 2)`.
 fn sigmas(mus: &[f64], low: f64, high: f64) -> Vec<f64> {
     let n = mus.len();
     let mut order: Vec<usize> = (0..n).collect();
     order.sort_by(|a, b| mus[*a].total_cmp(&mus[*b]));
-    let least = (high - low) / (n as f64 + 2.0).min(100.0);
+    let smallest = (high - low) / (n as f64 + 2.0).min(100.0);
     let mut sigmas = vec![0.0; n];
     for (rank, &i) in order.iter().enumerate() {
         let left = rank.checked_sub(1).map(|rank| mus[i] - mus[order[rank]]);
@@ -147,7 +148,7 @@ fn sigmas(mus: &[f64], low: f64, high: f64) -> Vec<f64> {
             (None, None) => (mus[i] - low).max(high - mus[i]),
             (left, right) => left.unwrap_or(0.0).max(right.unwrap_or(0.0)),
         };
-        sigmas[i] = widest.clamp(least, high - low);
+        sigmas[i] = widest.clamp(smallest, high - low);
     }
     sigmas
 }

@@ -4,15 +4,15 @@
 //! p(x) = sum_i w_i prod_j k_ij(x_j)
 //! ```
 //!
-//! The last kernel is the prior, with the weight of one trial. From 25 trials on the oldest weigh
-//! less: their weights rise evenly from `1/n` to 1, and the last 25 weigh 1.
+//! The last kernel is the prior, with the weight of one trial. If there are more than 25 trials, older
+//! ones have lower weights: these rise linearly from `1/n` to 1, and the newest 25 have weight 1.
 
 use super::Group;
 use super::kernel::Kernels;
 use crate::Trial;
 use clenshaw_rng::Stream;
 
-/// Kernels by parameter, and a weight for each trial and the prior.
+/// The kernels of each parameter, and a weight for each trial and the prior.
 #[derive(Clone, Debug)]
 pub(crate) struct Mixture {
     pub(super) weights: Vec<f64>,
@@ -20,24 +20,24 @@ pub(crate) struct Mixture {
 }
 
 impl Mixture {
-    /// The density of the trials that have every parameter of the group, oldest first.
+    /// Fits the density of the trials that have every parameter of the group; oldest trial first.
     pub(super) fn fit(group: &Group, trials: &[&Trial]) -> Self {
         let rows: Vec<Vec<f64>> = trials.iter().filter_map(|trial| row(group, trial)).collect();
         let columns = group.values().enumerate().map(|(j, distribution)| {
             let observed: Vec<f64> = rows.iter().map(|row| row[j]).collect();
-            Kernels::around(distribution, &observed)
+            Kernels::fit(distribution, &observed)
         });
-        Self::new(ramp(rows.len()).into_iter().chain([1.0]).collect(), columns.collect())
+        Self::new(weights_by_age(rows.len()).into_iter().chain([1.0]).collect(), columns.collect())
     }
 
-    /// With weights of any sum.
+    /// Creates a mixture; the weights are normalized.
     pub(crate) fn new(mut weights: Vec<f64>, columns: Vec<Kernels>) -> Self {
         let sum: f64 = weights.iter().sum();
         weights.iter_mut().for_each(|weight| *weight /= sum);
         Self { weights, columns }
     }
 
-    /// The logarithm of the density at internal values.
+    /// The logarithm of the density at a vector of internal values.
     pub(crate) fn log_pdf(&self, x: &[f64]) -> f64 {
         let kernel = |i: usize| -> f64 {
             self.columns.iter().zip(x).map(|(column, x)| column.log_pdf(i, *x)).sum()
@@ -51,19 +51,19 @@ impl Mixture {
         largest + terms.iter().map(|term| (term - largest).exp()).sum::<f64>().ln()
     }
 
-    /// Internal values: first a kernel, then every parameter from it.
+    /// Samples a kernel by weight, then an internal value for every parameter from it.
     pub(super) fn sample(&self, stream: &mut Stream) -> Vec<f64> {
-        let (q, mut below) = (stream.unit(), 0.0);
+        let (q, mut cumulative) = (stream.unit(), 0.0);
         let reached = |weight: &f64| {
-            below += weight;
-            below > q
+            cumulative += weight;
+            cumulative > q
         };
         let i = self.weights.iter().position(reached).unwrap_or(self.weights.len() - 1);
         self.columns.iter().map(|column| column.sample(i, stream)).collect()
     }
 }
 
-/// The internal values of a trial that has them all.
+/// The internal values of a trial; `None` if one is missing or unusable.
 fn row(group: &Group, trial: &Trial) -> Option<Vec<f64>> {
     let value = |(name, distribution): (&&str, &&_)| {
         let (_, value) = trial.params.get(*name)?;
@@ -72,13 +72,13 @@ fn row(group: &Group, trial: &Trial) -> Option<Vec<f64>> {
     group.iter().map(value).collect()
 }
 
-/// Weights by age, oldest first.
-fn ramp(n: usize) -> Vec<f64> {
-    let old = n.saturating_sub(25);
-    let least = 1.0 / n as f64;
-    let rising = |i: usize| match old {
-        1 => least,
-        _ => least + (1.0 - least) * i as f64 / (old - 1) as f64,
+/// The weights of `n` trials, oldest first.
+fn weights_by_age(n: usize) -> Vec<f64> {
+    let n_old = n.saturating_sub(25);
+    let smallest = 1.0 / n as f64;
+    let rising = |i: usize| match n_old {
+        1 => smallest,
+        _ => smallest + (1.0 - smallest) * i as f64 / (n_old - 1) as f64,
     };
-    (0..n).map(|i| if i < old { rising(i) } else { 1.0 }).collect()
+    (0..n).map(|i| if i < n_old { rising(i) } else { 1.0 }).collect()
 }

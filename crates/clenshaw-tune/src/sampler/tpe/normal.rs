@@ -1,12 +1,12 @@
-//! The normal distribution cut off at both ends, in logarithms.
+//! The truncated normal distribution, in logarithms.
 //!
 //! ```text
 //! ndtr(x)  = 1/2 + pdf(x) (x + x^3/3 + x^5/(3 5) + ...)                          |x| < 2
 //!          = pdf(x) / (-x + 1/(-x + 2/(-x + 3/...)))                             x <= -2
 //! ```
 //!
-//! The series has no cancellation and Laplace's fraction no underflow, so that the logarithm of a tail
-//! is as good at -100 as at -2.
+//! The series has no cancellation and Laplace's continued fraction no underflow, so that the logarithm of
+//! a tail is as accurate at -100 as at -2.
 //! Abramowitz & Stegun, 26.2.11 and 26.2.14.
 
 use std::f64::consts::LN_2;
@@ -19,7 +19,7 @@ pub(super) fn log_pdf(x: f64) -> f64 {
     -0.5 * x * x - LN_ROOT_TAU
 }
 
-/// The probability of less than `x`.
+/// The cumulative distribution function.
 pub(super) fn ndtr(x: f64) -> f64 {
     match x {
         x if x <= -2.0 => log_tail(x).exp(),
@@ -39,7 +39,7 @@ pub(super) fn log_ndtr(x: f64) -> f64 {
 
 /// The logarithm of the probability of `a..=b`.
 ///
-/// The right tail is mirrored into the left one, where small numbers are exact.
+/// The right tail is mirrored to the left one, where small probabilities are accurate.
 pub(crate) fn log_mass(a: f64, b: f64) -> f64 {
     if a > 0.0 {
         return log_mass(-b, -a);
@@ -51,7 +51,7 @@ pub(crate) fn log_mass(a: f64, b: f64) -> f64 {
     above + (-(below - above).exp().min(1.0)).ln_1p()
 }
 
-/// The number in `a..=b` below which lies the share `q` of the normal distribution cut off there.
+/// The quantile `q` of the normal distribution truncated to `a..=b`.
 pub(super) fn quantile(q: f64, a: f64, b: f64) -> f64 {
     let mass = log_mass(a, b);
     let left = log_sum(log_ndtr(a), q.ln() + mass);
@@ -62,8 +62,8 @@ pub(super) fn quantile(q: f64, a: f64, b: f64) -> f64 {
 
 /// `x <= 0` with `log_ndtr(x) = y`, for `y <= -ln 2`.
 ///
-/// As `ndtr(x) <= exp(-x^2/2) / 2` left of zero, the first guess lies left of the root; as `log_ndtr`
-/// is concave, Newton's steps climb to the root and never past it.
+/// As `ndtr(x) <= exp(-x^2/2) / 2` for negative `x`, the initial value is below the root; as `log_ndtr`
+/// is concave, Newton's method increases to the root without passing it.
 fn log_ndtri(y: f64) -> f64 {
     let mut x = -(-2.0 * (y + LN_2)).max(0.0).sqrt();
     for _ in 0..100 {
@@ -96,10 +96,10 @@ fn series(x: f64) -> f64 {
     sum
 }
 
-/// `log_ndtr(x)` for `x <= -2`; so many storeys of the fraction are good to 2e-14.
+/// `log_ndtr(x)` for `x <= -2`; this depth of the continued fraction is accurate to 2e-14.
 fn log_tail(x: f64) -> f64 {
-    let storeys = (240.0 / (x * x)) as i32 + 16;
-    let fraction = (1..=storeys).rev().fold(-x, |below, k| -x + f64::from(k) / below);
+    let depth = (240.0 / (x * x)) as i32 + 16;
+    let fraction = (1..=depth).rev().fold(-x, |below, k| -x + f64::from(k) / below);
     log_pdf(x) - fraction.ln()
 }
 
@@ -108,8 +108,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tails_and_middle_are_those_of_the_tables() {
-        // x and ln ndtr(x) to 50 digits, rounded.
+    fn log_ndtr_matches_reference_values() {
+        // x and ln ndtr(x), computed with 50 digits.
         let known = [
             (-100.0, -5_005.524_208_694_205),
             (-37.5, -707.668_989_317_507_2),
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn both_formulas_agree_where_they_meet() {
+    fn series_and_continued_fraction_agree_at_two() {
         for x in [-2.0f64, 2.0] {
             let outside = if x < 0.0 { log_tail(x).exp() } else { 1.0 - log_tail(-x).exp() };
             let inside = 0.5 + log_pdf(x).exp() * series(x);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mass_is_the_difference_of_two_tails_on_either_side() {
+    fn log_mass_is_the_difference_of_cumulative_probabilities() {
         for (a, b) in [(-3.0, -1.0), (-1.0, 2.5), (0.5, 0.6), (4.0, 9.0)] {
             let plain = (ndtr(b) - ndtr(a)).ln();
             assert!((log_mass(a, b) - plain).abs() < 1e-11, "{a} {b}");
@@ -149,14 +149,14 @@ mod tests {
     }
 
     #[test]
-    fn a_quantile_undoes_the_distribution() {
+    fn quantile_inverts_the_distribution() {
         for (a, b) in [(-3.0, 1.0), (-0.1, 0.1), (2.0, 40.0), (-50.0, -20.0), (-1e3, 1e3)] {
             let mut last = a;
             for q in [1e-12, 1e-3, 0.2, 0.5, 0.8, 0.999] {
                 let x = quantile(q, a, b);
                 assert!(x >= last && x <= b, "{a} {b} {q}: {x}");
                 let back = (log_mass(a, x) - log_mass(a, b)).exp();
-                // What is known of x limits what is known of the share.
+                // The rounding of x limits the accuracy of the probability.
                 assert!((back - q).abs() <= 1e-9, "{a} {b} {q}: {back}");
                 last = x;
             }

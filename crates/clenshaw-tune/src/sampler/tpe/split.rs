@@ -1,48 +1,50 @@
-//! Good trials and the others.
+//! Splits the trials of a study into good ones and the others.
 //!
 //! ```text
 //! n good of N finished:  n = min(ceil(N / 10), 25)
 //! ```
 //!
-//! Complete trials come first, by value; then pruned ones, those that came furthest first and, at the
-//! same step, by what they reported there. Failed and waiting trials say nothing.
+//! Complete trials rank first, by value. Pruned trials follow, by their last step in decreasing order and
+//! then by the value reported there. Failed and waiting trials are ignored.
 
-use super::{Ask, is_finished};
-use crate::{Direction, State, Trial};
+use super::{SamplingContext, has_result};
+use crate::{Direction, Trial, TrialState};
 use std::cmp::Ordering;
 
-/// The good trials and the others, running ones among them, each by number.
-pub(super) fn split<'a>(ask: &'a Ask) -> (Vec<&'a Trial>, Vec<&'a Trial>) {
-    let mut ranked: Vec<&Trial> = ask.others().filter(|trial| is_finished(trial)).collect();
-    ranked.sort_by(|a, b| compare(rank(a, ask.direction), rank(b, ask.direction)));
+/// Returns the good trials and the others, including running ones, each by number.
+pub(super) fn split<'a>(context: &'a SamplingContext) -> (Vec<&'a Trial>, Vec<&'a Trial>) {
+    let mut ranked: Vec<&Trial> =
+        context.other_trials().filter(|trial| has_result(trial)).collect();
+    ranked.sort_by(|a, b| compare(rank(a, context.direction), rank(b, context.direction)));
     let n_good = ranked.len().div_ceil(10).min(25);
     let mut bad = ranked.split_off(n_good);
-    bad.extend(ask.others().filter(|trial| trial.state == State::Running));
+    bad.extend(context.other_trials().filter(|trial| trial.state == TrialState::Running));
     ranked.sort_by_key(|trial| trial.number);
     bad.sort_by_key(|trial| trial.number);
     (ranked, bad)
 }
 
-/// A key that sorts good trials first: complete, pruned or silent; minus the last step; the loss.
+/// A sort key that places good trials first: complete, pruned or without reports; minus the last step;
+/// the loss.
 fn rank(trial: &Trial, direction: Direction) -> [f64; 3] {
-    match (trial.state, trial.reports.last_key_value()) {
-        (State::Complete, _) => [0.0, 0.0, loss(trial.value.unwrap_or(f64::NAN), direction)],
+    match (trial.state, trial.intermediate_values.last_key_value()) {
+        (TrialState::Complete, _) => [0.0, 0.0, loss(trial.value.unwrap_or(f64::NAN), direction)],
         (_, Some((step, value))) => [1.0, -(*step as f64), loss(*value, direction)],
         (_, None) => [2.0, 0.0, 0.0],
     }
 }
 
-/// The first difference decides.
+/// Compares lexicographically.
 fn compare(a: [f64; 3], b: [f64; 3]) -> Ordering {
     a.iter().zip(&b).fold(Ordering::Equal, |order, (a, b)| order.then(a.total_cmp(b)))
 }
 
-/// The value, the smaller the better; what is not a number is worst.
+/// The value with the sign that makes smaller better; NaN is worst.
 fn loss(value: f64, direction: Direction) -> f64 {
     let loss = match direction {
-        Direction::Minimise => value,
-        Direction::Maximise => -value,
+        Direction::Minimize => value,
+        Direction::Maximize => -value,
     };
-    // The sum turns -0 into 0, which the order would tell apart.
+    // Adding 0 turns -0 into 0, which `total_cmp` would order before it.
     if loss.is_nan() { f64::INFINITY } else { loss + 0.0 }
 }

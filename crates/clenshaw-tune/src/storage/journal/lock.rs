@@ -1,8 +1,8 @@
-//! The lock of a journal: a symbolic link beside it, which Optuna's workers respect and so do we.
+//! The lock of a journal: a symbolic link beside it, compatible with Optuna's `JournalFileSymlinkLock`.
 //!
-//! Making a link fails if there is one, even over a network; that is all the exclusion there is. A
-//! worker that dies with the lock leaves it behind, so a lock is broken when neither it nor the journal,
-//! seen through it, has changed for half a minute.
+//! Creating a link fails if it exists, even on network file systems. A worker that dies with the lock
+//! leaves it behind, so a lock is broken if neither the link nor the journal it points to has changed for
+//! 30 seconds.
 
 use crate::error::{Error, Result};
 use std::io::ErrorKind;
@@ -10,95 +10,97 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 use std::{fs, io, thread};
 
-/// How long to wait for others.
+/// Timeouts of a journal's lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
-    /// After this time without a change the holder of a lock is held for dead; Optuna's is 30 s.
-    pub stale: Duration,
-    /// After this time without the lock a call fails.
-    pub give_up: Duration,
+pub struct LockOptions {
+    /// The time without a change after which a lock is stale and broken; 30 seconds in Optuna.
+    pub stale_after: Duration,
+    /// The time to wait for the lock before a call fails.
+    pub timeout: Duration,
 }
 
-impl Default for Patience {
+impl Default for LockOptions {
     fn default() -> Self {
-        Self { stale: Duration::from_secs(30), give_up: Duration::from_secs(600) }
+        Self { stale_after: Duration::from_secs(30), timeout: Duration::from_secs(600) }
     }
 }
 
-const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
-const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+const MIN_PAUSE: Duration = Duration::from_millis(1);
+const MAX_PAUSE: Duration = Duration::from_millis(100);
 
-pub(super) struct Lock {
+pub(super) struct JournalLock {
     journal: PathBuf,
     link: PathBuf,
-    /// Where the link goes before it is removed, a name nobody else uses.
+    /// The unique name to which the link is moved before it is removed.
     aside: PathBuf,
-    patience: Patience,
+    options: LockOptions,
 }
 
-/// The lock in our hands; dropping it lets it go.
-pub(super) struct Held<'a> {
-    lock: &'a Lock,
-    made: Option<SystemTime>,
+/// An acquired lock, released on drop.
+pub(super) struct LockGuard<'a> {
+    lock: &'a JournalLock,
+    created: Option<SystemTime>,
 }
 
-/// When the link was made, and when the journal behind it was written.
-type Sight = (Option<SystemTime>, Option<SystemTime>);
+/// The creation time of the link and the modification time of the journal it points to.
+type LinkTimes = (Option<SystemTime>, Option<SystemTime>);
 
-impl Lock {
-    /// The lock of a journal, whose path must be absolute, or the link would dangle elsewhere.
-    pub fn new(journal: &Path, worker: &str, patience: Patience) -> Self {
-        assert!(journal.is_absolute(), "lock: `{}` is relative", journal.display());
-        let beside = |end: &str| {
+impl JournalLock {
+    /// The lock of a journal. The path must be absolute, or the link would point to another file when
+    /// resolved from its folder.
+    pub fn new(journal: &Path, worker_id: &str, options: LockOptions) -> Self {
+        assert!(journal.is_absolute(), "JournalLock: `{}` is relative", journal.display());
+        let with_suffix = |suffix: &str| {
             let mut name = journal.as_os_str().to_owned();
-            name.push(end);
+            name.push(suffix);
             PathBuf::from(name)
         };
-        let (link, aside) = (beside(".lock"), beside(&format!(".lock{worker}.rename")));
-        Self { journal: journal.to_owned(), link, aside, patience }
+        let link = with_suffix(".lock");
+        let aside = with_suffix(&format!(".lock{worker_id}.rename"));
+        Self { journal: journal.to_owned(), link, aside, options }
     }
 
-    /// Waits until the lock is ours.
-    pub fn acquire(&self) -> Result<Held<'_>> {
-        let (began, mut pause) = (Instant::now(), SHORTEST_PAUSE);
-        let mut seen = (self.look(), began);
+    /// Waits for the lock.
+    pub fn acquire(&self) -> Result<LockGuard<'_>> {
+        let (began, mut pause) = (Instant::now(), MIN_PAUSE);
+        let mut last_change = (self.link_times(), began);
         loop {
-            match make_link(&self.journal, &self.link) {
-                Ok(()) => return Ok(Held { lock: self, made: made(&self.link) }),
+            match create_link(&self.journal, &self.link) {
+                Ok(()) => return Ok(LockGuard { lock: self, created: created(&self.link) }),
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
-                Err(e) => return Err(self.refused(e)),
+                Err(e) => return Err(self.link_error(e)),
             }
-            let sight = self.look();
-            if sight != seen.0 {
-                seen = (sight, Instant::now());
-            } else if sight.0.is_some() && seen.1.elapsed() > self.patience.stale {
-                self.remove(sight.0);
-                (seen, pause) = ((self.look(), Instant::now()), SHORTEST_PAUSE);
+            let times = self.link_times();
+            if times != last_change.0 {
+                last_change = (times, Instant::now());
+            } else if times.0.is_some() && last_change.1.elapsed() > self.options.stale_after {
+                self.remove(times.0);
+                (last_change, pause) = ((self.link_times(), Instant::now()), MIN_PAUSE);
                 continue;
             }
-            if began.elapsed() > self.patience.give_up {
-                return Err(self.busy());
+            if began.elapsed() > self.options.timeout {
+                return Err(self.timeout_error());
             }
             thread::sleep(pause);
-            pause = (2 * pause).min(LONGEST_PAUSE);
+            pause = (2 * pause).min(MAX_PAUSE);
         }
     }
 
-    fn look(&self) -> Sight {
-        let written = fs::metadata(&self.link).and_then(|link| link.modified());
-        (made(&self.link), written.ok())
+    fn link_times(&self) -> LinkTimes {
+        let journal_modified = fs::metadata(&self.link).and_then(|link| link.modified());
+        (created(&self.link), journal_modified.ok())
     }
 
-    /// Removes the link that was made then, not one that somebody made since: moving it aside first
-    /// leaves one winner where several try.
-    fn remove(&self, then: Option<SystemTime>) {
-        if made(&self.link) == then && fs::rename(&self.link, &self.aside).is_ok() {
-            // What stands aside locks nothing, so it does little harm if it stays.
+    /// Removes the link if it was created at this time. It is moved aside first, so that only one of
+    /// several workers succeeds.
+    fn remove(&self, created_at: Option<SystemTime>) {
+        if created(&self.link) == created_at && fs::rename(&self.link, &self.aside).is_ok() {
+            // A link that was moved aside locks nothing, so a failure to remove it is harmless.
             let _ = fs::remove_file(&self.aside);
         }
     }
 
-    fn refused(&self, source: io::Error) -> Error {
+    fn link_error(&self, source: io::Error) -> Error {
         match source.kind() {
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Error::Data {
                 place: self.journal.display().to_string(),
@@ -108,36 +110,36 @@ impl Lock {
         }
     }
 
-    fn busy(&self) -> Error {
-        let seconds = self.patience.give_up.as_secs();
+    fn timeout_error(&self) -> Error {
+        let seconds = self.options.timeout.as_secs();
         Error::Data {
             place: self.link.display().to_string(),
             problem: format!(
-                "other workers held this lock whenever we tried, for {seconds} s; use fewer workers, \
-                 or remove it if none is alive"
+                "other workers have held this lock for {seconds} s; use fewer workers, or remove it if \
+                 no worker is running"
             ),
         }
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for LockGuard<'_> {
     fn drop(&mut self) {
-        self.lock.remove(self.made);
+        self.lock.remove(self.created);
     }
 }
 
-fn made(link: &Path) -> Option<SystemTime> {
+fn created(link: &Path) -> Option<SystemTime> {
     fs::symlink_metadata(link).and_then(|link| link.modified()).ok()
 }
 
 #[cfg(unix)]
-fn make_link(journal: &Path, link: &Path) -> io::Result<()> {
+fn create_link(journal: &Path, link: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(journal, link)
 }
 
-/// Optuna's other kind of lock, an empty file of the same name: links need privileges here.
+/// Optuna's `JournalFileOpenLock`, an empty file of the same name: links need privileges on Windows.
 #[cfg(not(unix))]
-fn make_link(_journal: &Path, link: &Path) -> io::Result<()> {
+fn create_link(_journal: &Path, link: &Path) -> io::Result<()> {
     fs::File::create_new(link).map(drop)
 }
 
@@ -145,13 +147,14 @@ fn make_link(_journal: &Path, link: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn lock(folder: &Path, stale: u64, give_up: u64) -> Lock {
-        let (stale, give_up) = (Duration::from_millis(stale), Duration::from_millis(give_up));
-        Lock::new(&folder.join("study.log"), "w", Patience { stale, give_up })
+    fn lock(folder: &Path, stale_after: u64, timeout: u64) -> JournalLock {
+        let (stale_after, timeout) =
+            (Duration::from_millis(stale_after), Duration::from_millis(timeout));
+        JournalLock::new(&folder.join("study.log"), "w", LockOptions { stale_after, timeout })
     }
 
     #[test]
-    fn it_points_at_the_journal_and_leaves_nothing() {
+    fn link_points_to_journal_and_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let lock = lock(folder.path(), 1000, 1000);
         let held = lock.acquire().unwrap();
@@ -161,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_one_is_broken_even_if_it_dangles() {
+    fn breaks_stale_lock_with_dangling_link() {
         let folder = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("nowhere", folder.path().join("study.log.lock")).unwrap();
         let began = Instant::now();
@@ -170,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn one_whose_journal_grows_is_waited_for() {
+    fn waits_while_journal_grows() {
         let folder = tempfile::tempdir().unwrap();
         let lock = lock(folder.path(), 200, 600);
         let held = lock.acquire().unwrap();
@@ -182,24 +185,27 @@ mod tests {
             }
             waiting.join().unwrap()
         });
-        assert!(error.to_string().contains("study.log.lock: other workers held"), "{error}");
+        assert!(error.to_string().contains("study.log.lock: other workers have held"), "{error}");
         drop(held);
         lock.acquire().unwrap();
     }
 
     #[test]
-    fn a_lock_that_was_broken_is_not_released_twice() {
+    fn broken_lock_is_not_released_by_first_holder() {
         let folder = tempfile::tempdir().unwrap();
         let lock = lock(folder.path(), 30, 60_000);
         let slow = lock.acquire().unwrap();
         let quick = lock.acquire().unwrap();
         drop(slow);
-        assert!(made(&lock.link).is_some(), "the second holder's lock was released by the first");
+        assert!(
+            created(&lock.link).is_some(),
+            "the second holder's lock was released by the first"
+        );
         drop(quick);
     }
 
     #[test]
-    fn a_missing_folder_is_said() {
+    fn missing_folder_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let error = lock(&folder.path().join("none"), 10, 10).acquire().map(drop).unwrap_err();
         assert!(error.to_string().contains("none/study.log"), "{error}");

@@ -1,168 +1,174 @@
-//! Optuna's journal: one file of JSON lines that only grows, for workers of both programs.
+//! Optuna's journal: an append-only file of JSON lines, shared with Optuna's workers.
 //!
-//! A call takes the lock, reads what others have added, decides, adds its lines in one write, waits for
-//! the disk and lets the lock go. Since every writer takes the lock, what was decided still holds when it
-//! is written. Reading takes no lock.
+//! A call that writes takes the lock, reads what others have appended, checks the request, appends its
+//! entries in one write, syncs the file and releases the lock. Since every writer takes the lock, nothing
+//! changes between check and write. Reading takes no lock.
 //!
-//! A worker that is killed, at any moment, leaves at most half a line, a lock and a trial that seems to
-//! run. The line is cut off by the next writer and the lock is broken after half a minute; the trial is
-//! failed by `reap_dead`, if its worker ran on this machine, for this user, since the machine
-//! was started. Journals have no sign of life, so of workers elsewhere, and of Optuna's, nothing is known
-//! and their trials stay as they are.
+//! A worker that is killed can leave a truncated line, a lock and a running trial. The next writer
+//! removes the line, and the lock is broken after 30 seconds. The trial is failed by `fail_stale_trials`
+//! if its worker ran on this machine, in this boot and for this user. Journals have no heartbeats, so the
+//! trials of other workers, including Optuna's, keep running.
 
+mod entry;
 mod file;
-mod line;
 mod lock;
 mod replay;
 mod storage;
-mod write;
 #[cfg(test)]
 mod tests;
+mod write;
 
-pub use lock::Patience;
+pub use lock::LockOptions;
 
-use super::worker::{WORKER, Worker};
-use super::{clock, rules};
+use super::worker::{WORKER, WorkerProcess};
+use super::{clock, validation};
 use crate::error::{Error, Result};
-use crate::{Attributes, Direction, Params, State, Trial};
+use crate::{Attributes, Direction, Params, Trial, TrialState};
 use file::JournalFile;
-use lock::Lock;
-use replay::{Entry, Replay};
+use lock::JournalLock;
+use replay::{Replay, StudyRecord};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use write::Written;
+use write::NewEntry;
 
-/// A journal in a file.
-pub struct Journal {
+/// A storage in a journal file: Optuna's `JournalStorage` with its `JournalFileBackend`.
+///
+/// No build feature is needed. Use it on one machine, or on a network file system for a few workers.
+pub struct JournalStorage {
     path: PathBuf,
-    /// The name our lines carry, ours alone.
-    worker: String,
-    me: Option<Worker>,
-    lock: Lock,
-    known: Mutex<Known>,
+    /// The `worker_id` of the entries of this storage.
+    worker_id: String,
+    process: Option<WorkerProcess>,
+    lock: JournalLock,
+    contents: Mutex<Contents>,
 }
 
-/// What we have read so far.
-struct Known {
+/// The part of the file that has been read, and the studies it describes.
+struct Contents {
     file: JournalFile,
     replay: Replay,
 }
 
-impl Journal {
-    /// Opens a journal and reads it; the file is made by the first write.
+impl JournalStorage {
+    /// Opens a journal and reads it. A missing file is created by the first write.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path, Patience::default())
+        Self::open_with(path, LockOptions::default())
     }
 
-    /// Opens a journal, with another patience than Optuna's.
-    pub fn open_with(path: impl AsRef<Path>, patience: Patience) -> Result<Self> {
+    /// Opens a journal with other lock timeouts than Optuna's.
+    pub fn open_with(path: impl AsRef<Path>, options: LockOptions) -> Result<Self> {
         let path = path.as_ref();
         let path = std::path::absolute(path).map_err(Error::io(path))?;
-        let worker = format!("clenshaw-{}", clock::unique_id());
-        let lock = Lock::new(&path, &worker, patience);
+        let worker_id = format!("clenshaw-{}", clock::unique_id());
+        let lock = JournalLock::new(&path, &worker_id, options);
         let file = JournalFile::new(path.clone());
-        let replay = Replay::new(worker.clone());
-        let known = Mutex::new(Known { file, replay });
-        let journal = Self { path, worker, me: Worker::me(), lock, known };
-        journal.look().map(drop)?;
+        let contents = Mutex::new(Contents { file, replay: Replay::new(worker_id.clone()) });
+        let process = WorkerProcess::current();
+        let journal = Self { path, worker_id, process, lock, contents };
+        journal.read().map(drop)?;
         Ok(journal)
     }
 
-    /// Where the file is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is known now.
-    fn look(&self) -> Result<MutexGuard<'_, Known>> {
-        // Whoever panicked has changed nothing in part: a line is applied whole.
-        let mut guard = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        guard.sync()?;
-        Ok(guard)
+    /// Reads new entries and returns the current contents.
+    fn read(&self) -> Result<MutexGuard<'_, Contents>> {
+        // A panic leaves no partial change: an entry is applied completely or not at all.
+        let mut contents = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
+        contents.update()?;
+        Ok(contents)
     }
 
-    /// Adds the lines that are decided upon with the lock in hand; what is known after.
-    fn act(
+    /// Takes the lock, appends the entries that `decide` returns for the current contents, and returns
+    /// the contents after that.
+    fn append(
         &self,
-        decide: impl FnOnce(&Replay) -> Result<Vec<Written>>,
-    ) -> Result<MutexGuard<'_, Known>> {
-        let mut guard = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let held = self.lock.acquire()?;
-        guard.sync()?;
-        guard.replay.won = None;
-        let lines = decide(&guard.replay)?;
-        let text: String = lines.iter().map(|(op, fields)| op.line(&self.worker, fields)).collect();
+        decide: impl FnOnce(&Replay) -> Result<Vec<NewEntry>>,
+    ) -> Result<MutexGuard<'_, Contents>> {
+        let mut contents = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = self.lock.acquire()?;
+        contents.update()?;
+        contents.replay.last_own_trial = None;
+        let entries = decide(&contents.replay)?;
+        let text: String =
+            entries.iter().map(|(op, fields)| op.to_line(&self.worker_id, fields)).collect();
         if !text.is_empty() {
-            guard.file.append(&text)?;
+            contents.file.append(&text)?;
         }
-        drop(held);
-        guard.sync()?;
-        Ok(guard)
+        drop(guard);
+        contents.update()?;
+        Ok(contents)
     }
 
-    fn wrong(&self, problem: String) -> Error {
+    fn error(&self, problem: String) -> Error {
         Error::Data { place: self.path.display().to_string(), problem }
     }
 
-    fn study_of<'a>(&self, replay: &'a Replay, id: u64) -> Result<&'a Entry> {
-        replay.study(id).ok_or_else(|| self.wrong(rules::no_study(id)))
+    fn find_study<'a>(&self, replay: &'a Replay, id: u64) -> Result<&'a StudyRecord> {
+        replay.study(id).ok_or_else(|| self.error(validation::missing_study(id)))
     }
 
-    /// A trial that may change, and its study.
-    fn open_trial<'a>(&self, replay: &'a Replay, id: u64) -> Result<(&'a Entry, &'a Trial)> {
-        let (entry, trial) = replay.trial(id).ok_or_else(|| self.wrong(rules::no_trial(id)))?;
+    /// Returns the study of a trial, or an error if the trial is missing or finished.
+    fn study_of_unfinished<'a>(&self, replay: &'a Replay, trial: u64) -> Result<&'a StudyRecord> {
+        let found = replay.trial(trial);
+        let (study, trial) = found.ok_or_else(|| self.error(validation::missing_trial(trial)))?;
         if trial.state.is_finished() {
-            return Err(self.wrong(rules::is_finished(trial.number, &entry.study.name)));
+            return Err(Error::TrialFinished {
+                place: self.path.display().to_string(),
+                study: study.summary.name.clone(),
+                number: trial.number,
+            });
         }
-        Ok((entry, trial))
+        Ok(study)
     }
 
-    /// The id of a study, if it has this direction.
-    fn check(&self, entry: &Entry, asked: Direction) -> Result<u64> {
-        let checked = rules::check_direction(&entry.study, entry.n_directions, asked);
-        checked.map_err(|problem| self.wrong(problem))
+    /// Returns the id of a study, or an error if it has another direction.
+    fn check_direction(&self, study: &StudyRecord, expected: Direction) -> Result<u64> {
+        let checked = validation::check_direction(&study.summary, study.n_objectives, expected);
+        checked.map_err(|problem| self.error(problem))
     }
 
-    /// The trial that the last lines made or claimed.
-    fn won(&self, known: &Known) -> Option<Trial> {
-        known.replay.won.and_then(|id| known.replay.trial(id)).map(|(_, trial)| trial.clone())
-    }
-
-    /// Makes a trial.
-    fn make_trial(&self, study: u64, state: State, system_attrs: &Attributes) -> Result<Trial> {
-        let known = self.act(|replay| {
-            self.study_of(replay, study)?;
-            Ok(vec![write::trial(study, state, system_attrs)])
+    /// Creates a trial.
+    fn new_trial(&self, study: u64, state: TrialState, attrs: &Attributes) -> Result<Trial> {
+        let contents = self.append(|replay| {
+            self.find_study(replay, study)?;
+            Ok(vec![write::trial(study, state, attrs)])
         })?;
-        self.won(&known).ok_or_else(|| self.wrong("the new trial was not accepted".into()))
+        let created = contents.replay.last_own_trial();
+        created.ok_or_else(|| self.error("the new trial was not accepted".into()))
     }
 
-    /// The running trials of a study whose workers are dead.
-    fn dead(&self, replay: &Replay, study: u64) -> Result<Vec<u64>> {
-        let Some(me) = &self.me else { return Ok(Vec::new()) };
-        let is_dead = |trial: &&Trial| {
-            let signed = trial.system_attrs.get(WORKER).cloned();
-            trial.state == State::Running && signed.is_some_and(|it| Worker::has_died(it, me))
+    /// The ids of the running trials of a study whose workers have died.
+    fn stale_trials(&self, replay: &Replay, study: u64) -> Result<Vec<u64>> {
+        let Some(process) = &self.process else { return Ok(Vec::new()) };
+        let is_stale = |trial: &&Trial| {
+            let worker = trial.system_attrs.get(WORKER).cloned();
+            trial.state == TrialState::Running
+                && worker.is_some_and(|worker| WorkerProcess::has_died(worker, process))
         };
-        let trials = replay.trials(self.study_of(replay, study)?);
-        Ok(trials.filter(is_dead).map(|trial| trial.id).collect())
+        let trials = replay.trials(self.find_study(replay, study)?);
+        Ok(trials.filter(is_stale).map(|trial| trial.id).collect())
     }
 
-    fn refuse_conflicts(&self, replay: &Replay, entry: &Entry, params: &Params) -> Result<()> {
+    fn check_params(&self, replay: &Replay, study: &StudyRecord, params: &Params) -> Result<()> {
         for (name, (new, internal)) in params {
-            rules::check_param(name, new, *internal)?;
-            let old = replay.distribution(entry, name);
-            let problem = old.and_then(|old| rules::conflict(name, &entry.study.name, old, new));
-            if let Some(problem) = problem {
-                return Err(self.wrong(problem));
+            validation::check_param(name, new, *internal)?;
+            let old = replay.distribution(study, name);
+            let conflict =
+                old.and_then(|old| validation::conflict(name, &study.summary.name, old, new));
+            if let Some(problem) = conflict {
+                return Err(self.error(problem));
             }
         }
         Ok(())
     }
 }
 
-impl Known {
-    fn sync(&mut self) -> Result<()> {
+impl Contents {
+    fn update(&mut self) -> Result<()> {
         self.file.read(|line| self.replay.apply(line))
     }
 }

@@ -1,89 +1,92 @@
-//! A journal as a storage: every call that changes something is one decision with the lock in hand.
+//! The `Storage` implementation of journals.
 
-use super::super::worker::Worker;
-use super::super::{Notes, Storage, Study, rules};
-use super::line::Op;
+use super::super::worker::WorkerProcess;
+use super::super::{AttrKind, Storage, StudySummary, validation};
+use super::entry::OpCode;
 use super::replay::Replay;
-use super::{Journal, write};
+use super::{JournalStorage, write};
 use crate::error::Result;
-use crate::{Attributes, Choice, Direction, Ending, Params, State, Trial};
+use crate::{Attributes, Direction, ParamValue, Params, Trial, TrialOutcome, TrialState};
 use std::collections::BTreeMap;
 
-impl Storage for Journal {
-    fn studies(&self) -> Result<Vec<Study>> {
-        Ok(self.look()?.replay.studies().map(|entry| entry.study.clone()).collect())
+impl Storage for JournalStorage {
+    fn studies(&self) -> Result<Vec<StudySummary>> {
+        Ok(self.read()?.replay.studies().map(|study| study.summary.clone()).collect())
     }
 
-    fn study(&self, name: &str, direction: Direction) -> Result<u64> {
+    fn open_study(&self, name: &str, direction: Direction) -> Result<u64> {
         let find = |replay: &Replay| {
-            let found = replay.studies().find(|entry| entry.study.name == name);
-            found.map(|entry| self.check(entry, direction)).transpose()
+            let found = replay.studies().find(|study| study.summary.name == name);
+            found.map(|study| self.check_direction(study, direction)).transpose()
         };
-        if let Some(id) = find(&self.look()?.replay)? {
+        if let Some(id) = find(&self.read()?.replay)? {
             return Ok(id);
         }
-        let known = self.act(|replay| {
+        let contents = self.append(|replay| {
             let is_new = find(replay)?.is_none();
             Ok(is_new.then(|| write::study(name, direction)).into_iter().collect())
         })?;
-        find(&known.replay)?.ok_or_else(|| self.wrong("the new study was not accepted".into()))
+        find(&contents.replay)?.ok_or_else(|| self.error("the new study was not accepted".into()))
     }
 
-    fn study_attrs(&self, study: u64, notes: Notes) -> Result<Attributes> {
-        let known = self.look()?;
-        let entry = self.study_of(&known.replay, study)?;
-        Ok(match notes {
-            Notes::User => entry.user_attrs.clone(),
-            Notes::System => entry.system_attrs.clone(),
+    fn study_attrs(&self, study: u64, kind: AttrKind) -> Result<Attributes> {
+        let contents = self.read()?;
+        let study = self.find_study(&contents.replay, study)?;
+        Ok(match kind {
+            AttrKind::User => study.user_attrs.clone(),
+            AttrKind::System => study.system_attrs.clone(),
         })
     }
 
-    fn set_study_attrs(&self, study: u64, notes: Notes, attrs: &Attributes) -> Result<()> {
-        let op = match notes {
-            Notes::User => Op::StudyUserAttr,
-            Notes::System => Op::StudySystemAttr,
+    fn set_study_attrs(&self, study: u64, kind: AttrKind, attrs: &Attributes) -> Result<()> {
+        let op = match kind {
+            AttrKind::User => OpCode::StudyUserAttr,
+            AttrKind::System => OpCode::StudySystemAttr,
         };
         let decide = |replay: &Replay| {
-            self.study_of(replay, study)?;
-            Ok(write::notes(op, ("study_id", study), attrs))
+            self.find_study(replay, study)?;
+            Ok(write::attrs(op, ("study_id", study), attrs))
         };
-        self.act(decide).map(drop)
+        self.append(decide).map(drop)
     }
 
     fn create_trial(&self, study: u64) -> Result<Trial> {
-        self.make_trial(study, State::Running, &Worker::signature(self.me.as_ref()))
+        let worker = WorkerProcess::to_attrs(self.process.as_ref());
+        self.new_trial(study, TrialState::Running, &worker)
     }
 
-    fn enqueue(&self, study: u64, fixed: &BTreeMap<String, Choice>) -> Result<Trial> {
-        self.make_trial(study, State::Waiting, &rules::chosen(fixed)?)
+    fn enqueue_trial(&self, study: u64, fixed: &BTreeMap<String, ParamValue>) -> Result<Trial> {
+        self.new_trial(study, TrialState::Waiting, &validation::fixed_params(fixed)?)
     }
 
-    fn claim_waiting(&self, study: u64) -> Result<Option<Trial>> {
-        let first = |replay: &Replay| -> Result<Option<u64>> {
-            let mut trials = replay.trials(self.study_of(replay, study)?);
-            Ok(trials.find(|trial| trial.state == State::Waiting).map(|trial| trial.id))
+    fn claim_waiting_trial(&self, study: u64) -> Result<Option<Trial>> {
+        let first_waiting = |replay: &Replay| -> Result<Option<u64>> {
+            let mut trials = replay.trials(self.find_study(replay, study)?);
+            Ok(trials.find(|trial| trial.state == TrialState::Waiting).map(|trial| trial.id))
         };
-        if first(&self.look()?.replay)?.is_none() {
+        if first_waiting(&self.read()?.replay)?.is_none() {
             return Ok(None);
         }
-        let known = self.act(|replay| {
-            let Some(id) = first(replay)? else { return Ok(vec![]) };
-            // Signed first: if only half is written, it waits on instead of running for nobody.
-            let signature = Worker::signature(self.me.as_ref());
-            let signed = write::notes(Op::TrialSystemAttr, ("trial_id", id), &signature);
-            Ok(signed.into_iter().chain([write::claim(id)]).collect())
+        let contents = self.append(|replay| {
+            let Some(id) = first_waiting(replay)? else { return Ok(vec![]) };
+            // The worker comes first: if only this entry is written, the trial is still waiting.
+            let worker = WorkerProcess::to_attrs(self.process.as_ref());
+            let worker = write::attrs(OpCode::TrialSystemAttr, ("trial_id", id), &worker);
+            Ok(worker.into_iter().chain([write::start(id)]).collect())
         })?;
-        Ok(self.won(&known))
+        Ok(contents.replay.last_own_trial())
     }
 
     fn set_params(&self, trial: u64, params: &Params) -> Result<()> {
         let decide = |replay: &Replay| {
-            let (entry, _) = self.open_trial(replay, trial)?;
-            self.refuse_conflicts(replay, entry, params)?;
-            let lines = params.iter();
-            Ok(lines.map(|(name, (kind, x))| write::param(trial, name, kind, *x)).collect())
+            let study = self.study_of_unfinished(replay, trial)?;
+            self.check_params(replay, study, params)?;
+            let params = params.iter();
+            Ok(params
+                .map(|(name, (d, internal))| write::param(trial, name, d, *internal))
+                .collect())
         };
-        self.act(decide).map(drop)
+        self.append(decide).map(drop)
     }
 
     fn report(&self, trial: u64, step: u64, value: f64) -> Result<()> {
@@ -91,49 +94,49 @@ impl Storage for Journal {
             return Ok(());
         }
         let decide = |replay: &Replay| {
-            self.open_trial(replay, trial)?;
-            Ok(vec![write::report(trial, step, value)])
+            self.study_of_unfinished(replay, trial)?;
+            Ok(vec![write::intermediate_value(trial, step, value)])
         };
-        self.act(decide).map(drop)
+        self.append(decide).map(drop)
     }
 
-    fn set_trial_attrs(&self, trial: u64, notes: Notes, attrs: &Attributes) -> Result<()> {
-        let op = match notes {
-            Notes::User => Op::TrialUserAttr,
-            Notes::System => Op::TrialSystemAttr,
+    fn set_trial_attrs(&self, trial: u64, kind: AttrKind, attrs: &Attributes) -> Result<()> {
+        let op = match kind {
+            AttrKind::User => OpCode::TrialUserAttr,
+            AttrKind::System => OpCode::TrialSystemAttr,
         };
         let decide = |replay: &Replay| {
-            self.open_trial(replay, trial)?;
-            Ok(write::notes(op, ("trial_id", trial), attrs))
+            self.study_of_unfinished(replay, trial)?;
+            Ok(write::attrs(op, ("trial_id", trial), attrs))
         };
-        self.act(decide).map(drop)
+        self.append(decide).map(drop)
     }
 
-    fn finish(&self, trial: u64, ending: Ending) -> Result<State> {
-        let (state, value) = ending.kept();
+    fn finish(&self, trial: u64, outcome: TrialOutcome) -> Result<TrialState> {
+        let (state, value) = outcome.state_and_value();
         let decide = |replay: &Replay| {
-            self.open_trial(replay, trial)?;
-            Ok(vec![write::end(trial, state, value)])
+            self.study_of_unfinished(replay, trial)?;
+            Ok(vec![write::finish(trial, state, value)])
         };
-        self.act(decide).map(|_| state)
+        self.append(decide).map(|_| state)
     }
 
     fn trials(&self, study: u64) -> Result<Vec<Trial>> {
-        let known = self.look()?;
-        let entry = self.study_of(&known.replay, study)?;
-        Ok(known.replay.trials(entry).cloned().collect())
+        let contents = self.read()?;
+        let study = self.find_study(&contents.replay, study)?;
+        Ok(contents.replay.trials(study).cloned().collect())
     }
 
-    fn reap_dead(&self, study: u64) -> Result<Vec<u64>> {
-        if self.dead(&self.look()?.replay, study)?.is_empty() {
+    fn fail_stale_trials(&self, study: u64) -> Result<Vec<u64>> {
+        if self.stale_trials(&self.read()?.replay, study)?.is_empty() {
             return Ok(Vec::new());
         }
-        let mut dead = Vec::new();
+        let mut stale = Vec::new();
         let decide = |replay: &Replay| {
-            dead = self.dead(replay, study)?;
-            Ok(dead.iter().map(|&id| write::end(id, State::Fail, None)).collect())
+            stale = self.stale_trials(replay, study)?;
+            Ok(stale.iter().map(|&id| write::finish(id, TrialState::Fail, None)).collect())
         };
-        self.act(decide).map(drop)?;
-        Ok(dead)
+        self.append(decide).map(drop)?;
+        Ok(stale)
     }
 }

@@ -1,69 +1,77 @@
-//! The lines we write, each with the fields Optuna wants.
+//! The entries that this crate writes, with the fields that Optuna requires.
 
 use super::super::clock;
-use super::line::{Op, direction_code, state_code};
-use crate::{Attributes, Direction, Distribution, State};
+use super::entry::{OpCode, direction_code, state_code};
+use crate::{Attributes, Direction, Distribution, TrialState};
 use serde_json::{Value, json};
 
-/// What a line asks for, and its fields.
-pub(super) type Written = (Op, Value);
+/// An entry to append: its operation and its fields.
+pub(super) type NewEntry = (OpCode, Value);
 
-pub(super) fn study(name: &str, direction: Direction) -> Written {
-    (Op::CreateStudy, json!({"study_name": name, "directions": [direction_code(direction)]}))
+/// Creates a study.
+pub(super) fn study(name: &str, direction: Direction) -> NewEntry {
+    (OpCode::CreateStudy, json!({"study_name": name, "directions": [direction_code(direction)]}))
 }
 
-/// A trial with its system attributes in one line, so that there is no moment at which it lacks them;
-/// it starts now if it is running.
-pub(super) fn trial(study: u64, state: State, system_attrs: &Attributes) -> Written {
-    let started = (state == State::Running).then(clock::now);
+/// Creates a trial with its system attributes in one entry, so that it never exists without them. A
+/// running trial starts now.
+pub(super) fn trial(study: u64, state: TrialState, system_attrs: &Attributes) -> NewEntry {
+    let start = (state == TrialState::Running).then(clock::now);
     let fields = json!({
-        "study_id": study, "datetime_start": started, "state": state_code(state),
+        "study_id": study, "datetime_start": start, "state": state_code(state),
         "value": null, "values": null, "distributions": {}, "params": {},
         "user_attrs": {}, "system_attrs": system_attrs, "intermediate_values": {},
     });
-    (Op::CreateTrial, fields)
+    (OpCode::CreateTrial, fields)
 }
 
-pub(super) fn param(trial: u64, name: &str, distribution: &Distribution, internal: f64) -> Written {
+/// Sets a parameter.
+pub(super) fn param(
+    trial: u64,
+    name: &str,
+    distribution: &Distribution,
+    internal: f64,
+) -> NewEntry {
     let fields = json!({
         "trial_id": trial, "param_name": name, "param_value_internal": internal,
         "distribution": distribution.to_json(),
     });
-    (Op::Param, fields)
+    (OpCode::Param, fields)
 }
 
-pub(super) fn report(trial: u64, step: u64, value: f64) -> Written {
-    (Op::Report, json!({"trial_id": trial, "step": step, "intermediate_value": value}))
+/// Reports an intermediate value.
+pub(super) fn intermediate_value(trial: u64, step: u64, value: f64) -> NewEntry {
+    let fields = json!({"trial_id": trial, "step": step, "intermediate_value": value});
+    (OpCode::IntermediateValue, fields)
 }
 
-/// A trial that was waiting runs from now on.
-pub(super) fn claim(trial: u64) -> Written {
-    let state = state_code(State::Running);
-    let now = clock::now();
-    (
-        Op::StateValues,
-        json!({"trial_id": trial, "state": state, "values": null, "datetime_start": now}),
-    )
+/// Starts a waiting trial.
+pub(super) fn start(trial: u64) -> NewEntry {
+    let fields = json!({
+        "trial_id": trial, "state": state_code(TrialState::Running), "values": null,
+        "datetime_start": clock::now(),
+    });
+    (OpCode::StateValues, fields)
 }
 
-/// A trial ends now.
-pub(super) fn end(trial: u64, state: State, value: Option<f64>) -> Written {
+/// Finishes a trial.
+pub(super) fn finish(trial: u64, state: TrialState, value: Option<f64>) -> NewEntry {
     let fields = json!({
         "trial_id": trial, "state": state_code(state), "values": value.map(|value| [value]),
         "datetime_complete": clock::now(),
     });
-    (Op::StateValues, fields)
+    (OpCode::StateValues, fields)
 }
 
-/// Notes of a study or a trial, a line each: `owner` is the field that says whose, and its id.
-pub(super) fn notes(op: Op, owner: (&str, u64), attrs: &Attributes) -> Vec<Written> {
+/// Sets attributes of a study or trial, one entry each. `owner` is the name of the id field and the id.
+pub(super) fn attrs(op: OpCode, owner: (&str, u64), attrs: &Attributes) -> Vec<NewEntry> {
     let key = match op {
-        Op::StudyUserAttr | Op::TrialUserAttr => "user_attr",
+        OpCode::StudyUserAttr | OpCode::TrialUserAttr => "user_attr",
         _ => "system_attr",
     };
-    let line = |(name, value): (&String, &Value)| {
+    let entry = |(name, value): (&String, &Value)| {
         let attr: Attributes = [(name.clone(), value.clone())].into();
         (op, json!({owner.0: owner.1, key: attr}))
     };
-    attrs.iter().map(line).collect()
+    attrs.iter().map(entry).collect()
 }

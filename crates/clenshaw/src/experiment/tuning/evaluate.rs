@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::experiment::Request;
 use crate::filter::Response;
 use crate::train::{EarlyStopping, Epoch, Fit, RunEnd, Setup};
-use clenshaw_tune::{Notes, Pruner, Storage};
+use clenshaw_tune::{AttrKind, Pruner, Storage};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(super) struct TrialRef {
 }
 
 /// The outcome of a trial that did not fail.
-pub(super) enum TrialOutcome {
+pub(super) enum Evaluation {
     /// The validation accuracy on every split, and the filter learned on the first one.
     Complete(Vec<f64>, Option<Response>),
     /// The value of an earlier trial with the same configuration.
@@ -58,7 +58,7 @@ impl StudyContext<'_> {
         request: &Request,
         threads: usize,
         should_continue: &dyn Fn() -> bool,
-    ) -> Result<TrialOutcome> {
+    ) -> Result<Evaluation> {
         let setup = Setup::new(self.dataset.clone(), request.model, request.hyper.clone())?;
         let setup = Arc::new(setup);
         let stop = EarlyStopping::from_params(setup.hp());
@@ -66,7 +66,7 @@ impl StudyContext<'_> {
         for (i, split) in self.splits.iter().enumerate() {
             let mut fit = Fit::new(setup.clone(), split, request.seed + i as u64, threads)?;
             if let Some(last) = self.train(trial, &mut fit, stop, should_continue)? {
-                return Ok(TrialOutcome::Pruned(last));
+                return Ok(Evaluation::Pruned(last));
             }
             accuracies.push(val_accuracy(stop, &fit));
             if i == 0 && setup.info().filter.is_some() {
@@ -76,10 +76,10 @@ impl StudyContext<'_> {
             let pruned = self.splits.len() > 1 && self.report(trial, done as u64, value)?;
             // Pruning after the last split would save nothing.
             if pruned && done < self.splits.len() {
-                return Ok(TrialOutcome::Pruned(value));
+                return Ok(Evaluation::Pruned(value));
             }
         }
-        Ok(TrialOutcome::Complete(accuracies, filter))
+        Ok(Evaluation::Complete(accuracies, filter))
     }
 
     /// Trains on one split; returns the last reported value if the trial is pruned.
@@ -134,11 +134,11 @@ impl StudyContext<'_> {
         let trials = self.storage.trials(self.study_id)?;
         let current = trials.iter().find(|other| other.id == trial.id);
         let current = current.expect("trials are never removed");
-        let verdict = self.pruner.judge(current, &trials, DIRECTION);
-        if !verdict.notes.is_empty() {
-            let notes = verdict.notes.into_iter().map(|(key, value)| (key, value.into()));
-            self.storage.set_trial_attrs(trial.id, Notes::System, &notes.collect())?;
+        let decision = self.pruner.decide(current, &trials, DIRECTION);
+        if !decision.system_attrs.is_empty() {
+            let attrs = decision.system_attrs.into_iter().map(|(key, value)| (key, value.into()));
+            self.storage.set_trial_attrs(trial.id, AttrKind::System, &attrs.collect())?;
         }
-        Ok(verdict.prunes)
+        Ok(decision.prune)
     }
 }

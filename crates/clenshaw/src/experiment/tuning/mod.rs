@@ -46,7 +46,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// Accuracy is maximised.
-const DIRECTION: Direction = Direction::Maximise;
+const DIRECTION: Direction = Direction::Maximize;
 
 /// Everything that determines a study.
 #[derive(Clone, Debug)]
@@ -203,7 +203,7 @@ impl TuneRequest {
 /// ```
 /// use clenshaw::data::Store;
 /// use clenshaw::experiment::{Request, TuneOptions, TuneRequest, tune};
-/// use clenshaw_tune::Journal;
+/// use clenshaw_tune::JournalStorage;
 /// use std::sync::atomic::AtomicBool;
 ///
 /// # let folder = tempfile::tempdir().unwrap();
@@ -219,7 +219,7 @@ impl TuneRequest {
 ///     on_event: &|_| {},
 ///     cancel: &AtomicBool::new(false),
 /// };
-/// let storage = Journal::open(folder.path().join("csbm-gcn.journal"))?;
+/// let storage = JournalStorage::open(folder.path().join("csbm-gcn.journal"))?;
 /// let tuned = tune(&study, &storage, &options)?;
 /// assert_eq!(tuned.trials.len(), 3);
 /// let best = tuned.best.expect("three trials are complete");

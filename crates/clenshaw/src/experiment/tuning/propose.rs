@@ -1,4 +1,4 @@
-//! Choice of the next trial's configuration, which no other trial of the study has tried.
+//! ParamValue of the next trial's configuration, which no other trial of the study has tried.
 //!
 //! If the sampler returns a known configuration, it is called again with other random streams, then
 //! replaced by random sampling, and at last by the grid, which detects an exhausted space.
@@ -6,7 +6,9 @@
 use super::{DIRECTION, TuneRequest};
 use crate::error::Result;
 use crate::rng::Stream;
-use clenshaw_tune::{Ask, Choice, Distribution, Pruner, Sampler, State, Trial};
+use clenshaw_tune::{
+    Distribution, ParamValue, Pruner, Sampler, SamplingContext, Trial, TrialState,
+};
 use std::collections::BTreeMap;
 
 /// The attribute of a trial whose training failed; it would fail again.
@@ -30,8 +32,13 @@ pub(super) fn propose(
     let trials: Vec<Trial> = trials.iter().map(failed_as_pruned).collect();
     let visible = visible_trials(pruner, &trials, number);
     let seed = request.training.seed;
-    let ask =
-        |trials, seed| Ask { space: &request.space, trials, direction: DIRECTION, seed, number };
+    let ask = |trials, seed| SamplingContext {
+        space: &request.space,
+        trials,
+        direction: DIRECTION,
+        seed,
+        number,
+    };
     let is_new = |values: &TrialValues| {
         !trials.iter().any(|trial| is_tried(trial) && has_values(trial, request, values))
     };
@@ -57,7 +64,7 @@ pub(super) fn known_value(
     values: &TrialValues,
 ) -> Option<(u64, f64)> {
     let others = trials.iter().filter(|trial| trial.number != number);
-    let mut complete = others.filter(|trial| trial.state == State::Complete);
+    let mut complete = others.filter(|trial| trial.state == TrialState::Complete);
     let duplicate = complete.find(|trial| has_values(trial, request, values))?;
     Some((duplicate.number, duplicate.value?))
 }
@@ -72,15 +79,15 @@ fn attempt_seed(seed: u64, attempt: u64) -> u64 {
 
 /// Marks a trial whose training failed as pruned, so that the grid does not propose it again.
 fn failed_as_pruned(trial: &Trial) -> Trial {
-    let failed = trial.state == State::Fail && trial.user_attrs.contains_key(FAILED);
-    Trial { state: if failed { State::Pruned } else { trial.state }, ..trial.clone() }
+    let failed = trial.state == TrialState::Fail && trial.user_attrs.contains_key(FAILED);
+    Trial { state: if failed { TrialState::Pruned } else { trial.state }, ..trial.clone() }
 }
 
 /// The trials that the sampler learns from: with Hyperband, those of the same bracket.
 fn visible_trials(pruner: &Pruner, trials: &[Trial], number: u64) -> Vec<Trial> {
     match pruner {
         Pruner::Hyperband(hyperband) => {
-            hyperband.peers(number, trials).into_iter().cloned().collect()
+            hyperband.trials_in_bracket(number, trials).into_iter().cloned().collect()
         }
         _ => trials.to_vec(),
     }
@@ -88,7 +95,7 @@ fn visible_trials(pruner: &Pruner, trials: &[Trial], number: u64) -> Vec<Trial> 
 
 /// Whether the configuration of a trial is tried; an interrupted trial does not count.
 fn is_tried(trial: &Trial) -> bool {
-    matches!(trial.state, State::Complete | State::Pruned | State::Running)
+    matches!(trial.state, TrialState::Complete | TrialState::Pruned | TrialState::Running)
 }
 
 /// Whether a trial has this configuration.
@@ -96,18 +103,18 @@ fn has_values(trial: &Trial, request: &TuneRequest, values: &TrialValues) -> boo
     let same = |(name, value): (&String, &f64)| {
         let param = trial.params.get(name);
         param.is_some_and(|(d, x)| {
-            is_equal(&d.external(*x), &request.space[name].external(*value), d)
+            is_equal(&d.to_external(*x), &request.space[name].to_external(*value), d)
         })
     };
     trial.params.len() == values.len() && values.iter().all(same)
 }
 
 /// Whether two values are equal, up to the different rounding of steps in other programs.
-fn is_equal(a: &Choice, b: &Choice, distribution: &Distribution) -> bool {
+fn is_equal(a: &ParamValue, b: &ParamValue, distribution: &Distribution) -> bool {
     match (a, b, distribution) {
-        (Choice::Real(a), Choice::Real(b), Distribution::Float { .. }) => {
+        (ParamValue::Float(a), ParamValue::Float(b), Distribution::Float { .. }) => {
             (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
         }
-        _ => a.same(b),
+        _ => a.python_eq(b),
     }
 }

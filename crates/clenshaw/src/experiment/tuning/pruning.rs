@@ -2,7 +2,7 @@
 
 use super::TuneRequest;
 use crate::error::{Error, Result};
-use clenshaw_tune::{Halving, Hyperband, Median, Pruner, Sampler, Tpe};
+use clenshaw_tune::{Hyperband, Median, Pruner, Sampler, SuccessiveHalving, Tpe};
 
 /// Maximum number of reports of a trial with a single split.
 const MAX_REPORTS: usize = 100;
@@ -29,7 +29,7 @@ pub enum PrunerKind {
     /// `median`, the rule of the paper's authors; it starts after five completed trials and three reports.
     Median,
     /// `halving`: asynchronous successive halving.
-    Halving,
+    SuccessiveHalving,
     /// `hyperband`.
     Hyperband,
     /// `none`: every trial is completed.
@@ -42,7 +42,7 @@ impl std::str::FromStr for PrunerKind {
     fn from_str(name: &str) -> Result<Self> {
         match name {
             "median" => Ok(Self::Median),
-            "halving" => Ok(Self::Halving),
+            "halving" => Ok(Self::SuccessiveHalving),
             "hyperband" => Ok(Self::Hyperband),
             "none" => Ok(Self::Never),
             _ => {
@@ -66,11 +66,12 @@ impl TuneRequest {
         match self.pruner {
             PrunerKind::Median => {
                 let median = Median::default();
-                Pruner::Median(Median { warmup_steps: median.warmup_steps * first, ..median })
+                Pruner::Median(Median { n_warmup_steps: median.n_warmup_steps * first, ..median })
             }
-            PrunerKind::Halving => {
-                Pruner::Halving(Halving { min_resource: Some(first), ..Halving::default() })
-            }
+            PrunerKind::SuccessiveHalving => Pruner::SuccessiveHalving(SuccessiveHalving {
+                min_resource: Some(first),
+                ..SuccessiveHalving::default()
+            }),
             PrunerKind::Hyperband => Pruner::Hyperband(Hyperband {
                 min_resource: first,
                 max_resource: Some(last),
@@ -92,7 +93,7 @@ mod tests {
         assert_eq!(study.build_pruner(), Pruner::Median(Median::default()));
         study.training.runs = 1;
         study.training.set("max_epochs", "1950").unwrap();
-        let median = Median { warmup_steps: 60, ..Median::default() };
+        let median = Median { n_warmup_steps: 60, ..Median::default() };
         assert_eq!(study.build_pruner(), Pruner::Median(median));
         (study.pruner, study.study) = ("hyperband".parse().unwrap(), "later".into());
         let Pruner::Hyperband(hyperband) = study.build_pruner() else {

@@ -4,7 +4,7 @@ use super::{DIRECTION, TuneRequest};
 use crate::data::{Dataset, SplitKind};
 use crate::error::Result;
 use crate::experiment::Request;
-use clenshaw_tune::{State, Trial, importances};
+use clenshaw_tune::{Trial, TrialState, param_importances};
 
 /// Number of runs of the final evaluation, as in the paper.
 const EVALUATION_RUNS: usize = 20;
@@ -47,12 +47,12 @@ impl TuneResult {
             let settings = request.settings(&trial.params)?;
             Result::Ok(((*trial).clone(), evaluation_request(settings, dataset)))
         });
-        let importances = importances(&trials, DIRECTION);
+        let importances = param_importances(&trials, DIRECTION);
         Ok(Self { best: best.transpose()?, end, importances, trials })
     }
 
     /// The number of trials in this state.
-    pub fn count(&self, state: State) -> usize {
+    pub fn count(&self, state: TrialState) -> usize {
         self.trials.iter().filter(|trial| trial.state == state).count()
     }
 }
@@ -61,7 +61,7 @@ impl TuneResult {
 pub fn ranked_trials(trials: &[Trial]) -> Vec<&Trial> {
     let mut complete: Vec<(f64, &Trial)> = trials
         .iter()
-        .filter(|trial| trial.state == State::Complete)
+        .filter(|trial| trial.state == TrialState::Complete)
         .filter_map(|trial| Some((trial.value?, trial)))
         .collect();
     complete.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.number.cmp(&b.1.number)));

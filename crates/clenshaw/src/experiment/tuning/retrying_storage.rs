@@ -2,8 +2,8 @@
 
 use super::{TuneEvent, TuneOptions};
 use clenshaw_tune::{
-    Attributes, Choice, Direction, Ending, Error, Notes, Params, Result, State, Storage, Study,
-    Trial,
+    AttrKind, Attributes, Direction, Error, ParamValue, Params, Result, Storage, StudySummary,
+    Trial, TrialOutcome, TrialState,
 };
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -38,19 +38,19 @@ impl RetryingStorage<'_> {
 }
 
 impl Storage for RetryingStorage<'_> {
-    fn studies(&self) -> Result<Vec<Study>> {
+    fn studies(&self) -> Result<Vec<StudySummary>> {
         self.retry(|| self.storage.studies())
     }
 
-    fn study(&self, name: &str, direction: Direction) -> Result<u64> {
-        self.retry(|| self.storage.study(name, direction))
+    fn open_study(&self, name: &str, direction: Direction) -> Result<u64> {
+        self.retry(|| self.storage.open_study(name, direction))
     }
 
-    fn study_attrs(&self, study: u64, notes: Notes) -> Result<Attributes> {
+    fn study_attrs(&self, study: u64, notes: AttrKind) -> Result<Attributes> {
         self.retry(|| self.storage.study_attrs(study, notes))
     }
 
-    fn set_study_attrs(&self, study: u64, notes: Notes, attrs: &Attributes) -> Result<()> {
+    fn set_study_attrs(&self, study: u64, notes: AttrKind, attrs: &Attributes) -> Result<()> {
         self.retry(|| self.storage.set_study_attrs(study, notes, attrs))
     }
 
@@ -58,12 +58,12 @@ impl Storage for RetryingStorage<'_> {
         self.retry(|| self.storage.create_trial(study))
     }
 
-    fn enqueue(&self, study: u64, fixed: &BTreeMap<String, Choice>) -> Result<Trial> {
-        self.retry(|| self.storage.enqueue(study, fixed))
+    fn enqueue_trial(&self, study: u64, fixed: &BTreeMap<String, ParamValue>) -> Result<Trial> {
+        self.retry(|| self.storage.enqueue_trial(study, fixed))
     }
 
-    fn claim_waiting(&self, study: u64) -> Result<Option<Trial>> {
-        self.retry(|| self.storage.claim_waiting(study))
+    fn claim_waiting_trial(&self, study: u64) -> Result<Option<Trial>> {
+        self.retry(|| self.storage.claim_waiting_trial(study))
     }
 
     fn set_params(&self, trial: u64, params: &Params) -> Result<()> {
@@ -74,33 +74,33 @@ impl Storage for RetryingStorage<'_> {
         self.retry(|| self.storage.report(trial, step, value))
     }
 
-    fn set_trial_attrs(&self, trial: u64, notes: Notes, attrs: &Attributes) -> Result<()> {
+    fn set_trial_attrs(&self, trial: u64, notes: AttrKind, attrs: &Attributes) -> Result<()> {
         self.retry(|| self.storage.set_trial_attrs(trial, notes, attrs))
     }
 
-    fn finish(&self, trial: u64, ending: Ending) -> Result<State> {
-        self.retry(|| self.storage.finish(trial, ending))
+    fn finish(&self, trial: u64, outcome: TrialOutcome) -> Result<TrialState> {
+        self.retry(|| self.storage.finish(trial, outcome))
     }
 
     fn trials(&self, study: u64) -> Result<Vec<Trial>> {
         self.retry(|| self.storage.trials(study))
     }
 
-    fn interval(&self) -> Duration {
-        self.storage.interval()
+    fn heartbeat_interval(&self) -> Duration {
+        self.storage.heartbeat_interval()
     }
 
     /// Not retried: the next heartbeat follows soon.
-    fn beat(&self, trial: u64) -> Result<()> {
-        match self.storage.beat(trial) {
+    fn record_heartbeat(&self, trial: u64) -> Result<()> {
+        match self.storage.record_heartbeat(trial) {
             Err(Error::Unavailable { .. }) => Ok(()),
             result => result,
         }
     }
 
     /// Not retried, for the same reason.
-    fn reap_dead(&self, study: u64) -> Result<Vec<u64>> {
-        match self.storage.reap_dead(study) {
+    fn fail_stale_trials(&self, study: u64) -> Result<Vec<u64>> {
+        match self.storage.fail_stale_trials(study) {
             Err(Error::Unavailable { .. }) => Ok(Vec::new()),
             result => result,
         }

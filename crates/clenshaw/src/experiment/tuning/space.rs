@@ -11,7 +11,7 @@
 use super::super::config::{one_line, unquoted};
 use crate::error::{Error, Result};
 use crate::hyper::{HyperParam, TuningSpace, Value, ValueRange};
-use clenshaw_tune::{Choice, Distribution};
+use clenshaw_tune::{Distribution, ParamValue};
 use toml::Table;
 
 /// An entry of a search space file.
@@ -29,7 +29,7 @@ const KEYS: [&str; 4] = ["low", "high", "step", "log"];
 /// The distribution of a hyper-parameter as declared by its model; `None` if it is not tuned.
 pub(super) fn declared(hyper: &HyperParam) -> Option<Distribution> {
     let whole = matches!(hyper.range, ValueRange::Int(..));
-    let choices = |choices: Vec<Choice>| Some(Distribution::Categorical { choices });
+    let choices = |choices: Vec<ParamValue>| Some(Distribution::Categorical { choices });
     match (hyper.space, hyper.range) {
         (TuningSpace::Fixed, _) => None,
         (TuningSpace::Steps { low, high, step }, _) if whole => Some(Distribution::Int {
@@ -42,13 +42,14 @@ pub(super) fn declared(hyper: &HyperParam) -> Option<Distribution> {
             Some(Distribution::Float { low, high, log: false, step: Some(step) })
         }
         (TuningSpace::Among(values), _) => {
-            let number = |v: f64| if whole { Choice::Int(v as i64) } else { Choice::Real(v) };
+            let number =
+                |v: f64| if whole { ParamValue::Int(v as i64) } else { ParamValue::Float(v) };
             choices(values.iter().map(|v| number(*v)).collect())
         }
         (TuningSpace::Any, ValueRange::OneOf(words)) => {
-            choices(words.iter().map(|word| Choice::Word((*word).into())).collect())
+            choices(words.iter().map(|word| ParamValue::Str((*word).into())).collect())
         }
-        (TuningSpace::Any, _) => choices(vec![Choice::Flag(false), Choice::Flag(true)]),
+        (TuningSpace::Any, _) => choices(vec![ParamValue::Bool(false), ParamValue::Bool(true)]),
     }
 }
 
@@ -89,8 +90,8 @@ fn entry(hyper: &HyperParam, value: &toml::Value) -> Result<SpaceEntry> {
 /// Parses a list of choices, as in `["patience", "mean"]`.
 fn categorical(hyper: &HyperParam, list: &[toml::Value]) -> Result<Distribution> {
     let parsed = list.iter().map(|value| hyper.parse(&unquoted(value)).map(choice));
-    let choices: Vec<Choice> = parsed.collect::<Result<_>>()?;
-    let is_repeated = |i: usize| choices[..i].iter().any(|earlier| earlier.same(&choices[i]));
+    let choices: Vec<ParamValue> = parsed.collect::<Result<_>>()?;
+    let is_repeated = |i: usize| choices[..i].iter().any(|earlier| earlier.python_eq(&choices[i]));
     if choices.is_empty() || (0..choices.len()).any(is_repeated) {
         let value = toml::Value::Array(list.to_vec()).to_string();
         return Err(bad_value(hyper, value, "at least one value, and no value twice"));
@@ -98,12 +99,12 @@ fn categorical(hyper: &HyperParam, list: &[toml::Value]) -> Result<Distribution>
     Ok(Distribution::Categorical { choices })
 }
 
-fn choice(value: Value) -> Choice {
+fn choice(value: Value) -> ParamValue {
     match value {
-        Value::Int(v) => Choice::Int(v),
-        Value::Real(v) => Choice::Real(v),
-        Value::Flag(v) => Choice::Flag(v),
-        Value::Word(v) => Choice::Word(v.into()),
+        Value::Int(v) => ParamValue::Int(v),
+        Value::Real(v) => ParamValue::Float(v),
+        Value::Flag(v) => ParamValue::Bool(v),
+        Value::Word(v) => ParamValue::Str(v.into()),
     }
 }
 
@@ -171,12 +172,14 @@ fn bad_value(hyper: &HyperParam, value: String, expected: &str) -> Error {
 /// Formats a parameter of a trial as on the command line; multiples of a step are rounded, to 0.3 rather
 /// than 0.30000000000000004.
 pub(super) fn format_value(distribution: &Distribution, internal: f64) -> String {
-    let value = match (distribution, distribution.external(internal)) {
-        (Distribution::Float { step: Some(_), .. }, Choice::Real(v)) => (v * 1e12).round() / 1e12,
-        (_, Choice::Real(v)) => v,
-        (_, Choice::Flag(v)) => return v.to_string(),
-        (_, Choice::Int(v)) => return v.to_string(),
-        (_, Choice::Word(v)) => return v,
+    let value = match (distribution, distribution.to_external(internal)) {
+        (Distribution::Float { step: Some(_), .. }, ParamValue::Float(v)) => {
+            (v * 1e12).round() / 1e12
+        }
+        (_, ParamValue::Float(v)) => v,
+        (_, ParamValue::Bool(v)) => return v.to_string(),
+        (_, ParamValue::Int(v)) => return v.to_string(),
+        (_, ParamValue::Str(v)) => return v,
         (_, other) => return other.to_json().to_string(),
     };
     value.to_string()
@@ -203,10 +206,10 @@ mod tests {
         let dropout = Distribution::Float { low: 0.0, high: 0.7, log: false, step: Some(0.1) };
         assert_eq!(of("dropout"), Some(dropout));
         let Some(Distribution::Categorical { choices }) = of("momentum") else { panic!() };
-        assert_eq!(choices, [0.8, 0.85, 0.9, 0.95].map(Choice::Real));
+        assert_eq!(choices, [0.8, 0.85, 0.9, 0.95].map(ParamValue::Float));
         assert_eq!(of("max_epochs"), None);
         let flag = HyperParam::flag("star", false, TuningSpace::Any, "");
-        let both = vec![Choice::Flag(false), Choice::Flag(true)];
+        let both = vec![ParamValue::Bool(false), ParamValue::Bool(true)];
         assert_eq!(declared(&flag), Some(Distribution::Categorical { choices: both }));
     }
 
@@ -217,7 +220,7 @@ mod tests {
                     dropout = 0.5\nlambda = { low = 1, high = 2 }\n";
         let entries = read("s.toml", text, &hyper_params()).unwrap();
         let tuned = |name: &str, d| (name.to_owned(), SpaceEntry::Tuned(d));
-        let words = ["patience", "mean"].map(|word| Choice::Word(word.into())).to_vec();
+        let words = ["patience", "mean"].map(|word| ParamValue::Str(word.into())).to_vec();
         assert_eq!(
             entries,
             [

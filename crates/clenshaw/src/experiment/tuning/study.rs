@@ -3,7 +3,7 @@
 use super::{DIRECTION, TuneRequest};
 use crate::error::{Error, Result};
 use crate::filter::Response;
-use clenshaw_tune::{Attributes, Notes, Storage, Trial, dashboard};
+use clenshaw_tune::{AttrKind, Attributes, Storage, Trial, dashboard};
 use serde_json::{Map, Value, json};
 
 /// Number of points in the plot of a filter.
@@ -11,8 +11,8 @@ const PLOT_POINTS: usize = 101;
 
 /// Creates or opens the study, and requeues the trials of dead workers.
 pub(super) fn open(request: &TuneRequest, storage: &dyn Storage) -> Result<u64> {
-    let study = storage.study(&request.study, DIRECTION)?;
-    let current = storage.study_attrs(study, Notes::User)?;
+    let study = storage.open_study(&request.study, DIRECTION)?;
+    let current = storage.study_attrs(study, AttrKind::User)?;
     if current.contains_key("graph") {
         check_identity(request, &current)?;
     } else {
@@ -24,7 +24,7 @@ pub(super) fn open(request: &TuneRequest, storage: &dyn Storage) -> Result<u64> 
 
 /// Requeues the parameters of trials whose workers have died.
 pub(super) fn requeue_dead_trials(storage: &dyn Storage, study: u64) -> Result<()> {
-    let dead = storage.reap_dead(study)?;
+    let dead = storage.fail_stale_trials(study)?;
     if dead.is_empty() {
         return Ok(());
     }
@@ -35,10 +35,10 @@ pub(super) fn requeue_dead_trials(storage: &dyn Storage, study: u64) -> Result<(
 
 /// Requeues the parameters of a trial for the next worker.
 pub(super) fn requeue(storage: &dyn Storage, study: u64, trial: &Trial) -> Result<()> {
-    let intended = trial.intended();
+    let intended = trial.retry_params();
     match intended.is_empty() {
         true => Ok(()),
-        false => Ok(storage.enqueue(study, &intended).map(drop)?),
+        false => Ok(storage.enqueue_trial(study, &intended).map(drop)?),
     }
 }
 
@@ -100,11 +100,11 @@ fn check_identity(request: &TuneRequest, stored: &Attributes) -> Result<()> {
 fn describe(request: &TuneRequest, storage: &dyn Storage, study: u64) -> Result<()> {
     let mut user = identity(request);
     user.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
-    storage.set_study_attrs(study, Notes::User, &user)?;
+    storage.set_study_attrs(study, AttrKind::User, &user)?;
     let mut system = dashboard::metric_name("validation accuracy");
-    let current = storage.study_attrs(study, Notes::System)?;
+    let current = storage.study_attrs(study, AttrKind::System)?;
     system.extend(dashboard::note(&current, &note(request)));
-    Ok(storage.set_study_attrs(study, Notes::System, &system)?)
+    Ok(storage.set_study_attrs(study, AttrKind::System, &system)?)
 }
 
 /// The note shown in the dashboard, in Markdown.
@@ -143,7 +143,7 @@ pub(super) fn plot_filter(
             "yaxis": {"title": {"text": "h(mu)"}},
         },
     });
-    let current = storage.study_attrs(study, Notes::System)?;
+    let current = storage.study_attrs(study, AttrKind::System)?;
     let plot = dashboard::plot(&current, "filter", &figure);
-    Ok(storage.set_study_attrs(study, Notes::System, &plot)?)
+    Ok(storage.set_study_attrs(study, AttrKind::System, &plot)?)
 }

@@ -11,7 +11,7 @@ use super::propose::{TrialValues, propose};
 use super::result::StudyEnd;
 use super::study;
 use crate::error::Result;
-use clenshaw_tune::{Ending, Params, State, Trial};
+use clenshaw_tune::{Params, Trial, TrialOutcome, TrialState};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -66,7 +66,7 @@ pub(super) fn run_trials(
     let threads = (context.options.threads / jobs).max(1);
     let (done, heartbeat) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
-        let (queue, interval) = (&queue, context.storage.interval());
+        let (queue, interval) = (&queue, context.storage.heartbeat_interval());
         scope.spawn(move || {
             while heartbeat.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
                 queue.send_heartbeats();
@@ -152,7 +152,7 @@ impl TrialQueue<'_> {
         }
         let StudyContext { request, storage, study_id, .. } = *self.context;
         let trials = storage.trials(study_id)?;
-        let complete = trials.iter().filter(|trial| trial.state == State::Complete).count();
+        let complete = trials.iter().filter(|trial| trial.state == TrialState::Complete).count();
         let taken = match complete + status.running.len() < request.trials {
             true => self.take_trial(&trials)?,
             false => None,
@@ -168,7 +168,7 @@ impl TrialQueue<'_> {
     /// Claims a waiting trial or creates a new one; `None` if no untried configuration is left.
     fn take_trial(&self, trials: &[Trial]) -> Result<Option<(TrialRef, TrialValues)>> {
         let StudyContext { request, storage, study_id, ref pruner, .. } = *self.context;
-        let waiting = storage.claim_waiting(study_id)?;
+        let waiting = storage.claim_waiting_trial(study_id)?;
         let number = waiting.as_ref().map_or(trials.len() as u64, |trial| trial.number);
         let drawn = propose(request, pruner, trials, number)?;
         let trial = match waiting {
@@ -176,20 +176,20 @@ impl TrialQueue<'_> {
             None if drawn.is_none() => return Ok(None),
             None => storage.create_trial(study_id)?,
         };
-        storage.beat(trial.id)?;
+        storage.record_heartbeat(trial.id)?;
         // If another process created a trial meanwhile, draw again: values belong to the number.
         let drawn = match trial.number == number {
             true => drawn,
             false => propose(request, pruner, &storage.trials(study_id)?, trial.number)?,
         };
         let value = |name: &String| {
-            let fixed = trial.fixed(name, &request.space[name]);
+            let fixed = trial.fixed_param(name, &request.space[name]);
             fixed.or_else(|| drawn.as_ref()?.get(name).copied())
         };
         let values: Option<TrialValues> =
             request.space.keys().map(|name| Some((name.clone(), value(name)?))).collect();
         let Some(values) = values else {
-            storage.finish(trial.id, Ending::Fail)?;
+            storage.finish(trial.id, TrialOutcome::Fail)?;
             return Ok(None);
         };
         storage.set_params(trial.id, &self.params(&values))?;
@@ -207,7 +207,7 @@ impl TrialQueue<'_> {
     fn send_heartbeats(&self) {
         let StudyContext { storage, study_id, .. } = *self.context;
         let running = self.status().running.clone();
-        running.iter().for_each(|trial| drop(storage.beat(*trial)));
+        running.iter().for_each(|trial| drop(storage.record_heartbeat(*trial)));
         drop(study::requeue_dead_trials(storage, study_id));
     }
 }

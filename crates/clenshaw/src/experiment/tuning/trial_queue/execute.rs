@@ -6,12 +6,12 @@
 
 use super::TrialQueue;
 use crate::error::{Error, Result};
-use crate::experiment::tuning::evaluate::{StudyContext, TrialOutcome, TrialRef, mean};
+use crate::experiment::tuning::evaluate::{Evaluation, StudyContext, TrialRef, mean};
 use crate::experiment::tuning::propose::{FAILED, TrialValues, known_value};
 use crate::experiment::tuning::result::ranked_trials;
 use crate::experiment::tuning::{TuneEvent, study};
 use crate::filter::Response;
-use clenshaw_tune::{Ending, Notes, State};
+use clenshaw_tune::{AttrKind, TrialOutcome, TrialState};
 use serde_json::json;
 
 impl TrialQueue<'_> {
@@ -50,66 +50,66 @@ impl TrialQueue<'_> {
         trial: TrialRef,
         values: &TrialValues,
         threads: usize,
-    ) -> Result<TrialOutcome> {
+    ) -> Result<Evaluation> {
         let StudyContext { request, storage, study_id, .. } = *self.context;
         let trials = storage.trials(study_id)?;
         if let Some((duplicate_of, value)) = known_value(request, &trials, trial.number, values) {
-            return Ok(TrialOutcome::Known { duplicate_of, value });
+            return Ok(Evaluation::Known { duplicate_of, value });
         }
         let settings = request.settings(&self.params(values))?;
         self.context.evaluate(trial, &settings, threads, &|| self.stop_reason().is_none())
     }
 
     /// Ends the trial in the storage, unless the error has nothing to do with it.
-    fn store_result(&self, trial: TrialRef, result: &Result<TrialOutcome>) -> Result<()> {
+    fn store_result(&self, trial: TrialRef, result: &Result<Evaluation>) -> Result<()> {
         match result {
             Ok(outcome) => self.store_outcome(trial, outcome),
             Err(error @ Error::Diverged { .. }) => {
                 self.set_attribute(trial, FAILED, json!(error.to_string()))?;
-                self.finish(trial, Ending::Fail)
+                self.finish(trial, TrialOutcome::Fail)
             }
             Err(Error::Interrupted) => {
                 self.set_attribute(trial, "interrupted", json!(true))?;
-                self.finish(trial, Ending::Fail)?;
+                self.finish(trial, TrialOutcome::Fail)?;
                 self.requeue(trial)
             }
             Err(_) => Ok(()),
         }
     }
 
-    fn store_outcome(&self, trial: TrialRef, outcome: &TrialOutcome) -> Result<()> {
+    fn store_outcome(&self, trial: TrialRef, outcome: &Evaluation) -> Result<()> {
         match outcome {
-            TrialOutcome::Complete(accuracies, filter) => {
+            Evaluation::Complete(accuracies, filter) => {
                 self.set_attribute(trial, "val_accuracies", json!(accuracies))?;
-                self.finish(trial, Ending::Complete(mean(accuracies)))?;
+                self.finish(trial, TrialOutcome::Complete(mean(accuracies)))?;
                 self.plot_if_best(trial, filter.as_ref())
             }
-            TrialOutcome::Known { duplicate_of, value } => {
+            Evaluation::Known { duplicate_of, value } => {
                 self.set_attribute(trial, "duplicate_of", json!(duplicate_of))?;
-                self.finish(trial, Ending::Complete(*value))
+                self.finish(trial, TrialOutcome::Complete(*value))
             }
-            TrialOutcome::Pruned(last) => self.finish(trial, Ending::Pruned(Some(*last))),
+            Evaluation::Pruned(last) => self.finish(trial, TrialOutcome::Pruned(Some(*last))),
         }
     }
 
     fn set_attribute(&self, trial: TrialRef, key: &str, value: serde_json::Value) -> Result<()> {
         let attrs = [(key.to_owned(), value)].into();
-        Ok(self.context.storage.set_trial_attrs(trial.id, Notes::User, &attrs)?)
+        Ok(self.context.storage.set_trial_attrs(trial.id, AttrKind::User, &attrs)?)
     }
 
-    fn finish(&self, trial: TrialRef, ending: Ending) -> Result<()> {
-        self.context.storage.finish(trial.id, ending)?;
+    fn finish(&self, trial: TrialRef, outcome: TrialOutcome) -> Result<()> {
+        self.context.storage.finish(trial.id, outcome)?;
         Ok(())
     }
 
     /// Whether an error was caused by another process failing a trial that we were running.
     fn was_failed_by_others(&self, running: TrialRef, error: &Error) -> Result<bool> {
-        if !matches!(error, Error::Study(clenshaw_tune::Error::Data { .. })) {
+        if !matches!(error, Error::Study(clenshaw_tune::Error::TrialFinished { .. })) {
             return Ok(false);
         }
         let trials = self.context.storage.trials(self.context.study_id)?;
         let trial = trials.iter().find(|trial| trial.id == running.id);
-        Ok(trial.is_some_and(|trial| trial.state == State::Fail))
+        Ok(trial.is_some_and(|trial| trial.state == TrialState::Fail))
     }
 
     /// Stores an outcome as a new trial, because its own trial was failed by another process.
@@ -117,12 +117,12 @@ impl TrialQueue<'_> {
         &self,
         late: TrialRef,
         values: &TrialValues,
-        outcome: &TrialOutcome,
+        outcome: &Evaluation,
     ) -> Result<()> {
         let StudyContext { storage, study_id, .. } = *self.context;
         let trial = storage.create_trial(study_id)?;
         let trial = TrialRef { id: trial.id, number: trial.number };
-        storage.beat(trial.id)?;
+        storage.record_heartbeat(trial.id)?;
         storage.set_params(trial.id, &self.params(values))?;
         self.set_attribute(trial, "late_for", json!(late.number))?;
         self.store_outcome(trial, outcome)

@@ -1,12 +1,12 @@
-//! Optuna's thirteen tables, as its versions 4 and 5 make and expect them.
+//! Optuna's thirteen tables, as created by its versions 4 and 5.
 //!
-//! A word in braces is a type that databases name differently.
+//! Names in braces are placeholders for column types, which differ between databases.
 
-use super::connection::{Connection, Dialect, Fault, Told};
+use super::connection::{Connection, Dialect, SqlError, SqlResult};
 
-/// The version of the schema that Optuna has had since 3.2, by which it knows its tables.
+/// The schema version of Optuna 3.2 to 5.
 const VERSION: &str = "v3.2.0.a";
-/// The number that stood for the version before, and who is said to have made the tables.
+/// The older form of the schema version, and the Optuna version that created the tables.
 const LEGACY: (u64, &str) = (12, "5.0.0");
 
 const TABLES: [&str; 15] = [
@@ -50,7 +50,7 @@ const TABLES: [&str; 15] = [
     "CREATE TABLE IF NOT EXISTS trial_intermediate_values (\
      trial_intermediate_value_id {SERIAL} NOT NULL, trial_id INTEGER NOT NULL, \
      step INTEGER NOT NULL, intermediate_value {REAL}, \
-     intermediate_value_type {REPORT_TYPE} NOT NULL, PRIMARY KEY (trial_intermediate_value_id), \
+     intermediate_value_type {INTERMEDIATE_VALUE_TYPE} NOT NULL, PRIMARY KEY (trial_intermediate_value_id), \
      UNIQUE (trial_id, step), FOREIGN KEY(trial_id) REFERENCES trials (trial_id))",
     "CREATE TABLE IF NOT EXISTS trial_heartbeats (trial_heartbeat_id {SERIAL} NOT NULL, \
      trial_id INTEGER NOT NULL, heartbeat {TIME} NOT NULL, PRIMARY KEY (trial_heartbeat_id), \
@@ -59,72 +59,76 @@ const TABLES: [&str; 15] = [
      CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))",
 ];
 
-/// Whether the tables are there and ours; an error, if they are of another version.
-pub(super) fn is_ready(to: &mut dyn Connection) -> Told<bool> {
-    if has_table(to, "alembic_version")? {
-        let version = to.first("SELECT version_num FROM alembic_version", &[])?;
+/// Whether the tables exist.
+///
+/// # Errors
+/// If their version is not supported.
+pub(super) fn exists(db: &mut dyn Connection) -> SqlResult<bool> {
+    if has_table(db, "alembic_version")? {
+        let version = db.query_first("SELECT version_num FROM alembic_version", &[])?;
         if let Some(version) = version {
-            return check(version.text(0)?).map(|()| true);
+            return check_version(version.text(0)?).map(|()| true);
         }
     }
-    if has_table(to, "version_info")? {
-        let number = to.first("SELECT schema_version FROM version_info", &[])?;
-        if let Some(number) = number.map(|row| row.whole(0)).transpose()?
+    if has_table(db, "version_info")? {
+        let number = db.query_first("SELECT schema_version FROM version_info", &[])?;
+        if let Some(number) = number.map(|row| row.u64(0)).transpose()?
             && number != LEGACY.0
         {
-            return Err(other(&format!("number {number}")));
+            return Err(unsupported(&format!("number {number}")));
         }
     }
     Ok(false)
 }
 
-fn has_table(to: &mut dyn Connection, name: &str) -> Told<bool> {
-    Ok(to.first(to.dialect().has_table, &[name.into()])?.is_some())
+fn has_table(db: &mut dyn Connection, name: &str) -> SqlResult<bool> {
+    Ok(db.query_first(db.dialect().has_table, &[name.into()])?.is_some())
 }
 
-fn check(version: &str) -> Told<()> {
-    if version == VERSION { Ok(()) } else { Err(other(version)) }
+fn check_version(version: &str) -> SqlResult<()> {
+    if version == VERSION { Ok(()) } else { Err(unsupported(version)) }
 }
 
-fn other(version: &str) -> Fault {
-    Fault::Refused(format!(
-        "its schema is version `{version}`, not `{VERSION}`, which Optuna 3.2 to 5 have; bring an older \
-         one up to date with `optuna storage upgrade`, or name another database"
+fn unsupported(version: &str) -> SqlError {
+    SqlError::Rejected(format!(
+        "its schema has version `{version}`; expected `{VERSION}`, the version of Optuna 3.2 to 5; upgrade \
+         an older one with `optuna storage upgrade`, or use another database"
     ))
 }
 
-/// Makes the tables that are not there.
-pub(super) fn make(to: &mut dyn Connection) -> Told<()> {
-    let dialect = to.dialect();
+/// Creates the missing tables.
+pub(super) fn create(db: &mut dyn Connection) -> SqlResult<()> {
+    let dialect = db.dialect();
     if !dialect.lock_schema.is_empty() {
-        to.rows(dialect.lock_schema, &[])?;
+        db.execute(dialect.lock_schema, &[])?;
     }
-    if is_ready(to)? {
+    if exists(db)? {
         return Ok(());
     }
-    for (name, words) in dialect.lists {
-        if to.first(dialect.has_type, &[(*name).into()])?.is_none() {
-            to.batch(&format!("CREATE TYPE {name} AS ENUM ({words})"))?;
+    for (name, values) in dialect.enums {
+        if db.query_first(dialect.has_type, &[(*name).into()])?.is_none() {
+            db.batch(&format!("CREATE TYPE {name} AS ENUM ({values})"))?;
         }
     }
     for table in TABLES {
-        to.batch(&typed(dialect, table))?;
+        db.batch(&fill_types(dialect, table))?;
     }
-    to.rows(
+    db.execute(
         "INSERT INTO version_info (version_info_id, schema_version, library_version) \
          VALUES (1, $1, $2) ON CONFLICT DO NOTHING",
         &[LEGACY.0.into(), LEGACY.1.into()],
     )?;
-    to.rows(
+    db.execute(
         "INSERT INTO alembic_version (version_num) VALUES ($1) ON CONFLICT DO NOTHING",
         &[VERSION.into()],
     )?;
     Ok(())
 }
 
-/// A statement with the types of a database.
-fn typed(dialect: &Dialect, table: &str) -> String {
-    let put =
-        |text: String, (word, kind): &(&str, &str)| text.replace(&format!("{{{word}}}"), kind);
-    dialect.types.iter().fold(table.to_owned(), put)
+/// Replaces the placeholders of a statement by the types of a database.
+fn fill_types(dialect: &Dialect, table: &str) -> String {
+    let fill = |sql: String, (placeholder, name): &(&str, &str)| {
+        sql.replace(&format!("{{{placeholder}}}"), name)
+    };
+    dialect.types.iter().fold(table.to_owned(), fill)
 }

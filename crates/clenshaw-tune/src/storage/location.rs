@@ -1,61 +1,61 @@
-//! Where a person says that studies are: the path of a journal, or the URL of a database.
+//! The location of a storage: the path of a journal or the URL of a database.
 
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
-use super::Relational;
-use super::{Address, Journal, Storage};
+use super::RdbStorage;
+use super::{DatabaseUrl, JournalStorage, Storage};
 use crate::error::{Error, Result};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A place for studies. What it shows is without a password.
+/// The location of a storage, parsed from a path or URL. Its `Display` form contains no password.
 ///
 /// ```
-/// use clenshaw_tune::Place;
-/// let place: Place = "postgresql://me:secret@host/studies".parse()?;
-/// assert_eq!(place.to_string(), "postgresql://me:***@host/studies");
+/// use clenshaw_tune::StorageLocation;
+/// let location: StorageLocation = "postgresql://me:secret@host/studies".parse()?;
+/// assert_eq!(location.to_string(), "postgresql://me:***@host/studies");
 /// # Ok::<(), clenshaw_tune::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum StorageLocation {
     /// A journal file.
     Journal(PathBuf),
     /// A database.
-    Database(Address),
+    Database(DatabaseUrl),
 }
 
-impl Place {
-    /// What somebody wrote.
+impl StorageLocation {
+    /// Parses a location: a text with `://` is the URL of a database, any other the path of a journal.
     pub fn new(text: &Path) -> Result<Self> {
         match text.to_str().filter(|text| text.contains("://")) {
-            Some(url) => Address::parse(url).map(Self::Database),
+            Some(url) => DatabaseUrl::parse(url).map(Self::Database),
             None => Ok(Self::Journal(text.to_owned())),
         }
     }
 
-    /// The file that it is, if it is one.
+    /// The file of a journal or SQLite database; `None` for a server.
     pub fn file(&self) -> Option<&Path> {
         match self {
             Self::Journal(path) => Some(path),
-            Self::Database(address) => address.file(),
+            Self::Database(url) => url.file(),
         }
     }
 
-    /// Opens it; folders that a file stands in are made.
+    /// Opens the storage. Files, tables and parent folders are created if they do not exist.
     pub fn open(&self) -> Result<Box<dyn Storage>> {
         if let Some(folder) = self.file().and_then(Path::parent) {
             std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
         }
         Ok(match self {
-            Self::Journal(path) => Box::new(Journal::open(path)?),
+            Self::Journal(path) => Box::new(JournalStorage::open(path)?),
             #[cfg(any(feature = "postgres", feature = "sqlite"))]
-            Self::Database(address) => Box::new(Relational::open(address.clone())?),
+            Self::Database(url) => Box::new(RdbStorage::open(url.clone())?),
             #[cfg(not(any(feature = "postgres", feature = "sqlite")))]
-            Self::Database(address) => return Err(address.unsupported()),
+            Self::Database(url) => return Err(url.unsupported()),
         })
     }
 }
 
-impl std::str::FromStr for Place {
+impl std::str::FromStr for StorageLocation {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
@@ -63,11 +63,11 @@ impl std::str::FromStr for Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for StorageLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Journal(path) => write!(f, "{}", path.display()),
-            Self::Database(address) => write!(f, "{address}"),
+            Self::Database(url) => write!(f, "{url}"),
         }
     }
 }

@@ -1,8 +1,8 @@
-//! A PostgreSQL database for one test: a server of its own, with its own folder, port and password.
+//! PostgreSQL databases for tests: each test starts a server in a temporary folder.
 //!
-//! `cargo xtask test` names the folder of PostgreSQL's programs in `CLENSHAW_POSTGRES`. With
-//! `DATABASE_URL` a schema of that database serves instead, but for tests that stop the server.
-#![allow(dead_code, reason = "no test needs all of it")]
+//! `cargo xtask optuna` passes the folder of PostgreSQL's programs in `CLENSHAW_POSTGRES`. If
+//! `DATABASE_URL` is set, tests use a schema of that database, except those that stop the server.
+#![allow(dead_code, reason = "the tests of the program use a part of it")]
 
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
@@ -11,46 +11,46 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tempfile::TempDir;
 
-/// What must be written otherwise in a URL is in it.
+/// A password with reserved characters, and its form in a URL.
 const PASSWORD: (&str, &str) = ("s3cret/@word", "s3cret%2F%40word");
 
-/// A database that goes away with it.
+/// An empty database, removed on drop.
 pub enum Database {
-    /// On a server of its own.
+    /// On a server started by this process.
     Own(Server),
-    /// A schema of somebody else's.
-    Lent { server: String, schema: String },
+    /// A schema of the database in `DATABASE_URL`.
+    Schema { server: String, schema: String },
 }
 
 impl Database {
-    /// An empty one.
+    /// Creates an empty database.
     pub fn new() -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let Ok(server) = std::env::var("DATABASE_URL") else { return Self::Own(Server::new()) };
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let schema = format!("clenshaw_{}_{count}", std::process::id());
         execute(&server, &format!("CREATE SCHEMA {schema}"));
-        Self::Lent { server, schema }
+        Self::Schema { server, schema }
     }
 
-    /// Where it is, password included.
+    /// The URL, including the password.
     pub fn url(&self) -> String {
         match self {
             Self::Own(server) => server.url(),
-            Self::Lent { server, schema } => {
+            Self::Schema { server, schema } => {
                 let mark = if server.contains('?') { '&' } else { '?' };
                 format!("{server}{mark}options=-csearch_path%3D{schema}")
             }
         }
     }
 
-    /// Carries out statements, past all that is tested.
+    /// Executes SQL directly.
     pub fn execute(&self, sql: &str) {
         execute(&self.url(), sql);
     }
 
-    /// The rows of an answer whose columns are texts.
-    pub fn texts(&self, sql: &str) -> Vec<Vec<String>> {
+    /// The rows of a query whose columns are texts.
+    pub fn query_texts(&self, sql: &str) -> Vec<Vec<String>> {
         let mut client = postgres::Client::connect(&self.url(), postgres::NoTls).unwrap();
         let rows = client.query(sql, &[]).unwrap();
         rows.iter().map(|row| (0..row.len()).map(|column| row.get(column)).collect()).collect()
@@ -59,7 +59,7 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        if let Self::Lent { server, schema } = self {
+        if let Self::Schema { server, schema } = self {
             execute(server, &format!("DROP SCHEMA {schema} CASCADE"));
         }
     }
@@ -69,24 +69,22 @@ fn execute(url: &str, sql: &str) {
     postgres::Client::connect(url, postgres::NoTls).unwrap().batch_execute(sql).unwrap();
 }
 
-/// A server that is stopped when it is dropped.
+/// A server, stopped on drop.
 pub struct Server {
     folder: TempDir,
     port: u16,
     programs: PathBuf,
-    /// Whoever may do everything must be somebody else: the server insists.
+    /// The user and group of the server, which refuses to run as root.
     user: Option<(u32, u32)>,
 }
 
 impl Server {
-    /// A running server with an empty database.
+    /// Starts a server with an empty database.
     pub fn new() -> Self {
         let programs = std::env::var_os("CLENSHAW_POSTGRES").map(PathBuf::from);
-        let programs = programs.expect(
-            "CLENSHAW_POSTGRES names no folder with PostgreSQL's programs; run `cargo xtask test`",
-        );
+        let programs = programs.expect("CLENSHAW_POSTGRES is not set; run `cargo xtask optuna`");
         let folder = tempfile::tempdir().unwrap();
-        let user = somebody();
+        let user = unprivileged_user();
         std::fs::write(folder.path().join("password"), PASSWORD.0).unwrap();
         if let Some((user, group)) = user {
             for path in [folder.path(), &folder.path().join("password")] {
@@ -101,12 +99,12 @@ impl Server {
         server
     }
 
-    /// Where it is, password included.
+    /// The URL, including the password.
     pub fn url(&self) -> String {
         format!("postgresql://tester:{}@127.0.0.1:{}/postgres", PASSWORD.1, self.port)
     }
 
-    /// Starts it, if it was stopped.
+    /// Starts the server.
     pub fn start(&self) {
         let settings = format!(
             "-p {} -c listen_addresses=127.0.0.1 -c unix_socket_directories={} -c fsync=off \
@@ -117,26 +115,26 @@ impl Server {
         self.run("pg_ctl", &["start", "-w", "-l", "log", "-o", &settings]);
     }
 
-    /// Stops it as a crash would: nobody is let go in peace.
+    /// Stops the server immediately, as in a crash.
     pub fn stop(&self) {
         self.run("pg_ctl", &["stop", "-w", "-m", "immediate"]);
     }
 
-    /// Lets nobody in who does not encrypt.
-    pub fn demand_encryption(&self) {
-        let rules = self.folder.path().join("data/pg_hba.conf");
-        std::fs::write(rules, "hostssl all all all scram-sha-256\n").unwrap();
+    /// Rejects unencrypted connections from now on.
+    pub fn require_tls(&self) {
+        let config = self.folder.path().join("data/pg_hba.conf");
+        std::fs::write(config, "hostssl all all all scram-sha-256\n").unwrap();
         self.run("pg_ctl", &["reload"]);
     }
 
-    fn run(&self, program: &str, words: &[&str]) {
+    fn run(&self, program: &str, arguments: &[&str]) {
         let mut command = Command::new(self.programs.join(program));
-        command.args(words).env("PGDATA", self.folder.path().join("data"));
+        command.args(arguments).env("PGDATA", self.folder.path().join("data"));
         command.current_dir(self.folder.path()).stdin(Stdio::null()).stdout(Stdio::null());
         if let Some((user, group)) = self.user {
             command.uid(user).gid(group);
         }
-        assert!(command.status().unwrap().success(), "{program} {words:?}");
+        assert!(command.status().unwrap().success(), "{program} {arguments:?}");
     }
 }
 
@@ -148,13 +146,13 @@ impl Drop for Server {
     }
 }
 
-/// User and group `postgres`, if we are the one who may do everything.
-fn somebody() -> Option<(u32, u32)> {
+/// User and group `postgres` if this process runs as root.
+fn unprivileged_user() -> Option<(u32, u32)> {
     let root = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self").unwrap()) == 0;
     let users = std::fs::read_to_string(Path::new("/etc/passwd")).unwrap();
     let line = users.lines().find(|line| line.starts_with("postgres:"));
     root.then(|| {
-        let line = line.expect("PostgreSQL does not run as root; make a user `postgres`");
+        let line = line.expect("PostgreSQL does not run as root; create a user `postgres`");
         let field = |i: usize| line.split(':').nth(i).unwrap().parse().unwrap();
         (field(2), field(3))
     })

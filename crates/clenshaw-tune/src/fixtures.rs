@@ -1,0 +1,94 @@
+//! Studies and results stored by Optuna in `tests/fixtures`, for tests.
+
+use crate::{Direction, Distribution, Trial, TrialState};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Reads a file of `tests/fixtures`.
+pub(crate) fn load(name: &str) -> Value {
+    let path = format!("{}/tests/fixtures/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// A trial with these parameter values and no results.
+pub(crate) fn trial(
+    number: u64,
+    state: TrialState,
+    space: &BTreeMap<String, Distribution>,
+    values: &BTreeMap<String, f64>,
+) -> Trial {
+    let params = values.iter().map(|(name, x)| (name.clone(), (space[name].clone(), *x)));
+    Trial { params: params.collect(), ..empty(number, state) }
+}
+
+fn empty(number: u64, state: TrialState) -> Trial {
+    Trial {
+        id: number,
+        number,
+        state,
+        value: None,
+        params: BTreeMap::new(),
+        intermediate_values: BTreeMap::new(),
+        user_attrs: BTreeMap::new(),
+        system_attrs: BTreeMap::new(),
+        datetime_start: None,
+        datetime_complete: None,
+    }
+}
+
+/// Optuna's code of a direction: 1 to minimize, 2 to maximize.
+pub(crate) fn direction(stored: &Value) -> Direction {
+    if stored["direction"] == 1 { Direction::Minimize } else { Direction::Maximize }
+}
+
+/// A list of numbers.
+pub(crate) fn numbers(list: &Value) -> Vec<f64> {
+    list.as_array().unwrap().iter().map(number).collect()
+}
+
+/// A number; those that JSON lacks are stored as the strings `nan`, `inf` and `-inf`.
+pub(crate) fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| value.as_str().unwrap().parse().unwrap())
+}
+
+/// The distributions by name.
+fn space(stored: &Value) -> BTreeMap<String, Distribution> {
+    let entries = stored.as_object().unwrap().iter();
+    let distribution = |json: &Value| Distribution::from_json(&json.to_string()).unwrap();
+    entries.map(|(name, json)| (name.clone(), distribution(json))).collect()
+}
+
+/// The stored trials; a parameter is the key of its distribution and its internal value.
+pub(crate) fn trials(stored: &Value) -> Vec<Trial> {
+    let distributions = space(&stored["distributions"]);
+    let stored = stored["trials"].as_array().unwrap().iter().enumerate();
+    stored.map(|(i, trial)| read(i as u64, trial, &distributions)).collect()
+}
+
+fn read(
+    trial_number: u64,
+    stored: &Value,
+    distributions: &BTreeMap<String, Distribution>,
+) -> Trial {
+    let state = match stored["state"].as_u64().unwrap() {
+        0 => TrialState::Running,
+        1 => TrialState::Complete,
+        2 => TrialState::Pruned,
+        3 => TrialState::Fail,
+        _ => TrialState::Waiting,
+    };
+    let pairs = |key: &str| stored[key].as_object().unwrap().iter();
+    let param = |(name, pair): (&String, &Value)| {
+        let distribution = distributions[pair[0].as_str().unwrap()].clone();
+        (name.clone(), (distribution, pair[1].as_f64().unwrap()))
+    };
+    Trial {
+        value: stored["value"].as_f64(),
+        params: pairs("params").map(param).collect(),
+        intermediate_values: pairs("reports")
+            .map(|(step, v)| (step.parse().unwrap(), number(v)))
+            .collect(),
+        system_attrs: pairs("attrs").map(|(key, v)| (key.clone(), v.clone())).collect(),
+        ..empty(trial_number, state)
+    }
+}

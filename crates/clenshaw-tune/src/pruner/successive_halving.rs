@@ -1,0 +1,94 @@
+//! Asynchronous successive halving: a trial passes rung `r` if it is among the best `1/eta` of the trials
+//! that have reached it.
+//!
+//! ```text
+//! rung r is at step  min_resource * eta^(s + r)
+//! ```
+//!
+//! Trials run in parallel and are never resumed, so among the first `eta - 1` trials to reach a rung only
+//! the best so far passes. The value of a trial at rung `r` is stored as the system attribute
+//! `completed_rung_r`, as in Optuna.
+//! Li, Jamieson et al., A System for Massively Parallel Hyperparameter Tuning, MLSys 2020.
+
+use super::{PruningDecision, last_step};
+use crate::{Direction, Trial};
+
+/// Settings of the successive halving pruner, with the names and defaults of Optuna.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SuccessiveHalving {
+    /// The step of the first rung; by default a hundredth of the last step of complete trials.
+    pub min_resource: Option<u64>,
+    /// One in this many trials passes a rung; `eta`.
+    pub reduction_factor: u64,
+    /// The number of rungs omitted at the start; `s`.
+    pub min_early_stopping_rate: u32,
+    /// The number of trials that must reach a rung before any passes it.
+    pub bootstrap_count: usize,
+}
+
+impl Default for SuccessiveHalving {
+    fn default() -> Self {
+        Self {
+            min_resource: None,
+            reduction_factor: 4,
+            min_early_stopping_rate: 0,
+            bootstrap_count: 0,
+        }
+    }
+}
+
+impl SuccessiveHalving {
+    /// Passes or prunes the trial at each rung that its last report has reached.
+    pub(super) fn decide(
+        &self,
+        trial: &Trial,
+        trials: &[&Trial],
+        direction: Direction,
+    ) -> PruningDecision {
+        let mut decision = PruningDecision::default();
+        let Some((&step, &value)) = trial.intermediate_values.last_key_value() else {
+            return decision;
+        };
+        let estimate = || last_step(trials.iter().copied()).map(|last| (last / 100).max(1));
+        let Some(first) = self.min_resource.or_else(estimate) else {
+            return decision;
+        };
+        let mut rung = (0..).find(|r| !trial.system_attrs.contains_key(&key(*r))).unwrap_or(0);
+        while !decision.prune && step >= self.rung_step(first, rung) {
+            if value.is_nan() {
+                decision.prune = true;
+                break;
+            }
+            decision.system_attrs.insert(key(rung), value);
+            let others = trials.iter().filter(|other| other.number != trial.number);
+            let values = others.filter_map(|other| other.system_attrs.get(&key(rung))?.as_f64());
+            decision.prune = !self.passes(value, values.chain([value]).collect(), direction);
+            rung += 1;
+        }
+        decision
+    }
+
+    /// `first * eta^(s + rung)`.
+    fn rung_step(&self, first: u64, rung: u32) -> u64 {
+        let power =
+            self.reduction_factor.max(2).saturating_pow(self.min_early_stopping_rate + rung);
+        first.max(1).saturating_mul(power)
+    }
+
+    /// Whether `value` is among the best of all values at the rung; `all` includes it.
+    fn passes(&self, value: f64, mut all: Vec<f64>, direction: Direction) -> bool {
+        if all.len() <= self.bootstrap_count {
+            return false;
+        }
+        let n_best = (all.len() / self.reduction_factor.max(2) as usize).max(1);
+        all.sort_by(f64::total_cmp);
+        match direction {
+            Direction::Minimize => value <= all[n_best - 1],
+            Direction::Maximize => value >= all[all.len() - n_best],
+        }
+    }
+}
+
+fn key(rung: u32) -> String {
+    format!("completed_rung_{rung}")
+}

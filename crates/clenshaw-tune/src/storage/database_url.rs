@@ -1,0 +1,207 @@
+//! Database URLs in the format that Optuna uses.
+//!
+//! ```text
+//! sqlite:///studies.db                                 a file, relative to the working directory
+//! sqlite:////home/me/studies.db                        a file with an absolute path
+//! postgresql://user:password@host:5432/database        a server
+//! ```
+//!
+//! The name of a Python driver, as in `postgresql+psycopg2`, is ignored. Passwords are never printed.
+
+use crate::error::{Error, Result};
+use std::fmt;
+use std::path::PathBuf;
+
+/// The URL of a database. Its `Display` and `Debug` forms contain no password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DatabaseUrl {
+    backend: Backend,
+    /// The URL including the password.
+    url: String,
+}
+
+/// The kind of a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Backend {
+    /// A file.
+    Sqlite(PathBuf),
+    /// A server.
+    Postgresql,
+}
+
+const EXPECTED: &str = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/DATABASE";
+
+impl DatabaseUrl {
+    /// Parses a URL.
+    ///
+    /// # Errors
+    /// If the database is neither SQLite nor PostgreSQL, or the URL is malformed.
+    pub fn parse(url: &str) -> Result<Self> {
+        let (scheme, rest) = url.split_once("://").ok_or_else(|| invalid(url, EXPECTED))?;
+        let database = scheme.split('+').next().unwrap_or(scheme);
+        let backend = match database {
+            "sqlite" => Backend::Sqlite(sqlite_file(url, rest)?),
+            "postgresql" | "postgres" => {
+                check_password(url, rest)?;
+                Backend::Postgresql
+            }
+            _ => return Err(invalid(url, EXPECTED)),
+        };
+        Ok(Self { backend, url: format!("{database}://{rest}") })
+    }
+
+    /// The error if the crate is built without support for this database.
+    #[cfg(not(all(feature = "postgres", feature = "sqlite")))]
+    pub(super) fn unsupported(&self) -> Error {
+        let feature = if self.file().is_some() { "sqlite" } else { "postgres" };
+        let problem = format!("databases of this kind need the cargo feature `{feature}`");
+        Error::Data { place: self.to_string(), problem }
+    }
+
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(super) fn backend(&self) -> &Backend {
+        &self.backend
+    }
+
+    /// The URL including the password, for the driver only.
+    #[cfg(feature = "postgres")]
+    pub(super) fn with_password(&self) -> &str {
+        &self.url
+    }
+
+    /// The file of an SQLite database; `None` for a server.
+    pub fn file(&self) -> Option<&std::path::Path> {
+        match &self.backend {
+            Backend::Sqlite(path) => Some(path),
+            Backend::Postgresql => None,
+        }
+    }
+}
+
+impl fmt::Display for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&redact_password(&self.url))
+    }
+}
+
+impl fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DatabaseUrl({self})")
+    }
+}
+
+fn invalid(url: &str, expected: &str) -> Error {
+    let (key, value) = ("study".into(), redact_password(url));
+    Error::BadValue { key, value, expected: expected.into() }
+}
+
+/// The path of an SQLite URL: what follows the third slash.
+fn sqlite_file(url: &str, rest: &str) -> Result<PathBuf> {
+    match rest.strip_prefix('/') {
+        Some("" | ":memory:") => Err(invalid(url, "a file; databases in memory cannot be shared")),
+        Some(path) if path.contains('?') => {
+            Err(invalid(url, "sqlite:///FILE without parameters after `?`"))
+        }
+        Some(path) => Ok(path.into()),
+        None => Err(invalid(url, "sqlite:///FILE, or sqlite:////FILE for an absolute path")),
+    }
+}
+
+/// Rejects reserved characters in a password: what follows them would be taken for the host and printed.
+fn check_password(url: &str, rest: &str) -> Result<()> {
+    let credentials = rest.rsplit_once('@').map_or("", |(credentials, _)| credentials);
+    match credentials.contains(['@', '/', '?', '#']) {
+        true => Err(invalid(
+            url,
+            "the characters `@`, `/`, `?` and `#` of a password encoded as %40, %2F, %3F and %23",
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Replaces the password of a URL by `***`; returns other texts unchanged.
+pub fn redact_password(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    let (user, rest) = match rest.rsplit_once('@') {
+        None => (String::new(), rest),
+        Some((credentials, rest)) => match credentials.split_once([':', '?']) {
+            None => (format!("{credentials}@"), rest),
+            // A password among the parameters that contains `@`: where it ends is unknown.
+            Some((host, _)) if credentials[host.len()..].starts_with('?') => {
+                return format!("{scheme}://{host}?***");
+            }
+            Some((user, _)) => (format!("{user}:***@"), rest),
+        },
+    };
+    let Some((host, parameters)) = rest.split_once('?') else {
+        return format!("{scheme}://{user}{rest}");
+    };
+    let redact = |parameter: &str| match parameter.split_once('=') {
+        Some((key, _)) if key.to_lowercase().contains("pass") => format!("{key}=***"),
+        _ => parameter.to_owned(),
+    };
+    let parameters: Vec<String> = parameters.split('&').map(redact).collect();
+    format!("{scheme}://{user}{host}?{}", parameters.join("&"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn displayed(url: &str) -> String {
+        DatabaseUrl::parse(url).unwrap().to_string()
+    }
+
+    #[test]
+    fn parses_relative_and_absolute_files() {
+        let file = |url: &str| DatabaseUrl::parse(url).unwrap().file().unwrap().to_owned();
+        assert_eq!(file("sqlite:///a/b.db"), PathBuf::from("a/b.db"));
+        assert_eq!(file("sqlite:////a/b.db"), PathBuf::from("/a/b.db"));
+        assert_eq!(file("sqlite+pysqlite:///b.db"), PathBuf::from("b.db"));
+        assert_eq!(displayed("sqlite+pysqlite:////b.db"), "sqlite:////b.db");
+    }
+
+    #[test]
+    fn display_and_debug_redact_passwords() {
+        for (url, expected) in [
+            ("postgresql://me:s3cret@host:5433/db", "postgresql://me:***@host:5433/db"),
+            ("postgresql+psycopg2://me:p%40ss@host/db", "postgresql://me:***@host/db"),
+            ("postgres://me@host/db", "postgres://me@host/db"),
+            (
+                "postgresql://host/db?password=s3cret&port=1",
+                "postgresql://host/db?password=***&port=1",
+            ),
+            ("postgresql://host?sslpassword=s3cret", "postgresql://host?sslpassword=***"),
+        ] {
+            assert_eq!(displayed(url), expected);
+            assert_eq!(
+                format!("{:?}", DatabaseUrl::parse(url).unwrap()),
+                format!("DatabaseUrl({expected})")
+            );
+        }
+        assert_eq!(redact_password("no url: me:s@x"), "no url: me:s@x");
+    }
+
+    #[test]
+    fn errors_redact_passwords() {
+        for (url, expected) in [
+            ("mysql://me:s3cret@host/db", "`mysql://me:***@host/db`; expected sqlite:///FILE or"),
+            (
+                "postgresql://me:s3@cret@host/db",
+                "`@`, `/`, `?` and `#` of a password encoded as %40",
+            ),
+            ("postgresql://me:s3/cret@host/db", "`postgresql://me:***@host/db`"),
+            ("sqlite://a.db", "expected sqlite:///FILE, or sqlite:////FILE"),
+            ("sqlite://", "expected sqlite:///FILE, or"),
+            ("postgresql://host/db?password=s3@cret", "`postgresql://host/db?***`"),
+            ("sqlite:///", "a file; databases in memory cannot be shared"),
+            ("sqlite:///:memory:", "a file; databases in memory"),
+            ("sqlite:///a.db?timeout=3", "without parameters after `?`"),
+            ("study.log", "expected sqlite:///FILE"),
+        ] {
+            let error = DatabaseUrl::parse(url).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+            assert!(!error.contains("cret"), "{error}");
+        }
+    }
+}

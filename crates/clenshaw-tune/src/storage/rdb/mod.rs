@@ -1,0 +1,208 @@
+//! Optuna's tables in a relational database: SQLite for one machine, PostgreSQL for several.
+//!
+//! Every call is one transaction. A call that writes locks the rows that it checks, so that nothing
+//! changes between check and write; a call that reads sees one snapshot.
+//!
+//! If the connection is lost, it is reopened after increasing pauses and the call is repeated. A lost
+//! connection does not tell whether a write was committed, so every write is idempotent: a trial is
+//! created with a request id by which a repeated call finds it, and finishing a trial again with the same
+//! result does nothing.
+//!
+//! Times have no time zone: those of this crate and of Optuna 5 are UTC, those of Optuna 4 local, and the
+//! database does not distinguish them. Heartbeats use the clock of the database.
+
+mod connection;
+#[cfg(feature = "postgres")]
+mod postgres;
+mod read;
+mod schema;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+mod storage;
+#[cfg(all(test, feature = "sqlite"))]
+mod tests;
+mod write;
+
+use super::database_url::{Backend, DatabaseUrl};
+use super::worker::WorkerProcess;
+use crate::Trial;
+use crate::error::{Error, Result};
+use connection::{Connection, SqlError, SqlResult};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The pause before a call is repeated: the first, and the longest.
+const MIN_PAUSE: Duration = Duration::from_millis(100);
+const MAX_PAUSE: Duration = Duration::from_secs(10);
+
+/// Timeouts of a database storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DatabaseOptions {
+    /// The time between two heartbeats of a running trial; 60 seconds in Optuna. A trial is stale if its
+    /// last heartbeat is older than twice this time.
+    pub heartbeat_interval: Duration,
+    /// The time to wait for a response or a lock before a call fails.
+    pub timeout: Duration,
+}
+
+impl Default for DatabaseOptions {
+    fn default() -> Self {
+        Self { heartbeat_interval: Duration::from_secs(60), timeout: Duration::from_secs(60) }
+    }
+}
+
+/// A storage in a database: Optuna's `RDBStorage`. Needs the feature `sqlite` or `postgres`.
+pub struct RdbStorage {
+    url: DatabaseUrl,
+    options: DatabaseOptions,
+    process: Option<WorkerProcess>,
+    session: Mutex<Session>,
+    /// The finished trials of each study by id. They do not change, so they are read once.
+    finished: Mutex<BTreeMap<u64, BTreeMap<u64, Trial>>>,
+}
+
+/// The connection, if it is open.
+#[derive(Default)]
+struct Session {
+    connection: Option<Box<dyn Connection>>,
+    /// When a lost connection was reopened.
+    reopened: Option<Instant>,
+}
+
+/// Whether a transaction writes.
+#[derive(Clone, Copy)]
+enum Access {
+    Read,
+    Write,
+}
+
+/// Whether the call may have been committed before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    First,
+    Retry,
+}
+
+impl RdbStorage {
+    /// Opens a database. Missing tables are created.
+    pub fn open(url: DatabaseUrl) -> Result<Self> {
+        Self::open_with(url, DatabaseOptions::default())
+    }
+
+    /// Opens a database with other timeouts than the default.
+    pub fn open_with(url: DatabaseUrl, options: DatabaseOptions) -> Result<Self> {
+        let process = WorkerProcess::current();
+        let (session, finished) = (Mutex::default(), Mutex::default());
+        let storage = Self { url, options, process, session, finished };
+        let mut session = Session::default();
+        session.connect(&storage).map_err(|error| storage.error(error))?;
+        *storage.session.lock().unwrap_or_else(PoisonError::into_inner) = session;
+        if !storage.transaction(Access::Read, |db, _| schema::exists(db))? {
+            storage.transaction(Access::Write, |db, _| schema::create(db))?;
+        }
+        Ok(storage)
+    }
+
+    /// Runs a transaction, and repeats it while the connection is lost or rows are locked.
+    fn transaction<T>(
+        &self,
+        access: Access,
+        body: impl Fn(&mut dyn Connection, Attempt) -> SqlResult<T>,
+    ) -> Result<T> {
+        // A panic leaves at most an open transaction, which the next `BEGIN` reports.
+        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let (began, mut pause, mut attempt) = (Instant::now(), MIN_PAUSE, Attempt::First);
+        loop {
+            let error = match session.run(self, access, &|db| body(db, attempt)) {
+                Ok(result) => return Ok(result),
+                Err(error) => error,
+            };
+            let is_temporary = matches!(error, SqlError::Disconnected(_) | SqlError::Busy(_));
+            if !is_temporary || began.elapsed() + pause > self.options.timeout {
+                return Err(self.error(error));
+            }
+            attempt = Attempt::Retry;
+            std::thread::sleep(pause);
+            pause = (2 * pause).min(MAX_PAUSE);
+        }
+    }
+
+    fn error(&self, error: SqlError) -> Error {
+        let place = self.url.to_string();
+        match error {
+            SqlError::Invalid(error) => error,
+            SqlError::Rejected(problem) => Error::Data { place, problem },
+            SqlError::Disconnected(problem) | SqlError::Busy(problem) => {
+                Error::Unavailable { place, problem }
+            }
+        }
+    }
+
+    /// An error about the contents of the database.
+    fn invalid(&self, problem: String) -> SqlError {
+        SqlError::Invalid(Error::Data { place: self.url.to_string(), problem })
+    }
+
+    fn connect(&self) -> SqlResult<Box<dyn Connection>> {
+        match self.url.backend() {
+            #[cfg(feature = "sqlite")]
+            Backend::Sqlite(path) => sqlite::connect(path, self.options.timeout),
+            #[cfg(feature = "postgres")]
+            Backend::Postgresql => {
+                let config = postgres::config(self.url.with_password());
+                let config = config.map_err(|problem| self.invalid(problem))?;
+                postgres::connect(&config, self.options.timeout)
+            }
+            #[cfg(not(all(feature = "postgres", feature = "sqlite")))]
+            _ => Err(self.url.unsupported().into()),
+        }
+    }
+}
+
+impl Session {
+    fn connect(&mut self, storage: &RdbStorage) -> SqlResult<()> {
+        self.connection = Some(storage.connect()?);
+        Ok(())
+    }
+
+    /// Runs one transaction; a lost connection is reopened first.
+    fn run<T>(
+        &mut self,
+        storage: &RdbStorage,
+        access: Access,
+        body: &dyn Fn(&mut dyn Connection) -> SqlResult<T>,
+    ) -> SqlResult<T> {
+        if self.connection.is_none() {
+            self.connect(storage)?;
+            self.reopened = Some(Instant::now());
+        }
+        let connection = self.connection.as_mut().expect("just opened");
+        let result = transact(connection.as_mut(), access, body);
+        if matches!(result, Err(SqlError::Disconnected(_))) {
+            self.connection = None;
+        }
+        result
+    }
+}
+
+/// Runs a function within a transaction, which is rolled back on error.
+fn transact<T>(
+    db: &mut dyn Connection,
+    access: Access,
+    body: &dyn Fn(&mut dyn Connection) -> SqlResult<T>,
+) -> SqlResult<T> {
+    let begin = match access {
+        Access::Read => db.dialect().begin_read,
+        Access::Write => db.dialect().begin_write,
+    };
+    db.batch(begin)?;
+    let result = body(db).and_then(|result| db.batch("COMMIT").map(|()| result));
+    if result.is_err() {
+        // The first error is returned, unless the connection turns out to be lost.
+        if let Err(lost @ SqlError::Disconnected(_)) = db.batch("ROLLBACK") {
+            return Err(lost);
+        }
+    }
+    result
+}

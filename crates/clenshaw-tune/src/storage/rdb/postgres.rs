@@ -1,0 +1,214 @@
+//! PostgreSQL: a server for workers on several machines.
+//!
+//! Connections are not encrypted; use a tunnel if they must be.
+
+use super::connection::{Connection, Dialect, SqlError, SqlResult, SqlRow, SqlValue};
+use bytes::BytesMut;
+use postgres::config::{Config, Host, SslMode};
+use postgres::error::SqlState;
+use postgres::types::{Format, FromSql, IsNull, ToSql, Type, to_sql_checked};
+use postgres::{Client, NoTls};
+use std::error::Error as _;
+use std::time::Duration;
+
+static DIALECT: Dialect = Dialect {
+    begin_read: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    begin_write: "BEGIN ISOLATION LEVEL READ COMMITTED",
+    lock_rows: " FOR UPDATE",
+    lock_rows_skip_locked: " FOR UPDATE SKIP LOCKED",
+    // An arbitrary number: the ASCII codes of `clenshaw`.
+    lock_schema: "SELECT pg_advisory_xact_lock(7164212632296644983)",
+    has_table: "SELECT 1 FROM pg_catalog.pg_class WHERE oid = to_regclass($1)",
+    has_type: "SELECT 1 FROM pg_catalog.pg_type WHERE oid = to_regtype($1)",
+    now: "(clock_timestamp() AT TIME ZONE 'UTC')",
+    // In the time zone of the session, which is that of the server, as in Optuna.
+    heartbeat_now: "LOCALTIMESTAMP",
+    heartbeat_age: "CAST(EXTRACT(EPOCH FROM LOCALTIMESTAMP - heartbeat) AS FLOAT)",
+    types: &[
+        ("SERIAL", "SERIAL"),
+        ("TIME", "TIMESTAMP WITHOUT TIME ZONE"),
+        ("REAL", "FLOAT(53)"),
+        ("DIRECTION", "studydirection"),
+        ("STATE", "trialstate"),
+        ("VALUE_TYPE", "trialvaluetype"),
+        ("INTERMEDIATE_VALUE_TYPE", "trialintermediatevaluetype"),
+    ],
+    enums: &[
+        ("studydirection", "'NOT_SET', 'MINIMIZE', 'MAXIMIZE'"),
+        ("trialstate", "'RUNNING', 'COMPLETE', 'PRUNED', 'FAIL', 'WAITING'"),
+        ("trialvaluetype", "'FINITE', 'INF_POS', 'INF_NEG'"),
+        ("trialintermediatevaluetype", "'FINITE', 'INF_POS', 'INF_NEG', 'NAN'"),
+    ],
+};
+
+/// The time to wait for a response of the server.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A connection to a server.
+pub(super) struct PostgresConnection(Client);
+
+/// Parses a URL. The error message contains no password.
+pub(super) fn config(url: &str) -> Result<Config, String> {
+    let mut config: Config = url.parse().map_err(|error| innermost_message(&error))?;
+    if config.get_ssl_mode() == SslMode::Require {
+        return Err("TLS is not supported; remove `sslmode`, or use a tunnel".into());
+    }
+    if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+        config.host("localhost");
+    }
+    if config.get_password().is_none()
+        && let Ok(password) = std::env::var("PGPASSWORD")
+    {
+        config.password(password);
+    }
+    config.connect_timeout(RESPONSE_TIMEOUT);
+    config.tcp_user_timeout(2 * RESPONSE_TIMEOUT).keepalives_idle(2 * RESPONSE_TIMEOUT);
+    Ok(config)
+}
+
+/// Describes a server: `host db.example.org, port 5432`.
+fn describe(config: &Config) -> String {
+    let host = match config.get_hosts().first() {
+        Some(Host::Tcp(name)) => format!("host {name}"),
+        #[cfg(unix)]
+        Some(Host::Unix(folder)) => format!("socket in {}", folder.display()),
+        None => config
+            .get_hostaddrs()
+            .first()
+            .map_or(String::new(), |address| format!("host {address}")),
+    };
+    format!("{host}, port {}", config.get_ports().first().copied().unwrap_or(5432))
+}
+
+/// Connects to a server. Statements fail if they wait longer than the timeout for a lock.
+pub(super) fn connect(config: &Config, timeout: Duration) -> SqlResult<Box<dyn Connection>> {
+    let client = config.connect(NoTls).map_err(|error| match convert_error(&error) {
+        SqlError::Disconnected(reason) => SqlError::Disconnected(format!(
+            "cannot be reached: {reason}; is the server running on {}?",
+            describe(config)
+        )),
+        SqlError::Rejected(reason) if reason.contains("no encryption") => SqlError::Rejected(format!(
+            "{reason}; TLS is not supported: let the server accept unencrypted connections, or use a \
+             tunnel"
+        )),
+        other => other,
+    })?;
+    let mut connection = PostgresConnection(client);
+    let timeout = timeout.as_millis().max(1);
+    connection.batch(&format!("SET datestyle = 'ISO'; SET lock_timeout = {timeout}"))?;
+    Ok(Box::new(connection))
+}
+
+impl Connection for PostgresConnection {
+    fn dialect(&self) -> &'static Dialect {
+        &DIALECT
+    }
+
+    fn batch(&mut self, sql: &str) -> SqlResult<()> {
+        self.0.batch_execute(sql).map_err(|error| convert_error(&error))
+    }
+
+    fn query(&mut self, sql: &str, params: &[SqlValue]) -> SqlResult<Vec<SqlRow>> {
+        let params: Vec<&(dyn ToSql + Sync)> =
+            params.iter().map(|param| param as &(dyn ToSql + Sync)).collect();
+        let rows = self.0.query(sql, &params).map_err(|error| convert_error(&error))?;
+        let read = |row: &postgres::Row| {
+            let values = (0..row.len()).map(|column| row.try_get::<_, SqlValue>(column));
+            values.collect::<Result<_, _>>().map(SqlRow)
+        };
+        rows.iter().map(read).collect::<Result<_, _>>().map_err(|error| convert_error(&error))
+    }
+}
+
+/// Parameters are sent as text, which the server converts to the type of the column.
+impl ToSql for SqlValue {
+    fn to_sql(
+        &self,
+        _: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        let text = match self {
+            Self::Null => return Ok(IsNull::Yes),
+            Self::Int(value) => value.to_string(),
+            Self::Real(value) => value.to_string(),
+            Self::Text(text) => text.clone(),
+        };
+        out.extend_from_slice(text.as_bytes());
+        Ok(IsNull::No)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    fn encode_format(&self, _: &Type) -> Format {
+        Format::Text
+    }
+
+    to_sql_checked!();
+}
+
+impl<'a> FromSql<'a> for SqlValue {
+    fn from_sql(
+        kind: &Type,
+        raw: &'a [u8],
+    ) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
+        Ok(match *kind {
+            Type::INT4 => Self::Int(i32::from_sql(kind, raw)?.into()),
+            Type::INT8 => Self::Int(i64::from_sql(kind, raw)?),
+            Type::FLOAT8 => Self::Real(f64::from_sql(kind, raw)?),
+            _ => Self::Text(std::str::from_utf8(raw)?.to_owned()),
+        })
+    }
+
+    fn from_sql_null(_: &Type) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
+        Ok(Self::Null)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}
+
+/// Classifies an error by the code of the server, if it has one.
+fn convert_error(error: &postgres::Error) -> SqlError {
+    let message = innermost_message(error);
+    let Some(code) = error.code() else {
+        let is_io = |cause: &(dyn std::error::Error + 'static)| cause.is::<std::io::Error>();
+        let is_io = error.source().is_some_and(is_io);
+        // Errors in the request itself have neither a code nor an I/O error as their cause.
+        let is_request = !is_io && !error.is_closed() && error.source().is_some();
+        return if is_request {
+            SqlError::Rejected(message)
+        } else {
+            SqlError::Disconnected(message)
+        };
+    };
+    match code {
+        code if code.code().starts_with("08") => SqlError::Disconnected(message),
+        &SqlState::ADMIN_SHUTDOWN
+        | &SqlState::CRASH_SHUTDOWN
+        | &SqlState::CANNOT_CONNECT_NOW
+        | &SqlState::IDLE_SESSION_TIMEOUT
+        | &SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
+        | &SqlState::TOO_MANY_CONNECTIONS => SqlError::Disconnected(message),
+        // The last one: another transaction created the same row or table.
+        &SqlState::T_R_SERIALIZATION_FAILURE
+        | &SqlState::T_R_DEADLOCK_DETECTED
+        | &SqlState::LOCK_NOT_AVAILABLE
+        | &SqlState::UNIQUE_VIOLATION => SqlError::Busy(message),
+        _ => SqlError::Rejected(message),
+    }
+}
+
+/// The message of the innermost error, which has the details.
+fn innermost_message(error: &postgres::Error) -> String {
+    if let Some(error) = error.as_db_error() {
+        return error.message().to_owned();
+    }
+    let mut innermost: &dyn std::error::Error = error;
+    while let Some(cause) = innermost.source() {
+        innermost = cause;
+    }
+    innermost.to_string()
+}

@@ -1,0 +1,71 @@
+//! Connections that are lost after a commit; the contract of all storages is tested in `tests/`.
+
+use super::connection::{Connection, Dialect, SqlError, SqlResult, SqlRow, SqlValue};
+use super::{DatabaseUrl, RdbStorage};
+use crate::{
+    AttrKind, Direction, Distribution, ParamValue, Storage, Trial, TrialOutcome, TrialState,
+};
+use serde_json::json;
+
+/// A connection that is lost after each commit, before the caller receives the response.
+struct LostAfterCommit(Box<dyn Connection>);
+
+impl Connection for LostAfterCommit {
+    fn dialect(&self) -> &'static Dialect {
+        self.0.dialect()
+    }
+
+    fn batch(&mut self, sql: &str) -> SqlResult<()> {
+        self.0.batch(sql)?;
+        match sql {
+            "COMMIT" => Err(SqlError::Disconnected("the response was lost".into())),
+            _ => Ok(()),
+        }
+    }
+
+    fn query(&mut self, sql: &str, params: &[SqlValue]) -> SqlResult<Vec<SqlRow>> {
+        self.0.query(sql, params)
+    }
+}
+
+/// The storage, with a connection that is lost after the next commit.
+fn unreliable(storage: &RdbStorage) -> &RdbStorage {
+    let mut session = storage.session.lock().expect("not poisoned");
+    let connection = session.connection.take().expect("connected");
+    session.connection = Some(Box::new(LostAfterCommit(connection)));
+    drop(session);
+    storage
+}
+
+#[test]
+fn repeated_writes_have_effect_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:///{}", folder.path().join("study.db").display());
+    let storage = RdbStorage::open(DatabaseUrl::parse(&url).unwrap()).unwrap();
+    let study = unreliable(&storage).open_study("s", Direction::Minimize).unwrap();
+    let first = unreliable(&storage).create_trial(study).unwrap();
+    let fixed = [("x".to_owned(), ParamValue::Float(0.5))].into();
+    let second = unreliable(&storage).enqueue_trial(study, &fixed).unwrap();
+    storage.enqueue_trial(study, &fixed).unwrap();
+    let claimed = unreliable(&storage).claim_waiting_trial(study).unwrap().unwrap();
+    assert_eq!((claimed.id, claimed.state), (second.id, TrialState::Running));
+    let x = Distribution::Float { low: 0.0, high: 1.0, log: false, step: None };
+    let params = [("x".to_owned(), (x, 0.5))].into();
+    unreliable(&storage).set_params(first.id, &params).unwrap();
+    unreliable(&storage).report(first.id, 1, 0.25).unwrap();
+    let attrs = [("a".to_owned(), json!(1))].into();
+    unreliable(&storage).set_trial_attrs(first.id, AttrKind::User, &attrs).unwrap();
+    unreliable(&storage).set_study_attrs(study, AttrKind::User, &attrs).unwrap();
+    let state = unreliable(&storage).finish(first.id, TrialOutcome::Complete(0.75)).unwrap();
+    assert_eq!(state, TrialState::Complete);
+
+    let trials = unreliable(&storage).trials(study).unwrap();
+    let states: Vec<TrialState> = trials.iter().map(|trial: &Trial| trial.state).collect();
+    assert_eq!(states, [TrialState::Complete, TrialState::Running, TrialState::Waiting]);
+    assert_eq!((&trials[0].params, trials[0].value), (&params, Some(0.75)));
+    assert_eq!(
+        (&trials[0].intermediate_values, &trials[0].user_attrs),
+        (&[(1, 0.25)].into(), &attrs)
+    );
+    assert_eq!(storage.studies().unwrap().len(), 1);
+}

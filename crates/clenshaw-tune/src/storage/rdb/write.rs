@@ -1,0 +1,331 @@
+//! Writes studies and trials to the tables. Every function may be repeated with the same effect.
+
+use super::super::worker::{WORKER, WorkerProcess};
+use super::super::{AttrKind, clock, json, validation};
+use super::connection::{Connection, SqlError, SqlResult};
+use super::read::{self, state_name};
+use super::{Attempt, RdbStorage};
+use crate::error::{Error, Result};
+use crate::{Attributes, Distribution, Params, Trial, TrialState};
+
+/// The maximal length of names in the tables, in characters.
+const MAX_NAME_LENGTH: usize = 512;
+
+/// The system attribute by which a repeated call finds the trial that it created or started before.
+const REQUEST_ID: &str = "clenshaw:request_id";
+
+/// Rejects a name that is too long for the tables.
+pub(super) fn check_name(name: &str) -> Result<()> {
+    if name.chars().count() <= MAX_NAME_LENGTH {
+        return Ok(());
+    }
+    let value = name.chars().take(40).chain(['.', '.', '.']).collect();
+    let expected = format!("a name of at most {MAX_NAME_LENGTH} characters");
+    Err(Error::BadValue { key: "name".into(), value, expected })
+}
+
+/// The study of a trial.
+pub(super) struct StudyRow {
+    pub id: u64,
+    pub name: String,
+}
+
+/// The table of attributes; `owner` is `study` or `trial`.
+pub(super) fn attr_table(owner: &str, kind: AttrKind) -> String {
+    match kind {
+        AttrKind::User => format!("{owner}_user_attributes"),
+        AttrKind::System => format!("{owner}_system_attributes"),
+    }
+}
+
+/// Sets attributes of a study or trial; `owner` is `study` or `trial` and the id.
+pub(super) fn attrs(
+    db: &mut dyn Connection,
+    owner: (&str, u64),
+    kind: AttrKind,
+    attrs: &Attributes,
+) -> SqlResult<()> {
+    let (table, column) = (attr_table(owner.0, kind), format!("{}_id", owner.0));
+    let sql = format!(
+        "INSERT INTO {table} ({column}, \"key\", value_json) VALUES ($1, $2, $3) \
+         ON CONFLICT ({column}, \"key\") DO UPDATE SET value_json = excluded.value_json"
+    );
+    for (name, value) in attrs {
+        check_name(name)?;
+        db.execute(&sql, &[owner.1.into(), name.as_str().into(), value.to_string().into()])?;
+    }
+    Ok(())
+}
+
+/// Sets a parameter.
+pub(super) fn param(
+    db: &mut dyn Connection,
+    trial: u64,
+    name: &str,
+    (distribution, internal): &(Distribution, f64),
+) -> SqlResult<()> {
+    let sql = "INSERT INTO trial_params (trial_id, param_name, param_value, distribution_json) \
+               VALUES ($1, $2, $3, $4) ON CONFLICT (trial_id, param_name) DO UPDATE \
+               SET param_value = excluded.param_value, \
+               distribution_json = excluded.distribution_json";
+    let distribution = distribution.to_json();
+    db.execute(sql, &[trial.into(), name.into(), (*internal).into(), distribution.into()])
+}
+
+/// Reports an intermediate value, which must be finite.
+pub(super) fn intermediate_value(
+    db: &mut dyn Connection,
+    trial: u64,
+    step: u64,
+    value: f64,
+) -> SqlResult<()> {
+    let sql = "INSERT INTO trial_intermediate_values \
+               (trial_id, step, intermediate_value, intermediate_value_type) \
+               VALUES ($1, $2, $3, 'FINITE') ON CONFLICT (trial_id, step) DO UPDATE \
+               SET intermediate_value = excluded.intermediate_value, \
+               intermediate_value_type = excluded.intermediate_value_type";
+    db.execute(sql, &[trial.into(), step.into(), value.into()])
+}
+
+/// Finishes a trial.
+pub(super) fn finish(
+    db: &mut dyn Connection,
+    trial: u64,
+    state: TrialState,
+    value: Option<f64>,
+) -> SqlResult<()> {
+    if let Some(value) = value {
+        let sql = "INSERT INTO trial_values (trial_id, objective, value, value_type) \
+                   VALUES ($1, 0, $2, 'FINITE') ON CONFLICT (trial_id, objective) DO UPDATE \
+                   SET value = excluded.value, value_type = excluded.value_type";
+        db.execute(sql, &[trial.into(), value.into()])?;
+    }
+    let now = db.dialect().now;
+    let sql =
+        format!("UPDATE trials SET state = $1, datetime_complete = {now} WHERE trial_id = $2");
+    db.execute(&sql, &[state_name(state).into(), trial.into()])
+}
+
+/// Records a heartbeat of a trial if it is running.
+pub(super) fn heartbeat(db: &mut dyn Connection, trial: u64) -> SqlResult<()> {
+    let sql = format!(
+        "INSERT INTO trial_heartbeats (trial_id, heartbeat) SELECT trial_id, {} FROM trials \
+         WHERE trial_id = $1 AND state = 'RUNNING' \
+         ON CONFLICT (trial_id) DO UPDATE SET heartbeat = excluded.heartbeat",
+        db.dialect().heartbeat_now
+    );
+    db.execute(&sql, &[trial.into()])
+}
+
+impl RdbStorage {
+    /// Returns an error if a study does not exist.
+    pub(super) fn check_study(&self, db: &mut dyn Connection, study: u64) -> SqlResult<()> {
+        let found = db.query_first("SELECT 1 FROM studies WHERE study_id = $1", &[study.into()])?;
+        found.map(drop).ok_or_else(|| self.invalid(validation::missing_study(study)))
+    }
+
+    /// Locks a study until the transaction ends, so that no other trial is created in it.
+    pub(super) fn lock_study(&self, db: &mut dyn Connection, study: u64) -> SqlResult<()> {
+        let lock = db.dialect().lock_rows;
+        let sql = format!("SELECT 1 FROM studies WHERE study_id = $1{lock}");
+        let found = db.query_first(&sql, &[study.into()])?;
+        found.map(drop).ok_or_else(|| self.invalid(validation::missing_study(study)))
+    }
+
+    /// Locks a trial until the transaction ends, and returns its state and study.
+    pub(super) fn lock_trial(
+        &self,
+        db: &mut dyn Connection,
+        trial: u64,
+    ) -> SqlResult<(TrialState, StudyRow)> {
+        let lock = db.dialect().lock_rows;
+        let sql = format!("SELECT study_id, state FROM trials WHERE trial_id = $1{lock}");
+        let row = db.query_first(&sql, &[trial.into()])?;
+        let row = row.ok_or_else(|| self.invalid(validation::missing_trial(trial)))?;
+        let (study, state) = (row.u64(0)?, read::state(row.text(1)?)?);
+        let name =
+            db.query_first("SELECT study_name FROM studies WHERE study_id = $1", &[study.into()])?;
+        let name = name.ok_or_else(|| self.invalid(validation::missing_study(study)))?;
+        Ok((state, StudyRow { id: study, name: name.text(0)?.to_owned() }))
+    }
+
+    /// Locks a trial and returns its study, or an error if the trial is finished.
+    pub(super) fn lock_unfinished(
+        &self,
+        db: &mut dyn Connection,
+        trial: u64,
+    ) -> SqlResult<StudyRow> {
+        let (state, study) = self.lock_trial(db, trial)?;
+        if state.is_finished() {
+            return Err(self.finished_error(db, trial, study));
+        }
+        Ok(study)
+    }
+
+    /// The error for changing a finished trial.
+    pub(super) fn finished_error(
+        &self,
+        db: &mut dyn Connection,
+        trial: u64,
+        study: StudyRow,
+    ) -> SqlError {
+        let sql = "SELECT number FROM trials WHERE trial_id = $1";
+        let row = db.query_first(sql, &[trial.into()]);
+        match row.and_then(|row| row.map(|row| row.u64(0)).transpose()) {
+            Ok(number) => SqlError::Invalid(Error::TrialFinished {
+                place: self.url.to_string(),
+                study: study.name,
+                number: number.unwrap_or_default(),
+            }),
+            Err(error) => error,
+        }
+    }
+
+    /// Creates a trial, or finds the one that an earlier attempt of this call has created.
+    pub(super) fn new_trial(
+        &self,
+        db: &mut dyn Connection,
+        study: u64,
+        state: TrialState,
+        system_attrs: &Attributes,
+        attempt: Attempt,
+    ) -> SqlResult<Trial> {
+        self.lock_study(db, study)?;
+        let id = match find_by_request_id(db, system_attrs, attempt)? {
+            Some(id) => id,
+            None => insert_trial(db, study, state)?,
+        };
+        attrs(db, ("trial", id), AttrKind::System, system_attrs)?;
+        self.read_trial(db, id)
+    }
+
+    /// Starts the first waiting trial, or finds the one that an earlier attempt of this call has started.
+    pub(super) fn claim(
+        &self,
+        db: &mut dyn Connection,
+        study: u64,
+        system_attrs: &Attributes,
+        attempt: Attempt,
+    ) -> SqlResult<Option<Trial>> {
+        self.lock_study(db, study)?;
+        let found = find_by_request_id(db, system_attrs, attempt)?;
+        let Some(id) = found.map_or_else(|| first_waiting(db, study), |id| Ok(Some(id)))? else {
+            return Ok(None);
+        };
+        let now = db.dialect().now;
+        let sql =
+            format!("UPDATE trials SET state = $1, datetime_start = {now} WHERE trial_id = $2");
+        db.execute(&sql, &[state_name(TrialState::Running).into(), id.into()])?;
+        attrs(db, ("trial", id), AttrKind::System, system_attrs)?;
+        self.read_trial(db, id).map(Some)
+    }
+
+    fn read_trial(&self, db: &mut dyn Connection, id: u64) -> SqlResult<Trial> {
+        read::trial(db, id)?.ok_or_else(|| self.invalid(validation::missing_trial(id)))
+    }
+
+    /// The system attributes of a trial that this worker runs: the worker and a request id.
+    pub(super) fn worker_attrs(&self) -> Attributes {
+        let mut attrs = WorkerProcess::to_attrs(self.process.as_ref());
+        attrs.extend(request_id());
+        attrs
+    }
+
+    /// Rejects invalid values, and distributions that are incompatible with those of the study.
+    pub(super) fn check_params(
+        &self,
+        db: &mut dyn Connection,
+        study: &StudyRow,
+        params: &Params,
+    ) -> SqlResult<()> {
+        let sql = "SELECT p.distribution_json FROM trial_params p \
+                   JOIN trials t ON t.trial_id = p.trial_id \
+                   WHERE t.study_id = $1 AND p.param_name = $2 ORDER BY p.trial_id LIMIT 1";
+        for (name, (new, internal)) in params {
+            check_name(name)?;
+            validation::check_param(name, new, *internal)?;
+            let Some(row) = db.query_first(sql, &[study.id.into(), name.as_str().into()])? else {
+                continue;
+            };
+            let old = Distribution::from_json(row.text(0)?)?;
+            if let Some(problem) = validation::conflict(name, &study.name, &old, new) {
+                return Err(self.invalid(problem));
+            }
+        }
+        Ok(())
+    }
+
+    /// The running trials of a study whose heartbeats have stopped, or whose worker was a process of this
+    /// machine and has ended. Heartbeats are considered only if `use_heartbeats`.
+    pub(super) fn stale_trials(
+        &self,
+        db: &mut dyn Connection,
+        study: u64,
+        use_heartbeats: bool,
+    ) -> SqlResult<Vec<u64>> {
+        let mut stale = Vec::new();
+        if use_heartbeats {
+            let age = db.dialect().heartbeat_age;
+            let sql = format!(
+                "SELECT t.trial_id FROM trials t JOIN trial_heartbeats h ON h.trial_id = t.trial_id \
+                 WHERE t.study_id = $1 AND t.state = 'RUNNING' AND {age} > $2"
+            );
+            let max_age = 2.0 * self.options.heartbeat_interval.as_secs_f64();
+            for row in db.query(&sql, &[study.into(), max_age.into()])? {
+                stale.push(row.u64(0)?);
+            }
+        }
+        let Some(process) = &self.process else { return Ok(stale) };
+        let sql = "SELECT t.trial_id, a.value_json FROM trials t \
+                   JOIN trial_system_attributes a ON a.trial_id = t.trial_id \
+                   WHERE t.study_id = $1 AND t.state = 'RUNNING' AND a.\"key\" = $2";
+        for row in db.query(sql, &[study.into(), WORKER.into()])? {
+            let worker = json::parse(row.text(1)?).unwrap_or_default();
+            if WorkerProcess::has_died(worker, process) {
+                stale.push(row.u64(0)?);
+            }
+        }
+        stale.sort_unstable();
+        stale.dedup();
+        Ok(stale)
+    }
+}
+
+/// A new request id, as a system attribute.
+pub(super) fn request_id() -> Attributes {
+    [(REQUEST_ID.to_owned(), clock::unique_id().into())].into()
+}
+
+/// The trial that an earlier attempt of the same call has created or started.
+fn find_by_request_id(
+    db: &mut dyn Connection,
+    attrs: &Attributes,
+    attempt: Attempt,
+) -> SqlResult<Option<u64>> {
+    let id = attrs.get(REQUEST_ID).filter(|_| attempt == Attempt::Retry);
+    let Some(id) = id else { return Ok(None) };
+    let sql = "SELECT trial_id FROM trial_system_attributes WHERE \"key\" = $1 AND value_json = $2";
+    let row = db.query_first(sql, &[REQUEST_ID.into(), id.to_string().into()])?;
+    row.map(|row| row.u64(0)).transpose()
+}
+
+/// Inserts a trial and returns its id. Its number is the count of trials, so the study must be locked.
+fn insert_trial(db: &mut dyn Connection, study: u64, state: TrialState) -> SqlResult<u64> {
+    let start = if state == TrialState::Running { db.dialect().now } else { "NULL" };
+    let sql = format!(
+        "INSERT INTO trials (number, study_id, state, datetime_start) VALUES (\
+         (SELECT COUNT(*) FROM trials WHERE study_id = $1), $1, $2, {start}) RETURNING trial_id"
+    );
+    let row = db.query_first(&sql, &[study.into(), state_name(state).into()])?;
+    row.ok_or_else(|| SqlError::Rejected("the new trial has no id".into()))?.u64(0)
+}
+
+/// The first waiting trial that no other transaction has locked.
+fn first_waiting(db: &mut dyn Connection, study: u64) -> SqlResult<Option<u64>> {
+    let sql = format!(
+        "SELECT trial_id FROM trials WHERE study_id = $1 AND state = 'WAITING' \
+         ORDER BY trial_id LIMIT 1{}",
+        db.dialect().lock_rows_skip_locked
+    );
+    db.query_first(&sql, &[study.into()])?.map(|row| row.u64(0)).transpose()
+}

@@ -1,0 +1,84 @@
+//! Checks that all storages share, with the same error messages.
+
+use super::StudySummary;
+use crate::error::{Error, Result};
+use crate::trial::FIXED_PARAMS;
+use crate::{Attributes, Direction, Distribution, ParamValue};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// Returns the id of a study, or a message if it has another direction or several objectives.
+pub(super) fn check_direction(
+    study: &StudySummary,
+    n_objectives: usize,
+    expected: Direction,
+) -> std::result::Result<u64, String> {
+    let name = &study.name;
+    match study.direction {
+        Some(direction) if direction == expected => Ok(study.id),
+        Some(direction) => {
+            Err(format!("the direction of study `{name}` is {direction}, not {expected}"))
+        }
+        None => {
+            Err(format!("study `{name}` has {n_objectives} objectives; expected one to {expected}"))
+        }
+    }
+}
+
+pub(super) fn missing_study(id: u64) -> String {
+    format!("study {id} does not exist")
+}
+
+pub(super) fn missing_trial(id: u64) -> String {
+    format!("trial {id} does not exist")
+}
+
+/// Rejects an internal value that no reader could use.
+pub(super) fn check_param(name: &str, distribution: &Distribution, internal: f64) -> Result<()> {
+    let is_categorical = matches!(distribution, Distribution::Categorical { .. });
+    if internal.is_finite() && (!is_categorical || distribution.contains(internal)) {
+        return Ok(());
+    }
+    let (key, value) = (name.to_owned(), internal.to_string());
+    Err(Error::OutOfRange { key, value, allowed: distribution.to_json() })
+}
+
+/// Parses a stored parameter: the JSON of its distribution and the internal value.
+pub(super) fn parse_param(
+    name: &str,
+    distribution: &str,
+    internal: f64,
+) -> std::result::Result<(Distribution, f64), String> {
+    let distribution = Distribution::from_json(distribution).map_err(|e| e.to_string())?;
+    // An index outside the list cannot be converted; a number outside its bounds is harmless.
+    let is_categorical = matches!(distribution, Distribution::Categorical { .. });
+    if is_categorical && !distribution.contains(internal) {
+        return Err(format!("`{name}` is choice {internal}, which is not in its list of choices"));
+    }
+    Ok((distribution, internal))
+}
+
+/// Returns a message if a distribution is incompatible with the one that the study contains.
+pub(super) fn conflict(
+    name: &str,
+    study: &str,
+    old: &Distribution,
+    new: &Distribution,
+) -> Option<String> {
+    let (has, got) = (old.to_json(), new.to_json());
+    (!old.is_compatible(new)).then(|| {
+        format!("`{name}` has the distribution {has} in study `{study}`; {got} is incompatible")
+    })
+}
+
+/// Returns the system attributes of a waiting trial with fixed parameters.
+pub(super) fn fixed_params(fixed: &BTreeMap<String, ParamValue>) -> Result<Attributes> {
+    let is_invalid = |value: &ParamValue| matches!(value, ParamValue::Float(x) if !x.is_finite());
+    if let Some((key, value)) = fixed.iter().find(|(_, value)| is_invalid(value)) {
+        let (key, value) = (key.clone(), format!("{value:?}"));
+        return Err(Error::BadValue { key, value, expected: "a finite number".into() });
+    }
+    let params: Attributes =
+        fixed.iter().map(|(name, value)| (name.clone(), value.to_json())).collect();
+    Ok([(FIXED_PARAMS.to_owned(), json!(params))].into())
+}

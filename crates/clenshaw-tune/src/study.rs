@@ -1,0 +1,207 @@
+//! Studies: ask for parameter values, report intermediate values, tell the outcome.
+
+use crate::error::Result;
+use crate::{
+    AttrKind, Direction, Distribution, Params, Pruner, Sampler, SamplingContext, Storage, Tpe,
+    Trial, TrialOutcome, TrialState,
+};
+use std::collections::BTreeMap;
+
+/// A study in a storage, with the sampler and pruner of this worker.
+///
+/// Any number of workers may run trials of one study at the same time, among them Optuna's.
+pub struct Study<'a> {
+    storage: &'a dyn Storage,
+    id: u64,
+    direction: Direction,
+    sampler: Sampler,
+    pruner: Pruner,
+    seed: u64,
+}
+
+impl<'a> Study<'a> {
+    /// Opens a study, which is created if it does not exist. Its sampler is TPE with seed 0; it has no
+    /// pruner.
+    ///
+    /// # Errors
+    /// If the study exists with another direction.
+    pub fn open(storage: &'a dyn Storage, name: &str, direction: Direction) -> Result<Self> {
+        let id = storage.open_study(name, direction)?;
+        let (sampler, pruner) = (Sampler::Tpe(Tpe::default()), Pruner::Never);
+        Ok(Self { storage, id, direction, sampler, pruner, seed: 0 })
+    }
+
+    /// Replaces the sampler and its seed.
+    #[must_use]
+    pub fn with_sampler(self, sampler: Sampler, seed: u64) -> Self {
+        Self { sampler, seed, ..self }
+    }
+
+    /// Replaces the pruner.
+    #[must_use]
+    pub fn with_pruner(self, pruner: Pruner) -> Self {
+        Self { pruner, ..self }
+    }
+
+    /// The id of the study in its storage, for calls that this type does not provide.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Starts the first waiting trial or a new one, and sets its parameters; `None` if a grid has no points
+    /// left.
+    pub fn ask(&self, space: &BTreeMap<String, Distribution>) -> Result<Option<Trial>> {
+        let waiting = self.storage.claim_waiting_trial(self.id)?;
+        let mut trial = match waiting {
+            Some(trial) => trial,
+            None if self.is_exhausted(space)? => return Ok(None),
+            None => self.storage.create_trial(self.id)?,
+        };
+        let sampled = self.sample(space, &self.trials()?, trial.number)?.unwrap_or_default();
+        let param = |(name, distribution): (&String, &Distribution)| {
+            let fixed = trial.fixed_param(name, distribution);
+            let internal = fixed.or_else(|| sampled.get(name).copied())?;
+            Some((name.clone(), (distribution.clone(), internal)))
+        };
+        let params: Option<Params> = space.iter().map(param).collect();
+        let Some(params) = params else {
+            self.storage.finish(trial.id, TrialOutcome::Fail)?;
+            return Ok(None);
+        };
+        self.storage.set_params(trial.id, &params)?;
+        trial.params = params;
+        Ok(Some(trial))
+    }
+
+    /// Whether a grid has no points left.
+    fn is_exhausted(&self, space: &BTreeMap<String, Distribution>) -> Result<bool> {
+        if self.sampler != Sampler::Grid {
+            return Ok(false);
+        }
+        let trials = self.trials()?;
+        Ok(self.sample(space, &trials, trials.len() as u64)?.is_none())
+    }
+
+    fn sample(
+        &self,
+        space: &BTreeMap<String, Distribution>,
+        trials: &[Trial],
+        number: u64,
+    ) -> Result<Option<BTreeMap<String, f64>>> {
+        let (direction, seed) = (self.direction, self.seed);
+        let sample = |trials| {
+            self.sampler.sample(&SamplingContext { space, trials, direction, seed, number })
+        };
+        match &self.pruner {
+            Pruner::Hyperband(hyperband) => {
+                let bracket = hyperband.trials_in_bracket(number, trials);
+                sample(&bracket.into_iter().cloned().collect::<Vec<_>>())
+            }
+            _ => sample(trials),
+        }
+    }
+
+    /// Reports an intermediate value, and returns whether the pruner stops the trial.
+    pub fn report(&self, trial: &Trial, step: u64, value: f64) -> Result<bool> {
+        self.storage.report(trial.id, step, value)?;
+        if self.pruner == Pruner::Never {
+            return Ok(false);
+        }
+        let trials = self.trials()?;
+        let current = trials.iter().find(|other| other.id == trial.id).unwrap_or(trial);
+        let decision = self.pruner.decide(current, &trials, self.direction);
+        if !decision.system_attrs.is_empty() {
+            let attrs = decision.system_attrs.into_iter().map(|(key, value)| (key, value.into()));
+            self.storage.set_trial_attrs(trial.id, AttrKind::System, &attrs.collect())?;
+        }
+        Ok(decision.prune)
+    }
+
+    /// Finishes a trial and returns its final state.
+    pub fn tell(&self, trial: &Trial, outcome: TrialOutcome) -> Result<TrialState> {
+        self.storage.finish(trial.id, outcome)
+    }
+
+    /// Returns all trials by number.
+    pub fn trials(&self) -> Result<Vec<Trial>> {
+        self.storage.trials(self.id)
+    }
+
+    /// Returns the complete trial with the best value; the first one if there are several.
+    pub fn best_trial(&self) -> Result<Option<Trial>> {
+        let trials = self.trials()?.into_iter();
+        let complete = trials.filter(|trial| trial.state == TrialState::Complete);
+        let valued = complete.filter_map(|trial| Some((trial.value?, trial)));
+        let best = valued.reduce(|best, next| {
+            let is_better = match self.direction {
+                Direction::Minimize => next.0 < best.0,
+                Direction::Maximize => next.0 > best.0,
+            };
+            if is_better { next } else { best }
+        });
+        Ok(best.map(|(_, trial)| trial))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{JournalStorage, Median, ParamValue};
+
+    fn space() -> BTreeMap<String, Distribution> {
+        [("x".to_owned(), Distribution::Int { low: 0, high: 3, log: false, step: 1 })].into()
+    }
+
+    fn x(trial: &Trial) -> f64 {
+        trial.params["x"].1
+    }
+
+    #[test]
+    fn asks_for_every_grid_point_and_returns_the_best() {
+        let folder = tempfile::tempdir().unwrap();
+        let storage = JournalStorage::open(folder.path().join("study.log")).unwrap();
+        let study = Study::open(&storage, "s", Direction::Maximize).unwrap();
+        let study = study.with_sampler(Sampler::Grid, 7);
+        assert_eq!(study.best_trial().unwrap(), None);
+        let mut visited = Vec::new();
+        while let Some(trial) = study.ask(&space()).unwrap() {
+            visited.push(x(&trial) as u64);
+            study.tell(&trial, TrialOutcome::Complete(-(x(&trial) - 2.0).abs())).unwrap();
+        }
+        visited.sort_unstable();
+        assert_eq!(visited, [0, 1, 2, 3]);
+        assert_eq!(x(&study.best_trial().unwrap().unwrap()), 2.0);
+        assert_eq!(study.trials().unwrap().len(), 4, "an exhausted grid creates no trial");
+    }
+
+    #[test]
+    fn starts_enqueued_trials_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let storage = JournalStorage::open(folder.path().join("study.log")).unwrap();
+        let study = Study::open(&storage, "s", Direction::Minimize).unwrap();
+        let fixed = [("x".to_owned(), ParamValue::Int(3))].into();
+        let waiting = storage.enqueue_trial(study.id(), &fixed).unwrap();
+        let trial = study.ask(&space()).unwrap().unwrap();
+        assert_eq!((trial.id, x(&trial)), (waiting.id, 3.0));
+        assert_eq!(storage.trials(study.id()).unwrap()[0].params, trial.params);
+    }
+
+    #[test]
+    fn report_applies_the_pruner() {
+        let folder = tempfile::tempdir().unwrap();
+        let storage = JournalStorage::open(folder.path().join("study.log")).unwrap();
+        let median =
+            Median { n_startup_trials: 1, n_warmup_steps: 0, interval_steps: 1, n_min_trials: 1 };
+        let study = Study::open(&storage, "s", Direction::Minimize).unwrap();
+        let study = study.with_pruner(Pruner::Median(median));
+        for (value, expected) in [(1.0, false), (2.0, true), (0.5, false)] {
+            let trial = study.ask(&space()).unwrap().unwrap();
+            assert_eq!(study.report(&trial, 0, value).unwrap(), expected, "{value}");
+            let outcome = match expected {
+                true => TrialOutcome::Pruned(Some(value)),
+                false => TrialOutcome::Complete(value),
+            };
+            study.tell(&trial, outcome).unwrap();
+        }
+    }
+}
