@@ -1,4 +1,4 @@
-//! The contract of every model of the registry; a new one is covered by being listed.
+//! The contract tests of every listed model.
 
 use crate::common;
 
@@ -14,7 +14,7 @@ use common::problem::{
 use common::{assert_close, largest};
 use std::collections::BTreeSet;
 
-/// Nodes enough for several chunks, so that several threads have something to share.
+/// Enough nodes for several chunks, so that several threads take part.
 const MANY: usize = 260;
 
 fn every_default() -> impl Iterator<Item = Setting> {
@@ -28,7 +28,7 @@ fn assert_unique<'a>(what: &str, names: impl Iterator<Item = &'a str>) {
     }
 }
 
-/// Words of letters and digits, joined by this letter, the first one starting with a letter.
+/// Whether `name` consists of alphanumeric words joined by `joint` and starts with a letter.
 fn is_joined_by(joint: char, name: &str) -> bool {
     let plain = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric());
     name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.split(joint).all(plain)
@@ -50,7 +50,7 @@ fn names_are_unique_and_well_formed() {
 }
 
 #[test]
-fn hyper_parameters_are_named_once_and_explained() {
+fn hyper_parameters_are_unique_and_documented() {
     for info in MODELS {
         assert_unique(
             &format!("{}: hyper-parameter", info.name),
@@ -58,27 +58,27 @@ fn hyper_parameters_are_named_once_and_explained() {
         );
         for hyper in info.hyper_params() {
             let what = format!("{}: `{}`", info.name, hyper.name);
-            assert!(is_joined_by('_', hyper.name), "{what} is no word to type");
+            assert!(is_joined_by('_', hyper.name), "{what} is not snake_case");
             assert!(!hyper.meaning.trim().is_empty(), "{what} has no meaning");
         }
     }
 }
 
 #[test]
-fn defaults_and_tuned_values_are_allowed() {
+fn defaults_and_tuned_values_are_in_range() {
     for info in MODELS {
         for hyper in info.hyper_params() {
             for value in tuned_values(hyper).into_iter().chain([hyper.default]) {
                 hyper.check(value).unwrap_or_else(|e| panic!("{}: {e}", info.name));
                 let read = hyper.parse(&value.to_string()).unwrap();
-                assert_eq!(read, value, "{}: `{}` as it is printed", info.name, hyper.name);
+                assert_eq!(read, value, "{}: `{}` printed and parsed", info.name, hyper.name);
             }
             assert_tunable(info.name, hyper);
         }
     }
 }
 
-/// The tuning space fits the kind of its range, and its steps end where they say.
+/// Asserts that the tuning space fits the kind of the range and that its steps end at `high`.
 fn assert_tunable(model: &str, hyper: &HyperParam) {
     let whole = |v: &f64| v.fract() == 0.0;
     let fits = match (hyper.space, hyper.range) {
@@ -105,7 +105,7 @@ fn assert_tunable(model: &str, hyper: &HyperParam) {
 }
 
 #[test]
-fn every_parameter_has_an_optimiser() {
+fn every_parameter_belongs_to_an_optimiser_group() {
     let problem = Problem::random(12, 1);
     for info in MODELS {
         assert_unique(&format!("{}: group", info.name), info.groups.iter().map(|g| g.name));
@@ -158,21 +158,22 @@ fn sparse_and_dense_features_give_the_same_scores_and_gradients() {
 #[test]
 fn renumbered_nodes_give_renumbered_scores() {
     let problem = Problem::random(MANY, 4);
-    let mut name: Vec<u32> = (0..MANY as u32).collect();
-    Stream::new(4, "renumbering").shuffle(&mut name);
-    let renumbered = problem.renumbered(&name);
+    let mut new_number: Vec<u32> = (0..MANY as u32).collect();
+    Stream::new(4, "renumbering").shuffle(&mut new_number);
+    let renumbered = problem.renumbered(&new_number);
     for setting in every_setting() {
         let (scores, _) = evaluated(&setting, &problem, Form::Dense);
         let plan = setting.compile::<f64>(&renumbered, Form::Dense);
-        let params = renumbered_params(&plan, &perturbed(&plan, 11), &name);
+        let params = renumbered_params(&plan, &perturbed(&plan, 11), &new_number);
         let moved = plan.scores(&mut plan.workspace(ThreadTeam::new(1)), &params).to_vec();
         let moved = Mat::from_vec(MANY, problem.n_classes, moved);
-        let back: Vec<f64> = name.iter().flat_map(|&j| moved.row(j as usize)).copied().collect();
+        let back: Vec<f64> =
+            new_number.iter().flat_map(|&j| moved.row(j as usize)).copied().collect();
         assert_close(&setting.what, &back, &scores, largest(&scores), 1e-11);
     }
 }
 
-/// The same parameters, where those with a row per node follow their nodes.
+/// The same parameters, with the rows of per-node parameters moved with their nodes.
 fn renumbered_params(plan: &Plan<f64>, params: &[f64], name: &[u32]) -> Vec<f64> {
     let mut moved = params.to_vec();
     let per_node = plan.params().iter().zip(plan.ranges()).filter(|(p, _)| p.rows == name.len());
@@ -187,7 +188,7 @@ fn renumbered_params(plan: &Plan<f64>, params: &[f64], name: &[u32]) -> Vec<f64>
 }
 
 #[test]
-fn the_number_of_parameters_does_not_depend_on_the_graph_but_for_rows_per_node() {
+fn parameter_count_depends_on_the_graph_only_by_rows_per_node() {
     for setting in every_default() {
         let count = |n| {
             let plan = setting.compile::<f32>(&Problem::random(n, 5), Form::Sparse);
@@ -199,15 +200,15 @@ fn the_number_of_parameters_does_not_depend_on_the_graph_but_for_rows_per_node()
 }
 
 #[test]
-fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
+fn same_seed_gives_the_same_bytes_for_any_number_of_threads() {
     let problem = Problem::random(MANY, 6);
     for setting in every_default().map(|setting| setting.with_dropout(0.4)) {
         for form in [Form::Dense, Form::Sparse] {
-            let alone = trained(&setting, &problem, form, 1);
+            let single = trained(&setting, &problem, form, 1);
             for threads in [1, 2, 3] {
                 let again = trained(&setting, &problem, form, threads);
-                assert_eq!(alone.len(), again.len(), "{}", setting.what);
-                let differs = alone.iter().zip(&again).position(|(a, b)| a != b);
+                assert_eq!(single.len(), again.len(), "{}", setting.what);
+                let differs = single.iter().zip(&again).position(|(a, b)| a != b);
                 let what = format!("{} ({form:?}), {threads} threads", setting.what);
                 assert_eq!(differs, None, "{what}: first byte that differs");
             }
@@ -216,7 +217,7 @@ fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
 }
 
 #[test]
-fn a_workspace_remembers_nothing() {
+fn gradients_do_not_depend_on_the_workspace_history() {
     let problem = Problem::random(MANY, 6);
     for setting in every_default().map(|setting| setting.with_dropout(0.4)) {
         let plan = setting.compile::<f32>(&problem, Form::Sparse);
@@ -232,7 +233,7 @@ fn a_workspace_remembers_nothing() {
 }
 
 #[test]
-fn seeds_matter() {
+fn seeds_change_weights_and_dropout() {
     let problem = Problem::random(30, 7);
     for setting in every_default().map(|setting| setting.with_dropout(0.5)) {
         let plan = setting.compile::<f32>(&problem, Form::Sparse);
@@ -248,7 +249,7 @@ fn seeds_matter() {
 }
 
 #[test]
-fn no_two_parameters_start_alike() {
+fn parameters_have_distinct_initial_values() {
     let problem = Problem::random(12, 7);
     for setting in every_default() {
         let plan = setting.compile::<f64>(&problem, Form::Sparse);
@@ -265,8 +266,8 @@ fn no_two_parameters_start_alike() {
 }
 
 #[test]
-fn dropout_does_not_repeat_itself() {
-    // One feature, 1 everywhere: the loss of a single node tells whether its entry was dropped.
+fn dropout_masks_of_blocks_differ() {
+    // One feature of ones: the loss of a single node shows whether its entry was dropped.
     let n = 256;
     let ones = Pattern::new(1, (0..=n).collect(), vec![0; n]);
     let ones = Sparse::new(ones, vec![1.0; n]);
@@ -295,7 +296,7 @@ fn dropout_does_not_repeat_itself() {
 }
 
 #[test]
-fn without_dropout_its_seed_does_not_matter() {
+fn dropout_seed_has_no_effect_without_dropout() {
     let problem = Problem::random(30, 8);
     for setting in every_default() {
         let plan = setting.compile::<f32>(&problem, Form::Sparse);
@@ -306,7 +307,7 @@ fn without_dropout_its_seed_does_not_matter() {
 }
 
 #[test]
-fn dropout_does_not_act_on_scores() {
+fn scores_are_computed_without_dropout() {
     let problem = Problem::random(30, 9);
     for setting in every_default() {
         let (plain, _) = evaluated(&setting, &problem, Form::Sparse);
@@ -316,7 +317,7 @@ fn dropout_does_not_act_on_scores() {
 }
 
 #[test]
-fn every_spectral_model_says_what_filter_it_is() {
+fn every_spectral_model_has_a_filter() {
     for info in MODELS {
         let is_spectral = matches!(info.family, ModelFamily::Spectral | ModelFamily::Clenshaw);
         assert!(info.filter.is_some() || !is_spectral, "{}", info.name);
@@ -324,7 +325,7 @@ fn every_spectral_model_says_what_filter_it_is() {
 }
 
 #[test]
-fn a_declared_filter_draws_a_response() {
+fn filter_responses_are_finite() {
     let problem = Problem::random(12, 10);
     for setting in every_setting() {
         let Some(filter) = setting.info.filter else { continue };

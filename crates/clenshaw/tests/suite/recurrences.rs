@@ -1,10 +1,10 @@
-//! Models whose filters are recurrences in P, against the definition of those filters.
+//! Models that apply filters by recurrences in P, compared with the definition of these filters.
 //!
 //! ```text
-//! ChebNet       Clenshaw's summation is the direct sum of T_k(L^) H W_k
-//! FavardGNN     starts at the polynomials U_k(mu / 2)
+//! ChebNet       Clenshaw's summation agrees with the direct sum of T_k(L^) H W_k
+//! FavardGNN     the initial polynomials are U_k(mu / 2)
 //! OptBasisGNN   the B_k of every channel are orthonormal
-//! all           the declared filter is what the network does
+//! all           the network applies the declared filter
 //! ```
 #![allow(clippy::unwrap_used)]
 
@@ -21,18 +21,18 @@ use common::spectrum::through_the_spectrum;
 use common::{assert_close, largest, lookup};
 use nalgebra::DMatrix;
 
-/// Channels, and classes, so that the last dense layer can be the identity.
+/// The number of channels and of classes; equal, so that the last dense layer can be the identity.
 const WIDTH: usize = 3;
 const N_FEATURES: usize = 2;
 
-/// A model of [`WIDTH`] channels on a graph, ready to be asked with parameters of any kind.
-struct Subject {
+/// A model with [`WIDTH`] channels on a graph.
+struct TestModel {
     info: &'static ModelInfo,
     hp: Params,
     p: Operator,
 }
 
-impl Subject {
+impl TestModel {
     fn new(name: &str, graph: &Graph, settings: &[(&str, &str)]) -> Self {
         let info = model::find(name).unwrap();
         let mut hp = Setting::defaults(info).hp;
@@ -61,15 +61,15 @@ impl Subject {
     }
 }
 
-/// Every parameter from its name and an even draw from [-1, 1].
+/// Parameters computed from name, index and a uniform draw from [-1, 1].
 fn params(plan: &Plan<f64>, value: impl Fn(&str, usize, f64) -> f64) -> AlignedVec<f64> {
     let mut stream = Stream::new(1, "recurrences");
     let mut drawn = |name: &str, i| value(name, i, stream.symmetric(1.0));
     plan.vector(|param| (0..param.rows * param.cols).map(|i| drawn(&param.name, i)).collect())
 }
 
-/// The last dense layer as the identity, no channel silent, `s` around 1, the rest as drawn.
-fn bare(name: &str, i: usize, drawn: f64) -> f64 {
+/// The last dense layer is the identity, no channel is zero, `s` is about 1, the rest is drawn.
+fn identity_output(name: &str, i: usize, drawn: f64) -> f64 {
     match name {
         "w_out" => f64::from(u8::from(i / WIDTH == i % WIDTH)),
         "b_out" => 0.0,
@@ -84,8 +84,8 @@ fn signal(n: usize) -> Mat<f64> {
 }
 
 /// `Z = relu(X w_in + b_in)`.
-fn first_layer(subject: &Subject, x: &Mat<f64>, params: &[f64]) -> Mat<f64> {
-    let named = lookup(&subject.plan(x), params);
+fn first_layer(model: &TestModel, x: &Mat<f64>, params: &[f64]) -> Mat<f64> {
+    let named = lookup(&model.plan(x), params);
     let (mut z, b) = (x.times(&named("w_in")), named("b_in"));
     z.as_mut_slice()
         .iter_mut()
@@ -94,15 +94,15 @@ fn first_layer(subject: &Subject, x: &Mat<f64>, params: &[f64]) -> Mat<f64> {
     z
 }
 
-/// Each column through its own filter.
-fn by_channel(p: &Operator, z: &Mat<f64>, filters: &[Filter]) -> Vec<f64> {
+/// Filters each column with its own filter.
+fn filter_columns(p: &Operator, z: &Mat<f64>, filters: &[Filter]) -> Vec<f64> {
     let each: Vec<Vec<f64>> =
         filters.iter().map(|filter| through_the_spectrum(p, z, |mu| filter.at(mu))).collect();
     (0..z.rows() * WIDTH).map(|i| each[i % WIDTH][i]).collect()
 }
 
 fn channels(response: Response) -> Vec<Filter> {
-    let Response::Channels(filters) = response else { panic!("a filter for each channel") };
+    let Response::Channels(filters) = response else { panic!("expected one filter per channel") };
     assert_eq!(filters.len(), WIDTH);
     filters
 }
@@ -113,11 +113,11 @@ fn every_channel_is_filtered_as_declared() {
     let x = signal(20);
     for name in ["favard-gnn", "opt-basis-gnn"] {
         for order in ["1", "2", "6"] {
-            let subject = Subject::new(name, &graph, &[("K", order)]);
-            let params = params(&subject.plan(&x), bare);
-            let z = first_layer(&subject, &x, &params);
-            let expected = by_channel(&subject.p, &z, &channels(subject.filter(&x, &params)));
-            let actual = subject.scores(&x, &params);
+            let model = TestModel::new(name, &graph, &[("K", order)]);
+            let params = params(&model.plan(&x), identity_output);
+            let z = first_layer(&model, &x, &params);
+            let expected = filter_columns(&model.p, &z, &channels(model.filter(&x, &params)));
+            let actual = model.scores(&x, &params);
             let what = format!("{name} of order {order}");
             assert_close(&what, actual.as_slice(), &expected, largest(&expected), 1e-10);
         }
@@ -125,40 +125,43 @@ fn every_channel_is_filtered_as_declared() {
 }
 
 #[test]
-fn favard_starts_at_chebyshev_polynomials_of_half_the_frequency() {
+fn initial_favard_basis_is_chebyshev_at_half_the_frequency() {
     // B_k = P B_{k-1} - B_{k-2} is the recurrence of U_k(mu / 2) = sin((k+1) t) / sin t at mu = 2 cos t.
     let graph = Problem::random(20, 1).graph();
     let (order, x) = (5, signal(20));
-    let subject = Subject::new("favard-gnn", &graph, &[("K", "5")]);
-    let plan = subject.plan(&x);
+    let model = TestModel::new("favard-gnn", &graph, &[("K", "5")]);
+    let plan = model.plan(&x);
     let initial = plan.initial(&Stream::new(0, "weights"));
     let at = plan.params().iter().position(|param| param.name == "alpha").unwrap();
     for k in 0..=order {
         let mut params = initial.clone();
         let alpha = &mut params[plan.ranges()[at].clone()];
         alpha.iter_mut().enumerate().for_each(|(i, a)| *a = f64::from(u8::from(i / WIDTH == k)));
-        for filter in channels(subject.filter(&x, &params)) {
+        for filter in channels(model.filter(&x, &params)) {
             for (mu, h) in filter.sample(41) {
                 let t = (mu / 2.0).acos();
                 let expected = ((k + 1) as f64 * t).sin() / t.sin();
-                assert!((h - expected).abs() < 1e-12, "B_{k} at {mu}: {h}, not {expected}");
+                assert!((h - expected).abs() < 1e-12, "B_{k} at {mu}: {h} instead of {expected}");
             }
         }
     }
-    let filters = channels(subject.filter(&x, &initial));
-    assert!(filters.iter().all(|filter| filter.at(0.3) == 1.0), "it starts as the identity");
+    let filters = channels(model.filter(&x, &initial));
+    assert!(
+        filters.iter().all(|filter| filter.at(0.3) == 1.0),
+        "the initial filter is the identity"
+    );
 }
 
-/// `B_0, ..., B_K` of OptBasisGNN: alpha picks one after the other.
-fn basis(subject: &Subject, x: &Mat<f64>) -> Vec<Mat<f64>> {
-    let pick = |k: usize| {
+/// `B_0, ..., B_K` of OptBasisGNN, each selected by alpha.
+fn basis(model: &TestModel, x: &Mat<f64>) -> Vec<Mat<f64>> {
+    let select = |k: usize| {
         let only = |name: &str, i: usize, drawn: f64| match name {
             "alpha" => f64::from(u8::from(i / WIDTH == k)),
-            _ => bare(name, i, drawn),
+            _ => identity_output(name, i, drawn),
         };
-        subject.scores(x, &params(&subject.plan(x), only))
+        model.scores(x, &params(&model.plan(x), only))
     };
-    (0..=subject.hp.int("K")).map(pick).collect()
+    (0..=model.hp.int("K")).map(select).collect()
 }
 
 /// `<a, b>` of one column.
@@ -167,9 +170,9 @@ fn dot(a: &Mat<f64>, b: &Mat<f64>, column: usize) -> f64 {
 }
 
 #[test]
-fn the_optimal_basis_is_orthonormal() {
+fn opt_basis_is_orthonormal() {
     let graph = Problem::random(60, 1).graph();
-    let basis = basis(&Subject::new("opt-basis-gnn", &graph, &[("K", "8")]), &signal(60));
+    let basis = basis(&TestModel::new("opt-basis-gnn", &graph, &[("K", "8")]), &signal(60));
     for (i, b_i) in basis.iter().enumerate() {
         for (j, b_j) in basis.iter().enumerate() {
             for column in 0..WIDTH {
@@ -182,43 +185,43 @@ fn the_optimal_basis_is_orthonormal() {
 }
 
 #[test]
-fn a_basis_ends_with_the_frequencies_of_its_graph() {
-    // The complete graph of four nodes has two of them, 1 and -1/3.
+fn opt_basis_ends_with_the_frequencies_of_the_graph() {
+    // The complete graph of four nodes has two frequencies, 1 and -1/3.
     let edges = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
     let graph = Graph::from_edges("complete", 4, &edges).unwrap();
-    let (x, subject) = (signal(4), Subject::new("opt-basis-gnn", &graph, &[("K", "6")]));
-    for (k, b_k) in basis(&subject, &x).iter().enumerate().skip(2) {
+    let (x, model) = (signal(4), TestModel::new("opt-basis-gnn", &graph, &[("K", "6")]));
+    for (k, b_k) in basis(&model, &x).iter().enumerate().skip(2) {
         assert_eq!(largest(b_k.as_slice()), 0.0, "B_{k}");
     }
-    let params = params(&subject.plan(&x), bare);
-    let z = first_layer(&subject, &x, &params);
-    let expected = by_channel(&subject.p, &z, &channels(subject.filter(&x, &params)));
-    let actual = subject.scores(&x, &params);
+    let params = params(&model.plan(&x), identity_output);
+    let z = first_layer(&model, &x, &params);
+    let expected = filter_columns(&model.p, &z, &channels(model.filter(&x, &params)));
+    let actual = model.scores(&x, &params);
     assert_close("four nodes", actual.as_slice(), &expected, largest(&expected), 1e-12);
 }
 
 #[test]
-fn a_silent_channel_stays_silent() {
+fn zero_channel_stays_zero() {
     let graph = Problem::random(20, 1).graph();
-    let (x, subject) = (signal(20), Subject::new("opt-basis-gnn", &graph, &[("K", "6")]));
+    let (x, model) = (signal(20), TestModel::new("opt-basis-gnn", &graph, &[("K", "6")]));
     let negative = |name: &str, i: usize, drawn: f64| match name {
         "b_in" => -10.0,
-        _ => bare(name, i, drawn),
+        _ => identity_output(name, i, drawn),
     };
-    let params = params(&subject.plan(&x), negative);
-    assert_eq!(subject.scores(&x, &params), Mat::zeros(20, WIDTH));
-    let filters = channels(subject.filter(&x, &params));
+    let params = params(&model.plan(&x), negative);
+    assert_eq!(model.scores(&x, &params), Mat::zeros(20, WIDTH));
+    let filters = channels(model.filter(&x, &params));
     assert!(filters.iter().all(|filter| filter.at(0.5) == 0.0), "{filters:?}");
 }
 
-/// A ring of six nodes and one of four: the frequencies 1, 1/2, 0, -1/2 and -1.
-fn rings() -> Graph {
-    let ring = |from: u32, n: u32| (0..n).map(move |i| (from + i, from + (i + 1) % n));
-    let edges: Vec<(u32, u32)> = ring(0, 6).chain(ring(6, 4)).collect();
-    Graph::from_edges("rings", 10, &edges).unwrap()
+/// A cycle of six nodes and one of four, with the frequencies 1, 1/2, 0, -1/2 and -1.
+fn two_cycles() -> Graph {
+    let cycle = |from: u32, n: u32| (0..n).map(move |i| (from + i, from + (i + 1) % n));
+    let edges: Vec<(u32, u32)> = cycle(0, 6).chain(cycle(6, 4)).collect();
+    Graph::from_edges("cycles", 10, &edges).unwrap()
 }
 
-/// A wave of `k` periods around the ring of `n` nodes that begins at `from`, and its frequency.
+/// A wave of `k` periods on the cycle of `n` nodes that begins at `from`, and its frequency.
 fn wave(from: usize, n: usize, k: usize) -> (f64, Vec<f64>) {
     let angle = |i: usize| 2.0 * std::f64::consts::PI * (i * k) as f64 / n as f64;
     let mut v = vec![0.0; 10];
@@ -227,10 +230,10 @@ fn wave(from: usize, n: usize, k: usize) -> (f64, Vec<f64>) {
 }
 
 #[test]
-fn a_gain_is_what_a_wave_meets() {
-    // With biases this large nothing is ever cut, and the network is affine: a wave in feature f
+fn gain_is_the_amplification_of_a_wave() {
+    // With biases this large every activation is linear and the network is affine: a wave in feature f
     // adds row f of G(mu) times the wave to the scores.
-    let loud = |name: &str, _: usize, drawn: f64| match name {
+    let large_biases = |name: &str, _: usize, drawn: f64| match name {
         _ if name.contains(".b") => 10.0 + drawn,
         _ => 0.1 * drawn,
     };
@@ -242,30 +245,34 @@ fn a_gain_is_what_a_wave_meets() {
         ("arma", &[("stacks", "2"), ("layers", "3"), ("shared", "false")]),
     ];
     for (name, settings) in cases {
-        let subject = Subject::new(name, &rings(), settings);
-        let silence = Mat::zeros(10, N_FEATURES);
-        let params = params(&subject.plan(&silence), loud);
-        let (gain, rest) = (subject.filter(&silence, &params), subject.scores(&silence, &params));
+        let model = TestModel::new(name, &two_cycles(), settings);
+        let zeros = Mat::zeros(10, N_FEATURES);
+        let params = params(&model.plan(&zeros), large_biases);
+        let (gain, rest) = (model.filter(&zeros, &params), model.scores(&zeros, &params));
         for (mu, v) in [wave(0, 6, 0), wave(0, 6, 1), wave(6, 4, 1), wave(0, 6, 2), wave(6, 4, 2)] {
             let energy: f64 = v.iter().map(|v| v * v).sum();
             let mut square = 0.0;
             for f in 0..N_FEATURES {
-                let mut x = silence.clone();
+                let mut x = zeros.clone();
                 (0..10).for_each(|i| x[(i, f)] = v[i]);
-                let scores = subject.scores(&x, &params);
+                let scores = model.scores(&x, &params);
                 let row = |c| (0..10).map(|i| (scores[(i, c)] - rest[(i, c)]) * v[i]).sum::<f64>();
                 square += (0..WIDTH).map(|c| (row(c) / energy).powi(2)).sum::<f64>();
             }
-            let met = (square / (N_FEATURES * WIDTH) as f64).sqrt();
+            let measured = (square / (N_FEATURES * WIDTH) as f64).sqrt();
             let what = format!("{name} with {settings:?} at {mu}");
-            assert!((gain.at(mu) - met).abs() < 1e-12, "{what}: {}, not {met}", gain.at(mu));
+            assert!(
+                (gain.at(mu) - measured).abs() < 1e-12,
+                "{what}: {} instead of {measured}",
+                gain.at(mu)
+            );
         }
     }
 }
 
 #[test]
-fn gains_by_hand() {
-    // One feature, one channel, one class; weights that are not named are 1.
+fn gains_of_scalar_networks() {
+    // One feature, one channel, one class; weights that are not listed are 1.
     type Case = (&'static str, &'static [(&'static str, f64)], [(f64, f64); 4]);
     let cases: [Case; 2] = [
         // (1 + 2 T_1(-mu)) (3 + T_1(-mu)) = (1 - 2 mu) (3 - mu)
@@ -292,7 +299,10 @@ fn gains_by_hand() {
         let gain = info.filter.expect("a spectral model")(&weights, &hp);
         for (mu, expected) in points {
             let actual = gain.at(mu);
-            assert!((actual - expected).abs() < 1e-12, "{name} at {mu}: {actual}, not {expected}");
+            assert!(
+                (actual - expected).abs() < 1e-12,
+                "{name} at {mu}: {actual} instead of {expected}"
+            );
         }
     }
 }
@@ -309,22 +319,22 @@ fn direct_sum(l: &DMatrix<f64>, h: &DMatrix<f64>, w: &[DMatrix<f64>], b: &[f64])
 }
 
 #[test]
-fn chebnet_by_clenshaw_is_the_direct_sum() {
+fn chebnet_agrees_with_the_direct_sum() {
     let dense = |m: Mat<f64>| DMatrix::from_row_slice(m.rows(), m.cols(), m.as_slice());
     let (graph, x) = (Problem::random(20, 1).graph(), signal(20));
     for terms in 1..=6 {
-        let subject = Subject::new("cheb-net", &graph, &[("terms", &terms.to_string())]);
-        let plan = subject.plan(&x);
+        let model = TestModel::new("cheb-net", &graph, &[("terms", &terms.to_string())]);
+        let plan = model.plan(&x);
         let params = params(&plan, |_, _, drawn| drawn);
         let named = lookup(&plan, &params);
-        let l = -dense(subject.p.to_dense());
+        let l = -dense(model.p.to_dense());
         let layer = |l_: usize, h: &DMatrix<f64>| {
             let w: Vec<_> = (0..terms).map(|k| dense(named(&format!("conv.{l_}.w.{k}")))).collect();
             direct_sum(&l, h, &w, named(&format!("conv.{l_}.b")).as_slice())
         };
         let h = layer(0, &dense(x.clone())).map(|v| v.max(0.0));
-        let expected = layer(1, &h).transpose().as_slice().to_vec(); // nalgebra stores columns
-        let actual = subject.scores(&x, &params);
+        let expected = layer(1, &h).transpose().as_slice().to_vec(); // nalgebra is column-major
+        let actual = model.scores(&x, &params);
         let what = format!("{terms} terms");
         assert_close(&what, actual.as_slice(), &expected, largest(&expected), 1e-13);
     }

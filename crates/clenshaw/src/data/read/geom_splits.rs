@@ -109,7 +109,7 @@ mod tests {
     fn masks_that_do_not_fit_are_refused() {
         assert_eq!(
             refused(&masks(&[0, 1, 0, 1], &[0, 0, 0, 1], &[0; 4])),
-            "it: split `geom:3`: node 3 stands in it twice"
+            "it: split `geom:3`: node 3 occurs twice"
         );
         assert_eq!(
             refused(&masks(&[0; 4], &[0; 4], &[0; 5])),

@@ -183,7 +183,7 @@ fn arrays_that_do_not_fit_are_refused() {
                 mask("val_mask", &[3], &[0, 1, 1]),
                 mask("test_mask", &[3], &[0; 3]),
             ]),
-            "x.npz: split `fixed:0`: node 2 stands in it twice",
+            "x.npz: split `fixed:0`: node 2 occurs twice",
         ),
         (
             path(&[

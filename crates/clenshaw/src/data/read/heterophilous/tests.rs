@@ -98,7 +98,7 @@ fn parts_that_do_not_fit_are_refused() {
         (
             "val_masks",
             file("|u1", Order::C, &[2, 4], &[0, 1, 0, 0, 0, 0, 0, 1]),
-            "split `fixed:1`: node 3 stands in it twice".into(),
+            "split `fixed:1`: node 3 occurs twice".into(),
         ),
     ];
     for (name, array, message) in cases {

@@ -141,7 +141,7 @@ fn bad_splits_are_named() {
         bytes.splice(at..at + from.len(), to.iter().copied());
         message(&bytes, 4)
     };
-    assert_eq!(with(b"K\x01a", b"K\x02a"), "it: split `linkx:0`: node 2 stands in it twice");
+    assert_eq!(with(b"K\x01a", b"K\x02a"), "it: split `linkx:0`: node 2 occurs twice");
     assert_eq!(
         with(b"valid", b"xalid"),
         "it: split 0 has no `valid`; expected train, valid and test"
