@@ -14,9 +14,10 @@ pub use aligned_vec::AlignedVec;
 pub use mat::Mat;
 pub use optimiser::{Optimiser, OptimiserSettings, UpdateRule};
 pub use plan::{
-    Coef, Cost, FeatureVar, GatherPrecision, Init, LinearInput, OperatorVar, Param, Phase,
-    PhaseTimer, Plan, RUNNING, Tape, Targets, Term, ThreadTeam, Var, Workspace,
+    Coef, Cost, FeatureVar, GatherPrecision, Init, LinearInput, OperatorVar, Param, Plan, RUNNING,
+    Tape, Targets, Term, ThreadTeam, Var, Workspace,
 };
+pub(crate) use plan::{Phase, PhaseTimer};
 pub use real::Real;
 pub use roofline::Roofline;
 pub use shared_slice::Bytes;

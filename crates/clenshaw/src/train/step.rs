@@ -64,7 +64,7 @@ impl StepTiming {
                 optimiser.step(&mut params, work.gradients());
             });
             let timer = PhaseTimer::default();
-            plan.metered_gradient(&mut work, &params, &targets, &dropout, &timer);
+            plan.timed_gradient(&mut work, &params, &targets, &dropout, &timer);
             let update = seconds(|| optimiser.step(&mut params, work.gradients()));
             let evaluation = seconds(|| _ = plan.scores(&mut work, &params));
             // The first round warms the caches.

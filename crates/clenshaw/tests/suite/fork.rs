@@ -25,9 +25,7 @@ fn train() -> Vec<u64> {
     fit.history().iter().map(|epoch| epoch.val_loss.unwrap().to_bits()).collect()
 }
 
-/// Run in a process of its own by the test below, since a fork keeps only the calling thread.
-#[test]
-#[ignore = "started by training_works_in_a_forked_process"]
+/// Trains, forks, and trains again in the child.
 fn train_fork_and_train() {
     let before = train();
     // SAFETY: the only other thread of this process is the test harness, which waits for this one.
@@ -42,11 +40,17 @@ fn train_fork_and_train() {
     assert_eq!((waited, status), (child, 0), "the child trained differently");
 }
 
+/// Set in the process that forks, since a fork keeps only the calling thread.
+const FORKS: &str = "CLENSHAW_TEST_FORKS";
+
 #[test]
 fn training_works_in_a_forked_process() {
+    if std::env::var_os(FORKS).is_some() {
+        return train_fork_and_train();
+    }
+    let arguments = ["--exact", "fork::training_works_in_a_forked_process", "--test-threads=1"];
     let test = std::env::current_exe().unwrap();
-    let arguments = ["--exact", "fork::train_fork_and_train", "--ignored", "--test-threads=1"];
-    let mut process = Command::new(test).args(arguments).spawn().unwrap();
+    let mut process = Command::new(test).args(arguments).env(FORKS, "1").spawn().unwrap();
     let start = Instant::now();
     let status = loop {
         match process.try_wait().unwrap() {

@@ -18,7 +18,7 @@ use std::time::Instant;
 
 /// The kinds of work in a training step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
+pub(crate) enum Phase {
     /// `H W` and both of its gradients.
     Products,
     /// `P H` and the terms added to it.
@@ -68,7 +68,7 @@ impl Cost {
 
 /// The time that all threads together spent in each phase.
 #[derive(Default)]
-pub struct PhaseTimer {
+pub(crate) struct PhaseTimer {
     nanoseconds: [AtomicU64; Phase::ALL.len()],
 }
 
@@ -88,7 +88,7 @@ impl PhaseTimer {
 
 impl<T: Real> Plan<T> {
     /// The cost of one training step by phase, without the optimiser.
-    pub fn costs(&self) -> Vec<(Phase, Cost)> {
+    pub(crate) fn costs(&self) -> Vec<(Phase, Cost)> {
         let mut total: Vec<(Phase, Cost)> =
             Phase::ALL.iter().map(|phase| (*phase, Cost::default())).collect();
         for stage in &self.train.stages {

@@ -30,7 +30,8 @@ mod thread_team;
 mod cost;
 
 pub use bf16::GatherPrecision;
-pub use cost::{Cost, Phase, PhaseTimer};
+pub use cost::Cost;
+pub(crate) use cost::{Phase, PhaseTimer};
 pub use record::{
     Coef, FeatureVar, Init, LinearInput, OperatorVar, Param, RUNNING, Tape, Term, Var,
 };

@@ -301,7 +301,7 @@ impl<T: Real> Plan<T> {
     ///
     /// # Panics
     /// If the targets do not fit [`Plan::shape`].
-    pub fn metered_gradient(
+    pub(crate) fn timed_gradient(
         &self,
         work: &mut Workspace<T>,
         params: &[T],
