@@ -16,7 +16,8 @@
 
 use super::instr::{Buf, BufKind, Factor, Instr, Listing, Spmm};
 use super::lower::ForwardPass;
-use super::record::{Node, NodeId, Op};
+use super::op::{Node, Op};
+use super::value::NodeId;
 use crate::tensor::kernel::MAX_TERMS;
 
 /// Terms of a per-node gradient that may be pending before they are summed.

@@ -1,7 +1,8 @@
 //! Second pass: rewrites of recorded operations before they become instructions.
 
 use super::instr::Factor;
-use super::record::{Node, NodeId, Op};
+use super::op::{Node, Op};
+use super::value::NodeId;
 use crate::tensor::kernel::Act;
 
 /// What a forward pass is for.

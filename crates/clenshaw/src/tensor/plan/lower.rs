@@ -2,7 +2,9 @@
 
 use super::fuse::{PassMode, fuse};
 use super::instr::{Buf, BufKind, Dropout, Factor, Instr, Listing, Mask, Spmm};
-use super::record::{Node, NodeId, Op, Tape, ranges};
+use super::op::{Node, Op};
+use super::record::{Tape, ranges};
+use super::value::NodeId;
 use crate::rng::Bernoulli;
 use crate::tensor::kernel::{Act, MAX_TERMS};
 

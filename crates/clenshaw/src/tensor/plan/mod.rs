@@ -17,6 +17,8 @@
 //! `thread_team.rs` has the threads. Sums over rows are taken over fixed chunks and then over the
 //! chunks in order, so the bits of a result do not depend on the number of threads.
 
+mod value;
+mod op;
 mod record;
 mod instr;
 mod fuse;
@@ -32,8 +34,7 @@ mod cost;
 pub use bf16::GatherPrecision;
 pub use cost::Cost;
 pub(crate) use cost::{Phase, PhaseTimer};
-pub use record::{
-    Coef, FeatureVar, Init, LinearInput, OperatorVar, Param, RUNNING, Tape, Term, Var,
-};
+pub use record::{Init, Param, RUNNING, Tape};
 pub use replay::{Plan, Targets, Workspace};
 pub use thread_team::ThreadTeam;
+pub use value::{Coef, FeatureVar, LinearInput, OperatorVar, Term, Var};

@@ -14,153 +14,20 @@
 //! always holds a computation whose shapes agree. Later passes and kernels rely on it.
 
 use super::instr::{Factor, Spmm};
+use super::op::{Node, Op};
+use super::value::{Coef, FeatureVar, LinearInput, NodeId, OperatorVar, Term, Var};
 use crate::tensor::aligned_vec::LINE;
 use crate::tensor::kernel::{Act, Map};
 use crate::tensor::{Mat, Operator, Sparse};
-use std::ops::{Mul, Range};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// The index of a value on its tape.
-pub(super) type NodeId = usize;
-
-/// A dense matrix on a tape.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Var {
-    tape: u64,
-    node: NodeId,
-}
-
-/// Node features on a tape, dense or sparse, possibly after dropout.
-///
-/// Only [`Tape::dropout`] and [`Tape::linear`] accept it, since all other operations read dense
-/// matrices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FeatureVar(Var);
-
-impl From<Var> for FeatureVar {
-    fn from(x: Var) -> Self {
-        Self(x)
-    }
-}
-
-/// What [`Tape::linear`] and [`Tape::dropout`] accept: [`Var`] and [`FeatureVar`].
-pub trait LinearInput: Copy + sealed::AnyVar {}
-
-impl LinearInput for Var {}
-impl LinearInput for FeatureVar {}
-
-mod sealed {
-    use super::{FeatureVar, Var};
-
-    /// Conversions that would let sparse features pass for a dense matrix outside this module.
-    pub trait AnyVar {
-        fn var(self) -> Var;
-        fn from_var(var: Var) -> Self;
-    }
-
-    impl AnyVar for Var {
-        fn var(self) -> Var {
-            self
-        }
-        fn from_var(var: Var) -> Self {
-            var
-        }
-    }
-
-    impl AnyVar for FeatureVar {
-        fn var(self) -> Var {
-            self.0
-        }
-        fn from_var(var: Var) -> Self {
-            Self(var)
-        }
-    }
-}
-
-/// An operator registered on a tape: P or P~.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OperatorVar {
-    tape: u64,
-    index: usize,
-}
-
-/// A factor in a sum: a number, an entry of a learned value, or one number per column.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Coef {
-    /// A fixed number.
-    Fixed(f64),
-    /// Entry `.1` of the value `.0`, counted row by row.
-    At(Var, usize),
-    /// Row `.1` of the value `.0`: a factor per column.
-    Row(Var, usize),
-}
-
-impl From<f64> for Coef {
-    fn from(c: f64) -> Self {
-        Self::Fixed(c)
-    }
-}
 
 /// The parameter group of batch-normalisation statistics, which are observed instead of learned.
 ///
 /// Their "gradient" is `running - observed`, so that a plain step of rate 0.1 is the usual update
 /// `running <- 0.9 running + 0.1 observed`.
 pub const RUNNING: &str = "running";
-
-/// One term of [`Tape::sum`]: `coef value` or `coef P value`.
-#[derive(Clone, Copy, Debug)]
-pub struct Term {
-    coef: Coef,
-    operator: Option<OperatorVar>,
-    value: Var,
-}
-
-impl OperatorVar {
-    /// The term `P h`.
-    pub fn of(self, h: Var) -> Term {
-        Term { coef: Coef::Fixed(1.0), operator: Some(self), value: h }
-    }
-}
-
-impl Var {
-    /// Entry `k` of a one-row value, as a factor.
-    pub fn at(self, k: usize) -> Coef {
-        Coef::At(self, k)
-    }
-
-    /// Row `k` of a value, as a factor per column.
-    pub fn row(self, k: usize) -> Coef {
-        Coef::Row(self, k)
-    }
-}
-
-impl Mul<Var> for f64 {
-    type Output = Term;
-
-    fn mul(self, value: Var) -> Term {
-        Term { coef: Coef::Fixed(self), operator: None, value }
-    }
-}
-
-impl Mul<Var> for Coef {
-    type Output = Term;
-
-    fn mul(self, value: Var) -> Term {
-        Term { coef: self, operator: None, value }
-    }
-}
-
-impl Mul<Term> for f64 {
-    type Output = Term;
-
-    fn mul(self, term: Term) -> Term {
-        match term.coef {
-            Coef::Fixed(c) => Term { coef: Coef::Fixed(self * c), ..term },
-            _ => panic!("term: a learned factor cannot have a second factor"),
-        }
-    }
-}
 
 /// The initial values of a parameter.
 #[derive(Clone, Debug, PartialEq)]
@@ -198,111 +65,6 @@ pub(super) fn ranges(params: &[Param]) -> Vec<Range<usize>> {
         Some(start..start + size)
     };
     sizes.scan(0, place).collect()
-}
-
-/// An operation; its inputs are earlier values.
-#[derive(Clone, Debug)]
-pub(super) enum Op {
-    /// Constant number `.0` of the tape.
-    Dense(usize),
-    /// Sparse matrix number `.0` of the tape.
-    Sparse(usize),
-    Zero,
-    /// Parameter number `.0` of the tape.
-    Param(usize),
-    Sum {
-        spmm: Option<Spmm>,
-        terms: Vec<(Factor, NodeId)>,
-        bias: Option<NodeId>,
-    },
-    Linear {
-        x: NodeId,
-        w: NodeId,
-        bias: Option<NodeId>,
-    },
-    SparseLinear {
-        matrix: usize,
-        x: NodeId,
-        w: NodeId,
-        bias: Option<NodeId>,
-    },
-    Gate {
-        x: NodeId,
-        act: Act,
-        drop: f64,
-        site: u64,
-    },
-    SparseDropout {
-        matrix: usize,
-        x: NodeId,
-        drop: f64,
-        site: u64,
-    },
-    Concat(Vec<NodeId>),
-    Map {
-        x: NodeId,
-        map: Map,
-    },
-    Product(NodeId, NodeId),
-    Max(NodeId, NodeId),
-    ScaleRows {
-        x: NodeId,
-        by: NodeId,
-        column: usize,
-    },
-    Shrink {
-        x: NodeId,
-        threshold: f64,
-    },
-    Softmax(NodeId),
-    ColumnSums(NodeId),
-    ColumnDots(NodeId, NodeId),
-    RunningProduct(NodeId),
-    Statistic {
-        batch: NodeId,
-        observed: NodeId,
-        running: NodeId,
-    },
-}
-
-impl Op {
-    /// The values that the operation reads.
-    pub fn inputs(&self) -> Vec<NodeId> {
-        match self {
-            Self::Dense(_) | Self::Sparse(_) | Self::Zero | Self::Param(_) => vec![],
-            Self::Sum { spmm, terms, bias } => {
-                let factors = terms.iter().filter_map(|(factor, _)| factor.source());
-                let terms = terms.iter().map(|(_, v)| *v);
-                terms.chain(factors).chain(spmm.map(|spmm| spmm.src)).chain(*bias).collect()
-            }
-            Self::Linear { x, w, bias } | Self::SparseLinear { x, w, bias, .. } => {
-                [*x, *w].into_iter().chain(*bias).collect()
-            }
-            Self::Gate { x, .. }
-            | Self::SparseDropout { x, .. }
-            | Self::Map { x, .. }
-            | Self::Shrink { x, .. }
-            | Self::Softmax(x)
-            | Self::ColumnSums(x)
-            | Self::RunningProduct(x) => vec![*x],
-            Self::Product(a, b) | Self::Max(a, b) | Self::ColumnDots(a, b) => vec![*a, *b],
-            Self::ScaleRows { x, by, .. } => vec![*x, *by],
-            Self::Statistic { batch, observed, running } => vec![*batch, *observed, *running],
-            Self::Concat(parts) => parts.clone(),
-        }
-    }
-}
-
-/// A value: its operation and its shape.
-#[derive(Clone, Debug)]
-pub(super) struct Node {
-    pub op: Op,
-    pub rows: usize,
-    pub cols: usize,
-    /// Whether it has a row per node of the graph, or is derived from such a value.
-    pub per_node: bool,
-    /// Whether it depends on a parameter.
-    pub needs_grad: bool,
 }
 
 /// A recording of a model's equations.

@@ -1,0 +1,110 @@
+//! The operations that a tape records.
+
+use super::instr::{Factor, Spmm};
+use super::value::NodeId;
+use crate::tensor::kernel::{Act, Map};
+
+/// An operation; its inputs are earlier values.
+#[derive(Clone, Debug)]
+pub(super) enum Op {
+    /// Constant number `.0` of the tape.
+    Dense(usize),
+    /// Sparse matrix number `.0` of the tape.
+    Sparse(usize),
+    Zero,
+    /// Parameter number `.0` of the tape.
+    Param(usize),
+    Sum {
+        spmm: Option<Spmm>,
+        terms: Vec<(Factor, NodeId)>,
+        bias: Option<NodeId>,
+    },
+    Linear {
+        x: NodeId,
+        w: NodeId,
+        bias: Option<NodeId>,
+    },
+    SparseLinear {
+        matrix: usize,
+        x: NodeId,
+        w: NodeId,
+        bias: Option<NodeId>,
+    },
+    Gate {
+        x: NodeId,
+        act: Act,
+        drop: f64,
+        site: u64,
+    },
+    SparseDropout {
+        matrix: usize,
+        x: NodeId,
+        drop: f64,
+        site: u64,
+    },
+    Concat(Vec<NodeId>),
+    Map {
+        x: NodeId,
+        map: Map,
+    },
+    Product(NodeId, NodeId),
+    Max(NodeId, NodeId),
+    ScaleRows {
+        x: NodeId,
+        by: NodeId,
+        column: usize,
+    },
+    Shrink {
+        x: NodeId,
+        threshold: f64,
+    },
+    Softmax(NodeId),
+    ColumnSums(NodeId),
+    ColumnDots(NodeId, NodeId),
+    RunningProduct(NodeId),
+    Statistic {
+        batch: NodeId,
+        observed: NodeId,
+        running: NodeId,
+    },
+}
+
+impl Op {
+    /// The values that the operation reads.
+    pub fn inputs(&self) -> Vec<NodeId> {
+        match self {
+            Self::Dense(_) | Self::Sparse(_) | Self::Zero | Self::Param(_) => vec![],
+            Self::Sum { spmm, terms, bias } => {
+                let factors = terms.iter().filter_map(|(factor, _)| factor.source());
+                let terms = terms.iter().map(|(_, v)| *v);
+                terms.chain(factors).chain(spmm.map(|spmm| spmm.src)).chain(*bias).collect()
+            }
+            Self::Linear { x, w, bias } | Self::SparseLinear { x, w, bias, .. } => {
+                [*x, *w].into_iter().chain(*bias).collect()
+            }
+            Self::Gate { x, .. }
+            | Self::SparseDropout { x, .. }
+            | Self::Map { x, .. }
+            | Self::Shrink { x, .. }
+            | Self::Softmax(x)
+            | Self::ColumnSums(x)
+            | Self::RunningProduct(x) => vec![*x],
+            Self::Product(a, b) | Self::Max(a, b) | Self::ColumnDots(a, b) => vec![*a, *b],
+            Self::ScaleRows { x, by, .. } => vec![*x, *by],
+            Self::Statistic { batch, observed, running } => vec![*batch, *observed, *running],
+            Self::Concat(parts) => parts.clone(),
+        }
+    }
+}
+
+/// A value: its operation and its shape.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub op: Op,
+    pub rows: usize,
+    pub cols: usize,
+    /// Whether it has a row per node of the graph, or is derived from such a value.
+    pub per_node: bool,
+    /// Whether it depends on a parameter.
+    pub needs_grad: bool,
+}

@@ -1,0 +1,144 @@
+//! Handles of what is on a tape, and the terms of its sums.
+
+use std::ops::Mul;
+
+/// The index of a value on its tape.
+pub(super) type NodeId = usize;
+
+/// A dense matrix on a tape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Var {
+    pub(super) tape: u64,
+    pub(super) node: NodeId,
+}
+
+/// Node features on a tape, dense or sparse, possibly after dropout.
+///
+/// Only [`Tape::dropout`] and [`Tape::linear`] accept it, since all other operations read dense
+/// matrices.
+///
+/// [`Tape::dropout`]: super::Tape::dropout
+/// [`Tape::linear`]: super::Tape::linear
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FeatureVar(pub(super) Var);
+
+impl From<Var> for FeatureVar {
+    fn from(x: Var) -> Self {
+        Self(x)
+    }
+}
+
+/// The inputs that [`Tape::linear`] and [`Tape::dropout`] accept: [`Var`] and [`FeatureVar`].
+///
+/// [`Tape::dropout`]: super::Tape::dropout
+/// [`Tape::linear`]: super::Tape::linear
+pub trait LinearInput: Copy + sealed::AnyVar {}
+
+impl LinearInput for Var {}
+impl LinearInput for FeatureVar {}
+
+mod sealed {
+    use super::{FeatureVar, Var};
+
+    /// Conversions that would let sparse features pass for a dense matrix outside this module.
+    pub trait AnyVar {
+        fn var(self) -> Var;
+        fn from_var(var: Var) -> Self;
+    }
+
+    impl AnyVar for Var {
+        fn var(self) -> Var {
+            self
+        }
+        fn from_var(var: Var) -> Self {
+            var
+        }
+    }
+
+    impl AnyVar for FeatureVar {
+        fn var(self) -> Var {
+            self.0
+        }
+        fn from_var(var: Var) -> Self {
+            Self(var)
+        }
+    }
+}
+
+/// An operator registered on a tape: P or P~.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperatorVar {
+    pub(super) tape: u64,
+    pub(super) index: usize,
+}
+
+/// A factor in a sum: a number, an entry of a learned value, or one number per column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Coef {
+    /// A fixed number.
+    Fixed(f64),
+    /// Entry `.1` of the value `.0`, counted row by row.
+    At(Var, usize),
+    /// Row `.1` of the value `.0`: a factor per column.
+    Row(Var, usize),
+}
+
+impl From<f64> for Coef {
+    fn from(c: f64) -> Self {
+        Self::Fixed(c)
+    }
+}
+
+/// One term of [`Tape::sum`](super::Tape::sum): `coef value` or `coef P value`.
+#[derive(Clone, Copy, Debug)]
+pub struct Term {
+    pub(super) coef: Coef,
+    pub(super) operator: Option<OperatorVar>,
+    pub(super) value: Var,
+}
+
+impl OperatorVar {
+    /// The term `P h`.
+    pub fn of(self, h: Var) -> Term {
+        Term { coef: Coef::Fixed(1.0), operator: Some(self), value: h }
+    }
+}
+
+impl Var {
+    /// Entry `k` of a one-row value, as a factor.
+    pub fn at(self, k: usize) -> Coef {
+        Coef::At(self, k)
+    }
+
+    /// Row `k` of a value, as a factor per column.
+    pub fn row(self, k: usize) -> Coef {
+        Coef::Row(self, k)
+    }
+}
+
+impl Mul<Var> for f64 {
+    type Output = Term;
+
+    fn mul(self, value: Var) -> Term {
+        Term { coef: Coef::Fixed(self), operator: None, value }
+    }
+}
+
+impl Mul<Var> for Coef {
+    type Output = Term;
+
+    fn mul(self, value: Var) -> Term {
+        Term { coef: self, operator: None, value }
+    }
+}
+
+impl Mul<Term> for f64 {
+    type Output = Term;
+
+    fn mul(self, term: Term) -> Term {
+        match term.coef {
+            Coef::Fixed(c) => Term { coef: Coef::Fixed(self * c), ..term },
+            _ => panic!("term: a learned factor cannot have a second factor"),
+        }
+    }
+}
