@@ -47,7 +47,9 @@ pub(super) unsafe fn gate_avx2<T: Real>(
     open
 }
 
-/// Passes the entries whose bit of `keep` is set and whose comparison with zero holds; returns their bits.
+/// Passes the entries whose bit of `keep` is set and whose comparison with zero holds.
+///
+/// Returns the bits of the entries that passed.
 ///
 /// # Safety
 /// `x` and `out` hold eight entries.
@@ -95,7 +97,9 @@ pub(super) unsafe fn gate_avx512<T: Real>(
     }
 }
 
-/// Passes the entries whose bit of `keep` is set and whose comparison with zero holds; returns their bits.
+/// Passes the entries whose bit of `keep` is set and whose comparison with zero holds.
+///
+/// Returns the bits of the entries that passed.
 ///
 /// # Safety
 /// `x` and `out` hold an entry for every bit of `valid`.

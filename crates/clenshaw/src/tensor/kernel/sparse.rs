@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! out   = X W + bias                              one row of W gathered per entry of X
-//! dW    = X^T g                                   through the transposed pattern, without sums over rows
+//! dW    = X^T g                                   through the transposed pattern: no sums over rows
 //! ```
 
 use super::gather::{Columns, Rows, by_columns};
