@@ -4,8 +4,8 @@ use super::{Block, Scope};
 use crate::tensor::Real;
 use crate::tensor::kernel::{self, dispatch};
 use crate::tensor::plan::instr::Buf;
-use crate::tensor::plan::replay::TargetKind;
 use crate::tensor::plan::schedule::Step;
+use crate::tensor::plan::targets::TargetKind;
 
 impl<T: Real> Scope<'_, T> {
     /// # Safety

@@ -17,8 +17,9 @@ mod rows;
 mod sums;
 
 use super::instr::{Buf, BufKind, Instr, Mask, ReduceInto};
-use super::replay::{Plan, Targets};
+use super::replay::Plan;
 use super::schedule::{Program, Slot, Step};
+use super::targets::Targets;
 use crate::rng::Stream;
 use crate::tensor::Real;
 use crate::tensor::kernel;

@@ -1,0 +1,67 @@
+//! The loss function of a training step.
+
+use crate::tensor::{Mat, Real};
+
+/// The loss function: the desired scores of the nodes and the weight of each node, often zero.
+#[derive(Clone, Debug)]
+pub struct Targets<T> {
+    pub(super) kind: TargetKind<T>,
+    pub(super) weights: Vec<T>,
+}
+
+/// The desired scores.
+#[derive(Clone, Debug)]
+pub(super) enum TargetKind<T> {
+    /// A class per node, below `n_classes`: negative log-likelihood.
+    Classes { labels: Vec<u32>, n_classes: usize },
+    /// Numbers, row by row, `cols` each: squared error.
+    Values { values: Vec<T>, cols: usize },
+}
+
+impl<T: Real> Targets<T> {
+    /// The mean negative log-likelihood over `nodes`; `label` is called for these nodes only.
+    ///
+    /// # Panics
+    /// If a node is not below `n_nodes`.
+    pub fn mean_over(n_nodes: usize, nodes: &[u32], label: impl Fn(u32) -> u32) -> Self {
+        let (mut labels, mut weights) = (vec![0; n_nodes], vec![T::ZERO; n_nodes]);
+        let mut n_classes = 0;
+        for &i in nodes {
+            assert!((i as usize) < n_nodes, "targets: node {i} of {n_nodes}");
+            labels[i as usize] = label(i);
+            weights[i as usize] = T::from_f64(1.0 / nodes.len() as f64);
+            n_classes = n_classes.max(labels[i as usize] as usize + 1);
+        }
+        Self { kind: TargetKind::Classes { labels, n_classes }, weights }
+    }
+
+    /// `sum_i w_i |z_i - y_i|^2` for a row `y_i` of values and a weight `w_i` per node.
+    ///
+    /// # Panics
+    /// If there is not one weight per row of values.
+    pub fn squares(values: &Mat<f64>, weights: &[f64]) -> Self {
+        assert_eq!(values.rows(), weights.len(), "targets: one weight per row of values");
+        let kind = TargetKind::Values { values: cast(values.as_slice()), cols: values.cols() };
+        Self { kind, weights: cast(weights) }
+    }
+
+    /// Panics unless the targets fit scores of this shape.
+    pub(super) fn check(&self, (n_nodes, n_cols): (usize, usize)) {
+        let n = self.weights.len();
+        assert_eq!(n, n_nodes, "targets: {n} nodes for a plan of {n_nodes}");
+        match self.kind {
+            TargetKind::Classes { n_classes, .. } => {
+                let last = n_classes.saturating_sub(1);
+                assert!(n_classes <= n_cols, "targets: class {last} for a plan of {n_cols}");
+            }
+            TargetKind::Values { cols, .. } => {
+                assert_eq!(cols, n_cols, "targets: {cols} values per node for a plan of {n_cols}");
+            }
+        }
+    }
+}
+
+/// The numbers in another precision.
+pub(super) fn cast<T: Real>(numbers: &[f64]) -> Vec<T> {
+    numbers.iter().map(|v| T::from_f64(*v)).collect()
+}
