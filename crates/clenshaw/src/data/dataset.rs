@@ -1,4 +1,4 @@
-//! A graph whose nodes carry features and, some of them, labels.
+//! Data sets: a graph with node features and labels.
 
 use super::fingerprint::Fingerprint;
 use super::{Features, Split};

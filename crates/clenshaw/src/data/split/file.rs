@@ -1,19 +1,19 @@
-//! Splits people bring along: a line `node,part` for every node that takes part.
+//! Splits in text files: one line `node,part` per node.
 //!
-//! Comma, tab or blanks separate the two; a first line `node,part` is a header; empty lines are
-//! skipped; nodes that are not listed are in no part.
+//! Fields are separated by a comma, tab or spaces. A first line `node,part` is a header. Empty lines are
+//! skipped. Nodes that are not listed are in no part.
 
 use super::PARTS;
 use crate::error::{Error, Result};
 use std::path::Path;
 
-/// The three parts of a file, checked against the labels.
+/// Reads the three parts from a file; every node must have a label.
 pub(super) fn read(path: &Path, y: &[Option<u32>]) -> Result<[Vec<u32>; 3]> {
     let bytes = std::fs::read(path).map_err(Error::io(path))?;
     read_bytes(&path.display().to_string(), &bytes, y)
 }
 
-/// The same from bytes; `place` names them in errors.
+/// Reads the three parts from bytes; `place` names them in errors.
 pub fn read_bytes(place: &str, bytes: &[u8], y: &[Option<u32>]) -> Result<[Vec<u32>; 3]> {
     parse(place, text(place, bytes)?, y)
 }
@@ -41,7 +41,7 @@ fn parse(place: &str, text: &str, y: &[Option<u32>]) -> Result<[Vec<u32>; 3]> {
             bad(format!("unknown part `{part}`; expected one of {}", PARTS.join(", ")))
         })?;
         if line_of[node] > 0 {
-            return Err(bad(format!("node {node} again; it stood in line {}", line_of[node])));
+            return Err(bad(format!("node {node} occurs twice, first in line {}", line_of[node])));
         }
         line_of[node] = line;
         parts[part].push(node as u32);
@@ -49,7 +49,7 @@ fn parse(place: &str, text: &str, y: &[Option<u32>]) -> Result<[Vec<u32>; 3]> {
     Ok(parts)
 }
 
-/// The two fields of a line, or nothing if it is empty.
+/// The two fields of a line; `None` if it is empty.
 fn fields(line: &str) -> std::result::Result<Option<(&str, &str)>, String> {
     let separator = |c: char| c == ',' || c.is_whitespace();
     let fields: Vec<&str> = line.split(separator).filter(|field| !field.is_empty()).collect();
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn separators_headers_and_empty_lines_are_free() {
+    fn reads_all_separators_headers_and_empty_lines() {
         let expected = [vec![4, 0], vec![1], vec![2]];
         for text in [
             "node,part\n4,train\n1,val\n2,test\n0,train\n",
@@ -100,14 +100,14 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named_with_their_line() {
+    fn errors_name_the_line() {
         let cases: [(&[u8], &str); 8] = [
             (b"0,train\n1,dev\n", "s.csv:2: unknown part `dev`; expected one of train, val, test"),
             (b"5,test", "s.csv:1: node 5, but the graph has 5 nodes, counted from 0"),
             (b"-1,test", "s.csv:1: node `-1`; expected a number below 5"),
             (b"0,val\n\nnode,part\n", "s.csv:3: node `node`; expected a number below 5"),
             (b"3,val", "s.csv:1: node 3 has no label"),
-            (b"1,val\n1,test", "s.csv:2: node 1 again; it stood in line 1"),
+            (b"1,val\n1,test", "s.csv:2: node 1 occurs twice, first in line 1"),
             (b"1,val,2\n", "s.csv:1: `1,val,2`; expected `node,part`"),
             (b"1,val\n2,t\xffst\n", "s.csv:2: the text is not UTF-8"),
         ];
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_is_named() {
+    fn missing_file_is_named() {
         let error = read(Path::new("/nowhere/split.csv"), &Y).unwrap_err();
         assert!(error.to_string().starts_with("/nowhere/split.csv: "), "{error}");
     }

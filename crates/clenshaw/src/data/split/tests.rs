@@ -1,4 +1,4 @@
-//! Splits partition the labelled nodes, and say why when they cannot.
+//! Tests that splits partition the labelled nodes, and of the errors.
 
 use super::*;
 use crate::data::{Features, load};
@@ -6,7 +6,7 @@ use crate::graph::Graph;
 use crate::tensor::Mat;
 use proptest::prelude::*;
 
-/// A graph without edges whose nodes have these classes out of three.
+/// A graph without edges whose nodes have these labels of three classes.
 fn labelled(y: Vec<Option<u32>>) -> Dataset {
     let n = y.len();
     let graph = Graph::from_edges("test", n, &[]).unwrap();
@@ -14,7 +14,7 @@ fn labelled(y: Vec<Option<u32>>) -> Dataset {
     Dataset::new("test", graph, Features::Dense(Mat::zeros(n, 1)), y, names)
 }
 
-/// Classes of these sizes, one after the other.
+/// A data set whose classes have these sizes.
 fn sized(sizes: [usize; 3]) -> Dataset {
     let class = |(class, size)| vec![Some(class); size];
     labelled((0..3).zip(sizes).flat_map(class).collect())
@@ -35,7 +35,7 @@ fn sizes(split: &Split) -> [usize; 3] {
 }
 
 #[test]
-fn balanced_on_cora_is_what_the_papers_have() {
+fn balanced_on_cora_has_the_sizes_in_the_papers() {
     let cora = load("cora").unwrap();
     for seed in 0..5 {
         let split = SplitKind::Balanced.draw(&cora, seed).unwrap();
@@ -68,7 +68,7 @@ fn ratios_are_proportions() {
 }
 
 #[test]
-fn splits_that_cannot_be_made_say_why() {
+fn impossible_splits_are_refused_with_the_reason() {
     let refused = |text: &str, sizes| kind(text).draw(&sized(sizes), 0).unwrap_err().to_string();
     assert_eq!(
         refused("stratified", [5, 2, 9]),
@@ -86,7 +86,7 @@ fn splits_that_cannot_be_made_say_why() {
 }
 
 #[test]
-fn a_file_is_a_split_too() {
+fn splits_are_read_from_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("split.csv");
     std::fs::write(&path, "node,part\n2,test\n1,train\n0,train\n4,val\n").unwrap();
@@ -101,7 +101,7 @@ fn a_file_is_a_split_too() {
 }
 
 #[test]
-fn words_that_are_no_split_are_refused() {
+fn rejects_malformed_split_names() {
     for text in ["balanced", "stratified", "ratio:1/2.5/3", "file:a/b.csv"] {
         assert_eq!(kind(text).to_string(), text);
     }
