@@ -93,6 +93,8 @@ impl Setup {
 
     /// Splits a parameter vector into named matrices.
     pub fn named(&self, params: &[f32]) -> Vec<(String, Mat<f32>)> {
+        let end = self.plan.ranges().last().map_or(0, |range| range.end);
+        assert!(params.len() >= end, "named: {} parameters; expected {end}", params.len());
         let each = self.plan.params().iter().zip(self.plan.ranges());
         each.map(|(p, range)| {
             (p.name.clone(), Mat::from_vec(p.rows, p.cols, params[range].to_vec()))
