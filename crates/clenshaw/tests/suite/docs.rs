@@ -115,7 +115,7 @@ fn both_readmes_have_the_same_example() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let [ours, root] = ["README.md", "../../README.md"].map(|path| {
         let text = std::fs::read_to_string(folder.join(path)).unwrap();
-        text.split("```").find(|block| block.starts_with("rust\n")).map(str::to_owned)
+        text.split("```").find(|block| block.starts_with("rust,")).map(str::to_owned)
     });
     assert!(ours.is_some());
     assert_eq!(ours, root);
