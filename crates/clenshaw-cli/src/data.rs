@@ -21,11 +21,11 @@ use std::path::PathBuf;
 #[command(name = "data", after_help = AFTER_HELP, arg_required_else_help = true)]
 pub struct Data {
     #[command(subcommand)]
-    action: Action,
+    action: DataAction,
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum DataAction {
     /// List the graphs known by name and whether their files are available
     #[command(after_help = LIST_EXAMPLES)]
     List {
@@ -80,16 +80,16 @@ Examples:
 impl RunVerb for Data {
     fn run(self) -> Result<()> {
         match self.action {
-            Action::Get(get) => get.run(),
-            Action::Import(import) => import.run(),
-            Action::Check(check) => check.run(),
-            Action::List { data, json } => {
+            DataAction::Get(get) => get.run(),
+            DataAction::Import(import) => import.run(),
+            DataAction::Check(check) => check.run(),
+            DataAction::List { data, json } => {
                 let store = data.store();
                 let known = DATASETS.iter().map(|info| dataset_json(info, &store));
                 let document: Json = known.chain(imports(&store).map(import_json)).collect();
                 json.print(&document, || table(&store))
             }
-            Action::Show { graph, data, json } => {
+            DataAction::Show { graph, data, json } => {
                 let description = Description::of(&data::load_from(&data.store(), &graph)?);
                 json.print(&description, || page(&description))
             }

@@ -18,12 +18,12 @@ const TOTAL: &str = "{prefix} {wide_bar} {percent}% eta {eta:>3}";
 /// A progress display, shared by all runs and by the interrupt handler.
 #[derive(Clone)]
 pub struct Progress {
-    mode: Mode,
+    mode: DisplayMode,
     bars: MultiProgress,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Mode {
+enum DisplayMode {
     Silent,
     Lines,
     Bars,
@@ -32,13 +32,14 @@ enum Mode {
 impl Progress {
     /// Shows bars if stderr is a terminal, lines otherwise.
     pub fn on_stderr() -> Self {
-        let mode = if std::io::stderr().is_terminal() { Mode::Bars } else { Mode::Lines };
+        let mode =
+            if std::io::stderr().is_terminal() { DisplayMode::Bars } else { DisplayMode::Lines };
         Self { mode, bars: MultiProgress::new() }
     }
 
     /// Shows messages only.
     pub fn silent() -> Self {
-        Self { mode: Mode::Silent, bars: MultiProgress::new() }
+        Self { mode: DisplayMode::Silent, bars: MultiProgress::new() }
     }
 
     /// Prints a line above the bars, in every mode.
@@ -46,9 +47,9 @@ impl Progress {
         self.bars.suspend(|| output::message(line));
     }
 
-    /// Prints a line that stands in for a bar; shown in [`Mode::Lines`] only.
+    /// Prints a line that stands in for a bar; shown in [`DisplayMode::Lines`] only.
     pub fn line(&self, line: &str) {
-        if self.mode == Mode::Lines {
+        if self.mode == DisplayMode::Lines {
             output::message(line);
         }
     }
@@ -87,7 +88,7 @@ impl Progress {
     }
 
     fn add(&self, template: &str, length: u64) -> ProgressBar {
-        if self.mode != Mode::Bars {
+        if self.mode != DisplayMode::Bars {
             return ProgressBar::hidden();
         }
         let style = ProgressStyle::with_template(template).expect("the templates are constants");
@@ -146,12 +147,12 @@ impl RunProgress {
     /// Shows an event; called from several threads.
     pub fn update(&self, event: &RunEvent<'_>) {
         match (self.progress.mode, event) {
-            (Mode::Bars, RunEvent::Started { run, seed, max_epochs, .. }) => {
+            (DisplayMode::Bars, RunEvent::Started { run, seed, max_epochs, .. }) => {
                 self.start(*run, *seed, *max_epochs);
             }
-            (Mode::Bars, RunEvent::Epoch { run, epoch }) => self.advance(*run, epoch),
-            (Mode::Bars, RunEvent::Finished { run, .. }) => self.finish(*run),
-            (Mode::Lines, RunEvent::Started { seed, max_epochs, epochs_done, .. }) => {
+            (DisplayMode::Bars, RunEvent::Epoch { run, epoch }) => self.advance(*run, epoch),
+            (DisplayMode::Bars, RunEvent::Finished { run, .. }) => self.finish(*run),
+            (DisplayMode::Lines, RunEvent::Started { seed, max_epochs, epochs_done, .. }) => {
                 let state = match epochs_done {
                     0 => "started".into(),
                     n => format!("resumed after {n} epochs"),
@@ -161,7 +162,7 @@ impl RunProgress {
                     "{label} seed {seed}: {state}, at most {max_epochs} epochs"
                 ));
             }
-            (Mode::Lines, RunEvent::Finished { record, .. }) => {
+            (DisplayMode::Lines, RunEvent::Finished { record, .. }) => {
                 let (label, seed) = (&self.label, record.seed);
                 output::message(&format!("{label} seed {seed}: {}", finished(record)));
             }
