@@ -136,7 +136,7 @@ fn predict_returns_the_stored_predictions() {
     );
     let (code, message) = sandbox.failure("predict here csbm:features=5");
     assert_eq!(code, 2);
-    assert!(message.contains("predict on a graph with the features and classes"), "{message}");
+    assert!(message.contains("choose a graph with the same features and classes"), "{message}");
     assert_eq!(
         sandbox.failure("predict here --seed 9"),
         (2, "error: here: no finished run with seed 9\n".into())
