@@ -1,17 +1,25 @@
-//! Chance by counting: every random number is a function of a seed, a purpose and an index.
+//! Counter-based random numbers: each is a function of a seed, a purpose and an index.
 //!
 //! ```text
 //! bits(i) = mix(key + (i + 1) gamma)          SplitMix64 (Steele, Lea & Flood 2014)
 //! key     = seed folded with the purpose's name
 //! ```
 //!
-//! Nothing depends on the order in which numbers are asked for, so results do not depend on threads,
-//! and turning dropout off does not move the split: each purpose is a stream of its own.
+//! The numbers do not depend on the order in which they are drawn, so results do not depend on the number
+//! of threads. Each purpose has its own stream, so that drawing more numbers for one does not change
+//! another.
+//!
+//! ```
+//! use clenshaw_rng::Stream;
+//! let stream = Stream::new(7, "weights").named("layer 1");
+//! assert_eq!(stream.bits(3), stream.clone().bits(3));
+//! assert!((0.0..1.0).contains(&stream.clone().unit()));
+//! ```
 
 /// The odd constant nearest to 2^64 divided by the golden ratio.
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A random-access stream of numbers with a cursor for those who want them in turn.
+/// A stream of random numbers, by index ([`Stream::bits`]) or one after another.
 #[derive(Clone, Debug)]
 pub struct Stream {
     key: u64,
@@ -19,47 +27,50 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The stream of `seed` for one purpose.
+    /// Creates the stream of a seed and a purpose.
     pub fn new(seed: u64, purpose: &str) -> Self {
         Self { key: fold(seed, purpose), cursor: 0 }
     }
 
-    /// A stream below this one, for a named part of the purpose.
+    /// Derives an independent stream for a named part of the purpose.
     pub fn named(&self, part: &str) -> Self {
         Self { key: fold(self.key, part), cursor: 0 }
     }
 
-    /// A stream below this one, for a numbered part of the purpose.
+    /// Derives an independent stream for a numbered part of the purpose.
     pub fn numbered(&self, part: u64) -> Self {
         Self { key: mix(self.key ^ mix(part.wrapping_add(GAMMA))), cursor: 0 }
     }
 
-    /// The `i`-th word of the stream, wherever the cursor stands.
+    /// The `i`-th 64-bit word of the stream, independent of the position.
     #[inline(always)]
     pub fn bits(&self, i: u64) -> u64 {
         mix(self.key.wrapping_add(i.wrapping_add(1).wrapping_mul(GAMMA)))
     }
 
-    /// The next word.
+    /// Draws the next 64-bit word.
     pub fn next_bits(&mut self) -> u64 {
         let word = self.bits(self.cursor);
         self.cursor += 1;
         word
     }
 
-    /// Uniform in [0, 1), 53 bits.
+    /// Draws a number uniform in [0, 1), with 53 bits.
     pub fn unit(&mut self) -> f64 {
         (self.next_bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Uniform in [-bound, bound).
+    /// Draws a number uniform in [-bound, bound).
     pub fn symmetric(&mut self, bound: f64) -> f64 {
         (2.0 * self.unit() - 1.0) * bound
     }
 
-    /// Uniform in 0..n without bias (Lemire's multiplication with rejection).
+    /// Draws an integer uniform in 0..n, without bias (Lemire's multiplication with rejection).
+    ///
+    /// # Panics
+    /// If `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
-        assert!(n > 0, "below(0): there is no number to draw");
+        assert!(n > 0, "Stream::below: n is 0");
         let n = n as u64;
         loop {
             let wide = u128::from(self.next_bits()) * u128::from(n);
@@ -69,13 +80,13 @@ impl Stream {
         }
     }
 
-    /// Standard normal (Box-Muller, one of the pair).
+    /// Draws a standard normal number (Box-Muller, one of the pair).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.unit()).cos()
     }
 
-    /// A uniform permutation in place (Fisher-Yates).
+    /// Permutes a slice uniformly (Fisher-Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i + 1));
@@ -83,10 +94,11 @@ impl Stream {
     }
 }
 
-/// Bernoulli bits, 64 at a time: bit j of `word(stream, i)` is 1 with probability `keep`.
+/// Bernoulli bits, 64 at a time: each bit of `word(stream, i)` is 1 with probability `keep`.
 ///
-/// The probability is taken to 16 binary digits, 0.b1 b2 ... b16. Reading them from the last to the
-/// first, `acc <- b ? acc | r : acc & r` with a fresh random word r halves the distance each time.
+/// The probability is rounded to 16 binary digits, 0.b1 b2 ... b16. For each digit from the last to the
+/// first, `acc <- b ? acc | r : acc & r` with a new random word r, so that bits are 1 with this
+/// probability after the first digit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bernoulli {
     digits: u32,
@@ -94,7 +106,10 @@ pub struct Bernoulli {
 }
 
 impl Bernoulli {
-    /// Keeps with probability `1 - drop`, rounded to a multiple of 2^-16.
+    /// Creates bits that are 1 with probability `1 - drop`, rounded to a multiple of 2^-16.
+    ///
+    /// # Panics
+    /// If `drop` is outside [0, 1).
     pub fn from_drop_rate(drop: f64) -> Self {
         assert!((0.0..1.0).contains(&drop), "dropout {drop} is outside [0, 1)");
         let digits = (((1.0 - drop) * 65536.0).round() as u32).max(1);
@@ -102,7 +117,7 @@ impl Bernoulli {
         Self { digits, draws }
     }
 
-    /// The probability that is really used.
+    /// The rounded probability of a 1.
     pub fn keep(self) -> f64 {
         f64::from(self.digits) / 65536.0
     }
@@ -141,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_splitmix64() {
+    fn bits_match_splitmix64() {
         // The first outputs of the reference generator seeded with 0.
         let stream = Stream { key: 0, cursor: 0 };
         assert_eq!(stream.bits(0), 0xe220_a839_7b1d_cdaf);
@@ -150,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn purposes_do_not_share_numbers() {
+    fn streams_of_different_purposes_differ() {
         let (mut a, mut b) = (Stream::new(1, "split"), Stream::new(1, "weights"));
         assert!((0..100).all(|_| a.next_bits() != b.next_bits()));
     }
@@ -177,22 +192,22 @@ mod tests {
     }
 
     #[test]
-    fn coins_keep_what_they_promise() {
+    fn bernoulli_bits_have_the_given_frequency() {
         let stream = Stream::new(5, "dropout");
         for drop in [0.0, 0.1, 0.25, 0.5, 0.6, 0.9] {
-            let coin = Bernoulli::from_drop_rate(drop);
-            let ones: u32 = (0..4000).map(|i| coin.word(&stream, i).count_ones()).sum();
+            let bernoulli = Bernoulli::from_drop_rate(drop);
+            let ones: u32 = (0..4000).map(|i| bernoulli.word(&stream, i).count_ones()).sum();
             let rate = f64::from(ones) / 256_000.0;
             assert!((rate - (1.0 - drop)).abs() < 0.005, "drop {drop}: kept {rate}");
-            assert!((coin.keep() - (1.0 - drop)).abs() <= 0.5 / 65536.0);
+            assert!((bernoulli.keep() - (1.0 - drop)).abs() <= 0.5 / 65536.0);
         }
     }
 
     #[test]
-    fn bits_of_a_coin_are_independent_of_their_neighbours() {
-        let (stream, coin) = (Stream::new(6, "dropout"), Bernoulli::from_drop_rate(0.5));
+    fn neighbouring_bernoulli_bits_are_independent() {
+        let (stream, bernoulli) = (Stream::new(6, "dropout"), Bernoulli::from_drop_rate(0.5));
         let agree: u32 = (0..4000)
-            .map(|i| coin.word(&stream, i))
+            .map(|i| bernoulli.word(&stream, i))
             .map(|w| (!(w ^ (w >> 1)) & (u64::MAX >> 1)).count_ones())
             .sum();
         let share = f64::from(agree) / (4000.0 * 63.0);

@@ -3,6 +3,8 @@
 //! Optuna stores every parameter as one `f64`, its *internal* value: a float unchanged, an integer
 //! converted, a categorical choice as its index in the list of choices.
 
+use crate::error::{Error, Result};
+
 /// The set of values that a parameter may take; both bounds are included.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Distribution {
@@ -77,6 +79,35 @@ impl ParamValue {
 const STEP_TOLERANCE: f64 = 1e-8;
 
 impl Distribution {
+    /// Checks bounds, step and choices, by the rules of Optuna.
+    ///
+    /// # Errors
+    /// If `low > high`, a step is not positive, a logarithmic scale includes values that are not
+    /// positive, or there are no choices. `name` is the parameter in the message.
+    pub fn check(&self, name: &str) -> Result<()> {
+        let expected = match *self {
+            Self::Float { low, high, log, step } => match (low, high, log, step) {
+                _ if !(low <= high && (high - low).is_finite()) => "finite bounds with low <= high",
+                (.., Some(step)) if !(step > 0.0 && step.is_finite()) => "a step above 0",
+                (_, _, true, _) if low <= 0.0 => "low above 0 on a logarithmic scale",
+                (_, _, true, Some(_)) => "no step on a logarithmic scale",
+                _ => return Ok(()),
+            },
+            Self::Int { low, high, log, step } => match (low, high, log, step) {
+                _ if low > high => "low <= high",
+                _ if step < 1 => "a step of at least 1",
+                _ if log && low < 1 => "low of at least 1 on a logarithmic scale",
+                _ => return Ok(()),
+            },
+            Self::Categorical { ref choices } => match choices.is_empty() {
+                true => "at least one choice",
+                false => return Ok(()),
+            },
+        };
+        let (key, value) = (name.to_owned(), self.to_json());
+        Err(Error::BadValue { key, value, expected: expected.to_owned() })
+    }
+
     /// Whether an internal value belongs to the distribution.
     pub fn contains(&self, internal: f64) -> bool {
         match *self {
@@ -150,13 +181,35 @@ mod tests {
     use super::*;
 
     #[test]
+    fn rejects_invalid_distributions() {
+        let float = |low, high, log, step| Distribution::Float { low, high, log, step };
+        let int = |low, high, log, step| Distribution::Int { low, high, log, step };
+        for (invalid, expected) in [
+            (float(1.0, 0.0, false, None), "finite bounds with low <= high"),
+            (float(0.0, f64::NAN, false, None), "finite bounds with low <= high"),
+            (float(0.0, 1.0, false, Some(0.0)), "a step above 0"),
+            (float(0.0, 1.0, true, None), "low above 0 on a logarithmic scale"),
+            (float(0.1, 1.0, true, Some(0.1)), "no step on a logarithmic scale"),
+            (int(2, 1, false, 1), "low <= high"),
+            (int(1, 2, false, 0), "a step of at least 1"),
+            (int(0, 2, true, 1), "low of at least 1 on a logarithmic scale"),
+            (Distribution::Categorical { choices: vec![] }, "at least one choice"),
+        ] {
+            let error = invalid.check("x").unwrap_err().to_string();
+            assert!(error.starts_with("`x` is `{\"name\":"), "{error}");
+            assert!(error.ends_with(&format!("expected {expected}")), "{error}");
+        }
+        assert!(float(0.5, 0.5, true, None).check("x").is_ok());
+    }
+
+    #[test]
     fn contains_bounds_and_valid_choice_indices() {
         let rate = Distribution::Float { low: 1e-8, high: 1e-3, log: true, step: None };
         assert!(rate.contains(1e-8) && rate.contains(1e-3) && !rate.contains(2e-3));
-        let words =
+        let list =
             Distribution::Categorical { choices: vec![ParamValue::None, ParamValue::Int(4)] };
-        assert!(words.contains(1.0) && !words.contains(2.0) && !words.contains(-1.0));
-        assert!(!words.contains(f64::NAN));
+        assert!(list.contains(1.0) && !list.contains(2.0) && !list.contains(-1.0));
+        assert!(!list.contains(f64::NAN));
     }
 
     #[test]
@@ -194,11 +247,11 @@ mod tests {
 
     #[test]
     fn external_values_round_trip() {
-        let words =
+        let list =
             Distribution::Categorical { choices: vec![ParamValue::None, ParamValue::Float(0.5)] };
-        assert_eq!(words.to_internal(&ParamValue::Float(0.5)), Some(1.0));
-        assert_eq!(words.to_external(1.0), ParamValue::Float(0.5));
-        assert_eq!(words.to_internal(&ParamValue::Int(3)), None);
+        assert_eq!(list.to_internal(&ParamValue::Float(0.5)), Some(1.0));
+        assert_eq!(list.to_external(1.0), ParamValue::Float(0.5));
+        assert_eq!(list.to_internal(&ParamValue::Int(3)), None);
         let int = Distribution::Int { low: 1, high: 9, log: true, step: 1 };
         assert_eq!(
             (int.to_internal(&ParamValue::Int(3)), int.to_external(3.0)),

@@ -30,18 +30,18 @@ pub enum Error {
         expected: String,
     },
     /// A storage whose contents are invalid or do not permit the operation.
-    #[error("{place}: {problem}")]
+    #[error("{location}: {problem}")]
     Data {
         /// The file or database, without its password.
-        place: String,
+        location: String,
         /// What was found and what was expected.
         problem: String,
     },
     /// An attempt to change a finished trial.
-    #[error("{place}: trial {number} of study `{study}` is finished")]
+    #[error("{location}: trial {number} of study `{study}` is finished")]
     TrialFinished {
         /// The file or database, without its password.
-        place: String,
+        location: String,
         /// The name of the study.
         study: String,
         /// The number of the trial.
@@ -56,10 +56,10 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A database that cannot be reached or is locked; the same call may succeed later.
-    #[error("{place}: {problem}")]
+    #[error("{location}: {problem}")]
     Unavailable {
         /// The database, without its password.
-        place: String,
+        location: String,
         /// The reason.
         problem: String,
     },

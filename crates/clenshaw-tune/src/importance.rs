@@ -81,18 +81,18 @@ fn importance(name: &str, all: &[&Trial], best: &BTreeSet<u64>) -> f64 {
 
 /// `sum p (p*/p - 1)^2`.
 fn divergence(distribution: &Distribution, good: &[f64], all: &[f64]) -> f64 {
-    let (best, whole) = (density(distribution, good), density(distribution, all));
-    best.iter().zip(&whole).map(|(top, p)| p * (top / p - 1.0).powi(2)).sum()
+    let (best, overall) = (density(distribution, good), density(distribution, all));
+    best.iter().zip(&overall).map(|(top, p)| p * (top / p - 1.0).powi(2)).sum()
 }
 
 /// The density of values on the grid of a parameter; positive everywhere.
 fn density(distribution: &Distribution, values: &[f64]) -> Vec<f64> {
     let counts = counts(distribution, values);
     let seen = counts.iter().enumerate().filter(|(_, count)| **count > 0.0);
-    let (places, weights): (Vec<f64>, Vec<f64>) = seen.map(|(i, count)| (i as f64, *count)).unzip();
+    let (points, weights): (Vec<f64>, Vec<f64>) = seen.map(|(i, count)| (i as f64, *count)).unzip();
     let kernels = match distribution {
-        Distribution::Categorical { .. } => Kernels::fit(distribution, &places),
-        _ => Kernels::Numeric(scott(&places, &weights, (counts.len() - 1) as f64)),
+        Distribution::Categorical { .. } => Kernels::fit(distribution, &points),
+        _ => Kernels::Numeric(scott(&points, &weights, (counts.len() - 1) as f64)),
     };
     let mixture = Mixture::new(weights.into_iter().chain([1.0]).collect(), vec![kernels]);
     (0..counts.len()).map(|i| mixture.log_pdf(&[i as f64]).exp() + 1e-12).collect()
@@ -100,7 +100,7 @@ fn density(distribution: &Distribution, values: &[f64]) -> Vec<f64> {
 
 /// The number of values at every grid value; ties are rounded down.
 fn counts(distribution: &Distribution, values: &[f64]) -> Vec<f64> {
-    let (n, place): (usize, Box<dyn Fn(f64) -> f64>) = match distribution {
+    let (n, index): (usize, Box<dyn Fn(f64) -> f64>) = match distribution {
         Distribution::Categorical { choices } => (choices.len(), Box::new(|x| x)),
         _ => {
             let range = NumericRange::new(distribution).expect("not categorical");
@@ -112,7 +112,7 @@ fn counts(distribution: &Distribution, values: &[f64]) -> Vec<f64> {
     };
     let mut counts = vec![0.0; n];
     for value in values {
-        counts[place(*value).clamp(0.0, (n - 1) as f64) as usize] += 1.0;
+        counts[index(*value).clamp(0.0, (n - 1) as f64) as usize] += 1.0;
     }
     counts
 }
@@ -132,22 +132,22 @@ fn grid_size(range: &NumericRange) -> usize {
 /// ```text
 /// sigma = 1.059 min(sd, iqr / 1.34) W^(-1/5)       Scott's rule, W the sum of weights
 /// ```
-fn scott(places: &[f64], weights: &[f64], last: f64) -> TruncatedNormals {
+fn scott(points: &[f64], weights: &[f64], last: f64) -> TruncatedNormals {
     let total: f64 = weights.iter().sum();
-    let mean = places.iter().zip(weights).map(|(x, w)| w * x).sum::<f64>() / total;
-    let squares: f64 = places.iter().zip(weights).map(|(x, w)| w * (x - mean).powi(2)).sum();
+    let mean = points.iter().zip(weights).map(|(x, w)| w * x).sum::<f64>() / total;
+    let squares: f64 = points.iter().zip(weights).map(|(x, w)| w * (x - mean).powi(2)).sum();
     let deviation = (squares / (total - 1.0).max(1.0)).sqrt();
-    let width = 1.059 * deviation.min(quartile_range(places, weights) / 1.34) * total.powf(-0.2);
+    let width = 1.059 * deviation.min(quartile_range(points, weights) / 1.34) * total.powf(-0.2);
     // Nine tenths of a kernel's mass stay within its grid cell.
     let sigma = width.max(0.5 / 1.64);
-    let mus = places.iter().copied().chain([last / 2.0]).collect();
-    let sigmas = vec![sigma; places.len()].into_iter().chain([last + 1.0]).collect();
+    let mus = points.iter().copied().chain([last / 2.0]).collect();
+    let sigmas = vec![sigma; points.len()].into_iter().chain([last + 1.0]).collect();
     let range = NumericRange { low: 0.0, high: last, step: Some(1.0), log: false };
     TruncatedNormals::new(range, mus, sigmas)
 }
 
 /// The interquartile range, with quartiles at integer counts as in Optuna.
-fn quartile_range(places: &[f64], weights: &[f64]) -> f64 {
+fn quartile_range(points: &[f64], weights: &[f64]) -> f64 {
     let sums = weights.iter().scan(0.0, |sum, weight| {
         *sum += weight;
         Some(*sum)
@@ -156,7 +156,7 @@ fn quartile_range(places: &[f64], weights: &[f64]) -> f64 {
     let total = sums.last().copied().unwrap_or(0.0);
     let first = sums.partition_point(|sum| *sum < (total / 4.0).floor());
     let third = sums.partition_point(|sum| *sum <= (total * 3.0 / 4.0).floor());
-    places[third.min(places.len() - 1)] - places[first]
+    points[third.min(points.len() - 1)] - points[first]
 }
 
 #[cfg(test)]
@@ -170,16 +170,16 @@ mod tests {
     fn importances_match_optuna() {
         let stored = fixtures::load("importance");
         for name in ["mixed", "maximised", "few"] {
-            let recorded = &stored[name];
-            let study = &recorded["study"];
+            let case = &stored[name];
+            let study = &case["study"];
             let ours = param_importances(&fixtures::trials(study), fixtures::direction(study));
-            let theirs = recorded["shares"].as_object().unwrap();
+            let theirs = case["shares"].as_object().unwrap();
             assert_eq!(ours.len(), theirs.len());
-            for (parameter, share) in &ours {
+            for (parameter, importance) in &ours {
                 let theirs = theirs[parameter].as_f64().unwrap();
                 assert!(
-                    (share - theirs).abs() < 1e-9,
-                    "{name} {parameter}: {share}, Optuna {theirs}"
+                    (importance - theirs).abs() < 1e-9,
+                    "{name} {parameter}: {importance}, Optuna {theirs}"
                 );
             }
             assert!(ours.is_sorted_by(|a, b| a.1 >= b.1));
@@ -194,32 +194,32 @@ mod tests {
         let mut stream = Stream::new(8, "test");
         let draw = |number| {
             let values = space.keys().map(|name| (name.clone(), stream.symmetric(1.0))).collect();
-            let value = values_of(&values);
+            let value = objective(&values);
             Trial {
                 value: Some(value),
                 ..fixtures::trial(number, TrialState::Complete, &space, &values)
             }
         };
         let trials: Vec<Trial> = (0..200).map(draw).collect();
-        let shares = param_importances(&trials, Direction::Minimize);
-        let order: Vec<&str> = shares.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(order, ["large", "small", "idle"], "{shares:?}");
-        assert!(shares[0].1 > 0.6, "{shares:?}");
+        let importances = param_importances(&trials, Direction::Minimize);
+        let order: Vec<&str> = importances.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(order, ["large", "small", "idle"], "{importances:?}");
+        assert!(importances[0].1 > 0.6, "{importances:?}");
     }
 
-    fn values_of(values: &BTreeMap<String, f64>) -> f64 {
+    fn objective(values: &BTreeMap<String, f64>) -> f64 {
         values["large"].powi(2) + 0.3 * values["small"].powi(2)
     }
 
     #[test]
     fn importances_of_zero_trials_are_empty_and_of_one_equal() {
         assert!(param_importances(&[], Direction::Minimize).is_empty());
-        let words = Distribution::Categorical { choices: vec![ParamValue::None; 2] };
-        let space = BTreeMap::from(["a", "b"].map(|name| (name.to_owned(), words.clone())));
+        let list = Distribution::Categorical { choices: vec![ParamValue::None; 2] };
+        let space = BTreeMap::from(["a", "b"].map(|name| (name.to_owned(), list.clone())));
         let values = BTreeMap::from(["a", "b"].map(|name| (name.to_owned(), 0.0)));
         let one =
             Trial { value: Some(1.0), ..fixtures::trial(0, TrialState::Complete, &space, &values) };
-        let shares = param_importances(&[one], Direction::Minimize);
-        assert_eq!(shares, [("a".to_owned(), 0.5), ("b".to_owned(), 0.5)]);
+        let importances = param_importances(&[one], Direction::Minimize);
+        assert_eq!(importances, [("a".to_owned(), 0.5), ("b".to_owned(), 0.5)]);
     }
 }

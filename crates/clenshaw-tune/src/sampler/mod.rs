@@ -48,7 +48,7 @@ impl Sampler {
     /// Returns an internal value for every parameter, or `None` if a grid has no points left.
     ///
     /// # Errors
-    /// If a grid is requested for a space that is not finite or has too many points.
+    /// If a distribution is invalid, or if a grid is infinite or has too many points.
     ///
     /// ```
     /// use clenshaw_tune::{Direction, Distribution, Sampler, SamplingContext, Tpe};
@@ -61,6 +61,7 @@ impl Sampler {
     /// # Ok::<(), clenshaw_tune::Error>(())
     /// ```
     pub fn sample(&self, context: &SamplingContext) -> Result<Option<BTreeMap<String, f64>>> {
+        context.space.iter().try_for_each(|(name, distribution)| distribution.check(name))?;
         match self {
             Self::Random => Ok(Some(random::sample(context))),
             Self::Grid => grid::sample(context),

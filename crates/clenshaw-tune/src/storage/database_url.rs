@@ -55,7 +55,7 @@ impl DatabaseUrl {
     pub(super) fn unsupported(&self) -> Error {
         let feature = if self.file().is_some() { "sqlite" } else { "postgres" };
         let problem = format!("databases of this kind need the cargo feature `{feature}`");
-        Error::Data { place: self.to_string(), problem }
+        Error::Data { location: self.to_string(), problem }
     }
 
     #[cfg(any(feature = "postgres", feature = "sqlite"))]

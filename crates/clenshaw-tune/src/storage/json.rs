@@ -132,7 +132,7 @@ impl Distribution {
     /// Parses the JSON text that Optuna stores, including the names used before version 3.
     ///
     /// # Errors
-    /// If the text is not a distribution.
+    /// If the text is not a valid distribution; see [`Distribution::check`].
     pub fn from_json(text: &str) -> Result<Self> {
         let invalid = || Error::BadValue {
             key: "distribution".into(),
@@ -143,7 +143,10 @@ impl Distribution {
         let choice: fn(&Value) -> ParamValue =
             if parsed.is_ok() { ParamValue::from_json } else { from_quoted };
         let json: DistributionJson = parsed.or_else(|_| parse(text)).map_err(|_| invalid())?;
-        from_attributes(&json.name, &json.attributes, choice).ok_or_else(invalid)
+        let distribution = from_attributes(&json.name, &json.attributes, choice);
+        let distribution = distribution.ok_or_else(invalid)?;
+        distribution.check("distribution")?;
+        Ok(distribution)
     }
 }
 
@@ -182,8 +185,7 @@ fn from_attributes(
         "IntLogUniformDistribution" => int(true),
         "CategoricalDistribution" => {
             let choices = attributes.get("choices")?.as_array()?;
-            let choices: Vec<ParamValue> = choices.iter().map(choice).collect();
-            (!choices.is_empty()).then_some(Distribution::Categorical { choices })
+            Some(Distribution::Categorical { choices: choices.iter().map(choice).collect() })
         }
         _ => None,
     }

@@ -33,8 +33,9 @@ pub(super) fn missing_trial(id: u64) -> String {
     format!("trial {id} does not exist")
 }
 
-/// Rejects an internal value that no reader could use.
+/// Rejects an invalid distribution, and an internal value that no reader could use.
 pub(super) fn check_param(name: &str, distribution: &Distribution, internal: f64) -> Result<()> {
+    distribution.check(name)?;
     let is_categorical = matches!(distribution, Distribution::Categorical { .. });
     if internal.is_finite() && (!is_categorical || distribution.contains(internal)) {
         return Ok(());

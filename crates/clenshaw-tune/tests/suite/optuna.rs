@@ -413,7 +413,7 @@ fn check_dashboard(test: &TestStorage) {
     };
     set(&|_| dashboard::metric_name("validation accuracy"));
     set(&|current| dashboard::note(current, &"old ".repeat(2000)));
-    set(&|current| dashboard::note(current, "# AttrKind\nab\u{e4}c"));
+    set(&|current| dashboard::note(current, "# Notes\nab\u{e4}c"));
     set(&|current| dashboard::plot(current, "response", &figure));
     set(&|current| dashboard::plot(current, "short", &figure));
     set(&|current| dashboard::plot(current, "short", &short));
@@ -422,7 +422,7 @@ fn check_dashboard(test: &TestStorage) {
     assert_eq!(shown["studies"][0]["study_name"], "s");
     let detail = &shown["detail"];
     assert_eq!(detail["directions"], json!(["maximize"]));
-    assert_eq!(detail["note"], json!({"version": 2, "body": "# AttrKind\nab\u{e4}c"}));
+    assert_eq!(detail["note"], json!({"version": 2, "body": "# Notes\nab\u{e4}c"}));
     assert_eq!(detail["objective_names"], json!(["validation accuracy"]));
     assert_eq!(detail["best_trials"][0]["number"], 2);
     assert_eq!(detail["trials"].as_array().unwrap().len(), 3);

@@ -102,10 +102,10 @@ fn complete(number: u64, space: &Space, values: &Values, loss: f64) -> Trial {
 fn quartiles(sampler: &Sampler, problem: &TestFunction) -> [f64; 3] {
     let mut values: Vec<f64> = (0..50).map(|seed| best(sampler, problem, seed)).collect();
     values.sort_by(f64::total_cmp);
-    let at = |share: f64| {
-        let place = share * (values.len() - 1) as f64;
-        let (below, above) = (values[place.floor() as usize], values[place.ceil() as usize]);
-        below + (above - below) * place.fract()
+    let at = |quantile: f64| {
+        let position = quantile * (values.len() - 1) as f64;
+        let (below, above) = (values[position.floor() as usize], values[position.ceil() as usize]);
+        below + (above - below) * position.fract()
     };
     [at(0.25), at(0.5), at(0.75)]
 }

@@ -37,7 +37,7 @@ impl JournalFile {
         for line in bytes.split_inclusive(|byte| *byte == b'\n').take_while(is_complete) {
             let text = std::str::from_utf8(line).map_err(|e| e.to_string());
             text.and_then(&mut *apply).map_err(|problem| Error::Data {
-                place: format!("{}: line {}", self.path.display(), self.n_lines + 1),
+                location: format!("{}: line {}", self.path.display(), self.n_lines + 1),
                 problem,
             })?;
             self.offset += line.len() as u64;
@@ -55,7 +55,7 @@ impl JournalFile {
         };
         let length = file.metadata().map_err(Error::io(path))?.len();
         let n_new = length.checked_sub(self.offset).ok_or_else(|| Error::Data {
-            place: path.display().to_string(),
+            location: path.display().to_string(),
             problem: format!(
                 "has {length} bytes, but had {} before; was it replaced?",
                 self.offset

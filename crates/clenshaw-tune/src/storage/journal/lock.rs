@@ -103,7 +103,7 @@ impl JournalLock {
     fn link_error(&self, source: io::Error) -> Error {
         match source.kind() {
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Error::Data {
-                place: self.journal.display().to_string(),
+                location: self.journal.display().to_string(),
                 problem: format!("cannot be locked: {source}; its folder must be writable"),
             },
             _ => Error::Io { path: self.journal.clone(), source },
@@ -113,7 +113,7 @@ impl JournalLock {
     fn timeout_error(&self) -> Error {
         let seconds = self.options.timeout.as_secs();
         Error::Data {
-            place: self.link.display().to_string(),
+            location: self.link.display().to_string(),
             problem: format!(
                 "other workers have held this lock for {seconds} s; use fewer workers, or remove it if \
                  no worker is running"

@@ -69,11 +69,6 @@ impl JournalStorage {
         Ok(journal)
     }
 
-    /// The path of the file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Reads new entries and returns the current contents.
     fn read(&self) -> Result<MutexGuard<'_, Contents>> {
         // A panic leaves no partial change: an entry is applied completely or not at all.
@@ -104,7 +99,7 @@ impl JournalStorage {
     }
 
     fn error(&self, problem: String) -> Error {
-        Error::Data { place: self.path.display().to_string(), problem }
+        Error::Data { location: self.path.display().to_string(), problem }
     }
 
     fn find_study<'a>(&self, replay: &'a Replay, id: u64) -> Result<&'a StudyRecord> {
@@ -117,7 +112,7 @@ impl JournalStorage {
         let (study, trial) = found.ok_or_else(|| self.error(validation::missing_trial(trial)))?;
         if trial.state.is_finished() {
             return Err(Error::TrialFinished {
-                place: self.path.display().to_string(),
+                location: self.path.display().to_string(),
                 study: study.summary.name.clone(),
                 number: trial.number,
             });

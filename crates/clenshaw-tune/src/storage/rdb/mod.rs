@@ -129,19 +129,19 @@ impl RdbStorage {
     }
 
     fn error(&self, error: SqlError) -> Error {
-        let place = self.url.to_string();
+        let location = self.url.to_string();
         match error {
             SqlError::Invalid(error) => error,
-            SqlError::Rejected(problem) => Error::Data { place, problem },
+            SqlError::Rejected(problem) => Error::Data { location, problem },
             SqlError::Disconnected(problem) | SqlError::Busy(problem) => {
-                Error::Unavailable { place, problem }
+                Error::Unavailable { location, problem }
             }
         }
     }
 
     /// An error about the contents of the database.
     fn invalid(&self, problem: String) -> SqlError {
-        SqlError::Invalid(Error::Data { place: self.url.to_string(), problem })
+        SqlError::Invalid(Error::Data { location: self.url.to_string(), problem })
     }
 
     fn connect(&self) -> SqlResult<Box<dyn Connection>> {

@@ -173,7 +173,7 @@ impl RdbStorage {
         let row = db.query_first(sql, &[trial.into()]);
         match row.and_then(|row| row.map(|row| row.u64(0)).transpose()) {
             Ok(number) => SqlError::Invalid(Error::TrialFinished {
-                place: self.url.to_string(),
+                location: self.url.to_string(),
                 study: study.name,
                 number: number.unwrap_or_default(),
             }),

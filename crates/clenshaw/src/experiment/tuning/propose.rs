@@ -1,4 +1,4 @@
-//! ParamValue of the next trial's configuration, which no other trial of the study has tried.
+//! Choice of the next trial's configuration, which no other trial of the study has tried.
 //!
 //! If the sampler returns a known configuration, it is called again with other random streams, then
 //! replaced by random sampling, and at last by the grid, which detects an exhausted space.
@@ -32,7 +32,7 @@ pub(super) fn propose(
     let trials: Vec<Trial> = trials.iter().map(failed_as_pruned).collect();
     let visible = visible_trials(pruner, &trials, number);
     let seed = request.training.seed;
-    let ask = |trials, seed| SamplingContext {
+    let context = |trials, seed| SamplingContext {
         space: &request.space,
         trials,
         direction: DIRECTION,
@@ -43,17 +43,17 @@ pub(super) fn propose(
         !trials.iter().any(|trial| is_tried(trial) && has_values(trial, request, values))
     };
     if request.sampler == Sampler::Grid {
-        return Ok(Sampler::Grid.sample(&ask(&trials, seed))?);
+        return Ok(Sampler::Grid.sample(&context(&trials, seed))?);
     }
     for attempt in 0..SAMPLER_ATTEMPTS + RANDOM_ATTEMPTS {
         let sampler = if attempt < SAMPLER_ATTEMPTS { &request.sampler } else { &Sampler::Random };
-        let values = sampler.sample(&ask(&visible, attempt_seed(seed, attempt)))?;
+        let values = sampler.sample(&context(&visible, attempt_seed(seed, attempt)))?;
         if let Some(values) = values.filter(is_new) {
             return Ok(Some(values));
         }
     }
     // A continuous space has no grid; if nothing new was drawn from it, it counts as exhausted.
-    Ok(Sampler::Grid.sample(&ask(&trials, seed)).unwrap_or(None))
+    Ok(Sampler::Grid.sample(&context(&trials, seed)).unwrap_or(None))
 }
 
 /// The number and the value of another completed trial with the same values.
