@@ -118,8 +118,8 @@ fn machine(roofline: &mut Roofline) -> String {
 fn step_page(graph: &str, model: &str, step: &StepTiming) -> String {
     let mut table =
         Table::new(["part", "ms", "bound ms", "ratio", "MFLOP", "MB gathered", "MB streamed"]);
-    for part in &step.parts {
-        let amounts = [part.work.flops, part.work.gathered_bytes(), part.work.streamed];
+    for part in &step.phases {
+        let amounts = [part.cost.flops, part.cost.gathered_bytes(), part.cost.streamed];
         let amounts = amounts.map(|amount| format!("{:.1}", amount / 1e6));
         table.row(times(part.name, part.seconds, Some(part.bound)).into_iter().chain(amounts));
     }
@@ -156,9 +156,9 @@ fn step_json(graph: &str, model: &str, step: &StepTiming) -> Json {
             "name": part.name,
             "ms": part.seconds * 1e3,
             "bound_ms": part.bound * 1e3,
-            "flops": part.work.flops,
-            "gathered_bytes": part.work.gathered_bytes(),
-            "streamed_bytes": part.work.streamed,
+            "flops": part.cost.flops,
+            "gathered_bytes": part.cost.gathered_bytes(),
+            "streamed_bytes": part.cost.streamed,
         })
     };
     json!({
@@ -171,6 +171,6 @@ fn step_json(graph: &str, model: &str, step: &StepTiming) -> Json {
         "waiting_ms": step.waiting() * 1e3,
         "evaluation_ms": step.evaluation * 1e3,
         "workspace_bytes": step.workspace_bytes,
-        "parts": step.parts.iter().map(part).collect::<Vec<_>>(),
+        "parts": step.phases.iter().map(part).collect::<Vec<_>>(),
     })
 }

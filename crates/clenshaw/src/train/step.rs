@@ -13,7 +13,7 @@ pub struct PhaseTiming {
     /// The name of the phase.
     pub name: &'static str,
     /// Its operations and memory traffic.
-    pub work: Cost,
+    pub cost: Cost,
     /// The measured seconds, averaged over threads.
     pub seconds: f64,
     /// The seconds it would take at the machine's peak rates.
@@ -30,7 +30,7 @@ pub struct StepTiming {
     /// The median of an evaluation pass, which follows every step in training.
     pub evaluation: f64,
     /// The phases of the step.
-    pub parts: Vec<PhaseTiming>,
+    pub phases: Vec<PhaseTiming>,
     /// The seconds the step would take at the machine's peak rates.
     pub bound: f64,
     /// The size of the workspace in bytes.
@@ -76,34 +76,34 @@ impl StepTiming {
             }
         }
         let workspace_bytes = plan.workspace_bytes();
-        let mut part = |name, work: Cost, seconds| {
-            let bound = roofline.seconds(&work, workspace_bytes);
-            PhaseTiming { name, work, seconds, bound }
+        let mut timing = |name, cost: Cost, seconds| {
+            let bound = roofline.seconds(&cost, workspace_bytes);
+            PhaseTiming { name, cost, seconds, bound }
         };
         let phase_seconds = |phase: Phase| {
             let times = timers.iter().map(|timer| timer.seconds(phase) / threads as f64);
             median(times.collect())
         };
-        let phases = plan.costs().into_iter();
-        let mut parts: Vec<PhaseTiming> =
-            phases.map(|(phase, work)| part(phase.name(), work, phase_seconds(phase))).collect();
+        let costs = plan.costs().into_iter();
+        let mut phases: Vec<PhaseTiming> =
+            costs.map(|(phase, cost)| timing(phase.name(), cost, phase_seconds(phase))).collect();
         // Weights, gradients and two moments are read, and all except the gradients written.
         let moved = (7 * size_of_val(&*params)) as f64;
         let moved = Cost { streamed: moved, ..Cost::default() };
-        parts.push(part("optimiser", moved, median(updates)));
+        phases.push(timing("optimiser", moved, median(updates)));
         Ok(Self {
             fastest: steps.iter().copied().fold(f64::INFINITY, f64::min),
             seconds: median(steps),
             evaluation: median(evaluations),
-            bound: parts.iter().map(|part| part.bound).sum(),
-            parts,
+            bound: phases.iter().map(|phase| phase.bound).sum(),
+            phases,
             workspace_bytes,
         })
     }
 
     /// The time of the step beyond that of its phases: threads waiting for each other.
     pub fn waiting(&self) -> f64 {
-        (self.seconds - self.parts.iter().map(|part| part.seconds).sum::<f64>()).max(0.0)
+        (self.seconds - self.phases.iter().map(|phase| phase.seconds).sum::<f64>()).max(0.0)
     }
 }
 
@@ -139,10 +139,10 @@ mod tests {
         // Three products per layer; the first layer needs no gradient of its features.
         let flops = 2.0 * n * (3.0 * 3.0 * width * width + 3.0 * width * classes);
         let first = 2.0 * 2.0 * n * features * width;
-        assert_eq!(step.parts[0].name, "dense products");
-        assert_eq!(step.parts[0].work.flops, flops + first);
+        assert_eq!(step.phases[0].name, "dense products");
+        assert_eq!(step.phases[0].cost.flops, flops + first);
         let entries = (2 * graph.graph.n_edges()) as f64 + n;
-        let gathered = step.parts[1].work.gathered_bytes();
+        let gathered = step.phases[1].cost.gathered_bytes();
         // Layers 1 and 2 propagate in the forward pass, and in the backward pass again.
         assert_eq!(gathered, 4.0 * entries * width * 4.0);
         assert!(step.fastest <= step.seconds && step.bound > 0.0);
