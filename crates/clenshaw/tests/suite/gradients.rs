@@ -1,12 +1,10 @@
 //! Gradients of every model, and of unusual tapes, compared with finite differences in f64.
 
-use crate::common;
-
+use crate::common::differences::assert_gradients;
+use crate::common::problem::{Form, Problem, every_setting, perturbed};
 use clenshaw::graph::{Normalisation, operator};
 use clenshaw::rng::Stream;
 use clenshaw::tensor::{Init, Mat, OperatorVar, Plan, Tape, Targets, ThreadTeam, Var};
-use common::differences::assert_gradients;
-use common::problem::{Form, Problem, every_setting, perturbed};
 
 fn check(what: &str, plan: &Plan<f64>, problem: &Problem) {
     let chance = Stream::new(3, "dropout");

@@ -1,17 +1,15 @@
 //! The contract tests of every listed model.
 
-use crate::common;
-
+use crate::common::problem::{
+    Form, Problem, Setting, every_setting, optimiser_keys, perturbed, tuned_values,
+};
+use crate::common::{assert_close, largest};
 use clenshaw::hyper::{HyperParam, TuningSpace, Value, ValueRange};
 use clenshaw::model::{self, MODELS, ModelFamily};
 use clenshaw::rng::Stream;
 use clenshaw::tensor::{
     Init, Mat, Pattern, Plan, RUNNING, Real, Sparse, Tape, Targets, ThreadTeam,
 };
-use common::problem::{
-    Form, Problem, Setting, every_setting, optimiser_keys, perturbed, tuned_values,
-};
-use common::{assert_close, largest};
 use std::collections::BTreeSet;
 
 /// Enough nodes for several chunks, so that several threads take part.
@@ -331,7 +329,7 @@ fn filter_responses_are_finite() {
         let Some(filter) = setting.info.filter else { continue };
         let plan = setting.compile::<f64>(&problem, Form::Dense);
         let weights = perturbed(&plan, 1);
-        let filter = filter(&common::lookup(&plan, &weights), &setting.hp);
+        let filter = filter(&crate::common::lookup(&plan, &weights), &setting.hp);
         let response = filter.sample(21);
         assert!(response.iter().all(|(_, h)| h.is_finite()), "{}: {response:?}", setting.what);
     }

@@ -3,15 +3,13 @@
 //! Checks every file of `$GOLDEN_DIR`, by default `tests/golden`; an unknown model is a failure.
 #![allow(clippy::unwrap_used)]
 
-use crate::common;
-
+use crate::common::npz::{self, Array};
+use crate::common::{assert_close, largest};
 use clenshaw::graph::{Graph, operator};
 use clenshaw::hyper::{Params, ValueRange};
 use clenshaw::model::{self, ModelInfo, Net};
 use clenshaw::rng::Stream;
 use clenshaw::tensor::{Mat, Plan, RUNNING, Real, Targets, ThreadTeam};
-use common::npz::{self, Array};
-use common::{assert_close, largest};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -1,13 +1,11 @@
 //! Models without reference fixtures, compared with direct implementations of their equations.
 #![allow(clippy::unwrap_used)]
 
-use crate::common;
-
+use crate::common::problem::{Form, Problem, Setting, perturbed};
+use crate::common::{assert_close, largest, lookup};
 use clenshaw::graph::{Normalisation, operator};
 use clenshaw::model;
 use clenshaw::tensor::{AlignedVec, Mat, Plan, ThreadTeam};
-use common::problem::{Form, Problem, Setting, perturbed};
-use common::{assert_close, largest, lookup};
 use nalgebra::DMatrix;
 
 type Matrix = DMatrix<f64>;

@@ -8,17 +8,15 @@
 //! ```
 #![allow(clippy::unwrap_used)]
 
-use crate::common;
-
+use crate::common::problem::{Problem, Setting};
+use crate::common::spectrum::through_the_spectrum;
+use crate::common::{assert_close, largest, lookup};
 use clenshaw::filter::{Filter, Response};
 use clenshaw::graph::{Graph, Normalisation, operator};
 use clenshaw::hyper::Params;
 use clenshaw::model::{self, ModelInfo, Net};
 use clenshaw::rng::Stream;
 use clenshaw::tensor::{AlignedVec, Mat, Operator, Plan, ThreadTeam};
-use common::problem::{Problem, Setting};
-use common::spectrum::through_the_spectrum;
-use common::{assert_close, largest, lookup};
 use nalgebra::DMatrix;
 
 /// The number of channels and of classes; equal, so that the last dense layer can be the identity.

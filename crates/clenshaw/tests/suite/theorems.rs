@@ -11,8 +11,9 @@
 //! declared filters can be compared with their outputs.
 #![allow(clippy::unwrap_used)]
 
-use crate::common;
-
+use crate::common::problem::{Form, Problem, Setting};
+use crate::common::spectrum::through_the_spectrum;
+use crate::common::{assert_close, largest, lookup};
 use clenshaw::filter::{self, Filter};
 use clenshaw::graph::{Graph, Normalisation, operator};
 use clenshaw::hyper::Params;
@@ -20,9 +21,6 @@ use clenshaw::model::{self, ModelFamily, ModelInfo, Net};
 use clenshaw::rng::Stream;
 use clenshaw::tensor::{AlignedVec, Init, Mat, Operator, Param, Plan, Tape, ThreadTeam, Var};
 use clenshaw::train::optimiser;
-use common::problem::{Form, Problem, Setting};
-use common::spectrum::through_the_spectrum;
-use common::{assert_close, largest, lookup};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 

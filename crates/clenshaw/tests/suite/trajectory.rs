@@ -4,17 +4,15 @@
 //! layouts of the reference: dense weights are `[out, in]`, and layer l uses entry K - l of alpha.
 #![allow(clippy::unwrap_used)]
 
-use crate::common;
-
+use crate::common::npz::{self, Array};
+use crate::common::problem::Setting;
+use crate::common::{assert_close, largest};
 use clenshaw::graph::{Graph, operator};
 use clenshaw::hyper::Params;
 use clenshaw::model::{self, ModelInfo, Net};
 use clenshaw::rng::Stream;
 use clenshaw::tensor::{AlignedVec, Mat, Param, Plan, Targets, ThreadTeam, Workspace, log_sum_exp};
 use clenshaw::train::optimiser;
-use common::npz::{self, Array};
-use common::problem::Setting;
-use common::{assert_close, largest};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
