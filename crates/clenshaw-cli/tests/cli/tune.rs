@@ -122,7 +122,7 @@ fn invalid_arguments_are_rejected() {
             "--study mysql://me:s@host/db",
             "`study` is `mysql://me:***@host/db`; expected sqlite:///",
         ),
-        ("--study sqlite://x.db", "`study` is `sqlite://x.db`; expected three slashes"),
+        ("--study sqlite://x.db", "`study` is `sqlite://x.db`; expected sqlite:///FILE, or"),
         ("--sampler tpo", "unknown sampler `tpo`; did you mean `tpe`?"),
         ("--pruner mean", "unknown pruner `mean`; did you mean `median`?"),
         ("--space s.toml", "s.toml: `dropout` is 2, outside 0..=0.99"),
