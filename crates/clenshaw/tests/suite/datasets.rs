@@ -140,6 +140,6 @@ fn published_splits_are_found_by_name_and_in_turn() {
     );
     assert_eq!(
         draw("cornell5", "geom:0", 0).unwrap_err().to_string(),
-        "cannot make the split `geom:0`: no split came with cornell5"
+        "cannot make the split `geom:0`: cornell5 was published without splits"
     );
 }
