@@ -53,7 +53,7 @@
 //!   (feature `postgres`). [`StorageLocation`] opens any of them by path or URL.
 //! - [`Sampler`]: random, grid and TPE. Values depend on the study's seed and the trial number only.
 //! - [`Pruner`]: median, successive halving and Hyperband.
-//! - [`param_importances`]: PED-ANOVA.
+//! - [`param_importances`][]: PED-ANOVA.
 //! - [`dashboard`]: notes and plots for optuna-dashboard.
 //!
 //! Estimators, pruners and importances agree with Optuna 5 number by number. The random numbers differ, so

@@ -1,7 +1,5 @@
 //! Gathering in bf16 changes the scores and gradients of every model, but only slightly.
 
-#![allow(clippy::unwrap_used, reason = "tests may unwrap")]
-
 use clenshaw::data::{self, Dataset, SplitKind};
 use clenshaw::model::{MODELS, ModelInfo};
 use clenshaw::rng::Stream;

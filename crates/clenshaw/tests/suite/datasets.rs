@@ -1,7 +1,6 @@
 //! Every public graph beside us has the numbers that are known of it.
 //!
 //! Needs `$CLENSHAW_DATA`; without it the tests say "skipped: no data", except in CI, where it must be.
-#![allow(clippy::unwrap_used)]
 
 use clenshaw::data::read::npz;
 use clenshaw::data::{Dataset, Description, SplitKind, Store, load_from, load_published};

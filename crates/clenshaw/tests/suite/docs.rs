@@ -1,5 +1,4 @@
 //! Checks of the documentation: `docs/models.md` matches the registry, and links lead to files.
-#![allow(clippy::unwrap_used)]
 
 use clenshaw::experiment::{SettingsOrigin, preset_graphs, preset_origin};
 use clenshaw::graph::Normalisation;

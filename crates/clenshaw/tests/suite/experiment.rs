@@ -1,5 +1,4 @@
 //! Training jobs end to end: results are bit-identical for any number of threads and after interruptions.
-#![allow(clippy::unwrap_used)]
 
 use clenshaw::data::Store;
 use clenshaw::experiment::{Request, RunEvent, RunOptions, TrainingJob, predict, run, run_all};

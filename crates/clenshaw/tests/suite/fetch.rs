@@ -1,5 +1,4 @@
 //! Downloads against a server on loopback that stalls, cuts off, lies, redirects and refuses.
-#![allow(clippy::unwrap_used, reason = "tests may unwrap")]
 
 mod server;
 mod desk;

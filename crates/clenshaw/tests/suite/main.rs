@@ -1,5 +1,7 @@
 //! The integration tests of the library, in one binary: a module per subject.
 
+#![allow(clippy::unwrap_used, reason = "tests may unwrap")]
+
 mod common;
 
 mod bf16;

@@ -1,7 +1,6 @@
 //! Scores, loss and gradients compared with stored results of public implementations.
 //!
 //! Checks every file of `$GOLDEN_DIR`, by default `tests/golden`; an unknown model is a failure.
-#![allow(clippy::unwrap_used)]
 
 use crate::common::npz::{self, Array};
 use crate::common::{assert_close, largest};

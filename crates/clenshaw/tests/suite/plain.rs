@@ -1,5 +1,4 @@
 //! Models without reference fixtures, compared with direct implementations of their equations.
-#![allow(clippy::unwrap_used)]
 
 use crate::common::problem::{Form, Problem, Setting, perturbed};
 use crate::common::{assert_close, largest, lookup};

@@ -6,7 +6,6 @@
 //! OptBasisGNN   the B_k of every channel are orthonormal
 //! all           the network applies the declared filter
 //! ```
-#![allow(clippy::unwrap_used)]
 
 use crate::common::problem::{Problem, Setting};
 use crate::common::spectrum::through_the_spectrum;

@@ -2,7 +2,6 @@
 //!
 //! What a reason counts is counted here again, from the files. Needs `$CLENSHAW_DATA`; without it the
 //! tests say "skipped: no data", except in CI, where it must be.
-#![allow(clippy::unwrap_used)]
 
 use clenshaw::data::read::pickle::{self, Value};
 use clenshaw::data::{Dataset, Description, Store, load_from};

@@ -9,7 +9,6 @@
 //! a second run with `-alpha` recovers them: `relu(h) - relu(-h) = h`.
 //! Guo & Wei, KDD 2023, arXiv:2210.16508. Decoupled models are linear after their first layers, so their
 //! declared filters can be compared with their outputs.
-#![allow(clippy::unwrap_used)]
 
 use crate::common::problem::{Form, Problem, Setting};
 use crate::common::spectrum::through_the_spectrum;

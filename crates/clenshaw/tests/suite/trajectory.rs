@@ -2,7 +2,6 @@
 //!
 //! The fixtures hold losses, gradients and parameters after steps of both optimisers, in the names and
 //! layouts of the reference: dense weights are `[out, in]`, and layer l uses entry K - l of alpha.
-#![allow(clippy::unwrap_used)]
 
 use crate::common::npz::{self, Array};
 use crate::common::problem::Setting;

@@ -1,5 +1,4 @@
 //! Tuning studies end to end: results do not depend on parallel jobs, interruptions or test labels.
-#![allow(clippy::unwrap_used)]
 
 use clenshaw::data::{self, Store};
 use clenshaw::experiment::{

@@ -1,6 +1,4 @@
 //! What the integration tests share.
-#![allow(clippy::unwrap_used)]
-
 pub mod npz;
 pub mod problem;
 pub mod differences;

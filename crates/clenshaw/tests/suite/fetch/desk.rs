@@ -1,5 +1,4 @@
 //! A data folder to download into, and small sets of files to put there.
-#![allow(clippy::unwrap_used, reason = "tests may unwrap")]
 
 use super::server::Act;
 use clenshaw::data::fetch::{Listed, Options, Patience, Proxies, Report, Set, State, fetch};
