@@ -67,7 +67,7 @@ fn models_that_fail_for_the_same_reason_share_a_line() {
     let output = command.env_remove("CLENSHAW_DATA").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let page = text(&output.stdout);
-    assert_eq!(page.matches("looked for nowhere/texas").count(), 1, "{page}");
+    assert_eq!(page.matches("looked in nowhere/texas").count(), 1, "{page}");
     assert!(page.contains("\nmlp, gcn on texas: texas: "), "{page}");
 }
 
