@@ -1,60 +1,60 @@
-//! An allocator that ends the program when a reader asks for too much.
+//! An allocator that aborts when a reader allocates too much.
 //!
-//! LibFuzzer itself looks at the memory in use once a second, and not at all at what was asked for
-//! and never touched.
+//! LibFuzzer only checks the resident memory, once a second, and not memory that is allocated but never
+//! used.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// More than any reader needs for the few kilobytes of an input: MATLAB files may ask for 64 MiB and
-/// a multiple of their size, edge lists for graphs of a million nodes.
-const MOST: usize = 160 << 20;
+/// More than any reader needs for an input of a few kilobytes: MATLAB files may allocate 64 MiB and a
+/// multiple of their size, edge tables graphs of a million nodes.
+const LIMIT: usize = 160 << 20;
 
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
 
 #[global_allocator]
-static GUARD: Guard = Guard;
+static ALLOCATOR: LimitedAllocator = LimitedAllocator;
 
-struct Guard;
+struct LimitedAllocator;
 
-fn take(size: usize) {
+fn count_allocation(size: usize) {
     let before = IN_USE.fetch_add(size, Relaxed);
-    if before + size > MOST {
-        // Counting must not stop the report.
+    if before + size > LIMIT {
+        // The report itself allocates.
         IN_USE.store(0, Relaxed);
-        eprintln!("{size} bytes asked for, {before} in use; expected at most {MOST} together");
+        eprintln!("allocation of {size} bytes with {before} in use; expected at most {LIMIT} in total");
         std::process::abort();
     }
 }
 
-fn give_back(size: usize) {
+fn count_deallocation(size: usize) {
     let _ = IN_USE.fetch_update(Relaxed, Relaxed, |in_use| Some(in_use.saturating_sub(size)));
 }
 
-// SAFETY: all is left to the system; sizes are counted besides.
-unsafe impl GlobalAlloc for Guard {
+// SAFETY: all calls are forwarded to the system allocator; sizes are only counted.
+unsafe impl GlobalAlloc for LimitedAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        take(layout.size());
-        // SAFETY: as the caller promises.
+        count_allocation(layout.size());
+        // SAFETY: guaranteed by the caller.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        take(layout.size());
-        // SAFETY: as the caller promises.
+        count_allocation(layout.size());
+        // SAFETY: guaranteed by the caller.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        give_back(layout.size());
-        // SAFETY: as the caller promises.
+        count_deallocation(layout.size());
+        // SAFETY: guaranteed by the caller.
         unsafe { System.dealloc(memory, layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        take(size);
-        give_back(layout.size());
-        // SAFETY: as the caller promises.
+        count_allocation(size);
+        count_deallocation(layout.size());
+        // SAFETY: guaranteed by the caller.
         unsafe { System.realloc(memory, layout, size) }
     }
 }

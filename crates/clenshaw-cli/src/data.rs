@@ -100,7 +100,7 @@ impl RunVerb for Data {
 /// Whether the graph can be loaded without a download.
 fn is_available(info: &DatasetInfo, store: &Store) -> bool {
     match (info.kind(), info.files()) {
-        ("files", Some(files)) => store.find(files.folder).is_some(),
+        ("files", Some(files)) => store.dataset_folder(files.folder).is_some(),
         _ => true,
     }
 }
@@ -122,7 +122,7 @@ const IMPORTED: &str = "imported";
 
 /// Returns the imported graphs, except those with the name of a known graph.
 fn imports(store: &Store) -> impl Iterator<Item = (String, PathBuf)> {
-    store.imports().into_iter().filter(|(name, _)| data::find(name).is_err())
+    store.imported_graphs().into_iter().filter(|(name, _)| data::find(name).is_err())
 }
 
 fn import_json((name, path): (String, PathBuf)) -> Json {

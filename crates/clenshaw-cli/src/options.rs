@@ -56,7 +56,7 @@ impl DataOption {
 
 /// Returns the folder that `data get` and `data import` write to.
 pub fn data_home(store: &Store) -> clenshaw::Result<&Path> {
-    store.home().ok_or_else(|| Error::Data {
+    store.primary_folder().ok_or_else(|| Error::Data {
         place: "data folder".into(),
         problem: "there is no default; set one with --data or CLENSHAW_DATA".into(),
     })

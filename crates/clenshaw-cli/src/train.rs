@@ -114,7 +114,7 @@ impl Train {
             place: self.config.as_deref().unwrap_or(Path::new("")).display().to_string(),
             problem: "no `graph`; add one or pass GRAPH on the command line".into(),
         })?;
-        data::named(store, graph)?;
+        data::resolve(store, graph)?;
         let mut request = Request::new(graph, model.map_or("clenshaw-gcn", |name| name))?;
         if let Some(name) = &self.preset {
             request.apply_preset(name)?;

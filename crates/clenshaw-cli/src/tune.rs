@@ -162,7 +162,7 @@ fn settings(study: &StudyLocation, trial: &Trial, request: &Request) -> String {
 impl Tune {
     /// Returns the settings of what is not tuned: the defaults, or else the preset.
     fn request(&self, store: &Store) -> Result<Request> {
-        data::named(store, &self.graph)?;
+        data::resolve(store, &self.graph)?;
         let mut request = Request::new(&self.graph, &self.model)?;
         if let Some(name) = &self.preset {
             request.apply_preset(name)?;

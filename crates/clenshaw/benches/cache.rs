@@ -37,7 +37,7 @@ fn print_medians(data: &Path, name: &str) {
     let cache = tempfile::tempdir().expect("a temporary folder");
     let plain = Store::only(data);
     let caching = plain.clone().with_cache(Some(cache.path().into()));
-    let parsed = caching.parsed().expect("it has a cache");
+    let parsed = caching.cache_folder().expect("it has a cache");
     let (mut fresh, mut first, mut second, mut bytes) = (vec![], vec![], vec![], 0);
     for _ in 0..RUNS {
         fresh.push(milliseconds(&plain, name));

@@ -4,7 +4,7 @@ use crate::options::{DataOption, JsonOption};
 use crate::output;
 use clap::Args;
 use clenshaw::Result;
-use clenshaw::data::check::{self, Checkup, Severity};
+use clenshaw::data::check::{self, CheckReport, Severity};
 
 /// The arguments of `data check`.
 #[derive(Args)]
@@ -46,7 +46,7 @@ impl Check {
     }
 }
 
-fn page(checkup: &Checkup) -> String {
+fn page(checkup: &CheckReport) -> String {
     let d = &checkup.description;
     let files = checkup.files.as_ref().map(|files| {
         let (good, listed, unknown) = (files.good, files.listed, files.unknown);

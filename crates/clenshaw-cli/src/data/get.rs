@@ -4,7 +4,9 @@ use crate::options::{DataOption, JsonOption, data_home};
 use crate::progress::Progress;
 use crate::{interrupt, output};
 use clap::Args;
-use clenshaw::data::fetch::{self, Options, Patience, Proxies, Report, Set, State};
+use clenshaw::data::fetch::{
+    self, FetchEvent, FetchOptions, FetchReport, FileState, Manifest, Proxies, RetryPolicy,
+};
 use clenshaw::data::{self, DATASETS, DatasetInfo};
 use clenshaw::report::Table;
 use clenshaw::{Error, Result};
@@ -50,13 +52,13 @@ impl Get {
         let into = data_home(&store)?;
         let progress = Progress::on_stderr();
         let bar = progress.bytes();
-        let options = Options {
+        let options = FetchOptions {
             into,
             from: self.from.as_deref(),
             offline: self.offline,
-            patience: Patience::default(),
+            retry: RetryPolicy::default(),
             proxies: Proxies::from_env(),
-            watch: &|event| show(&progress, &bar, &event),
+            on_event: &|event| show(&progress, &bar, &event),
             cancel: &interrupt::flag(&progress, interrupt::Resume::Rerun),
         };
         let (reports, error) = fetch_all(&sets, &options);
@@ -67,26 +69,26 @@ impl Get {
         error.map_or(Ok(()), Err)
     }
 
-    fn sets(&self) -> Result<Vec<&'static Set>> {
+    fn sets(&self) -> Result<Vec<&'static Manifest>> {
         if self.all {
             let published = DATASETS.iter().filter_map(|info| info.files());
-            return published.map(|files| fetch::find(files.folder)).collect();
+            return published.map(|files| fetch::manifest(files.folder)).collect();
         }
         let infos = self.names.iter().map(|name| data::find(name));
-        infos.map(|info| set_of(info?)).collect()
+        infos.map(|info| manifest_of(info?)).collect()
     }
 }
 
-fn set_of(info: &DatasetInfo) -> Result<&'static Set> {
+fn manifest_of(info: &DatasetInfo) -> Result<&'static Manifest> {
     let files = info.files().ok_or_else(|| Error::Data {
         place: info.name.into(),
         problem: "this graph is generated; there is nothing to download".into(),
     })?;
-    fetch::find(files.folder)
+    fetch::manifest(files.folder)
 }
 
 /// Returns the reports of what was fetched and the last error; prints earlier errors.
-fn fetch_all(sets: &[&Set], options: &Options<'_>) -> (Vec<Report>, Option<Error>) {
+fn fetch_all(sets: &[&Manifest], options: &FetchOptions<'_>) -> (Vec<FetchReport>, Option<Error>) {
     let (mut reports, mut failed) = (Vec::new(), None);
     for set in sets {
         let error = match fetch::fetch(set, options) {
@@ -107,46 +109,46 @@ fn fetch_all(sets: &[&Set], options: &Options<'_>) -> (Vec<Report>, Option<Error
     (reports, failed)
 }
 
-fn show(progress: &Progress, bar: &ProgressBar, event: &fetch::Progress<'_>) {
+fn show(progress: &Progress, bar: &ProgressBar, event: &FetchEvent<'_>) {
     match event {
-        fetch::Progress::Asked { file, source } => {
+        FetchEvent::Requested { file, source } => {
             bar.set_message((*file).to_owned());
             progress.line(&format!("{file}: fetching {source}"));
         }
-        fetch::Progress::Bytes { file, have, of } => {
+        FetchEvent::Received { file, received, total } => {
             bar.set_message((*file).to_owned());
-            bar.set_length(of.unwrap_or(*have));
-            bar.set_position(*have);
+            bar.set_length(total.unwrap_or(*received));
+            bar.set_position(*received);
         }
-        fetch::Progress::Failed { file, source, problem, again_in } => {
-            let then = match again_in {
+        FetchEvent::Failed { file, source, problem, retry_in } => {
+            let then = match retry_in {
                 Some(pause) if pause.is_zero() => "; restarting".into(),
                 Some(pause) => format!("; retrying in {} s", pause.as_secs_f64()),
                 None => "; trying the next source".into(),
             };
             progress.message(&format!("{file}: {source}: {problem}{then}"));
         }
-        fetch::Progress::Done(_) => {}
+        FetchEvent::Done(_) => {}
     }
 }
 
-fn page(reports: &[Report], into: &Path) -> String {
+fn page(reports: &[FetchReport], into: &Path) -> String {
     let mut table = Table::new(["file", "bytes", "state", "checksum"]);
-    for held in reports.iter().flat_map(|report| &report.files) {
-        let checksum = match held.checked {
+    for file in reports.iter().flat_map(|report| &report.files) {
+        let checksum = match file.checked {
             true => "ok".into(),
-            false => format!("unknown, sha256 {}", held.sha256),
+            false => format!("unknown, sha256 {}", file.sha256),
         };
-        table.row([&held.path, &held.bytes.to_string(), state_name(held.state), &checksum]);
+        table.row([&file.path, &file.bytes.to_string(), state_name(file.state), &checksum]);
     }
     let warnings = output::warnings(reports.iter().flat_map(|report| &report.warnings));
     format!("{}\n{warnings}data folder: {}\n", table.to_text(), into.display())
 }
 
-fn state_name(state: State) -> &'static str {
+fn state_name(state: FileState) -> &'static str {
     match state {
-        State::Kept => "kept",
-        State::Fetched => "fetched",
-        State::Replaced => "replaced",
+        FileState::Kept => "kept",
+        FileState::Fetched => "fetched",
+        FileState::Replaced => "replaced",
     }
 }

@@ -5,7 +5,7 @@ mod server;
 
 use crate::common::{Sandbox, text};
 use serde_json::json;
-use server::{Act, Server};
+use server::{Reply, Server};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -42,7 +42,7 @@ fn files_are_copied_once_and_then_kept() {
 
 #[test]
 fn json_lists_files_with_checksums() {
-    let server = Server::start([Act::Serve(TOLOKERS.into())]);
+    let server = Server::start([Reply::Serve(TOLOKERS.into())]);
     let arguments = format!("data get tolokers --json --data here --from {}", server.url("/x"));
     let file = json!({
         "path": "tolokers/tolokers.npz",
@@ -63,7 +63,7 @@ fn other_graphs_are_fetched_if_one_fails() {
     let output = sandbox.run("data get minesweeper questions tolokers --from mirror --data here");
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stdout).contains("\ntolokers/tolokers.npz"));
-    let advice = "nothing that was there is changed; try again, or name another source";
+    let advice = "existing files are unchanged; try again, or use another source";
     let lines = [
         "minesweeper/minesweeper.npz: fetching mirror/minesweeper/minesweeper.npz",
         "questions/questions.npz: fetching mirror/questions/questions.npz",
@@ -74,7 +74,7 @@ fn other_graphs_are_fetched_if_one_fails() {
         ),
         "tolokers/tolokers.npz: fetching mirror/tolokers/tolokers.npz",
         &format!(
-            "error: here/questions/questions.npz: mirror/questions/questions.npz: no such file; \
+            "error: here/questions/questions.npz: mirror/questions/questions.npz: file not found; \
              {advice}"
         ),
         "",
@@ -105,14 +105,14 @@ fn invalid_arguments_are_rejected_without_side_effects() {
     let (code, _) = Sandbox::new().failure("data get");
     assert_eq!(code, 2);
     let failure = Sandbox::new().failure("data get tolokers --offline --data here");
-    let message = "error: here: not there or not good: tolokers/tolokers.npz: no such file\n";
+    let message = "error: here: missing or invalid files: tolokers/tolokers.npz: file not found\n";
     assert_eq!(failure, (1, message.into()));
 }
 
 #[cfg(unix)]
 #[test]
 fn interrupt_keeps_the_partial_download() {
-    let server = Server::start([Act::Drip]);
+    let server = Server::start([Reply::Drip]);
     let sandbox = Sandbox::new();
     let arguments = format!("data get tolokers --data here --from {}", server.url(""));
     let mut command = sandbox.command(&arguments);

@@ -98,7 +98,7 @@ fn damaged_import_is_detected() {
     let mut bytes = sandbox.read("it.graph");
     *bytes.last_mut().unwrap() ^= 1;
     std::fs::write(sandbox.path("it.graph"), bytes).unwrap();
-    let message = "it.graph: the checksum does not fit; the file is damaged or cut off";
+    let message = "it.graph: the checksum is wrong; the file is damaged or truncated";
     assert_eq!(sandbox.failure("data check it.graph"), (2, format!("error: {message}\n")));
 }
 
@@ -115,8 +115,8 @@ fn check_reports_anomalies() {
         .collect();
     let expected = [
         "note: \"1 node has no label\"",
-        "note: \"1 node has no neighbour\"",
-        "note: \"the graph falls into 2 parts; the largest has 6 nodes\"",
+        "note: \"1 node has no neighbours\"",
+        "note: \"the graph has 2 components; the largest has 6 nodes\"",
         "note: \"1 feature is the same for every node\"",
     ];
     assert_eq!(reported, expected);
@@ -145,7 +145,7 @@ fn check_compares_checksums_of_public_files() {
     assert_eq!(checkup["files"], json!({"listed": 12, "good": 12, "unknown": 0}));
     // A final empty line is valid input, but changes the checksum.
     std::fs::create_dir_all(sandbox.path("texas/splits")).unwrap();
-    for file in &clenshaw::data::fetch::find("texas").unwrap().files {
+    for file in &clenshaw::data::fetch::manifest("texas").unwrap().files {
         std::fs::copy(data.join(&file.path), sandbox.path(&file.path)).unwrap();
     }
     let mut edges = text(&sandbox.read("texas/out1_graph_edges.txt"));

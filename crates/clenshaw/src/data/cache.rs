@@ -1,13 +1,12 @@
-//! Parsed graphs, kept so that the next load maps a file instead of parsing texts again.
+//! A cache of parsed graphs: the next load memory-maps a graph file instead of parsing text again.
 //!
 //! ```text
-//! <cache>/parsed/<hash of what was read>.graph      one a path; replaced when a source has changed
+//! <cache>/parsed/<hash of name and path>.graph      one per path; replaced when a source file changes
 //! ```
 //!
-//! An entry is used only if its stamp fits: the version of the readers, and of every source file the
-//! path, size and time of change.
-//! A damaged or foreign entry is written anew, and a folder that cannot be written is no error.
-//! Whether there is a cache is the [`Store`](super::Store)'s business; without one nothing is kept.
+//! An entry is used only if its stamp matches: the version of the readers, and the path, size and
+//! modification time of every source file.
+//! A damaged or foreign entry is rewritten, and failure to write the cache is not an error.
 
 use super::fingerprint::Fingerprint;
 use super::{Dataset, graph_file};
@@ -16,52 +15,51 @@ use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Raised when a reader gives another result for the same files.
-const READERS: u64 = 1;
-/// The oldest entries go when there are more than this.
-const MOST_ENTRIES: usize = 64;
+/// Increase this when a reader returns a different result for the same files.
+const READER_VERSION: u64 = 1;
+/// The oldest entries are removed beyond this number.
+const MAX_ENTRIES: usize = 64;
 
-/// What is read, and from where.
-pub(super) struct Origin<'a> {
-    /// What somebody typed.
+/// What is read, which identifies a cache entry and its stamp.
+pub(super) struct CacheSource<'a> {
+    /// The name that the user typed.
     pub name: &'a str,
-    /// The file or folder it stands for.
-    pub place: &'a Path,
-    /// Everything the result may depend on, whether it is there or not.
-    pub sources: &'a [PathBuf],
+    /// The file or folder that the name refers to.
+    pub path: &'a Path,
+    /// All files that the result depends on, existing or not.
+    pub files: &'a [PathBuf],
 }
 
-/// What `read` gives, from the cache if it is there.
-pub(super) fn through(
+/// Returns the cached result of `read`, or calls it and caches the result.
+pub(super) fn load_or_read(
     cache: Option<&Path>,
-    origin: &Origin<'_>,
+    source: &CacheSource<'_>,
     read: impl FnOnce() -> Result<Dataset>,
 ) -> Result<Dataset> {
-    let sources = origin.sources;
-    let (Some(folder), Some(stamp)) = (cache, stamp(sources)) else { return read() };
-    let entry = folder.join(entry_name(origin));
+    let (Some(folder), Some(stamp)) = (cache, stamp(source.files)) else { return read() };
+    let entry = folder.join(entry_name(source));
     if let Some(dataset) = graph_file::open_stamped(&entry, &stamp) {
         return Ok(dataset);
     }
     let dataset = read()?;
-    // Sources that changed while they were read may have been read in part.
-    if dataset.problem().is_none() && self::stamp(sources).as_ref() == Some(&stamp) {
-        // It is only a cache: if it cannot be written, the next load parses again.
-        let _ = keep(&dataset, &stamp, &entry);
+    // Files that changed while they were read may have been read in part.
+    if dataset.problem().is_none() && self::stamp(source.files).as_ref() == Some(&stamp) {
+        // If the entry cannot be written, the next load parses again.
+        let _ = write(&dataset, &stamp, &entry);
     }
     Ok(dataset)
 }
 
-fn keep(dataset: &Dataset, stamp: &str, entry: &Path) -> Result<()> {
+fn write(dataset: &Dataset, stamp: &str, entry: &Path) -> Result<()> {
     if let Some(folder) = entry.parent() {
         let _ = fs::create_dir_all(folder);
-        drop_oldest(folder, entry);
+        remove_oldest(folder, entry);
     }
     graph_file::save_stamped(dataset, stamp, entry).map(drop)
 }
 
-/// Makes room for one more entry.
-fn drop_oldest(folder: &Path, entry: &Path) {
+/// Removes the oldest entries so that one more fits.
+fn remove_oldest(folder: &Path, entry: &Path) {
     let Ok(files) = fs::read_dir(folder) else { return };
     let paths = files.filter_map(|file| Some(file.ok()?.path()));
     let others = paths.filter(|path| is_entry(path) && path != entry);
@@ -69,31 +67,31 @@ fn drop_oldest(folder: &Path, entry: &Path) {
         .filter_map(|path| Some((fs::metadata(&path).ok()?.modified().ok()?, path)))
         .collect();
     others.sort();
-    let too_many = (others.len() + 1).saturating_sub(MOST_ENTRIES);
-    for (_, path) in &others[..too_many] {
+    let excess = (others.len() + 1).saturating_sub(MAX_ENTRIES);
+    for (_, path) in &others[..excess] {
         let _ = fs::remove_file(path);
     }
 }
 
-/// `0123456789abcdef.graph`: nothing else in the folder is ever removed.
+/// Whether a file is named like `0123456789abcdef.graph`; no other file is ever removed.
 fn is_entry(path: &Path) -> bool {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let is_hash = stem.len() == 16 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_hash && path.extension().is_some_and(|extension| extension == "graph")
 }
 
-fn entry_name(origin: &Origin<'_>) -> String {
-    let digest = Fingerprint::of("clenshaw parsed").list(origin.name.bytes());
-    digest.list(bytes_of(origin.place)).hex()[..16].to_owned() + ".graph"
+fn entry_name(source: &CacheSource<'_>) -> String {
+    let digest = Fingerprint::new("clenshaw parsed").list(source.name.bytes());
+    digest.list(path_bytes(source.path)).hex()[..16].to_owned() + ".graph"
 }
 
-/// What tells that the sources are still the same; `None` where the system does not say.
-fn stamp(sources: &[PathBuf]) -> Option<String> {
+/// A digest of the files' paths, sizes and times; `None` where the file system has no times.
+fn stamp(files: &[PathBuf]) -> Option<String> {
     let version = env!("CARGO_PKG_VERSION");
-    let start = Fingerprint::of("clenshaw sources").number(READERS).list(version.bytes());
-    let digest = sources.iter().try_fold(start, |digest, source| {
-        let digest = digest.list(bytes_of(source));
-        match fs::metadata(source) {
+    let start = Fingerprint::new("clenshaw sources").number(READER_VERSION).list(version.bytes());
+    let digest = files.iter().try_fold(start, |digest, path| {
+        let digest = digest.list(path_bytes(path));
+        match fs::metadata(path) {
             Ok(file) => Some(digest.number(file.len()).list(times(&file)?)),
             Err(_) => Some(digest.number(u64::MAX)),
         }
@@ -101,7 +99,7 @@ fn stamp(sources: &[PathBuf]) -> Option<String> {
     Some(digest.hex())
 }
 
-/// When the content changed; where it is known also when name, owner or times were changed.
+/// The modification time and, on Unix, the time of the last change of the inode.
 fn times(file: &Metadata) -> Option<Vec<u64>> {
     let since = file.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     let mut times = vec![u64::try_from(since.as_nanos()).ok()?];
@@ -113,7 +111,7 @@ fn times(file: &Metadata) -> Option<Vec<u64>> {
     Some(times)
 }
 
-fn bytes_of(path: &Path) -> Vec<u8> {
+fn path_bytes(path: &Path) -> Vec<u8> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     path.as_os_str().as_encoded_bytes().to_vec()
 }
@@ -124,17 +122,17 @@ mod tests {
     use crate::error::Error;
     use std::cell::Cell;
 
-    /// A folder with a source, and a cache beside it.
-    struct Desk {
+    /// A folder with one source file and a cache.
+    struct CacheFixture {
         folder: tempfile::TempDir,
         parsed: Cell<usize>,
     }
 
-    impl Desk {
+    impl CacheFixture {
         fn new() -> Self {
-            let desk = Self { folder: tempfile::tempdir().unwrap(), parsed: Cell::new(0) };
-            desk.write("one");
-            desk
+            let fixture = Self { folder: tempfile::tempdir().unwrap(), parsed: Cell::new(0) };
+            fixture.write("one");
+            fixture
         }
 
         fn path(&self, name: &str) -> PathBuf {
@@ -145,15 +143,15 @@ mod tests {
             fs::write(self.path("source"), text).unwrap();
         }
 
-        /// Loads, and tells how often it was parsed so far.
+        /// Loads the data set and returns how often it has been parsed so far.
         fn load(&self) -> usize {
-            let sources = &[self.path("source"), self.path("absent")];
-            let origin = Origin { name: "it", place: self.folder.path(), sources };
+            let files = &[self.path("source"), self.path("absent")];
+            let source = CacheSource { name: "it", path: self.folder.path(), files };
             let read = || {
                 self.parsed.set(self.parsed.get() + 1);
                 crate::data::load("csbm:nodes=60")
             };
-            let dataset = through(Some(&self.path("cache")), &origin, read).unwrap();
+            let dataset = load_or_read(Some(&self.path("cache")), &source, read).unwrap();
             assert_eq!(dataset, crate::data::load("csbm:nodes=60").unwrap());
             self.parsed.get()
         }
@@ -165,64 +163,64 @@ mod tests {
     }
 
     #[test]
-    fn it_is_parsed_once_until_a_source_changes() {
-        let desk = Desk::new();
-        assert_eq!([desk.load(), desk.load()], [1, 1]);
-        desk.write("three");
-        assert_eq!([desk.load(), desk.load()], [2, 2]);
-        // The same size, at another time.
-        desk.write("seven");
-        let file = fs::File::options().write(true).open(desk.path("source")).unwrap();
+    fn parses_again_only_when_a_source_file_changes() {
+        let fixture = CacheFixture::new();
+        assert_eq!([fixture.load(), fixture.load()], [1, 1]);
+        fixture.write("three");
+        assert_eq!([fixture.load(), fixture.load()], [2, 2]);
+        // Same size, different time.
+        fixture.write("seven");
+        let file = fs::File::options().write(true).open(fixture.path("source")).unwrap();
         file.set_modified(UNIX_EPOCH).unwrap();
-        assert_eq!([desk.load(), desk.load()], [3, 3]);
-        fs::write(desk.path("absent"), "here").unwrap();
-        assert_eq!([desk.load(), desk.load()], [4, 4]);
-        assert_eq!(desk.entries().len(), 1, "the old entry was replaced");
+        assert_eq!([fixture.load(), fixture.load()], [3, 3]);
+        fs::write(fixture.path("absent"), "here").unwrap();
+        assert_eq!([fixture.load(), fixture.load()], [4, 4]);
+        assert_eq!(fixture.entries().len(), 1, "the old entry was replaced");
     }
 
     #[test]
-    fn a_bad_entry_is_written_anew() {
-        let desk = Desk::new();
-        desk.load();
-        let entry = &desk.entries()[0];
+    fn damaged_entry_is_rewritten() {
+        let fixture = CacheFixture::new();
+        fixture.load();
+        let entry = &fixture.entries()[0];
         for damaged in [&b"foreign"[..], &fs::read(entry).unwrap()[..200]] {
-            let before = desk.load();
-            // Never in place: an entry may be mapped.
+            let before = fixture.load();
+            // Not in place: the entry may be mapped.
             fs::remove_file(entry).unwrap();
             fs::write(entry, damaged).unwrap();
-            assert_eq!([desk.load(), desk.load()], [before + 1, before + 1]);
+            assert_eq!([fixture.load(), fixture.load()], [before + 1, before + 1]);
         }
     }
 
     #[test]
-    fn a_folder_that_cannot_be_made_is_no_error() {
-        let desk = Desk::new();
-        fs::write(desk.path("cache"), "a file").unwrap();
-        assert_eq!([desk.load(), desk.load()], [1, 2]);
+    fn unwritable_cache_folder_is_not_an_error() {
+        let fixture = CacheFixture::new();
+        fs::write(fixture.path("cache"), "a file").unwrap();
+        assert_eq!([fixture.load(), fixture.load()], [1, 2]);
     }
 
     #[test]
-    fn what_fails_is_not_kept() {
-        let desk = Desk::new();
+    fn failed_read_is_not_cached() {
+        let fixture = CacheFixture::new();
         let failed = || Err(Error::Interrupted);
-        let origin = Origin { name: "it", place: desk.folder.path(), sources: &[] };
-        assert!(through(Some(&desk.path("cache")), &origin, failed).is_err());
-        assert!(!desk.path("cache").exists());
+        let source = CacheSource { name: "it", path: fixture.folder.path(), files: &[] };
+        assert!(load_or_read(Some(&fixture.path("cache")), &source, failed).is_err());
+        assert!(!fixture.path("cache").exists());
     }
 
     #[test]
-    fn the_oldest_entries_go_and_nothing_else() {
-        let desk = Desk::new();
-        fs::create_dir(desk.path("cache")).unwrap();
-        for i in 0..MOST_ENTRIES as u64 {
-            let file = fs::File::create(desk.path(&format!("cache/{i:016x}.graph"))).unwrap();
+    fn only_the_oldest_entries_are_removed() {
+        let fixture = CacheFixture::new();
+        fs::create_dir(fixture.path("cache")).unwrap();
+        for i in 0..MAX_ENTRIES as u64 {
+            let file = fs::File::create(fixture.path(&format!("cache/{i:016x}.graph"))).unwrap();
             file.set_modified(UNIX_EPOCH + std::time::Duration::from_secs(i)).unwrap();
         }
-        fs::write(desk.path("cache/mine.graph"), "").unwrap();
-        desk.load();
-        assert_eq!(desk.entries().len(), MOST_ENTRIES + 1);
-        assert!(desk.path("cache/mine.graph").exists());
-        assert!(!desk.path("cache/0000000000000000.graph").exists());
-        assert!(desk.path("cache/0000000000000001.graph").exists());
+        fs::write(fixture.path("cache/mine.graph"), "").unwrap();
+        fixture.load();
+        assert_eq!(fixture.entries().len(), MAX_ENTRIES + 1);
+        assert!(fixture.path("cache/mine.graph").exists());
+        assert!(!fixture.path("cache/0000000000000000.graph").exists());
+        assert!(fixture.path("cache/0000000000000001.graph").exists());
     }
 }

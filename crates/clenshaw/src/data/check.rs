@@ -1,18 +1,19 @@
-//! What a user should know about a graph before training on it.
+//! Checks a graph for problems before training.
 //!
 //! ```
 //! use clenshaw::data::{Store, check::check};
 //! let cora = check(&Store::only("nowhere"), "cora")?;
 //! assert_eq!(cora.format, "embedded");
 //! let kinds: Vec<&str> = cora.findings.iter().map(|finding| finding.kind).collect();
-//! // No paper has word 444.
+// The constant feature is word 444, which no paper contains.
 //! assert_eq!(kinds, ["duplicate-nodes", "components", "constant-features"]);
 //! # Ok::<(), clenshaw::Error>(())
 //! ```
 
-use super::fetch::{self, Options};
+use super::fetch::{self, FetchEvent, FetchOptions};
 use super::{
-    Dataset, Description, Features, FixedSplit, Named, Origin, Store, load_from, named, read,
+    Dataset, DatasetOrigin, Description, Features, FixedSplit, ResolvedGraph, Store, load_from,
+    read, resolve,
 };
 use crate::error::Result;
 use serde::Serialize;
@@ -21,96 +22,98 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// A graph that can be trained on, and what was found.
+/// The result of checking a graph that can be trained on.
 #[derive(Clone, Debug, Serialize)]
-pub struct Checkup {
-    /// In what form it came: `tables`, `npz`, `graphml`, `graph file`, `embedded`, ...
+pub struct CheckReport {
+    /// Input format: `tables`, `npz`, `graphml`, `graph file`, `embedded`, ...
     pub format: &'static str,
-    /// What is known of its files, if they are published.
-    pub files: Option<FilesCheck>,
-    /// What is worth knowing, worst first.
+    /// Checksums of the published files, if it has any.
+    pub files: Option<ChecksumSummary>,
+    /// The findings, warnings first.
     pub findings: Vec<Finding>,
-    /// Its numbers.
+    /// Statistics of the data set.
     pub description: Description,
 }
 
-/// Published files against the list of checksums.
+/// Comparison of the published files with their known checksums.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct FilesCheck {
-    /// How many there should be.
+pub struct ChecksumSummary {
+    /// Number of published files.
     pub listed: usize,
-    /// How many are those that were published.
+    /// Number of files with the published checksum.
     pub good: usize,
-    /// How many nobody knows a checksum for.
+    /// Number of files without a known checksum.
     pub unknown: usize,
 }
 
-/// One thing worth knowing.
+/// A property of the data that the user should know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What sort of thing, in a word that stays the same.
+    /// Stable identifier of the kind of finding.
     pub kind: &'static str,
-    /// How much it matters.
+    /// Importance.
     pub severity: Severity,
-    /// How many there are.
+    /// Number of affected nodes, classes, features, splits or files.
     pub count: usize,
-    /// What it is, in a sentence.
+    /// Description for the user.
     pub text: String,
 }
 
-/// How much a finding matters.
+/// Importance of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// It may spoil results.
+    /// May make results wrong.
     Warning,
-    /// It is good to know.
+    /// For information.
     Note,
 }
 
-/// Reads everything anew, whatever the cache has; an error says why it cannot be trained on.
-pub fn check(store: &Store, text: &str) -> Result<Checkup> {
+/// Reads a graph without the cache and checks it; returns an error if it cannot be trained on.
+pub fn check(store: &Store, text: &str) -> Result<CheckReport> {
     let fresh = store.clone().with_cache(None);
     let dataset = load_from(&fresh, text)?;
     let description = Description::of(&dataset);
     let mut findings = findings(&dataset, &description);
-    let (format, files) = match named(&fresh, text)? {
-        Named::Imported(_) => ("graph file", None),
-        Named::Path => (read::format(Path::new(text)), None),
-        Named::Known(info) => {
-            let folder = info.files().and_then(|files| Some((files, fresh.find(files.folder)?)));
+    let (format, files) = match resolve(&fresh, text)? {
+        ResolvedGraph::Imported(_) => ("graph file", None),
+        ResolvedGraph::Path => (read::format(Path::new(text)), None),
+        ResolvedGraph::Known(info) => {
+            let folder =
+                info.files().and_then(|files| Some((files, fresh.dataset_folder(files.folder)?)));
             let files = folder.map(|(files, folder)| check_files(files.folder, &folder));
-            let (files, troubles) = files.transpose()?.unzip();
-            findings.extend(troubles.into_iter().flatten());
+            let (files, checksum_findings) = files.transpose()?.unzip();
+            findings.extend(checksum_findings.into_iter().flatten());
             match info.origin {
-                Origin::Files(_) => ("published files", files),
+                DatasetOrigin::Files(_) => ("published files", files),
                 _ => (info.kind(), files),
             }
         }
     };
     findings.sort_by_key(|finding| finding.severity);
-    Ok(Checkup { format, files, findings, description })
+    Ok(CheckReport { format, files, findings, description })
 }
 
-/// Compares a folder's files with the list; what is not good is a finding.
-fn check_files(name: &str, folder: &Path) -> Result<(FilesCheck, Option<Finding>)> {
-    let set = fetch::find(name)?;
+/// Verifies the files of a folder; a finding lists the missing and invalid ones.
+fn check_files(name: &str, folder: &Path) -> Result<(ChecksumSummary, Option<Finding>)> {
+    let manifest = fetch::manifest(name)?;
     let root = folder.parent().unwrap_or(folder);
-    let (held, never) = (RefCell::new(vec![]), AtomicBool::new(false));
-    let watch = |event: fetch::Progress<'_>| {
-        if let fetch::Progress::Done(file) = event {
-            held.borrow_mut().push(file.checked);
+    let (checked, cancel) = (RefCell::new(vec![]), AtomicBool::new(false));
+    let on_event = |event: FetchEvent<'_>| {
+        if let FetchEvent::Done(file) = event {
+            checked.borrow_mut().push(file.checked);
         }
     };
-    let options = Options { offline: true, watch: &watch, ..Options::new(root, &never) };
-    let trouble = fetch::fetch(set, &options).err();
-    let held = held.into_inner();
-    let good = held.iter().filter(|checked| **checked).count();
-    let (listed, unknown) = (set.files.len(), held.len() - good);
-    let finding = trouble.map(|error| {
-        finding("files", Severity::Warning, listed - held.len(), |_| error.to_string())
+    let options =
+        FetchOptions { offline: true, on_event: &on_event, ..FetchOptions::new(root, &cancel) };
+    let error = fetch::fetch(manifest, &options).err();
+    let checked = checked.into_inner();
+    let good = checked.iter().filter(|checked| **checked).count();
+    let (listed, unknown) = (manifest.files.len(), checked.len() - good);
+    let finding = error.map(|error| {
+        finding("files", Severity::Warning, listed - checked.len(), |_| error.to_string())
     });
-    Ok((FilesCheck { listed, good, unknown }, finding))
+    Ok((ChecksumSummary { listed, good, unknown }, finding))
 }
 
 fn finding(
@@ -122,11 +125,11 @@ fn finding(
     Finding { kind, severity, count, text: text(count) }
 }
 
-/// Everything but the files.
+/// Returns all findings except those about files.
 fn findings(dataset: &Dataset, d: &Description) -> Vec<Finding> {
     use Severity::{Note, Warning};
-    let told = |text: &String| finding("reader", Warning, 1, |_| text.clone());
-    let mut findings: Vec<Finding> = dataset.warnings.iter().map(told).collect();
+    let reader = |text: &String| finding("reader", Warning, 1, |_| text.clone());
+    let mut findings: Vec<Finding> = dataset.warnings.iter().map(reader).collect();
     let mut add = |kind, severity, count: usize, text: &dyn Fn(usize) -> String| {
         if count > 0 {
             findings.push(finding(kind, severity, count, text));
@@ -138,43 +141,40 @@ fn findings(dataset: &Dataset, d: &Description) -> Vec<Finding> {
         named.map(|(_, name)| format!("`{name}`")).collect::<Vec<String>>()
     };
     add("one-node-classes", Warning, classes(1).len(), &|n| {
-        format!("{} a single node: {}", count(n, "class has", "classes have"), some(&classes(1)))
+        format!("{} a single node: {}", count(n, "class has", "classes have"), list(&classes(1)))
     });
     add("empty-classes", Warning, classes(0).len(), &|n| {
-        format!("{} no node: {}", count(n, "class has", "classes have"), some(&classes(0)))
+        format!("{} no nodes: {}", count(n, "class has", "classes have"), list(&classes(0)))
     });
     add("duplicate-nodes", Warning, d.duplicates, &|n| {
         let nodes = count(n, "node has", "nodes have");
-        format!("{nodes} the neighbours and the class of an earlier one")
+        format!("{nodes} the same neighbours and class as an earlier node")
     });
     let [empty, missing, incomplete] = split_problems(dataset);
     let of = d.splits.len();
     add("empty-parts", Warning, empty.len(), &|n| {
-        format!("a part is empty in {n} of {of} published splits: {}", some(&empty))
+        format!("{n} of {of} published splits have an empty part: {}", list(&empty))
     });
     add("class-not-in-train", Warning, missing.len(), &|n| {
         format!(
-            "a class is missing in training in {n} of {of} published splits: {}",
-            some(&missing)
+            "{n} of {of} published splits have a class without training nodes: {}",
+            list(&missing)
         )
     });
     add("incomplete-splits", Note, incomplete.len(), &|n| {
-        format!(
-            "labelled nodes are in no part in {n} of {of} published splits: {}",
-            some(&incomplete)
-        )
+        format!("{n} of {of} published splits leave out labelled nodes: {}", list(&incomplete))
     });
     add("unlabelled-nodes", Note, d.unlabelled, &|n| {
         format!("{} no label", count(n, "node has", "nodes have"))
     });
     add("isolated-nodes", Note, d.isolated, &|n| {
-        format!("{} no neighbour", count(n, "node has", "nodes have"))
+        format!("{} no neighbours", count(n, "node has", "nodes have"))
     });
     add("components", Note, if d.components > 1 { d.components } else { 0 }, &|n| {
-        format!("the graph falls into {n} parts; the largest has {} nodes", d.largest_component)
+        format!("the graph has {n} components; the largest has {} nodes", d.largest_component)
     });
     add("zero-features", Note, zero_rows(&dataset.x), &|n| {
-        format!("{} zero for every feature", count(n, "node has", "nodes have"))
+        format!("{} only zero features", count(n, "node has", "nodes have"))
     });
     add("constant-features", Note, constant_columns(&dataset.x), &|n| {
         format!("{} the same for every node", count(n, "feature is", "features are"))
@@ -186,15 +186,16 @@ fn count(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-/// The first few names.
-fn some(names: &[String]) -> String {
+/// Formats the first three names.
+fn list(names: &[String]) -> String {
     match names {
         [a, b, c, _, ..] => format!("{a}, {b}, {c}, ..."),
         names => names.join(", "),
     }
 }
 
-/// The names of splits with an empty part, without a class in training, and with nodes in no part.
+/// Returns the names of the splits with an empty part, of those with a class without training nodes,
+/// and of those that leave out labelled nodes.
 fn split_problems(dataset: &Dataset) -> [Vec<String>; 3] {
     let labelled = dataset.labelled();
     let classes = |nodes: &[u32]| {
@@ -216,7 +217,7 @@ fn split_problems(dataset: &Dataset) -> [Vec<String>; 3] {
     [names(&is_empty), names(&lacks_class), names(&is_incomplete)]
 }
 
-/// Nodes all of whose features are zero.
+/// Counts the nodes whose features are all zero.
 fn zero_rows(x: &Features) -> usize {
     let is_zero = |row: &[f32]| row.iter().all(|&value| value == 0.0);
     match x {
@@ -228,12 +229,12 @@ fn zero_rows(x: &Features) -> usize {
     }
 }
 
-/// Columns with one and the same value for every node.
+/// Counts the columns with the same value for every node.
 fn constant_columns(x: &Features) -> usize {
     match x {
         Features::Dense(x) => {
-            let first = |j: &usize| (1..x.rows()).all(|i| x[(i, *j)] == x[(0, *j)]);
-            (0..x.cols()).filter(first).count()
+            let is_constant = |j: &usize| (1..x.rows()).all(|i| x[(i, *j)] == x[(0, *j)]);
+            (0..x.cols()).filter(is_constant).count()
         }
         Features::Sparse { pattern, values } => {
             let mut entries: Vec<(u32, f32)> =
@@ -242,7 +243,7 @@ fn constant_columns(x: &Features) -> usize {
             let columns = entries.chunk_by(|a, b| a.0 == b.0);
             let varies = |column: &&[(u32, f32)]| {
                 let zero = (0, 0.0);
-                // Where an entry is not stored it is zero.
+                // Entries that are not stored are zero.
                 let first = if column.len() < pattern.n_rows() { zero } else { column[0] };
                 column.iter().any(|&(_, value)| value != first.1)
             };
@@ -258,7 +259,7 @@ mod tests {
     use crate::graph::Graph;
     use crate::tensor::{Mat, Pattern};
 
-    /// 0 - 1 - 2 and 3 alone; one column varies, one does not.
+    /// The path 0 - 1 - 2 and the isolated node 3.
     fn path(x: Features) -> Dataset {
         let graph = Graph::from_edges("path", 4, &[(0, 1), (1, 2)]).unwrap();
         let classes = ["a", "b", "c"].map(String::from).to_vec();
@@ -275,37 +276,33 @@ mod tests {
     }
 
     #[test]
-    fn everything_odd_is_told() {
+    fn reports_all_findings() {
         let dataset = path(dense());
-        let told = findings(&dataset, &Description::of(&dataset));
-        let told: Vec<(&str, usize, &str)> =
-            told.iter().map(|finding| (finding.kind, finding.count, &*finding.text)).collect();
+        let found = findings(&dataset, &Description::of(&dataset));
+        let found: Vec<(&str, usize, &str)> =
+            found.iter().map(|finding| (finding.kind, finding.count, &*finding.text)).collect();
         let expected = [
             ("one-node-classes", 1, "1 class has a single node: `b`"),
-            ("empty-classes", 1, "1 class has no node: `c`"),
-            ("duplicate-nodes", 1, "1 node has the neighbours and the class of an earlier one"),
-            ("empty-parts", 1, "a part is empty in 1 of 1 published splits: own"),
+            ("empty-classes", 1, "1 class has no nodes: `c`"),
+            ("duplicate-nodes", 1, "1 node has the same neighbours and class as an earlier node"),
+            ("empty-parts", 1, "1 of 1 published splits have an empty part: own"),
             (
                 "class-not-in-train",
                 1,
-                "a class is missing in training in 1 of 1 published splits: own",
+                "1 of 1 published splits have a class without training nodes: own",
             ),
-            (
-                "incomplete-splits",
-                1,
-                "labelled nodes are in no part in 1 of 1 published splits: own",
-            ),
+            ("incomplete-splits", 1, "1 of 1 published splits leave out labelled nodes: own"),
             ("unlabelled-nodes", 1, "1 node has no label"),
-            ("isolated-nodes", 1, "1 node has no neighbour"),
-            ("components", 2, "the graph falls into 2 parts; the largest has 3 nodes"),
+            ("isolated-nodes", 1, "1 node has no neighbours"),
+            ("components", 2, "the graph has 2 components; the largest has 3 nodes"),
             ("constant-features", 2, "2 features are the same for every node"),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
     }
 
     #[test]
-    fn sparse_and_dense_features_are_counted_alike() {
-        // 1 7 0 0    2 7 0 0    0 0 0 0    with a zero that is stored
+    fn counts_sparse_and_dense_features_alike() {
+        // 1 7 0 0    2 7 0 0    0 0 0 0    with a stored zero
         let pattern = Pattern::new(4, vec![0, 3, 5, 5], vec![0, 1, 2, 0, 1]);
         let x = Features::Sparse { pattern, values: vec![1.0, 7.0, 0.0, 2.0, 7.0] };
         assert_eq!((zero_rows(&x), constant_columns(&x)), (1, 2));

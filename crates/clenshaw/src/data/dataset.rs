@@ -174,7 +174,7 @@ impl Dataset {
     pub fn sha256(&self) -> String {
         let adjacency = self.graph.adjacency();
         let offsets = |offsets: &[usize]| offsets.iter().map(|&o| o as u64).collect::<Vec<_>>();
-        let mut digest = Fingerprint::of("clenshaw dataset 1")
+        let mut digest = Fingerprint::new("clenshaw dataset 1")
             .list(offsets(adjacency.offsets()))
             .list(adjacency.indices().iter().copied())
             .number(self.x.n_cols() as u64);

@@ -1,59 +1,60 @@
-//! What a data set looks like, in numbers.
+//! Statistics of a data set.
 
 use super::{Dataset, Metric};
 use crate::graph::{components, edge_homophily, node_homophily};
 use serde::Serialize;
 use std::collections::HashSet;
 
-/// The numbers that `clenshaw data show` prints.
+/// The statistics that `clenshaw data show` prints.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Description {
-    /// What to type to get it.
+    /// The name to load it by.
     pub name: String,
     /// Number of nodes.
     pub nodes: usize,
     /// Undirected edges, each counted once, without loops.
     pub edges: usize,
-    /// Columns of features.
+    /// Number of feature columns.
     pub features: usize,
-    /// Entries of the features that are not zero.
+    /// Number of non-zero feature values.
     pub feature_entries: usize,
     /// Number of classes.
     pub classes: usize,
-    /// Labelled nodes of each class.
+    /// Number of labelled nodes per class.
     pub class_sizes: Vec<usize>,
-    /// What the classes are called.
+    /// Class names.
     pub class_names: Vec<String>,
-    /// Nodes without a label.
+    /// Number of nodes without a label.
     pub unlabelled: usize,
-    /// Share of edges that join two nodes of one class.
+    /// Share of edges between nodes of the same class.
     pub edge_homophily: Option<f64>,
-    /// Geom-GCN's H(G).
+    /// Mean share of neighbours of the node's own class: Geom-GCN's H(G).
     pub node_homophily: Option<f64>,
-    /// Nodes without a neighbour.
+    /// Number of nodes without neighbours.
     pub isolated: usize,
-    /// Nodes that have the neighbours and the class of an earlier one: a filter cannot tell them apart.
+    /// Number of nodes with the same neighbours and class as an earlier node, which no filter can
+    /// distinguish.
     pub duplicates: usize,
-    /// Connected components.
+    /// Number of connected components.
     pub components: usize,
-    /// Nodes of the largest component.
+    /// Number of nodes in the largest component.
     pub largest_component: usize,
-    /// Nodes of degree 0, 1, 2-3, 4-7, ...
+    /// Number of nodes of degree 0, 1, 2-3, 4-7, ...
     pub degree_histogram: Vec<usize>,
-    /// What its papers measure.
+    /// The metric that is customary for this data set.
     pub metric: Metric,
     /// Names of the published splits.
     pub splits: Vec<String>,
-    /// The digest of graph, features and labels.
+    /// Digest of graph, features and labels.
     pub sha256: String,
-    /// Where it comes from.
+    /// Where the data comes from.
     pub source: String,
-    /// What to mind.
+    /// Known problems of the data.
     pub warnings: Vec<String>,
 }
 
 impl Description {
-    /// Counts.
+    /// Computes the statistics of a data set.
     ///
     /// ```
     /// use clenshaw::data::{self, Description};
@@ -92,7 +93,7 @@ impl Description {
     }
 }
 
-/// Degree 0, then one entry per doubling: 1, 2-3, 4-7, ...
+/// Counts degree 0, then one bin per power of two: 1, 2-3, 4-7, ...
 fn histogram(degrees: impl Iterator<Item = usize>) -> Vec<usize> {
     let mut counts = Vec::new();
     for degree in degrees {
@@ -119,8 +120,8 @@ mod tests {
     use crate::tensor::Mat;
 
     #[test]
-    fn a_star_with_two_equal_leaves() {
-        // 0 in the middle; 1, 2 and 3 around it; 4 alone.
+    fn describes_star_with_duplicate_leaves() {
+        // Node 0 is the centre, 1 to 3 are leaves, 4 is isolated.
         let graph = Graph::from_edges("star", 5, &[(0, 1), (0, 2), (0, 3)]).unwrap();
         let x = Features::Dense(Mat::from_vec(5, 1, vec![0.0, 1.0, 1.0, 2.0, 1.0]));
         let y = vec![Some(0), Some(1), Some(1), Some(0), None];

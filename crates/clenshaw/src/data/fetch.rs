@@ -1,122 +1,132 @@
-//! Fetching public data sets: whatever the net does, a file is either good or not there.
+//! Downloads public data sets and verifies their checksums.
 //!
 //! ```text
-//! there and good?  ->  kept
-//! else each source in turn:  .NAME.partial  ->  sha256 fits?  ->  renamed to NAME
+//! valid file present  ->  kept
+//! otherwise, for each source:  .NAME.partial  ->  checksum matches  ->  renamed to NAME
 //! ```
 //!
-//! What is there is replaced by a rename alone, after the check, so a bad download costs nothing.
-//! A partial file stays for the next time; only a wrong checksum deletes it.
-//! It is resumed only if a known checksum will tell whether both halves fit.
-//! The feature `download` brings HTTP and TLS; without it, copying and verifying still work.
+//! An existing file is only replaced, by a rename, after its successor has been verified.
+//! A partial download is kept and resumed the next time, unless its checksum is wrong.
+//! Downloads without a known checksum always start from the beginning.
+//! HTTP requires the feature `download`; copying and verifying work without it.
 //!
 //! ```
-//! use clenshaw::data::fetch::{Options, fetch, find};
+//! use clenshaw::data::fetch::{FetchOptions, fetch, manifest};
 //! use std::{path::Path, sync::atomic::AtomicBool};
 //!
 //! let cancel = AtomicBool::new(false);
-//! let options = Options { offline: true, ..Options::new(Path::new("no/such/folder"), &cancel) };
-//! let error = fetch(find("minesweeper")?, &options).unwrap_err().to_string();
-//! assert_eq!(error, "no/such/folder: not there or not good: minesweeper/minesweeper.npz: no such file");
+//! let options = FetchOptions { offline: true, ..FetchOptions::new(Path::new("no/such/folder"), &cancel) };
+//! let error = fetch(manifest("minesweeper")?, &options).unwrap_err().to_string();
+//! assert_eq!(error, "no/such/folder: missing or invalid files: minesweeper/minesweeper.npz: file not found");
 //! # Ok::<(), clenshaw::Error>(())
 //! ```
 
-mod sources;
-mod trouble;
-mod partial;
-mod delivery;
+mod manifest;
+mod failure;
+mod partial_file;
+mod transfer;
 mod unzip;
-#[cfg_attr(not(feature = "download"), path = "fetch/no_http.rs")]
+#[cfg(feature = "download")]
 mod http;
+#[cfg(not(feature = "download"))]
+mod offline;
 mod proxies;
 
+pub use manifest::{Manifest, ManifestFile, manifest, manifests};
 pub use proxies::Proxies;
-pub use sources::{Listed, Set, find, sets};
 #[cfg(fuzzing)]
 pub use unzip::length as member_length;
 
 use crate::error::{Error, Result};
-use delivery::{Delivery, Job};
-use http::Client;
-use partial::{Digest, Partial, digest, make_folder};
+use failure::{FetchError, SourceError};
+#[cfg(feature = "download")]
+use http::HttpClient as Client;
+use manifest::SourceBase;
+#[cfg(not(feature = "download"))]
+use offline::OfflineClient as Client;
+use partial_file::{FileDigest, PartialFile, create_folder, digest};
 use serde::Serialize;
-use sources::Base;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use trouble::{Failure, Trouble};
+use transfer::{Download, Transfer};
 
-/// From where, to where, and who watches.
-pub struct Options<'a> {
-    /// The data folder; each data set has a folder below it.
+/// Where to fetch from and to, and how.
+pub struct FetchOptions<'a> {
+    /// The data folder; each data set has a folder in it.
     pub into: &'a Path,
-    /// A URL or folder of the same layout, instead of the published sources.
+    /// A URL or folder with the same layout, used instead of the published sources.
     pub from: Option<&'a str>,
-    /// Only check what is there.
+    /// Only verify existing files.
     pub offline: bool,
-    /// How long to wait, and how often.
-    pub patience: Patience,
-    /// Through whom to go.
+    /// Timeouts and retries.
+    pub retry: RetryPolicy,
+    /// Proxies for HTTP and HTTPS.
     pub proxies: Proxies,
-    /// Sees what happens.
-    pub watch: &'a dyn Fn(Progress<'_>),
-    /// Set it to stop; what has come is kept.
+    /// Called with the progress.
+    pub on_event: &'a dyn Fn(FetchEvent<'_>),
+    /// Set this flag to stop; partial downloads are kept.
     pub cancel: &'a AtomicBool,
 }
 
-impl<'a> Options<'a> {
-    /// From the published sources, through no proxy, unwatched.
+impl<'a> FetchOptions<'a> {
+    /// Fetches from the published sources, without proxies and progress.
     pub fn new(into: &'a Path, cancel: &'a AtomicBool) -> Self {
         Self {
             into,
             from: None,
             offline: false,
-            patience: Patience::default(),
+            retry: RetryPolicy::default(),
             proxies: Proxies::default(),
-            watch: &|_| {},
+            on_event: &|_| {},
             cancel,
         }
     }
 }
 
-/// How long to wait for a server, and how often to ask.
+/// Timeouts and retries of downloads.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
-    /// For a connection.
-    pub connect: Duration,
-    /// For the next bytes.
-    pub stall: Duration,
-    /// How often a source is tried before the next one is.
-    pub tries: usize,
-    /// Before the second try; doubled before each further one.
-    pub pause: Duration,
+pub struct RetryPolicy {
+    /// Timeout for resolving the host and for connecting.
+    pub connect_timeout: Duration,
+    /// Timeout for receiving the next bytes.
+    pub read_timeout: Duration,
+    /// Number of attempts per source.
+    pub attempts: usize,
+    /// Delay before the second attempt; doubled before each further one.
+    pub first_delay: Duration,
 }
 
-impl Default for Patience {
+impl Default for RetryPolicy {
     fn default() -> Self {
         let seconds = Duration::from_secs;
-        Self { connect: seconds(15), stall: seconds(20), tries: 4, pause: seconds(1) }
+        Self {
+            connect_timeout: seconds(15),
+            read_timeout: seconds(20),
+            attempts: 4,
+            first_delay: seconds(1),
+        }
     }
 }
 
-/// What happens to a file; `file` is its path below the data folder, or the name of an archive.
+/// Progress of a fetch; `file` is a path inside the data folder, or the name of an archive.
 #[derive(Debug)]
-pub enum Progress<'a> {
-    /// A source is asked.
-    Asked {
+pub enum FetchEvent<'a> {
+    /// A file is requested from a source.
+    Requested {
         /// Which file.
         file: &'a str,
         /// Where.
         source: &'a str,
     },
-    /// Bytes have come.
-    Bytes {
+    /// Bytes have been received.
+    Received {
         /// Which file.
         file: &'a str,
-        /// How many are there now.
-        have: u64,
-        /// How many there will be, if that is known.
-        of: Option<u64>,
+        /// Number of bytes received so far.
+        received: u64,
+        /// Expected number of bytes, if known.
+        total: Option<u64>,
     },
     /// A source failed.
     Failed {
@@ -124,151 +134,156 @@ pub enum Progress<'a> {
         file: &'a str,
         /// Where.
         source: &'a str,
-        /// How.
+        /// The problem.
         problem: &'a str,
-        /// When it is asked again; if never, it is the next one's turn.
-        again_in: Option<Duration>,
+        /// Delay before the next attempt; `None` if the next source is tried instead.
+        retry_in: Option<Duration>,
     },
-    /// A file is there and good.
-    Done(&'a Held),
+    /// A file is present and valid.
+    Done(&'a LocalFile),
 }
 
-/// A data set that is there.
+/// The result of fetching a data set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Report {
-    /// Its folder below the data folder.
+pub struct FetchReport {
+    /// Folder name inside the data folder.
     pub folder: String,
-    /// Its files.
-    pub files: Vec<Held>,
-    /// What a user should know.
+    /// The files.
+    pub files: Vec<LocalFile>,
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// A file that is there.
+/// A file of the data folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Held {
-    /// Below the data folder.
+pub struct LocalFile {
+    /// Path inside the data folder.
     pub path: String,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
-    /// What was found, in hexadecimal.
+    /// SHA-256 of its content, in hexadecimal.
     pub sha256: String,
-    /// Whether a known checksum says that it is good.
+    /// Whether the checksum was compared with a known one.
     pub checked: bool,
-    /// How it came to be there.
-    pub state: State,
+    /// How the file was obtained.
+    pub state: FileState,
 }
 
-/// How a file came to be there.
+/// How a file of the data folder was obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum State {
-    /// It was there.
+pub enum FileState {
+    /// It existed and was valid.
     Kept,
-    /// It was not there.
+    /// It was missing.
     Fetched,
-    /// What was there was not good.
+    /// It existed and was invalid.
     Replaced,
 }
 
-/// Makes sure that all files of a data set are there and good.
-pub fn fetch(set: &Set, options: &Options<'_>) -> Result<Report> {
+/// Fetches the missing and invalid files of a data set.
+pub fn fetch(manifest: &Manifest, options: &FetchOptions<'_>) -> Result<FetchReport> {
     if options.offline {
-        return verify(set, options);
+        return verify(manifest, options);
     }
-    let base = Base::of(options.from)?;
+    let base = SourceBase::parse(options.from)?;
     let client = Client::new(options);
-    let held = set.files.iter().map(|listed| obtain(listed, &base, &client));
-    let held: Result<Vec<Held>> = held.collect();
-    partial::tidy(set, options.into, held.is_ok());
-    Ok(report(set, held?))
+    let files = manifest.files.iter().map(|listed| obtain(listed, &base, &client));
+    let files: Result<Vec<LocalFile>> = files.collect();
+    partial_file::clean_up(manifest, options.into, files.is_ok());
+    Ok(report(manifest, files?))
 }
 
-/// Keeps a good file, or gets it.
-fn obtain(listed: &Listed, base: &Base<'_>, client: &Client<'_>) -> Result<Held> {
+/// Keeps a valid file, or fetches it.
+fn obtain(listed: &ManifestFile, base: &SourceBase<'_>, client: &Client<'_>) -> Result<LocalFile> {
     let options = client.options;
     let path = options.into.join(&listed.path);
     match digest(&path)? {
         Some(found) if listed.check(&found).is_ok() => {
-            Ok(done(listed, found, State::Kept, options))
+            Ok(done(listed, found, FileState::Kept, options))
         }
         before => {
-            let found = ask_around(listed, &path, base, client)?;
-            let state = if before.is_some() { State::Replaced } else { State::Fetched };
+            let found = fetch_from_any(listed, &path, base, client)?;
+            let state = if before.is_some() { FileState::Replaced } else { FileState::Fetched };
             Ok(done(listed, found, state, options))
         }
     }
 }
 
-/// Asks each source in turn until one delivers.
-fn ask_around(
-    listed: &Listed,
+/// Tries each source until one succeeds.
+fn fetch_from_any(
+    listed: &ManifestFile,
     path: &Path,
-    base: &Base<'_>,
+    base: &SourceBase<'_>,
     client: &Client<'_>,
-) -> Result<Digest> {
+) -> Result<FileDigest> {
     let options = client.options;
-    make_folder(path.parent().unwrap_or(options.into))?;
-    let mut partial = Partial::open(path)?;
+    create_folder(path.parent().unwrap_or(options.into))?;
+    let mut partial = PartialFile::open(path)?;
     let mut failed = Vec::new();
-    let mut places = base.places(listed).into_iter().peekable();
-    while let Some(place) = places.next() {
+    let mut sources = base.sources(listed).into_iter().peekable();
+    while let Some(source) = sources.next() {
         if options.cancel.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
-        let source = place.to_string();
-        let job = Job { file: &listed.path, source: &source, bytes: listed.bytes, options };
-        let delivery = Delivery { listed, place: &place, client, job };
-        match delivery.run(&mut partial) {
+        let name = source.to_string();
+        let transfer = Transfer { file: &listed.path, source: &name, size: listed.bytes, options };
+        let download = Download { listed, source: &source, client, transfer };
+        match download.run(&mut partial) {
             Ok(found) => return partial.accept().map(|()| found),
-            Err(Failure::Here(error)) => return Err(error),
-            Err(Failure::There(trouble)) => {
-                if places.peek().is_some() {
-                    delivery.job.failed(&trouble.to_string(), None);
+            Err(FetchError::Local(error)) => return Err(error),
+            Err(FetchError::Source(error)) => {
+                if sources.peek().is_some() {
+                    download.transfer.report_failure(&error.to_string(), None);
                 }
-                failed.push(format!("{source}: {trouble}"));
+                failed.push(format!("{name}: {error}"));
             }
         }
     }
-    let advice = "nothing that was there is changed; try again, or name another source";
+    let advice = "existing files are unchanged; try again, or use another source";
     Err(Error::io(path)(std::io::Error::other(format!("{}; {advice}", failed.join("; ")))))
 }
 
-fn done(listed: &Listed, found: Digest, state: State, options: &Options<'_>) -> Held {
-    let Digest { bytes, sha256 } = found;
+fn done(
+    listed: &ManifestFile,
+    found: FileDigest,
+    state: FileState,
+    options: &FetchOptions<'_>,
+) -> LocalFile {
+    let FileDigest { bytes, sha256 } = found;
     let checked = listed.sha256.is_some();
-    let held = Held { path: listed.path.clone(), bytes, sha256, checked, state };
-    (options.watch)(Progress::Done(&held));
-    held
+    let file = LocalFile { path: listed.path.clone(), bytes, sha256, checked, state };
+    (options.on_event)(FetchEvent::Done(&file));
+    file
 }
 
-/// Checks what is there, without asking anybody.
-fn verify(set: &Set, options: &Options<'_>) -> Result<Report> {
-    let (mut held, mut bad) = (Vec::new(), Vec::new());
-    for listed in &set.files {
+/// Verifies existing files without any request.
+fn verify(manifest: &Manifest, options: &FetchOptions<'_>) -> Result<FetchReport> {
+    let (mut valid, mut invalid) = (Vec::new(), Vec::new());
+    for listed in &manifest.files {
         let found = digest(&options.into.join(&listed.path))?;
-        let checked = found.ok_or(Trouble::Missing).and_then(|found| {
+        let checked = found.ok_or(SourceError::NotFound).and_then(|found| {
             listed.check(&found)?;
             Ok(found)
         });
         match checked {
-            Ok(found) => held.push(done(listed, found, State::Kept, options)),
-            Err(trouble) => bad.push(format!("{}: {trouble}", listed.path)),
+            Ok(found) => valid.push(done(listed, found, FileState::Kept, options)),
+            Err(error) => invalid.push(format!("{}: {error}", listed.path)),
         }
     }
-    if bad.is_empty() {
-        return Ok(report(set, held));
+    if invalid.is_empty() {
+        return Ok(report(manifest, valid));
     }
-    let problem = format!("not there or not good: {}", bad.join("; "));
+    let problem = format!("missing or invalid files: {}", invalid.join("; "));
     Err(Error::io(options.into)(std::io::Error::other(problem)))
 }
 
-fn report(set: &Set, files: Vec<Held>) -> Report {
-    let (n, unknown) = (files.len(), files.iter().filter(|held| !held.checked).count());
+fn report(manifest: &Manifest, files: Vec<LocalFile>) -> FetchReport {
+    let (n, unknown) = (files.len(), files.iter().filter(|file| !file.checked).count());
     let warning = format!(
         "{}: no checksum is known for {unknown} of {n} files; compare their sha256 with a copy you trust",
-        set.folder
+        manifest.folder
     );
     let warnings = if unknown > 0 { vec![warning] } else { vec![] };
-    Report { folder: set.folder.clone(), files, warnings }
+    FetchReport { folder: manifest.folder.clone(), files, warnings }
 }

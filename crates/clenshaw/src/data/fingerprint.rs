@@ -1,15 +1,15 @@
-//! Fingerprints: sha256 over numbers, so that a receipt can say which data a run saw.
+//! SHA-256 fingerprints of lists of numbers, which identify data sets and splits.
 
 use sha2::{Digest, Sha256};
 
-/// A digest in the making.
+/// An incremental SHA-256 digest of numbers and lists of numbers.
 ///
-/// Every list is preceded by its length, so that two different sequences of lists never look alike.
+/// Every list is prefixed with its length, so different sequences of lists have different input.
 pub(super) struct Fingerprint(Sha256);
 
 impl Fingerprint {
-    /// Starts with the name of what is digested.
-    pub(super) fn of(what: &str) -> Self {
+    /// Starts a digest with the name of the digested thing.
+    pub(super) fn new(what: &str) -> Self {
         Self(Sha256::new()).list(what.bytes())
     }
 
@@ -29,13 +29,13 @@ impl Fingerprint {
         numbers.fold(started, |digest, number| digest.number(number.into()))
     }
 
-    /// 64 lower-case hexadecimal digits.
+    /// Returns the digest as 64 lower-case hexadecimal digits.
     pub(super) fn hex(self) -> String {
         hex(&self.0.finalize())
     }
 }
 
-/// Two lower-case digits a byte.
+/// Formats bytes as lower-case hexadecimal digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -45,16 +45,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_sha256() {
-        // FIPS 180-4's example.
+    fn digest_matches_fips_180_4_example() {
         let digest = hex(&Sha256::digest(b"abc"));
         assert_eq!(digest, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     }
 
     #[test]
-    fn moving_a_number_to_the_next_list_changes_the_digest() {
+    fn digest_depends_on_list_boundaries() {
         let digest = |a: &[u32], b: &[u32]| {
-            Fingerprint::of("test").list(a.iter().copied()).list(b.iter().copied()).hex()
+            Fingerprint::new("test").list(a.iter().copied()).list(b.iter().copied()).hex()
         };
         assert_ne!(digest(&[1, 2], &[3]), digest(&[1], &[2, 3]));
     }

@@ -1,4 +1,4 @@
-//! Features drawn around a mean for each class: the context of a generated graph.
+//! Gaussian features with one mean per class.
 //!
 //! ```text
 //! x_i = s m_{y_i} + z_i        z_i ~ N(0, I_d)        m_c ~ N(0, I_d / d), so |m_c| is about 1
@@ -8,7 +8,7 @@ use super::Features;
 use crate::rng::Stream;
 use crate::tensor::Mat;
 
-/// `x_i = s m_{y_i} + z_i` for nodes of these classes, in `d` dimensions.
+/// Draws `x_i = s m_{y_i} + z_i` in `d` dimensions for nodes of these classes.
 pub(super) fn features(stream: &Stream, classes: &[u32], d: usize, s: f64) -> Features {
     let n_classes = classes.iter().max().map_or(0, |&class| class as usize + 1);
     let mut means = stream.named("means");
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn means_of_the_classes_are_as_far_apart_as_the_signal_says() {
+    fn distance_of_class_means_matches_the_signal() {
         let (n, d, s) = (20_000, 200, 3.0);
         let classes: Vec<u32> = (0..n).map(|i| i % 2).collect();
         let x = features(&Stream::new(1, "graph"), &classes, d, s).to_dense();

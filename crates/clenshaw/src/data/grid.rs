@@ -1,15 +1,15 @@
-//! A picture: pixels on a grid, each with a noisy look at how bright it is.
+//! A smooth image on a 2-D grid, observed with noise.
 //!
 //! ```text
 //! f(r, c) = sum_w cos(2 pi (a_w r + b_w c) + phi_w)       slow waves, |a_w|, |b_w| below 2 per side
 //! x_i = f_i g + noise z_i                                 g ~ N(0, I_d / d)
-//! y_i = which of the equally filled bands of brightness f_i falls into
+//! y_i = index of the brightness quantile of f_i
 //! ```
 //!
-//! Neighbouring pixels are about equally bright, so averaging them is the right thing to do: the
-//! homophilous counterpart of `csbm`, with a spectrum known in closed form.
+//! Neighbouring pixels have similar brightness, so low-pass filters help: the homophilous counterpart
+//! of `csbm`, with a spectrum known in closed form.
 
-use super::{Dataset, DatasetInfo, Features, Origin, SEED, check_classes};
+use super::{Dataset, DatasetInfo, DatasetOrigin, Features, SEED, check_classes};
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::hyper::{HyperParam, Params, TuningSpace};
@@ -20,16 +20,16 @@ use std::f64::consts::TAU;
 /// The grid's entry in the registry.
 pub static INFO: DatasetInfo = DatasetInfo {
     name: "grid",
-    title: "2-D grid whose pixels see a smooth picture through noise, classed by brightness",
+    title: "2-D grid of pixels that observe a smooth image with noise, classified by brightness",
     paper: "after Shuman et al., The Emerging Field of Signal Processing on Graphs, 2013",
     source: "generated from a seed",
-    origin: Origin::Generated { hyper: HYPER, generate },
+    origin: DatasetOrigin::Generated { hyper: HYPER, generate },
 };
 
 static HYPER: &[HyperParam] = &[
-    HyperParam::int("rows", 40, (2, 1000), TuningSpace::Fixed, "height of the picture"),
-    HyperParam::int("columns", 40, (2, 1000), TuningSpace::Fixed, "width of the picture"),
-    HyperParam::int("classes", 4, (2, 100), TuningSpace::Fixed, "number of bands of brightness"),
+    HyperParam::int("rows", 40, (2, 1000), TuningSpace::Fixed, "height of the image"),
+    HyperParam::int("columns", 40, (2, 1000), TuningSpace::Fixed, "width of the image"),
+    HyperParam::int("classes", 4, (2, 100), TuningSpace::Fixed, "number of brightness classes"),
     HyperParam::int("features", 8, (1, 1000), TuningSpace::Fixed, "number of features"),
     HyperParam::real(
         "noise",
@@ -41,7 +41,7 @@ static HYPER: &[HyperParam] = &[
     SEED,
 ];
 
-/// How many waves make a picture.
+/// Number of waves in the image.
 const WAVES: usize = 6;
 
 fn generate(params: &Params) -> Result<Dataset> {
@@ -49,13 +49,13 @@ fn generate(params: &Params) -> Result<Dataset> {
     check_classes(params.int("classes"), rows * columns)?;
     let stream = Stream::new(params.int("seed") as u64, "graph");
     let graph = Graph::from_edges(INFO.name, rows * columns, &edges(rows, columns))?;
-    let f = picture(&mut stream.named("picture"), rows, columns);
-    let classes = bands(&f, params.int("classes"));
-    let x = looks(&stream, &f, params.int("features"), params.real("noise"));
+    let f = image(&mut stream.named("picture"), rows, columns);
+    let classes = quantiles(&f, params.int("classes"));
+    let x = observations(&stream, &f, params.int("features"), params.real("noise"));
     INFO.generated(params, graph, x, &classes)
 }
 
-/// Right and lower neighbour of every pixel, numbered row by row.
+/// The edges from every pixel to its right and lower neighbours; pixels are numbered row by row.
 fn edges(rows: usize, columns: usize) -> Vec<(u32, u32)> {
     let pixel = |r: usize, c: usize| (r * columns + c) as u32;
     let mut edges = vec![];
@@ -69,7 +69,7 @@ fn edges(rows: usize, columns: usize) -> Vec<(u32, u32)> {
 }
 
 /// `f(r, c)`, scaled to mean 0 and variance 1.
-fn picture(stream: &mut Stream, rows: usize, columns: usize) -> Vec<f64> {
+fn image(stream: &mut Stream, rows: usize, columns: usize) -> Vec<f64> {
     let mut wave = || [stream.symmetric(2.0), stream.symmetric(2.0), stream.unit()];
     let waves: Vec<[f64; 3]> = (0..WAVES).map(|_| wave()).collect();
     let brightness = |i: usize| {
@@ -82,8 +82,8 @@ fn picture(stream: &mut Stream, rows: usize, columns: usize) -> Vec<f64> {
     f.iter().map(|v| (v - mean) / variance.sqrt()).collect()
 }
 
-/// The `n_classes` bands, from dark to bright, each with the same number of pixels.
-fn bands(f: &[f64], n_classes: usize) -> Vec<u32> {
+/// Assigns `n_classes` classes of equal size, from dark to bright.
+fn quantiles(f: &[f64], n_classes: usize) -> Vec<u32> {
     let mut by_brightness: Vec<usize> = (0..f.len()).collect();
     by_brightness.sort_by(|&i, &j| f[i].total_cmp(&f[j]));
     let mut classes = vec![0; f.len()];
@@ -94,7 +94,7 @@ fn bands(f: &[f64], n_classes: usize) -> Vec<u32> {
 }
 
 /// `x_i = f_i g + noise z_i`.
-fn looks(stream: &Stream, f: &[f64], d: usize, noise: f64) -> Features {
+fn observations(stream: &Stream, f: &[f64], d: usize, noise: f64) -> Features {
     let mut gains = stream.named("gains");
     let g: Vec<f64> = (0..d).map(|_| gains.normal() / (d as f64).sqrt()).collect();
     let mut z = stream.named("noise");
@@ -114,7 +114,7 @@ mod tests {
     use crate::graph::edge_homophily;
 
     #[test]
-    fn three_by_two_by_hand() {
+    fn edges_of_a_3_by_2_grid() {
         // 0 1
         // 2 3
         // 4 5
@@ -124,14 +124,14 @@ mod tests {
     }
 
     #[test]
-    fn bands_are_filled_equally_from_dark_to_bright() {
-        assert_eq!(bands(&[0.3, -1.0, 2.0, 0.1, 9.0, -3.0], 3), [1, 0, 2, 1, 2, 0]);
+    fn classes_have_equal_size_from_dark_to_bright() {
+        assert_eq!(quantiles(&[0.3, -1.0, 2.0, 0.1, 9.0, -3.0], 3), [1, 0, 2, 1, 2, 0]);
         let dataset = load("grid:rows=30,columns=20").unwrap();
         assert_eq!(dataset.class_sizes(), [150; 4]);
     }
 
     #[test]
-    fn corners_have_two_neighbours_and_the_inside_four() {
+    fn corners_have_two_neighbours_and_inner_pixels_four() {
         let graph = load("grid:rows=5,columns=7").unwrap().graph;
         assert_eq!(graph.n_edges(), 5 * 6 + 7 * 4);
         assert_eq!([0, 6, 28, 34].map(|corner| graph.degree(corner)), [2; 4]);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_about_equally_bright() {
+    fn grid_is_homophilous() {
         for seed in 0..5 {
             let dataset = load(&format!("grid:seed={seed}")).unwrap();
             let homophily = edge_homophily(&dataset.graph, &dataset.y).unwrap();
@@ -148,12 +148,12 @@ mod tests {
     }
 
     #[test]
-    fn without_noise_features_are_the_picture() {
+    fn noise_free_features_are_proportional_to_the_image() {
         let dataset = load("grid:noise=0,features=1").unwrap();
         let x: Vec<f64> = dataset.x.values().iter().map(|&v| f64::from(v)).collect();
-        // One feature is f times one gain: its bands are the classes, or their mirror image.
-        let mirrored: Vec<f64> = x.iter().map(|v| -v).collect();
+        // The feature is f times a gain of either sign, so its quantiles are the classes or their reverse.
+        let negated: Vec<f64> = x.iter().map(|v| -v).collect();
         let y: Vec<u32> = dataset.y.iter().map(|label| label.unwrap()).collect();
-        assert!(bands(&x, 4) == y || bands(&mirrored, 4) == y);
+        assert!(quantiles(&x, 4) == y || quantiles(&negated, 4) == y);
     }
 }

@@ -1,4 +1,4 @@
-//! Graphs to learn from: embedded, generated, or read from files; and how their nodes are split.
+//! Data sets (embedded, generated or read from files) and train/validation/test splits.
 //!
 //! ```
 //! let cora = clenshaw::data::load("cora")?;
@@ -39,7 +39,7 @@ use crate::graph::Graph;
 use crate::hyper::{HyperParam, Params, TuningSpace, Value};
 use std::path::{Path, PathBuf};
 
-/// Every data set we know by name.
+/// All data sets that can be loaded by name.
 pub static DATASETS: &[&DatasetInfo] = &[
     &cora::INFO,      // Sen et al. 2008
     &csbm::INFO,      // Deshpande et al. 2018
@@ -66,63 +66,64 @@ pub static DATASETS: &[&DatasetInfo] = &[
     &public::CORNELL5,
 ];
 
-/// What a data set's file says about it.
+/// A registry entry: what a data set is and where it comes from.
 #[derive(Debug)]
 pub struct DatasetInfo {
-    /// The word people type.
+    /// The name that users type.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// One-line description.
     pub title: &'static str,
-    /// Who described it first.
+    /// The paper that introduced it.
     pub paper: &'static str,
-    /// Where our copy comes from, with its licence.
+    /// The source of the files, with its licence.
     pub source: &'static str,
-    /// How it comes into being.
-    pub origin: Origin,
+    /// Whether it is embedded, read from files or generated.
+    pub origin: DatasetOrigin,
 }
 
-/// How a data set comes into being.
+/// How a data set is obtained.
 #[derive(Debug)]
-pub enum Origin {
-    /// It travels inside the binary.
+pub enum DatasetOrigin {
+    /// Compiled into the binary.
     Embedded {
-        /// Unpacks it.
+        /// Decodes the embedded bytes.
         load: fn() -> Result<Dataset>,
-        /// The files whose order of nodes its published splits refer to.
-        published: &'static Files,
+        /// The published files; their node order is the one that the published splits use.
+        published: &'static FileDataset,
     },
-    /// It is read from files that somebody published.
-    Files(Files),
-    /// It is drawn at random.
+    /// Read from published files.
+    Files(FileDataset),
+    /// Generated at random.
     Generated {
-        /// What can be set, `seed` included.
+        /// The generator's settings, including `seed`.
         hyper: &'static [HyperParam],
-        /// Draws it.
+        /// Generates the data set.
         generate: fn(&Params) -> Result<Dataset>,
     },
 }
 
-/// A data set in files.
+/// A data set that is read from published files.
 #[derive(Debug)]
-pub struct Files {
-    /// Its folder below the data folder.
+pub struct FileDataset {
+    /// Folder name inside the data folder.
     pub folder: &'static str,
-    /// On what terms it may be used.
+    /// Licence of the data.
     pub licence: &'static str,
-    /// The splits that come with it.
+    /// Names of the published splits.
     pub splits: &'static str,
-    /// What its papers measure.
+    /// The metric that is customary for this data set.
     pub metric: Metric,
-    /// What a user should know before trusting results on it.
+    /// Known problems of the data, shown when it is loaded.
     pub warnings: &'static [&'static str],
-    /// Reads its folder.
+    /// Reads the data set from its folder.
     pub read: fn(&Path) -> Result<Dataset>,
 }
 
-impl Files {
-    /// What reading a folder may depend on: all that is in it, and what is listed beside it.
+impl FileDataset {
+    /// Returns all files that the result of reading may depend on: the contents of the folder and the
+    /// files of the manifest.
     fn sources(&self, folder: &Path) -> Result<Vec<PathBuf>> {
-        let listed = fetch::find(self.folder)?.files.iter();
+        let listed = fetch::manifest(self.folder)?.files.iter();
         let mut sources: Vec<PathBuf> =
             listed.map(|file| folder.with_file_name(&file.path)).collect();
         for folder in [folder.to_owned(), folder.join("splits")] {
@@ -135,61 +136,56 @@ impl Files {
     }
 }
 
-/// The key every generator has.
-const SEED: HyperParam = HyperParam::int(
-    "seed",
-    0,
-    (0, i64::MAX),
-    TuningSpace::Fixed,
-    "which of the many random graphs with these settings",
-);
+/// The setting that every generator has.
+const SEED: HyperParam =
+    HyperParam::int("seed", 0, (0, i64::MAX), TuningSpace::Fixed, "random seed");
 
 impl DatasetInfo {
-    /// `embedded`, `generated` or `files`.
+    /// Returns `embedded`, `generated` or `files`.
     pub fn kind(&self) -> &'static str {
         match self.origin {
-            Origin::Embedded { .. } => "embedded",
-            Origin::Generated { .. } => "generated",
-            Origin::Files(_) => "files",
+            DatasetOrigin::Embedded { .. } => "embedded",
+            DatasetOrigin::Generated { .. } => "generated",
+            DatasetOrigin::Files(_) => "files",
         }
     }
 
-    /// Its files, if it has any.
-    pub fn files(&self) -> Option<&Files> {
+    /// Returns the description of its published files, if it has any.
+    pub fn files(&self) -> Option<&FileDataset> {
         match &self.origin {
-            Origin::Embedded { published, .. } => Some(published),
-            Origin::Generated { .. } => None,
-            Origin::Files(files) => Some(files),
+            DatasetOrigin::Embedded { published, .. } => Some(published),
+            DatasetOrigin::Generated { .. } => None,
+            DatasetOrigin::Files(files) => Some(files),
         }
     }
 
-    /// The keys that can be set; none unless it is generated.
+    /// Returns the settings of the generator; empty unless the data set is generated.
     pub fn hyper(&self) -> &'static [HyperParam] {
         match self.origin {
-            Origin::Generated { hyper, .. } => hyper,
+            DatasetOrigin::Generated { hyper, .. } => hyper,
             _ => &[],
         }
     }
 
-    /// Reads its files, or what the store kept of them.
-    fn read(&self, store: &Store, files: &Files) -> Result<Dataset> {
-        let folder = store.find(files.folder).ok_or_else(|| self.absent(store, files))?;
+    /// Reads the data set from its files or from the cache.
+    fn read(&self, store: &Store, files: &FileDataset) -> Result<Dataset> {
+        let folder = store.dataset_folder(files.folder).ok_or_else(|| self.absent(store, files))?;
         let sources = files.sources(&folder)?;
         let read = || (files.read)(&folder);
-        let origin = cache::Origin { name: self.name, place: &folder, sources: &sources };
-        let mut dataset = cache::through(store.parsed(), &origin, read)?;
+        let source = cache::CacheSource { name: self.name, path: &folder, files: &sources };
+        let mut dataset = cache::load_or_read(store.cache_folder(), &source, read)?;
         (dataset.name, dataset.source) = (self.name.into(), self.source.into());
         dataset.metric = files.metric;
         dataset.warnings.extend(files.warnings.iter().map(ToString::to_string));
         dataset.checked()
     }
 
-    fn absent(&self, store: &Store, files: &Files) -> Error {
+    fn absent(&self, store: &Store, files: &FileDataset) -> Error {
         let looked = store.folders().iter().map(|folder| folder.join(files.folder)).collect();
         Error::Absent { graph: self.name.into(), looked }
     }
 
-    /// What a generator drew, with a name that draws it again.
+    /// Builds a generated data set whose name reproduces it.
     fn generated(
         &self,
         params: &Params,
@@ -212,7 +208,7 @@ impl DatasetInfo {
     }
 }
 
-/// Refuses generated classes of fewer than two nodes.
+/// Returns an error if a class would have fewer than two nodes.
 fn check_classes(n_classes: usize, n_nodes: usize) -> Result<()> {
     let most = n_nodes / 2;
     let too_many = || Error::OutOfRange {
@@ -223,46 +219,53 @@ fn check_classes(n_classes: usize, n_nodes: usize) -> Result<()> {
     (n_classes <= most).then_some(()).ok_or_else(too_many)
 }
 
-/// The entry of that name.
+/// Returns an error if a graph has too many nodes for node numbers of type `u32`.
+fn check_node_count(place: &str, n_nodes: usize) -> Result<()> {
+    let problem = || format!("{n_nodes} nodes; expected at most {}", u32::MAX);
+    let too_many = |_| Error::Data { place: place.into(), problem: problem() };
+    u32::try_from(n_nodes).map(drop).map_err(too_many)
+}
+
+/// Returns the registry entry with this name.
 pub fn find(name: &str) -> Result<&'static DatasetInfo> {
     let entry = DATASETS.iter().find(|info| info.name == name);
     entry.copied().ok_or_else(|| Error::unknown("graph", name, DATASETS.iter().map(|i| i.name)))
 }
 
-/// What somebody's words mean.
+/// What a graph argument refers to.
 #[derive(Clone, Debug)]
-pub enum Named {
-    /// An entry of [`DATASETS`], with settings behind a colon or without.
+pub enum ResolvedGraph {
+    /// An entry of [`DATASETS`], with or without settings after a colon.
     Known(&'static DatasetInfo),
-    /// A path to files of the user's own.
+    /// A path to the user's own files.
     Path,
-    /// A graph that was imported under this name.
+    /// The file of a graph that was imported under this name.
     Imported(PathBuf),
 }
 
-/// What somebody's words mean: first a known name, then a path that exists, then an imported graph.
-pub fn named(store: &Store, text: &str) -> Result<Named> {
+/// Resolves a graph argument: first a known name, then an existing path, then an imported graph.
+pub fn resolve(store: &Store, text: &str) -> Result<ResolvedGraph> {
     let name = text.split(':').next().unwrap_or(text);
     if let Ok(info) = find(name) {
-        return Ok(Named::Known(info));
+        return Ok(ResolvedGraph::Known(info));
     }
     if Path::new(text).exists() {
-        return Ok(Named::Path);
+        return Ok(ResolvedGraph::Path);
     }
-    if let Some(path) = store.imported(text) {
-        return Ok(Named::Imported(path));
+    if let Some(path) = store.imported_graph(text) {
+        return Ok(ResolvedGraph::Imported(path));
     }
     if text.contains(['/', '\\']) {
         std::fs::metadata(text).map_err(Error::io(text))?;
     }
-    let imports = store.imports();
+    let imports = store.imported_graphs();
     let imports = imports.iter().map(|(name, _)| &**name).filter(|name| find(name).is_err());
     Err(Error::unknown("graph", name, DATASETS.iter().map(|info| info.name).chain(imports)))
 }
 
-/// The data set somebody typed: a name, and for generated ones settings after a colon.
+/// Loads a data set by name; generated ones accept settings after a colon.
 ///
-/// Files are looked for, and what was read from them is kept, as [`Store::new`] says.
+/// The folders to search and the cache are those of [`Store::new`].
 ///
 /// ```
 /// let small = clenshaw::data::load("csbm:nodes=500,homophily=0.3,seed=7")?;
@@ -275,50 +278,54 @@ pub fn load(text: &str) -> Result<Dataset> {
     load_from(&Store::new(None), text)
 }
 
-/// The same, with files looked for in this store; a path to the user's own files is a name, too.
+/// Loads a data set by name or path from this store.
 ///
-/// What is read from files is kept in the store's cache, if it has one, and mapped the next time.
+/// Parsed files are written to the store's cache, if it has one, and memory-mapped the next time.
 pub fn load_from(store: &Store, text: &str) -> Result<Dataset> {
     let (name, settings) = text.split_once(':').unwrap_or((text, ""));
-    let info = match named(store, text)? {
-        Named::Known(info) => info,
-        Named::Path => return own(store, Path::new(text)),
-        Named::Imported(path) => {
+    let info = match resolve(store, text)? {
+        ResolvedGraph::Known(info) => info,
+        ResolvedGraph::Path => return load_path(store, Path::new(text)),
+        ResolvedGraph::Imported(path) => {
             return Ok(Dataset { name: text.into(), ..graph_file::open(&path)? });
         }
     };
     match &info.origin {
-        Origin::Generated { hyper, generate } => return generate(&settings_of(hyper, settings)?),
+        DatasetOrigin::Generated { hyper, generate } => {
+            return generate(&settings_of(hyper, settings)?);
+        }
         _ if !settings.is_empty() => {}
-        Origin::Embedded { load, .. } => return load(),
-        Origin::Files(files) => return info.read(store, files),
+        DatasetOrigin::Embedded { load, .. } => return load(),
+        DatasetOrigin::Files(files) => return info.read(store, files),
     }
-    let expected = format!("`{name}` alone, which has nothing to set");
+    let expected = format!("`{name}` without settings; only generated graphs have settings");
     Err(Error::BadValue { key: "graph".into(), value: text.into(), expected })
 }
 
-/// A user's own files, or what the store kept of them.
-fn own(store: &Store, path: &Path) -> Result<Dataset> {
-    let read = || read::own(path);
+/// Loads a user's own files, from the cache if possible.
+fn load_path(store: &Store, path: &Path) -> Result<Dataset> {
+    let read = || read::read_path(path);
     if read::format(path) == "graph file" {
         return read()?.checked();
     }
-    let (name, sources) = (&*path.display().to_string(), &*read::sources(path)?);
-    let origin = cache::Origin { name, place: path, sources };
-    cache::through(store.parsed(), &origin, read)?.checked()
+    let (name, files) = (&*path.display().to_string(), &*read::source_files(path)?);
+    let source = cache::CacheSource { name, path, files };
+    cache::load_or_read(store.cache_folder(), &source, read)?.checked()
 }
 
-/// The same, in the order of nodes to which its published splits refer.
+/// Loads a data set in the node order that its published splits use.
+///
+/// This differs from [`load_from`] only for embedded data sets.
 pub fn load_published(store: &Store, text: &str) -> Result<Dataset> {
     match find(text) {
-        Ok(info @ DatasetInfo { origin: Origin::Embedded { published, .. }, .. }) => {
+        Ok(info @ DatasetInfo { origin: DatasetOrigin::Embedded { published, .. }, .. }) => {
             info.read(store, published)
         }
         _ => load_from(store, text),
     }
 }
 
-/// Reads `key=value,key=value`.
+/// Parses `key=value,key=value`.
 fn settings_of(hyper: &'static [HyperParam], settings: &str) -> Result<Params> {
     let mut params = Params::defaults(hyper);
     for setting in settings.split(',').filter(|setting| !setting.is_empty()) {
@@ -336,12 +343,19 @@ fn settings_of(hyper: &'static [HyperParam], settings: &str) -> Result<Params> {
 mod tests {
     use super::*;
 
-    fn refused(text: &str) -> String {
+    fn load_error(text: &str) -> String {
         load(text).unwrap_err().to_string()
     }
 
     #[test]
-    fn every_entry_loads_and_its_name_loads_it_again() {
+    fn node_numbers_must_fit_into_u32() {
+        assert!(check_node_count("it", u32::MAX as usize).is_ok());
+        let error = check_node_count("it", 1 << 32).unwrap_err().to_string();
+        assert_eq!(error, "it: 4294967296 nodes; expected at most 4294967295");
+    }
+
+    #[test]
+    fn every_embedded_or_generated_dataset_loads_reproducibly() {
         for info in DATASETS.iter().filter(|info| info.kind() != "files") {
             let dataset = load(info.name).unwrap();
             assert_eq!(dataset.name, info.name);
@@ -352,12 +366,12 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_leads_nowhere_is_no_unknown_name() {
-        assert_eq!(refused("my/graph"), "my/graph: No such file or directory (os error 2)");
+    fn missing_path_is_reported_as_missing_file() {
+        assert_eq!(load_error("my/graph"), "my/graph: No such file or directory (os error 2)");
     }
 
     #[test]
-    fn absent_files_say_where_they_were_looked_for() {
+    fn missing_files_error_lists_the_searched_folders() {
         let error = load_from(&Store::only("/nowhere"), "texas").unwrap_err().to_string();
         assert_eq!(error, "texas: files not found; looked in /nowhere/texas");
         let error = load_published(&Store::only("/nowhere"), "cora").unwrap_err().to_string();
@@ -365,30 +379,30 @@ mod tests {
     }
 
     #[test]
-    fn own_files_are_parsed_once_and_again_when_they_change() {
+    fn own_files_are_cached_until_they_change() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text| std::fs::write(folder.path().join(name), text).unwrap();
         write("edges.csv", "ann,bob\nbob,cid\n");
         write("nodes.csv", "id,age,label,split\nann,31,tea,train\nbob,27,coffee,test\ncid,45,,\n");
-        let plain = Store::only("nowhere");
-        let caching = plain.clone().with_cache(Some(folder.path().join("cache")));
+        let uncached = Store::only("nowhere");
+        let caching = uncached.clone().with_cache(Some(folder.path().join("cache")));
         for path in [folder.path().to_owned(), folder.path().join("edges.csv")] {
             let path = path.to_str().unwrap();
-            let fresh = load_from(&plain, path).unwrap();
+            let fresh = load_from(&uncached, path).unwrap();
             assert_eq!((fresh.graph.n_edges(), fresh.splits.len()), (2, 1));
             assert_eq!(load_from(&caching, path).unwrap(), fresh);
             assert_eq!(load_from(&caching, path).unwrap(), fresh);
         }
-        let parsed = caching.parsed().unwrap();
-        assert_eq!(parsed.read_dir().unwrap().count(), 2);
+        let cached = caching.cache_folder().unwrap();
+        assert_eq!(cached.read_dir().unwrap().count(), 2);
         write("edges.csv", "ann,bob\nbob,cid\nann,cid\n");
         let path = folder.path().to_str().unwrap();
         assert_eq!(load_from(&caching, path).unwrap().graph.n_edges(), 3);
-        assert_eq!(parsed.read_dir().unwrap().count(), 2);
+        assert_eq!(cached.read_dir().unwrap().count(), 2);
     }
 
     #[test]
-    fn imported_graphs_have_names_behind_known_ones_and_paths() {
+    fn known_names_and_paths_take_precedence_over_imported_graphs() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::only(folder.path());
         let csbm = load("csbm:nodes=60").unwrap();
@@ -406,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn seeds_and_settings_make_other_graphs_with_other_names() {
+    fn generated_name_records_seed_and_settings() {
         for info in DATASETS.iter().filter(|info| info.kind() == "generated") {
             let text = format!("{}:seed=3,features=5", info.name);
             let dataset = load(&text).unwrap();
@@ -419,23 +433,24 @@ mod tests {
     }
 
     #[test]
-    fn wrong_words_are_answered_with_the_right_ones() {
+    fn bad_names_and_settings_are_rejected_with_suggestions() {
         let unknown =
             "unknown graph `coar`; did you mean `cora`? known: cora, csbm, grid, power-law,";
-        assert!(refused("coar").starts_with(unknown), "{}", refused("coar"));
+        assert!(load_error("coar").starts_with(unknown), "{}", load_error("coar"));
         assert_eq!(
-            refused("csbm:homophly=0.1"),
+            load_error("csbm:homophly=0.1"),
             "unknown key `homophly`; did you mean `homophily`? \
              known: nodes, classes, degree, homophily, features, signal, seed"
         );
-        assert_eq!(refused("csbm:homophily=2"), "`homophily` is 2, outside 0..=1");
-        assert_eq!(refused("csbm:nodes"), "`graph` is `nodes`; expected `key=value`");
+        assert_eq!(load_error("csbm:homophily=2"), "`homophily` is 2, outside 0..=1");
+        assert_eq!(load_error("csbm:nodes"), "`graph` is `nodes`; expected `key=value`");
         assert_eq!(
-            refused("cora:seed=1"),
-            "`graph` is `cora:seed=1`; expected `cora` alone, which has nothing to set"
+            load_error("cora:seed=1"),
+            "`graph` is `cora:seed=1`; expected `cora` without settings; \
+                         only generated graphs have settings"
         );
         assert_eq!(
-            refused("grid:rows=3,columns=3,classes=5"),
+            load_error("grid:rows=3,columns=3,classes=5"),
             "`classes` is 5, outside 2..=4 for 9 nodes"
         );
     }

@@ -1,15 +1,15 @@
-//! Preferential attachment with communities: a few hubs, many leaves, and friends of one's own kind.
+//! Preferential attachment with communities.
 //!
 //! ```text
-//! node t joins with m edges; each goes to its own community with probability h, else to the others,
-//! and there to node v with probability deg(v) / sum of degrees
+//! node t joins with m edges; each goes to its own community with probability h, else to another one,
+//! and to node v of it with probability deg(v) / sum of degrees
 //! ```
 //!
 //! A share of about `m (m + 1) / (k (k + 1))` of the nodes has degree k or more: a power law.
-//! Two edges of one node to the same neighbour merge, so the average degree stays just below `2 m`.
+//! Repeated edges are merged, so the average degree is slightly below `2 m`.
 //! Barabasi & Albert, Science 1999; communities after Karimi et al., Scientific Reports 2018.
 
-use super::{Dataset, DatasetInfo, Origin, SEED, check_classes, gaussian};
+use super::{Dataset, DatasetInfo, DatasetOrigin, SEED, check_classes, gaussian};
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::hyper::{HyperParam, Params, TuningSpace};
@@ -18,16 +18,16 @@ use crate::rng::Stream;
 /// The model's entry in the registry.
 pub static INFO: DatasetInfo = DatasetInfo {
     name: "power-law",
-    title: "preferential attachment with communities: a few hubs, many leaves",
+    title: "preferential attachment with communities: few hubs, many leaves",
     paper: "Barabasi & Albert, Emergence of Scaling in Random Networks, Science 1999",
     source: "generated from a seed",
-    origin: Origin::Generated { hyper: HYPER, generate },
+    origin: DatasetOrigin::Generated { hyper: HYPER, generate },
 };
 
 static HYPER: &[HyperParam] = &[
     HyperParam::int("nodes", 2000, (10, 1_000_000), TuningSpace::Fixed, "number of nodes"),
     HyperParam::int("classes", 4, (2, 100), TuningSpace::Fixed, "number of communities"),
-    HyperParam::int("edges", 3, (1, 100), TuningSpace::Fixed, "edges a node brings along"),
+    HyperParam::int("edges", 3, (1, 100), TuningSpace::Fixed, "edges per new node"),
     HyperParam::real(
         "homophily",
         0.7,
@@ -50,7 +50,7 @@ fn generate(params: &Params) -> Result<Dataset> {
     INFO.generated(params, Graph::from_edges(INFO.name, n, &edges)?, x, &classes)
 }
 
-/// Two founders for each community, then whoever comes.
+/// Two founding nodes per community, then random communities.
 fn classes(stream: &mut Stream, n: usize, n_classes: usize) -> Vec<u32> {
     let class = |i: usize| if i < 2 * n_classes { i % n_classes } else { stream.below(n_classes) };
     (0..n).map(class).map(|class| class as u32).collect()
@@ -58,57 +58,61 @@ fn classes(stream: &mut Stream, n: usize, n_classes: usize) -> Vec<u32> {
 
 fn attach(stream: &mut Stream, classes: &[u32], params: &Params) -> Vec<(u32, u32)> {
     let (m, h) = (params.int("edges"), params.real("homophily"));
-    // Each community begins as a pair of friends.
+    // Each community starts as a pair of connected nodes.
     let n_classes = params.int("classes") as u32;
     let mut edges: Vec<(u32, u32)> = (0..n_classes).map(|c| (c, c + n_classes)).collect();
-    let mut ends = Ends::new(&edges);
+    let mut endpoints = EdgeEndpoints::new(&edges);
     for t in 2 * n_classes as usize..classes.len() {
         let own = classes[t] as usize;
-        let mut friends: Vec<u32> = (0..m)
-            .map(
-                |_| if stream.unit() < h { ends.own(stream, own) } else { ends.other(stream, own) },
-            )
+        let mut neighbours: Vec<u32> = (0..m)
+            .map(|_| {
+                if stream.unit() < h {
+                    endpoints.draw_within(stream, own)
+                } else {
+                    endpoints.draw_outside(stream, own)
+                }
+            })
             .collect();
-        friends.sort_unstable();
-        friends.dedup();
-        for v in friends {
+        neighbours.sort_unstable();
+        neighbours.dedup();
+        for v in neighbours {
             edges.push((v, t as u32));
-            ends.add(classes[v as usize], v);
-            ends.add(classes[t], t as u32);
+            endpoints.add(classes[v as usize], v);
+            endpoints.add(classes[t], t as u32);
         }
     }
     edges
 }
 
-/// The ends of all edges by community: a uniform one is a node drawn by its degree.
-struct Ends {
-    of: Vec<Vec<u32>>,
+/// The end points of all edges by community: drawing one uniformly draws a node by its degree.
+struct EdgeEndpoints {
+    by_class: Vec<Vec<u32>>,
     count: usize,
 }
 
-impl Ends {
+impl EdgeEndpoints {
     fn new(pairs: &[(u32, u32)]) -> Self {
-        Self { of: pairs.iter().map(|&(u, v)| vec![u, v]).collect(), count: 2 * pairs.len() }
+        Self { by_class: pairs.iter().map(|&(u, v)| vec![u, v]).collect(), count: 2 * pairs.len() }
     }
 
     fn add(&mut self, class: u32, node: u32) {
-        self.of[class as usize].push(node);
+        self.by_class[class as usize].push(node);
         self.count += 1;
     }
 
-    fn own(&self, stream: &mut Stream, class: usize) -> u32 {
-        self.of[class][stream.below(self.of[class].len())]
+    fn draw_within(&self, stream: &mut Stream, class: usize) -> u32 {
+        self.by_class[class][stream.below(self.by_class[class].len())]
     }
 
-    fn other(&self, stream: &mut Stream, class: usize) -> u32 {
-        let mut at = stream.below(self.count - self.of[class].len());
-        for (_, ends) in self.of.iter().enumerate().filter(|(c, _)| *c != class) {
+    fn draw_outside(&self, stream: &mut Stream, class: usize) -> u32 {
+        let mut at = stream.below(self.count - self.by_class[class].len());
+        for (_, ends) in self.by_class.iter().enumerate().filter(|(c, _)| *c != class) {
             match ends.get(at) {
                 Some(&node) => return node,
                 None => at -= ends.len(),
             }
         }
-        unreachable!("the draw lies below the number of the others' ends")
+        unreachable!("the draw is below the number of end points of the other communities")
     }
 }
 
@@ -118,7 +122,7 @@ mod tests {
     use crate::graph::edge_homophily;
 
     #[test]
-    fn degrees_follow_the_power_law() {
+    fn degrees_follow_a_power_law() {
         let m = 3.0;
         for h in [0.2, 0.8] {
             let text = format!("power-law:nodes=20000,features=1,homophily={h}");
@@ -136,14 +140,14 @@ mod tests {
     }
 
     #[test]
-    fn degree_and_homophily_are_what_was_asked_for() {
+    fn has_the_requested_degree_and_homophily() {
         for (h, m, n_classes) in [(0.0, 2, 2), (0.3, 4, 5), (0.7, 3, 4), (1.0, 1, 3)] {
             let text = format!("power-law:homophily={h},edges={m},classes={n_classes},features=1");
             let dataset = load(&text).unwrap();
             let edges = dataset.graph.n_edges() as f64;
             let most = (2000 * m) as f64;
             assert!(edges <= most && edges > 0.97 * most, "{text}: {edges} edges");
-            // Founding pairs and merged edges move the share a little beyond chance.
+            // Founding pairs and merged edges shift the share slightly.
             let measured = edge_homophily(&dataset.graph, &dataset.y).unwrap();
             let error = (h * (1.0 - h) / edges).sqrt();
             assert!((measured - h).abs() < 4.0 * error + 0.005, "{text}: homophily {measured}");
@@ -151,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_alone() {
+    fn has_no_isolated_nodes() {
         let graph = load("power-law:nodes=300,edges=1,features=1").unwrap().graph;
         assert!((0..300).all(|i| graph.degree(i) > 0));
     }

@@ -277,7 +277,7 @@ impl Split {
 
     /// The SHA-256 of the three lists, in hexadecimal.
     pub fn sha256(&self) -> String {
-        let start = Fingerprint::of("clenshaw split 1");
+        let start = Fingerprint::new("clenshaw split 1");
         self.parts().iter().fold(start, |digest, part| digest.list(part.iter().copied())).hex()
     }
 }

@@ -1,25 +1,25 @@
-//! Where files are looked for, and where parsed graphs are kept.
+//! The folders that are searched for data, and the cache of parsed graphs.
 //!
-//! First in the folder somebody names, then in `$CLENSHAW_DATA`, then in the user's cache folder.
-//! Below it each data set has a folder of its own, and each imported graph a file `NAME.graph`.
+//! Search order: the folder given by the user, `$CLENSHAW_DATA`, the user's cache folder.
+//! In each, a data set has a folder of its own and an imported graph a file `NAME.graph`.
 //!
-//! What was read from other files is kept in the user's cache folder, under `parsed`, and mapped the
-//! next time; `$CLENSHAW_CACHE` names another folder, or is `off`.
+//! Parsed graphs are cached in the folder `parsed` of the user's cache folder and memory-mapped the
+//! next time. `$CLENSHAW_CACHE` names another folder, or turns the cache off with the value `off`.
 
 use std::path::{Path, PathBuf};
 
-/// Folders in the order in which they are searched, and a cache or none.
+/// The data folders in search order, and an optional cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Store {
     folders: Vec<PathBuf>,
-    parsed: Option<PathBuf>,
+    cache: Option<PathBuf>,
 }
 
 impl Store {
-    /// `first` if given, then the environment's folder, then the user's cache.
+    /// Searches `first` if given, then `$CLENSHAW_DATA`, then the user's cache folder.
     ///
-    /// Graphs that are read from files are kept in `$CLENSHAW_CACHE`, or in the user's cache folder,
-    /// unless that variable is `off`.
+    /// Parsed graphs are cached in `$CLENSHAW_CACHE` or in the user's cache folder, unless the
+    /// variable is `off`.
     pub fn new(first: Option<PathBuf>) -> Self {
         let variable = |name| std::env::var_os(name).filter(|path| !path.is_empty());
         let environment = variable("CLENSHAW_DATA").map(PathBuf::from);
@@ -29,69 +29,70 @@ impl Store {
             None => user_cache(),
         };
         let folders = first.into_iter().chain(environment).chain(user_cache());
-        Self { folders: folders.collect(), parsed: None }.with_cache(cache)
+        Self { folders: folders.collect(), cache: None }.with_cache(cache)
     }
 
-    /// One folder and no other, and nothing is kept.
+    /// Searches only this folder, without a cache.
     pub fn only(folder: impl Into<PathBuf>) -> Self {
-        Self { folders: vec![folder.into()], parsed: None }
+        Self { folders: vec![folder.into()], cache: None }
     }
 
-    /// The same, but parsed graphs are kept below this folder, or not at all.
+    /// Sets the folder of the cache, or disables it.
     pub fn with_cache(self, folder: Option<PathBuf>) -> Self {
-        Self { parsed: folder.map(|folder| folder.join("parsed")), ..self }
+        Self { cache: folder.map(|folder| folder.join("parsed")), ..self }
     }
 
-    /// The folder of a data set, where one exists.
-    pub fn find(&self, name: &str) -> Option<PathBuf> {
+    /// Returns the first existing folder of this data set.
+    pub fn dataset_folder(&self, name: &str) -> Option<PathBuf> {
         self.folders.iter().map(|folder| folder.join(name)).find(|folder| folder.is_dir())
     }
 
-    /// The file of an imported graph, where one exists.
-    pub fn imported(&self, name: &str) -> Option<PathBuf> {
+    /// Returns the file of this imported graph, if it exists.
+    pub fn imported_graph(&self, name: &str) -> Option<PathBuf> {
         let file = graph_file_name(name)?;
         self.folders.iter().map(|folder| folder.join(&file)).find(|path| path.is_file())
     }
 
-    /// All imported graphs: names in order, each with its file.
-    pub fn imports(&self) -> Vec<(String, PathBuf)> {
+    /// Returns the names and files of all imported graphs, sorted by name.
+    pub fn imported_graphs(&self) -> Vec<(String, PathBuf)> {
         let files = self.folders.iter().filter_map(|folder| folder.read_dir().ok()).flatten();
         let paths = files.filter_map(|file| Some(file.ok()?.path()));
         let name =
-            |path: &PathBuf| Some(path.file_name()?.to_str()?.strip_suffix(ENDING)?.to_owned());
+            |path: &PathBuf| Some(path.file_name()?.to_str()?.strip_suffix(EXTENSION)?.to_owned());
         let mut names: Vec<String> = paths.filter_map(|path| name(&path)).collect();
         names.sort();
         names.dedup();
-        let found = |name: String| self.imported(&name).map(|path| (name, path));
+        let found = |name: String| self.imported_graph(&name).map(|path| (name, path));
         names.into_iter().filter_map(found).collect()
     }
 
-    /// Where a data set's folder is made when it is fetched, and an imported graph's file.
-    pub fn home(&self) -> Option<&Path> {
+    /// Returns the folder that downloads and imports are written to: the first one searched.
+    pub fn primary_folder(&self) -> Option<&Path> {
         self.folders.first().map(PathBuf::as_path)
     }
 
-    /// All folders, for messages.
+    /// Returns all folders in search order.
     pub fn folders(&self) -> &[PathBuf] {
         &self.folders
     }
 
-    /// Where parsed graphs are kept, if they are.
-    pub fn parsed(&self) -> Option<&Path> {
-        self.parsed.as_deref()
+    /// Returns the folder of cached graphs, if there is a cache.
+    pub fn cache_folder(&self) -> Option<&Path> {
+        self.cache.as_deref()
     }
 }
 
-const ENDING: &str = ".graph";
+const EXTENSION: &str = ".graph";
 
-/// `NAME.graph`, if the name is a plain word: letters, digits and `-_.`, but no dot at its beginning.
+/// Returns `NAME.graph` if the name consists of letters, digits and `-_.` and does not start with a
+/// dot.
 pub fn graph_file_name(name: &str) -> Option<String> {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
-    let is_word = !name.is_empty() && !name.starts_with('.') && name.chars().all(is_plain);
-    is_word.then(|| name.to_owned() + ENDING)
+    let is_allowed = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    let is_valid = !name.is_empty() && !name.starts_with('.') && name.chars().all(is_allowed);
+    is_valid.then(|| name.to_owned() + EXTENSION)
 }
 
-/// The user's cache folder, as the system's conventions have it.
+/// Returns this application's cache folder by the conventions of the operating system.
 fn user_cache() -> Option<PathBuf> {
     use etcetera::BaseStrategy;
     let strategy = etcetera::choose_base_strategy().ok()?;
@@ -103,19 +104,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_folder_that_has_it_wins() {
+    fn first_folder_with_the_dataset_wins() {
         let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         std::fs::create_dir(b.path().join("texas")).unwrap();
-        let store = Store { folders: vec![a.path().into(), b.path().into()], parsed: None };
-        assert_eq!(store.find("texas"), Some(b.path().join("texas")));
+        let store = Store { folders: vec![a.path().into(), b.path().into()], cache: None };
+        assert_eq!(store.dataset_folder("texas"), Some(b.path().join("texas")));
         std::fs::create_dir(a.path().join("texas")).unwrap();
-        assert_eq!(store.find("texas"), Some(a.path().join("texas")));
-        assert_eq!(store.find("cornell"), None);
-        assert_eq!(store.home(), Some(a.path()));
+        assert_eq!(store.dataset_folder("texas"), Some(a.path().join("texas")));
+        assert_eq!(store.dataset_folder("cornell"), None);
+        assert_eq!(store.primary_folder(), Some(a.path()));
     }
 
     #[test]
-    fn imported_graphs_are_files_with_plain_names() {
+    fn imported_graphs_are_found_by_plain_names_only() {
         let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         for path in [a.path().join("mine.graph"), b.path().join("mine.graph")] {
             std::fs::write(path, "").unwrap();
@@ -123,20 +124,20 @@ mod tests {
         std::fs::write(b.path().join("a.b.graph"), "").unwrap();
         std::fs::write(b.path().join(".mine.graph"), "").unwrap();
         std::fs::create_dir(b.path().join("folder.graph")).unwrap();
-        let store = Store { folders: vec![a.path().into(), b.path().into()], parsed: None };
+        let store = Store { folders: vec![a.path().into(), b.path().into()], cache: None };
         let expected = [("a.b", b.path().join("a.b.graph")), ("mine", a.path().join("mine.graph"))];
-        assert_eq!(store.imports(), expected.map(|(name, path)| (name.into(), path)));
+        assert_eq!(store.imported_graphs(), expected.map(|(name, path)| (name.into(), path)));
         for name in ["", "../mine", "a/b", ".mine", "none", "folder"] {
-            assert_eq!(store.imported(name), None, "{name}");
+            assert_eq!(store.imported_graph(name), None, "{name}");
         }
     }
 
     #[test]
-    fn a_single_folder_keeps_nothing_unless_told() {
+    fn only_has_no_cache_by_default() {
         let store = Store::only("here");
-        assert_eq!(store.parsed(), None);
+        assert_eq!(store.cache_folder(), None);
         let store = store.with_cache(Some("there".into()));
-        assert_eq!(store.parsed(), Some(Path::new("there/parsed")));
+        assert_eq!(store.cache_folder(), Some(Path::new("there/parsed")));
         assert_eq!(store.folders(), [PathBuf::from("here")]);
     }
 }

@@ -1,6 +1,6 @@
-//! Every public graph beside us has the numbers that are known of it.
+//! The public graphs have their known statistics, splits and warnings.
 //!
-//! Needs `$CLENSHAW_DATA`; without it the tests say "skipped: no data", except in CI, where it must be.
+//! Requires `$CLENSHAW_DATA`; without it the tests are skipped, except in CI, where they fail.
 
 use clenshaw::data::read::npz;
 use clenshaw::data::{Dataset, Description, SplitKind, Store, load_from, load_published};
@@ -26,7 +26,7 @@ const KNOWN: [(&str, [usize; 4], [&str; 2]); 13] = [
 fn store() -> Option<Store> {
     match std::env::var_os("CLENSHAW_DATA") {
         Some(folder) => Some(Store::only(folder)),
-        None if std::env::var_os("CI").is_some() => panic!("CI needs CLENSHAW_DATA"),
+        None if std::env::var_os("CI").is_some() => panic!("CI requires CLENSHAW_DATA"),
         None => {
             println!("skipped: no data");
             None
@@ -41,7 +41,7 @@ fn numbers(dataset: &Dataset) -> ([usize; 4], [String; 2]) {
 }
 
 #[test]
-fn the_known_statistics_come_out() {
+fn graphs_have_the_known_statistics() {
     let Some(store) = store() else { return };
     for (name, sizes, homophily) in KNOWN {
         let dataset = load_published(&store, name).unwrap();
@@ -51,10 +51,10 @@ fn the_known_statistics_come_out() {
 }
 
 #[test]
-fn the_web_graph_has_its_arcs_and_edges() {
-    // No features and no labels, so it is no data set; its compressed rows are read all the same.
+fn web_graph_has_the_known_size() {
+    // It has neither features nor labels, so only its adjacency is read.
     let Some(store) = store() else { return };
-    let path = store.find("cnr-2000").unwrap().join("cnr-2000_csr.npz");
+    let path = store.dataset_folder("cnr-2000").unwrap().join("cnr-2000_csr.npz");
     let bytes = std::fs::read(&path).unwrap();
     let npz = npz::read_bytes("cnr-2000", &bytes).unwrap();
     let offsets = npz.array("offsets").unwrap().to_i64().unwrap();
@@ -69,43 +69,43 @@ fn the_web_graph_has_its_arcs_and_edges() {
 }
 
 #[test]
-fn a_cached_graph_equals_a_fresh_one() {
+fn cached_graph_equals_parsed_graph() {
     let Some(store) = store() else { return };
     let cache = tempfile::tempdir().unwrap();
     let caching = store.clone().with_cache(Some(cache.path().into()));
     for (i, (name, ..)) in KNOWN.into_iter().enumerate() {
         let fresh = load_published(&store, name).unwrap();
-        assert_eq!(load_published(&caching, name).unwrap(), fresh, "{name}, when it is parsed");
-        assert_eq!(load_published(&caching, name).unwrap(), fresh, "{name}, when it is mapped");
+        assert_eq!(load_published(&caching, name).unwrap(), fresh, "{name}, parsed");
+        assert_eq!(load_published(&caching, name).unwrap(), fresh, "{name}, mapped");
         assert_eq!(cache.path().join("parsed").read_dir().unwrap().count(), i + 1, "{name}");
     }
 }
 
 #[test]
-fn duplicated_nodes_are_counted() {
-    // Counted independently from the files: same undirected neighbours, same class.
+fn duplicate_nodes_are_counted() {
+    // Counted independently from the files: equal undirected neighbours and equal class.
     let Some(store) = store() else { return };
     for (name, duplicates) in [("chameleon", 1048), ("squirrel", 1887)] {
         let dataset = load_from(&store, name).unwrap();
         assert_eq!(Description::of(&dataset).duplicates, duplicates, "{name}");
-        assert!(dataset.warnings.iter().any(|w| w.contains("duplicated nodes")), "{name}");
+        assert!(dataset.warnings.iter().any(|w| w.contains("duplicate nodes")), "{name}");
     }
 }
 
 #[test]
-fn cornell_is_texas_in_disguise_and_says_so() {
+fn cornell_has_the_features_of_texas_and_a_warning() {
     let Some(store) = store() else { return };
     let [texas, cornell, corrected] =
         ["texas", "cornell", "cornell-corrected"].map(|name| load_from(&store, name).unwrap());
     assert_eq!((&cornell.x, &cornell.y), (&texas.x, &texas.y));
     assert_ne!(corrected.y, texas.y);
-    assert!(cornell.warnings.iter().any(|w| w.contains("copy of those of Texas")));
+    assert!(cornell.warnings.iter().any(|w| w.contains("copies of those of Texas")));
     assert!(corrected.warnings.is_empty());
     assert_eq!(texas.class_sizes(), [33, 1, 18, 101, 30]);
 }
 
 #[test]
-fn balanced_splits_have_the_sizes_of_the_literature() {
+fn balanced_splits_have_the_published_sizes() {
     let Some(store) = store() else { return };
     for (name, train, test) in [
         ("texas", 85, 61),
@@ -122,7 +122,7 @@ fn balanced_splits_have_the_sizes_of_the_literature() {
 }
 
 #[test]
-fn published_splits_are_found_by_name_and_in_turn() {
+fn published_splits_are_found_by_name_and_seed() {
     let Some(store) = store() else { return };
     let draw = |graph: &str, split: &str, seed| {
         let split: SplitKind = split.parse().unwrap();

@@ -1,279 +1,286 @@
-//! Downloads against a server on loopback that stalls, cuts off, lies, redirects and refuses.
+//! Downloads from a local server that stalls, truncates, redirects, refuses or returns wrong bytes.
 
 mod server;
-mod desk;
+mod fixture;
 
 use clenshaw::Error;
-use clenshaw::data::fetch::{Options, Progress, Set, State, fetch};
-use desk::{ADVICE, BAD, Desk, GOOD, file, serve, sha256, toy, unchecked};
-use server::{Act, Server};
+use clenshaw::data::fetch::{FetchEvent, FetchOptions, FileState, Manifest, fetch};
+use fixture::{ADVICE, BAD, Fixture, GOOD, file, serve, sha256, toy, unchecked};
+use server::{Reply, Server};
 use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
-fn what_is_missing_comes_and_what_is_good_is_kept() {
-    let server = Server::start([serve(), Act::Serve(BAD.to_vec())]);
+fn fetches_missing_files_and_keeps_valid_ones() {
+    let server = Server::start([serve(), Reply::Serve(BAD.to_vec())]);
     let (a, b) = (file("a.txt", GOOD, vec![server.url("/a")]), server.url("/b?raw=true"));
-    let set = Set { folder: "toy".into(), files: vec![a, file("splits/b.npz", BAD, vec![b])] };
-    let desk = Desk::new();
-    let report = desk.fetch(&set).unwrap();
+    let manifest =
+        Manifest { folder: "toy".into(), files: vec![a, file("splits/b.npz", BAD, vec![b])] };
+    let fixture = Fixture::new();
+    let report = fixture.fetch(&manifest).unwrap();
     assert_eq!(server.requests(), ["/a", "/b?raw=true"]);
-    assert_eq!(desk.read("toy/a.txt").unwrap(), GOOD);
-    assert_eq!(desk.read("toy/splits/b.npz").unwrap(), BAD);
-    assert_eq!(desk.files(), ["toy", "toy/a.txt", "toy/splits", "toy/splits/b.npz"]);
+    assert_eq!(fixture.read("toy/a.txt").unwrap(), GOOD);
+    assert_eq!(fixture.read("toy/splits/b.npz").unwrap(), BAD);
+    assert_eq!(fixture.files(), ["toy", "toy/a.txt", "toy/splits", "toy/splits/b.npz"]);
     assert_eq!((&report.folder[..], &report.warnings[..]), ("toy", &[][..]));
     let second = &report.files[1];
     assert_eq!((&second.path[..], second.bytes), ("toy/splits/b.npz", 58));
     assert_eq!((&second.sha256, second.checked), (&sha256(BAD), true));
-    assert!(report.files.iter().all(|held| held.state == State::Fetched));
+    assert!(report.files.iter().all(|file| file.state == FileState::Fetched));
 
-    let again = desk.fetch(&set).unwrap();
-    assert!(again.files.iter().all(|held| held.state == State::Kept));
+    let again = fixture.fetch(&manifest).unwrap();
+    assert!(again.files.iter().all(|file| file.state == FileState::Kept));
     assert!(server.requests().is_empty());
 }
 
 #[test]
-fn a_download_is_resumed_where_it_ended() {
-    let server = Server::start([serve(), Act::ServeWhole(GOOD.to_vec())]);
-    let set = toy([server.url("/a")]);
+fn resumes_partial_download() {
+    let server = Server::start([serve(), Reply::ServeWhole(GOOD.to_vec())]);
+    let manifest = toy([server.url("/a")]);
     for request in ["/a bytes=20-", "/a bytes=20-"] {
-        let desk = Desk::new();
-        desk.write("toy/.a.txt.partial", &GOOD[..20]);
-        assert_eq!(desk.state(&set), State::Fetched);
+        let fixture = Fixture::new();
+        fixture.write("toy/.a.txt.partial", &GOOD[..20]);
+        assert_eq!(fixture.state(&manifest), FileState::Fetched);
         assert_eq!(server.requests(), [request]);
-        assert_eq!(desk.read("toy/a.txt").unwrap(), GOOD);
-        assert_eq!(desk.files(), ["toy", "toy/a.txt"]);
+        assert_eq!(fixture.read("toy/a.txt").unwrap(), GOOD);
+        assert_eq!(fixture.files(), ["toy", "toy/a.txt"]);
     }
 }
 
 #[test]
-fn a_partial_file_that_is_whole_needs_no_request() {
+fn complete_partial_file_needs_no_request() {
     let server = Server::start([]);
-    let desk = Desk::new();
-    desk.write("toy/.a.txt.partial", GOOD);
-    assert_eq!(desk.state(&toy([server.url("/a")])), State::Fetched);
+    let fixture = Fixture::new();
+    fixture.write("toy/.a.txt.partial", GOOD);
+    assert_eq!(fixture.state(&toy([server.url("/a")])), FileState::Fetched);
     assert!(server.requests().is_empty());
 }
 
 #[test]
-fn a_range_beyond_the_end_is_left_to_the_checksum() {
+fn unsatisfiable_range_is_resolved_by_the_checksum() {
     let server = Server::start([serve(), serve(), serve()]);
-    let mut set = toy([server.url("/a")]);
-    set.files[0].bytes = None;
-    let desk = Desk::new();
-    desk.write("toy/.a.txt.partial", GOOD);
-    assert_eq!(desk.state(&set), State::Fetched);
+    let mut manifest = toy([server.url("/a")]);
+    manifest.files[0].bytes = None;
+    let fixture = Fixture::new();
+    fixture.write("toy/.a.txt.partial", GOOD);
+    assert_eq!(fixture.state(&manifest), FileState::Fetched);
     assert_eq!(server.requests(), ["/a bytes=58-"]);
 
-    let desk = Desk::new();
-    desk.write("toy/.a.txt.partial", BAD);
-    assert_eq!(desk.state(&set), State::Fetched);
+    let fixture = Fixture::new();
+    fixture.write("toy/.a.txt.partial", BAD);
+    assert_eq!(fixture.state(&manifest), FileState::Fetched);
     assert_eq!(server.requests(), ["/a bytes=58-", "/a"]);
-    assert_eq!(desk.read("toy/a.txt").unwrap(), GOOD);
+    assert_eq!(fixture.read("toy/a.txt").unwrap(), GOOD);
 }
 
 #[test]
-fn a_bad_beginning_is_not_held_against_a_good_server() {
+fn wrong_partial_file_is_downloaded_again_from_the_same_server() {
     let server = Server::start([serve(), serve(), serve()]);
-    let desk = Desk::new();
-    desk.write("toy/.a.txt.partial", &BAD[..30]);
-    assert_eq!(desk.state(&toy([server.url("/a")])), State::Fetched);
+    let fixture = Fixture::new();
+    fixture.write("toy/.a.txt.partial", &BAD[..30]);
+    assert_eq!(fixture.state(&toy([server.url("/a")])), FileState::Fetched);
     assert_eq!(server.requests(), ["/a bytes=30-", "/a"]);
-    desk.write("toy/.a.txt.partial", &[b'x'; 99]);
-    desk.write("toy/a.txt", b"old");
-    assert_eq!(desk.state(&toy([server.url("/a")])), State::Replaced);
+    fixture.write("toy/.a.txt.partial", &[b'x'; 99]);
+    fixture.write("toy/a.txt", b"old");
+    assert_eq!(fixture.state(&toy([server.url("/a")])), FileState::Replaced);
     assert_eq!(server.requests(), ["/a"]);
 }
 
 #[test]
-fn a_part_that_was_not_asked_for_is_not_taken() {
-    let server = Server::start([Act::ServePart(GOOD.to_vec(), 10), serve()]);
-    let desk = Desk::new();
-    desk.write("toy/.a.txt.partial", &GOOD[..20]);
-    assert_eq!(desk.state(&toy([server.url("/a")])), State::Fetched);
+fn wrong_content_range_is_rejected() {
+    let server = Server::start([Reply::ServePart(GOOD.to_vec(), 10), serve()]);
+    let fixture = Fixture::new();
+    fixture.write("toy/.a.txt.partial", &GOOD[..20]);
+    assert_eq!(fixture.state(&toy([server.url("/a")])), FileState::Fetched);
     assert_eq!(server.requests(), ["/a bytes=20-", "/a"]);
-    assert_eq!(desk.read("toy/a.txt").unwrap(), GOOD);
+    assert_eq!(fixture.read("toy/a.txt").unwrap(), GOOD);
 }
 
 #[test]
-fn a_connection_that_breaks_is_taken_up_again() {
-    let cut = |n| Act::CutAfter(n, GOOD.to_vec());
-    let server = Server::start([cut(11), Act::Close, serve()]);
-    let desk = Desk::new();
-    assert_eq!(desk.state(&toy([server.url("/a")])), State::Fetched);
+fn broken_connection_is_retried() {
+    let cut = |n| Reply::CutAfter(n, GOOD.to_vec());
+    let server = Server::start([cut(11), Reply::Close, serve()]);
+    let fixture = Fixture::new();
+    assert_eq!(fixture.state(&toy([server.url("/a")])), FileState::Fetched);
     assert_eq!(server.requests(), ["/a", "/a bytes=11-", "/a bytes=11-"]);
-    assert_eq!(desk.read("toy/a.txt").unwrap(), GOOD);
+    assert_eq!(fixture.read("toy/a.txt").unwrap(), GOOD);
 }
 
 #[test]
-fn a_connection_that_breaks_for_good_leaves_what_came() {
-    let server = Server::start([Act::Status(503), Act::Close, Act::CutAfter(11, GOOD.to_vec())]);
-    let desk = Desk::new();
+fn partial_file_is_kept_after_the_last_attempt() {
+    let server =
+        Server::start([Reply::Status(503), Reply::Close, Reply::CutAfter(11, GOOD.to_vec())]);
+    let fixture = Fixture::new();
     let url = server.url("/a");
-    let expected = format!("{url}: cut off after 11 of 58 bytes; {ADVICE}");
-    assert_eq!(desk.refused(&toy([url])), expected);
-    assert_eq!(desk.read("toy/.a.txt.partial").unwrap(), &GOOD[..11]);
-    assert_eq!(desk.files(), ["toy", "toy/.a.txt.partial"]);
+    let expected = format!("{url}: connection closed after 11 of 58 bytes; {ADVICE}");
+    assert_eq!(fixture.fetch_error(&toy([url])), expected);
+    assert_eq!(fixture.read("toy/.a.txt.partial").unwrap(), &GOOD[..11]);
+    assert_eq!(fixture.files(), ["toy", "toy/.a.txt.partial"]);
 }
 
 #[test]
-fn silence_is_not_waited_out() {
-    let server = Server::start([Act::Silence, Act::StallAfter(30, GOOD.to_vec()), serve()]);
-    let desk = Desk::impatient();
-    assert_eq!(desk.state(&toy([server.url("/a")])), State::Fetched);
+fn stalled_connections_time_out() {
+    let server = Server::start([Reply::NoResponse, Reply::StallAfter(30, GOOD.to_vec()), serve()]);
+    let fixture = Fixture::with_short_timeout();
+    assert_eq!(fixture.state(&toy([server.url("/a")])), FileState::Fetched);
     assert_eq!(server.requests(), ["/a", "/a", "/a bytes=30-"]);
-    assert_eq!(desk.read("toy/a.txt").unwrap(), GOOD);
+    assert_eq!(fixture.read("toy/a.txt").unwrap(), GOOD);
 
-    let server = Server::start(vec![Act::Silence; 3]);
+    let server = Server::start(vec![Reply::NoResponse; 3]);
     let url = server.url("/a");
-    let desk = Desk::impatient();
-    assert_eq!(desk.refused(&toy([url.clone()])), format!("{url}: silent for 0.3 s; {ADVICE}"));
-    assert!(desk.files().is_empty(), "no empty folder is left to look like a data set");
+    let fixture = Fixture::with_short_timeout();
+    assert_eq!(
+        fixture.fetch_error(&toy([url.clone()])),
+        format!("{url}: no data received for 0.3 s; {ADVICE}")
+    );
+    assert!(fixture.files().is_empty(), "empty folders are removed");
 }
 
 #[test]
-fn wrong_bytes_spoil_nothing_and_the_next_source_is_asked() {
-    let server = Server::start([Act::Serve(BAD.to_vec()), Act::Serve(BAD.to_vec()), serve()]);
-    let desk = Desk::new();
-    desk.write("toy/a.txt", b"what was there");
+fn wrong_checksum_keeps_the_existing_file_and_tries_the_next_source() {
+    let server = Server::start([Reply::Serve(BAD.to_vec()), Reply::Serve(BAD.to_vec()), serve()]);
+    let fixture = Fixture::new();
+    fixture.write("toy/a.txt", b"what was there");
     let url = server.url("/bad");
     let digests = format!("sha256 is {}, expected {}", sha256(BAD), sha256(GOOD));
-    assert_eq!(desk.refused(&toy([url.clone()])), format!("{url}: {digests}; {ADVICE}"));
-    assert_eq!(desk.read("toy/a.txt").unwrap(), b"what was there");
-    assert_eq!(desk.files(), ["toy", "toy/a.txt"]);
+    assert_eq!(fixture.fetch_error(&toy([url.clone()])), format!("{url}: {digests}; {ADVICE}"));
+    assert_eq!(fixture.read("toy/a.txt").unwrap(), b"what was there");
+    assert_eq!(fixture.files(), ["toy", "toy/a.txt"]);
 
-    assert_eq!(desk.state(&toy([url, server.url("/good")])), State::Replaced);
+    assert_eq!(fixture.state(&toy([url, server.url("/good")])), FileState::Replaced);
     assert_eq!(server.requests(), ["/bad", "/bad", "/good"]);
-    assert_eq!(desk.read("toy/a.txt").unwrap(), GOOD);
+    assert_eq!(fixture.read("toy/a.txt").unwrap(), GOOD);
 }
 
 #[test]
-fn redirects_are_followed_but_not_for_ever() {
+fn redirects_are_followed_up_to_a_limit() {
     let target = Server::start([serve()]);
-    let server = Server::start([Act::Redirect(target.url("/there"))]);
-    let desk = Desk::new();
-    desk.write("toy/.a.txt.partial", &GOOD[..7]);
-    assert_eq!(desk.state(&toy([server.url("/a")])), State::Fetched);
+    let server = Server::start([Reply::Redirect(target.url("/there"))]);
+    let fixture = Fixture::new();
+    fixture.write("toy/.a.txt.partial", &GOOD[..7]);
+    assert_eq!(fixture.state(&toy([server.url("/a")])), FileState::Fetched);
     assert_eq!(target.requests(), ["/there bytes=7-"]);
-    assert_eq!(desk.read("toy/a.txt").unwrap(), GOOD);
+    assert_eq!(fixture.read("toy/a.txt").unwrap(), GOOD);
 
-    let server = Server::start(vec![Act::Redirect("/a".into()); 20]);
+    let server = Server::start(vec![Reply::Redirect("/a".into()); 20]);
     let url = server.url("/a");
-    let expected = format!("{url}: redirects more than 5 times; {ADVICE}");
-    assert_eq!(Desk::new().refused(&toy([url])), expected);
+    let expected = format!("{url}: more than 5 redirects; {ADVICE}");
+    assert_eq!(Fixture::new().fetch_error(&toy([url])), expected);
     assert_eq!(server.requests().len(), 6);
 }
 
 #[test]
-fn a_refusal_is_final_but_a_faulty_server_is_asked_again() {
-    let server = Server::start([403, 404, 500].map(Act::Status).into_iter().chain([serve()]));
+fn client_errors_are_final_and_server_errors_are_retried() {
+    let server = Server::start([403, 404, 500].map(Reply::Status).into_iter().chain([serve()]));
     let (first, second) = (server.url("/a"), server.url("/b"));
-    let set = toy([first.clone(), second.clone()]);
-    let expected =
-        format!("{first}: answers 403 Forbidden; {second}: answers 404 Not Found; {ADVICE}");
-    let desk = Desk::new();
-    assert_eq!(desk.refused(&set), expected);
-    assert_eq!(desk.state(&set), State::Fetched);
+    let manifest = toy([first.clone(), second.clone()]);
+    let expected = format!(
+        "{first}: HTTP status 403 Forbidden; {second}: HTTP status 404 Not Found; {ADVICE}"
+    );
+    let fixture = Fixture::new();
+    assert_eq!(fixture.fetch_error(&manifest), expected);
+    assert_eq!(fixture.state(&manifest), FileState::Fetched);
     assert_eq!(server.requests(), ["/a", "/b", "/a", "/a"]);
 }
 
 #[test]
-fn nobody_at_the_door_is_said() {
+fn refused_connection_is_reported() {
     let server = Server::start([]);
     let url = server.url("/a");
     drop(server);
-    let told = Desk::new().refused(&toy([url.clone()]));
-    assert!(told.starts_with(&format!("{url}: no connection: ")), "{told}");
-    assert!(told.contains("refused"), "{told}");
+    let error = Fixture::new().fetch_error(&toy([url.clone()]));
+    assert!(error.starts_with(&format!("{url}: cannot connect: ")), "{error}");
+    assert!(error.contains("refused"), "{error}");
 }
 
 #[test]
-fn an_open_connection_does_not_pass_for_a_checked_one() {
+fn plain_http_server_is_rejected_for_https_url() {
     let server = Server::start([serve()]);
-    let (desk, url) = (Desk::new(), server.url("/a").replace("http:", "https:"));
-    let told = desk.refused(&toy([url.clone()]));
-    assert!(told.starts_with(&format!("{url}: ")) && told.ends_with(ADVICE), "{told}");
-    assert!(server.requests().is_empty() && desk.files().is_empty());
+    let (fixture, url) = (Fixture::new(), server.url("/a").replace("http:", "https:"));
+    let error = fixture.fetch_error(&toy([url.clone()]));
+    assert!(error.starts_with(&format!("{url}: ")) && error.ends_with(ADVICE), "{error}");
+    assert!(server.requests().is_empty() && fixture.files().is_empty());
 }
 
 #[test]
-fn impossible_lengths_are_not_believed() {
-    let claim = |length: &str| Act::Claim(length.into());
+fn wrong_content_length_is_rejected() {
+    let claim = |length: &str| Reply::ContentLength(length.into());
     let server = Server::start([claim("1000000000000"), claim("1000000000000")]);
     let url = server.url("/a");
-    let expected = format!("{url}: announces 1000000000000 bytes, expected 58; {ADVICE}");
-    assert_eq!(Desk::new().refused(&toy([url.clone()])), expected);
-    let expected = format!("{url}: sends more than 1073741824 bytes; {ADVICE}");
-    assert_eq!(Desk::new().refused(&unchecked(url)), expected);
+    let expected = format!("{url}: content length is 1000000000000 bytes, expected 58; {ADVICE}");
+    assert_eq!(Fixture::new().fetch_error(&toy([url.clone()])), expected);
+    let expected = format!("{url}: more than 1073741824 bytes; {ADVICE}");
+    assert_eq!(Fixture::new().fetch_error(&unchecked(url)), expected);
 }
 
 #[test]
-fn without_a_checksum_nothing_is_resumed_and_a_warning_is_given() {
-    let server = Server::start([Act::CutAfter(20, GOOD.to_vec()), serve()]);
-    let desk = Desk::new();
-    desk.write("toy/.a.txt.partial", &BAD[..30]);
-    let report = desk.fetch(&unchecked(server.url("/a"))).unwrap();
+fn files_without_checksum_are_not_resumed_and_give_a_warning() {
+    let server = Server::start([Reply::CutAfter(20, GOOD.to_vec()), serve()]);
+    let fixture = Fixture::new();
+    fixture.write("toy/.a.txt.partial", &BAD[..30]);
+    let report = fixture.fetch(&unchecked(server.url("/a"))).unwrap();
     assert_eq!(server.requests(), ["/a", "/a"]);
-    assert_eq!(desk.read("toy/a.txt").unwrap(), GOOD);
-    let held = &report.files[0];
-    assert_eq!((&held.sha256, held.checked), (&sha256(GOOD), false));
+    assert_eq!(fixture.read("toy/a.txt").unwrap(), GOOD);
+    let file = &report.files[0];
+    assert_eq!((&file.sha256, file.checked), (&sha256(GOOD), false));
     let warning = "toy: no checksum is known for 1 of 1 files; \
                    compare their sha256 with a copy you trust";
     assert_eq!(report.warnings, [warning]);
 }
 
 #[test]
-fn another_place_of_the_same_layout_serves_as_well() {
-    let set = toy(["http://unused.invalid/a".into()]);
+fn fetches_from_mirror_with_the_same_layout() {
+    let manifest = toy(["http://unused.invalid/a".into()]);
     let server = Server::start([serve(), serve()]);
     for base in [server.url("/mirror"), server.url("/mirror/")] {
-        let desk = Desk::new();
-        fetch(&set, &Options { from: Some(&base), ..desk.options() }).unwrap();
+        let fixture = Fixture::new();
+        fetch(&manifest, &FetchOptions { from: Some(&base), ..fixture.options() }).unwrap();
         assert_eq!(server.requests(), ["/mirror/toy/a.txt"]);
-        assert_eq!(desk.read("toy/a.txt").unwrap(), GOOD);
+        assert_eq!(fixture.read("toy/a.txt").unwrap(), GOOD);
     }
 }
 
 #[test]
-fn a_folder_of_the_same_layout_is_copied_and_checked() {
-    let set = toy([]);
-    let (desk, source) = (Desk::new(), Desk::new());
+fn copies_and_verifies_files_of_a_folder() {
+    let manifest = toy([]);
+    let (fixture, source) = (Fixture::new(), Fixture::new());
     let folder = source.folder.path().to_str().unwrap();
     let path = source.folder.path().join("toy/a.txt");
-    let copy = || fetch(&set, &Options { from: Some(folder), ..desk.options() });
-    let refused = || copy().unwrap_err().to_string();
-    let here = desk.folder.path().join("toy/a.txt");
+    let copy = || fetch(&manifest, &FetchOptions { from: Some(folder), ..fixture.options() });
+    let copy_error = || copy().unwrap_err().to_string();
+    let here = fixture.folder.path().join("toy/a.txt");
     let (here, there) = (here.display(), path.display());
 
-    assert_eq!(refused(), format!("{here}: {there}: no such file; {ADVICE}"));
+    assert_eq!(copy_error(), format!("{here}: {there}: file not found; {ADVICE}"));
     source.write("toy/a.txt", BAD);
     let digests = format!("sha256 is {}, expected {}", sha256(BAD), sha256(GOOD));
-    assert_eq!(refused(), format!("{here}: {there}: {digests}; {ADVICE}"));
-    assert!(desk.files().is_empty());
+    assert_eq!(copy_error(), format!("{here}: {there}: {digests}; {ADVICE}"));
+    assert!(fixture.files().is_empty());
     source.write("toy/a.txt", GOOD);
-    assert_eq!(copy().unwrap().files[0].state, State::Fetched);
-    assert_eq!(desk.read("toy/a.txt").unwrap(), GOOD);
+    assert_eq!(copy().unwrap().files[0].state, FileState::Fetched);
+    assert_eq!(fixture.read("toy/a.txt").unwrap(), GOOD);
 }
 
 #[test]
-fn offline_only_verifies() {
+fn offline_mode_only_verifies() {
     let server = Server::start([]);
-    let (desk, set) = (Desk::new(), toy([server.url("/a")]));
-    let verify = || fetch(&set, &Options { offline: true, ..desk.options() });
-    let place = desk.folder.path().display().to_string() + ": not there or not good: toy/a.txt: ";
-    assert_eq!(verify().unwrap_err().to_string(), format!("{place}no such file"));
-    desk.write("toy/a.txt", BAD);
+    let (fixture, manifest) = (Fixture::new(), toy([server.url("/a")]));
+    let verify = || fetch(&manifest, &FetchOptions { offline: true, ..fixture.options() });
+    let place =
+        fixture.folder.path().display().to_string() + ": missing or invalid files: toy/a.txt: ";
+    assert_eq!(verify().unwrap_err().to_string(), format!("{place}file not found"));
+    fixture.write("toy/a.txt", BAD);
     let digests = format!("sha256 is {}, expected {}", sha256(BAD), sha256(GOOD));
     assert_eq!(verify().unwrap_err().to_string(), place + &digests);
-    assert_eq!(desk.read("toy/a.txt").unwrap(), BAD);
-    desk.write("toy/a.txt", GOOD);
-    assert_eq!(verify().unwrap().files[0].state, State::Kept);
+    assert_eq!(fixture.read("toy/a.txt").unwrap(), BAD);
+    fixture.write("toy/a.txt", GOOD);
+    assert_eq!(verify().unwrap().files[0].state, FileState::Kept);
     assert!(server.requests().is_empty());
 }
 
-/// Stored, not deflated: the smallest zip there is.
+/// Builds a zip archive of stored members.
 fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = Vec::new();
     for (name, content) in members {
@@ -286,127 +293,132 @@ fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
     archive
 }
 
-/// Two files that are published in one archive.
-fn packed(server: &Server) -> Set {
+/// The manifest of two files in one archive.
+fn packed(server: &Server) -> Manifest {
     let member = |name: &str| vec![server.url(&format!("/all.zip#{name}"))];
     let files = vec![file("a.csv", GOOD, member("a.csv")), file("b.csv", BAD, member("b.csv"))];
-    Set { folder: "toy".into(), files }
+    Manifest { folder: "toy".into(), files }
 }
 
 #[test]
-fn an_archive_comes_once_for_all_its_members() {
+fn archive_is_downloaded_once_for_all_members() {
     let archive = zip(&[("x/README", b"read me"), ("x/a.csv", GOOD), ("x/b.csv", BAD)]);
-    let server = Server::start([Act::CutAfter(40, archive.clone()), Act::Serve(archive.clone())]);
-    let desk = Desk::new();
-    desk.fetch(&packed(&server)).unwrap();
+    let server =
+        Server::start([Reply::CutAfter(40, archive.clone()), Reply::Serve(archive.clone())]);
+    let fixture = Fixture::new();
+    fixture.fetch(&packed(&server)).unwrap();
     assert_eq!(server.requests(), ["/all.zip", "/all.zip bytes=40-"]);
-    assert_eq!(desk.read("toy/a.csv").unwrap(), GOOD);
-    assert_eq!(desk.read("toy/b.csv").unwrap(), BAD);
-    assert_eq!(desk.files(), ["toy", "toy/a.csv", "toy/b.csv"]);
+    assert_eq!(fixture.read("toy/a.csv").unwrap(), GOOD);
+    assert_eq!(fixture.read("toy/b.csv").unwrap(), BAD);
+    assert_eq!(fixture.files(), ["toy", "toy/a.csv", "toy/b.csv"]);
 }
 
 #[test]
-fn a_bad_archive_is_thrown_away() {
+fn damaged_archive_is_deleted() {
     let (bad, good) = (zip(&[("a.csv", BAD)]), zip(&[("a.csv", GOOD), ("b.csv", BAD)]));
-    let server = Server::start([bad.clone(), b"<html>".to_vec(), good].map(Act::Serve));
-    let (desk, set) = (Desk::new(), packed(&server));
+    let server = Server::start([bad.clone(), b"<html>".to_vec(), good].map(Reply::Serve));
+    let (fixture, manifest) = (Fixture::new(), packed(&server));
     let source = server.url("/all.zip#a.csv");
     let digests = format!("sha256 is {}, expected {}", sha256(BAD), sha256(GOOD));
-    assert_eq!(desk.refused(&set), format!("{source}: {digests}; {ADVICE}"));
-    let cut = "damaged archive: it is cut off";
-    assert_eq!(desk.refused(&set), format!("{source}: {cut}; {ADVICE}"));
-    assert!(desk.files().is_empty());
-    // One that an earlier attempt left is not held against the server.
-    desk.write("toy/.all.zip", &bad);
-    desk.fetch(&set).unwrap();
+    assert_eq!(fixture.fetch_error(&manifest), format!("{source}: {digests}; {ADVICE}"));
+    let truncated = "damaged archive: truncated";
+    assert_eq!(fixture.fetch_error(&manifest), format!("{source}: {truncated}; {ADVICE}"));
+    assert!(fixture.files().is_empty());
+    // An archive of an earlier attempt is downloaded again if it is wrong.
+    fixture.write("toy/.all.zip", &bad);
+    fixture.fetch(&manifest).unwrap();
     assert_eq!(server.requests(), ["/all.zip"; 3]);
-    assert_eq!(desk.files(), ["toy", "toy/a.csv", "toy/b.csv"]);
+    assert_eq!(fixture.files(), ["toy", "toy/a.csv", "toy/b.csv"]);
 }
 
 #[test]
-fn the_proxy_is_asked_unless_the_host_is_an_exception() {
-    let (proxy, server) = (Server::start([Act::Status(418)]), Server::start([serve()]));
-    let set = toy([server.url("/a")]);
-    let mut desk = Desk::new();
-    desk.proxies.http = Some(proxy.url(""));
-    let told = desk.refused(&set);
-    assert!(!told.is_empty() && server.requests().is_empty(), "{told}");
+fn proxy_is_used_unless_the_host_is_excluded() {
+    let (proxy, server) = (Server::start([Reply::Status(418)]), Server::start([serve()]));
+    let manifest = toy([server.url("/a")]);
+    let mut fixture = Fixture::new();
+    fixture.proxies.http = Some(proxy.url(""));
+    let error = fixture.fetch_error(&manifest);
+    assert!(!error.is_empty() && server.requests().is_empty(), "{error}");
     assert_eq!(proxy.requests(), [server.url("").trim_start_matches("http://")]);
-    desk.proxies.except = vec!["example.org".into(), "127.0.0.1".into()];
-    assert_eq!(desk.state(&set), State::Fetched);
+    fixture.proxies.no_proxy = vec!["example.org".into(), "127.0.0.1".into()];
+    assert_eq!(fixture.state(&manifest), FileState::Fetched);
     assert_eq!((server.requests().len(), proxy.requests().len()), (1, 0));
 }
 
 #[test]
-fn a_user_who_stops_keeps_what_came() {
+fn cancelled_download_is_resumed_later() {
     let (long, cancel) = (vec![b'c'; 1 << 20], AtomicBool::new(false));
-    let server = Server::start([Act::Serve(long.clone()), Act::Serve(long.clone())]);
-    let set =
-        Set { folder: "toy".into(), files: vec![file("a.txt", &long, vec![server.url("/a")])] };
-    let desk = Desk::new();
-    let stop = |progress: Progress<'_>| {
-        cancel.store(matches!(progress, Progress::Bytes { .. }), Ordering::Relaxed);
+    let server = Server::start([Reply::Serve(long.clone()), Reply::Serve(long.clone())]);
+    let manifest = Manifest {
+        folder: "toy".into(),
+        files: vec![file("a.txt", &long, vec![server.url("/a")])],
     };
-    let options = Options { watch: &stop, cancel: &cancel, ..desk.options() };
-    assert!(matches!(fetch(&set, &options), Err(Error::Interrupted)));
-    let part = desk.read("toy/.a.txt.partial").unwrap();
+    let fixture = Fixture::new();
+    let stop = |event: FetchEvent<'_>| {
+        cancel.store(matches!(event, FetchEvent::Received { .. }), Ordering::Relaxed);
+    };
+    let options = FetchOptions { on_event: &stop, cancel: &cancel, ..fixture.options() };
+    assert!(matches!(fetch(&manifest, &options), Err(Error::Interrupted)));
+    let part = fixture.read("toy/.a.txt.partial").unwrap();
     assert!(!part.is_empty() && part.len() < long.len());
-    assert_eq!(desk.state(&set), State::Fetched);
+    assert_eq!(fixture.state(&manifest), FileState::Fetched);
     assert_eq!(server.requests(), ["/a".to_owned(), format!("/a bytes={}-", part.len())]);
-    assert_eq!(desk.read("toy/a.txt").unwrap(), long);
+    assert_eq!(fixture.read("toy/a.txt").unwrap(), long);
 }
 
 #[test]
-fn what_happens_is_told_in_order() {
-    let server = Server::start([Act::CutAfter(11, GOOD.to_vec()), serve()]);
-    let (url, told) = (server.url("/a"), RefCell::new(vec![]));
-    let desk = Desk::new();
-    let watch = |progress: Progress<'_>| {
-        told.borrow_mut().push(match progress {
-            Progress::Asked { file, source } => format!("{file} asked of {source}"),
-            Progress::Bytes { have, of, .. } => format!("{have} of {of:?}"),
-            Progress::Failed { problem, again_in, .. } => format!("{problem}, {again_in:?}"),
-            Progress::Done(held) => format!("{} {:?}", held.path, held.state),
+fn events_are_reported_in_order() {
+    let server = Server::start([Reply::CutAfter(11, GOOD.to_vec()), serve()]);
+    let (url, events) = (server.url("/a"), RefCell::new(vec![]));
+    let fixture = Fixture::new();
+    let on_event = |event: FetchEvent<'_>| {
+        events.borrow_mut().push(match event {
+            FetchEvent::Requested { file, source } => format!("{file} requested from {source}"),
+            FetchEvent::Received { received, total, .. } => {
+                format!("{received} of {total:?}")
+            }
+            FetchEvent::Failed { problem, retry_in, .. } => format!("{problem}, {retry_in:?}"),
+            FetchEvent::Done(file) => format!("{} {:?}", file.path, file.state),
         });
     };
-    fetch(&toy([url.clone()]), &Options { watch: &watch, ..desk.options() }).unwrap();
+    fetch(&toy([url.clone()]), &FetchOptions { on_event: &on_event, ..fixture.options() }).unwrap();
     let expected = [
-        &format!("toy/a.txt asked of {url}"),
+        &format!("toy/a.txt requested from {url}"),
         "11 of Some(58)",
-        "cut off after 11 of 58 bytes, Some(1ms)",
+        "connection closed after 11 of 58 bytes, Some(1ms)",
         "58 of Some(58)",
         "toy/a.txt Fetched",
     ];
-    assert_eq!(told.into_inner(), expected);
+    assert_eq!(events.into_inner(), expected);
 }
 
 #[test]
-fn trouble_on_this_side_is_named() {
-    let set = toy(["http://127.0.0.1:9/unused".into()]);
-    let desk = Desk::new();
-    desk.write("toy", b"a file");
-    let file = desk.folder.path().join("toy");
-    let expected = format!("{}: a file stands where a folder is needed", file.display());
-    assert_eq!(desk.fetch(&set).unwrap_err().to_string(), expected);
+fn local_errors_name_the_file() {
+    let manifest = toy(["http://127.0.0.1:9/unused".into()]);
+    let fixture = Fixture::new();
+    fixture.write("toy", b"a file");
+    let file = fixture.folder.path().join("toy");
+    let expected = format!("{}: expected a folder, found a file", file.display());
+    assert_eq!(fixture.fetch(&manifest).unwrap_err().to_string(), expected);
 
-    let desk = Desk::new();
-    desk.write("toy/.a.txt.partial", b"x");
-    let partial = desk.folder.path().join("toy/.a.txt.partial");
+    let fixture = Fixture::new();
+    fixture.write("toy/.a.txt.partial", b"x");
+    let partial = fixture.folder.path().join("toy/.a.txt.partial");
     let other = fs::File::open(&partial).unwrap();
     other.lock().unwrap();
-    let expected = format!("{}: another process is fetching it", partial.display());
-    assert_eq!(desk.refused(&set), expected);
+    let expected = format!("{}: another process is downloading this file", partial.display());
+    assert_eq!(fixture.fetch_error(&manifest), expected);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_named_and_no_other_source_is_bothered() {
+fn full_disk_stops_without_trying_other_sources() {
     let server = Server::start([serve()]);
-    let desk = Desk::new();
-    fs::create_dir(desk.folder.path().join("toy")).unwrap();
-    let partial = desk.folder.path().join("toy/.a.txt.partial");
+    let fixture = Fixture::new();
+    fs::create_dir(fixture.folder.path().join("toy")).unwrap();
+    let partial = fixture.folder.path().join("toy/.a.txt.partial");
     std::os::unix::fs::symlink(Path::new("/dev/full"), &partial).unwrap();
     let expected = format!("{}: No space left on device (os error 28)", partial.display());
-    assert_eq!(desk.refused(&toy([server.url("/a"), server.url("/b")])), expected);
+    assert_eq!(fixture.fetch_error(&toy([server.url("/a"), server.url("/b")])), expected);
     assert_eq!(server.requests(), ["/a"]);
 }

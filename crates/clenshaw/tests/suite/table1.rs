@@ -1,9 +1,9 @@
-//! Table 1 of the paper: ours are the numbers that are known, and every difference has its reason.
+//! Table 1 of the paper: our statistics are the known ones, and every difference is explained.
 //!
-//! What a reason counts is counted here again, from the files. Needs `$CLENSHAW_DATA`; without it the
-//! tests say "skipped: no data", except in CI, where it must be.
+//! The numbers in the explanations are counted from the files. Requires `$CLENSHAW_DATA`; without it
+//! the tests are skipped, except in CI, where they fail.
 
-use clenshaw::data::read::pickle::{self, Value};
+use clenshaw::data::read::pickle::{self, PickleValue};
 use clenshaw::data::{Dataset, Description, Store, load_from};
 use clenshaw::experiment::{ExperimentKind, GraphStatistics, Selection, find_experiment};
 use clenshaw::graph::{edge_homophily, node_homophily};
@@ -11,7 +11,7 @@ use clenshaw::report::{Comparison, ComparisonCell};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Nodes, edges, classes, features and H of every graph whose files we have.
+/// Nodes, edges, classes, features and H of every available graph.
 const OURS: [(&str, [usize; 4], &str); 7] = [
     ("cora", [2708, 5278, 7, 1433], "0.825"),
     ("pubmed", [19717, 44324, 3, 500], "0.792"),
@@ -25,7 +25,7 @@ const OURS: [(&str, [usize; 4], &str); 7] = [
 fn folder() -> Option<PathBuf> {
     match std::env::var_os("CLENSHAW_DATA") {
         Some(folder) => Some(folder.into()),
-        None if std::env::var_os("CI").is_some() => panic!("CI needs CLENSHAW_DATA"),
+        None if std::env::var_os("CI").is_some() => panic!("CI requires CLENSHAW_DATA"),
         None => {
             println!("skipped: no data");
             None
@@ -39,7 +39,7 @@ fn statistics() -> GraphStatistics {
     GraphStatistics::from_toml(&info.file_name(), text).unwrap()
 }
 
-/// All graphs whose files we have.
+/// The comparison for all available graphs.
 fn measured(folder: &Path) -> Comparison {
     let names = OURS.map(|(name, ..)| name);
     let only: Selection = format!("graph={}", names.join(",")).parse().unwrap();
@@ -52,14 +52,14 @@ fn cell<'a>(table: &'a Comparison, graph: &str, column: &str) -> &'a ComparisonC
 }
 
 #[test]
-fn the_graphs_stand_in_the_papers_order() {
+fn graphs_are_in_the_order_of_the_paper() {
     let graphs: Vec<String> = statistics().graphs().map(String::from).collect();
     let expected = OURS.iter().map(|(name, ..)| *name).chain(["twitch-gamers"]);
     assert_eq!(graphs, expected.collect::<Vec<_>>());
 }
 
 #[test]
-fn ours_are_the_known_numbers() {
+fn our_statistics_are_the_known_ones() {
     let Some(folder) = folder() else { return };
     let table = measured(&folder);
     for (row, (name, counts, h)) in table.rows.iter().zip(OURS) {
@@ -71,7 +71,7 @@ fn ours_are_the_known_numbers() {
 }
 
 #[test]
-fn every_difference_has_a_reason_and_every_reason_a_difference() {
+fn exactly_the_differences_are_explained() {
     let Some(folder) = folder() else { return };
     for row in &measured(&folder).rows {
         for cell in &row.cells {
@@ -83,7 +83,7 @@ fn every_difference_has_a_reason_and_every_reason_a_difference() {
 }
 
 #[test]
-fn a_graph_that_was_never_measured_is_not_explained() {
+fn missing_graph_has_no_explanation() {
     let folder = tempfile::tempdir().unwrap();
     let only = "graph=twitch-gamers".parse().unwrap();
     let table = statistics().measure(&Store::only(folder.path()), &only).unwrap();
@@ -93,23 +93,23 @@ fn a_graph_that_was_never_measured_is_not_explained() {
     assert_eq!(papers, [Some(168114.0), Some(6797557.0), Some(7.0), None, Some(0.55)]);
 }
 
-/// The reason of a cell names these counts and no other number.
+/// The explanation of a cell contains exactly these counts.
 fn assert_counts(table: &Comparison, graph: &str, column: &str, counts: &[usize]) {
     let why = cell(table, graph, column).explanation.as_deref().unwrap();
     let plain = why.replace(',', "");
     let words = plain.split([' ', ';', '(', ')']).filter_map(|word| word.parse().ok());
-    let said: BTreeSet<usize> = words.collect();
-    assert_eq!(said, counts.iter().copied().collect(), "{graph}, {column}: {why}");
+    let found: BTreeSet<usize> = words.collect();
+    assert_eq!(found, counts.iter().copied().collect(), "{graph}, {column}: {why}");
 }
 
-/// Planetoid's lists of neighbours: how many, their entries, the repeated ones, and the loops left.
+/// Planetoid's neighbour lists: the numbers of lists, entries, duplicate entries, and distinct loops.
 fn lists(folder: &Path, name: &str) -> [usize; 4] {
     let bytes = std::fs::read(folder.join(format!("{name}/ind.{name}.graph"))).unwrap();
     let pickle = pickle::read_bytes(name, &bytes).unwrap();
     let [mut entries, mut distinct, mut loops] = [0; 3];
     let lists = pickle.pairs(pickle.root()).unwrap();
-    let number = |value: Value| match value {
-        Value::Int(node) => node,
+    let number = |value: PickleValue| match value {
+        PickleValue::Int(node) => node,
         other => panic!("{other:?} is not a node"),
     };
     for &(node, neighbours) in lists {
@@ -124,7 +124,7 @@ fn lists(folder: &Path, name: &str) -> [usize; 4] {
 }
 
 #[test]
-fn planetoids_lists_count_repetitions_and_loops() {
+fn planetoid_lists_contain_duplicates_and_loops() {
     let Some(folder) = folder() else { return };
     let table = measured(&folder);
     for name in ["cora", "pubmed", "citeseer"] {
@@ -141,7 +141,7 @@ fn planetoids_lists_count_repetitions_and_loops() {
     assert_counts(&table, "cora", "nodes", &[2708, 2709]);
 }
 
-/// The lines of Geom-GCN's edges as pairs, and how many of them are loops.
+/// The edges of a Geom-GCN file, and the number of loops.
 fn lines(folder: &Path, name: &str) -> (Vec<(usize, usize)>, usize) {
     let text = std::fs::read_to_string(folder.join(name).join("out1_graph_edges.txt")).unwrap();
     let pair = |line: &str| {
@@ -154,7 +154,7 @@ fn lines(folder: &Path, name: &str) -> (Vec<(usize, usize)>, usize) {
 }
 
 #[test]
-fn geom_gcns_lines_are_directed_edges_and_loops() {
+fn geom_gcn_files_contain_directed_edges_and_loops() {
     let Some(folder) = folder() else { return };
     let table = measured(&folder);
     let paper = |name| cell(&table, name, "edges").paper.unwrap() as usize;
@@ -175,7 +175,7 @@ fn geom_gcns_lines_are_directed_edges_and_loops() {
 }
 
 #[test]
-fn the_row_of_chameleon_begins_with_actor() {
+fn paper_lists_the_size_of_actor_for_chameleon() {
     let Some(folder) = folder() else { return };
     let table = measured(&folder);
     let actor = load_from(&Store::only(&folder), "actor").unwrap();
@@ -189,7 +189,7 @@ fn three(number: f64) -> String {
 }
 
 #[test]
-fn the_papers_homophily_is_that_of_something_else() {
+fn homophily_of_the_paper_is_explained() {
     let Some(folder) = folder() else { return };
     let table = measured(&folder);
     let load = |name: &str| load_from(&Store::only(&folder), name).unwrap();
@@ -205,11 +205,12 @@ fn the_papers_homophily_is_that_of_something_else() {
     assert_eq!(three(same as f64 / lines.len() as f64), "0.108");
     assert!(why("texas").contains("325") && why("texas").contains("(0.108)"));
 
-    // Ours of each is the paper's of the other, if Citeseer's lonely nodes count as 0.
+    // The paper swaps Citeseer and PubMed, with isolated nodes of Citeseer counted as 0.
     let citeseer = load("citeseer");
-    let (n, lonely) = (citeseer.graph.n_nodes(), Description::of(&citeseer).isolated);
-    let h = node_homophily(&citeseer.graph, &citeseer.y).unwrap() * (n - lonely) as f64 / n as f64;
-    assert_eq!((lonely, three(h)), (48, "0.706".into()));
+    let (n, isolated) = (citeseer.graph.n_nodes(), Description::of(&citeseer).isolated);
+    let h =
+        node_homophily(&citeseer.graph, &citeseer.y).unwrap() * (n - isolated) as f64 / n as f64;
+    assert_eq!((isolated, three(h)), (48, "0.706".into()));
     assert!(why("citeseer").contains("48 nodes") && why("citeseer").contains("0.706"));
     let [pubmed, citeseer] = ["pubmed", "citeseer"].map(|name| cell(&table, name, "H"));
     assert_eq!(pubmed.paper, Some(0.71));

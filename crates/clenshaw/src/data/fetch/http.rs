@@ -1,9 +1,9 @@
-//! Asking a server, again if need be, for what is still missing.
+//! HTTP downloads with retries, which resume partial files by range requests.
 
-use super::delivery::Job;
-use super::partial::Partial;
-use super::trouble::{Failure, Trouble};
-use super::{Options, Proxies};
+use super::failure::{FetchError, SourceError};
+use super::partial_file::PartialFile;
+use super::transfer::Transfer;
+use super::{FetchOptions, Proxies};
 use crate::error::Error;
 use std::io;
 use std::sync::atomic::Ordering;
@@ -11,73 +11,73 @@ use std::time::{Duration, Instant};
 use ureq::http::{Response, StatusCode, header};
 use ureq::{Agent, Body, Proxy};
 
-const MOST_REDIRECTS: u32 = 5;
-/// A pause looks this often whether the user wants to stop.
-const NAP: Duration = Duration::from_millis(50);
+const MAX_REDIRECTS: u32 = 5;
+/// How often the cancel flag is polled during a delay.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Connections that are used again for the next file.
-pub(super) struct Client<'a> {
+/// An HTTP client that reuses its connections.
+pub(super) struct HttpClient<'a> {
     agent: Agent,
-    pub(super) options: &'a Options<'a>,
+    pub(super) options: &'a FetchOptions<'a>,
 }
 
-impl<'a> Client<'a> {
-    pub(super) fn new(options: &'a Options<'a>) -> Self {
-        let patience = options.patience;
+impl<'a> HttpClient<'a> {
+    pub(super) fn new(options: &'a FetchOptions<'a>) -> Self {
+        let retry = options.retry;
         let config = Agent::config_builder()
             .http_status_as_error(false)
-            .max_redirects(MOST_REDIRECTS)
-            .timeout_resolve(Some(patience.connect))
-            .timeout_connect(Some(patience.connect))
-            .timeout_per_read(Some(patience.stall))
-            .timeout_per_write(Some(patience.stall))
+            .max_redirects(MAX_REDIRECTS)
+            .timeout_resolve(Some(retry.connect_timeout))
+            .timeout_connect(Some(retry.connect_timeout))
+            .timeout_per_read(Some(retry.read_timeout))
+            .timeout_per_write(Some(retry.read_timeout))
             .user_agent(concat!("clenshaw/", env!("CARGO_PKG_VERSION")));
         Self { agent: config.build().into(), options }
     }
 
-    /// Brings what the partial file lacks.
+    /// Downloads the missing part of a partial file.
     pub(super) fn resume(
         &self,
-        job: &Job<'_>,
+        transfer: &Transfer<'_>,
         url: &str,
-        into: &mut Partial,
-    ) -> Result<(), Failure> {
-        if into.bytes() > job.most() {
-            into.restart()?;
+        into: &mut PartialFile,
+    ) -> Result<(), FetchError> {
+        if into.bytes() > transfer.limit() {
+            into.clear()?;
         }
-        self.insist(job, || match into.bytes() {
-            have if job.bytes == Some(have) => Ok(()),
-            _ => self.ask(job, url, into),
+        self.with_retries(transfer, || match into.bytes() {
+            bytes if transfer.size == Some(bytes) => Ok(()),
+            _ => self.request(transfer, url, into),
         })
     }
 
-    /// Brings all of it.
+    /// Downloads the whole file.
     pub(super) fn download(
         &self,
-        job: &Job<'_>,
+        transfer: &Transfer<'_>,
         url: &str,
-        into: &mut Partial,
-    ) -> Result<(), Failure> {
-        self.insist(job, || {
-            into.restart()?;
-            self.ask(job, url, into)
+        into: &mut PartialFile,
+    ) -> Result<(), FetchError> {
+        self.with_retries(transfer, || {
+            into.clear()?;
+            self.request(transfer, url, into)
         })
     }
 
-    /// Tries again after troubles that may pass, with longer and longer pauses.
-    fn insist(
+    /// Retries after transient errors, with exponential backoff.
+    fn with_retries(
         &self,
-        job: &Job<'_>,
-        mut attempt: impl FnMut() -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let patience = self.options.patience;
-        let mut pause = patience.pause;
-        for _ in 1..patience.tries {
+        transfer: &Transfer<'_>,
+        mut attempt: impl FnMut() -> Result<(), FetchError>,
+    ) -> Result<(), FetchError> {
+        let retry = self.options.retry;
+        let mut delay = retry.first_delay;
+        for _ in 1..retry.attempts {
             match attempt() {
-                Err(Failure::There(trouble)) if trouble.may_pass() => {
-                    job.failed(&trouble.to_string(), Some(pause));
-                    self.rest(pause)?;
-                    pause *= 2;
+                Err(FetchError::Source(error)) if error.is_transient() => {
+                    transfer.report_failure(&error.to_string(), Some(delay));
+                    self.sleep(delay)?;
+                    delay *= 2;
                 }
                 outcome => return outcome,
             }
@@ -85,123 +85,133 @@ impl<'a> Client<'a> {
         attempt()
     }
 
-    fn rest(&self, pause: Duration) -> Result<(), Failure> {
+    /// Sleeps, or returns early with an error if cancelled.
+    fn sleep(&self, delay: Duration) -> Result<(), FetchError> {
         let start = Instant::now();
-        while start.elapsed() < pause {
+        while start.elapsed() < delay {
             if self.options.cancel.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted.into());
             }
-            std::thread::sleep(NAP.min(pause - start.elapsed().min(pause)));
+            std::thread::sleep(POLL_INTERVAL.min(delay - start.elapsed().min(delay)));
         }
         Ok(())
     }
 
-    /// One request for what follows the bytes that are there.
-    fn ask(&self, job: &Job<'_>, url: &str, into: &mut Partial) -> Result<(), Failure> {
-        let have = into.bytes();
-        let response = self.call(url, have)?;
+    /// Sends one request for the bytes after those of the partial file.
+    fn request(
+        &self,
+        transfer: &Transfer<'_>,
+        url: &str,
+        into: &mut PartialFile,
+    ) -> Result<(), FetchError> {
+        let start = into.bytes();
+        let response = self.get(url, start)?;
         match response.status() {
-            StatusCode::PARTIAL_CONTENT if first_byte(&response) == Some(have) => {}
+            StatusCode::PARTIAL_CONTENT if first_byte(&response) == Some(start) => {}
             StatusCode::PARTIAL_CONTENT => {
-                into.restart()?;
-                return Err(Trouble::Range { asked: have }.into());
+                into.clear()?;
+                return Err(SourceError::Range { requested: start }.into());
             }
-            StatusCode::OK => into.restart()?,
-            // There is no more; the checksum tells whether that is so.
-            StatusCode::RANGE_NOT_SATISFIABLE if have > 0 => return Ok(()),
+            StatusCode::OK => into.clear()?,
+            // The partial file seems complete; its checksum is verified afterwards.
+            StatusCode::RANGE_NOT_SATISFIABLE if start > 0 => return Ok(()),
             status => {
                 let reason = status.canonical_reason().unwrap_or("");
-                return Err(Trouble::Status { code: status.as_u16(), reason }.into());
+                return Err(SourceError::Status { code: status.as_u16(), reason }.into());
             }
         }
-        let of = announced(&response)?.map(|rest| into.bytes().saturating_add(rest));
-        believe(job, of)?;
-        let trouble = |error, have| self.broken(error, have, of);
-        job.pour(response.into_body().into_reader(), of.or(job.bytes), into, trouble)?;
-        match of.or(job.bytes).filter(|of| into.bytes() < *of) {
-            Some(of) => Err(Trouble::CutOff { have: into.bytes(), of: Some(of) }.into()),
+        let total = content_length(&response)?.map(|rest| into.bytes().saturating_add(rest));
+        check_size(transfer, total)?;
+        let source_error = |error, received| self.body_error(error, received, total);
+        let total = total.or(transfer.size);
+        transfer.append_all(response.into_body().into_reader(), total, into, source_error)?;
+        match total.filter(|total| into.bytes() < *total) {
+            Some(_) => Err(SourceError::Truncated { received: into.bytes(), total }.into()),
             None => Ok(()),
         }
     }
 
-    fn call(&self, url: &str, have: u64) -> Result<Response<Body>, Trouble> {
+    fn get(&self, url: &str, start: u64) -> Result<Response<Body>, SourceError> {
         let secure = url.to_ascii_lowercase().starts_with("https:");
-        // A redirect must not lead from a checked connection to an open one.
+        // A redirect must not lead from HTTPS to HTTP.
         let request = self.agent.get(url).config().https_only(secure);
         let request = request.proxy(proxy(&self.options.proxies, secure)?).build();
-        let request = match have {
+        let request = match start {
             0 => request,
-            have => request.header(header::RANGE, format!("bytes={have}-")),
+            start => request.header(header::RANGE, format!("bytes={start}-")),
         };
-        request.call().map_err(|error| self.refused(error))
+        request.call().map_err(|error| self.request_error(error))
     }
 
-    /// Why there is no answer.
-    fn refused(&self, error: ureq::Error) -> Trouble {
-        let patience = self.options.patience;
+    /// Converts an error that occurred before the response.
+    fn request_error(&self, error: ureq::Error) -> SourceError {
+        let retry = self.options.retry;
         match error {
             ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => {
-                Trouble::Connection(format!("none within {} s", patience.connect.as_secs_f64()))
+                let seconds = retry.connect_timeout.as_secs_f64();
+                SourceError::Connection(format!("timed out after {seconds} s"))
             }
-            ureq::Error::Timeout(_) => Trouble::Stalled { after: patience.stall },
-            ureq::Error::TooManyRedirects => Trouble::Redirects { most: MOST_REDIRECTS },
-            // Certificates that do not convince come as invalid data.
+            ureq::Error::Timeout(_) => SourceError::TimedOut { after: retry.read_timeout },
+            ureq::Error::TooManyRedirects => SourceError::Redirects { limit: MAX_REDIRECTS },
+            // Invalid certificates are reported as invalid data.
             ureq::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
-                Trouble::Refused(error.to_string())
+                SourceError::Other(error.to_string())
             }
-            ureq::Error::Io(error) => Trouble::Connection(error.to_string()),
+            ureq::Error::Io(error) => SourceError::Connection(error.to_string()),
             ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => {
-                Trouble::Connection(error.to_string())
+                SourceError::Connection(error.to_string())
             }
-            other => Trouble::Refused(other.to_string()),
+            other => SourceError::Other(other.to_string()),
         }
     }
 
-    /// Why an answer ended before its time.
-    fn broken(&self, error: io::Error, have: u64, of: Option<u64>) -> Trouble {
+    /// Converts an error that occurred while the body was read.
+    fn body_error(&self, error: io::Error, received: u64, total: Option<u64>) -> SourceError {
         match ureq::Error::from(error) {
-            ureq::Error::Timeout(_) => Trouble::Stalled { after: self.options.patience.stall },
-            _ => Trouble::CutOff { have, of },
+            ureq::Error::Timeout(_) => {
+                SourceError::TimedOut { after: self.options.retry.read_timeout }
+            }
+            _ => SourceError::Truncated { received, total },
         }
     }
 }
 
-/// Refuses a size that is not the known one, or beyond belief.
-fn believe(job: &Job<'_>, of: Option<u64>) -> Result<(), Trouble> {
-    match (of, job.bytes) {
+/// Returns an error if the announced size is not the known one or too large.
+fn check_size(transfer: &Transfer<'_>, total: Option<u64>) -> Result<(), SourceError> {
+    match (total, transfer.size) {
         (Some(announced), Some(expected)) if announced != expected => {
-            Err(Trouble::Length { announced, expected })
+            Err(SourceError::ContentLength { announced, expected })
         }
-        (Some(announced), None) if announced > job.most() => {
-            Err(Trouble::TooLong { most: job.most() })
+        (Some(announced), None) if announced > transfer.limit() => {
+            Err(SourceError::TooLong { limit: transfer.limit() })
         }
         _ => Ok(()),
     }
 }
 
-/// How many bytes the answer has, if it says so.
-fn announced(response: &Response<Body>) -> Result<Option<u64>, Trouble> {
+/// The `Content-Length` of a response, if it has one.
+fn content_length(response: &Response<Body>) -> Result<Option<u64>, SourceError> {
     let Some(length) = response.headers().get(header::CONTENT_LENGTH) else { return Ok(None) };
     let number = length.to_str().ok().and_then(|length| length.trim().parse().ok());
-    number.map(Some).ok_or_else(|| Trouble::Refused("announces a length that is no number".into()))
+    number.map(Some).ok_or_else(|| SourceError::Other("Content-Length is not a number".into()))
 }
 
-/// `7` of `Content-Range: bytes 7-41/42`.
+/// Returns `7` for `Content-Range: bytes 7-41/42`.
 fn first_byte(response: &Response<Body>) -> Option<u64> {
     let range = response.headers().get(header::CONTENT_RANGE)?.to_str().ok()?;
     range.strip_prefix("bytes ")?.split('-').next()?.trim().parse().ok()
 }
 
-/// The proxy for a scheme, with its exceptions.
-fn proxy(proxies: &Proxies, secure: bool) -> Result<Option<Proxy>, Trouble> {
+/// The proxy for HTTPS or HTTP, with its exceptions.
+fn proxy(proxies: &Proxies, secure: bool) -> Result<Option<Proxy>, SourceError> {
     let Some(text) = (if secure { &proxies.https } else { &proxies.http }) else { return Ok(None) };
-    let bad = |_| Trouble::Refused(format!("the proxy `{text}` is not a URL"));
+    let bad = |_| SourceError::Other(format!("proxy `{text}` is not a URL"));
     let parsed = Proxy::new(text).map_err(bad)?;
     let mut builder = Proxy::builder(parsed.protocol()).host(parsed.host()).port(parsed.port());
     if let (Some(name), Some(password)) = (parsed.username(), parsed.password()) {
         builder = builder.username(name).password(password);
     }
-    for host in &proxies.except {
+    for host in &proxies.no_proxy {
         builder = builder.no_proxy(host);
         if !host.starts_with(['.', '*']) {
             builder = builder.no_proxy(&format!(".{host}"));

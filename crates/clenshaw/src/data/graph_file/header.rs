@@ -1,10 +1,10 @@
-//! The beginning of a safetensors file: the length of a JSON text, and the text.
+//! The header of a safetensors file: the length of a JSON text, and the text.
 //!
 //! ```text
-//! u64 length, {"__metadata__":{"checksum":"0123456789abcdef", ..}, "labels":{..}, ..}, blanks, data
+//! u64 length, {"__metadata__":{"checksum":"0123456789abcdef", ..}, "labels":{..}, ..}, spaces, data
 //! ```
 //!
-//! One definition serves both ways, and its order is that of the file.
+//! The order of the fields is that of the file.
 
 use crate::data::Metric;
 use crate::tensor::LittleEndian;
@@ -13,33 +13,33 @@ use std::collections::BTreeMap;
 use std::hash::Hasher as _;
 use twox_hash::xxhash3_64::Hasher;
 
-/// What `format` says.
+/// The value of the metadata entry `format`.
 pub const FORMAT: &str = "clenshaw graph 1";
-/// Bytes of the header's length.
+/// Number of bytes of the header's length.
 pub const PREFIX: usize = 8;
-/// How every header begins, so that the checksum has a fixed place.
+/// The start of every header, so that the checksum has a fixed position.
 pub const OPENING: &str = r#"{"__metadata__":{"checksum":""#;
-/// Where the checksum stands.
+/// Position of the checksum in the file.
 pub const CHECKSUM_AT: usize = PREFIX + OPENING.len();
-/// A checksum that is not known yet.
+/// Placeholder of the checksum while it is computed.
 pub const NO_CHECKSUM: &str = "0000000000000000";
 
 #[derive(Serialize, Deserialize)]
-pub struct Header {
+pub struct GraphHeader {
     #[serde(rename = "__metadata__")]
-    pub metadata: Metadata,
+    pub metadata: GraphMetadata,
     #[serde(flatten)]
-    pub tensors: BTreeMap<String, Entry>,
+    pub tensors: BTreeMap<String, TensorEntry>,
 }
 
 #[derive(Serialize, Deserialize)]
-pub struct Metadata {
+pub struct GraphMetadata {
     pub checksum: String,
     pub format: String,
     pub name: String,
     pub source: String,
     pub metric: Metric,
-    /// Of sparse features, a number.
+    /// Number of columns of sparse features, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<String>,
     #[serde(with = "list")]
@@ -48,20 +48,20 @@ pub struct Metadata {
     pub splits: Vec<String>,
     #[serde(with = "list")]
     pub warnings: Vec<String>,
-    /// By which the cache knows what it was made from.
+    /// Identifies the source files of a cache entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamp: Option<String>,
 }
 
-/// Where a tensor stands among the data.
+/// Type, shape and position of a tensor.
 #[derive(Serialize, Deserialize)]
-pub struct Entry {
+pub struct TensorEntry {
     pub dtype: String,
     pub shape: Vec<usize>,
     pub data_offsets: [usize; 2],
 }
 
-/// Metadata are texts only, so a list is a JSON text in a JSON text.
+/// GraphMetadata values are strings, so lists are stored as JSON strings.
 mod list {
     use serde::{Deserialize, Deserializer, Serializer, de, ser};
 
@@ -74,28 +74,28 @@ mod list {
     }
 }
 
-/// A number as safetensors calls it.
-pub trait Stored: LittleEndian {
+/// A number type and its name in safetensors.
+pub trait TensorElement: LittleEndian {
     const DTYPE: &str;
 }
 
-impl Stored for u8 {
+impl TensorElement for u8 {
     const DTYPE: &str = "U8";
 }
-impl Stored for i32 {
+impl TensorElement for i32 {
     const DTYPE: &str = "I32";
 }
-impl Stored for u32 {
+impl TensorElement for u32 {
     const DTYPE: &str = "U32";
 }
-impl Stored for f32 {
+impl TensorElement for f32 {
     const DTYPE: &str = "F32";
 }
-impl Stored for usize {
+impl TensorElement for usize {
     const DTYPE: &str = "U64";
 }
 
-/// The checksum of a file that comes in pieces, the first of which is the header without a checksum.
+/// Computes the checksum of a file given in pieces; the first is the header with [`NO_CHECKSUM`].
 pub fn checksum<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
     let mut hasher = Hasher::new();
     pieces.into_iter().for_each(|piece| hasher.write(piece));

@@ -1,4 +1,4 @@
-//! Written and read, damaged and hostile.
+//! Round trips, damaged files and malicious files.
 
 use super::header::{CHECKSUM_AT, NO_CHECKSUM, PREFIX, checksum};
 use super::*;
@@ -11,7 +11,7 @@ use safetensors::SafeTensors;
 const DENSE: usize = 0;
 const SPARSE_ONES: usize = 2;
 
-/// Small graphs with either kind of features, some labels missing, names beyond ASCII, splits.
+/// Small graphs with dense or sparse features, missing labels, non-ASCII names and splits.
 fn datasets() -> impl Strategy<Value = Dataset> {
     let sizes = (2..12usize, 1..5usize, 0..3usize);
     sizes.prop_flat_map(|(n, d, encoding)| {
@@ -60,7 +60,7 @@ fn features(n: usize, d: usize, values: &[f32], encoding: usize) -> Features {
     Features::Sparse { pattern: Pattern::new(d, offsets, indices), values: stored }
 }
 
-/// Two nodes with names, an edge between them, and a split.
+/// Two named nodes with an edge and a split.
 fn pair() -> Dataset {
     let graph = Graph::from_edges("pair", 2, &[(0, 1)]).unwrap();
     let x = Features::Dense(Mat::from_vec(2, 1, vec![0.5, 1.5]));
@@ -70,8 +70,8 @@ fn pair() -> Dataset {
     Dataset { node_names: names, splits: vec![split(0, &[1, 3])], ..pair }
 }
 
-/// The same bytes under a checksum that fits.
-fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+/// Returns the bytes with a correct checksum.
+fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
     let place = CHECKSUM_AT..CHECKSUM_AT + NO_CHECKSUM.len();
     bytes[place.clone()].copy_from_slice(NO_CHECKSUM.as_bytes());
     let sum = checksum([&bytes[..]]);
@@ -79,19 +79,19 @@ fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-fn refused(bytes: Vec<u8>) -> String {
+fn read_error(bytes: Vec<u8>) -> String {
     read_bytes("it", bytes).unwrap_err().to_string()
 }
 
-/// What is said of a pair in whose header or data `old` became `new`, which is as long.
+/// Returns the error after replacing `old` by `new`, of the same length, in the file of a pair.
 fn changed(old: &[u8], new: &[u8]) -> String {
     let mut bytes = to_bytes(&pair());
-    let at = bytes.windows(old.len()).position(|window| window == old).expect("it is there");
+    let at = bytes.windows(old.len()).position(|window| window == old).expect("`old` occurs");
     bytes[at..at + old.len()].copy_from_slice(new);
-    refused(sealed(bytes))
+    read_error(with_checksum(bytes))
 }
 
-/// What is said of a pair whose tensor has other bytes.
+/// Returns the error after changing the bytes of a tensor of a pair.
 fn with_tensor(name: &str, change: impl Fn(&mut [u8])) -> String {
     let mut bytes = to_bytes(&pair());
     let file = SafeTensors::deserialize(&bytes).unwrap();
@@ -99,23 +99,23 @@ fn with_tensor(name: &str, change: impl Fn(&mut [u8])) -> String {
     let start = data.start as usize - bytes.as_ptr() as usize;
     let length = data.end as usize - data.start as usize;
     change(&mut bytes[start..start + length]);
-    refused(sealed(bytes))
+    read_error(with_checksum(bytes))
 }
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(dataset in datasets()) {
+    fn round_trip_preserves_the_dataset(dataset in datasets()) {
         let bytes = to_bytes(&dataset);
         let back = read_bytes("test", bytes.clone()).unwrap();
         prop_assert_eq!(&back, &dataset);
-        // Where the bytes are not aligned they are copied.
+        // Misaligned bytes are copied.
         let shifted = [&[0][..], &bytes].concat().leak();
         prop_assert_eq!(&read_bytes("test", &shifted[1..]).unwrap(), &dataset);
         prop_assert_eq!(to_bytes(&back), bytes);
     }
 
     #[test]
-    fn damage_is_noticed(dataset in datasets(), at: prop::sample::Index, bit in 0..8u8) {
+    fn damage_is_detected(dataset in datasets(), at: prop::sample::Index, bit in 0..8u8) {
         let bytes = to_bytes(&dataset);
         let cut = bytes[..at.index(bytes.len())].to_vec();
         prop_assert!(read_bytes("test", cut).is_err());
@@ -124,42 +124,42 @@ proptest! {
         prop_assert!(read_bytes("test", flipped).is_err());
     }
 
-    /// Damage under a fresh checksum: whatever it means, reading it is no accident.
+    /// Random changes with a correct checksum.
     #[test]
-    fn hostile_bytes_do_not_panic(
+    fn malicious_bytes_do_not_panic(
         dataset in datasets(),
-        wounds in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
         cut: prop::sample::Index,
     ) {
         let mut bytes = to_bytes(&dataset);
-        for (at, byte) in wounds {
+        for (at, byte) in changes {
             let at = at.index(bytes.len());
             bytes[at] = byte;
         }
-        let _ = read_bytes("test", sealed(bytes.clone()));
-        let behind = CHECKSUM_AT + NO_CHECKSUM.len();
-        bytes.truncate(behind + cut.index(bytes.len() - behind));
-        let _ = read_bytes("test", sealed(bytes));
+        let _ = read_bytes("test", with_checksum(bytes.clone()));
+        let end = CHECKSUM_AT + NO_CHECKSUM.len();
+        bytes.truncate(end + cut.index(bytes.len() - end));
+        let _ = read_bytes("test", with_checksum(bytes));
     }
 
-    /// Only the data are damaged, so the readers of tensors see it.
+    /// Random changes of the tensors only.
     #[test]
-    fn hostile_numbers_do_not_panic(
+    fn malicious_tensors_do_not_panic(
         dataset in datasets(),
-        wounds in prop::collection::vec((any::<prop::sample::Index>(), 0..4u8), 1..4),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), 0..4u8), 1..4),
     ) {
         let mut bytes = to_bytes(&dataset);
         let (length, _) = SafeTensors::read_metadata(&bytes).unwrap();
         let data = PREFIX + length;
-        for (at, byte) in wounds {
+        for (at, byte) in changes {
             let at = data + at.index(bytes.len() - data);
             bytes[at] = byte;
         }
-        let _ = read_bytes("test", sealed(bytes));
+        let _ = read_bytes("test", with_checksum(bytes));
     }
 
     #[test]
-    fn other_programs_can_open_it(dataset in datasets()) {
+    fn safetensors_can_read_the_file(dataset in datasets()) {
         let bytes = to_bytes(&dataset);
         let file = SafeTensors::deserialize(&bytes).unwrap();
         let n = dataset.graph.n_nodes();
@@ -175,12 +175,12 @@ proptest! {
 }
 
 #[test]
-fn a_file_is_mapped_and_knows_its_stamp() {
+fn opens_mapped_file_and_compares_stamp() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pair.graph");
     let written = save_stamped(&pair(), "yesterday", &path).unwrap();
     assert_eq!(written, std::fs::metadata(&path).unwrap().len());
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left");
     assert_eq!(open(&path).unwrap(), pair());
     assert_eq!(open_stamped(&path, "yesterday"), Some(pair()));
     assert_eq!(open_stamped(&path, "today"), None);
@@ -190,12 +190,12 @@ fn a_file_is_mapped_and_knows_its_stamp() {
 }
 
 #[test]
-fn other_files_and_formats_are_named() {
+fn rejects_other_files_and_formats() {
     let foreign = "it: not a graph file; `clenshaw data import` writes one";
-    assert_eq!(refused(b"PK".to_vec()), foreign);
-    assert_eq!(refused(vec![0; 100]), foreign);
+    assert_eq!(read_error(b"PK".to_vec()), foreign);
+    assert_eq!(read_error(vec![0; 100]), foreign);
     let cut = to_bytes(&pair())[..CHECKSUM_AT + 3].to_vec();
-    assert_eq!(refused(cut), "it: the checksum does not fit; the file is damaged or cut off");
+    assert_eq!(read_error(cut), "it: the checksum is wrong; the file is damaged or truncated");
     assert_eq!(
         changed(b"graph 1", b"graph 7"),
         "it: format `clenshaw graph 7`; this program reads `clenshaw graph 1`"
@@ -203,13 +203,13 @@ fn other_files_and_formats_are_named() {
 }
 
 #[test]
-fn a_header_that_lies_is_refused() {
-    assert_eq!(changed(b"\"I32\"", b"\"U32\""), "it: `labels`: numbers are U32; expected I32");
-    assert_eq!(changed(b"[2,1]", b"[1,1]"), "it: `features`: 2 numbers, but the shape is [1, 1]");
-    assert_eq!(changed(b"\"labels\"", b"\"lapels\""), "it: `labels`: no such tensor");
+fn rejects_inconsistent_header() {
+    assert_eq!(changed(b"\"I32\"", b"\"U32\""), "it: `labels`: type U32; expected I32");
+    assert_eq!(changed(b"[2,1]", b"[1,1]"), "it: `features`: 2 values; expected shape [1, 1]");
+    assert_eq!(changed(b"\"labels\"", b"\"lapels\""), "it: `labels`: the tensor is missing");
     assert_eq!(
         changed(b"\"shape\":[3],\"data_offsets\":[0,24]", b"\"shape\":[9],\"data_offsets\":[0,72]"),
-        "it: the tensors do not fill the file, or share parts of it"
+        "it: the tensors overlap, or do not fill the file"
     );
     assert_eq!(
         changed(b"[2,1]", b"[2,x]").split(" at ").next(),
@@ -217,11 +217,11 @@ fn a_header_that_lies_is_refused() {
     );
     let mut endless = to_bytes(&pair());
     endless[..PREFIX].copy_from_slice(&u64::MAX.to_le_bytes());
-    assert_eq!(refused(sealed(endless)), "it: the header does not end");
+    assert_eq!(read_error(with_checksum(endless)), "it: the header is truncated");
 }
 
 #[test]
-fn numbers_that_lie_are_refused() {
+fn rejects_invalid_tensor_values() {
     let set = |place: usize, byte: u8| move |bytes: &mut [u8]| bytes[place] = byte;
     let cases = [
         ("adjacency.offsets", 0, 1, "`adjacency`: offsets go from 1 to 2; expected from 0 to 2"),
@@ -234,12 +234,22 @@ fn numbers_that_lie_are_refused() {
             "labels",
             7,
             0x80,
-            "`labels`: node 1 has -2147483647; expected a class, or -1 where none is known",
+            "`labels`: label of node 1 is -2147483647; expected a class number, or -1 if unknown",
         ),
-        ("split.fixed:0", 1, 4, "`split.fixed:0`: node 1 has 4; expected 0 to 3"),
-        ("names.offsets", 8, 3, "`names.offsets`: node 0 has bytes 0 to 3; expected a text"),
-        ("names.offsets", 16, 9, "`names.offsets`: node 1 has bytes 1 to 9; expected a text"),
-        ("names.bytes", 1, 0xff, "`names.bytes`: not UTF-8 from byte 1"),
+        ("split.fixed:0", 1, 4, "`split.fixed:0`: value of node 1 is 4; expected 0 to 3"),
+        (
+            "names.offsets",
+            8,
+            3,
+            "`names.offsets`: name of node 0 is at bytes 0 to 3; expected UTF-8 text",
+        ),
+        (
+            "names.offsets",
+            16,
+            9,
+            "`names.offsets`: name of node 1 is at bytes 1 to 9; expected UTF-8 text",
+        ),
+        ("names.bytes", 1, 0xff, "`names.bytes`: byte 1 is not valid UTF-8"),
     ];
     for (name, place, byte, message) in cases {
         assert_eq!(with_tensor(name, set(place, byte)), format!("it: {message}"));

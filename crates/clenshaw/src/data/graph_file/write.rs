@@ -1,7 +1,8 @@
-//! From a data set to a file: the header, then the tensors, widest numbers first.
+//! Writes a graph file: the header, then the tensors, widest elements first.
 
 use super::header::{
-    CHECKSUM_AT, Entry, FORMAT, Header, Metadata, NO_CHECKSUM, OPENING, PREFIX, Stored, checksum,
+    CHECKSUM_AT, FORMAT, GraphHeader, GraphMetadata, NO_CHECKSUM, OPENING, PREFIX, TensorElement,
+    TensorEntry, checksum,
 };
 use crate::data::{Dataset, Features, FixedSplit};
 use crate::error::{Error, Result};
@@ -12,61 +13,62 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The pieces of a file, in order.
-pub struct Parts<'a> {
+/// The parts of a graph file, in order.
+pub struct GraphFileWriter<'a> {
     header: Vec<u8>,
-    sections: Vec<Section<'a>>,
+    sections: Vec<TensorSection<'a>>,
 }
 
-struct Section<'a> {
+struct TensorSection<'a> {
     name: String,
     dtype: &'static str,
-    /// Bytes a number.
+    /// Bytes per element.
     width: usize,
     shape: Vec<usize>,
     bytes: Cow<'a, [u8]>,
 }
 
-impl<'a> Section<'a> {
-    fn list<T: Stored>(name: &str, numbers: &'a [T]) -> Self {
+impl<'a> TensorSection<'a> {
+    fn borrowed<T: TensorElement>(name: &str, numbers: &'a [T]) -> Self {
         let (shape, bytes) = (vec![numbers.len()], little_endian_bytes(numbers));
         Self { name: name.into(), dtype: T::DTYPE, width: T::WIDTH, shape, bytes }
     }
 
-    /// The same for numbers that were made for it.
-    fn made<T: Stored>(name: &str, numbers: &[T]) -> Section<'static> {
-        let Section { name, dtype, width, shape, bytes } = Section::list(name, numbers);
-        Section { name, dtype, width, shape, bytes: bytes.into_owned().into() }
+    /// A section that owns its bytes.
+    fn owned<T: TensorElement>(name: &str, numbers: &[T]) -> TensorSection<'static> {
+        let TensorSection { name, dtype, width, shape, bytes } =
+            TensorSection::borrowed(name, numbers);
+        TensorSection { name, dtype, width, shape, bytes: bytes.into_owned().into() }
     }
 }
 
-impl<'a> Parts<'a> {
-    /// The checksum included.
-    pub fn of(dataset: &'a Dataset, stamp: Option<&str>) -> Self {
+impl<'a> GraphFileWriter<'a> {
+    /// Encodes a data set, including the checksum.
+    pub fn new(dataset: &'a Dataset, stamp: Option<&str>) -> Self {
         let mut sections = sections(dataset);
-        // With the widest first, every tensor is aligned to its numbers.
+        // With the widest first, every tensor is aligned.
         sections.sort_by_key(|section| std::cmp::Reverse(section.width));
-        let mut parts = Self { header: header(dataset, stamp, &sections), sections };
-        let sum = checksum(parts.pieces());
-        parts.header[CHECKSUM_AT..][..sum.len()].copy_from_slice(sum.as_bytes());
-        parts
+        let mut file = Self { header: header(dataset, stamp, &sections), sections };
+        let sum = checksum(file.pieces());
+        file.header[CHECKSUM_AT..][..sum.len()].copy_from_slice(sum.as_bytes());
+        file
     }
 
     fn pieces(&self) -> impl Iterator<Item = &[u8]> {
         std::iter::once(&self.header[..]).chain(self.sections.iter().map(|s| &*s.bytes))
     }
 
-    /// The whole file.
+    /// Returns the whole file.
     pub fn concat(&self) -> Vec<u8> {
         self.pieces().collect::<Vec<_>>().concat()
     }
 
-    /// Writes beside, then renames; returns the number of bytes.
+    /// Writes a temporary file and renames it; returns the number of bytes.
     pub fn save(&self, path: &Path) -> Result<u64> {
-        let beside = beside(path);
-        let written = self.write(&beside).and_then(|()| fs::rename(&beside, path));
+        let temporary = temporary_path(path);
+        let written = self.write(&temporary).and_then(|()| fs::rename(&temporary, path));
         if written.is_err() {
-            let _ = fs::remove_file(&beside);
+            let _ = fs::remove_file(&temporary);
         }
         written.map_err(Error::io(path))?;
         Ok(self.pieces().map(|piece| piece.len() as u64).sum())
@@ -78,27 +80,27 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// A name of its own for everybody who writes the same file at the same time.
-fn beside(path: &Path) -> PathBuf {
+/// A temporary path that is unique even if several threads write the same file.
+fn temporary_path(path: &Path) -> PathBuf {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}-{number}.partial", std::process::id()))
 }
 
-fn header(dataset: &Dataset, stamp: Option<&str>, sections: &[Section<'_>]) -> Vec<u8> {
+fn header(dataset: &Dataset, stamp: Option<&str>, sections: &[TensorSection<'_>]) -> Vec<u8> {
     let mut end = 0;
-    let entry = |section: &Section<'_>| {
+    let entry = |section: &TensorSection<'_>| {
         let start = end;
         end += section.bytes.len();
         let (dtype, shape) = (section.dtype.into(), section.shape.clone());
-        (section.name.clone(), Entry { dtype, shape, data_offsets: [start, end] })
+        (section.name.clone(), TensorEntry { dtype, shape, data_offsets: [start, end] })
     };
     let columns = match &dataset.x {
         Features::Dense(_) => None,
         Features::Sparse { pattern, .. } => Some(pattern.n_cols().to_string()),
     };
-    let metadata = Metadata {
+    let metadata = GraphMetadata {
         checksum: NO_CHECKSUM.into(),
         format: FORMAT.into(),
         name: dataset.name.clone(),
@@ -110,58 +112,62 @@ fn header(dataset: &Dataset, stamp: Option<&str>, sections: &[Section<'_>]) -> V
         warnings: dataset.warnings.clone(),
         stamp: stamp.map(Into::into),
     };
-    let header = Header { metadata, tensors: sections.iter().map(entry).collect() };
-    let mut text = serde_json::to_string(&header).expect("its keys are texts");
+    let header = GraphHeader { metadata, tensors: sections.iter().map(entry).collect() };
+    let mut text = serde_json::to_string(&header).expect("all keys are strings");
     debug_assert!(text.starts_with(OPENING));
-    // The data begin at a multiple of the widest number.
+    // The data are aligned to the widest element.
     while !text.len().is_multiple_of(PREFIX) {
         text.push(' ');
     }
     [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat()
 }
 
-fn sections(dataset: &Dataset) -> Vec<Section<'_>> {
+fn sections(dataset: &Dataset) -> Vec<TensorSection<'_>> {
     let adjacency = dataset.graph.adjacency();
     let mut sections = vec![
-        Section::list("adjacency.offsets", adjacency.offsets()),
-        Section::list("adjacency.indices", adjacency.indices()),
+        TensorSection::borrowed("adjacency.offsets", adjacency.offsets()),
+        TensorSection::borrowed("adjacency.indices", adjacency.indices()),
     ];
     match &dataset.x {
         Features::Dense(x) => {
             let shape = vec![x.rows(), x.cols()];
-            sections.push(Section { shape, ..Section::list("features", x.as_slice()) });
+            sections
+                .push(TensorSection { shape, ..TensorSection::borrowed("features", x.as_slice()) });
         }
         Features::Sparse { pattern, values } => {
-            sections.push(Section::list("features.offsets", pattern.offsets()));
-            sections.push(Section::list("features.indices", pattern.indices()));
+            sections.push(TensorSection::borrowed("features.offsets", pattern.offsets()));
+            sections.push(TensorSection::borrowed("features.indices", pattern.indices()));
             if values.iter().any(|&value| value != 1.0) {
-                sections.push(Section::list("features.values", values));
+                sections.push(TensorSection::borrowed("features.values", values));
             }
         }
     }
-    let label = |label: &Option<u32>| label.map_or(-1, |class| class as i32);
-    sections.push(Section::made("labels", &dataset.y.iter().map(label).collect::<Vec<i32>>()));
-    sections.extend(dataset.splits.iter().map(|split| parts_of(split, dataset.y.len())));
+    let label = |label: &Option<u32>| {
+        label.map_or(-1, |class| i32::try_from(class).expect("there are fewer than 2^31 classes"))
+    };
+    sections
+        .push(TensorSection::owned("labels", &dataset.y.iter().map(label).collect::<Vec<i32>>()));
+    sections.extend(dataset.splits.iter().map(|split| split_section(split, dataset.y.len())));
     if !dataset.node_names.is_empty() {
         sections.extend(names(&dataset.node_names));
     }
     sections
 }
 
-fn parts_of(fixed: &FixedSplit, n_nodes: usize) -> Section<'static> {
+fn split_section(fixed: &FixedSplit, n_nodes: usize) -> TensorSection<'static> {
     let mut parts = vec![0u8; n_nodes];
     let split = &fixed.split;
     for (part, nodes) in (1..).zip(split.parts()) {
         nodes.iter().for_each(|&node| parts[node as usize] = part);
     }
-    Section::made(&format!("split.{}", fixed.name), &parts)
+    TensorSection::owned(&format!("split.{}", fixed.name), &parts)
 }
 
-fn names(names: &[String]) -> [Section<'static>; 2] {
+fn names(names: &[String]) -> [TensorSection<'static>; 2] {
     let mut ends = vec![0];
     for name in names {
         ends.push(ends[ends.len() - 1] + name.len());
     }
     let bytes = names.concat().into_bytes();
-    [Section::made("names.offsets", &ends), Section::made("names.bytes", &bytes)]
+    [TensorSection::owned("names.offsets", &ends), TensorSection::owned("names.bytes", &bytes)]
 }

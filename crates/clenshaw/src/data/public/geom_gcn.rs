@@ -1,86 +1,79 @@
-//! Heterophilous graphs as Geom-GCN publishes them.
+//! Heterophilous graphs in the format of Geom-GCN.
 
-use super::Family;
+use super::DatasetRelease;
 use crate::data::read::geom_gcn::read;
 use crate::data::{DatasetInfo, Metric};
 
-const FAMILY: Family = Family {
+const RELEASE: DatasetRelease = DatasetRelease {
     paper: "Pei et al., Geom-GCN, ICLR 2020, arXiv:2002.05287",
     source: "github.com/graphdml-uiuc-jlu/geom-gcn, new_data/ and splits/",
-    licence: "none stated; the authors ask to cite the original sources",
+    licence: "none stated; the authors request citation of the original sources",
     splits: "geom:0 to geom:9",
 };
 
-/// Chameleon: Wikipedia pages, linked by mutual links, classed by traffic.
-pub static CHAMELEON: DatasetInfo = FAMILY.entry(
+pub static CHAMELEON: DatasetInfo = RELEASE.entry(
     "chameleon",
-    "Chameleon: Wikipedia pages, linked by mutual links, classed by traffic",
+    "Chameleon: Wikipedia pages, linked by mutual links, classified by traffic",
     "chameleon",
     Metric::Accuracy,
     &[
-        "duplicated nodes stand in training and test; results are lower without them: see chameleon-filtered",
+        "duplicate nodes occur in both training and test; results without them are lower: see chameleon-filtered",
     ],
     |folder| read(folder, "chameleon"),
 );
 
-/// Squirrel: Wikipedia pages, linked by mutual links, classed by traffic.
-pub static SQUIRREL: DatasetInfo = FAMILY.entry(
+pub static SQUIRREL: DatasetInfo = RELEASE.entry(
     "squirrel",
-    "Squirrel: Wikipedia pages, linked by mutual links, classed by traffic",
+    "Squirrel: Wikipedia pages, linked by mutual links, classified by traffic",
     "squirrel",
     Metric::Accuracy,
     &[
-        "duplicated nodes stand in training and test; results are lower without them: see squirrel-filtered",
+        "duplicate nodes occur in both training and test; results without them are lower: see squirrel-filtered",
     ],
     |folder| read(folder, "squirrel"),
 );
 
-/// Actor: actors, linked by shared Wikipedia pages, classed by words.
-pub static ACTOR: DatasetInfo = FAMILY.entry(
+pub static ACTOR: DatasetInfo = RELEASE.entry(
     "actor",
-    "Actor: actors, linked by shared Wikipedia pages, classed by words",
+    "Actor: actors, linked by shared Wikipedia pages, classified by words",
     "film",
     Metric::Accuracy,
     &[],
     |folder| read(folder, "film"),
 );
 
-/// Texas: web pages of a department, linked by hyperlinks, classed by role.
-pub static TEXAS: DatasetInfo = FAMILY.entry(
+pub static TEXAS: DatasetInfo = RELEASE.entry(
     "texas",
-    "Texas: web pages of a department, linked by hyperlinks, classed by role",
+    "Texas: web pages of a department, linked by hyperlinks, classified by role",
     "texas",
     Metric::Accuracy,
     &["one class has a single node; under the balanced split two classes have no test node"],
     |folder| read(folder, "texas"),
 );
 
-/// Cornell as used in the literature: its edges with the features and labels of Texas.
-pub static CORNELL: DatasetInfo = FAMILY.entry(
+pub static CORNELL: DatasetInfo = RELEASE.entry(
     "cornell",
     "Cornell as used in the literature: its edges with the features and labels of Texas",
     "cornell",
     Metric::Accuracy,
     &[
-        "features and labels are a copy of those of Texas, as in the published comparisons; see cornell-corrected",
+        "features and labels are copies of those of Texas, as in the published comparisons; see cornell-corrected",
     ],
     |folder| read(folder, "cornell"),
 );
 
-/// Cornell, corrected: web pages of a department, classed by role.
-pub static CORNELL_CORRECTED: DatasetInfo = FAMILY.entry(
+pub static CORNELL_CORRECTED: DatasetInfo = RELEASE.entry(
     "cornell-corrected",
-    "Cornell, corrected: web pages of a department, classed by role",
+    "Cornell, corrected: web pages of a department, classified by role",
     "cornell_corrected",
     Metric::Accuracy,
     &[],
     |folder| read(folder, "cornell"),
 );
 
-/// Wisconsin: web pages of a department, linked by hyperlinks, classed by role.
-pub static WISCONSIN: DatasetInfo = FAMILY.entry(
+pub static WISCONSIN: DatasetInfo = RELEASE.entry(
     "wisconsin",
-    "Wisconsin: web pages of a department, linked by hyperlinks, classed by role",
+    "Wisconsin: web pages of a department, linked by hyperlinks, classified by role",
     "wisconsin",
     Metric::Accuracy,
     &[],

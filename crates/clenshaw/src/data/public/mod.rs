@@ -1,7 +1,7 @@
-//! Public data sets that are read from files: what they are, where they come from, what to mind.
+//! Registry entries of the public data sets that are read from files.
 //!
-//! The data folder has one folder a data set, with the files as their authors publish them; Geom-GCN's
-//! ten splits stand in `splits/` below it.
+//! Each data set has a folder in the data folder, with the files as published; Geom-GCN's ten splits
+//! are in its subfolder `splits/`.
 
 mod planetoid;
 mod geom_gcn;
@@ -16,19 +16,19 @@ pub use heterophilous::{
 pub use large::{CORNELL5, PENN94, TWITCH_GAMERS};
 pub use planetoid::{CITESEER, CORA, PUBMED};
 
-use super::{Dataset, DatasetInfo, Files, Metric, Origin};
+use super::{Dataset, DatasetInfo, DatasetOrigin, FileDataset, Metric};
 use crate::error::Result;
 use std::path::Path;
 
-/// What data sets of one release share.
-struct Family {
+/// The common properties of data sets that were released together.
+struct DatasetRelease {
     paper: &'static str,
     source: &'static str,
     licence: &'static str,
     splits: &'static str,
 }
 
-impl Family {
+impl DatasetRelease {
     const fn entry(
         &self,
         name: &'static str,
@@ -39,7 +39,7 @@ impl Family {
         read: fn(&Path) -> Result<Dataset>,
     ) -> DatasetInfo {
         let Self { paper, source, licence, splits } = *self;
-        let files = Files { folder, licence, splits, metric, warnings, read };
-        DatasetInfo { name, title, paper, source, origin: Origin::Files(files) }
+        let files = FileDataset { folder, licence, splits, metric, warnings, read };
+        DatasetInfo { name, title, paper, source, origin: DatasetOrigin::Files(files) }
     }
 }

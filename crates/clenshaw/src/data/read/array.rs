@@ -1,40 +1,40 @@
-//! Arrays as NumPy stores them: a type, a shape and bytes.
+//! NumPy arrays: a type, a shape and bytes.
 //!
 //! ```text
-//! C order:        entry (i, j) of [n, m] stands at i m + j
-//! Fortran order:  entry (i, j) of [n, m] stands at i + n j
+//! C order:        entry (i, j) of [n, m] is at i m + j
+//! Fortran order:  entry (i, j) of [n, m] is at i + n j
 //! ```
 //!
-//! The accessors give entries in C order, whatever the file's, and refuse what does not fit.
+//! The accessors return entries in C order and reject values that do not fit the requested type.
 
 use crate::error::{Error, Result};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Numbers, truth values or texts in a rectangle.
+/// A multi-dimensional array of numbers, booleans or texts.
 #[derive(Clone, Debug)]
-pub struct Array<'a> {
+pub struct NumpyArray<'a> {
     place: String,
     dtype: Dtype,
     shape: Vec<usize>,
-    order: Order,
+    order: MemoryOrder,
     data: Cow<'a, [u8]>,
 }
 
-/// What an entry is, and how many bytes it takes.
+/// The type of the entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dtype {
-    /// What it means.
-    pub kind: Kind,
+    /// Kind of value.
+    pub kind: DtypeKind,
     /// Bytes per entry.
     pub size: usize,
-    /// The most significant byte comes first.
+    /// Whether the most significant byte comes first.
     pub big_endian: bool,
 }
 
-/// What an entry means.
+/// The kind of value of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum DtypeKind {
     /// True or false.
     Bool,
     /// A signed integer.
@@ -51,20 +51,20 @@ pub enum Kind {
     Object,
 }
 
-/// In which order entries are stored.
+/// The order in which entries are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// The last index runs fastest.
+pub enum MemoryOrder {
+    /// The last index varies fastest.
     C,
-    /// The first index runs fastest.
+    /// The first index varies fastest.
     Fortran,
 }
 
-/// NumPy allows no more.
+/// NumPy's limit.
 pub(super) const MAX_DIMENSIONS: usize = 64;
 
 impl Dtype {
-    /// Reads `<f4`, `|b1`, `O`, `U3`; `None` for anything we do not read.
+    /// Parses `<f4`, `|b1`, `O`, `U3`; `None` for unsupported types.
     pub fn parse(text: &str) -> Option<Self> {
         let (big_endian, rest) = match text.strip_prefix('>') {
             Some(rest) => (true, rest),
@@ -75,48 +75,49 @@ impl Dtype {
         let digits = letters.as_str();
         let number = || digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?;
         let (kind, size) = match (letter, number()) {
-            ('b', Some(1)) | ('?', None) => (Kind::Bool, 1),
-            ('i', Some(size @ (1 | 2 | 4 | 8))) => (Kind::Int, size),
-            ('u', Some(size @ (1 | 2 | 4 | 8))) => (Kind::Uint, size),
-            ('f', Some(size @ (2 | 4 | 8))) => (Kind::Float, size),
-            ('S', Some(size @ 1..)) => (Kind::Bytes, size),
-            ('U', Some(length @ 1usize..)) => (Kind::Text, length.checked_mul(4)?),
-            ('O', _) => (Kind::Object, 8),
+            ('b', Some(1)) | ('?', None) => (DtypeKind::Bool, 1),
+            ('i', Some(size @ (1 | 2 | 4 | 8))) => (DtypeKind::Int, size),
+            ('u', Some(size @ (1 | 2 | 4 | 8))) => (DtypeKind::Uint, size),
+            ('f', Some(size @ (2 | 4 | 8))) => (DtypeKind::Float, size),
+            ('S', Some(size @ 1..)) => (DtypeKind::Bytes, size),
+            ('U', Some(length @ 1usize..)) => (DtypeKind::Text, length.checked_mul(4)?),
+            ('O', _) => (DtypeKind::Object, 8),
             _ => return None,
         };
         Some(Self { kind, size, big_endian })
     }
 }
 
-/// As NumPy writes it.
+/// NumPy's notation.
 impl fmt::Display for Dtype {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (letter, size) = match self.kind {
-            Kind::Bool => ('b', self.size),
-            Kind::Int => ('i', self.size),
-            Kind::Uint => ('u', self.size),
-            Kind::Float => ('f', self.size),
-            Kind::Bytes => ('S', self.size),
-            Kind::Text => ('U', self.size / 4),
-            Kind::Object => return f.write_str("|O"),
+            DtypeKind::Bool => ('b', self.size),
+            DtypeKind::Int => ('i', self.size),
+            DtypeKind::Uint => ('u', self.size),
+            DtypeKind::Float => ('f', self.size),
+            DtypeKind::Bytes => ('S', self.size),
+            DtypeKind::Text => ('U', self.size / 4),
+            DtypeKind::Object => return f.write_str("|O"),
         };
         write!(f, "{}{letter}{size}", if self.big_endian { '>' } else { '<' })
     }
 }
 
-impl<'a> Array<'a> {
-    /// Refuses bytes that are not exactly the shape's; `place` names the array in errors.
+impl<'a> NumpyArray<'a> {
+    /// Returns an error if the number of bytes does not match the shape; errors refer to the array as
+    /// `place`.
     pub fn new(
         place: String,
         dtype: Dtype,
         shape: Vec<usize>,
-        order: Order,
+        order: MemoryOrder,
         data: Cow<'a, [u8]>,
     ) -> Result<Self> {
         let array = Self { place, dtype, shape, order, data };
         let stored = array.data.len();
         let dimensions = array.shape.len();
-        if dtype.kind == Kind::Object {
+        if dtype.kind == DtypeKind::Object {
             return Err(array.bad("an array of Python objects; expected numbers".into()));
         }
         if dimensions > MAX_DIMENSIONS {
@@ -125,82 +126,82 @@ impl<'a> Array<'a> {
             );
         }
         if n_bytes(&array.shape, dtype.size) != Some(stored) {
-            let shape = Shape(&array.shape);
+            let shape = ShapeText(&array.shape);
             return Err(array.bad(format!(
-                "{stored} bytes for entries of type `{dtype}` in the shape {shape}; they do not fit"
+                "{stored} bytes; expected entries of type `{dtype}` in the shape {shape}"
             )));
         }
         Ok(array)
     }
 
-    /// Where it was found.
+    /// The name of the array in errors.
     pub fn place(&self) -> &str {
         &self.place
     }
 
-    /// What the entries are.
+    /// The type of the entries.
     pub fn dtype(&self) -> Dtype {
         self.dtype
     }
 
-    /// How many entries along each dimension.
+    /// The number of entries along each dimension.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The length, if it has one dimension.
+    /// Returns the length of a one-dimensional array.
     pub fn length(&self) -> Result<usize> {
         match self.shape[..] {
             [n] => Ok(n),
-            _ => Err(self.bad(format!("the shape {}; expected one dimension", Shape(&self.shape)))),
+            _ => Err(self.bad(format!("shape {}; expected one dimension", ShapeText(&self.shape)))),
         }
     }
 
-    /// Rows and columns, if it has two dimensions.
+    /// Returns the numbers of rows and columns of a two-dimensional array.
     pub fn rows_and_columns(&self) -> Result<(usize, usize)> {
         match self.shape[..] {
             [n, m] => Ok((n, m)),
             _ => {
-                Err(self.bad(format!("the shape {}; expected two dimensions", Shape(&self.shape))))
+                Err(self.bad(format!("shape {}; expected two dimensions", ShapeText(&self.shape))))
             }
         }
     }
 
-    /// The entries as `f32`; refuses finite numbers beyond its range.
+    /// Returns the entries as `f32`; an error for finite numbers beyond its range.
     pub fn to_f32(&self) -> Result<Vec<f32>> {
         let narrow = |v: f64| Some(v as f32).filter(|x| x.is_finite() || !v.is_finite());
         self.numbers("a 32-bit float", |v| Some(v as f32), narrow)
     }
 
-    /// The entries as `f64`.
+    /// Returns the entries as `f64`.
     pub fn to_f64(&self) -> Result<Vec<f64>> {
         self.numbers("a float", |v| Some(v as f64), Some)
     }
 
-    /// The entries as `u32`; refuses negative, larger and broken numbers.
+    /// Returns the entries as `u32`; an error for other numbers.
     pub fn to_u32(&self) -> Result<Vec<u32>> {
         let whole = |v: f64| Some(v as u32).filter(|&x| f64::from(x) == v);
-        self.numbers("a whole number from 0 to 4294967295", |v| u32::try_from(v).ok(), whole)
+        self.numbers("an integer from 0 to 4294967295", |v| u32::try_from(v).ok(), whole)
     }
 
-    /// The entries as `i64`; refuses larger and broken numbers.
+    /// Returns the entries as `i64`; an error for other numbers.
     pub fn to_i64(&self) -> Result<Vec<i64>> {
         let whole = |v: f64| Some(v as i64).filter(|&x| x as f64 == v && x < i64::MAX);
-        self.numbers("a whole number of 64 bits", |v| i64::try_from(v).ok(), whole)
+        self.numbers("a 64-bit integer", |v| i64::try_from(v).ok(), whole)
     }
 
-    /// The entries as truth values; refuses numbers other than 0 and 1.
+    /// Returns the entries as booleans; an error for numbers other than 0 and 1.
     pub fn to_bool(&self) -> Result<Vec<bool>> {
         let int = |v| (v == 0 || v == 1).then_some(v == 1);
         let float = |v| (v == 0.0 || v == 1.0).then_some(v == 1.0);
         self.numbers("0 or 1", int, float)
     }
 
-    /// The entries of an array of texts, without their padding.
+    /// Returns the entries of a text array, without padding.
     pub fn to_text(&self) -> Result<Vec<String>> {
         let points = |entry: &[u8]| -> Vec<u32> {
             match self.dtype.kind {
-                Kind::Bytes => entry.iter().map(|&byte| u32::from(byte)).collect(),
+                DtypeKind::Bytes => entry.iter().map(|&byte| u32::from(byte)).collect(),
                 _ => entry.as_chunks().0.iter().map(|&word| self.word(word)).collect(),
             }
         };
@@ -208,10 +209,10 @@ impl<'a> Array<'a> {
             let points = points(entry);
             let end = points.iter().rposition(|&point| point != 0).map_or(0, |last| last + 1);
             let text: Option<String> = points[..end].iter().map(|&p| char::from_u32(p)).collect();
-            text.ok_or_else(|| self.bad(format!("entry {i} is not Unicode")))
+            text.ok_or_else(|| self.bad(format!("entry {i} is not valid Unicode")))
         };
         match self.dtype.kind {
-            Kind::Bytes | Kind::Text => {
+            DtypeKind::Bytes | DtypeKind::Text => {
                 let entries = self.data.chunks(self.dtype.size).enumerate();
                 Ok(self.in_c_order(entries.map(text).collect::<Result<_>>()?))
             }
@@ -219,7 +220,7 @@ impl<'a> Array<'a> {
         }
     }
 
-    /// The entries through `int` or `float`, whichever their type asks for.
+    /// Converts the entries with `int` or `float`, depending on their type.
     fn numbers<T: Copy>(
         &self,
         expected: &str,
@@ -227,18 +228,20 @@ impl<'a> Array<'a> {
         float: impl Fn(f64) -> Option<T>,
     ) -> Result<Vec<T>> {
         let stored = match (self.dtype.kind, self.dtype.size) {
-            (Kind::Bool, 1) => self.each(|[b]: [u8; 1]| i128::from(b != 0), int, expected),
-            (Kind::Int, 1) => self.each(|w| i8::from_le_bytes(w).into(), int, expected),
-            (Kind::Int, 2) => self.each(|w| i16::from_le_bytes(w).into(), int, expected),
-            (Kind::Int, 4) => self.each(|w| i32::from_le_bytes(w).into(), int, expected),
-            (Kind::Int, 8) => self.each(|w| i64::from_le_bytes(w).into(), int, expected),
-            (Kind::Uint, 1) => self.each(|w| u8::from_le_bytes(w).into(), int, expected),
-            (Kind::Uint, 2) => self.each(|w| u16::from_le_bytes(w).into(), int, expected),
-            (Kind::Uint, 4) => self.each(|w| u32::from_le_bytes(w).into(), int, expected),
-            (Kind::Uint, 8) => self.each(|w| u64::from_le_bytes(w).into(), int, expected),
-            (Kind::Float, 2) => self.each(|w| half(u16::from_le_bytes(w)), float, expected),
-            (Kind::Float, 4) => self.each(|w| f32::from_le_bytes(w).into(), float, expected),
-            (Kind::Float, 8) => self.each(f64::from_le_bytes, float, expected),
+            (DtypeKind::Bool, 1) => self.each(|[b]: [u8; 1]| i128::from(b != 0), int, expected),
+            (DtypeKind::Int, 1) => self.each(|w| i8::from_le_bytes(w).into(), int, expected),
+            (DtypeKind::Int, 2) => self.each(|w| i16::from_le_bytes(w).into(), int, expected),
+            (DtypeKind::Int, 4) => self.each(|w| i32::from_le_bytes(w).into(), int, expected),
+            (DtypeKind::Int, 8) => self.each(|w| i64::from_le_bytes(w).into(), int, expected),
+            (DtypeKind::Uint, 1) => self.each(|w| u8::from_le_bytes(w).into(), int, expected),
+            (DtypeKind::Uint, 2) => self.each(|w| u16::from_le_bytes(w).into(), int, expected),
+            (DtypeKind::Uint, 4) => self.each(|w| u32::from_le_bytes(w).into(), int, expected),
+            (DtypeKind::Uint, 8) => self.each(|w| u64::from_le_bytes(w).into(), int, expected),
+            (DtypeKind::Float, 2) => {
+                self.each(|w| half_to_f64(u16::from_le_bytes(w)), float, expected)
+            }
+            (DtypeKind::Float, 4) => self.each(|w| f32::from_le_bytes(w).into(), float, expected),
+            (DtypeKind::Float, 8) => self.each(f64::from_le_bytes, float, expected),
             _ => Err(self.bad(format!("entries of type `{}`; expected numbers", self.dtype))),
         }?;
         Ok(self.in_c_order(stored))
@@ -271,9 +274,9 @@ impl<'a> Array<'a> {
         u32::from_le_bytes(self.little_endian(word))
     }
 
-    /// Entry `(i0, i1, ...)` of `[n0, n1, ...]` stands at `i0 + n0 (i1 + n1 (...))` in Fortran order.
+    /// Converts to C order: in Fortran order, entry `(i0, i1, ...)` is at `i0 + n0 (i1 + n1 (...))`.
     fn in_c_order<T: Clone>(&self, stored: Vec<T>) -> Vec<T> {
-        if self.order == Order::C || self.shape.len() < 2 {
+        if self.order == MemoryOrder::C || self.shape.len() < 2 {
             return stored;
         }
         let mut index = vec![0; self.shape.len()];
@@ -296,25 +299,25 @@ impl<'a> Array<'a> {
     }
 }
 
-/// Bytes that entries of `size` take in this shape, unless there are too many to count.
+/// Returns the number of bytes of an array; `None` on overflow.
 pub(super) fn n_bytes(shape: &[usize], size: usize) -> Option<usize> {
     shape.iter().try_fold(size, |bytes, &n| bytes.checked_mul(n))
 }
 
-/// A shape as Python writes it.
-pub(super) struct Shape<'a>(pub(super) &'a [usize]);
+/// A shape in Python's notation.
+pub(super) struct ShapeText<'a>(pub(super) &'a [usize]);
 
-impl fmt::Display for Shape<'_> {
+impl fmt::Display for ShapeText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sizes: Vec<String> = self.0.iter().map(usize::to_string).collect();
         write!(f, "({}{})", sizes.join(", "), if sizes.len() == 1 { "," } else { "" })
     }
 }
 
-/// A 16-bit float: one bit of sign, five of exponent `e`, ten of mantissa `m`.
+/// Converts an IEEE 754 half-precision float with exponent `e` and mantissa `m`:
 ///
 /// `(1 + m / 2^10) 2^(e - 15)`, or `m 2^-24` where `e = 0`.
-fn half(bits: u16) -> f64 {
+fn half_to_f64(bits: u16) -> f64 {
     let (exponent, mantissa) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
     let size = match exponent {
         0 => mantissa * 2f64.powi(-24),

@@ -1,18 +1,18 @@
-//! A graph of the user's own as NumPy arrays in one `.npz` file.
+//! A user's own graph as NumPy arrays in one `.npz` file.
 //!
 //! ```text
 //! edges     edge_index [2, e] as in PyTorch Geometric
-//!           or indptr, indices, data, shape, format as `scipy.sparse.save_npz` writes them
+//!           or indptr, indices, data, shape, format as in `scipy.sparse.save_npz`
 //! x [n, d]  features
-//! y [n]     labels: whole numbers, or texts; a negative number or an empty text is not known
-//! splits    train_mask, val_mask, test_mask, each [n] or [n, s]; called `fixed:0`, `fixed:1`, ...
+//! y [n]     labels: integers or text; a negative number or an empty text is unknown
+//! splits    train_mask, val_mask, test_mask, each [n] or [n, s]; named `fixed:0`, `fixed:1`, ...
 //! ```
 //!
-//! Edges lose their direction, loops, repeats and weights.
+//! The graph is undirected; loops, duplicate edges and weights are removed.
 
-use super::array::{Array, Kind, Shape};
-use super::csr::Csr;
-use super::geom_splits::{from_masks, labelled};
+use super::array::{DtypeKind, NumpyArray, ShapeText};
+use super::csr::CsrMatrix;
+use super::geom_splits::{from_masks, retain_labelled};
 use super::heterophilous::features;
 use super::npz::{self, Npz};
 use crate::data::{Dataset, Features, FixedSplit};
@@ -32,7 +32,7 @@ pub fn read(file: &Path, name: &str) -> Result<Dataset> {
     Ok(Dataset { name: name.into(), ..dataset })
 }
 
-/// Reads the bytes of a file; `place` names them in errors, and the data set.
+/// Reads the bytes of a file; errors and the data set refer to it as `place`.
 pub fn read_bytes(place: &str, bytes: &[u8]) -> Result<Dataset> {
     let npz = npz::read_bytes(place, bytes)?;
     let (graph, weighted) = match npz.contains("indptr") && !npz.contains("edge_index") {
@@ -49,10 +49,10 @@ pub fn read_bytes(place: &str, bytes: &[u8]) -> Result<Dataset> {
         false => (vec![None; n], vec![]),
     };
     let splits = match MASKS.iter().any(|mask| npz.contains(mask)) {
-        true => labelled(splits(place, &npz, n)?, &y)?,
+        true => retain_labelled(splits(place, &npz, n)?, &y)?,
         false => vec![],
     };
-    let warnings = weighted.then(|| "the weights of the edges are not used".into());
+    let warnings = weighted.then(|| "edge weights are not used".into());
     Ok(Dataset {
         source: format!("arrays, {place}"),
         warnings: warnings.into_iter().collect(),
@@ -61,28 +61,28 @@ pub fn read_bytes(place: &str, bytes: &[u8]) -> Result<Dataset> {
     })
 }
 
-fn bad(array: &Array, problem: String) -> Error {
+fn bad(array: &NumpyArray, problem: String) -> Error {
     Error::Data { place: array.place().into(), problem }
 }
 
-/// An array of the shape `[n]`, `[n, 1]` or `[n, s]`: its columns.
-fn columns(array: &Array, n: usize) -> Result<usize> {
+/// Returns the number of columns of an array of shape `[n]` or `[n, s]`.
+fn columns(array: &NumpyArray, n: usize) -> Result<usize> {
     match *array.shape() {
         [rows] if rows == n => Ok(1),
         [rows, columns] if rows == n => Ok(columns),
         _ => {
-            let shape = Shape(array.shape());
-            Err(bad(array, format!("the shape {shape}; expected one row for each of {n} nodes")))
+            let shape = ShapeText(array.shape());
+            Err(bad(array, format!("shape {shape}; expected one row for each of {n} nodes")))
         }
     }
 }
 
-/// Two rows, where edges come from and go to; `x` or `y` says how many nodes there are.
+/// Reads `edge_index`; the number of nodes is that of `x` or `y`.
 fn edge_index(place: &str, npz: &Npz) -> Result<(Graph, bool)> {
     let index = npz.array("edge_index")?;
     let &[2, e] = index.shape() else {
-        let shape = Shape(index.shape());
-        return Err(bad(&index, format!("the shape {shape}; expected (2, number of edges)")));
+        let shape = ShapeText(index.shape());
+        return Err(bad(&index, format!("shape {shape}; expected (2, number of edges)")));
     };
     let n = n_nodes(&npz.array(if npz.contains("x") { "x" } else { "y" })?)?;
     let index = index.to_u32()?;
@@ -92,36 +92,36 @@ fn edge_index(place: &str, npz: &Npz) -> Result<(Graph, bool)> {
     Ok((Graph::from_edges(&format!("{place}: edge_index"), n, &edges)?, weighted))
 }
 
-/// The rows of an array; without columns any number of them would fit into no bytes.
-fn n_nodes(array: &Array) -> Result<usize> {
+/// Returns the number of rows; arrays without columns are rejected, since they may claim any number.
+fn n_nodes(array: &NumpyArray) -> Result<usize> {
     match array.shape() {
         [n, columns @ ..] if !columns.contains(&0) => Ok(*n),
         shape => {
-            Err(bad(array, format!("the shape {}; expected a row for each node", Shape(shape))))
+            Err(bad(array, format!("shape {}; expected one row for each node", ShapeText(shape))))
         }
     }
 }
 
-/// A square sparse matrix, whose transpose has the same edges.
+/// Reads a square sparse matrix; CSC needs no conversion, because the graph is undirected.
 fn compressed_rows(place: &str, npz: &Npz) -> Result<(Graph, bool)> {
     let format = npz.array("format")?;
     match format.to_text()?.first().map(String::as_str) {
         Some("csr" | "csc") => {}
         other => {
             let found = other.unwrap_or_default();
-            return Err(bad(&format, format!("`{found}`; expected `csr`: save `a.tocsr()`")));
+            return Err(bad(&format, format!("`{found}`; expected `csr`; save `a.tocsr()`")));
         }
     }
     let shape = npz.array("shape")?;
     let [n, n_cols] = shape.to_u32()?[..] else {
-        return Err(bad(&shape, "not two numbers, rows and columns".into()));
+        return Err(bad(&shape, "expected two numbers, rows and columns".into()));
     };
     if n != n_cols {
         return Err(bad(&shape, format!("{n} x {n_cols}; expected a square matrix")));
     }
     let [indptr, indices, data] = ["indptr", "indices", "data"].map(|name| npz.array(name));
     let n = n as usize;
-    let a = Csr::new(place, [n, n], &indptr?, &indices?, &data?)?;
+    let a = CsrMatrix::new(place, [n, n], &indptr?, &indices?, &data?)?;
     let row = |i: usize| a.pattern.row(i).iter().map(move |&j| (i as u32, j));
     let entries = (0..n).flat_map(row).zip(&a.values).filter(|(_, value)| **value != 0.0);
     let edges: Vec<(u32, u32)> = entries.map(|(entry, _)| entry).collect();
@@ -129,37 +129,37 @@ fn compressed_rows(place: &str, npz: &Npz) -> Result<(Graph, bool)> {
     Ok((Graph::from_edges(place, n, &edges)?, weighted))
 }
 
-fn x(array: &Array, n: usize) -> Result<Features> {
+fn x(array: &NumpyArray, n: usize) -> Result<Features> {
     let d = columns(array, n)?;
     Ok(features(n, d, array.to_f32()?))
 }
 
-/// Each node's class, and the names of the classes.
-fn labels(array: &Array, n: usize) -> Result<(Vec<Option<u32>>, Vec<String>)> {
+/// Returns the class of each node, and the class names.
+fn labels(array: &NumpyArray, n: usize) -> Result<(Vec<Option<u32>>, Vec<String>)> {
     if columns(array, n)? != 1 {
-        let shape = Shape(array.shape());
-        return Err(bad(array, format!("the shape {shape}; expected one label for each node")));
+        let shape = ShapeText(array.shape());
+        return Err(bad(array, format!("shape {shape}; expected one label for each node")));
     }
     match array.dtype().kind {
-        Kind::Bytes | Kind::Text => Ok(texts(&array.to_text()?)),
-        _ => numbers(array),
+        DtypeKind::Bytes | DtypeKind::Text => Ok(text_labels(&array.to_text()?)),
+        _ => integer_labels(array),
     }
 }
 
-/// The classes 0 to the largest; there are no more of them than nodes.
-fn numbers(array: &Array) -> Result<(Vec<Option<u32>>, Vec<String>)> {
+/// Integer labels; the classes are 0 to the largest label, which is below the number of nodes.
+fn integer_labels(array: &NumpyArray) -> Result<(Vec<Option<u32>>, Vec<String>)> {
     let values = array.to_i64()?;
     let n = values.len();
     if let Some((node, label)) = (0..n).zip(&values).find(|(_, label)| **label >= n as i64) {
-        return Err(bad(array, format!("node {node} has label {label}, but there are {n} nodes")));
+        return Err(bad(array, format!("label of node {node} is {label}; expected less than {n}")));
     }
     let y: Vec<Option<u32>> = values.iter().map(|&label| u32::try_from(label).ok()).collect();
     let n_classes = y.iter().flatten().max().map_or(0, |&largest| largest + 1);
     Ok((y, (0..n_classes).map(|class| class.to_string()).collect()))
 }
 
-/// The texts that occur, in the order of their letters.
-fn texts(labels: &[String]) -> (Vec<Option<u32>>, Vec<String>) {
+/// Text labels; the classes are the distinct texts in alphabetical order.
+fn text_labels(labels: &[String]) -> (Vec<Option<u32>>, Vec<String>) {
     let names: BTreeSet<&String> = labels.iter().filter(|label| !label.is_empty()).collect();
     let names: Vec<&String> = names.into_iter().collect();
     let class = |label: &String| names.binary_search(&label).ok().map(|class| class as u32);
@@ -171,10 +171,10 @@ fn splits(place: &str, npz: &Npz, n: usize) -> Result<Vec<FixedSplit>> {
     let masks = [train?, val?, test?];
     let n_splits = columns(&masks[0], n)?;
     if let Some(mask) = masks.iter().find(|mask| mask.shape() != masks[0].shape()) {
-        let (found, expected) = (Shape(mask.shape()), Shape(masks[0].shape()));
-        return Err(bad(mask, format!("the shape {found}; `train_mask` has {expected}")));
+        let (found, expected) = (ShapeText(mask.shape()), ShapeText(masks[0].shape()));
+        return Err(bad(mask, format!("shape {found}; expected {expected} as `train_mask`")));
     }
-    let [train, val, test] = masks.each_ref().map(Array::to_bool);
+    let [train, val, test] = masks.each_ref().map(NumpyArray::to_bool);
     let masks = [train?, val?, test?];
     let split = |s: usize| {
         let column = |mask: &Vec<bool>| -> Vec<bool> {

@@ -1,26 +1,26 @@
-//! SciPy's compressed sparse rows: `indptr`, `indices`, `data`.
+//! SciPy's compressed sparse row matrices: `indptr`, `indices`, `data`.
 
-use super::array::{Array, Shape};
+use super::array::{NumpyArray, ShapeText};
 use crate::error::{Error, Result};
 use crate::tensor::Pattern;
 
-/// A sparse matrix of whatever was stored.
+/// A sparse matrix with ascending columns in each row.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Csr {
-    /// Which entries exist; columns ascend.
+pub struct CsrMatrix {
+    /// The stored entries.
     pub pattern: Pattern,
     /// One value per entry.
     pub values: Vec<f32>,
 }
 
-impl Csr {
-    /// Sorts columns within a row and adds up repeated ones, as SciPy understands them.
+impl CsrMatrix {
+    /// Sorts the columns of each row and sums duplicates, as SciPy does.
     pub fn new(
         place: &str,
         shape: [usize; 2],
-        indptr: &Array,
-        indices: &Array,
-        data: &Array,
+        indptr: &NumpyArray,
+        indices: &NumpyArray,
+        data: &NumpyArray,
     ) -> Result<Self> {
         let bad = |problem| Error::Data { place: place.into(), problem };
         let [n_rows, n_cols] = shape;
@@ -30,17 +30,19 @@ impl Csr {
         let fits = n_rows.checked_add(1) == Some(offsets.len()) && indices.len() == values.len();
         if !fits || !starts_and_ends || !offsets.is_sorted() {
             return Err(bad(format!(
-                "{} offsets, {} columns and {} values do not make a sparse matrix of shape {}",
+                "{} offsets, {} column indices and {} values are not a sparse matrix of shape {}",
                 offsets.len(),
                 indices.len(),
                 values.len(),
-                Shape(&shape)
+                ShapeText(&shape)
             )));
         }
         if let Some(e) = indices.iter().position(|&column| column as usize >= n_cols) {
             let row = offsets.partition_point(|&start| start <= e) - 1;
             let column = indices[e];
-            return Err(bad(format!("row {row} has column {column}, but there are {n_cols}")));
+            return Err(bad(format!(
+                "row {row} has column {column}; expected columns below {n_cols}"
+            )));
         }
         let ascends = |row: &[usize]| indices[row[0]..row[1]].is_sorted_by(|a, b| a < b);
         if offsets.windows(2).all(ascends) {
@@ -49,14 +51,14 @@ impl Csr {
         Ok(sorted(n_cols, &offsets, &indices, &values))
     }
 
-    /// Columns and values of row `i`.
+    /// Returns the columns and values of row `i`.
     pub fn row(&self, i: usize) -> (&[u32], &[f32]) {
         let offsets = self.pattern.offsets();
         (self.pattern.row(i), &self.values[offsets[i]..offsets[i + 1]])
     }
 }
 
-fn sorted(n_cols: usize, offsets: &[usize], indices: &[u32], values: &[f32]) -> Csr {
+fn sorted(n_cols: usize, offsets: &[usize], indices: &[u32], values: &[f32]) -> CsrMatrix {
     let (mut new_offsets, mut new_indices, mut new_values) = (vec![0], vec![], vec![]);
     for row in offsets.windows(2) {
         let entries = indices[row[0]..row[1]].iter().zip(&values[row[0]..row[1]]);
@@ -68,24 +70,25 @@ fn sorted(n_cols: usize, offsets: &[usize], indices: &[u32], values: &[f32]) -> 
         }
         new_offsets.push(new_indices.len());
     }
-    Csr { pattern: Pattern::new(n_cols, new_offsets, new_indices), values: new_values }
+    CsrMatrix { pattern: Pattern::new(n_cols, new_offsets, new_indices), values: new_values }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::array::{Dtype, Order};
+    use super::super::array::{Dtype, MemoryOrder};
     use super::*;
 
-    fn csr(shape: [usize; 2], indptr: &[u8], indices: &[u8], data: &[u8]) -> Result<Csr> {
+    fn csr(shape: [usize; 2], indptr: &[u8], indices: &[u8], data: &[u8]) -> Result<CsrMatrix> {
         let array = |bytes: &[u8]| {
             let (dtype, shape) = (Dtype::parse("|u1").unwrap(), vec![bytes.len()]);
-            Array::new("it".into(), dtype, shape, Order::C, bytes.to_vec().into()).unwrap()
+            NumpyArray::new("it".into(), dtype, shape, MemoryOrder::C, bytes.to_vec().into())
+                .unwrap()
         };
-        Csr::new("it", shape, &array(indptr), &array(indices), &array(data))
+        CsrMatrix::new("it", shape, &array(indptr), &array(indices), &array(data))
     }
 
     #[test]
-    fn rows_are_sorted_and_repetitions_added() {
+    fn sorts_rows_and_sums_duplicates() {
         // 1 0 2
         // 0 7 0
         let expected = csr([2, 3], &[0, 2, 3], &[0, 2, 1], &[1, 2, 7]).unwrap();
@@ -95,15 +98,15 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_do_not_fit_are_refused() {
-        let message = |outcome: Result<Csr>| outcome.unwrap_err().to_string();
+    fn rejects_inconsistent_arrays() {
+        let message = |outcome: Result<CsrMatrix>| outcome.unwrap_err().to_string();
         assert_eq!(
             message(csr([1, 2], &[0, 1], &[2], &[1])),
-            "it: row 0 has column 2, but there are 2"
+            "it: row 0 has column 2; expected columns below 2"
         );
         assert_eq!(
             message(csr([2, 2], &[0, 1], &[1], &[1])),
-            "it: 2 offsets, 1 columns and 1 values do not make a sparse matrix of shape (2, 2)"
+            "it: 2 offsets, 1 column indices and 1 values are not a sparse matrix of shape (2, 2)"
         );
         for (indptr, indices, data) in [
             (&[][..], &[][..], &[][..]),

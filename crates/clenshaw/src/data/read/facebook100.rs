@@ -1,15 +1,15 @@
-//! Facebook100: friendships within one American college, as MATLAB files.
+//! Facebook100: friendships within American colleges, as MATLAB files.
 //!
 //! ```text
-//! A           sparse, symmetric: who is a friend of whom
-//! local_info  status, gender, major, second major, dormitory, year, high school; 0 = not known
+//! A           sparse symmetric adjacency matrix
+//! local_info  status, gender, major, second major, dormitory, year, high school; 0 = unknown
 //! ```
 //!
-//! The task is LINKX's: predict gender; the features are the other six columns, one column of zeros
-//! and ones for each value present, "not known" included.
+//! The task is that of LINKX: predict the gender from the other six columns, one-hot encoded, with
+//! "unknown" as a value.
 //! Traud, Mucha & Porter 2012, arXiv:1102.2166; Lim et al., NeurIPS 2021, arXiv:2110.14446.
 
-use super::matlab::{MatFile, Matrix};
+use super::matlab::{MatFile, MatlabMatrix};
 use crate::data::{Dataset, Features};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -20,21 +20,21 @@ use std::path::Path;
 const COLUMNS: usize = 7;
 const GENDER: usize = 1;
 
-/// Reads a college's file.
+/// Reads the file of a college.
 pub fn read(file: &Path, name: &str) -> Result<Dataset> {
     let bytes = std::fs::read(file).map_err(Error::io(file))?;
     let dataset = read_bytes(&file.display().to_string(), &bytes)?;
     Ok(Dataset { name: name.into(), ..dataset })
 }
 
-/// Reads the bytes of a college's file; `place` names them in errors, and the data set.
+/// Reads the bytes of a file; errors and the data set refer to it as `place`.
 pub fn read_bytes(place: &str, bytes: &[u8]) -> Result<Dataset> {
     let bad = |problem| Err(Error::Data { place: place.into(), problem });
     let file = MatFile::read_bytes(place, bytes)?;
-    let Matrix::Sparse(a) = file.matrix("A")? else {
+    let MatlabMatrix::Sparse(a) = file.matrix("A")? else {
         return bad("`A` is dense; expected a sparse matrix".into());
     };
-    let Matrix::Dense(info) = file.matrix("local_info")? else {
+    let MatlabMatrix::Dense(info) = file.matrix("local_info")? else {
         return bad("`local_info` is sparse; expected a dense matrix".into());
     };
     let (n, n_cols) = (a.pattern().n_rows(), a.pattern().n_cols());
@@ -47,20 +47,20 @@ pub fn read_bytes(place: &str, bytes: &[u8]) -> Result<Dataset> {
     }
     let graph = Graph::from_edges(place, n, &edges(a))?;
     let y = genders(place, info)?;
-    // The files do not say which is which.
+    // The files do not define the codes.
     let class_names = vec!["1".into(), "2".into()];
     let source = "Facebook100 (Traud, Mucha & Porter 2012), gender as in LINKX".into();
     Ok(Dataset { source, ..Dataset::new(place, graph, one_hot(place, info)?, y, class_names) })
 }
 
-/// Where the entries other than 0 stand.
+/// Returns the positions of the non-zero entries.
 fn edges(a: &Sparse) -> Vec<(u32, u32)> {
     let row = |i: usize| a.pattern().row(i).iter().map(move |&j| (i as u32, j));
     let entries = (0..a.pattern().n_rows()).flat_map(row).zip(a.values());
     entries.filter(|(_, value)| **value != 0.0).map(|(entry, _)| entry).collect()
 }
 
-/// `gender - 1`.
+/// Returns the classes `gender - 1`.
 fn genders(place: &str, info: &Mat<f64>) -> Result<Vec<Option<u32>>> {
     let label = |node: usize| match info[(node, GENDER)] {
         0.0 => Ok(None),
@@ -68,13 +68,13 @@ fn genders(place: &str, info: &Mat<f64>) -> Result<Vec<Option<u32>>> {
         2.0 => Ok(Some(1)),
         other => Err(Error::Data {
             place: format!("{place}: local_info, row {node}"),
-            problem: format!("the gender is {other}; expected 1, 2 or 0 for not known"),
+            problem: format!("gender is {other}; expected 1, 2, or 0 if unknown"),
         }),
     };
     (0..info.rows()).map(label).collect()
 }
 
-/// One column for each value of each column but gender, in ascending order.
+/// One-hot encodes all columns except gender, with values in ascending order.
 fn one_hot(place: &str, info: &Mat<f64>) -> Result<Features> {
     let n = info.rows();
     let mut indices = vec![0; n * (COLUMNS - 1)];
@@ -96,13 +96,13 @@ fn one_hot(place: &str, info: &Mat<f64>) -> Result<Features> {
     Ok(Features::Sparse { pattern: Pattern::new(n_cols as usize, offsets, indices), values })
 }
 
-/// A value that stands for a dormitory, a year, ...: a whole number.
+/// Returns an integer code of a dormitory, a year, ...
 fn code(place: &str, info: &Mat<f64>, node: usize, column: usize) -> Result<i64> {
     let value = info[(node, column)];
     let code = value as i64;
     (code as f64 == value).then_some(code).ok_or_else(|| Error::Data {
         place: format!("{place}: local_info, row {node}, column {column}"),
-        problem: format!("{value}; expected a whole number"),
+        problem: format!("{value}; expected an integer"),
     })
 }
 
@@ -121,12 +121,12 @@ mod tests {
     const INFO: [[u8; 3]; COLUMNS] =
         [[1, 1, 2], [2, 0, 1], [9, 0, 9], [0, 0, 0], [3, 1, 2], [7, 7, 7], [0, 5, 5]];
 
-    fn refused(variables: &[Vec<u8>]) -> String {
+    fn read_error(variables: &[Vec<u8>]) -> String {
         read_bytes("x.mat", &LITTLE.file(variables)).unwrap_err().to_string()
     }
 
     #[test]
-    fn gender_is_the_label_and_the_rest_one_hot() {
+    fn encodes_gender_as_label_and_others_one_hot() {
         let dataset = read_bytes("x.mat", &path(INFO)).unwrap().checked().unwrap();
         assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
         assert_eq!(dataset.y, [Some(1), None, Some(0)]);
@@ -140,33 +140,33 @@ mod tests {
     }
 
     #[test]
-    fn matrices_that_do_not_fit_are_refused() {
+    fn rejects_inconsistent_matrices() {
         let a = || LITTLE.sparse(&[2, 2], &[1, 0], &[0, 1, 2], &[1, 1]);
         let info = |values| LITTLE.dense("local_info", &[2, 7], values);
-        assert_eq!(refused(&[a()]), "x.mat: no variable `local_info`; the file has: A");
+        assert_eq!(read_error(&[a()]), "x.mat: no variable `local_info`; the file has: A");
         assert_eq!(
-            refused(&[LITTLE.dense("A", &[1, 1], &[0]), info(&[0; 14])]),
+            read_error(&[LITTLE.dense("A", &[1, 1], &[0]), info(&[0; 14])]),
             "x.mat: `A` is dense; expected a sparse matrix"
         );
         assert_eq!(
-            refused(&[LITTLE.sparse(&[2, 1], &[], &[0, 0], &[]), info(&[0; 14])]),
+            read_error(&[LITTLE.sparse(&[2, 1], &[], &[0, 0], &[]), info(&[0; 14])]),
             "x.mat: `A` is 2 x 1; expected a square matrix"
         );
         assert_eq!(
-            refused(&[a(), LITTLE.dense("local_info", &[2, 6], &[0; 12])]),
+            read_error(&[a(), LITTLE.dense("local_info", &[2, 6], &[0; 12])]),
             "x.mat: `local_info` is 2 x 6; expected 2 x 7"
         );
         let mut values = [0; 14];
         values[3] = 3;
         assert_eq!(
-            refused(&[a(), info(&values)]),
-            "x.mat: local_info, row 1: the gender is 3; expected 1, 2 or 0 for not known"
+            read_error(&[a(), info(&values)]),
+            "x.mat: local_info, row 1: gender is 3; expected 1, 2, or 0 if unknown"
         );
     }
 
     proptest! {
         #[test]
-        fn damage_never_panics(
+        fn damaged_bytes_do_not_panic(
             cut: prop::sample::Index,
             flips in prop::collection::vec((any::<prop::sample::Index>(), 0..8u8), 1..4),
         ) {

@@ -1,18 +1,18 @@
-//! Geom-GCN's text files: one of nodes, one of edges, each with a header.
+//! Geom-GCN's text files: nodes and edges, each with a header.
 //!
 //! ```text
 //! out1_node_feature_label.txt   id <TAB> features <TAB> label      ids 0..n in any order
-//! out1_graph_edges.txt          id <TAB> id                        any direction, loops and repeats
-//! splits/                       ten masks a data set, where they are published
+//! out1_graph_edges.txt          id <TAB> id                        directed, with loops and duplicates
+//! splits/                       ten splits, where published
 //! ```
 //!
-//! Features are a list of zeros and ones; only `film` (Actor) lists the columns of the ones instead,
-//! which its header tells by counting them, wrongly: `feature(feature_amount:931)` has 932.
+//! Features are zeros and ones. Only `film` (Actor) lists the columns of the ones instead; its header
+//! contains a wrong number of columns, `feature(feature_amount:931)` instead of 932.
 //! Pei et al., ICLR 2020, arXiv:2002.05287.
 
 use super::geom_splits::geom_splits;
 use super::text;
-use crate::data::{Dataset, Features};
+use crate::data::{Dataset, Features, check_node_count};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::tensor::Pattern;
@@ -21,23 +21,23 @@ use std::path::Path;
 const NODES: &str = "out1_node_feature_label.txt";
 const EDGES: &str = "out1_graph_edges.txt";
 
-/// More columns than this are a mistake: each costs a row of weights.
-const MOST_COLUMNS: usize = 1 << 24;
+/// Maximal number of columns, each of which needs a row of weights.
+const MAX_COLUMNS: usize = 1 << 24;
 
-/// How a node's features are written.
+/// The notation of a node's features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeatureStyle {
     /// `0,1,0,0`.
     ZeroOne,
-    /// `1`: the columns of the ones, in any order, repeats allowed.
+    /// `1`: the columns of the ones, in any order, with duplicates.
     IndexList {
-        /// How many columns there are; if not said, up to the last one that is named.
+        /// The number of columns; by default, the largest listed column plus one.
         columns: Option<usize>,
     },
 }
 
 impl FeatureStyle {
-    fn of_header(header: &str) -> Self {
+    fn from_header(header: &str) -> Self {
         match header.contains("feature_amount") {
             true => Self::IndexList { columns: None },
             false => Self::ZeroOne,
@@ -45,13 +45,13 @@ impl FeatureStyle {
     }
 }
 
-/// Reads a folder, with the splits of that name in it or, failing that, in the folder `name` beside
-/// it: Cornell and its correction share theirs.
+/// Reads a folder; its splits are in it or in the folder `name` beside it, because both versions of
+/// Cornell have the same splits.
 pub fn read(folder: &Path, name: &str) -> Result<Dataset> {
-    let [nodes, edges] = [NODES, EDGES].map(|file| text::find(folder, file));
+    let [nodes, edges] = [NODES, EDGES].map(|file| text::find_file(folder, file));
     let texts = (text::read(&nodes)?, text::read(&edges)?);
-    let nodes = Table::new(nodes.display().to_string(), &texts.0)?;
-    let edges = Table::new(edges.display().to_string(), &texts.1)?;
+    let nodes = GeomTable::new(nodes.display().to_string(), &texts.0)?;
+    let edges = GeomTable::new(edges.display().to_string(), &texts.1)?;
     let dataset = dataset(&folder.display().to_string(), &nodes, &edges, None)?;
     let n = dataset.graph.n_nodes();
     let splits = match geom_splits(folder, name, n)? {
@@ -61,10 +61,9 @@ pub fn read(folder: &Path, name: &str) -> Result<Dataset> {
     Ok(Dataset { name: name.into(), splits, ..dataset })
 }
 
-/// Reads the bytes of a folder's two files, packed or not; `place` names it in errors, and the data
-/// set.
+/// Reads the bytes of the two files of a folder; errors and the data set refer to it as `place`.
 ///
-/// Without a style, the header of the nodes decides.
+/// The default style is determined by the header of the node file.
 ///
 /// ```
 /// use clenshaw::data::read::geom_gcn::read_bytes;
@@ -74,7 +73,7 @@ pub fn read(folder: &Path, name: &str) -> Result<Dataset> {
 /// let error = read_bytes("pair", nodes, b"node_id\tnode_id\n0\t2\n", None).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "pair/out1_graph_edges.txt:2: node 2 in an edge, but there are 2 nodes"
+///     "pair/out1_graph_edges.txt:2: node 2 in an edge; expected node numbers below 2"
 /// );
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
@@ -87,18 +86,18 @@ pub fn read_bytes(
     let [nodes_place, edges_place] = [NODES, EDGES].map(|file| format!("{place}/{file}"));
     let nodes = text::read_bytes(Path::new(&nodes_place), nodes)?;
     let edges = text::read_bytes(Path::new(&edges_place), edges)?;
-    let nodes = Table::new(nodes_place, &nodes)?;
-    let edges = Table::new(edges_place, &edges)?;
+    let nodes = GeomTable::new(nodes_place, &nodes)?;
+    let edges = GeomTable::new(edges_place, &edges)?;
     dataset(place, &nodes, &edges, style)
 }
 
 fn dataset(
     place: &str,
-    nodes: &Table,
-    edges: &Table,
+    nodes: &GeomTable,
+    edges: &GeomTable,
     style: Option<FeatureStyle>,
 ) -> Result<Dataset> {
-    let style = style.unwrap_or(FeatureStyle::of_header(nodes.header));
+    let style = style.unwrap_or(FeatureStyle::from_header(nodes.header));
     let rows = nodes.nodes()?;
     let x = match style {
         FeatureStyle::ZeroOne => nodes.zeros_and_ones(&rows)?,
@@ -112,28 +111,28 @@ fn dataset(
     Ok(Dataset { source, ..Dataset::new(place, graph, x, y, class_names) })
 }
 
-/// A text with a header.
-struct Table<'a> {
+/// A tab-separated table with a header.
+struct GeomTable<'a> {
     place: String,
     header: &'a str,
     rest: &'a str,
 }
 
-/// A line of the node file; its place in the list is its id.
+/// A row of the node file; its index is the node id.
 #[derive(Clone, Copy)]
-struct Node<'a> {
+struct GeomNode<'a> {
     line: usize,
     features: &'a str,
     label: u32,
 }
 
-impl<'a> Table<'a> {
+impl<'a> GeomTable<'a> {
     fn new(place: String, text: &'a str) -> Result<Self> {
         let (header, rest) = text.split_once('\n').unwrap_or((text, ""));
         let table = Self { place, header, rest };
         match header.starts_with(|c: char| c.is_alphabetic()) {
             true => Ok(table),
-            false => Err(table.bad(1, "expected a header that begins with `node_id`".into())),
+            false => Err(table.bad(1, "expected a header that starts with `node_id`".into())),
         }
     }
 
@@ -141,50 +140,50 @@ impl<'a> Table<'a> {
         Error::Data { place: format!("{}:{line}", self.place), problem }
     }
 
-    /// The lines after the header that are not empty, with their numbers.
+    /// Returns the non-empty lines after the header, with line numbers.
     fn lines(&self) -> impl Iterator<Item = (usize, &'a str)> {
         (2..).zip(self.rest.lines()).filter(|(_, line)| !line.is_empty())
     }
 
-    /// A line's fields.
+    /// Splits a line into `N` fields.
     fn fields<const N: usize>(&self, line: usize, text: &'a str) -> Result<[&'a str; N]> {
         let mut fields = text.split('\t');
         let found = [(); N].map(|()| fields.next().unwrap_or_default());
         match text.bytes().filter(|&byte| byte == b'\t').count() + 1 {
             count if count == N => Ok(found),
             count => {
-                Err(self.bad(line, format!("{count} fields; expected {N}, with tabs between")))
+                Err(self.bad(line, format!("{count} fields; expected {N}, separated by tabs")))
             }
         }
     }
 
     fn number(&self, line: usize, what: &str, text: &str) -> Result<usize> {
         let number = text.trim().parse();
-        number.map_err(|_| self.bad(line, format!("`{text}` as {what}; expected a whole number")))
+        number.map_err(|_| self.bad(line, format!("{what} is `{text}`; expected an integer")))
     }
 
-    /// All nodes by id: with as many lines as nodes, each id below their number stands once.
-    fn nodes(&self) -> Result<Vec<Node<'a>>> {
+    /// Returns all nodes by id; every id below the number of rows occurs exactly once.
+    fn nodes(&self) -> Result<Vec<GeomNode<'a>>> {
         let n = self.lines().count();
-        let mut nodes: Vec<Option<Node>> = vec![None; n];
+        check_node_count(&self.place, n)?;
+        let mut nodes: Vec<Option<GeomNode>> = vec![None; n];
         for (line, text) in self.lines() {
             let [id, features, label] = self.fields(line, text)?;
-            let id = self.number(line, "a node id", id)?;
-            let label = self.number(line, "a label", label)?;
+            let id = self.number(line, "node id", id)?;
+            let label = self.number(line, "label", label)?;
             if label >= n {
-                let problem =
-                    format!("label {label}; {n} nodes have at most the labels 0 to {}", n - 1);
+                let problem = format!("label {label}; expected less than {n}, the number of nodes");
                 return Err(self.bad(line, problem));
             }
-            let node = Node { line, features, label: label as u32 };
+            let node = GeomNode { line, features, label: label as u32 };
             match nodes.get_mut(id) {
                 Some(empty @ None) => *empty = Some(node),
-                Some(Some(Node { line: first, .. })) => {
-                    let problem = format!("node {id} again; it stood in line {first}");
+                Some(Some(GeomNode { line: first, .. })) => {
+                    let problem = format!("duplicate node {id}; it is also in line {first}");
                     return Err(self.bad(line, problem));
                 }
                 None => {
-                    let problem = format!("node {id}; {n} nodes have the ids 0 to {}", n - 1);
+                    let problem = format!("node {id}; expected node numbers below {n}");
                     return Err(self.bad(line, problem));
                 }
             }
@@ -192,21 +191,26 @@ impl<'a> Table<'a> {
         Ok(nodes.into_iter().flatten().collect())
     }
 
-    /// `0,1,0`: every second byte is a comma.
-    fn zeros_and_ones(&self, nodes: &[Node]) -> Result<Features> {
-        let columns = |node: &Node| node.features.len().div_ceil(2);
+    /// Parses `0,1,0`, where every second byte is a comma.
+    fn zeros_and_ones(&self, nodes: &[GeomNode]) -> Result<Features> {
+        let columns = |node: &GeomNode| node.features.len().div_ceil(2);
         let Some(first) = nodes.iter().min_by_key(|node| node.line) else {
-            return Err(self.bad(1, "no nodes after the header".into()));
+            return Err(self.bad(1, "the table has no rows; expected one row per node".into()));
         };
         let n_cols = columns(first);
-        let mut rows = Rows::default();
+        if n_cols > MAX_COLUMNS {
+            let problem = format!("{n_cols} features; expected at most {MAX_COLUMNS}");
+            return Err(self.bad(first.line, problem));
+        }
+        let mut rows = BinaryRows::default();
         for node in nodes {
             for (j, cell) in node.features.as_bytes().chunks(2).enumerate() {
                 match cell {
                     b"0" | b"0," => {}
                     b"1" | b"1," => rows.indices.push(j as u32),
                     _ => {
-                        let problem = format!("feature {j} is neither 0 nor 1");
+                        let problem =
+                            format!("feature {j} is `{}`; expected 0 or 1", cell.escape_ascii());
                         return Err(self.bad(node.line, problem));
                     }
                 }
@@ -214,24 +218,27 @@ impl<'a> Table<'a> {
             if node.features.ends_with(',') || columns(node) != n_cols {
                 let found = node.features.split(',').count();
                 let (line, first) = (node.line, first.line);
-                return Err(self.bad(line, format!("{found} features; line {first} has {n_cols}")));
+                return Err(self.bad(
+                    line,
+                    format!("{found} features; expected {n_cols}, as in line {first}"),
+                ));
             }
-            rows.end();
+            rows.end_row();
         }
         Ok(rows.features(n_cols))
     }
 
-    /// `92,521`: the columns of the ones.
-    fn index_lists(&self, nodes: &[Node], columns: Option<usize>) -> Result<Features> {
-        let end = columns.unwrap_or(MOST_COLUMNS);
-        let mut rows = Rows::default();
+    /// Parses `92,521`, the columns of the ones.
+    fn index_lists(&self, nodes: &[GeomNode], columns: Option<usize>) -> Result<Features> {
+        let end = columns.unwrap_or(MAX_COLUMNS);
+        let mut rows = BinaryRows::default();
         for node in nodes {
             let mut row = vec![];
             for index in node.features.split(',').filter(|_| !node.features.is_empty()) {
-                match self.number(node.line, "a feature", index)? {
+                match self.number(node.line, "feature", index)? {
                     index if index < end => row.push(index as u32),
                     index => {
-                        let problem = format!("feature {index}; there are at most {end}");
+                        let problem = format!("feature {index}; expected features below {end}");
                         return Err(self.bad(node.line, problem));
                     }
                 }
@@ -239,17 +246,18 @@ impl<'a> Table<'a> {
             row.sort_unstable();
             row.dedup();
             rows.indices.append(&mut row);
-            rows.end();
+            rows.end_row();
         }
         let last = rows.indices.iter().max().map_or(0, |&index| index as usize + 1);
         Ok(rows.features(columns.unwrap_or(last)))
     }
 
     fn edges(&self, n_nodes: usize) -> Result<Vec<(u32, u32)>> {
-        let node = |line: usize, text: &str| match self.number(line, "a node id", text)? {
+        let node = |line: usize, text: &str| match self.number(line, "node id", text)? {
             id if id < n_nodes => Ok(id as u32),
             id => {
-                let problem = format!("node {id} in an edge, but there are {n_nodes} nodes");
+                let problem =
+                    format!("node {id} in an edge; expected node numbers below {n_nodes}");
                 Err(self.bad(line, problem))
             }
         };
@@ -261,20 +269,20 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Compressed rows of ones, while they are read.
-struct Rows {
+/// Builds a sparse matrix of ones row by row.
+struct BinaryRows {
     offsets: Vec<usize>,
     indices: Vec<u32>,
 }
 
-impl Default for Rows {
+impl Default for BinaryRows {
     fn default() -> Self {
         Self { offsets: vec![0], indices: vec![] }
     }
 }
 
-impl Rows {
-    fn end(&mut self) {
+impl BinaryRows {
+    fn end_row(&mut self) {
         self.offsets.push(self.indices.len());
     }
 

@@ -1,11 +1,11 @@
-//! Geom-GCN's ten splits of a graph, and masks in general.
+//! Geom-GCN's ten splits of a graph, and splits given by masks.
 //!
 //! ```text
 //! <folder>/splits/<name>_split_0.6_0.2_{0..9}.npz    train_mask, val_mask, test_mask, each of length n
 //! ```
 //!
-//! The files say 60/20, the masks deal out 48/32/20.
-//! A node in no mask is in no part: in Cora the masks cover the largest component only.
+//! Despite the file names, the masks select 48/32/20 percent of the nodes.
+//! Some nodes are in no part: Cora's masks only cover the largest component.
 //! Pei et al., ICLR 2020, arXiv:2002.05287.
 
 use super::npz;
@@ -16,7 +16,7 @@ use std::path::Path;
 const N_SPLITS: usize = 10;
 const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
 
-/// The splits `geom:0` to `geom:9` of a data set, or none if its folder has not the first of them.
+/// Reads the splits `geom:0` to `geom:9` of a data set; empty if the first of them is missing.
 pub fn geom_splits(folder: &Path, name: &str, n_nodes: usize) -> Result<Vec<FixedSplit>> {
     let path = |i| folder.join("splits").join(format!("{name}_split_0.6_0.2_{i}.npz"));
     if !path(0).exists() {
@@ -29,7 +29,7 @@ pub fn geom_splits(folder: &Path, name: &str, n_nodes: usize) -> Result<Vec<Fixe
     (0..N_SPLITS).map(read).collect()
 }
 
-/// The split in one file; `place` names its bytes in errors.
+/// Reads the split of one file; errors refer to it as `place`.
 pub fn read_bytes(place: &str, name: &str, bytes: &[u8], n_nodes: usize) -> Result<FixedSplit> {
     let npz = npz::read_bytes(place, bytes)?;
     let mask = |key| {
@@ -38,7 +38,7 @@ pub fn read_bytes(place: &str, name: &str, bytes: &[u8], n_nodes: usize) -> Resu
             n if n == n_nodes => mask.to_bool(),
             n => Err(Error::Data {
                 place: format!("{place}: {key}"),
-                problem: format!("a mask of {n} nodes, but the graph has {n_nodes}"),
+                problem: format!("a mask of length {n}; expected {n_nodes}, the number of nodes"),
             }),
         }
     };
@@ -46,17 +46,17 @@ pub fn read_bytes(place: &str, name: &str, bytes: &[u8], n_nodes: usize) -> Resu
     from_masks(place, name, [&train?, &val?, &test?])
 }
 
-/// The nodes under each of three masks of one length; refuses a node that stands under two.
+/// Builds a split from three masks of equal length; an error if they overlap.
 pub(super) fn from_masks(place: &str, name: &str, masks: [&[bool]; 3]) -> Result<FixedSplit> {
     let parts = masks.map(|mask| {
         let nodes = (0u32..).zip(mask).filter(|(_, under)| **under);
         nodes.map(|(node, _)| node).collect()
     });
-    fixed(place, name, parts)
+    fixed_split(place, name, parts)
 }
 
-/// A published split; an error names the file it stands in.
-pub(super) fn fixed(place: &str, name: &str, parts: [Vec<u32>; 3]) -> Result<FixedSplit> {
+/// Builds a named split; errors refer to its file as `place`.
+pub(super) fn fixed_split(place: &str, name: &str, parts: [Vec<u32>; 3]) -> Result<FixedSplit> {
     let split = Split::new(name, parts).map_err(|error| match error {
         Error::Split { problem, .. } => {
             Error::Data { place: place.into(), problem: format!("split `{name}`: {problem}") }
@@ -66,25 +66,28 @@ pub(super) fn fixed(place: &str, name: &str, parts: [Vec<u32>; 3]) -> Result<Fix
     Ok(FixedSplit { name: name.into(), split })
 }
 
-/// The same splits without the nodes that have no label, from which nothing can be learned.
-pub(super) fn labelled(splits: Vec<FixedSplit>, y: &[Option<u32>]) -> Result<Vec<FixedSplit>> {
-    let known = |node: &u32| y.get(*node as usize).is_some_and(Option::is_some);
-    let keep = |FixedSplit { name, split }: FixedSplit| {
-        let parts = split.parts().map(|part| part.iter().copied().filter(known).collect());
-        fixed(&name, &name, parts)
+/// Removes the nodes without a label from splits.
+pub(super) fn retain_labelled(
+    splits: Vec<FixedSplit>,
+    y: &[Option<u32>],
+) -> Result<Vec<FixedSplit>> {
+    let is_labelled = |node: &u32| y.get(*node as usize).is_some_and(Option::is_some);
+    let retain = |FixedSplit { name, split }: FixedSplit| {
+        let parts = split.parts().map(|part| part.iter().copied().filter(is_labelled).collect());
+        fixed_split(&name, &name, parts)
     };
-    splits.into_iter().map(keep).collect()
+    splits.into_iter().map(retain).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::array::Order;
+    use super::super::array::MemoryOrder;
     use super::super::npy::tests::file;
     use super::super::npz::tests::npz;
     use super::*;
 
     fn masks(train: &[u8], val: &[u8], test: &[u8]) -> Vec<u8> {
-        let array = |descr, mask: &[u8]| file(descr, Order::C, &[mask.len()], mask);
+        let array = |descr, mask: &[u8]| file(descr, MemoryOrder::C, &[mask.len()], mask);
         npz(&[
             ("train_mask", array("|b1", train)),
             ("val_mask", array("|u1", val)),
@@ -92,12 +95,12 @@ mod tests {
         ])
     }
 
-    fn refused(bytes: &[u8]) -> String {
+    fn read_error(bytes: &[u8]) -> String {
         read_bytes("it", "geom:3", bytes, 4).unwrap_err().to_string()
     }
 
     #[test]
-    fn masks_of_either_type_become_parts() {
+    fn reads_bool_and_integer_masks() {
         let bytes = masks(&[0, 1, 0, 1], &[1, 0, 0, 0], &[0; 4]);
         let FixedSplit { name, split } = read_bytes("it", "geom:3", &bytes, 4).unwrap();
         assert_eq!(name, "geom:3");
@@ -106,32 +109,32 @@ mod tests {
     }
 
     #[test]
-    fn masks_that_do_not_fit_are_refused() {
+    fn rejects_overlapping_and_malformed_masks() {
         assert_eq!(
-            refused(&masks(&[0, 1, 0, 1], &[0, 0, 0, 1], &[0; 4])),
+            read_error(&masks(&[0, 1, 0, 1], &[0, 0, 0, 1], &[0; 4])),
             "it: split `geom:3`: node 3 occurs twice"
         );
         assert_eq!(
-            refused(&masks(&[0; 4], &[0; 4], &[0; 5])),
-            "it: test_mask: a mask of 5 nodes, but the graph has 4"
+            read_error(&masks(&[0; 4], &[0; 4], &[0; 5])),
+            "it: test_mask: a mask of length 5; expected 4, the number of nodes"
         );
         assert_eq!(
-            refused(&masks(&[0; 4], &[0, 0, 7, 0], &[0; 4])),
+            read_error(&masks(&[0; 4], &[0, 0, 7, 0], &[0; 4])),
             "it: val_mask: entry 2 is 7; expected 0 or 1"
         );
     }
 
     #[test]
-    fn nodes_without_a_label_are_left_out() {
+    fn removes_unlabelled_nodes() {
         let bytes = masks(&[1, 1, 0, 0], &[0, 0, 1, 0], &[0, 0, 0, 1]);
         let splits = vec![read_bytes("it", "geom:0", &bytes, 4).unwrap()];
-        let splits = labelled(splits, &[Some(0), None, Some(1), None]).unwrap();
+        let splits = retain_labelled(splits, &[Some(0), None, Some(1), None]).unwrap();
         let split = &splits[0].split;
         assert_eq!(split.parts(), [&[0][..], &[2], &[]]);
     }
 
     #[test]
-    fn a_folder_has_all_ten_or_none() {
+    fn requires_all_ten_splits_or_none() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(geom_splits(folder.path(), "small", 4).unwrap(), []);
         std::fs::create_dir(folder.path().join("splits")).unwrap();

@@ -1,4 +1,4 @@
-//! GraphML, as NetworkX, igraph and Gephi write it: a graph of the user's own.
+//! GraphML files, as written by NetworkX, igraph and Gephi.
 //!
 //! ```text
 //! <key id="d0" for="node" attr.name="age" attr.type="double"><default>0</default></key>
@@ -9,16 +9,15 @@
 //! </graph>
 //! ```
 //!
-//! One key of the nodes is the label, all others that are numbers or truth values are features.
-//! Edges lose their direction, loops and repeats.
-//! Entities other than XML's own five are refused, so nothing expands.
+//! One node key is the label; all other numeric and boolean keys are features.
+//! The graph is undirected; loops and duplicate edges are removed.
+//! Entities other than the five predefined ones are rejected, so nothing is expanded.
 //! Brandes et al., GD 2001; <http://graphml.graphdrawing.org/specification.html>.
 
 mod key;
-mod labels;
 
-use self::key::{Keys, Kind};
-use self::labels::Labels;
+use self::key::{GraphmlKeys, KeyKind};
+use super::labels::LabelEncoder;
 use super::text;
 use crate::data::{Dataset, Features};
 use crate::error::{Error, Result};
@@ -30,19 +29,19 @@ use quick_xml::{Reader, XmlVersion};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// The names of the label when nobody says which it is, the first that is there.
+/// Names of the label key, in order of preference, if none is given.
 const LABELS: [&str; 3] = ["label", "class", "y"];
 
-/// Values per byte of the file; with defaults a short node could ask for any number of them.
-const MOST_VALUES: usize = 16;
+/// Maximal number of values per byte of the file; defaults allow many values in a small file.
+const MAX_VALUES: usize = 16;
 
-/// Reads a file; `label` names the key of the label, else it is `label`, `class` or `y`.
+/// Reads a file; `label` is the name of the label key, by default `label`, `class` or `y`.
 pub fn read(file: &Path, name: &str, label: Option<&str>) -> Result<Dataset> {
     let dataset = parse(&file.display().to_string(), &text::read(file)?, label)?;
     Ok(Dataset { name: name.into(), ..dataset })
 }
 
-/// Reads the bytes of a file, packed or not; `place` names them in errors, and the data set.
+/// Reads the bytes of a file; errors and the data set refer to it as `place`.
 ///
 /// ```
 /// let pair = br#"<graphml>
@@ -65,7 +64,8 @@ pub fn read_bytes(place: &str, bytes: &[u8], label: Option<&str>) -> Result<Data
 
 fn parse(place: &str, text: &str, label: Option<&str>) -> Result<Dataset> {
     let mut reader = Reader::from_str(text);
-    let mut document = Document::new(Place { name: place, bytes: text.as_bytes() }, label);
+    let mut document =
+        GraphmlParser::new(SourceText { name: place, bytes: text.as_bytes() }, label);
     loop {
         document.at = reader.buffer_position() as usize;
         match reader.read_event() {
@@ -88,14 +88,14 @@ fn parse(place: &str, text: &str, label: Option<&str>) -> Result<Dataset> {
     }
 }
 
-/// A file and its bytes, to find lines in.
+/// The name and bytes of a file, for line numbers in errors.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct SourceText<'a> {
     name: &'a str,
     bytes: &'a [u8],
 }
 
-impl Place<'_> {
+impl SourceText<'_> {
     fn bad(&self, at: usize, problem: impl Into<String>) -> Error {
         let before = self.bytes.iter().take(at);
         let line = 1 + before.filter(|&&byte| byte == b'\n').count();
@@ -103,42 +103,42 @@ impl Place<'_> {
     }
 }
 
-/// What has been read so far.
-struct Document<'a> {
-    place: Place<'a>,
-    /// The byte at which the piece being read begins.
+/// The state of the parser and the nodes and edges read so far.
+struct GraphmlParser<'a> {
+    place: SourceText<'a>,
+    /// Position of the current event.
     at: usize,
-    /// Elements that are open.
+    /// Number of open elements.
     depth: usize,
-    /// The text since the last tag.
+    /// Text since the last tag.
     text: String,
-    keys: Keys,
-    wanted: Option<&'a str>,
-    /// Which key is the label, once the graph has begun.
+    keys: GraphmlKeys,
+    label_name: Option<&'a str>,
+    /// The label key, known once the graph starts.
     label: Option<usize>,
     in_graph: bool,
-    /// The key whose default is being read.
+    /// The key that is being read.
     open_key: Option<usize>,
-    /// What the node being read has for each key.
+    /// The values of the current node by key.
     open_node: Option<Vec<Option<String>>>,
     open_data: Option<usize>,
     number_of: HashMap<String, u32>,
     x: Vec<f32>,
-    labels: Labels,
+    labels: LabelEncoder<'static>,
     edges: Vec<(u32, u32)>,
-    /// Edges whose nodes are not known yet, with their byte.
-    early: Vec<(usize, [String; 2])>,
+    /// Edges that precede their nodes, with their positions.
+    pending_edges: Vec<(usize, [String; 2])>,
 }
 
-impl<'a> Document<'a> {
-    fn new(place: Place<'a>, wanted: Option<&'a str>) -> Self {
+impl<'a> GraphmlParser<'a> {
+    fn new(place: SourceText<'a>, label_name: Option<&'a str>) -> Self {
         Self {
             place,
             at: 0,
             depth: 0,
             text: String::new(),
-            keys: Keys::default(),
-            wanted,
+            keys: GraphmlKeys::default(),
+            label_name,
             label: None,
             in_graph: false,
             open_key: None,
@@ -146,9 +146,9 @@ impl<'a> Document<'a> {
             open_data: None,
             number_of: HashMap::new(),
             x: vec![],
-            labels: Labels::default(),
+            labels: LabelEncoder::default(),
             edges: vec![],
-            early: vec![],
+            pending_edges: vec![],
         }
     }
 
@@ -165,7 +165,7 @@ impl<'a> Document<'a> {
 
     fn required(&self, tag: &BytesStart, name: &str) -> Result<String> {
         let element = tag.name().into_inner();
-        let missing = || self.bad(format!("a `{element}` without `{name}`"));
+        let missing = || self.bad(format!("element `{element}` has no attribute `{name}`"));
         self.attribute(tag, name)?.ok_or_else(missing)
     }
 
@@ -205,7 +205,7 @@ impl<'a> Document<'a> {
                     *value = Some(text.trim().into());
                 }
             }
-            "node" => self.end_of_node()?,
+            "node" => self.finish_node()?,
             _ => {}
         }
         Ok(())
@@ -218,7 +218,8 @@ impl<'a> Document<'a> {
             (None, Some(text)) => self.text.push_str(text),
             (None, None) => {
                 let name: &str = entity;
-                let problem = format!("the entity `&{name};`; expected one of XML's own five");
+                let problem =
+                    format!("entity `&{name};`; expected one of the five predefined in XML");
                 return Err(self.bad(problem));
             }
         }
@@ -228,44 +229,46 @@ impl<'a> Document<'a> {
     fn key(&mut self, tag: &BytesStart) -> Result<()> {
         let id = self.required(tag, "id")?;
         if self.in_graph {
-            return Err(self.bad(format!("the key `{id}` after the graph; expected it before")));
+            return Err(self.bad(format!("key `{id}` after `<graph>`; expected it before")));
         }
         if self.keys.find(&id).is_some() {
-            return Err(self.bad(format!("the key `{id}` again")));
+            return Err(self.bad(format!("duplicate key `{id}`")));
         }
         let name = self.attribute(tag, "attr.name")?.unwrap_or_else(|| id.clone());
         let (element, values) = (self.attribute(tag, "for")?, self.attribute(tag, "attr.type")?);
-        let kind = Kind::of(element.as_deref(), values.as_deref());
+        let kind = KeyKind::of(element.as_deref(), values.as_deref());
         self.open_key = Some(self.keys.insert(id, name, kind));
         Ok(())
     }
 
     fn find_label(&self) -> Result<Option<usize>> {
-        let Some(wanted) = self.wanted else {
+        let Some(label_name) = self.label_name else {
             return Ok(LABELS.iter().find_map(|name| self.keys.named(name)));
         };
-        let known = self.keys.list.iter().filter(|key| key.kind != Kind::Elsewhere);
+        let known = self.keys.list.iter().filter(|key| key.kind != KeyKind::NotForNodes);
         let known = known.map(|key| key.name.as_str());
-        self.keys.named(wanted).map(Some).ok_or_else(|| Error::unknown("key", wanted, known))
+        let label = self.keys.named(label_name).map(Some);
+        label.ok_or_else(|| Error::unknown("key", label_name, known))
     }
 
     fn node(&mut self, tag: &BytesStart) -> Result<()> {
         let id = self.required(tag, "id")?;
         if self.open_node.is_some() || !self.in_graph {
             return Err(
-                self.bad(format!("the node `{id}` outside the graph or inside another node"))
+                self.bad(format!("node `{id}` is outside the graph or inside another node"))
             );
         }
-        let number = self.number_of.len() as u32;
+        let number = u32::try_from(self.number_of.len());
+        let number = number.map_err(|_| self.bad(format!("more than {} nodes", u32::MAX)))?;
         if self.number_of.contains_key(&id) {
-            return Err(self.bad(format!("the node `{id}` again")));
+            return Err(self.bad(format!("duplicate node `{id}`")));
         }
         self.number_of.insert(id, number);
         let n_keys = self.keys.list.len();
         self.open_node = Some(vec![None; n_keys]);
-        match self.number_of.len().saturating_mul(n_keys) <= MOST_VALUES * self.place.bytes.len() {
+        match self.number_of.len().saturating_mul(n_keys) <= MAX_VALUES * self.place.bytes.len() {
             true => Ok(()),
-            false => Err(self.bad("more values than the file has room for")),
+            false => Err(self.bad("too many nodes and keys for the size of the file")),
         }
     }
 
@@ -278,19 +281,22 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The node's features and label, from its data or the keys' defaults.
-    fn end_of_node(&mut self) -> Result<()> {
+    /// Adds the features and label of a node, from its data or the defaults of the keys.
+    fn finish_node(&mut self) -> Result<()> {
         let values = self.open_node.take().unwrap_or_default();
         let (mut label, mut default) = (None, None);
         for (k, (key, value)) in self.keys.list.iter().zip(values).enumerate() {
             if Some(k) == self.label {
                 (label, default) = (value, key.default.as_deref());
-            } else if key.kind == Kind::Feature {
+            } else if key.kind == KeyKind::Feature {
                 let number = key.number(value.as_deref());
                 self.x.push(number.map_err(|problem| self.bad(problem))?);
             }
         }
-        self.labels.push(label, default);
+        match label {
+            Some(label) => self.labels.push(label.into()),
+            None => self.labels.push_default(default),
+        }
         Ok(())
     }
 
@@ -299,20 +305,19 @@ impl<'a> Document<'a> {
         let numbers = ends.each_ref().map(|end| self.number_of.get(end).copied());
         match numbers {
             [Some(u), Some(v)] => self.edges.push((u, v)),
-            _ => self.early.push((self.at, ends)),
+            _ => self.pending_edges.push((self.at, ends)),
         }
         Ok(())
     }
 
     fn dataset(mut self) -> Result<Dataset> {
         if self.depth > 0 || !self.in_graph {
-            let problem = "the file ends too early; expected `<graphml>` with one `<graph>` in it";
+            let problem = "unexpected end of file; expected `<graphml>` with one `<graph>`";
             return Err(self.bad(problem));
         }
-        for (at, ends) in &self.early {
+        for (at, ends) in &self.pending_edges {
             let number = |end: &String| {
-                let unknown =
-                    || self.place.bad(*at, format!("an edge of `{end}`, which is no node"));
+                let unknown = || self.place.bad(*at, format!("edge to unknown node `{end}`"));
                 self.number_of.get(end).copied().ok_or_else(unknown)
             };
             self.edges.push((number(&ends[0])?, number(&ends[1])?));
@@ -324,11 +329,11 @@ impl<'a> Document<'a> {
             node_names[number as usize] = name;
         }
         let keys = self.keys.list.iter().enumerate().filter(|(k, _)| Some(*k) != self.label);
-        let of = |kind: Kind| keys.clone().filter(move |(_, key)| key.kind == kind);
+        let of = |kind: KeyKind| keys.clone().filter(move |(_, key)| key.kind == kind);
         let warnings =
-            of(Kind::Text).map(|(_, key)| format!("`{}` is text, not a feature", key.name));
+            of(KeyKind::Text).map(|(_, key)| format!("text attribute `{}` is not used", key.name));
         let warnings = warnings.collect();
-        let x = Features::Dense(Mat::from_vec(n, of(Kind::Feature).count(), self.x));
+        let x = Features::Dense(Mat::from_vec(n, of(KeyKind::Feature).count(), self.x));
         let (class_names, y) = self.labels.classes();
         Ok(Dataset {
             source: format!("GraphML, {}", self.place.name),

@@ -1,4 +1,4 @@
-//! The `.npz` files of heterophilous-graphs: Minesweeper, Tolokers and their kin, Chameleon and
+//! The `.npz` files of heterophilous-graphs: Minesweeper, Tolokers and others, and Chameleon and
 //! Squirrel without duplicate nodes.
 //!
 //! ```text
@@ -7,7 +7,7 @@
 //!
 //! Platonov et al., ICLR 2023, arXiv:2302.11640.
 
-use super::array::{Array, Shape};
+use super::array::{NumpyArray, ShapeText};
 use super::geom_splits::from_masks;
 use super::npz::{self, Npz};
 use crate::data::{Dataset, Features, FixedSplit};
@@ -18,7 +18,7 @@ use std::path::Path;
 
 const MASKS: [&str; 3] = ["train_masks", "val_masks", "test_masks"];
 
-/// Reads a file, whose name without its ending names the data set.
+/// Reads a file; the data set is named like the file.
 pub fn read(file: &Path) -> Result<Dataset> {
     let bytes = std::fs::read(file).map_err(Error::io(file))?;
     let dataset = read_bytes(&file.display().to_string(), &bytes)?;
@@ -26,7 +26,7 @@ pub fn read(file: &Path) -> Result<Dataset> {
     Ok(Dataset { name, ..dataset })
 }
 
-/// Reads the bytes of a file; `place` names them in errors, and the data set.
+/// Reads the bytes of a file; errors and the data set refer to it as `place`.
 pub fn read_bytes(place: &str, bytes: &[u8]) -> Result<Dataset> {
     let npz = npz::read_bytes(place, bytes)?;
     let labels = npz.array("node_labels")?;
@@ -47,19 +47,19 @@ pub fn read_bytes(place: &str, bytes: &[u8]) -> Result<Dataset> {
     Ok(Dataset { source, splits, ..Dataset::new(place, graph, x, y, class_names) })
 }
 
-/// A label for each node, and one more than the largest.
-fn classes(labels: &Array) -> Result<(Vec<Option<u32>>, usize)> {
+/// Returns the label of each node, and the number of classes.
+fn classes(labels: &NumpyArray) -> Result<(Vec<Option<u32>>, usize)> {
     let labels_u32 = labels.to_u32()?;
     let n = labels_u32.len();
     if let Some((node, class)) = (0..n).zip(&labels_u32).find(|(_, class)| **class as usize >= n) {
-        let problem = format!("node {node} is of class {class}, but there are only {n} nodes");
+        let problem = format!("label of node {node} is {class}; expected less than {n}");
         return Err(Error::Data { place: labels.place().into(), problem });
     }
     let n_classes = labels_u32.iter().max().map_or(0, |&largest| largest as usize + 1);
     Ok((labels_u32.into_iter().map(Some).collect(), n_classes))
 }
 
-/// The splits `fixed:0`, `fixed:1`, ...
+/// Reads the splits `fixed:0`, `fixed:1`, ...
 fn splits(place: &str, npz: &Npz, n: usize) -> Result<Vec<FixedSplit>> {
     let [train, val, test] = MASKS.map(|key| npz.array(key));
     let masks = [train?, val?, test?];
@@ -67,22 +67,22 @@ fn splits(place: &str, npz: &Npz, n: usize) -> Result<Vec<FixedSplit>> {
     masks.iter().try_for_each(|mask| expect_shape(mask, &[n_splits, n]))?;
     let [train, val, test] = masks.each_ref().map(|mask| mask.to_bool());
     let (train, val, test) = (train?, val?, test?);
-    // The graph has nodes, or it would have been refused before.
+    // A graph without nodes has been rejected before.
     let rows = train.chunks(n.max(1)).zip(val.chunks(n.max(1))).zip(test.chunks(n.max(1)));
     let split =
         |(i, ((train, val), test))| from_masks(place, &format!("fixed:{i}"), [train, val, test]);
     rows.enumerate().map(split).collect()
 }
 
-fn expect_shape(array: &Array, expected: &[usize]) -> Result<()> {
+fn expect_shape(array: &NumpyArray, expected: &[usize]) -> Result<()> {
     if array.shape() == expected {
         return Ok(());
     }
-    let problem = format!("the shape {}; expected {}", Shape(array.shape()), Shape(expected));
+    let problem = format!("shape {}; expected {}", ShapeText(array.shape()), ShapeText(expected));
     Err(Error::Data { place: array.place().into(), problem })
 }
 
-/// Sparse when at most a quarter of the entries are not zero.
+/// Builds features, sparse if at most a quarter of the entries are non-zero.
 pub(super) fn features(n: usize, d: usize, values: Vec<f32>) -> Features {
     let stored = values.iter().filter(|value| **value != 0.0).count();
     if 4 * stored > values.len() || d == 0 {

@@ -1,4 +1,4 @@
-//! Twitch-Gamers as LINKX uses it: who streams content for adults?
+//! Twitch-Gamers as used by LINKX: predict whether an account streams mature content.
 //!
 //! ```text
 //! large_twitch_edges.csv      numeric_id_1,numeric_id_2
@@ -7,15 +7,15 @@
 //! twitch-gamer-splits.npy     five dictionaries of node lists: train, valid, test
 //! ```
 //!
-//! The label is `mature`; features are the other columns but `numeric_id`, in the order above.
-//! Dates become whole numbers, 2018-10-05 is 20181005, and languages are numbered as they appear.
-//! LINKX scales the columns to mean 0 and deviation 1; here that is left to `zscore`.
+//! The label is `mature`; the features are all other columns except `numeric_id`, in this order.
+//! Dates are encoded as integers, 2018-10-05 as 20181005; languages are numbered in order of first
+//! occurrence. LINKX standardises the columns; here the scaling `zscore` does.
 //! Lim et al., NeurIPS 2021, arXiv:2110.14446.
 
-use super::geom_splits::fixed;
-use super::pickle::{Pickle, Value};
+use super::geom_splits::fixed_split;
+use super::pickle::{Pickle, PickleValue};
 use super::{edges, npy, text};
-use crate::data::{Dataset, Features, FixedSplit};
+use crate::data::{Dataset, Features, FixedSplit, check_node_count};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::tensor::Mat;
@@ -26,19 +26,19 @@ const EDGES: &str = "large_twitch_edges.csv";
 const NODES: &str = "large_twitch_features.csv";
 const SPLITS: &str = "twitch-gamer-splits.npy";
 
-/// The columns that become features.
+/// The feature columns.
 const FEATURES: [&str; 7] =
     ["views", "life_time", "created_at", "updated_at", "dead_account", "language", "affiliate"];
-/// Splits may share a dictionary, and looking into it takes time.
-const MOST_SPLITS: usize = 1000;
+/// Maximal number of splits; they may share a dictionary, so the file size is no limit.
+const MAX_SPLITS: usize = 1000;
 const LABEL: &str = "mature";
 const ID: &str = "numeric_id";
 
-/// Reads a folder; the splits may be missing, and the tables packed.
+/// Reads a folder; the splits are optional, and the tables may be compressed.
 pub fn read(folder: &Path) -> Result<Dataset> {
-    let path = text::find(folder, NODES);
-    let nodes = Table::new(path.display().to_string(), &text::read(&path)?).nodes()?;
-    let graph = edges::read_edges(&text::find(folder, EDGES), Some(nodes.len()))?;
+    let path = text::find_file(folder, NODES);
+    let nodes = TwitchTable::new(path.display().to_string(), &text::read(&path)?).nodes()?;
+    let graph = edges::read_edges(&text::find_file(folder, EDGES), Some(nodes.len()))?;
     let path = folder.join(SPLITS);
     let splits = match path.exists() {
         true => {
@@ -50,8 +50,7 @@ pub fn read(folder: &Path) -> Result<Dataset> {
     Ok(dataset("twitch-gamers", &nodes, graph, splits))
 }
 
-/// Reads the bytes of a folder's files, the tables packed or not; `place` names it in errors, and the
-/// data set.
+/// Reads the bytes of the files of a folder; errors and the data set refer to it as `place`.
 pub fn read_bytes(
     place: &str,
     nodes: &[u8],
@@ -60,7 +59,7 @@ pub fn read_bytes(
 ) -> Result<Dataset> {
     let nodes_place = format!("{place}/{NODES}");
     let nodes = text::read_bytes(Path::new(&nodes_place), nodes)?;
-    let nodes = Table::new(nodes_place, &nodes).nodes()?;
+    let nodes = TwitchTable::new(nodes_place, &nodes).nodes()?;
     let graph = edges::read_bytes(&format!("{place}/{EDGES}"), edges, Some(nodes.len()))?;
     let splits = match splits {
         Some(bytes) => read_splits(&format!("{place}/{SPLITS}"), bytes, nodes.len())?,
@@ -69,7 +68,7 @@ pub fn read_bytes(
     Ok(dataset(place, &nodes, graph, splits))
 }
 
-fn dataset(name: &str, nodes: &[Node], graph: Graph, splits: Vec<FixedSplit>) -> Dataset {
+fn dataset(name: &str, nodes: &[TwitchNode], graph: Graph, splits: Vec<FixedSplit>) -> Dataset {
     let values = nodes.iter().flat_map(|node| node.features).collect();
     let x = Features::Dense(Mat::from_vec(nodes.len(), FEATURES.len(), values));
     let y = nodes.iter().map(|node| Some(node.label)).collect();
@@ -78,12 +77,12 @@ fn dataset(name: &str, nodes: &[Node], graph: Graph, splits: Vec<FixedSplit>) ->
     Dataset { source, splits, ..Dataset::new(name, graph, x, y, class_names) }
 }
 
-/// The splits `linkx:0`, `linkx:1`, ... of `n_nodes` nodes; `place` names the bytes in errors.
+/// Reads the splits `linkx:0`, `linkx:1`, ... of `n_nodes` nodes; errors refer to the file as `place`.
 pub fn read_splits(place: &str, bytes: &[u8], n_nodes: usize) -> Result<Vec<FixedSplit>> {
     let bad = |problem| Error::Data { place: place.into(), problem };
     let (pickle, dicts) = npy::read_objects(place, bytes)?;
-    if dicts.len() > MOST_SPLITS {
-        return Err(bad(format!("{} splits; expected at most {MOST_SPLITS}", dicts.len())));
+    if dicts.len() > MAX_SPLITS {
+        return Err(bad(format!("{} splits; expected at most {MAX_SPLITS}", dicts.len())));
     }
     let mut n_listed = 0;
     let mut splits = vec![];
@@ -96,50 +95,52 @@ pub fn read_splits(place: &str, bytes: &[u8], n_nodes: usize) -> Result<Vec<Fixe
                 .map_err(|problem| bad(format!("split {i}, `{key}`: {problem}")))
         };
         let parts = [part("train")?, part("valid")?, part("test")?];
-        // A node takes two bytes; there are more only if splits share a list.
+        // A node takes two bytes; there can only be more if splits share a list.
         n_listed += parts.iter().map(Vec::len).sum::<usize>();
         if n_listed > bytes.len() {
-            return Err(bad("more nodes than the file can hold".into()));
+            return Err(bad("more nodes than the file can contain".into()));
         }
-        splits.push(fixed(place, &format!("linkx:{i}"), parts)?);
+        splits.push(fixed_split(place, &format!("linkx:{i}"), parts)?);
     }
     Ok(splits)
 }
 
 fn node_list(
     pickle: &Pickle,
-    nodes: Value,
+    nodes: PickleValue,
     n_nodes: usize,
 ) -> std::result::Result<Vec<u32>, String> {
     let items = pickle.items(nodes).ok_or("expected a list of nodes")?;
-    let node = |item: &Value| match *item {
-        Value::Int(node) if (0..n_nodes as i64).contains(&node) => Ok(node as u32),
-        Value::Int(node) => Err(format!("node {node}, but the graph has {n_nodes} nodes")),
-        other => Err(format!("{other:?} is not a node number")),
+    let node = |item: &PickleValue| match *item {
+        PickleValue::Int(number) => {
+            let node = u32::try_from(number).ok().filter(|&node| (node as usize) < n_nodes);
+            node.ok_or_else(|| format!("node {number}; expected node numbers below {n_nodes}"))
+        }
+        other => Err(format!("{other:?}; expected a node number")),
     };
     items.iter().map(node).collect()
 }
 
-/// A comma-separated text with a header.
-struct Table<'a> {
+/// A comma-separated table with a header.
+struct TwitchTable<'a> {
     place: String,
     header: Vec<&'a str>,
     rest: &'a str,
 }
 
-/// One line of it.
-struct Row<'t, 'a> {
-    table: &'t Table<'a>,
+/// A row of the table.
+struct TwitchRow<'t, 'a> {
+    table: &'t TwitchTable<'a>,
     line: usize,
     fields: &'t [&'a str],
 }
 
-struct Node {
+struct TwitchNode {
     features: [f32; FEATURES.len()],
     label: u32,
 }
 
-impl<'a> Table<'a> {
+impl<'a> TwitchTable<'a> {
     fn new(place: String, text: &'a str) -> Self {
         let (header, rest) = text.split_once('\n').unwrap_or((text, ""));
         Self { place, header: fields(header).collect(), rest }
@@ -147,30 +148,31 @@ impl<'a> Table<'a> {
 
     fn column(&self, name: &str) -> Result<usize> {
         self.header.iter().position(|&column| column == name).ok_or_else(|| {
-            self.bad(1, format!("no column `{name}`; it has: {}", self.header.join(", ")))
+            self.bad(1, format!("no column `{name}`; the table has: {}", self.header.join(", ")))
         })
     }
 
-    /// The lines after the header that are not empty, with their numbers.
+    /// Returns the non-empty lines after the header, with line numbers.
     fn lines(&self) -> impl Iterator<Item = (usize, &'a str)> {
         let lines = (2..).zip(self.rest.split('\n'));
         lines.filter(|(_, line)| !line.trim_ascii().is_empty())
     }
 
-    /// The nodes in the order of their numbers.
-    fn nodes(&self) -> Result<Vec<Node>> {
+    /// Returns the nodes ordered by number.
+    fn nodes(&self) -> Result<Vec<TwitchNode>> {
         let (id, label) = (self.column(ID)?, self.column(LABEL)?);
         let columns = FEATURES.iter().map(|name| self.column(name)).collect::<Result<Vec<_>>>()?;
         let n = self.lines().count();
+        check_node_count(&self.place, n)?;
         let mut languages = HashMap::new();
-        let mut nodes: Vec<Option<Node>> = Vec::new();
+        let mut nodes: Vec<Option<TwitchNode>> = Vec::new();
         nodes.resize_with(n, || None);
         let mut found = vec![];
         for (line, text) in self.lines() {
             found.clear();
             found.extend(fields(text));
-            let row = Row { table: self, line, fields: &found };
-            row.check()?;
+            let row = TwitchRow { table: self, line, fields: &found };
+            row.check_length()?;
             let node = row.node(id, n)?;
             let mut features = [0.0; FEATURES.len()];
             for ((feature, name), &column) in features.iter_mut().zip(FEATURES).zip(&columns) {
@@ -183,12 +185,12 @@ impl<'a> Table<'a> {
                     _ => row.number(column)?,
                 };
             }
-            let node_of_row = Node { features, label: row.truth(label)? };
+            let node_of_row = TwitchNode { features, label: row.flag(label)? };
             if nodes[node as usize].replace(node_of_row).is_some() {
-                return Err(row.bad(format!("node {node} is listed twice")));
+                return Err(row.bad(format!("duplicate node {node}")));
             }
         }
-        // As many nodes as rows, none twice: all are there.
+        // There are as many nodes as rows and no duplicates, so none is missing.
         Ok(nodes.into_iter().flatten().collect())
     }
 
@@ -201,9 +203,9 @@ fn fields(line: &str) -> impl Iterator<Item = &str> {
     line.split(',').map(str::trim)
 }
 
-impl Row<'_, '_> {
-    /// Refuses a row that is longer or shorter than the header.
-    fn check(&self) -> Result<()> {
+impl TwitchRow<'_, '_> {
+    /// Returns an error if the number of fields differs from the header.
+    fn check_length(&self) -> Result<()> {
         match (self.fields.len(), self.table.header.len()) {
             (n, expected) if n == expected => Ok(()),
             (n, expected) => Err(self.bad(format!("{n} fields; expected {expected}"))),
@@ -217,10 +219,10 @@ impl Row<'_, '_> {
 
     fn number(&self, column: usize) -> Result<f32> {
         let number = self.fields[column].parse::<i64>().map(|number| number as f32);
-        number.map_err(|_| self.expected(column, "a whole number"))
+        number.map_err(|_| self.expected(column, "an integer"))
     }
 
-    fn truth(&self, column: usize) -> Result<u32> {
+    fn flag(&self, column: usize) -> Result<u32> {
         match self.fields[column] {
             "0" => Ok(0),
             "1" => Ok(1),
@@ -228,7 +230,7 @@ impl Row<'_, '_> {
         }
     }
 
-    /// `2018-10-05` as 20181005.
+    /// Encodes `2018-10-05` as 20181005.
     fn date(&self, column: usize) -> Result<f32> {
         let digits = match self.fields[column].as_bytes() {
             &[a, b, c, d, b'-', e, f, b'-', g, h] => Some([a, b, c, d, e, f, g, h]),

@@ -1,11 +1,12 @@
-//! Readers, one file a format.
+//! File readers, one module per format.
 //!
 //! A reader takes a path and returns a [`Dataset`] that the caller still has to check.
-//! Whatever the bytes, it returns an error that names file and line or byte, and it never allocates
-//! more than a small multiple of the file's size.
+//! Invalid input results in an error that names the file and the line or byte, and a reader never
+//! allocates more than a small multiple of the file's size.
 
 mod text;
 mod fields;
+mod labels;
 pub mod edges;
 mod nodes;
 pub mod tables;
@@ -33,10 +34,10 @@ use super::{Dataset, graph_file};
 use crate::error::Result;
 use std::path::{Path, PathBuf};
 
-/// A user's own graph: a folder or file of tables, an `.npz`, a GraphML file or an imported graph.
-pub fn own(path: &Path) -> Result<Dataset> {
+/// Reads a user's own graph: a folder or file of tables, an `.npz`, a GraphML file or a graph file.
+pub fn read_path(path: &Path) -> Result<Dataset> {
     let name = path.display().to_string();
-    match text::ending(path) {
+    match text::extension(path) {
         Some("npz") => arrays::read(path, &name),
         Some("graphml" | "xml") => graphml::read(path, &name, None),
         Some("graph") => Ok(Dataset { name, ..graph_file::open(path)? }),
@@ -44,9 +45,9 @@ pub fn own(path: &Path) -> Result<Dataset> {
     }
 }
 
-/// What [`own`] takes a path for.
+/// Returns the format that [`read_path`] assumes for a path.
 pub fn format(path: &Path) -> &'static str {
-    match text::ending(path) {
+    match text::extension(path) {
         Some("npz") => "npz",
         Some("graphml" | "xml") => "graphml",
         Some("graph") => "graph file",
@@ -54,17 +55,15 @@ pub fn format(path: &Path) -> &'static str {
     }
 }
 
-/// The files that [`own`] reads.
-pub(super) fn sources(path: &Path) -> Result<Vec<PathBuf>> {
+/// Returns the files that [`read_path`] reads.
+pub(super) fn source_files(path: &Path) -> Result<Vec<PathBuf>> {
     match format(path) {
-        "tables" => tables::pair(path).map(Vec::from),
+        "tables" => tables::table_paths(path).map(Vec::from),
         _ => Ok(vec![path.to_owned()]),
     }
 }
 
 #[cfg(test)]
-mod tests;
-#[cfg(test)]
-mod real_tests;
+mod published_tests;
 #[cfg(test)]
 mod seeds;

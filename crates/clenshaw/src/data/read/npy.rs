@@ -1,22 +1,22 @@
-//! `.npy`: one NumPy array in a file.
+//! `.npy` files: one NumPy array per file.
 //!
 //! ```text
 //! file   = "\x93NUMPY" major minor length header data
 //! length = two bytes in version 1, four in versions 2 and 3, little-endian
 //! header = {'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }
-//! data   = the entries, or a pickle of the whole array when 'descr' is '|O'
+//! data   = the entries, or a pickle of the whole array if 'descr' is '|O'
 //! ```
 //!
-//! The shape is believed only if the bytes are there.
+//! The shape is checked against the number of bytes.
 //! <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>
 
-use super::array::{Array, Dtype, Kind, Order, Shape};
-use super::pickle::{self, Pickle, Value};
+use super::array::{Dtype, DtypeKind, MemoryOrder, NumpyArray, ShapeText};
+use super::pickle::{self, Pickle, PickleValue};
 use crate::error::{Error, Result};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// The array of numbers or texts in these bytes; `place` names them in errors.
+/// Reads an array of numbers or texts; errors refer to it as `place`.
 ///
 /// ```
 /// let header = b"\x93NUMPY\x01\x00\x38\x00{'descr': '<u2', 'fortran_order': False, 'shape': (2,)}\n";
@@ -25,23 +25,23 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// assert_eq!(array.to_u32()?, [7, 257]);
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
-pub fn read_bytes<'a>(place: &str, bytes: &'a [u8]) -> Result<Array<'a>> {
-    let Header { dtype, order, shape, data } = header(place, bytes)?;
-    Array::new(place.into(), dtype, shape, order, bytes[data..].into())
+pub fn read_bytes<'a>(place: &str, bytes: &'a [u8]) -> Result<NumpyArray<'a>> {
+    let NpyHeader { dtype, order, shape, data } = header(place, bytes)?;
+    NumpyArray::new(place.into(), dtype, shape, order, bytes[data..].into())
 }
 
-/// The same array, without a second copy of its bytes.
-pub(super) fn read_vec(place: &str, mut bytes: Vec<u8>) -> Result<Array<'static>> {
-    let Header { dtype, order, shape, data } = header(place, &bytes)?;
+/// Reads an array from owned bytes, without copying them.
+pub(super) fn read_vec(place: &str, mut bytes: Vec<u8>) -> Result<NumpyArray<'static>> {
+    let NpyHeader { dtype, order, shape, data } = header(place, &bytes)?;
     bytes.drain(..data);
-    Array::new(place.into(), dtype, shape, order, bytes.into())
+    NumpyArray::new(place.into(), dtype, shape, order, bytes.into())
 }
 
-/// The pickle behind an array of Python objects, and the objects.
-pub fn read_objects<'a>(place: &str, bytes: &'a [u8]) -> Result<(Pickle<'a>, Vec<Value>)> {
+/// Reads an array of Python objects: its pickle and the objects.
+pub fn read_objects<'a>(place: &str, bytes: &'a [u8]) -> Result<(Pickle<'a>, Vec<PickleValue>)> {
     let bad = |problem| Error::Data { place: place.into(), problem };
-    let Header { dtype, shape, data, .. } = header(place, bytes)?;
-    if dtype.kind != Kind::Object {
+    let NpyHeader { dtype, shape, data, .. } = header(place, bytes)?;
+    if dtype.kind != DtypeKind::Object {
         return Err(bad(format!("entries of type `{dtype}`; expected Python objects")));
     }
     let pickle = pickle::read_from(place, bytes, data)?;
@@ -50,44 +50,47 @@ pub fn read_objects<'a>(place: &str, bytes: &'a [u8]) -> Result<(Pickle<'a>, Vec
             let objects = objects.to_vec();
             Ok((pickle, objects))
         }
-        _ => Err(bad(format!("the pickle is not an array of objects of shape {}", Shape(&shape)))),
+        _ => Err(bad(format!(
+            "the pickle is not an array of objects of shape {}",
+            ShapeText(&shape)
+        ))),
     }
 }
 
-struct Header {
+struct NpyHeader {
     dtype: Dtype,
-    order: Order,
+    order: MemoryOrder,
     shape: Vec<usize>,
-    /// Where the data begin.
+    /// Position of the data.
     data: usize,
 }
 
-fn header(place: &str, bytes: &[u8]) -> Result<Header> {
+fn header(place: &str, bytes: &[u8]) -> Result<NpyHeader> {
     let bad = |problem: String| Error::Data { place: place.into(), problem };
-    let cut = || bad("the header is cut off".into());
+    let truncated = || bad("the header is truncated".into());
     let rest = bytes.strip_prefix(MAGIC);
-    let rest = rest.ok_or_else(|| bad("not an .npy file; it does not begin as one".into()))?;
-    let ([major, _minor], rest) = rest.split_first_chunk().ok_or_else(cut)?;
+    let rest = rest.ok_or_else(|| bad("not an .npy file: wrong magic number".into()))?;
+    let ([major, _minor], rest) = rest.split_first_chunk().ok_or_else(truncated)?;
     let (length, rest) = match major {
         1 => rest.split_first_chunk().map(|(n, rest)| (u16::from_le_bytes(*n).into(), rest)),
         2 | 3 => rest.split_first_chunk().map(|(n, rest)| (u32::from_le_bytes(*n) as usize, rest)),
-        _ => return Err(bad(format!(".npy version {major}; this program reads 1, 2 and 3"))),
+        _ => return Err(bad(format!(".npy version {major}; expected 1, 2 or 3"))),
     }
-    .ok_or_else(cut)?;
-    let text = rest.get(..length).ok_or_else(cut)?;
+    .ok_or_else(truncated)?;
+    let text = rest.get(..length).ok_or_else(truncated)?;
     let data = bytes.len() - rest.len() + length;
     let (dtype, order, shape) = std::str::from_utf8(text)
         .ok()
-        .and_then(|text| Literal(text).header())
-        .ok_or_else(|| bad(not_understood(text)))?;
+        .and_then(|text| HeaderParser(text).header())
+        .ok_or_else(|| bad(malformed_header(text)))?;
     let known = Dtype::parse(dtype);
     let dtype = known.ok_or_else(|| {
-        bad(format!("entries of type `{dtype}`; expected truth values, integers, floats or texts"))
+        bad(format!("entries of type `{dtype}`; expected booleans, integers, floats or text"))
     })?;
-    Ok(Header { dtype, order, shape, data })
+    Ok(NpyHeader { dtype, order, shape, data })
 }
 
-fn not_understood(header: &[u8]) -> String {
+fn malformed_header(header: &[u8]) -> String {
     let shown = header.trim_ascii().escape_ascii().to_string();
     let shown = shown.get(..200).unwrap_or(&shown);
     format!(
@@ -96,12 +99,12 @@ fn not_understood(header: &[u8]) -> String {
     )
 }
 
-/// What is left of a Python literal.
-struct Literal<'a>(&'a str);
+/// Parses the Python dictionary of a header; holds the remaining text.
+struct HeaderParser<'a>(&'a str);
 
-impl<'a> Literal<'a> {
-    /// The three entries of the dictionary, in any order; `None` for anything else.
-    fn header(mut self) -> Option<(&'a str, Order, Vec<usize>)> {
+impl<'a> HeaderParser<'a> {
+    /// Parses the three entries of the dictionary, in any order; `None` if it is malformed.
+    fn header(mut self) -> Option<(&'a str, MemoryOrder, Vec<usize>)> {
         let (mut dtype, mut order, mut shape) = (None, None, None);
         self.skip("{")?;
         while self.skip("}").is_none() {
@@ -134,10 +137,10 @@ impl<'a> Literal<'a> {
         Some(text)
     }
 
-    fn order(&mut self) -> Option<Order> {
+    fn order(&mut self) -> Option<MemoryOrder> {
         match self.skip("False") {
-            Some(()) => Some(Order::C),
-            None => self.skip("True").map(|()| Order::Fortran),
+            Some(()) => Some(MemoryOrder::C),
+            None => self.skip("True").map(|()| MemoryOrder::Fortran),
         }
     }
 
@@ -146,7 +149,7 @@ impl<'a> Literal<'a> {
         self.skip("(")?;
         while self.skip(")").is_none() {
             shape.push(self.number()?);
-            // Python 2 marked long integers.
+            // Python 2 writes long integers with a suffix.
             let _ = self.skip("L");
             if self.skip(",").is_none() {
                 self.skip(")")?;
@@ -170,10 +173,10 @@ pub(super) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A file of version 1, padded as NumPy pads it.
-    pub(crate) fn file(descr: &str, order: Order, shape: &[usize], data: &[u8]) -> Vec<u8> {
-        let order = if order == Order::C { "False" } else { "True" };
-        let shape = Shape(shape);
+    /// Builds a file of version 1 with NumPy's padding.
+    pub(crate) fn file(descr: &str, order: MemoryOrder, shape: &[usize], data: &[u8]) -> Vec<u8> {
+        let order = if order == MemoryOrder::C { "False" } else { "True" };
+        let shape = ShapeText(shape);
         let header =
             format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
         let length = (10 + header.len() + 1).next_multiple_of(64) - 10;
@@ -182,7 +185,7 @@ pub(super) mod tests {
         [MAGIC, &[1, 0], &length, header.as_bytes(), data].concat()
     }
 
-    fn refused(bytes: &[u8]) -> String {
+    fn read_error(bytes: &[u8]) -> String {
         read_bytes("it", bytes).unwrap_err().to_string()
     }
 
@@ -191,33 +194,33 @@ pub(super) mod tests {
       \x20                                          \n\0\x01\0\x04\0\x02\0\x05\0\x03\0\x06";
 
     #[test]
-    fn what_numpy_wrote_is_read() {
+    fn reads_file_of_numpy() {
         let array = read_bytes("it", BIG_FORTRAN).unwrap();
         assert_eq!(array.shape(), [2, 3]);
         assert_eq!(array.to_i64().unwrap(), [1, 2, 3, 4, 5, 6]);
-        let ours = file(">i2", Order::Fortran, &[2, 3], &BIG_FORTRAN[128..]);
+        let ours = file(">i2", MemoryOrder::Fortran, &[2, 3], &BIG_FORTRAN[128..]);
         assert_eq!(ours, BIG_FORTRAN);
     }
 
     #[test]
-    fn versions_differ_in_the_length_of_the_length() {
-        let mut file = file("<f4", Order::C, &[1], &1.5f32.to_le_bytes());
+    fn reads_versions_1_to_3() {
+        let mut file = file("<f4", MemoryOrder::C, &[1], &1.5f32.to_le_bytes());
         file.splice(8..10, [0x76, 0, 0, 0]);
         for version in [2, 3] {
             file[6] = version;
             assert_eq!(read_bytes("it", &file).unwrap().to_f32().unwrap(), [1.5]);
         }
         file[6] = 4;
-        assert_eq!(refused(&file), "it: .npy version 4; this program reads 1, 2 and 3");
+        assert_eq!(read_error(&file), "it: .npy version 4; expected 1, 2 or 3");
     }
 
     #[test]
-    fn headers_may_be_written_in_other_ways() {
-        let read = |text| Literal(text).header();
+    fn accepts_other_header_notations() {
+        let read = |text| HeaderParser(text).header();
         let longs = "{\"shape\": (3L, 2L), 'descr': '|b1', 'fortran_order': False}  \n";
-        assert_eq!(read(longs), Some(("|b1", Order::C, vec![3, 2])));
+        assert_eq!(read(longs), Some(("|b1", MemoryOrder::C, vec![3, 2])));
         let scalar = "{'shape':(),'descr':'|b1','fortran_order':True,}";
-        assert_eq!(read(scalar), Some(("|b1", Order::Fortran, vec![])));
+        assert_eq!(read(scalar), Some(("|b1", MemoryOrder::Fortran, vec![])));
         for bad in [
             "",
             "{}",
@@ -233,32 +236,31 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn hostile_headers_are_refused() {
+    fn rejects_invalid_headers() {
         assert_eq!(
-            refused(&file("<f8", Order::C, &[1_000_000_000_000_000_000], &[0; 16])),
-            "it: 16 bytes for entries of type `<f8` in the shape (1000000000000000000,); \
-             they do not fit"
+            read_error(&file("<f8", MemoryOrder::C, &[1_000_000_000_000_000_000], &[0; 16])),
+            "it: 16 bytes; expected entries of type `<f8` in the shape (1000000000000000000,)"
         );
-        assert_eq!(refused(b"PK"), "it: not an .npy file; it does not begin as one");
-        assert_eq!(refused(b"\x93NUMPY\x02\0\xff\xff\xff\xff{"), "it: the header is cut off");
+        assert_eq!(read_error(b"PK"), "it: not an .npy file: wrong magic number");
+        assert_eq!(read_error(b"\x93NUMPY\x02\0\xff\xff\xff\xff{"), "it: the header is truncated");
         assert_eq!(
-            refused(b"\x93NUMPY\x01\0\x02\0{\xff"),
+            read_error(b"\x93NUMPY\x01\0\x02\0{\xff"),
             "it: the header is `{\\xff`; \
              expected {'descr': '<f4', 'fortran_order': False, 'shape': (3, 2)}"
         );
         assert_eq!(
-            refused(&file("<c8", Order::C, &[1], &[0; 8])),
-            "it: entries of type `<c8`; expected truth values, integers, floats or texts"
+            read_error(&file("<c8", MemoryOrder::C, &[1], &[0; 8])),
+            "it: entries of type `<c8`; expected booleans, integers, floats or text"
         );
         assert_eq!(
-            refused(&file("|O", Order::C, &[1], b"N.")),
+            read_error(&file("|O", MemoryOrder::C, &[1], b"N.")),
             "it: an array of Python objects; expected numbers"
         );
     }
 
     proptest! {
         #[test]
-        fn damage_does_not_panic(at: prop::sample::Index, byte: u8, cut: prop::sample::Index) {
+        fn damaged_bytes_do_not_panic(at: prop::sample::Index, byte: u8, cut: prop::sample::Index) {
             let mut bytes = BIG_FORTRAN.to_vec();
             bytes[at.index(BIG_FORTRAN.len())] = byte;
             if let Ok(array) = read_bytes("it", &bytes) {

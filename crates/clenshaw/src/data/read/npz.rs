@@ -1,4 +1,4 @@
-//! `.npz`: several NumPy arrays in a zip archive, stored or deflated.
+//! `.npz` files: NumPy arrays in a zip archive, stored or deflated.
 //!
 //! ```text
 //! archive   = members directory end
@@ -7,12 +7,12 @@
 //! end       = "PK\5\6", 18 bytes (members, size and offset of the directory), comment
 //! ```
 //!
-//! The directory is what counts.
-//! Before anything is unpacked its claims are held against the size of the file, and unpacking stops
-//! at the claim, so a zip bomb takes no more memory than [`limit`] allows.
-//! Zip64, encryption and other methods are refused; NumPy writes none of them below 4 GiB.
+//! The sizes in the directory are compared with the size of the file before anything is decompressed,
+//! and decompression stops at the listed size, so that a zip bomb uses at most the memory that
+//! [`limit`] allows. Zip64, encryption and other compression methods are rejected; NumPy uses none of
+//! them below 4 GiB.
 
-use super::array::Array;
+use super::array::NumpyArray;
 use super::npy;
 use crate::error::{Error, Result};
 use flate2::{Crc, read::DeflateDecoder};
@@ -20,25 +20,25 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::Read;
 
-/// An archive of arrays; each is unpacked when it is asked for.
+/// An archive of arrays, which are decompressed on access.
 #[derive(Debug)]
 pub struct Npz<'a> {
     place: String,
     bytes: &'a [u8],
-    members: Vec<Member>,
+    members: Vec<NpzMember>,
 }
 
-/// What the directory says about a member.
+/// A member as listed in the directory.
 #[derive(Debug)]
-struct Member {
-    /// As NumPy calls it, without `.npy`.
+struct NpzMember {
+    /// Array name, without `.npy`.
     name: String,
     encrypted: bool,
     method: u16,
     crc: u32,
     packed: usize,
     unpacked: usize,
-    /// Where its local header begins.
+    /// Position of the local header.
     at: usize,
 }
 
@@ -50,14 +50,14 @@ const DIRECTORY_ENTRY: &[u8] = b"PK\x01\x02";
 const END: &[u8] = b"PK\x05\x06";
 const END_LEN: usize = 22;
 
-/// How many bytes all members together may unpack to: 256 times the archive and 16 MiB.
+/// Returns the largest total decompressed size: 256 times the archive plus 16 MiB.
 ///
-/// The features of Squirrel, 99% zeros, unpack to 62 times their size.
+/// The features of Squirrel, 99% zeros, decompress to 62 times their size.
 pub fn limit(archive: usize) -> usize {
     archive.saturating_mul(256).saturating_add(16 << 20)
 }
 
-/// Reads the directory; `place` names the archive in errors.
+/// Reads the directory; errors refer to the archive as `place`.
 pub fn read_bytes<'a>(place: &str, bytes: &'a [u8]) -> Result<Npz<'a>> {
     let mut npz = Npz { place: place.into(), bytes, members: vec![] };
     let (mut at, n_members) = npz.directory()?;
@@ -65,35 +65,35 @@ pub fn read_bytes<'a>(place: &str, bytes: &'a [u8]) -> Result<Npz<'a>> {
     for _ in 0..n_members {
         let (member, next) = npz.member(at)?;
         if !names.insert(member.name.clone()) {
-            return Err(npz.bad(format!("two members are called `{}`", member.name)));
+            return Err(npz.bad(format!("duplicate member `{}`", member.name)));
         }
         npz.members.push(member);
         at = next;
     }
-    let claimed = npz.members.iter().fold(0usize, |sum, m| sum.saturating_add(m.unpacked));
-    let most = limit(bytes.len());
-    if claimed > most {
-        return Err(npz.bad(format!("it unpacks to {claimed} bytes; expected at most {most}")));
+    let total = npz.members.iter().fold(0usize, |sum, m| sum.saturating_add(m.unpacked));
+    let limit = limit(bytes.len());
+    if total > limit {
+        return Err(npz.bad(format!("decompresses to {total} bytes; expected at most {limit}")));
     }
     Ok(npz)
 }
 
 impl<'a> Npz<'a> {
-    /// What the arrays are called.
+    /// Returns the names of the arrays.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.members.iter().map(|member| &*member.name)
     }
 
-    /// Whether there is an array of that name.
+    /// Whether there is an array with this name.
     pub fn contains(&self, name: &str) -> bool {
         self.names().any(|known| known == name)
     }
 
-    /// The array of that name.
-    pub fn array(&self, name: &str) -> Result<Array<'a>> {
+    /// Returns the array with this name.
+    pub fn array(&self, name: &str) -> Result<NumpyArray<'a>> {
         let member = self.members.iter().find(|member| member.name == name).ok_or_else(|| {
             let names: Vec<&str> = self.names().collect();
-            self.bad(format!("no array `{name}`; it has: {}", names.join(", ")))
+            self.bad(format!("no array `{name}`; the file has: {}", names.join(", ")))
         })?;
         let place = format!("{}: {name}", self.place);
         match self.unpack(member)? {
@@ -102,9 +102,9 @@ impl<'a> Npz<'a> {
         }
     }
 
-    /// Where the directory begins, and how many members it lists.
+    /// Returns the position of the directory and the number of members.
     fn directory(&self) -> Result<(usize, usize)> {
-        // The end stands in the last bytes, before a comment whose length it gives.
+        // The end record is followed only by a comment, whose length it contains.
         let last = self.bytes.len().checked_sub(END_LEN);
         let ends = |&at: &usize| {
             self.bytes[at..].starts_with(END)
@@ -114,23 +114,23 @@ impl<'a> Npz<'a> {
         };
         let earliest = last.map_or(0, |last| last.saturating_sub(u16::MAX.into()));
         let end = last.and_then(|last| (earliest..=last).rev().find(ends)).ok_or_else(|| {
-            self.bad("not a zip archive, or cut off: it has no end of directory".into())
+            self.bad("not a zip archive, or truncated: no end of central directory".into())
         })?;
         let (count, at) = (self.u16(end + 10)?, self.u32(end + 16)?);
         if count == u16::MAX || at == u32::MAX {
-            return Err(self.bad("a zip64 archive; expected one of less than 4 GiB".into()));
+            return Err(self.bad("zip64 archive; expected one of less than 4 GiB".into()));
         }
         Ok((at as usize, count.into()))
     }
 
-    /// The member listed at byte `at` of the archive, and where the next one is listed.
-    fn member(&self, at: usize) -> Result<(Member, usize)> {
+    /// Returns the member listed at byte `at`, and the position of the next one.
+    fn member(&self, at: usize) -> Result<(NpzMember, usize)> {
         self.expect(at, DIRECTORY_ENTRY)?;
         let lengths = [self.u16(at + 28)?, self.u16(at + 30)?, self.u16(at + 32)?];
         let [name_len, extra, comment] = lengths.map(usize::from);
         let name = self.slice(at + 46, name_len)?;
         let name = String::from_utf8_lossy(name.strip_suffix(b".npy").unwrap_or(name)).into_owned();
-        let member = Member {
+        let member = NpzMember {
             name,
             encrypted: self.u16(at + 8)? & 1 == 1,
             method: self.u16(at + 10)?,
@@ -142,7 +142,7 @@ impl<'a> Npz<'a> {
         Ok((member, at + 46 + name_len + extra + comment))
     }
 
-    fn unpack(&self, member: &Member) -> Result<Cow<'a, [u8]>> {
+    fn unpack(&self, member: &NpzMember) -> Result<Cow<'a, [u8]>> {
         let bad = |problem: &str| self.bad(format!("member `{}` {problem}", member.name));
         self.expect(member.at, LOCAL_HEADER)?;
         let name = usize::from(self.u16(member.at + 26)?);
@@ -153,18 +153,18 @@ impl<'a> Npz<'a> {
             STORED => Cow::Borrowed(packed),
             DEFLATED => {
                 let inflated = inflate(packed, member.unpacked);
-                Cow::Owned(inflated.ok_or_else(|| bad("is damaged: it cannot be inflated"))?)
+                Cow::Owned(inflated.ok_or_else(|| bad("is damaged: cannot inflate"))?)
             }
             _ => return Err(bad("is neither stored nor deflated")),
         };
         let mut crc = Crc::new();
         crc.update(&unpacked);
         if unpacked.len() != member.unpacked {
-            return Err(bad("is not as long as the directory says"));
+            return Err(bad("does not have the size listed in the directory"));
         }
-        // A fuzzer would guess no checksum, and see nothing behind it.
+        // A fuzzer cannot find valid checksums.
         if crc.sum() != member.crc && !cfg!(fuzzing) {
-            return Err(bad("is damaged: its checksum does not fit"));
+            return Err(bad("is damaged: wrong checksum"));
         }
         Ok(unpacked)
     }
@@ -178,8 +178,9 @@ impl<'a> Npz<'a> {
 
     fn slice(&self, at: usize, length: usize) -> Result<&'a [u8]> {
         let slice = self.bytes.get(at..).and_then(|rest| rest.get(..length));
-        slice
-            .ok_or_else(|| self.bad_at(at, format!("{length} bytes expected, the file is cut off")))
+        slice.ok_or_else(|| {
+            self.bad_at(at, format!("expected {length} bytes; the file is truncated"))
+        })
     }
 
     fn u16(&self, at: usize) -> Result<u16> {
@@ -199,9 +200,9 @@ impl<'a> Npz<'a> {
     }
 }
 
-/// At most one byte more than `claimed`, so that a longer stream shows.
+/// Decompresses at most one byte more than `claimed`, so that a longer stream is detected.
 fn inflate(packed: &[u8], claimed: usize) -> Option<Vec<u8>> {
-    // Deflate packs no more than 1032 bytes into one.
+    // The compression ratio of deflate is at most 1032.
     let mut unpacked = Vec::with_capacity(claimed.min(packed.len().saturating_mul(1032)));
     let stream = DeflateDecoder::new(packed);
     stream.take(claimed as u64 + 1).read_to_end(&mut unpacked).ok()?;

@@ -1,9 +1,9 @@
-//! Parquet files, as the tab-separated text they would be: one line a row, the first the header.
+//! Converts Parquet files to tab-separated text with a header line.
 //!
-//! Numbers, texts and truths are read; lists, dates and other things are not.
-//! A file may unpack to a bounded multiple of its size, as packed texts may.
+//! Numbers, text and booleans are supported; lists, dates and other types are not.
+//! The size of the text is limited to a multiple of the file size, as for compressed text.
 
-use super::text::{TOO_MUCH, at, most};
+use super::text::{TOO_LARGE, line_error, max_decompressed};
 use crate::error::{Error, Result};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, Length, SerializedFileReader};
@@ -13,40 +13,41 @@ use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-/// What pandas calls an index that has no name.
-const INDEX: &str = "__index_level_";
+/// Prefix of an unnamed index column in pandas.
+const PANDAS_INDEX: &str = "__index_level_";
 
-/// The table in a file, as text.
+/// Reads the table of a file as text.
 pub(super) fn read(path: &Path) -> Result<String> {
     let file = File::open(path).map_err(Error::io(path))?;
     read_file(&path.display().to_string(), file)
 }
 
 fn read_file(place: &str, file: File) -> Result<String> {
-    // The crate trusts some of the numbers in a file and panics where they are wrong.
+    // The parquet crate panics on some invalid files.
     let text = catch_unwind(AssertUnwindSafe(|| text(place, file)));
     text.unwrap_or_else(|_| Err(error(place, "the file is damaged")))
 }
 
 fn text(place: &str, file: File) -> Result<String> {
-    let most = most(file.len());
+    let limit = max_decompressed(file.len());
     let damaged = |e: ParquetError| error(place, &format!("the file cannot be read: {e}"));
     let reader = SerializedFileReader::new(file).map_err(damaged)?;
     let schema = reader.metadata().file_metadata().schema_descr_ptr();
     let names = schema.root_schema().get_fields().iter().map(|column| match column.name() {
-        name if name.starts_with(INDEX) => "",
+        name if name.starts_with(PANDAS_INDEX) => "",
         name => name,
     });
     let mut text = String::new();
     for (i, name) in names.enumerate() {
         text.push_str(if i > 0 { "\t" } else { "" });
-        quote(&mut text, name).map_err(|problem| at(place, 1, problem))?;
+        quote(&mut text, name).map_err(|problem| line_error(place, 1, problem))?;
     }
     for (line, row) in (2..).zip(reader.get_row_iter(None).map_err(damaged)?) {
         text.push('\n');
-        write_row(&mut text, &row.map_err(damaged)?).map_err(|problem| at(place, line, problem))?;
-        if text.len() as u64 > most {
-            return Err(error(place, TOO_MUCH));
+        write_row(&mut text, &row.map_err(damaged)?)
+            .map_err(|problem| line_error(place, line, problem))?;
+        if text.len() as u64 > limit {
+            return Err(error(place, TOO_LARGE));
         }
     }
     Ok(text)
@@ -70,7 +71,11 @@ fn write_row(text: &mut String, row: &Row) -> std::result::Result<(), String> {
             Field::Float16(x) => write!(text, "{x}").expect("strings can be written to"),
             Field::Float(x) => write!(text, "{x}").expect("strings can be written to"),
             Field::Double(x) => write!(text, "{x}").expect("strings can be written to"),
-            _ => return Err(format!("column `{name}` holds neither numbers nor texts")),
+            _ => {
+                return Err(format!(
+                    "column `{name}` has an unsupported type; expected numbers or text"
+                ));
+            }
         }
     }
     Ok(())
@@ -78,7 +83,7 @@ fn write_row(text: &mut String, row: &Row) -> std::result::Result<(), String> {
 
 fn quote(text: &mut String, field: &str) -> std::result::Result<(), String> {
     if field.contains('\n') {
-        return Err("a text of more than one line; expected one".into());
+        return Err("a text has several lines; expected one".into());
     }
     text.push('"');
     text.push_str(&field.replace('"', "\"\""));
@@ -103,17 +108,17 @@ mod tests {
     use std::io::Write;
     use std::sync::Arc;
 
-    enum Column<'a> {
+    enum TestColumn<'a> {
         Whole(&'a [i64]),
         Real(&'a [f64]),
         Text(&'a [&'a str]),
     }
 
-    fn file(columns: &[(&str, Column)]) -> Vec<u8> {
-        let kind = |(name, column): &(&str, Column)| match column {
-            Column::Whole(_) => format!("required int64 {name};"),
-            Column::Real(_) => format!("required double {name};"),
-            Column::Text(_) => format!("required binary {name} (utf8);"),
+    fn file(columns: &[(&str, TestColumn)]) -> Vec<u8> {
+        let kind = |(name, column): &(&str, TestColumn)| match column {
+            TestColumn::Whole(_) => format!("required int64 {name};"),
+            TestColumn::Real(_) => format!("required double {name};"),
+            TestColumn::Text(_) => format!("required binary {name} (utf8);"),
         };
         let schema: String = columns.iter().map(kind).collect();
         let schema = Arc::new(parse_message_type(&format!("message m {{ {schema} }}")).unwrap());
@@ -124,13 +129,13 @@ mod tests {
         for (_, column) in columns {
             let mut writer = group.next_column().unwrap().unwrap();
             match column {
-                Column::Whole(x) => {
+                TestColumn::Whole(x) => {
                     writer.typed::<Int64Type>().write_batch(x, None, None).map(drop)
                 }
-                Column::Real(x) => {
+                TestColumn::Real(x) => {
                     writer.typed::<DoubleType>().write_batch(x, None, None).map(drop)
                 }
-                Column::Text(x) => {
+                TestColumn::Text(x) => {
                     let x: Vec<ByteArray> = x.iter().map(|&text| text.into()).collect();
                     writer.typed::<ByteArrayType>().write_batch(&x, None, None).map(drop)
                 }
@@ -145,10 +150,10 @@ mod tests {
 
     fn nodes() -> Vec<u8> {
         file(&[
-            ("user", Column::Text(&["ann", "b\"o\"b", "c\td"])),
-            ("age", Column::Real(&[31.0, 27.5, 1e-3])),
-            ("__index_level_0__", Column::Whole(&[0, 1, 2])),
-            ("label", Column::Whole(&[1, 10, 9])),
+            ("user", TestColumn::Text(&["ann", "b\"o\"b", "c\td"])),
+            ("age", TestColumn::Real(&[31.0, 27.5, 1e-3])),
+            ("__index_level_0__", TestColumn::Whole(&[0, 1, 2])),
+            ("label", TestColumn::Whole(&[1, 10, 9])),
         ])
     }
 
@@ -159,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_become_lines() {
+    fn rows_are_converted_to_lines() {
         assert_eq!(
             read_bytes(&nodes()).unwrap(),
             "\"user\"\t\"age\"\t\"\"\t\"label\"\n\
@@ -168,11 +173,11 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_of_files_is_a_graph() {
+    fn reads_graph_from_two_files() {
         let folder = tempfile::tempdir().unwrap();
         let paths = ["edges", "nodes"].map(|stem| folder.path().join(format!("{stem}.parquet")));
         let ends = [&["ann", "ann"], &["b\"o\"b", "c\td"]];
-        let edges = file(&[("a", Column::Text(ends[0])), ("b", Column::Text(ends[1]))]);
+        let edges = file(&[("a", TestColumn::Text(ends[0])), ("b", TestColumn::Text(ends[1]))]);
         std::fs::write(&paths[0], edges).unwrap();
         std::fs::write(&paths[1], nodes()).unwrap();
         let dataset = read_pair(&paths[0], &paths[1]).unwrap();
@@ -183,23 +188,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_table_is_refused() {
-        let two_lines = file(&[("id", Column::Text(&["a\nb"]))]);
+    fn rejects_multiline_text_bombs_and_truncated_files() {
+        let two_lines = file(&[("id", TestColumn::Text(&["a\nb"]))]);
         assert_eq!(
             read_bytes(&two_lines).unwrap_err().to_string(),
-            "n.parquet:2: a text of more than one line; expected one"
+            "n.parquet:2: a text has several lines; expected one"
         );
         let ones = vec![1; 3 << 20];
         assert_eq!(
-            read_bytes(&file(&[("id", Column::Whole(&ones))])).unwrap_err().to_string(),
-            "n.parquet: it unpacks to more than 200 times its size; if that is right, unpack it first"
+            read_bytes(&file(&[("id", TestColumn::Whole(&ones))])).unwrap_err().to_string(),
+            "n.parquet: decompresses to more than 200 times its size; if this is intended, decompress it first"
         );
         assert!(read_bytes(b"PAR1").is_err());
     }
 
     proptest! {
         #[test]
-        fn damage_does_not_panic(at: prop::sample::Index, bit in 0..8u8) {
+        fn damaged_bytes_do_not_panic(at: prop::sample::Index, bit in 0..8u8) {
             let mut bytes = nodes();
             let at = at.index(bytes.len());
             bytes[at] ^= 1 << bit;

@@ -1,13 +1,13 @@
-//! Python pickles, read without Python and without running anything.
+//! Python pickles, read without executing any code.
 //!
-//! A pickle is a program for a small stack machine.
-//! Ours knows the opcodes of protocols 0 to 5 that build plain values, and a short list of names: what
-//! NumPy arrays, SciPy's CSR matrices and `defaultdict` are made of.
-//! Any other name, `os.system` say, is an error that gives the name and where it stands.
+//! A pickle is a program for a stack machine.
+//! This one supports the opcodes of protocols 0 to 5 that build plain values, and an allow-list of
+//! globals for NumPy arrays, SciPy CSR matrices and `defaultdict`.
+//! Any other global, such as `os.system`, is an error that contains its name and position.
 //!
-//! Lists, arrays and the like live side by side in one table, and values refer to them by number:
-//! what the pickle shares stays shared, a cycle is harmless, and nothing here is recursive.
-//! One opcode makes at most one value, so memory is a small multiple of the pickle's size.
+//! Values with parts are stored in one table and referred to by index: shared values stay shared,
+//! cycles are harmless, and nothing is recursive.
+//! An opcode creates at most one value, so memory is a small multiple of the size of the pickle.
 //! <https://docs.python.org/3/library/pickletools.html>
 
 mod globals;
@@ -17,21 +17,21 @@ mod machine;
 
 pub use globals::Global;
 
-use super::array::{Array, Dtype, Order, n_bytes};
+use super::array::{Dtype, MemoryOrder, NumpyArray, n_bytes};
 use crate::error::{Error, Result};
 use std::borrow::Cow;
 
-/// What a pickle describes.
+/// A parsed pickle.
 #[derive(Debug)]
 pub struct Pickle<'a> {
     place: String,
-    nodes: Vec<Node<'a>>,
-    root: Value,
+    nodes: Vec<PickleNode<'a>>,
+    root: PickleValue,
 }
 
-/// A plain value, or the number of one that has parts.
+/// A plain value, or a reference to a value with parts.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value {
+pub enum PickleValue {
     /// `None`.
     None,
     /// `True` or `False`.
@@ -40,114 +40,114 @@ pub enum Value {
     Int(i64),
     /// A float.
     Float(f64),
-    /// A name on the list.
+    /// A class or function of the allow-list.
     Global(Global),
-    /// The number of a [`Node`]; see [`Pickle::node`].
+    /// The index of a [`PickleNode`]; see [`Pickle::node`].
     Node(u32),
 }
 
 /// A value with parts.
 #[derive(Clone, Debug)]
-pub enum Node<'a> {
-    /// A byte string; Python 2's `str` too.
+pub enum PickleNode<'a> {
+    /// A byte string, or a Python 2 `str`.
     Bytes(Cow<'a, [u8]>),
     /// A text.
     Text(Cow<'a, str>),
     /// A list.
-    List(Vec<Value>),
+    List(Vec<PickleValue>),
     /// A tuple.
-    Tuple(Vec<Value>),
-    /// A dictionary as it was filled; of equal keys the last counts.
-    Dict(Vec<(Value, Value)>),
+    Tuple(Vec<PickleValue>),
+    /// A dictionary in insertion order; of equal keys, the last applies.
+    Dict(Vec<(PickleValue, PickleValue)>),
     /// The type of an array's entries.
     Dtype(Dtype),
-    /// A NumPy array; `None` until its state has come.
-    Array(Option<Box<Stored>>),
-    /// An object of a class on the list, and the state it was given.
+    /// A NumPy array; `None` until its state is set.
+    Array(Option<Box<PickledArray>>),
+    /// An object of a class of the allow-list, and its state.
     Object {
-        /// Its class.
+        /// The class.
         class: Global,
         /// Usually a dictionary of its attributes.
-        state: Value,
+        state: PickleValue,
     },
 }
 
-/// A NumPy array whose entries are a value of their own.
+/// A NumPy array whose entries are another value of the pickle.
 #[derive(Clone, Debug)]
-pub struct Stored {
+pub struct PickledArray {
     dtype: Dtype,
     shape: Vec<usize>,
-    order: Order,
-    /// Bytes, or a list for an array of objects.
-    data: Value,
+    order: MemoryOrder,
+    /// Bytes, or a list in an array of objects.
+    data: PickleValue,
 }
 
-/// Reads a pickle; `place` names the bytes in errors.
+/// Reads a pickle; errors refer to it as `place`.
 ///
 /// ```
-/// use clenshaw::data::read::pickle::{self, Value};
+/// use clenshaw::data::read::pickle::{self, PickleValue};
 /// let pickle = pickle::read_bytes("list.pkl", b"\x80\x02](K\x01K\x02e.")?;
-/// assert_eq!(pickle.items(pickle.root()).unwrap(), [Value::Int(1), Value::Int(2)]);
+/// assert_eq!(pickle.items(pickle.root()).unwrap(), [PickleValue::Int(1), PickleValue::Int(2)]);
 ///
 /// let error = pickle::read_bytes("evil.pkl", b"cos\nsystem\n(S'rm -rf ~'\ntR.").unwrap_err();
-/// assert!(error.to_string().starts_with("evil.pkl: byte 0: it names `os.system`"));
+/// assert!(error.to_string().starts_with("evil.pkl: byte 0: global `os.system` is not allowed"));
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
 pub fn read_bytes<'a>(place: &str, bytes: &'a [u8]) -> Result<Pickle<'a>> {
     read_from(place, bytes, 0)
 }
 
-/// Reads the pickle that begins at byte `start`.
+/// Reads the pickle that starts at byte `start`.
 pub(super) fn read_from<'a>(place: &str, bytes: &'a [u8], start: usize) -> Result<Pickle<'a>> {
     let (nodes, root) = machine::run(place, bytes, start)?;
     Ok(Pickle { place: place.into(), nodes, root })
 }
 
 impl<'a> Pickle<'a> {
-    /// The value itself.
-    pub fn root(&self) -> Value {
+    /// Returns the pickled value.
+    pub fn root(&self) -> PickleValue {
         self.root
     }
 
-    /// The parts of a value, if it has any.
-    pub fn node(&self, value: Value) -> Option<&Node<'a>> {
+    /// Returns the parts of a value, if it has any.
+    pub fn node(&self, value: PickleValue) -> Option<&PickleNode<'a>> {
         match value {
-            Value::Node(id) => self.nodes.get(id as usize),
+            PickleValue::Node(id) => self.nodes.get(id as usize),
             _ => None,
         }
     }
 
-    /// The members of a list or tuple.
-    pub fn items(&self, value: Value) -> Option<&[Value]> {
+    /// Returns the items of a list or tuple.
+    pub fn items(&self, value: PickleValue) -> Option<&[PickleValue]> {
         match self.node(value)? {
-            Node::List(items) | Node::Tuple(items) => Some(items),
+            PickleNode::List(items) | PickleNode::Tuple(items) => Some(items),
             _ => None,
         }
     }
 
-    /// Keys and values of a dictionary, as they were put in.
-    pub fn pairs(&self, value: Value) -> Option<&[(Value, Value)]> {
+    /// Returns the keys and values of a dictionary, in insertion order.
+    pub fn pairs(&self, value: PickleValue) -> Option<&[(PickleValue, PickleValue)]> {
         match self.node(value)? {
-            Node::Dict(pairs) => Some(pairs),
+            PickleNode::Dict(pairs) => Some(pairs),
             _ => None,
         }
     }
 
-    /// What a dictionary holds under a text.
-    pub fn get(&self, dict: Value, key: &str) -> Option<Value> {
+    /// Returns the value of a text key in a dictionary.
+    pub fn get(&self, dict: PickleValue, key: &str) -> Option<PickleValue> {
         let pairs = self.pairs(dict)?.iter().rev();
         pairs.clone().find(|(found, _)| self.text(*found) == Some(key)).map(|(_, value)| *value)
     }
 
-    /// A text; Python 2's strings count if they are UTF-8.
-    pub fn text(&self, value: Value) -> Option<&str> {
+    /// Returns a text, or a Python 2 string that is UTF-8.
+    pub fn text(&self, value: PickleValue) -> Option<&str> {
         self.node(value)?.text()
     }
 
-    /// Shape and entries of an array of objects, in the order they are stored.
-    pub fn objects(&self, value: Value) -> Option<(&[usize], &[Value])> {
+    /// Returns the shape and entries of an array of objects, in stored order.
+    pub fn objects(&self, value: PickleValue) -> Option<(&[usize], &[PickleValue])> {
         match self.node(value)? {
-            Node::Array(Some(stored)) => {
+            PickleNode::Array(Some(stored)) => {
                 let items = self.items(stored.data)?;
                 (n_bytes(&stored.shape, 1) == Some(items.len())).then_some((&stored.shape, items))
             }
@@ -155,23 +155,23 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    /// An array of numbers; `what` names it in errors.
-    pub fn array(&self, value: Value, what: &str) -> Result<Array<'_>> {
+    /// Returns an array of numbers; errors refer to it as `what`.
+    pub fn array(&self, value: PickleValue, what: &str) -> Result<NumpyArray<'_>> {
         let place = format!("{}: {what}", self.place);
         let (stored, data) = match self.node(value) {
-            Some(Node::Array(Some(stored))) => (stored, self.node(stored.data)),
+            Some(PickleNode::Array(Some(stored))) => (stored, self.node(stored.data)),
             _ => return Err(Error::Data { place, problem: "expected a NumPy array".into() }),
         };
-        // A list is an array of objects, which `Array` refuses by its type.
+        // `NumpyArray` rejects arrays of objects, whose data is a list.
         let data = match data {
-            Some(Node::Bytes(bytes)) => &bytes[..],
+            Some(PickleNode::Bytes(bytes)) => &bytes[..],
             _ => &[],
         };
-        Array::new(place, stored.dtype, stored.shape.clone(), stored.order, data.into())
+        NumpyArray::new(place, stored.dtype, stored.shape.clone(), stored.order, data.into())
     }
 }
 
-impl Node<'_> {
+impl PickleNode<'_> {
     fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),

@@ -5,16 +5,16 @@
 //! ind.<name>.tx, .ty        those of the test nodes, in the order of test.index
 //! ind.<name>.x, .y          the first rows of allx, ally: the public training nodes
 //! ind.<name>.graph          a dictionary from each node to the list of its neighbours
-//! ind.<name>.test.index     the test nodes, one a line
+//! ind.<name>.test.index     the test nodes, one per line
 //! ```
 //!
-//! Citeseer's `test.index` leaves out 15 nodes: they have neither features nor a label.
+//! Citeseer's `test.index` omits 15 nodes, which have neither features nor a label.
 //! The split `public` trains on `x`, validates on the next 500 nodes and tests on `test.index`.
 //! Yang et al., ICML 2016, arXiv:1603.08861.
 
-use super::csr::Csr;
-use super::geom_splits::{fixed, geom_splits, labelled};
-use super::pickle::{self, Global, Node, Value};
+use super::csr::CsrMatrix;
+use super::geom_splits::{fixed_split, geom_splits, retain_labelled};
+use super::pickle::{self, Global, PickleNode, PickleValue};
 use crate::data::{Dataset, Features};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -23,36 +23,36 @@ use std::path::Path;
 
 /// The bytes of the eight files.
 #[derive(Clone, Copy, Debug)]
-pub struct Files<'a> {
+pub struct PlanetoidFiles<'a> {
     /// Features of the training nodes.
     pub x: &'a [u8],
     /// Features of the test nodes.
     pub tx: &'a [u8],
-    /// Features of all nodes but the test nodes.
+    /// Features of all nodes except the test nodes.
     pub allx: &'a [u8],
     /// Labels of the training nodes.
     pub y: &'a [u8],
     /// Labels of the test nodes.
     pub ty: &'a [u8],
-    /// Labels of all nodes but the test nodes.
+    /// Labels of all nodes except the test nodes.
     pub ally: &'a [u8],
-    /// Who neighbours whom.
+    /// The neighbours of each node.
     pub graph: &'a [u8],
-    /// Which nodes are test nodes.
+    /// The test nodes.
     pub test_index: &'a [u8],
 }
 
-/// How many nodes of the public split validate.
+/// Number of validation nodes of the public split.
 const N_VAL: usize = 500;
 
-/// More columns than this are a mistake: each costs a row of weights.
-const MOST_COLUMNS: usize = 1 << 24;
+/// Maximal number of columns, each of which needs a row of weights.
+const MAX_COLUMNS: usize = 1 << 24;
 
-/// Reads `ind.<name>.*`, and Geom-GCN's splits if they are in `splits`.
+/// Reads `ind.<name>.*`, and Geom-GCN's splits if the folder has them.
 pub fn read(folder: &Path, name: &str) -> Result<Dataset> {
     let path = |part: &str| folder.join(format!("ind.{name}.{part}"));
     let bytes = |part: &str| std::fs::read(path(part)).map_err(Error::io(path(part)));
-    let files = Files {
+    let files = PlanetoidFiles {
         x: &bytes("x")?,
         tx: &bytes("tx")?,
         allx: &bytes("allx")?,
@@ -65,83 +65,84 @@ pub fn read(folder: &Path, name: &str) -> Result<Dataset> {
     let place = folder.join(format!("ind.{name}")).display().to_string();
     let mut dataset = read_bytes(&place, &files)?;
     let splits = geom_splits(folder, name, dataset.graph.n_nodes())?;
-    dataset.splits.extend(labelled(splits, &dataset.y)?);
+    dataset.splits.extend(retain_labelled(splits, &dataset.y)?);
     Ok(Dataset { name: name.into(), ..dataset })
 }
 
-/// Reads the eight files; `place` is what their names have in common, and names the data set.
-pub fn read_bytes(place: &str, files: &Files) -> Result<Dataset> {
+/// Reads the eight files; `place` is the common part of their names in errors, and names the data set.
+pub fn read_bytes(place: &str, files: &PlanetoidFiles) -> Result<Dataset> {
     let part = |name: &str| format!("{place}.{name}");
     let graph = graph(&part("graph"), files.graph)?;
     let n = graph.n_nodes();
-    let rest = Labelled::read(place, ["allx", "ally"], [files.allx, files.ally])?;
-    let train = Labelled::read(place, ["x", "y"], [files.x, files.y])?;
-    let test = Labelled::read(place, ["tx", "ty"], [files.tx, files.ty])?;
+    let rest = LabelledRows::read(place, ["allx", "ally"], [files.allx, files.ally])?;
+    let train = LabelledRows::read(place, ["x", "y"], [files.x, files.y])?;
+    let test = LabelledRows::read(place, ["tx", "ty"], [files.tx, files.ty])?;
     if rest.classes.len() > n {
-        let problem = format!("{} rows, but the graph has {n} nodes", rest.classes.len());
+        let problem =
+            format!("{} rows; expected at most {n}, the number of nodes", rest.classes.len());
         return Err(data_error(&part("allx"), problem));
     }
-    rest.expect_like(&part("x"), &train)?;
-    rest.expect_like(&part("tx"), &test)?;
+    rest.expect_same_widths(&part("x"), &train)?;
+    rest.expect_same_widths(&part("tx"), &test)?;
     if rest.classes.get(..train.classes.len()) != Some(&train.classes) {
-        return Err(data_error(&part("y"), "not the first rows of `ally`".into()));
+        return Err(data_error(&part("y"), "expected the first rows of `ally`".into()));
     }
-    let test_nodes = TestNodes { place: &part("test.index"), first: rest.classes.len(), n };
+    let test_nodes = TestIndex { place: &part("test.index"), first: rest.classes.len(), n };
     let test_nodes = test_nodes.read(files.test_index, test.classes.len())?;
     let (x, y) = assemble(n, &rest, &test, &test_nodes);
 
-    let known = |nodes: &mut dyn Iterator<Item = u32>| -> Vec<u32> {
+    let labelled = |nodes: &mut dyn Iterator<Item = u32>| -> Vec<u32> {
         nodes.filter(|&node| y[node as usize].is_some()).collect()
     };
     let n_train = train.classes.len() as u32;
     let val_end = (train.classes.len() + N_VAL).min(rest.classes.len()) as u32;
     let parts = [
-        known(&mut (0..n_train)),
-        known(&mut (n_train..val_end)),
-        known(&mut test_nodes.iter().copied()),
+        labelled(&mut (0..n_train)),
+        labelled(&mut (n_train..val_end)),
+        labelled(&mut test_nodes.iter().copied()),
     ];
-    let splits = vec![fixed(place, "public", parts)?];
+    let splits = vec![fixed_split(place, "public", parts)?];
     let class_names = (0..rest.n_classes).map(|class| class.to_string()).collect();
     let warnings = match n - rest.classes.len() - test_nodes.len() {
         0 => vec![],
         missing => vec![format!(
-            "{missing} nodes have neither features nor a label; here they are in no part of any split, \
-             in most published figures they count as class 0"
+            "{missing} nodes have neither features nor a label; they are in no split, whereas most \
+             published results assign them class 0"
         )],
     };
     let source = "Planetoid (Yang et al. 2016), github.com/kimiyoung/planetoid".into();
     Ok(Dataset { source, warnings, splits, ..Dataset::new(place, graph, x, y, class_names) })
 }
 
-/// Rows of features and the class of each.
-struct Labelled {
-    x: Csr,
+/// Features and classes of a set of nodes.
+struct LabelledRows {
+    x: CsrMatrix,
     classes: Vec<Option<u32>>,
     n_classes: usize,
 }
 
-impl Labelled {
+impl LabelledRows {
     fn read(place: &str, names: [&str; 2], bytes: [&[u8]; 2]) -> Result<Self> {
         let [x_place, y_place] = names.map(|name| format!("{place}.{name}"));
         let x = matrix(&x_place, bytes[0])?;
         let (classes, n_classes) = one_hot(&y_place, bytes[1])?;
         let (rows, labels) = (x.pattern.n_rows(), classes.len());
         if rows != labels {
-            let problem = format!("{labels} rows of labels for {rows} rows of features");
+            let problem = format!("{labels} rows of labels; expected {rows}, the rows of features");
             return Err(data_error(&y_place, problem));
         }
         Ok(Self { x, classes, n_classes })
     }
 
-    /// Refuses rows of other widths.
-    fn expect_like(&self, place: &str, other: &Self) -> Result<()> {
+    /// Returns an error if `other` has a different number of features or classes.
+    fn expect_same_widths(&self, place: &str, other: &Self) -> Result<()> {
         let widths = |rows: &Self| (rows.x.pattern.n_cols(), rows.n_classes);
         let ((columns, classes), expected) = (widths(other), widths(self));
         if (columns, classes) != expected {
             return Err(data_error(
                 place,
                 format!(
-                    "{columns} features and {classes} classes, but `allx` and `ally` have {} and {}",
+                    "{columns} features and {classes} classes; expected {} and {}, as `allx` and `ally`",
                     expected.0, expected.1
                 ),
             ));
@@ -150,47 +151,52 @@ impl Labelled {
     }
 }
 
-/// A pickled `csr_matrix`.
-fn matrix(place: &str, bytes: &[u8]) -> Result<Csr> {
+/// Reads a pickled `csr_matrix`.
+fn matrix(place: &str, bytes: &[u8]) -> Result<CsrMatrix> {
     let pickle = pickle::read_bytes(place, bytes)?;
     let bad = |problem: &str| data_error(place, problem.into());
-    let Some(&Node::Object { class: Global::CsrMatrix, state }) = pickle.node(pickle.root()) else {
+    let Some(&PickleNode::Object { class: Global::CsrMatrix, state }) = pickle.node(pickle.root())
+    else {
         return Err(bad("expected a pickled `csr_matrix`"));
     };
     let shape = pickle.get(state, "_shape").and_then(|shape| pickle.items(shape));
-    let &[Value::Int(rows), Value::Int(cols)] = shape.unwrap_or_default() else {
-        return Err(bad("a sparse matrix without a shape"));
+    let &[PickleValue::Int(rows), PickleValue::Int(cols)] = shape.unwrap_or_default() else {
+        return Err(bad("the sparse matrix has no shape"));
     };
-    let (Ok(rows), Ok(cols @ ..=MOST_COLUMNS)) = (usize::try_from(rows), usize::try_from(cols))
+    let (Ok(rows), Ok(cols @ ..=MAX_COLUMNS)) = (usize::try_from(rows), usize::try_from(cols))
     else {
-        let problem = format!("a sparse matrix of {rows} rows and {cols} columns");
+        let problem =
+            format!("{rows} rows and {cols} columns; expected at most {MAX_COLUMNS} columns");
         return Err(data_error(place, problem));
     };
-    let array = |name| pickle.array(pickle.get(state, name).unwrap_or(Value::None), name);
-    Csr::new(place, [rows, cols], &array("indptr")?, &array("indices")?, &array("data")?)
+    let array = |name| pickle.array(pickle.get(state, name).unwrap_or(PickleValue::None), name);
+    CsrMatrix::new(place, [rows, cols], &array("indptr")?, &array("indices")?, &array("data")?)
 }
 
-/// The class of each row of a pickled one-hot matrix, and how many there are; a zero row has none.
+/// Reads a pickled one-hot matrix: the class of each row, `None` for zeros, and the number of classes.
 fn one_hot(place: &str, bytes: &[u8]) -> Result<(Vec<Option<u32>>, usize)> {
     let pickle = pickle::read_bytes(place, bytes)?;
     let array = pickle.array(pickle.root(), "labels")?;
     let (rows, n_classes) = array.rows_and_columns()?;
     if rows == 0 || n_classes == 0 {
-        return Err(data_error(place, format!("{rows} rows of {n_classes} classes")));
+        let problem = format!("{rows} rows of {n_classes} classes; expected at least one of each");
+        return Err(data_error(place, problem));
     }
     let marks = array.to_bool()?;
     let class = |(i, row): (usize, &[bool])| {
         let mut classes = (0u32..).zip(row).filter(|(_, mark)| **mark).map(|(class, _)| class);
         match (classes.next(), classes.next()) {
             (class, None) => Ok(class),
-            _ => Err(data_error(place, format!("row {i} is of two classes; expected one"))),
+            _ => {
+                Err(data_error(place, format!("row {i} has several classes; expected at most one")))
+            }
         }
     };
     let classes = marks.chunks(n_classes).enumerate().map(class);
     Ok((classes.collect::<Result<_>>()?, n_classes))
 }
 
-/// A pickled dictionary from node to neighbours.
+/// Reads a pickled dictionary from node to neighbours.
 fn graph(place: &str, bytes: &[u8]) -> Result<Graph> {
     let pickle = pickle::read_bytes(place, bytes)?;
     let bad = |problem: String| data_error(place, problem);
@@ -201,47 +207,51 @@ fn graph(place: &str, bytes: &[u8]) -> Result<Graph> {
     let mut edges = vec![];
     for &(node, neighbours) in lists {
         let id = node_id(node).filter(|&u| (u as usize) < n).ok_or_else(|| {
-            bad(format!("a list for node {}; expected 0 to {}", shown(node), n.saturating_sub(1)))
+            bad(format!(
+                "neighbours of node {}; expected 0 to {}",
+                shown(node),
+                n.saturating_sub(1)
+            ))
         })?;
         if std::mem::replace(&mut listed[id as usize], true) {
-            return Err(bad(format!("node {id} is listed twice")));
+            return Err(bad(format!("duplicate node {id}")));
         }
         let neighbours = pickle.items(neighbours);
         for &v in neighbours.ok_or_else(|| bad(format!("node {id} has no list of neighbours")))? {
             let v = node_id(v)
-                .ok_or_else(|| bad(format!("node {id} has the neighbour {}", shown(v))))?;
+                .ok_or_else(|| bad(format!("node {id} has the invalid neighbour {}", shown(v))))?;
             edges.push((id, v));
         }
-        // A neighbour takes two bytes; there are more only if nodes share a list.
+        // A neighbour takes two bytes; there can only be more if nodes share a list.
         if edges.len() > bytes.len() {
-            return Err(bad("more neighbours than the file can hold".into()));
+            return Err(bad("more neighbours than the file can contain".into()));
         }
     }
     Graph::from_edges(place, n, &edges)
 }
 
-fn node_id(value: Value) -> Option<u32> {
+fn node_id(value: PickleValue) -> Option<u32> {
     match value {
-        Value::Int(id) => u32::try_from(id).ok(),
+        PickleValue::Int(id) => u32::try_from(id).ok(),
         _ => None,
     }
 }
 
-fn shown(value: Value) -> String {
+fn shown(value: PickleValue) -> String {
     match value {
-        Value::Int(id) => id.to_string(),
+        PickleValue::Int(id) => id.to_string(),
         other => format!("{other:?}"),
     }
 }
 
-/// `test.index`: nodes from `first` to `n - 1`.
-struct TestNodes<'a> {
+/// The file `test.index`, which lists nodes from `first` to `n - 1`.
+struct TestIndex<'a> {
     place: &'a str,
     first: usize,
     n: usize,
 }
 
-impl TestNodes<'_> {
+impl TestIndex<'_> {
     fn read(&self, bytes: &[u8], n_rows: usize) -> Result<Vec<u32>> {
         let mut listed = vec![false; self.n];
         let mut nodes = vec![];
@@ -257,13 +267,16 @@ impl TestNodes<'_> {
                 problem(format!("`{line}`; expected a node from {first} to {last}"))
             })?;
             if std::mem::replace(&mut listed[node as usize], true) {
-                return Err(problem(format!("node {node} is listed twice")));
+                return Err(problem(format!("duplicate node {node}")));
             }
             nodes.push(node);
         }
         match nodes.len() {
             n if n == n_rows => Ok(nodes),
-            n => Err(data_error(self.place, format!("{n} nodes, but `tx` has {n_rows} rows"))),
+            n => Err(data_error(
+                self.place,
+                format!("{n} nodes; expected {n_rows}, the rows of `tx`"),
+            )),
         }
     }
 
@@ -273,14 +286,14 @@ impl TestNodes<'_> {
     }
 }
 
-/// Features and labels of all nodes; those that are neither in `rest` nor in `test` have none.
+/// Combines the features and labels of all nodes; nodes that are in neither set have none.
 fn assemble(
     n: usize,
-    rest: &Labelled,
-    test: &Labelled,
+    rest: &LabelledRows,
+    test: &LabelledRows,
     test_nodes: &[u32],
 ) -> (Features, Vec<Option<u32>>) {
-    let mut origin: Vec<Option<(&Labelled, usize)>> = vec![None; n];
+    let mut origin: Vec<Option<(&LabelledRows, usize)>> = vec![None; n];
     (0..rest.classes.len()).for_each(|i| origin[i] = Some((rest, i)));
     (0..).zip(test_nodes).for_each(|(i, &node)| origin[node as usize] = Some((test, i)));
     let (mut offsets, mut indices, mut values) = (vec![0], vec![], vec![]);

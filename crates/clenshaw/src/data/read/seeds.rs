@@ -1,8 +1,8 @@
-//! What the fuzz targets start from: small files of every format, with the quirks of the real ones.
+//! Seed inputs of the fuzz targets: small files of every format.
 //!
-//! `cargo xtask fuzz` sets `CLENSHAW_SEEDS` to the folder in which they are wanted.
+//! `cargo xtask fuzz` sets `CLENSHAW_SEEDS` to the folder that they are written to.
 
-use super::array::Order;
+use super::array::MemoryOrder;
 use super::npy::tests::file;
 use super::npz::tests::npz;
 use super::text::tests::{gzip, zstd};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 type Seeds = Vec<Vec<u8>>;
 
-/// The seeds of each target.
+/// Returns the seeds of each target.
 fn seeds() -> Vec<(&'static str, Seeds)> {
     vec![
         ("arrays", arrays_seeds()),
@@ -45,7 +45,7 @@ fn seeds() -> Vec<(&'static str, Seeds)> {
     ]
 }
 
-/// Everything an edge table may have.
+/// Layouts of edge tables.
 const EDGES: [&[u8]; 5] = [
     b"numeric_id_1,numeric_id_2\n0,1\n1,2\n12,34\n",
     b"# FromNodeId\tToNodeId\n0\t1\n1\t2\r\n\n3\t4",
@@ -54,15 +54,15 @@ const EDGES: [&[u8]; 5] = [
     b",a,b\n0,0,1\n1,1,0000002\n",
 ];
 
-/// Everything a node table may have.
+/// Layouts of node tables.
 const NODES: [&[u8]; 4] = [
     b"id,age,town,label,split\nann,31,York,tea,train\nbob,27.5,Bath,coffee,val\n\"c, d\",-1e1,,,\n",
     b"node;x;y;class\na;1;2;c\nb;3;4;d\n",
-    b"% remark\n7 1 2 red\n8 3 4 blue\n",
+    b"% comment\n7 1 2 red\n8 3 4 blue\n",
     b"\xef\xbb\xbf,f,label\n0,1,\"say \"\"a\"\"\"\n1,0,2\n",
 ];
 
-/// Zeros and ones; and Actor's lists of the ones, with a repeated index and in any order of nodes.
+/// Zeros and ones, and Actor's index lists with a duplicate index and unordered nodes.
 const GEOM_GCN: [&[u8]; 2] = [
     b"node_id\tfeature\tlabel\n0\t1,1,0\t0\n1\t0,0,0\t1\n2\t0,1,0\t1\n",
     b"node_id\tfeature(feature_amount:931)\tlabel\n2\t931,4,4\t1\n0\t0\t0\n1\t\t1\n",
@@ -77,12 +77,12 @@ const GRAPHML: &str = r#"<?xml version="1.0"?><graphml>
 <node id="a"><data key="y"><![CDATA[blue]]></data></node><!-- b has defaults -->
 <node id="b"><data key="f">4</data></node><node id="&#99;&lt;"/></graph></graphml>"#;
 
-/// A text as it is, and packed.
+/// A text, plain and compressed.
 fn packed(text: &[u8]) -> Seeds {
     vec![text.to_vec(), gzip(text), zstd(text)]
 }
 
-/// Several files in one input: before each but the last stands its length.
+/// Several files as one input; all except the last are preceded by their length.
 fn joined(files: &[&[u8]]) -> Vec<u8> {
     let (last, others) = files.split_last().unwrap();
     let length = |file: &[u8]| u16::try_from(file.len()).unwrap().to_le_bytes();
@@ -91,12 +91,12 @@ fn joined(files: &[&[u8]]) -> Vec<u8> {
 }
 
 fn arrays_seeds() -> Seeds {
-    let array = |descr, shape: &[usize], data: &[u8]| file(descr, Order::C, shape, data);
+    let array = |descr, shape: &[usize], data: &[u8]| file(descr, MemoryOrder::C, shape, data);
     let masks = ["train_mask", "val_mask", "test_mask"].into_iter().enumerate();
     let masks = masks.map(|(i, name)| {
         let mut mask = [0; 6];
         (mask[2 * i], mask[(2 * i + 3) % 6]) = (1, 1);
-        (name, file("|b1", Order::C, &[3, 2], &mask))
+        (name, file("|b1", MemoryOrder::C, &[3, 2], &mask))
     });
     let x = ("x", array("<f2", &[3, 1], &[0, 0x3c, 0, 0, 0, 0x40]));
     let y = ("y", array("<U1", &[3], b"a\0\0\0b\0\0\0\0\0\0\0"));
@@ -119,7 +119,7 @@ fn facebook100_seeds() -> Seeds {
 }
 
 fn geom_splits_seeds() -> Seeds {
-    let mask = |descr, mask: &[u8; 4]| file(descr, Order::C, &[4], mask);
+    let mask = |descr, mask: &[u8; 4]| file(descr, MemoryOrder::C, &[4], mask);
     let masks = npz(&[
         ("train_mask", mask("|b1", &[0, 1, 0, 1])),
         ("val_mask", mask("|u1", &[1, 0, 0, 0])),
@@ -129,22 +129,23 @@ fn geom_splits_seeds() -> Seeds {
 }
 
 fn npy_seeds() -> Seeds {
-    let text = file("<U2", Order::C, &[1], "h\0\0\0i\0\0\0".as_bytes());
-    let fortran = file(">i2", Order::Fortran, &[2, 3], &[0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6]);
+    let text = file("<U2", MemoryOrder::C, &[1], "h\0\0\0i\0\0\0".as_bytes());
+    let fortran = file(">i2", MemoryOrder::Fortran, &[2, 3], &[0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6]);
     let python2 = b"\x93NUMPY\x02\0\x39\0\0\0{'descr':'|S3','fortran_order':False,'shape':(1L,2L,),}    \nabcd\0\0";
-    let floats = file("<f8", Order::C, &[2, 1], &[1.5f64, -0.0].map(f64::to_le_bytes).concat());
+    let floats =
+        file("<f8", MemoryOrder::C, &[2, 1], &[1.5f64, -0.0].map(f64::to_le_bytes).concat());
     let float = |bits: u16| bits.to_le_bytes();
-    let halves = file("<f2", Order::C, &[3], &[0x3c00, 0x7c00, 1].map(float).concat());
+    let halves = file("<f2", MemoryOrder::C, &[3], &[0x3c00, 0x7c00, 1].map(float).concat());
     vec![text, fortran, python2.to_vec(), floats, halves, linkx::tests::SPLITS_FILE.to_vec()]
 }
 
 fn pickle_seeds() -> Seeds {
-    let planetoid = planetoid::tests::Small::new().0.into_iter().take(7);
+    let planetoid = planetoid::tests::SmallPlanetoid::new().0.into_iter().take(7);
     pickle::samples::TUPLES.map(Vec::from).into_iter().chain(planetoid).collect()
 }
 
 fn planetoid_seeds() -> Seeds {
-    let planetoid::tests::Small(files) = planetoid::tests::Small::new();
+    let planetoid::tests::SmallPlanetoid(files) = planetoid::tests::SmallPlanetoid::new();
     vec![joined(&files.each_ref().map(Vec::as_slice))]
 }
 
@@ -158,9 +159,9 @@ fn tables_seeds() -> Seeds {
     ]
 }
 
-/// Archives whose member `a` comes second; in the latter one, sizes stand behind what they belong to.
+/// Archives with `a` as the second member; in the second archive, sizes follow the data.
 fn unzip_seeds() -> Seeds {
-    let array = |byte| file("|u1", Order::C, &[1], &[byte]);
+    let array = |byte| file("|u1", MemoryOrder::C, &[1], &[byte]);
     let archive = npz(&[("b", array(1)), ("a", array(2)), ("c", array(3))]);
     let mut streamed = archive.clone();
     streamed[6] |= 8;

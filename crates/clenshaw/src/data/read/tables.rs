@@ -1,4 +1,4 @@
-//! A user's own graph: a table of edges and a table of nodes.
+//! A user's own graph as an edge table and a node table.
 //!
 //! ```text
 //! my-graph/edges.csv      my-graph/nodes.csv
@@ -8,12 +8,12 @@
 //!                         cid,45,York,,
 //! ```
 //!
-//! Tables are CSV, TSV or texts with other separators, packed by gzip or Zstandard or not, or Parquet.
-//! Nodes keep their names, whatever they are; a node in the edge table must have a line in the other.
-//! What the columns mean is told in `nodes.rs` and [`edges`].
+//! Tables are CSV, TSV or text with other separators, optionally compressed with gzip or Zstandard, or
+//! Parquet. Nodes keep their names; every node of the edge table must have a row in the node table.
+//! The columns are described in `nodes.rs` and [`edges`].
 
-use super::fields::Header;
-use super::nodes::{self, Nodes};
+use super::fields::HeaderMode;
+use super::nodes::{self, NodeData};
 use super::{edges, text};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
@@ -21,12 +21,12 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// How the names of tables end; the texts may be packed.
-const TEXTS: [&str; 3] = ["csv", "tsv", "txt"];
+/// File extensions of text tables, which may be compressed.
+const TEXT_EXTENSIONS: [&str; 3] = ["csv", "tsv", "txt"];
 const PARQUET: &str = "parquet";
 
-/// A graph from a folder with `edges.*` and `nodes.*`, or from an edge table beside a node table of
-/// the same name but for that word: `my-edges.csv` and `my-nodes.csv.gz`.
+/// Reads a graph from a folder with `edges.*` and `nodes.*`, or from an edge table whose name contains
+/// `edges` and a node table with `nodes` instead: `my-edges.csv` and `my-nodes.csv.gz`.
 ///
 /// ```
 /// use clenshaw::data::read::tables;
@@ -41,46 +41,54 @@ const PARQUET: &str = "parquet";
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
 pub fn read(path: &Path) -> Result<Dataset> {
-    let [edges, nodes] = pair(path)?;
+    let [edges, nodes] = table_paths(path)?;
     Ok(Dataset { name: path.display().to_string(), ..read_pair(&edges, &nodes)? })
 }
 
-/// The table of edges and that of nodes which a path stands for.
-pub(super) fn pair(path: &Path) -> Result<[PathBuf; 2]> {
+/// Returns the paths of the edge table and the node table that a path refers to.
+pub(super) fn table_paths(path: &Path) -> Result<[PathBuf; 2]> {
     match fs::metadata(path).map_err(Error::io(path))?.is_dir() {
-        true => Ok([find(path, "edges")?, find(path, "nodes")?]),
-        false => Ok([path.to_owned(), beside(path)?]),
+        true => Ok([find_table(path, "edges")?, find_table(path, "nodes")?]),
+        false => Ok([path.to_owned(), node_table_of(path)?]),
     }
 }
 
-/// A graph from a table of edges and one of nodes, whatever they are called.
+/// Reads a graph from an edge table and a node table with any names.
 pub fn read_pair(edges: &Path, nodes: &Path) -> Result<Dataset> {
     let table = match is_parquet(nodes) {
-        true => nodes::parse(&nodes.display().to_string(), &parquet(nodes)?, Header::Certain)?,
-        false => nodes::parse(&nodes.display().to_string(), &text::read(nodes)?, Header::Guessed)?,
+        true => nodes::parse(&nodes.display().to_string(), &parquet(nodes)?, HeaderMode::Present)?,
+        false => {
+            nodes::parse(&nodes.display().to_string(), &text::read(nodes)?, HeaderMode::Detect)?
+        }
     };
     match is_parquet(edges) {
-        true => dataset(edges, parquet(edges)?.as_bytes(), nodes, table, Header::Certain),
-        false => dataset(edges, text::open(edges)?, nodes, table, Header::Guessed),
+        true => dataset(edges, parquet(edges)?.as_bytes(), nodes, table, HeaderMode::Present),
+        false => dataset(edges, text::open(edges)?, nodes, table, HeaderMode::Detect),
     }
 }
 
-/// The same from the bytes of two texts, packed or not; `edges` and `nodes` name them in errors.
+/// Reads a graph from the bytes of two text tables; errors refer to them as `edges` and `nodes`.
 pub fn read_bytes(edges: &[u8], nodes: &[u8]) -> Result<Dataset> {
     let (edges_path, nodes_path) = (Path::new("edges"), Path::new("nodes"));
     let table = text::read_bytes(nodes_path, nodes)?;
-    let table = nodes::parse("nodes", &table, Header::Guessed)?;
-    dataset(edges_path, text::unpack_bytes(edges_path, edges)?, nodes_path, table, Header::Guessed)
+    let table = nodes::parse("nodes", &table, HeaderMode::Detect)?;
+    dataset(
+        edges_path,
+        text::decompress_bytes(edges_path, edges)?,
+        nodes_path,
+        table,
+        HeaderMode::Detect,
+    )
 }
 
 fn dataset(
     edges: &Path,
     input: impl Read + Send,
     nodes: &Path,
-    table: Nodes,
-    header: Header,
+    table: NodeData,
+    header: HeaderMode,
 ) -> Result<Dataset> {
-    let (graph, mut warnings) = edges::named(edges, input, &table.numbers, header)?;
+    let (graph, mut warnings) = edges::read_named(edges, input, &table.numbers, header)?;
     warnings.extend(table.warnings);
     let name = edges.display().to_string();
     let source = format!("read from {name} and {}", nodes.display());
@@ -93,12 +101,14 @@ fn dataset(
     })
 }
 
-/// The one table in a folder whose name is `stem` and an ending we read.
-fn find(folder: &Path, stem: &str) -> Result<PathBuf> {
+/// Finds the table in a folder whose name is `stem` and a supported extension.
+fn find_table(folder: &Path, stem: &str) -> Result<PathBuf> {
     let mut found = vec![];
     for entry in fs::read_dir(folder).map_err(Error::io(folder))? {
         let path = entry.map_err(Error::io(folder))?.path();
-        if split_name(&path).is_some_and(|(name, ending)| name == stem && is_read(ending)) {
+        if split_name(&path)
+            .is_some_and(|(name, extension)| name == stem && is_supported(extension))
+        {
             found.push(path);
         }
     }
@@ -107,50 +117,49 @@ fn find(folder: &Path, stem: &str) -> Result<PathBuf> {
     match &found[..] {
         [path] => Ok(path.clone()),
         [] => Err(error(format!(
-            "no table `{stem}`; expected {stem}.csv, .tsv, .txt (these also as .gz or .zst) \
+            "no table `{stem}`; expected {stem}.csv, .tsv, .txt (optionally with .gz or .zst) \
              or .parquet"
         ))),
         [a, b, ..] => {
             let [a, b] = [a, b].map(|path| path.file_name().unwrap_or_default().display());
-            Err(error(format!("both {a} and {b}; expected one of them")))
+            Err(error(format!("found both {a} and {b}; remove one of them")))
         }
     }
 }
 
-/// The node table that belongs to an edge table.
-fn beside(edges: &Path) -> Result<PathBuf> {
+/// Finds the node table that belongs to an edge table.
+fn node_table_of(edges: &Path) -> Result<PathBuf> {
     let stem = split_name(edges).map(|(stem, _)| stem).filter(|stem| stem.contains("edges"));
     let stem = stem.ok_or_else(|| Error::Data {
         place: edges.display().to_string(),
-        problem:
-            "no table of nodes belongs to that name; expected a folder, or a name with `edges`"
-                .into(),
+        problem: "cannot find its node table; expected a folder, or a file name with `edges`"
+            .into(),
     })?;
     let folder = match edges.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    find(folder, &stem.replace("edges", "nodes"))
+    find_table(folder, &stem.replace("edges", "nodes"))
 }
 
-/// A file's name before and behind its first dot.
+/// Splits a file name at its first dot.
 fn split_name(path: &Path) -> Option<(&str, &str)> {
     path.file_name()?.to_str()?.split_once('.')
 }
 
-fn is_read(ending: &str) -> bool {
-    let (kind, packing) = ending.split_once('.').unwrap_or((ending, ""));
-    match packing {
-        "" => TEXTS.contains(&kind) || kind == PARQUET,
-        _ => TEXTS.contains(&kind) && text::PACKED.contains(&packing),
+fn is_supported(extension: &str) -> bool {
+    let (kind, compression) = extension.split_once('.').unwrap_or((extension, ""));
+    match compression {
+        "" => TEXT_EXTENSIONS.contains(&kind) || kind == PARQUET,
+        _ => TEXT_EXTENSIONS.contains(&kind) && text::COMPRESSED_EXTENSIONS.contains(&compression),
     }
 }
 
 fn is_parquet(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == PARQUET)
+    path.extension().is_some_and(|extension| extension == PARQUET)
 }
 
-/// A Parquet file as the text it would be.
+/// Reads a Parquet file as tab-separated text.
 #[cfg(feature = "parquet")]
 fn parquet(path: &Path) -> Result<String> {
     super::parquet::read(path)
@@ -158,8 +167,8 @@ fn parquet(path: &Path) -> Result<String> {
 
 #[cfg(not(feature = "parquet"))]
 fn parquet(path: &Path) -> Result<String> {
-    let problem = "this build reads no Parquet; save the table as CSV, or turn on the feature \
-                   `parquet` of the crate `clenshaw`";
+    let problem = "this build cannot read Parquet; save the table as CSV, or enable the feature \
+                   `parquet`";
     Err(Error::Data { place: path.display().to_string(), problem: problem.into() })
 }
 

@@ -1,8 +1,8 @@
-//! Text files, packed or not.
+//! Text files, optionally compressed.
 //!
-//! Gzip and Zstandard are told by their first bytes, whatever the file is called.
-//! Unpacked text may take [`MOST_TIMES`] its packed size and a megabyte, so a small file cannot fill
-//! the memory.
+//! Gzip and Zstandard are detected by their first bytes, whatever the file name.
+//! Decompressed text may take [`MAX_RATIO`] times its compressed size plus 1 MiB, so that a small file
+//! cannot exhaust the memory.
 
 use crate::error::{Error, Result};
 use flate2::bufread::MultiGzDecoder;
@@ -12,104 +12,110 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// How many times its packed size a text may take; tables of zeros and ones reach a hundred.
-const MOST_TIMES: u64 = 200;
-/// What it may take besides.
+/// Largest ratio of decompressed to compressed size; tables of zeros and ones reach 100.
+const MAX_RATIO: u64 = 200;
+/// Decompressed size that is always allowed.
 const SLACK: u64 = 1 << 20;
 
-/// How the names of packed files end.
-pub(super) const PACKED: [&str; 2] = ["gz", "zst"];
+/// File extensions of compressed files.
+pub(super) const COMPRESSED_EXTENSIONS: [&str; 2] = ["gz", "zst"];
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
-/// The file of that name in a folder or, failing that, the packed one.
-pub(super) fn find(folder: &Path, name: &str) -> PathBuf {
+/// Returns the path of a file in a folder, or of its compressed version if only that exists.
+pub(super) fn find_file(folder: &Path, name: &str) -> PathBuf {
     let plain = folder.join(name);
-    let packed = PACKED.iter().map(|ending| folder.join(format!("{name}.{ending}")));
-    let mut there = [plain.clone()].into_iter().chain(packed).filter(|path| path.exists());
-    there.next().unwrap_or(plain)
+    let packed =
+        COMPRESSED_EXTENSIONS.iter().map(|extension| folder.join(format!("{name}.{extension}")));
+    let mut existing = [plain.clone()].into_iter().chain(packed).filter(|path| path.exists());
+    existing.next().unwrap_or(plain)
 }
 
-/// How a file's name ends, but for its packing.
-pub(super) fn ending(path: &Path) -> Option<&str> {
+/// Returns the file extension without that of the compression.
+pub(super) fn extension(path: &Path) -> Option<&str> {
     match path.extension()?.to_str()? {
-        packed if PACKED.contains(&packed) => Path::new(path.file_stem()?).extension()?.to_str(),
+        packed if COMPRESSED_EXTENSIONS.contains(&packed) => {
+            Path::new(path.file_stem()?).extension()?.to_str()
+        }
         plain => Some(plain),
     }
 }
 
-/// The whole text of a file.
+/// Reads the whole text of a file.
 pub(super) fn read(path: &Path) -> Result<String> {
-    whole(path, open(path)?)
+    read_all(path, open(path)?)
 }
 
-/// The whole text of what a file would hold.
+/// Reads the whole text from the bytes of a file.
 pub fn read_bytes(path: &Path, bytes: &[u8]) -> Result<String> {
-    whole(path, unpack_bytes(path, bytes)?)
+    read_all(path, decompress_bytes(path, bytes)?)
 }
 
-fn whole(path: &Path, mut input: impl Read) -> Result<String> {
+fn read_all(path: &Path, mut input: impl Read) -> Result<String> {
     let mut bytes = vec![];
-    input.read_to_end(&mut bytes).map_err(trouble(path))?;
+    input.read_to_end(&mut bytes).map_err(io_error(path))?;
     utf8(&path.display().to_string(), bytes)
 }
 
-/// The bytes of a file's text, in turn.
+/// Opens a file for reading its decompressed text.
 pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
-    let file = File::open(path).map_err(trouble(path))?;
-    let size = file.metadata().map_err(trouble(path))?.len();
-    unpack(BufReader::new(file), size).map_err(trouble(path))
+    let file = File::open(path).map_err(io_error(path))?;
+    let size = file.metadata().map_err(io_error(path))?.len();
+    decompress(BufReader::new(file), size).map_err(io_error(path))
 }
 
-/// The same of what a file would hold.
-pub(super) fn unpack_bytes<'a>(path: &Path, bytes: &'a [u8]) -> Result<Box<dyn Read + Send + 'a>> {
-    unpack(bytes, bytes.len() as u64).map_err(trouble(path))
+/// Returns a reader of the decompressed text of a file's bytes.
+pub(super) fn decompress_bytes<'a>(
+    path: &Path,
+    bytes: &'a [u8],
+) -> Result<Box<dyn Read + Send + 'a>> {
+    decompress(bytes, bytes.len() as u64).map_err(io_error(path))
 }
 
-/// What `packed` unpacks to; text that is not packed stays as it is.
-fn unpack<'a>(
-    mut packed: impl BufRead + Send + 'a,
+/// Returns a reader of the decompressed text; plain text is passed through.
+fn decompress<'a>(
+    mut compressed: impl BufRead + Send + 'a,
     size: u64,
 ) -> io::Result<Box<dyn Read + Send + 'a>> {
-    let left = most(size);
-    let start = packed.fill_buf()?;
+    let left = max_decompressed(size);
+    let start = compressed.fill_buf()?;
     if start.starts_with(GZIP) {
-        Ok(Box::new(Bounded { input: MultiGzDecoder::new(packed), left }))
+        Ok(Box::new(BoundedReader { input: MultiGzDecoder::new(compressed), left }))
     } else if start.starts_with(ZSTD) {
-        let input = Zstd { packed, decoder: FrameDecoder::new(), inside: false };
-        Ok(Box::new(Bounded { input, left }))
+        let input = ZstdReader { compressed, decoder: FrameDecoder::new(), in_frame: false };
+        Ok(Box::new(BoundedReader { input, left }))
     } else {
-        Ok(Box::new(packed))
+        Ok(Box::new(compressed))
     }
 }
 
-/// How much a file of this size may unpack to.
-pub(super) fn most(size: u64) -> u64 {
-    size.saturating_mul(MOST_TIMES).saturating_add(SLACK)
+/// Returns the largest allowed decompressed size of a file of this size.
+pub(super) fn max_decompressed(size: u64) -> u64 {
+    size.saturating_mul(MAX_RATIO).saturating_add(SLACK)
 }
 
-/// A text, or the line where it stops being one.
+/// Converts bytes to text; the error names the line that is not UTF-8.
 fn utf8(place: &str, bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         let before = error.as_bytes().iter().take(valid);
         let line = 1 + before.filter(|&&byte| byte == b'\n').count();
-        at(place, line, NOT_UTF8)
+        line_error(place, line, NOT_UTF8)
     })
 }
 
-pub(super) const NOT_UTF8: &str = "the text is not UTF-8";
-pub(super) const TOO_MUCH: &str =
-    "it unpacks to more than 200 times its size; if that is right, unpack it first";
+pub(super) const NOT_UTF8: &str = "not valid UTF-8";
+pub(super) const TOO_LARGE: &str =
+    "decompresses to more than 200 times its size; if this is intended, decompress it first";
 
-/// A problem in a line of a file.
-pub(super) fn at(place: &str, line: usize, problem: impl Into<String>) -> Error {
+/// An error in a line of a file.
+pub(super) fn line_error(place: &str, line: usize, problem: impl Into<String>) -> Error {
     Error::Data { place: format!("{place}:{line}"), problem: problem.into() }
 }
 
-/// Tells damaged data from a system that refuses.
-pub(super) fn trouble(path: &Path) -> impl Fn(io::Error) -> Error + use<> {
+/// Converts an I/O error; invalid data becomes [`Error::Data`].
+pub(super) fn io_error(path: &Path) -> impl Fn(io::Error) -> Error + use<> {
     let path = path.to_owned();
     move |error| match error.kind() {
         ErrorKind::InvalidData
@@ -122,65 +128,65 @@ pub(super) fn trouble(path: &Path) -> impl Fn(io::Error) -> Error + use<> {
     }
 }
 
-/// A reader that refuses to give more than it may.
-struct Bounded<R> {
+/// A reader that fails after `left` bytes.
+struct BoundedReader<R> {
     input: R,
     left: u64,
 }
 
-impl<R: Read> Read for Bounded<R> {
+impl<R: Read> Read for BoundedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let damaged = |error: io::Error| match error.kind() {
             ErrorKind::Interrupted => error,
-            _ => io::Error::other(format!("the packed data is damaged: {error}")),
+            _ => io::Error::other(format!("damaged compressed data: {error}")),
         };
         let count = self.input.read(buffer).map_err(damaged)?;
         let left = self.left.checked_sub(count as u64);
-        self.left = left.ok_or_else(|| io::Error::other(TOO_MUCH))?;
+        self.left = left.ok_or_else(|| io::Error::other(TOO_LARGE))?;
         Ok(count)
     }
 }
 
-/// Zstandard frames one after the other, each checked against its checksum.
-struct Zstd<R> {
-    packed: R,
+/// Decompresses a sequence of Zstandard frames and verifies their checksums.
+struct ZstdReader<R> {
+    compressed: R,
     decoder: FrameDecoder,
-    inside: bool,
+    in_frame: bool,
 }
 
-impl<R: BufRead> Zstd<R> {
-    fn enter(&mut self) -> io::Result<()> {
-        match self.decoder.init(&mut self.packed) {
-            Ok(()) => self.inside = true,
+impl<R: BufRead> ZstdReader<R> {
+    fn start_frame(&mut self) -> io::Result<()> {
+        match self.decoder.init(&mut self.compressed) {
+            Ok(()) => self.in_frame = true,
             Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
                 length,
                 ..
             })) => {
-                io::copy(&mut (&mut self.packed).take(u64::from(length)), &mut io::sink())?;
+                io::copy(&mut (&mut self.compressed).take(u64::from(length)), &mut io::sink())?;
             }
             Err(error) => return Err(io::Error::other(error)),
         }
         Ok(())
     }
 
-    fn leave(&mut self) -> io::Result<()> {
-        self.inside = false;
+    fn finish_frame(&mut self) -> io::Result<()> {
+        self.in_frame = false;
         let stored = self.decoder.get_checksum_from_data();
         match stored.is_none() || stored == self.decoder.get_calculated_checksum() {
             true => Ok(()),
-            false => Err(io::Error::other("the checksum does not fit")),
+            false => Err(io::Error::other("wrong checksum")),
         }
     }
 }
 
-impl<R: BufRead> Read for Zstd<R> {
+impl<R: BufRead> Read for ZstdReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            if !self.inside {
-                if self.packed.fill_buf()?.is_empty() {
+            if !self.in_frame {
+                if self.compressed.fill_buf()?.is_empty() {
                     return Ok(0);
                 }
-                self.enter()?;
+                self.start_frame()?;
                 continue;
             }
             let count = self.decoder.read(buffer)?;
@@ -188,11 +194,11 @@ impl<R: BufRead> Read for Zstd<R> {
                 return Ok(count);
             }
             if self.decoder.is_finished() {
-                self.leave()?;
+                self.finish_frame()?;
                 continue;
             }
             let one = BlockDecodingStrategy::UptoBlocks(1);
-            self.decoder.decode_blocks(&mut self.packed, one).map_err(io::Error::other)?;
+            self.decoder.decode_blocks(&mut self.compressed, one).map_err(io::Error::other)?;
         }
     }
 }
@@ -215,69 +221,69 @@ pub(super) mod tests {
         compress_to_vec(bytes, CompressionLevel::Fastest)
     }
 
-    fn unpacked(packed: &[u8]) -> io::Result<Vec<u8>> {
+    fn decompressed(packed: &[u8]) -> io::Result<Vec<u8>> {
         let mut bytes = vec![];
-        unpack(packed, packed.len() as u64)?.read_to_end(&mut bytes)?;
+        decompress(packed, packed.len() as u64)?.read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
     #[test]
-    fn packed_text_is_unpacked_frame_after_frame() {
+    fn decompresses_all_frames() {
         let text = b"0,1\n1,2\n".repeat(50_000);
-        assert_eq!(unpacked(&text).unwrap(), text);
+        assert_eq!(decompressed(&text).unwrap(), text);
         let skippable = [&[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"abc"].concat();
         let frames = [
             [gzip(&text), gzip(b"2,3\n")].concat(),
             [zstd(&text), skippable, zstd(b"2,3\n")].concat(),
         ];
         for packed in frames {
-            assert_eq!(unpacked(&packed).unwrap(), [&text[..], b"2,3\n"].concat());
+            assert_eq!(decompressed(&packed).unwrap(), [&text[..], b"2,3\n"].concat());
         }
     }
 
     #[test]
-    fn a_bomb_is_defused() {
+    fn rejects_decompression_bombs() {
         let zeros = vec![b'0'; 30 << 20];
         for bomb in [gzip(&zeros), zstd(&zeros)] {
             assert_eq!(
-                unpacked(&bomb).unwrap_err().to_string(),
-                "it unpacks to more than 200 times its size; if that is right, unpack it first"
+                decompressed(&bomb).unwrap_err().to_string(),
+                "decompresses to more than 200 times its size; if this is intended, decompress it first"
             );
         }
     }
 
     #[test]
-    fn a_file_that_is_cut_off_or_changed_is_refused() {
+    fn rejects_truncated_and_changed_files() {
         let text = b"0,1\n1,2\n2,3\n3,4\n";
         for packed in [gzip(text), zstd(text)] {
             for length in 5..packed.len() {
-                assert!(unpacked(&packed[..length]).is_err(), "{length} of {}", packed.len());
+                assert!(decompressed(&packed[..length]).is_err(), "{length} of {}", packed.len());
             }
-            // A checksum, or the length of the text.
+            // The last bytes are a checksum or the length of the text.
             for at in packed.len() - 4..packed.len() {
                 let mut changed = packed.clone();
                 changed[at] ^= 4;
-                assert!(unpacked(&changed).is_err(), "byte {at} of {}", packed.len());
+                assert!(decompressed(&changed).is_err(), "byte {at} of {}", packed.len());
             }
         }
     }
 
     proptest! {
         #[test]
-        fn damage_does_not_panic(at: prop::sample::Index, bit in 0..8u8) {
+        fn damaged_bytes_do_not_panic(at: prop::sample::Index, bit in 0..8u8) {
             let text = b"0,1\n1,2\n".repeat(20);
             for mut packed in [gzip(&text), zstd(&text)] {
                 let at = at.index(packed.len());
                 packed[at] ^= 1 << bit;
-                let _ = unpacked(&packed);
-                let _ = unpacked(&packed[..at]);
+                let _ = decompressed(&packed);
+                let _ = decompressed(&packed[..at]);
             }
         }
     }
 
     #[test]
-    fn errors_say_which_line_is_not_text() {
+    fn invalid_utf8_is_reported_with_its_line() {
         let error = utf8("a.csv", b"0,1\n1,\xff\n".to_vec()).unwrap_err();
-        assert_eq!(error.to_string(), "a.csv:2: the text is not UTF-8");
+        assert_eq!(error.to_string(), "a.csv:2: not valid UTF-8");
     }
 }

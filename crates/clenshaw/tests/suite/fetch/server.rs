@@ -1,5 +1,5 @@
-//! A web server on loopback that does as it is told, once for each entry of its script.
-#![allow(dead_code, clippy::unwrap_used, reason = "no test needs all of it, and tests may unwrap")]
+//! An HTTP server on loopback that follows a script, one entry per request.
+#![allow(dead_code, clippy::unwrap_used, reason = "some tests use only a part; tests may unwrap")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,36 +7,36 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Long enough never to matter, short enough for a test that hangs.
+/// Upper limit of all waiting, reached only if a test hangs.
 const LIMIT: Duration = Duration::from_secs(20);
 
 const DRIP: Duration = Duration::from_millis(5);
 
-/// What to do with one request; content is served in part if that is asked for.
+/// The response to one request; range requests are supported where not stated otherwise.
 #[derive(Clone, Debug)]
-pub enum Act {
+pub enum Reply {
     Serve(Vec<u8>),
-    /// All of it, whatever part is asked for.
+    /// The whole content, even for a range request.
     ServeWhole(Vec<u8>),
-    /// A part that begins elsewhere than asked.
+    /// A part that starts at another byte than requested.
     ServePart(Vec<u8>, usize),
     /// Only the first bytes, then the connection is closed.
     CutAfter(usize, Vec<u8>),
-    /// Only the first bytes, then silence.
+    /// Only the first bytes, then nothing more.
     StallAfter(usize, Vec<u8>),
-    /// A few bytes at a time, for as long as anybody listens.
+    /// A few bytes at a time, until the client disconnects.
     Drip,
-    /// Not even an answer.
-    Silence,
-    /// The connection is closed before any answer.
+    /// No response.
+    NoResponse,
+    /// The connection is closed before any response.
     Close,
     Status(u16),
     Redirect(String),
-    /// A length, then nothing.
-    Claim(String),
+    /// A `Content-Length`, then nothing.
+    ContentLength(String),
 }
 
-/// Runs until its script is played or it is dropped.
+/// Runs until its script is finished or it is dropped.
 pub struct Server {
     url: String,
     requests: mpsc::Receiver<String>,
@@ -44,30 +44,30 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn start(script: impl IntoIterator<Item = Act>) -> Self {
+    pub fn start(script: impl IntoIterator<Item = Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let script: Vec<Act> = script.into_iter().collect();
+        let script: Vec<Reply> = script.into_iter().collect();
         let (seen, requests) = mpsc::channel();
         let thread = std::thread::spawn(move || {
-            for act in script {
+            for reply in script {
                 let (stream, _) = listener.accept().unwrap();
                 stream.set_read_timeout(Some(LIMIT)).unwrap();
                 let Some(request) = Request::read(&stream) else { return };
                 seen.send(request.to_string()).unwrap_or(());
-                // The other side may hang up at any time.
-                let _ = act.play(&request, stream);
+                // The client may disconnect at any time.
+                let _ = reply.send(&request, stream);
             }
         });
         Self { url, requests, thread: Some(thread) }
     }
 
-    /// Where a path is served.
+    /// Returns the URL of a path.
     pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.url)
     }
 
-    /// What was asked so far: the path, and the range if there was one.
+    /// Returns the requests since the last call: path and range.
     pub fn requests(&self) -> Vec<String> {
         self.requests.try_iter().collect()
     }
@@ -75,7 +75,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // An empty request ends the script early.
+        // An empty request ends the script.
         let _ = TcpStream::connect(self.url.trim_start_matches("http://"));
         let outcome = self.thread.take().unwrap().join();
         assert!(outcome.is_ok() || std::thread::panicking(), "the server panicked");
@@ -88,7 +88,7 @@ struct Request {
 }
 
 impl Request {
-    /// None if the other side hung up.
+    /// Returns `None` if the client disconnected.
     fn read(stream: &TcpStream) -> Option<Self> {
         let mut lines = BufReader::new(stream).lines();
         let first = lines.next()?.ok()?;
@@ -102,7 +102,7 @@ impl Request {
         Some(Self { path, range })
     }
 
-    /// `7` of `bytes=7-`.
+    /// Returns `7` for `bytes=7-`.
     fn first_byte(&self) -> Option<usize> {
         self.range.as_ref()?.strip_prefix("bytes=")?.strip_suffix('-')?.parse().ok()
     }
@@ -115,8 +115,8 @@ impl std::fmt::Display for Request {
     }
 }
 
-impl Act {
-    fn play(self, request: &Request, mut stream: TcpStream) -> std::io::Result<()> {
+impl Reply {
+    fn send(self, request: &Request, mut stream: TcpStream) -> std::io::Result<()> {
         let ok = |length: usize| head("200 OK", &format!("Content-Length: {length}"));
         match self {
             Self::Serve(content) => match request.first_byte() {
@@ -131,7 +131,7 @@ impl Act {
             }
             Self::StallAfter(n, content) => {
                 stream.write_all(&[&ok(content.len()), &content[..n]].concat())?;
-                hang_up_is_awaited(stream)
+                wait_for_disconnect(stream)
             }
             Self::Drip => {
                 stream.write_all(&ok(1 << 29))?;
@@ -141,12 +141,12 @@ impl Act {
                 }
                 Ok(())
             }
-            Self::Silence => hang_up_is_awaited(stream),
+            Self::NoResponse => wait_for_disconnect(stream),
             Self::Close => Ok(()),
-            Self::Status(code) => stream.write_all(&head(&format!("{code} As Told"), "")),
+            Self::Status(code) => stream.write_all(&head(&format!("{code} Status"), "")),
             Self::Redirect(url) => stream
                 .write_all(&head("302 Found", &format!("Location: {url}\r\nContent-Length: 0"))),
-            Self::Claim(length) => {
+            Self::ContentLength(length) => {
                 stream.write_all(&head("200 OK", &format!("Content-Length: {length}")))
             }
         }
@@ -165,6 +165,6 @@ fn part(content: &[u8], at: usize) -> Vec<u8> {
     [&head("206 Partial Content", &header), &content[at..]].concat()
 }
 
-fn hang_up_is_awaited(mut stream: TcpStream) -> std::io::Result<()> {
+fn wait_for_disconnect(mut stream: TcpStream) -> std::io::Result<()> {
     stream.read(&mut [0]).map(|_| ())
 }

@@ -1,15 +1,15 @@
-//! The reader against small files made here, whole and damaged.
+//! Types, orders and conversions of arrays.
 
 use super::*;
 
-fn array<'a>(dtype: &str, shape: &[usize], order: Order, data: &'a [u8]) -> Array<'a> {
+fn array<'a>(dtype: &str, shape: &[usize], order: MemoryOrder, data: &'a [u8]) -> NumpyArray<'a> {
     let dtype = Dtype::parse(dtype).unwrap();
-    Array::new("it".into(), dtype, shape.to_vec(), order, data.into()).unwrap()
+    NumpyArray::new("it".into(), dtype, shape.to_vec(), order, data.into()).unwrap()
 }
 
-fn list<'a>(dtype: &str, data: &'a [u8]) -> Array<'a> {
+fn list<'a>(dtype: &str, data: &'a [u8]) -> NumpyArray<'a> {
     let n = data.len() / Dtype::parse(dtype).unwrap().size;
-    array(dtype, &[n], Order::C, data)
+    array(dtype, &[n], MemoryOrder::C, data)
 }
 
 fn message<T: fmt::Debug>(outcome: Result<T>) -> String {
@@ -17,7 +17,7 @@ fn message<T: fmt::Debug>(outcome: Result<T>) -> String {
 }
 
 #[test]
-fn every_type_is_read_in_both_byte_orders() {
+fn converts_all_types_in_both_byte_orders() {
     assert_eq!(list("|b1", &[0, 1, 2]).to_bool().unwrap(), [false, true, true]);
     assert_eq!(list("|i1", &[255, 2]).to_i64().unwrap(), [-1, 2]);
     assert_eq!(list("|u1", &[255, 2]).to_u32().unwrap(), [255, 2]);
@@ -31,37 +31,37 @@ fn every_type_is_read_in_both_byte_orders() {
 }
 
 #[test]
-fn sixteen_bits_make_a_float() {
+fn converts_half_precision_floats() {
     let halves = [0x3c00u16, 0xc000, 0x3555, 0x0001, 0x7bff];
     let bytes: Vec<u8> = halves.iter().flat_map(|bits| bits.to_le_bytes()).collect();
     let third = 0.333251953125;
     assert_eq!(list("<f2", &bytes).to_f64().unwrap(), [1.0, -2.0, third, 2f64.powi(-24), 65504.0]);
-    assert!(half(0x7e00).is_nan() && half(0xfc00) == f64::NEG_INFINITY);
+    assert!(half_to_f64(0x7e00).is_nan() && half_to_f64(0xfc00) == f64::NEG_INFINITY);
 }
 
 #[test]
-fn fortran_order_is_undone() {
-    let by_columns = array("|u1", &[2, 3], Order::Fortran, &[1, 4, 2, 5, 3, 6]);
+fn fortran_order_is_converted_to_c_order() {
+    let by_columns = array("|u1", &[2, 3], MemoryOrder::Fortran, &[1, 4, 2, 5, 3, 6]);
     assert_eq!(by_columns.to_u32().unwrap(), [1, 2, 3, 4, 5, 6]);
     let cube: Vec<u8> = (0..24).collect();
-    let cube = array("|u1", &[2, 3, 4], Order::Fortran, &cube).to_u32().unwrap();
+    let cube = array("|u1", &[2, 3, 4], MemoryOrder::Fortran, &cube).to_u32().unwrap();
     // (i, j, k) holds i + 2 j + 6 k.
     assert_eq!(cube[..5], [0, 6, 12, 18, 2]);
     assert_eq!(cube[12..14], [1, 7]);
 }
 
 #[test]
-fn texts_lose_their_padding() {
+fn text_padding_is_removed() {
     assert_eq!(list("|S3", b"csra\0\0").to_text().unwrap(), ["csr", "a"]);
     let points: Vec<u8> = [0xe9u32, 0].iter().flat_map(|p| p.to_be_bytes()).collect();
     assert_eq!(list(">U2", &points).to_text().unwrap(), ["é"]);
     let broken = list("<U1", &[0, 0, 0, 255]).to_text();
-    assert_eq!(message(broken), "it: entry 0 is not Unicode");
+    assert_eq!(message(broken), "it: entry 0 is not valid Unicode");
 }
 
 #[test]
-fn what_does_not_fit_is_named() {
-    let range = "expected a whole number from 0 to 4294967295";
+fn out_of_range_values_are_rejected() {
+    let range = "expected an integer from 0 to 4294967295";
     let minus = [0, 0, 255, 255];
     assert_eq!(message(list("<i2", &minus).to_u32()), format!("it: entry 1 is -1; {range}"));
     let large = (1u64 << 40).to_le_bytes();
@@ -80,16 +80,15 @@ fn what_does_not_fit_is_named() {
 }
 
 #[test]
-fn claims_are_compared_with_the_bytes() {
+fn shape_must_match_the_number_of_bytes() {
     let claim = |shape: &[usize]| {
         let dtype = Dtype::parse("<f4").unwrap();
-        Array::new("it".into(), dtype, shape.to_vec(), Order::C, (&[0u8; 8]).into())
+        NumpyArray::new("it".into(), dtype, shape.to_vec(), MemoryOrder::C, (&[0u8; 8]).into())
     };
     assert!(claim(&[2]).is_ok() && claim(&[1, 2]).is_ok());
     assert_eq!(
         message(claim(&[1_000_000_000, 1_000_000_000])),
-        "it: 8 bytes for entries of type `<f4` in the shape (1000000000, 1000000000); \
-         they do not fit"
+        "it: 8 bytes; expected entries of type `<f4` in the shape (1000000000, 1000000000)"
     );
     assert!(claim(&[usize::MAX, 2]).is_err());
     assert!(claim(&[]).is_err());
@@ -97,7 +96,7 @@ fn claims_are_compared_with_the_bytes() {
 }
 
 #[test]
-fn types_we_do_not_read_are_none() {
+fn unsupported_types_are_none() {
     for text in ["", "<", "f", "<f16", "c8", "<M8[ns]", "V4", "i3", "U0", "<i+4", "Ué"] {
         assert_eq!(Dtype::parse(text), None, "{text}");
     }

@@ -1,6 +1,6 @@
-//! Files in NumPy's and SciPy's ways, whole, wrong and damaged.
+//! Arrays of PyTorch Geometric and SciPy, inconsistent and damaged ones.
 
-use super::super::array::Order;
+use super::super::array::MemoryOrder;
 use super::super::npy::tests::file;
 use super::super::npz::tests::npz;
 use super::*;
@@ -39,10 +39,10 @@ pub(crate) const BY_SCIPY: &[u8] =
       \0\0\0";
 
 fn array(descr: &str, shape: &[usize], data: &[u8]) -> Vec<u8> {
-    file(descr, Order::C, shape, data)
+    file(descr, MemoryOrder::C, shape, data)
 }
 
-/// The path 0 - 1 - 2 with whatever else.
+/// The path 0 - 1 - 2 and other arrays.
 pub(crate) fn path(others: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let edge_index = ("edge_index", array("|i1", &[2, 4], &[0, 1, 1, 2, 1, 2, 0, 2]));
     npz(&[&[edge_index], others].concat())
@@ -57,12 +57,12 @@ fn y(labels: &[i8]) -> (&'static str, Vec<u8>) {
     ("y", array("|i1", &[labels.len()], &bytes))
 }
 
-fn refused(bytes: &[u8]) -> String {
+fn read_error(bytes: &[u8]) -> String {
     read_bytes("x.npz", bytes).unwrap_err().to_string()
 }
 
 #[test]
-fn pytorch_geometrics_arrays_are_read() {
+fn reads_arrays_of_pytorch_geometric() {
     let masks = [
         ("train_mask", array("|b1", &[3, 2], &[1, 0, 0, 1, 0, 0])),
         ("val_mask", array("|b1", &[3, 2], &[0, 1, 1, 0, 0, 0])),
@@ -78,17 +78,17 @@ fn pytorch_geometrics_arrays_are_read() {
         let FixedSplit { name, split } = &dataset.splits[s];
         (name.as_str(), split.parts())
     };
-    // Node 2 has no label, and so is in no part.
+    // Node 2 has no label and is therefore in no part.
     assert_eq!(parts(0), ("fixed:0", [&[0][..], &[1], &[]]));
     assert_eq!(parts(1), ("fixed:1", [&[1][..], &[0], &[]]));
 }
 
 #[test]
-fn what_scipy_saves_is_read() {
+fn reads_sparse_matrix_of_scipy() {
     let dataset = read_bytes("x.npz", BY_SCIPY).unwrap();
     assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
     assert_eq!(dataset.y, [None; 3]);
-    assert_eq!(dataset.warnings, ["the weights of the edges are not used"]);
+    assert_eq!(dataset.warnings, ["edge weights are not used"]);
     assert_eq!(
         dataset.checked().unwrap_err().to_string(),
         "x.npz: the nodes have no features; expected at least one column"
@@ -107,32 +107,32 @@ fn sparse(format: &[u8; 3], shape: [u8; 2], others: &[(&str, Vec<u8>)]) -> Vec<u
 }
 
 #[test]
-fn features_and_labels_may_stand_beside_a_sparse_matrix() {
+fn reads_features_and_labels_with_a_sparse_matrix() {
     let bytes = sparse(b"csc", [3, 3], &[x(), y(&[1, 0, 1])]);
     let dataset = read_bytes("x.npz", &bytes).unwrap().checked().unwrap();
     // The third entry is a stored zero.
     assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1)]);
     assert_eq!((dataset.x.n_cols(), dataset.warnings.len()), (2, 0));
     assert_eq!(
-        refused(&sparse(b"coo", [3, 3], &[])),
-        "x.npz: format: `coo`; expected `csr`: save `a.tocsr()`"
+        read_error(&sparse(b"coo", [3, 3], &[])),
+        "x.npz: format: `coo`; expected `csr`; save `a.tocsr()`"
     );
     assert_eq!(
-        refused(&sparse(b"csr", [3, 4], &[])),
+        read_error(&sparse(b"csr", [3, 4], &[])),
         "x.npz: shape: 3 x 4; expected a square matrix"
     );
     assert_eq!(
-        refused(&sparse(b"csr", [2, 2], &[])),
-        "x.npz: 4 offsets, 3 columns and 3 values do not make a sparse matrix of shape (2, 2)"
+        read_error(&sparse(b"csr", [2, 2], &[])),
+        "x.npz: 4 offsets, 3 column indices and 3 values are not a sparse matrix of shape (2, 2)"
     );
     assert_eq!(
-        refused(&sparse(b"csr", [3, 3], &[y(&[0, 1])])),
-        "x.npz: y: the shape (2,); expected one row for each of 3 nodes"
+        read_error(&sparse(b"csr", [3, 3], &[y(&[0, 1])])),
+        "x.npz: y: shape (2,); expected one row for each of 3 nodes"
     );
 }
 
 #[test]
-fn labels_may_be_texts() {
+fn reads_text_labels() {
     let labels = ("y", array("|S3", &[3], b"red\0\0\0no\0"));
     let dataset = read_bytes("x.npz", &path(&[x(), labels])).unwrap();
     assert_eq!(dataset.class_names, ["no", "red"]);
@@ -140,23 +140,23 @@ fn labels_may_be_texts() {
 }
 
 #[test]
-fn arrays_that_do_not_fit_are_refused() {
+fn rejects_inconsistent_arrays() {
     let mask = |name, shape: &[usize], mask: &[u8]| (name, array("|b1", shape, mask));
     let cases = [
-        (npz(&[x()]), "x.npz: no array `edge_index`; it has: x"),
-        (path(&[]), "x.npz: no array `y`; it has: edge_index"),
+        (npz(&[x()]), "x.npz: no array `edge_index`; the file has: x"),
+        (path(&[]), "x.npz: no array `y`; the file has: edge_index"),
         (
             npz(&[("edge_index", array("|u1", &[1, 2], &[0, 1])), x()]),
-            "x.npz: edge_index: the shape (1, 2); expected (2, number of edges)",
+            "x.npz: edge_index: shape (1, 2); expected (2, number of edges)",
         ),
         (
             npz(&[("edge_index", array("|i1", &[2, 1], &[0, 255])), x()]),
-            "x.npz: edge_index: entry 1 is -1; expected a whole number from 0 to 4294967295",
+            "x.npz: edge_index: entry 1 is -1; expected an integer from 0 to 4294967295",
         ),
         (
             npz(&[("edge_index", array("<i8", &[2, 1], &[0, 0, 0, 0, 0, 1, 0, 0].repeat(2))), x()]),
             "x.npz: edge_index: entry 0 is 1099511627776; \
-             expected a whole number from 0 to 4294967295",
+             expected an integer from 0 to 4294967295",
         ),
         (
             npz(&[("edge_index", array("|u1", &[2, 1], &[0, 3])), x()]),
@@ -164,16 +164,13 @@ fn arrays_that_do_not_fit_are_refused() {
         ),
         (
             path(&[("x", array("|u1", &[1_000_000_000_000_000_000, 0], &[]))]),
-            "x.npz: x: the shape (1000000000000000000, 0); expected a row for each node",
+            "x.npz: x: shape (1000000000000000000, 0); expected one row for each node",
         ),
-        (
-            path(&[x(), y(&[0, 1])]),
-            "x.npz: y: the shape (2,); expected one row for each of 3 nodes",
-        ),
-        (path(&[x(), y(&[0, 1, 9])]), "x.npz: y: node 2 has label 9, but there are 3 nodes"),
+        (path(&[x(), y(&[0, 1])]), "x.npz: y: shape (2,); expected one row for each of 3 nodes"),
+        (path(&[x(), y(&[0, 1, 9])]), "x.npz: y: label of node 2 is 9; expected less than 3"),
         (
             path(&[x(), mask("train_mask", &[3], &[0; 3])]),
-            "x.npz: no array `val_mask`; it has: edge_index, x, train_mask",
+            "x.npz: no array `val_mask`; the file has: edge_index, x, train_mask",
         ),
         (
             path(&[
@@ -192,26 +189,26 @@ fn arrays_that_do_not_fit_are_refused() {
                 mask("val_mask", &[3, 1], &[0; 3]),
                 mask("test_mask", &[3], &[0; 3]),
             ]),
-            "x.npz: val_mask: the shape (3, 1); `train_mask` has (3,)",
+            "x.npz: val_mask: shape (3, 1); expected (3,) as `train_mask`",
         ),
     ];
     for (bytes, problem) in cases {
-        assert_eq!(refused(&bytes), problem);
+        assert_eq!(read_error(&bytes), problem);
     }
 }
 
 proptest! {
     #[test]
-    fn damage_never_panics(
+    fn damaged_bytes_do_not_panic(
         cut: prop::sample::Index,
-        wounds in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
         let mask = |name| (name, array("|b1", &[3], &[0; 3]));
         let masks = MASKS.map(mask);
         let whole = [path(&[&[x(), y(&[1, 0, -1])], &masks[..]].concat()), BY_SCIPY.to_vec()];
         for mut bytes in whole {
             prop_assert!(read_bytes("x.npz", &bytes[..cut.index(bytes.len())]).is_err());
-            for (at, byte) in &wounds {
+            for (at, byte) in &changes {
                 let at = at.index(bytes.len());
                 bytes[at] = *byte;
             }
@@ -219,9 +216,9 @@ proptest! {
         }
     }
 
-    /// The checksums of a zip hide most damage from the reader behind it; these arrays are whole.
+    /// Random arrays with correct checksums, which reach further than damaged archives.
     #[test]
-    fn lies_never_panic(
+    fn random_arrays_do_not_panic(
         shapes in prop::collection::vec((0..4usize, 0..4usize, 0..3usize), 8),
         fill: u8,
         compressed: bool,
@@ -230,7 +227,7 @@ proptest! {
             true => ["format", "shape", "indptr", "indices", "data", "x", "y", "train_mask"],
             false => ["edge_index", "x", "y", "train_mask", "val_mask", "test_mask", "a", "b"],
         };
-        let lie = |(name, (n, m, kind)): (&'static str, (usize, usize, usize))| {
+        let random_array = |(name, (n, m, kind)): (&'static str, (usize, usize, usize))| {
             let shape = [n, m];
             let shape = &shape[..1 + usize::from(kind > 0)];
             let size: usize = shape.iter().product();
@@ -240,7 +237,7 @@ proptest! {
                 _ => (name, array("|u1", shape, &entries)),
             }
         };
-        let arrays: Vec<(&str, Vec<u8>)> = names.into_iter().zip(shapes).map(lie).collect();
+        let arrays: Vec<(&str, Vec<u8>)> = names.into_iter().zip(shapes).map(random_array).collect();
         let _ = read_bytes("x.npz", &npz(&arrays));
     }
 }

@@ -1,20 +1,18 @@
-//! What the lines of an edge table look like, and what their ids mean.
+//! The columns of an edge table and the meaning of its ids.
 
 use crate::data::read::fields::{
-    Header, fields, is_number, preamble, ragged, separator, split_line,
+    HeaderMode, LineResult, detect_separator, field_count_error, fields, is_number, preamble,
+    split_line,
 };
 use crate::data::read::text::{self, NOT_UTF8};
 use crate::error::Result;
 use std::collections::HashMap;
 use std::path::Path;
 
-pub(super) type Edge = (u32, u32);
+pub(super) type EdgeEnds = (u32, u32);
 
-/// A problem is told without its place.
-type Outcome<T> = std::result::Result<T, String>;
-
-/// What the columns of the two ids are called.
-const PAIRS: [(&str, &str); 7] = [
+/// Recognised names of the two id columns.
+const ID_COLUMNS: [(&str, &str); 7] = [
     ("source", "target"),
     ("src", "dst"),
     ("from", "to"),
@@ -24,24 +22,24 @@ const PAIRS: [(&str, &str); 7] = [
     ("numeric_id_1", "numeric_id_2"),
 ];
 
-/// Stands for a number that no node has as its name.
-const NOBODY: u32 = u32::MAX;
-/// Names that are numbers up to so many times the number of nodes are looked up without hashing.
-const MOST_SPREAD: usize = 4;
+/// Marks numbers that are not the name of a node.
+const NO_NODE: u32 = u32::MAX;
+/// Numeric names up to this multiple of the number of nodes are looked up without hashing.
+const MAX_ID_SPREAD: usize = 4;
 
-/// What an id may be.
-pub(super) enum Ids<'a> {
-    /// A number below this.
+/// How ids are mapped to nodes.
+pub(super) enum IdLookup<'a> {
+    /// An id is a node number below this.
     Numbers(usize),
-    /// The name of a node; for names that are small numbers, the node is found by that number too.
+    /// An id is a node name; `by_number` maps names that are small numbers to nodes.
     Names { nodes: &'a HashMap<String, u32>, by_number: Vec<u32> },
 }
 
-impl<'a> Ids<'a> {
+impl<'a> IdLookup<'a> {
     pub fn names(nodes: &'a HashMap<String, u32>) -> Self {
-        let mut by_number = vec![NOBODY; MOST_SPREAD * nodes.len()];
+        let mut by_number = vec![NO_NODE; MAX_ID_SPREAD * nodes.len()];
         for (name, &node) in nodes {
-            // `007` is not the name of node 7.
+            // `007` differs from `7`.
             let plain = name.parse::<usize>().ok().filter(|number| number.to_string() == *name);
             if let Some(at) = plain.and_then(|number| by_number.get_mut(number)) {
                 *at = node;
@@ -50,18 +48,18 @@ impl<'a> Ids<'a> {
         Self::Names { nodes, by_number }
     }
 
-    /// The node with this number, written without zeros in front, for its id; not all are found.
-    pub fn quick(&self, number: u32) -> Option<u32> {
+    /// Looks up an id that is a number without leading zeros; not all of them are found.
+    pub fn find_number(&self, number: u32) -> Option<u32> {
         match self {
             Self::Numbers(end) => Some(number).filter(|&number| (number as usize) < *end),
             Self::Names { by_number, .. } => {
-                by_number.get(number as usize).copied().filter(|&node| node != NOBODY)
+                by_number.get(number as usize).copied().filter(|&node| node != NO_NODE)
             }
         }
     }
 
-    /// Could it be meant as an id?
-    fn claims(&self, field: &str) -> bool {
+    /// Whether a field may be an id.
+    fn may_be_id(&self, field: &str) -> bool {
         is_number(field)
             || match self {
                 Self::Numbers(_) => false,
@@ -69,20 +67,20 @@ impl<'a> Ids<'a> {
             }
     }
 
-    fn node(&self, field: &str) -> Outcome<u32> {
+    fn node(&self, field: &str) -> LineResult<u32> {
         if field.is_empty() {
-            return Err("an id is missing".into());
+            return Err("the id is empty".into());
         }
         match self {
             Self::Names { nodes, .. } => nodes.get(field).copied().ok_or_else(|| {
-                format!("node `{field}` is not in the node table; add a line for it there")
+                format!("node `{field}` is not in the node table; add a row for it")
             }),
             Self::Numbers(end) => {
                 let digits = field.bytes().all(|byte| byte.is_ascii_digit());
                 let number = || field.parse::<u32>().ok();
                 match digits.then(number) {
                     None => Err(format!("id `{field}`; expected a node number, 0 or above")),
-                    Some(None) => Err(format!("id {field}; node numbers end at {}", u32::MAX)),
+                    Some(None) => Err(format!("id {field}; expected at most {}", u32::MAX)),
                     Some(Some(id)) if id as usize >= *end => {
                         Err(format!("node {id}, but the graph has {end} nodes, counted from 0"))
                     }
@@ -93,36 +91,36 @@ impl<'a> Ids<'a> {
     }
 }
 
-/// Where the ids stand in a line.
-pub(super) struct Layout {
+/// The separator and columns of an edge table.
+pub(super) struct EdgeLayout {
     pub separator: u8,
     pub columns: [usize; 2],
     pub n_fields: usize,
-    /// The number of the line that says so.
+    /// The number of the line that determined the layout.
     line: usize,
-    /// How many bytes and lines come before the first edge.
+    /// Number of bytes and lines before the first edge.
     pub start: (usize, usize),
     pub warnings: Vec<String>,
 }
 
-impl Layout {
-    /// Told from the first line of the table.
-    pub fn of(path: &Path, bytes: &[u8], ids: &Ids, header: Header) -> Result<Self> {
+impl EdgeLayout {
+    /// Determines the layout from the first line of the table.
+    pub fn of(path: &Path, bytes: &[u8], ids: &IdLookup, header: HeaderMode) -> Result<Self> {
         let place = path.display().to_string();
         let (at, lines) = preamble(bytes);
         let (line, after) = split_line(&bytes[at..]);
         let number = lines + 1;
-        let bad = |problem: String| text::at(&place, number, problem);
+        let bad = |problem: String| text::line_error(&place, number, problem);
         if line.is_empty() {
-            return Err(bad("the table ends before it begins; expected lines of two ids".into()));
+            return Err(bad("the table is empty; expected lines with two ids".into()));
         }
         let line = str::from_utf8(line).map_err(|_| bad(NOT_UTF8.into()))?;
-        let separator = separator(line);
-        let names: Vec<_> = fields(line, separator).collect::<Outcome<_>>().map_err(bad)?;
+        let separator = detect_separator(line);
+        let names: Vec<_> = fields(line, separator).collect::<LineResult<_>>().map_err(bad)?;
         let [first, second, ..] = &names[..] else {
             let line = line.trim();
             return Err(bad(format!(
-                "`{line}`; expected two ids with a comma, tab, semicolon or space between them"
+                "`{line}`; expected two ids separated by a comma, tab, semicolon or space"
             )));
         };
         let n_fields = names.len();
@@ -134,9 +132,9 @@ impl Layout {
             start: (at, lines),
             warnings: vec![],
         };
-        if header == Header::Certain || !ids.claims(first) && !ids.claims(second) {
+        if header == HeaderMode::Present || !ids.may_be_id(first) && !ids.may_be_id(second) {
             layout.start = (bytes.len() - after.len(), number);
-            layout.name(&place, &names, header);
+            layout.find_columns(&place, &names, header);
         }
         if n_fields > 2 {
             let ignored = (0..n_fields).filter(|column| !layout.columns.contains(column));
@@ -149,11 +147,11 @@ impl Layout {
         Ok(layout)
     }
 
-    fn name(&mut self, place: &str, names: &[impl AsRef<str>], header: Header) {
+    fn find_columns(&mut self, place: &str, names: &[impl AsRef<str>], header: HeaderMode) {
         let column =
             |word: &str| names.iter().position(|name| name.as_ref().eq_ignore_ascii_case(word));
-        let pair = PAIRS.iter().find_map(|(u, v)| Some([column(u)?, column(v)?]));
-        // A column without a name is an index that a data frame left behind.
+        let pair = ID_COLUMNS.iter().find_map(|(u, v)| Some([column(u)?, column(v)?]));
+        // A column without a name is the index of a data frame.
         let named = |&column: &usize| !names[column].as_ref().is_empty();
         let mut first_two = (0..names.len()).filter(named);
         match (pair, first_two.next(), first_two.next()) {
@@ -161,15 +159,15 @@ impl Layout {
             (None, Some(u), Some(v)) => self.columns = [u, v],
             _ => {}
         }
-        if pair.is_none() && header == Header::Guessed {
+        if pair.is_none() && header == HeaderMode::Detect {
             let [u, v] = self.columns.map(|column| names[column].as_ref());
             self.warnings
-                .push(format!("{place}: took line {} (`{u}`, `{v}`) as header", self.line));
+                .push(format!("{place}: line {} (`{u}`, `{v}`) was taken as header", self.line));
         }
     }
 
-    /// The edge in a line, if the line is not empty.
-    pub fn edge(&self, line: &[u8], ids: &Ids) -> Outcome<Option<Edge>> {
+    /// Parses the edge in a line; `None` if the line is empty.
+    pub fn edge(&self, line: &[u8], ids: &IdLookup) -> LineResult<Option<EdgeEnds>> {
         let line = str::from_utf8(line).map_err(|_| NOT_UTF8)?;
         if line.trim().is_empty() {
             return Ok(None);
@@ -185,7 +183,7 @@ impl Layout {
         }
         match ends {
             [Some(u), Some(v)] if n == self.n_fields => Ok(Some((ids.node(&u)?, ids.node(&v)?))),
-            _ => Err(ragged(n, self.n_fields, self.line)),
+            _ => Err(field_count_error(n, self.n_fields, self.line)),
         }
     }
 }

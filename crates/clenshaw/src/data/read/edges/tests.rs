@@ -1,4 +1,4 @@
-//! What edge tables may look like, and what is said about those that may not.
+//! Layouts of edge tables, and error messages.
 
 use super::*;
 use crate::data::read::text::tests::{gzip, zstd};
@@ -6,23 +6,23 @@ use crate::parallel::with_threads;
 use proptest::prelude::*;
 use std::fmt::Write;
 
-fn refused(bytes: &[u8], n_nodes: Option<usize>) -> String {
+fn read_error(bytes: &[u8], n_nodes: Option<usize>) -> String {
     read_bytes("e.csv", bytes, n_nodes).unwrap_err().to_string()
 }
 
-fn edges(text: &str) -> Vec<Edge> {
+fn edges(text: &str) -> Vec<EdgeEnds> {
     read_bytes("e.csv", text.as_bytes(), None).unwrap().edges().collect()
 }
 
 #[test]
-fn every_layout_gives_the_same_graph() {
+fn all_layouts_give_the_same_graph() {
     let layouts = [
         "0,1\n1,2\n",
         "0,1\r\n1,2\r\n",
         "0,1\n\n1,2",
         "numeric_id_1,numeric_id_2\n0,1\n1,2\n",
         "Source;weight;Target\n0;0,5;1\n1;1,5;2\n",
-        "# a remark\n# FromNodeId\tToNodeId\n0\t1\n1\t2\n",
+        "# a comment\n# FromNodeId\tToNodeId\n0\t1\n1\t2\n",
         " 0   1\n 1   2 \n",
         "\u{feff}\"src\",\"dst\"\n\"0\", \"1\"\n1,\"2\"\n",
         ",a,b\n0,0,1\n1,1,2\n",
@@ -35,7 +35,7 @@ fn every_layout_gives_the_same_graph() {
 }
 
 #[test]
-fn packed_lists_are_read_too() {
+fn reads_compressed_tables() {
     let text = b"0,1\n1,2\n";
     for packed in [gzip(text), zstd(text)] {
         let graph = read_bytes("e", &packed, Some(5)).unwrap();
@@ -43,49 +43,46 @@ fn packed_lists_are_read_too() {
     }
     let bomb = gzip(&b"0,1\n".repeat(8 << 20));
     assert_eq!(
-        refused(&bomb, None),
-        "e.csv: it unpacks to more than 200 times its size; if that is right, unpack it first"
+        read_error(&bomb, None),
+        "e.csv: decompresses to more than 200 times its size; if this is intended, decompress it first"
     );
 }
 
 #[test]
-fn a_bad_line_is_told_with_its_number() {
+fn errors_name_the_line() {
     let cases: [(&[u8], &str); 14] = [
-        (b"", "e.csv:1: the table ends before it begins; expected lines of two ids"),
-        (b"# only\n", "e.csv:2: the table ends before it begins; expected lines of two ids"),
-        (
-            b"7\n",
-            "e.csv:1: `7`; expected two ids with a comma, tab, semicolon or space between them",
-        ),
+        (b"", "e.csv:1: the table is empty; expected lines with two ids"),
+        (b"# only\n", "e.csv:2: the table is empty; expected lines with two ids"),
+        (b"7\n", "e.csv:1: `7`; expected two ids separated by a comma, tab, semicolon or space"),
         (b"0,1\n1,-2\n", "e.csv:2: id `-2`; expected a node number, 0 or above"),
         (b"-1,0\n", "e.csv:1: id `-1`; expected a node number, 0 or above"),
         (b"0,1\n1,x\n", "e.csv:2: id `x`; expected a node number, 0 or above"),
         (b"0,1\n1,0.5\n", "e.csv:2: id `0.5`; expected a node number, 0 or above"),
-        (b"a,b\n0,1\n1,\n", "e.csv:3: an id is missing"),
+        (b"a,b\n0,1\n1,\n", "e.csv:3: the id is empty"),
         (b"a,b\n0,1\n1\n", "e.csv:3: the line has 1 field; expected 2, as in line 1"),
         (b"0,1\n\n1,2,3\n", "e.csv:3: the line has 3 fields; expected 2, as in line 1"),
-        (b"0,1\n1,1099511627776\n", "e.csv:2: id 1099511627776; node numbers end at 4294967295"),
+        (b"0,1\n1,1099511627776\n", "e.csv:2: id 1099511627776; expected at most 4294967295"),
         (b"0,1\n1,10\n", "e.csv:2: node 10, but the graph has 10 nodes, counted from 0"),
-        (b"0,1\n1,\xff\n", "e.csv:2: the text is not UTF-8"),
-        (b"0,1\n\"1,2\n", "e.csv:2: a quote opens and does not close"),
+        (b"0,1\n1,\xff\n", "e.csv:2: not valid UTF-8"),
+        (b"0,1\n\"1,2\n", "e.csv:2: a quoted field is not closed"),
     ];
     for (bytes, expected) in cases {
-        assert_eq!(refused(bytes, Some(10)), expected);
+        assert_eq!(read_error(bytes, Some(10)), expected);
     }
 }
 
 #[test]
-fn an_id_out_of_all_proportion_is_refused() {
+fn rejects_ids_out_of_proportion() {
     assert_eq!(
-        refused(b"0,1\n1,4000000000\n", None),
-        "e.csv: node 4000000000 in a list of 2 edges; expected node numbers from 0 without large \
-         gaps, or a table of nodes"
+        read_error(b"0,1\n1,4000000000\n", None),
+        "e.csv: node 4000000000 in a table of 2 edges; expected node numbers from 0 without \
+        large gaps, or a node table"
     );
-    assert_eq!(refused(b"u,v\n", None), "e.csv: the graph has no nodes; expected at least one");
+    assert_eq!(read_error(b"u,v\n", None), "e.csv: the graph has no nodes; expected at least one");
     assert_eq!(read_bytes("e", b"u,v\n", Some(3)).unwrap().n_edges(), 0);
 }
 
-/// A list of `n` edges that takes several blocks.
+/// A table of `n` edges that spans several blocks.
 fn long_list(n: usize) -> String {
     let mut text = String::from("numeric_id_1,numeric_id_2\n");
     for i in 0..n {
@@ -95,13 +92,13 @@ fn long_list(n: usize) -> String {
 }
 
 #[test]
-fn threads_change_neither_graph_nor_error() {
+fn result_does_not_depend_on_the_number_of_threads() {
     let n = 1_000_000;
     let text = long_list(n);
-    assert!(text.len() > 2 * BLOCK);
+    assert!(text.len() > 2 * BLOCK_SIZE);
     let read = || read_bytes("e.csv", text.as_bytes(), None).unwrap();
-    let expected: Vec<Edge> = with_threads(1, || read().edges().collect());
-    let distinct: std::collections::BTreeSet<Edge> = (0..n as u32)
+    let expected: Vec<EdgeEnds> = with_threads(1, || read().edges().collect());
+    let distinct: std::collections::BTreeSet<EdgeEnds> = (0..n as u32)
         .map(|i| (i % 1009, i % 1013 + 1000))
         .filter(|(u, v)| u != v)
         .map(|(u, v)| (u.min(v), u.max(v)))
@@ -111,35 +108,38 @@ fn threads_change_neither_graph_nor_error() {
 
     let bad = text.clone() + "1,2\n1,oops\n1,2\n" + &text[26..] + "1,worse\n";
     for threads in [1, 2, 5] {
-        let told = with_threads(threads, || refused(bad.as_bytes(), None));
-        assert_eq!(told, format!("e.csv:{}: id `oops`; expected a node number, 0 or above", n + 3));
+        let error = with_threads(threads, || read_error(bad.as_bytes(), None));
+        assert_eq!(
+            error,
+            format!("e.csv:{}: id `oops`; expected a node number, 0 or above", n + 3)
+        );
     }
 }
 
 #[test]
-fn a_line_may_be_long_but_not_endless() {
-    let long = format!("0,1,{}\n1,2,x\n", "y".repeat(2 * BLOCK));
+fn accepts_long_lines_up_to_a_limit() {
+    let long = format!("0,1,{}\n1,2,x\n", "y".repeat(2 * BLOCK_SIZE));
     assert_eq!(edges(&long), [(0, 1), (1, 2)]);
-    let endless = vec![b'1'; LONGEST_LINE + BLOCK];
-    assert_eq!(refused(&endless, None), "e.csv: a line is longer than 64 MiB");
+    let endless = vec![b'1'; MAX_LINE + BLOCK_SIZE];
+    assert_eq!(read_error(&endless, None), "e.csv: a line is longer than 64 MiB");
 }
 
 #[test]
-fn the_quick_way_reads_up_to_seven_digits() {
+fn fast_path_parses_up_to_seven_digits() {
     for number in ["0", "7", "42", "100", "168113", "9999999"] {
         let line = format!("{number},12345678\n");
-        let (value, rest) = plain_number(line.as_bytes()).unwrap();
+        let (value, rest) = parse_simple_number(line.as_bytes()).unwrap();
         assert_eq!((value, rest), (number.parse().unwrap(), &line.as_bytes()[number.len()..]));
     }
-    // These take the careful way; so does the end of the bytes.
+    // These are left to the general parser, as are the last bytes of a chunk.
     for line in ["12345678,1\n", "007,12345\n", ",1234567\n", "-1,23456\n", "1,2\n"] {
-        assert_eq!(plain_number(line.as_bytes()), None, "{line}");
+        assert_eq!(parse_simple_number(line.as_bytes()), None, "{line}");
     }
 }
 
 proptest! {
     #[test]
-    fn damage_does_not_panic(
+    fn damaged_bytes_do_not_panic(
         at: prop::sample::Index,
         bit in 0..8u8,
         n_nodes in prop::option::of(0..20usize),
@@ -154,21 +154,21 @@ proptest! {
     }
 
     #[test]
-    fn any_eight_bytes_are_read_as_one_would(bytes: [u8; 8]) {
+    fn fast_path_agrees_with_the_standard_parser(bytes: [u8; 8]) {
         let n_digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let expected = str::from_utf8(&bytes[..n_digits]).unwrap().parse().ok();
-        let is_quick = n_digits < 8 && (n_digits == 1 || bytes[0] != b'0');
-        let expected = expected.filter(|_| is_quick).map(|number| (number, &bytes[n_digits..]));
-        prop_assert_eq!(plain_number(&bytes), expected);
+        let is_simple = n_digits < 8 && (n_digits == 1 || bytes[0] != b'0');
+        let expected = expected.filter(|_| is_simple).map(|number| (number, &bytes[n_digits..]));
+        prop_assert_eq!(parse_simple_number(&bytes), expected);
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+    fn random_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
         let _ = read_bytes("e", &bytes, None);
     }
 
     #[test]
-    fn any_signs_are_read_or_refused(text in "[0-9,;\t \"\r\n#a-]{0,40}") {
+    fn random_text_does_not_panic(text in "[0-9,;\t \"\r\n#a-]{0,40}") {
         let _ = read_bytes("e", text.as_bytes(), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Small files in Geom-GCN's way, whole, wrong and damaged.
+//! Valid, inconsistent and damaged files.
 
 use super::*;
 use crate::data::read::text::tests::{gzip, zstd};
@@ -11,19 +11,19 @@ fn read(nodes: &str, edges: &str) -> Result<Dataset> {
     read_bytes("x", nodes.as_bytes(), edges.as_bytes(), None)
 }
 
-/// What is wrong with nodes of these lines.
-fn refused(lines: &str) -> String {
+/// Returns the error for a node file with these lines.
+fn node_error(lines: &str) -> String {
     let error = read(&format!("node_id\tfeature\tlabel\n{lines}"), EDGE_TEXT).unwrap_err();
     error.to_string().replace("x/out1_node_feature_label.txt:", "")
 }
 
-fn refused_edges(lines: &str) -> String {
+fn edge_error(lines: &str) -> String {
     let error = read(NODE_TEXT, &format!("node_id\tnode_id\n{lines}")).unwrap_err();
     error.to_string().replace("x/out1_graph_edges.txt:", "")
 }
 
 #[test]
-fn ids_in_any_order_are_put_in_order() {
+fn reads_nodes_in_any_order() {
     for ending in ["\n", "\r\n"] {
         let [nodes, edges] = [NODE_TEXT, EDGE_TEXT].map(|text| text.replace('\n', ending));
         let dataset = read(&nodes, &edges).unwrap().checked().unwrap();
@@ -36,7 +36,7 @@ fn ids_in_any_order_are_put_in_order() {
 }
 
 #[test]
-fn lists_of_indices_are_sorted_and_repeats_dropped() {
+fn reads_index_lists_with_duplicates() {
     let nodes = "node_id\tfeature(feature_amount:3)\tlabel\n1\t3,0,3\t0\n0\t\t1\n";
     let edges = b"node_id\tnode_id\n0\t1\n";
     let read = |columns: Option<usize>| {
@@ -48,12 +48,12 @@ fn lists_of_indices_are_sorted_and_repeats_dropped() {
     assert_eq!(read(Some(6)).unwrap().x.n_cols(), 6);
     assert_eq!(
         read(Some(3)).unwrap_err().to_string(),
-        "x/out1_node_feature_label.txt:2: feature 3; there are at most 3"
+        "x/out1_node_feature_label.txt:2: feature 3; expected features below 3"
     );
 }
 
 #[test]
-fn packed_files_are_read_too() {
+fn reads_compressed_files() {
     let plain = read(NODE_TEXT, EDGE_TEXT).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let write = |name: String, bytes| std::fs::write(folder.path().join(name), bytes).unwrap();
@@ -63,70 +63,82 @@ fn packed_files_are_read_too() {
     assert_eq!((packed.sha256(), packed.splits.len()), (plain.sha256(), 0));
     write(format!("{EDGES}.gz"), gzip(b"node_id\tnode_id\n0\t3\n"));
     let error = super::read(folder.path(), "x").unwrap_err().to_string();
-    let problem = "out1_graph_edges.txt.gz:2: node 3 in an edge, but there are 3 nodes";
+    let problem = "out1_graph_edges.txt.gz:2: node 3 in an edge; expected node numbers below 3";
     assert!(error.ends_with(problem), "{error}");
     let bomb = gzip(&b"0\t1\n".repeat(8 << 20));
     let error = read_bytes("x", NODE_TEXT.as_bytes(), &bomb, None).unwrap_err().to_string();
-    assert!(error.contains("it unpacks to more than 200 times its size"), "{error}");
+    assert!(error.contains("decompresses to more than 200 times its size"), "{error}");
 }
 
 #[test]
-fn a_bad_node_is_named_with_its_line() {
+fn node_errors_name_the_line() {
     let cases = [
-        ("0\t1,0\t0\n1\t1\t1\n", "3: 1 features; line 2 has 2"),
-        ("0\t1,0\t0\n1\t1,0,\t1\n", "3: 3 features; line 2 has 2"),
-        ("0\t1,0\t0\n1\t1,0\n", "3: 2 fields; expected 3, with tabs between"),
-        ("0\t1,2\t0\n", "2: feature 1 is neither 0 nor 1"),
-        ("0\t1,0.5\t0\n", "2: feature 1 is neither 0 nor 1"),
-        ("0\t1\t0\n2\t1\t1\n", "3: node 2; 2 nodes have the ids 0 to 1"),
-        ("0\t1\t0\n0\t1\t1\n", "3: node 0 again; it stood in line 2"),
-        ("-1\t1\t0\n", "2: `-1` as a node id; expected a whole number"),
-        ("1099511627776\t1\t0\n", "2: node 1099511627776; 1 nodes have the ids 0 to 0"),
-        ("0\t1\tred\n", "2: `red` as a label; expected a whole number"),
-        ("0\t1\t1099511627776\n", "2: label 1099511627776; 1 nodes have at most the labels 0 to 0"),
-        ("", "1: no nodes after the header"),
+        ("0\t1,0\t0\n1\t1\t1\n", "3: 1 features; expected 2, as in line 2"),
+        ("0\t1,0\t0\n1\t1,0,\t1\n", "3: 3 features; expected 2, as in line 2"),
+        ("0\t1,0\t0\n1\t1,0\n", "3: 2 fields; expected 3, separated by tabs"),
+        ("0\t1,2\t0\n", "2: feature 1 is `2`; expected 0 or 1"),
+        ("0\t1,0.5\t0\n", "2: feature 1 is `0.`; expected 0 or 1"),
+        ("0\t1\t0\n2\t1\t1\n", "3: node 2; expected node numbers below 2"),
+        ("0\t1\t0\n0\t1\t1\n", "3: duplicate node 0; it is also in line 2"),
+        ("-1\t1\t0\n", "2: node id is `-1`; expected an integer"),
+        ("1099511627776\t1\t0\n", "2: node 1099511627776; expected node numbers below 1"),
+        ("0\t1\tred\n", "2: label is `red`; expected an integer"),
+        (
+            "0\t1\t1099511627776\n",
+            "2: label 1099511627776; expected less than 1, the number of nodes",
+        ),
+        ("", "1: the table has no rows; expected one row per node"),
     ];
     for (lines, problem) in cases {
-        assert_eq!(refused(lines), problem);
+        assert_eq!(node_error(lines), problem);
     }
 }
 
 #[test]
-fn a_bad_edge_is_named_with_its_line() {
+fn rejects_too_many_features() {
+    let features = "0,".repeat(MAX_COLUMNS) + "1";
+    assert_eq!(
+        node_error(&format!("0\t{features}\t0\n")),
+        "2: 16777217 features; expected at most 16777216"
+    );
+}
+
+#[test]
+fn edge_errors_name_the_line() {
     let cases = [
-        ("0\t1\n0\t-1\n", "3: `-1` as a node id; expected a whole number"),
-        ("0\t1099511627776\n", "2: node 1099511627776 in an edge, but there are 3 nodes"),
-        ("0\n", "2: 1 fields; expected 2, with tabs between"),
-        ("0\t\n", "2: `` as a node id; expected a whole number"),
-        ("0\t1\t2\n", "2: 3 fields; expected 2, with tabs between"),
+        ("0\t1\n0\t-1\n", "3: node id is `-1`; expected an integer"),
+        ("0\t1099511627776\n", "2: node 1099511627776 in an edge; expected node numbers below 3"),
+        ("0\n", "2: 1 fields; expected 2, separated by tabs"),
+        ("0\t\n", "2: node id is ``; expected an integer"),
+        ("0\t1\t2\n", "2: 3 fields; expected 2, separated by tabs"),
     ];
     for (lines, problem) in cases {
-        assert_eq!(refused_edges(lines), problem);
+        assert_eq!(edge_error(lines), problem);
     }
 }
 
 #[test]
-fn text_must_be_utf8_and_have_a_header() {
+fn rejects_invalid_utf8_and_missing_header() {
     let error = read_bytes("x", b"node_id\n\n0\t\xff", b"", None).unwrap_err();
-    assert_eq!(error.to_string(), "x/out1_node_feature_label.txt:3: the text is not UTF-8");
+    assert_eq!(error.to_string(), "x/out1_node_feature_label.txt:3: not valid UTF-8");
     let error = read(NODE_TEXT, "0\t1\n").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "x/out1_graph_edges.txt:1: expected a header that begins with `node_id`"
+        "x/out1_graph_edges.txt:1: expected a header that starts with `node_id`"
     );
 }
 
 proptest! {
     #[test]
-    fn damage_never_panics(
+    fn damaged_bytes_do_not_panic(
         cut: prop::sample::Index,
-        wounds in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
         listed: bool,
     ) {
         let style = listed.then_some(FeatureStyle::IndexList { columns: None });
         let [mut nodes, mut edges] = [NODE_TEXT, EDGE_TEXT].map(|text| text.as_bytes().to_vec());
         for bytes in [&mut nodes, &mut edges] {
-            for (at, byte) in &wounds {
+            for (at, byte) in &changes {
                 let at = at.index(bytes.len());
                 bytes[at] = *byte;
             }

@@ -1,87 +1,93 @@
-//! The keys of a GraphML file: which attributes its nodes may have.
+//! The keys of a GraphML file, which declare the attributes of nodes.
 
 use std::collections::HashMap;
 
-/// Keys by id and by name.
+/// GraphmlKeys by id and by name.
 ///
-/// NetworkX declares one key a type, so an `age` that is sometimes whole has two ids and one name.
+/// NetworkX declares one key per type, so an `age` that is int or float has two ids and one name.
 #[derive(Default)]
-pub(super) struct Keys {
-    pub list: Vec<Key>,
+pub(super) struct GraphmlKeys {
+    pub list: Vec<GraphmlKey>,
     by_id: HashMap<String, usize>,
     by_name: HashMap<String, usize>,
 }
 
-/// An attribute that nodes may have.
-pub(super) struct Key {
-    /// What people call it.
+/// A declared attribute.
+pub(super) struct GraphmlKey {
+    /// The attribute's name.
     pub name: String,
-    pub kind: Kind,
-    /// The value of nodes that do not give one.
+    pub kind: KeyKind,
+    /// The value of nodes without data for this key.
     pub default: Option<String>,
-    /// The same as a feature, or what is wrong with it.
+    /// The default as a feature, or the error message.
     default_number: Result<f32, String>,
 }
 
-/// What its values are.
+/// How the values of a key are used.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Kind {
-    /// Numbers or truth values.
+pub(super) enum KeyKind {
+    /// Numbers or booleans.
     Feature,
     Text,
-    /// Nothing of a node's.
-    Elsewhere,
+    /// Attributes of edges or graphs.
+    NotForNodes,
 }
 
-impl Keys {
-    /// The key of that id.
+impl GraphmlKeys {
+    /// Returns the index of the key with this id.
     pub fn find(&self, id: &str) -> Option<usize> {
         self.by_id.get(id).copied()
     }
 
-    /// The nodes' key of that name.
+    /// Returns the index of the node key with this name.
     pub fn named(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).copied()
     }
 
-    /// The number of a new key, or of the one whose name it shares; a text among them makes it text.
-    pub fn insert(&mut self, id: String, name: String, kind: Kind) -> usize {
-        let shared = self.by_name.get(&name).copied().filter(|_| kind != Kind::Elsewhere);
-        let number = shared.unwrap_or(self.list.len());
+    /// Adds a key and returns its index; keys with the same name are merged, as text if any is text.
+    pub fn insert(&mut self, id: String, name: String, kind: KeyKind) -> usize {
+        let existing = self.by_name.get(&name).copied().filter(|_| kind != KeyKind::NotForNodes);
+        let number = existing.unwrap_or(self.list.len());
         self.by_id.insert(id, number);
         match self.list.get_mut(number) {
-            Some(key) if kind == Kind::Text => key.kind = Kind::Text,
+            Some(key) if kind == KeyKind::Text => key.kind = KeyKind::Text,
             Some(_) => {}
             None => {
-                if kind != Kind::Elsewhere {
+                if kind != KeyKind::NotForNodes {
                     self.by_name.insert(name.clone(), number);
                 }
-                let problem = format!("the node has no `{name}`, and the key has no default");
-                self.list.push(Key { name, kind, default: None, default_number: Err(problem) });
+                let problem =
+                    format!("the node has no value for `{name}`, and the key has no default");
+                self.list.push(GraphmlKey {
+                    name,
+                    kind,
+                    default: None,
+                    default_number: Err(problem),
+                });
             }
         }
         number
     }
 }
 
-impl Kind {
-    /// What `for` and `attr.type` say.
+impl KeyKind {
+    /// Determines the kind from the attributes `for` and `attr.type`.
     pub fn of(element: Option<&str>, values: Option<&str>) -> Self {
         match (element, values) {
-            (Some(element), _) if element != "node" && element != "all" => Self::Elsewhere,
+            (Some(element), _) if element != "node" && element != "all" => Self::NotForNodes,
             (_, Some("int" | "long" | "float" | "double" | "boolean")) => Self::Feature,
             _ => Self::Text,
         }
     }
 }
 
-impl Key {
+impl GraphmlKey {
     pub fn set_default(&mut self, text: &str) {
         self.default = Some(text.into());
         self.default_number = self.parse(text);
     }
 
-    /// A value as a feature, or what is wrong with it; without one it is the default.
+    /// Parses a value as a feature; without a value, returns the default.
     pub fn number(&self, value: Option<&str>) -> Result<f32, String> {
         value.map_or_else(|| self.default_number.clone(), |value| self.parse(value))
     }

@@ -1,4 +1,4 @@
-//! Files written by NetworkX and by hand, then cut, wounded and made to lie.
+//! Files written by NetworkX and by hand, truncated, damaged or inconsistent.
 
 use super::*;
 use crate::data::read::text::tests::{gzip, zstd};
@@ -49,7 +49,7 @@ fn read(text: &str, label: Option<&str>) -> Result<Dataset> {
     read_bytes("x.graphml", text.as_bytes(), label)
 }
 
-/// A graph of these elements on line 4, with a feature `f` and a label `y`.
+/// A graph with these elements on line 4, a feature `size` and a label `y`.
 fn small(elements: &str) -> String {
     format!(
         "<graphml>\n<key id='f' for='node' attr.name='size' attr.type='float'/>\n\
@@ -61,13 +61,13 @@ fn node(id: &str, f: &str, y: &str) -> String {
     format!("<node id='{id}'><data key='f'>{f}</data><data key='y'>{y}</data></node>")
 }
 
-fn refused(elements: &str) -> String {
+fn read_error(elements: &str) -> String {
     let error = read(&small(elements), None).unwrap_err().to_string();
     error.replace("x.graphml:", "")
 }
 
 #[test]
-fn what_networkx_writes_is_read() {
+fn reads_file_of_networkx() {
     let dataset = read(BY_NETWORKX, None).unwrap().checked().unwrap();
     assert_eq!(dataset.node_names, ["ann", "b&b", "zoé"]);
     assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
@@ -77,13 +77,13 @@ fn what_networkx_writes_is_read() {
     assert_eq!(x.as_slice(), [31.5, 0.0, 7.0, 1.0, -2.0, 1.0]);
     assert_eq!(dataset.class_names, ["child", "doctor"]);
     assert_eq!(dataset.y, [Some(1), Some(0), None]);
-    assert_eq!(dataset.warnings, ["`city` is text, not a feature"]);
+    assert_eq!(dataset.warnings, ["text attribute `city` is not used"]);
 }
 
 #[test]
-fn another_key_can_be_the_label() {
+fn label_key_can_be_chosen() {
     let dataset = read(BY_NETWORKX, Some("age")).unwrap();
-    // In the order of the numbers, not of the letters.
+    // Sorted by value, not alphabetically.
     assert_eq!(dataset.class_names, ["-2.0", "7", "31.5"]);
     assert_eq!(dataset.x.n_cols(), 1);
     let error = read(BY_NETWORKX, Some("ages")).unwrap_err().to_string();
@@ -91,7 +91,7 @@ fn another_key_can_be_the_label() {
 }
 
 #[test]
-fn defaults_fill_gaps_and_edges_may_come_first() {
+fn uses_defaults_and_accepts_edges_before_nodes() {
     let text = "<graphml><key id='f' attr.name='f' attr.type='int'><default>5</default></key>\
         <key id='c' attr.name='class'/><graph><edge source='1' target='0'/>\
         <node id='0'><data key='f'>1</data></node><node id='1'/>\
@@ -103,71 +103,74 @@ fn defaults_fill_gaps_and_edges_may_come_first() {
 }
 
 #[test]
-fn a_bad_element_is_named_with_its_line() {
+fn errors_name_the_line() {
     let a = node("a", "1", "0");
     let cases = [
-        (format!("{a}{a}"), "4: the node `a` again"),
-        (format!("{a}\n<edge source='a' target='b'/>"), "5: an edge of `b`, which is no node"),
-        (format!("{a}<edge source='a'/>"), "4: a `edge` without `target`"),
+        (format!("{a}{a}"), "4: duplicate node `a`"),
+        (format!("{a}\n<edge source='a' target='b'/>"), "5: edge to unknown node `b`"),
+        (format!("{a}<edge source='a'/>"), "4: element `edge` has no attribute `target`"),
         (node("a", "one", "0"), "4: `size` is `one`; expected a finite number"),
         (node("a", "1e99", "0"), "4: `size` is `1e99`; expected a finite number"),
-        ("<node id='a'/>".into(), "4: the node has no `size`, and the key has no default"),
+        (
+            "<node id='a'/>".into(),
+            "4: the node has no value for `size`, and the key has no default",
+        ),
         ("<node id='a'><data key='z'/></node>".into(), "4: no key `z` is declared"),
         (
             format!("<node id='b'>{a}</node>"),
-            "4: the node `a` outside the graph or inside another node",
+            "4: node `a` is outside the graph or inside another node",
         ),
         ("<graph/>".into(), "4: a second graph; expected one"),
         ("<hyperedge/>".into(), "4: a hyperedge; expected edges between two nodes"),
-        ("<key id='k'/>".into(), "4: the key `k` after the graph; expected it before"),
+        ("<key id='k'/>".into(), "4: key `k` after `<graph>`; expected it before"),
         ("</node>".into(), "4: ill-formed document: expected `</graph>`, but `</node>` was found"),
     ];
     for (elements, problem) in cases {
-        assert_eq!(refused(&elements), problem);
+        assert_eq!(read_error(&elements), problem);
     }
 }
 
 #[test]
-fn text_must_be_utf8_and_whole() {
+fn rejects_invalid_utf8_and_truncated_files() {
     let error = read_bytes("x", b"<graphml>\n\xff", None).unwrap_err().to_string();
-    assert_eq!(error, "x:2: the text is not UTF-8");
+    assert_eq!(error, "x:2: not valid UTF-8");
     let whole = small(&node("a", "1", "0"));
     for end in 0..whole.len() {
         assert!(read(&whole[..end], None).is_err(), "cut at {end}");
     }
-    let early = "the file ends too early; expected `<graphml>` with one `<graph>` in it";
+    let early = "unexpected end of file; expected `<graphml>` with one `<graph>`";
     assert_eq!(read("", None).unwrap_err().to_string(), format!("x.graphml:1: {early}"));
 }
 
 #[test]
-fn entities_do_not_expand() {
+fn rejects_custom_entities() {
     let bomb = "<!DOCTYPE g [<!ENTITY a 'ha'><!ENTITY b '&a;&a;&a;&a;'>]>\n";
     let inside = format!("{bomb}{}", small(&node("a", "&b;", "0")));
     assert_eq!(
         read(&inside, None).unwrap_err().to_string(),
-        "x.graphml:5: the entity `&b;`; expected one of XML's own five"
+        "x.graphml:5: entity `&b;`; expected one of the five predefined in XML"
     );
     let attribute = format!("{bomb}{}", small(&node("&b;", "1", "0")));
     let error = read(&attribute, None).unwrap_err().to_string();
     assert!(error.starts_with("x.graphml:5: attribute `id`: "), "{error}");
     let file = "<!DOCTYPE g [<!ENTITY a SYSTEM 'file:///etc/passwd'>]>\n<graphml>&a;</graphml>";
-    assert!(read(file, None).unwrap_err().to_string().contains("the entity `&a;`"));
+    assert!(read(file, None).unwrap_err().to_string().contains("entity `&a;`"));
 }
 
 #[test]
-fn defaults_cannot_fill_the_memory() {
+fn limits_memory_of_default_values() {
     let nodes: String = (0..2000).map(|i| format!("<node id='{i}'/>")).collect();
     for kind in ["int", "string"] {
         let key = |k| format!("<key id='{k}' attr.type='{kind}'><default>1</default></key>");
         let keys: String = (0..1000).map(key).collect();
         let text = format!("<graphml>{keys}<graph>{nodes}</graph></graphml>");
         let error = read(&text, None).unwrap_err().to_string();
-        assert_eq!(error, "x.graphml:1: more values than the file has room for");
+        assert_eq!(error, "x.graphml:1: too many nodes and keys for the size of the file");
     }
 }
 
 #[test]
-fn packed_files_are_read_too() {
+fn reads_compressed_files() {
     let plain = read(BY_NETWORKX, None).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let packed = [
@@ -177,16 +180,16 @@ fn packed_files_are_read_too() {
     for (name, bytes) in packed {
         let path = folder.path().join(name);
         std::fs::write(&path, bytes).unwrap();
-        assert_eq!(super::super::own(&path).unwrap().sha256(), plain.sha256(), "{name}");
+        assert_eq!(super::super::read_path(&path).unwrap().sha256(), plain.sha256(), "{name}");
     }
     let bomb = gzip(&vec![b' '; 30 << 20]);
     let error = read_bytes("x.graphml.gz", &bomb, None).unwrap_err().to_string();
-    assert!(error.starts_with("x.graphml.gz: it unpacks to more than 200 times"), "{error}");
+    assert!(error.starts_with("x.graphml.gz: decompresses to more than 200 times"), "{error}");
 }
 
-/// A text of its own for every node would take 30 GB, and reading it every time as long.
+/// Storing the default once per node would take 30 GB.
 #[test]
-fn nodes_share_defaults() {
+fn nodes_share_default_values() {
     let nodes: String = (0..30_000).map(|i| format!("<node id='{i}'/>")).collect();
     let key = |id: &str, kind: &str, default: &str| {
         format!("<key id='{id}' attr.type='{kind}'><default>{default}</default></key>")
@@ -201,13 +204,13 @@ fn nodes_share_defaults() {
 
 proptest! {
     #[test]
-    fn damage_never_panics(
+    fn damaged_bytes_do_not_panic(
         cut: prop::sample::Index,
-        wounds in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
         let mut bytes = BY_NETWORKX.as_bytes().to_vec();
         let _ = read_bytes("x", &bytes[..cut.index(bytes.len())], None);
-        for (at, byte) in wounds {
+        for (at, byte) in changes {
             let at = at.index(bytes.len());
             bytes[at] = byte;
         }

@@ -1,6 +1,6 @@
-//! The reader against small files made here, whole and damaged.
+//! Valid, inconsistent and damaged files.
 
-use super::super::array::Order;
+use super::super::array::MemoryOrder;
 use super::super::npy::tests::file;
 use super::*;
 use crate::data::read::text::tests::{gzip, zstd};
@@ -27,12 +27,12 @@ pub(crate) const SPLITS_FILE: &[u8] =
       \x94b\x89]\x94(}\x94(\x8c\x05train\x94]\x94(K\x02K\0e\x8c\x05valid\x94]\x94K\x01a\x8c\x04tes\
       t\x94]\x94K\x03au}\x94(h\x14]\x94K\x01ah\x16]\x94(K\0K\x02eh\x18]\x94K\x03auet\x94b.";
 
-fn refused(nodes: &[u8], edges: &[u8]) -> String {
+fn read_error(nodes: &[u8], edges: &[u8]) -> String {
     read_bytes("it", nodes, edges, None).unwrap_err().to_string()
 }
 
 #[test]
-fn tables_become_a_data_set() {
+fn reads_dataset() {
     let dataset = read_bytes("it", NODE_TABLE, EDGE_TABLE, Some(SPLITS_FILE)).unwrap();
     let dataset = dataset.checked().unwrap();
     assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 3), (2, 3)]);
@@ -50,7 +50,7 @@ fn tables_become_a_data_set() {
 }
 
 #[test]
-fn a_folder_is_read_with_or_without_splits() {
+fn reads_folder_with_and_without_splits() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name, bytes| std::fs::write(folder.path().join(name), bytes).unwrap();
     write(NODES, NODE_TABLE);
@@ -64,7 +64,7 @@ fn a_folder_is_read_with_or_without_splits() {
 }
 
 #[test]
-fn packed_tables_are_read_too() {
+fn reads_compressed_tables() {
     let plain = read_bytes("it", NODE_TABLE, EDGE_TABLE, None).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let write = |name: String, bytes| std::fs::write(folder.path().join(name), bytes).unwrap();
@@ -77,42 +77,42 @@ fn packed_tables_are_read_too() {
     let problem = "large_twitch_edges.csv.gz:3: node 9, but the graph has 4 nodes, counted from 0";
     assert!(error.ends_with(problem), "{error}");
     let bomb = gzip(&b"0,1\n".repeat(8 << 20));
-    assert!(refused(NODE_TABLE, &bomb).contains("it unpacks to more than 200 times its size"));
-    assert!(refused(&bomb, EDGE_TABLE).contains("it unpacks to more than 200 times its size"));
+    assert!(read_error(NODE_TABLE, &bomb).contains("decompresses to more than 200 times its size"));
+    assert!(read_error(&bomb, EDGE_TABLE).contains("decompresses to more than 200 times its size"));
 }
 
 #[test]
-fn bad_nodes_are_named_by_line() {
+fn node_errors_name_the_line() {
     let with = |from: &str, to: &str| {
         let text = std::str::from_utf8(NODE_TABLE).unwrap();
         assert!(text.contains(from));
-        refused(text.replacen(from, to, 1).as_bytes(), EDGE_TABLE)
+        read_error(text.replacen(from, to, 1).as_bytes(), EDGE_TABLE)
     };
     let place = "it/large_twitch_features.csv";
-    assert_eq!(with("12,1,1,EN", "12,0,1,EN"), format!("{place}:5: node 0 is listed twice"));
+    assert_eq!(with("12,1,1,EN", "12,0,1,EN"), format!("{place}:5: duplicate node 0"));
     assert_eq!(
         with("12,1,1,EN", "12,7,1,EN"),
         format!("{place}:5: numeric_id is `7`; expected a node number below 4")
     );
-    assert_eq!(
-        with("7879", "many"),
-        format!("{place}:2: views is `many`; expected a whole number")
-    );
+    assert_eq!(with("7879", "many"), format!("{place}:2: views is `many`; expected an integer"));
     assert_eq!(with("7879,1", "7879,2"), format!("{place}:2: mature is `2`; expected 0 or 1"));
     assert_eq!(
         with("2011-05-19", "19-05-2011"),
         format!("{place}:3: created_at is `19-05-2011`; expected a date such as 2018-10-05")
     );
     assert_eq!(with("DE,0", "DE"), format!("{place}:3: 8 fields; expected 9"));
-    assert!(with("mature", "adult").starts_with(&format!("{place}:1: no column `mature`; it has")));
-    assert_eq!(refused(b"views,\xff\n", EDGE_TABLE), format!("{place}:1: the text is not UTF-8"));
+    assert!(
+        with("mature", "adult")
+            .starts_with(&format!("{place}:1: no column `mature`; the table has"))
+    );
+    assert_eq!(read_error(b"views,\xff\n", EDGE_TABLE), format!("{place}:1: not valid UTF-8"));
 }
 
 #[test]
-fn bad_edges_are_named_by_line() {
+fn edge_errors_name_the_line() {
     let edges = |line: &str| {
         let text = format!("numeric_id_1,numeric_id_2\n0,1\n{line}\n");
-        refused(NODE_TABLE, text.as_bytes())
+        read_error(NODE_TABLE, text.as_bytes())
     };
     let place = "it/large_twitch_edges.csv:3";
     for id in ["-1", "x", "1.5"] {
@@ -121,8 +121,8 @@ fn bad_edges_are_named_by_line() {
     }
     let cases = [
         ("4,0", "node 4, but the graph has 4 nodes, counted from 0"),
-        ("1099511627776,0", "id 1099511627776; node numbers end at 4294967295"),
-        (",0", "an id is missing"),
+        ("1099511627776,0", "id 1099511627776; expected at most 4294967295"),
+        (",0", "the id is empty"),
         ("0", "the line has 1 field; expected 2, as in line 1"),
         ("0,1,2", "the line has 3 fields; expected 2, as in line 1"),
     ];
@@ -132,46 +132,55 @@ fn bad_edges_are_named_by_line() {
 }
 
 #[test]
-fn bad_splits_are_named() {
+fn split_errors_name_the_split() {
     let message = |bytes: &[u8], n| read_splits("it", bytes, n).unwrap_err().to_string();
-    assert_eq!(message(SPLITS_FILE, 3), "it: split 0, `test`: node 3, but the graph has 3 nodes");
-    let with = |from: &[u8], to: &[u8]| {
+    assert_eq!(
+        message(SPLITS_FILE, 3),
+        "it: split 0, `test`: node 3; expected node numbers below 3"
+    );
+    let changed = |from: &[u8], to: &[u8]| {
         let at = SPLITS_FILE.windows(from.len()).position(|window| window == from).unwrap();
         let mut bytes = SPLITS_FILE.to_vec();
         bytes.splice(at..at + from.len(), to.iter().copied());
-        message(&bytes, 4)
+        bytes
     };
+    let with = |from: &[u8], to: &[u8]| message(&changed(from, to), 4);
     assert_eq!(with(b"K\x01a", b"K\x02a"), "it: split `linkx:0`: node 2 occurs twice");
     assert_eq!(
         with(b"valid", b"xalid"),
         "it: split 0 has no `valid`; expected train, valid and test"
     );
-    assert_eq!(with(b"K\x01a", b"NaN0"), "it: split 0, `valid`: None is not a node number");
-    assert!(with(b"_reconstruct", b"_xeconstruct").contains("it names `numpy._core.multiarray."));
+    assert_eq!(with(b"K\x01a", b"NaN0"), "it: split 0, `valid`: None; expected a node number");
+    // 2^32 + 1 is not truncated to node 1.
+    assert_eq!(
+        message(&changed(b"K\x01a", b"\x8a\x05\x01\0\0\0\x01a"), 1 << 33),
+        "it: split 0, `valid`: node 4294967297; expected node numbers below 8589934592"
+    );
+    assert!(with(b"_reconstruct", b"_xeconstruct").contains("global `numpy._core.multiarray."));
 }
 
-/// Two thousand times the same dictionary.
+/// Two thousand references to the same dictionary.
 #[test]
-fn splits_are_counted_before_they_are_looked_into() {
+fn number_of_splits_is_limited() {
     let find = |word: &[u8]| SPLITS_FILE.windows(word.len()).position(|w| w == word).unwrap();
     let (array, shape, list) = (find(b"\x8c\x16numpy"), find(b"K\x02\x85"), find(b"]\x94("));
     let (before, between) = (&SPLITS_FILE[array..shape], &SPLITS_FILE[shape + 2..list]);
     let many = b"2".repeat(1999);
     let pickle = [before, b"M\xd0\x07", between, b"](}", &many, b"etb."].concat();
-    let error = read_splits("it", &file("|O", Order::C, &[2000], &pickle), 4).unwrap_err();
+    let error = read_splits("it", &file("|O", MemoryOrder::C, &[2000], &pickle), 4).unwrap_err();
     assert_eq!(error.to_string(), "it: 2000 splits; expected at most 1000");
 }
 
 proptest! {
     #[test]
-    fn damage_does_not_panic(
+    fn damaged_bytes_do_not_panic(
         file in 0..3usize,
-        wounds in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
         cut: prop::sample::Index,
     ) {
         let good = [NODE_TABLE, EDGE_TABLE, SPLITS_FILE];
         let mut bytes = good[file].to_vec();
-        for (at, byte) in wounds {
+        for (at, byte) in changes {
             let at = at.index(bytes.len());
             bytes[at] = byte;
         }

@@ -1,4 +1,4 @@
-//! The pieces a MATLAB 5 file is made of: a tag that says type and size, then the data.
+//! The elements of a MATLAB 5 file: a tag with type and size, then the data.
 //!
 //! ```text
 //! long   = type: u32, size: u32, data, padding to a multiple of 8 bytes
@@ -10,37 +10,37 @@ use crate::error::{Error, Result};
 pub(super) const MATRIX: u32 = 14;
 pub(super) const COMPRESSED: u32 = 15;
 
-/// Bytes of a long element's type and size.
+/// Bytes of the tag of a long element.
 pub(super) const TAG: usize = 8;
 
-/// A type, its data, and the byte of the file its tag stands at.
+/// The type and data of an element, and the position of its tag in the file.
 #[derive(Clone, Copy)]
-pub(super) struct Element<'a> {
+pub(super) struct MatlabElement<'a> {
     pub kind: u32,
     pub data: &'a [u8],
     pub at: usize,
 }
 
-/// Which end of a number comes first.
+/// Byte order.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Endian {
     Little,
     Big,
 }
 
-/// Reads elements one after the other.
+/// Reads consecutive elements.
 #[derive(Clone, Copy)]
-pub(super) struct Input<'a> {
+pub(super) struct ElementReader<'a> {
     pub place: &'a str,
-    /// Where in the file the bytes begin.
+    /// Position of the bytes in the file.
     pub start: usize,
     pub bytes: &'a [u8],
     pub at: usize,
     pub endian: Endian,
 }
 
-impl<'a> Input<'a> {
-    /// An error at a byte of the file.
+impl<'a> ElementReader<'a> {
+    /// Returns an error at a byte of the file.
     pub fn bad_at(&self, at: usize, problem: impl Into<String>) -> Error {
         Error::Data { place: format!("{}: byte {at}", self.place), problem: problem.into() }
     }
@@ -53,50 +53,52 @@ impl<'a> Input<'a> {
         let left = self.bytes.get(self.at..).unwrap_or_default();
         let Some(taken) = left.get(..count) else {
             let at = self.start + self.at;
-            return Err(self.bad_at(at, format!("{count} bytes expected, {} left", left.len())));
+            return Err(self.bad_at(at, format!("expected {count} bytes, {} left", left.len())));
         };
         self.at += count;
         Ok(taken)
     }
 
-    /// The next four bytes.
+    /// Reads the next four bytes.
     pub fn word(&mut self) -> Result<u32> {
         let bytes = self.take(4)?;
         Ok(bits(bytes, self.endian) as u32)
     }
 
-    /// The next element, padding skipped; `what` is the name of the piece that belongs here.
-    pub fn element(&mut self, what: &str) -> Result<Element<'a>> {
+    /// Reads the next element and skips its padding; errors refer to it as `what`.
+    pub fn element(&mut self, what: &str) -> Result<MatlabElement<'a>> {
         let at = self.start + self.at;
         let word = self.word().map_err(|_| self.bad_at(at, format!("{what} is missing")))?;
         let (kind, small) = (word & 0xffff, (word >> 16) as usize);
         if small > 4 {
-            return Err(self.bad_at(at, format!("{small} bytes in a small element; at most 4 fit")));
+            return Err(
+                self.bad_at(at, format!("{small} bytes in a small element; expected at most 4"))
+            );
         }
         if small > 0 {
-            return Ok(Element { kind, data: &self.take(4)?[..small], at });
+            return Ok(MatlabElement { kind, data: &self.take(4)?[..small], at });
         }
         let size = self.word()? as usize;
         let data = self.take(size)?;
-        // A compressed element ends where it ends.
+        // Compressed elements are not padded.
         if kind != COMPRESSED {
             self.at += size.next_multiple_of(8) - size;
         }
-        Ok(Element { kind, data, at })
+        Ok(MatlabElement { kind, data, at })
     }
 
-    /// The elements inside a matrix.
-    pub fn inside(&self, matrix: Element<'a>) -> Self {
+    /// Returns a reader of the elements in a matrix.
+    pub fn inside(&self, matrix: MatlabElement<'a>) -> Self {
         Self { start: matrix.at + TAG, bytes: matrix.data, at: 0, ..*self }
     }
 
-    /// The numbers of an element, whatever type they are stored in.
+    /// Returns the numbers of an element of any numeric type.
     pub fn numbers(
         &self,
-        element: Element<'a>,
+        element: MatlabElement<'a>,
         what: &str,
     ) -> Result<impl ExactSizeIterator<Item = f64> + use<'a>> {
-        let Element { kind, data, at } = element;
+        let MatlabElement { kind, data, at } = element;
         let width = match kind {
             1 | 2 => 1,
             3 | 4 => 2,
@@ -106,14 +108,16 @@ impl<'a> Input<'a> {
         };
         if !data.len().is_multiple_of(width) {
             let size = data.len();
-            return Err(self.bad_at(at, format!("{what} has {size} bytes, {width} a number")));
+            return Err(
+                self.bad_at(at, format!("{what} has {size} bytes; expected {width} per number"))
+            );
         }
         let endian = self.endian;
         Ok(data.chunks_exact(width).map(move |bytes| number(kind, bits(bytes, endian))))
     }
 
-    /// The whole numbers of an element, none negative.
-    pub fn indices(&self, element: Element<'a>, what: &str) -> Result<Vec<u32>> {
+    /// Returns the non-negative integers of an element.
+    pub fn indices(&self, element: MatlabElement<'a>, what: &str) -> Result<Vec<u32>> {
         let index = |value: f64| match value as u32 {
             index if f64::from(index) == value => Ok(index),
             _ => Err(self.bad_at(element.at, format!("{value} in {what}; expected an index"))),
@@ -122,7 +126,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Up to eight bytes as one number, the first byte lowest or highest.
+/// Combines up to eight bytes to an integer.
 fn bits(bytes: &[u8], endian: Endian) -> u64 {
     let push = |bits: u64, byte: &u8| bits << 8 | u64::from(*byte);
     match endian {
@@ -131,7 +135,7 @@ fn bits(bytes: &[u8], endian: Endian) -> u64 {
     }
 }
 
-/// What the bits mean; 64-bit integers beyond 2^53 are rounded.
+/// Converts the bits of a number of this type; 64-bit integers beyond 2^53 are rounded.
 fn number(kind: u32, bits: u64) -> f64 {
     match kind {
         1 => f64::from(bits as i8),

@@ -1,9 +1,9 @@
-//! Files written by scipy and by hand, then cut, flipped and made to lie.
+//! Files written by SciPy and by hand, truncated, damaged or inconsistent.
 
 use super::*;
 use proptest::prelude::*;
 
-/// What follows the text of the header in
+/// The bytes after the text of the header of
 ///
 /// ```python
 /// A = csc_matrix([[0, 1.5, 0], [2, 0, 0], [0, 0, -3], [4, 0, 5]])
@@ -29,13 +29,13 @@ pub(crate) fn by_scipy() -> Vec<u8> {
     [b' '; 124].into_iter().chain(bytes).collect()
 }
 
-/// Writes what the tests read.
+/// Builds test files.
 #[derive(Clone, Copy)]
-pub(crate) struct Writer(Endian);
+pub(crate) struct MatlabWriter(Endian);
 
-pub(crate) const LITTLE: Writer = Writer(Endian::Little);
+pub(crate) const LITTLE: MatlabWriter = MatlabWriter(Endian::Little);
 
-impl Writer {
+impl MatlabWriter {
     fn word(self, word: u32) -> [u8; 4] {
         match self.0 {
             Endian::Little => word.to_le_bytes(),
@@ -96,45 +96,45 @@ pub(crate) fn deflated(variable: &[u8]) -> Vec<u8> {
     [LITTLE.words(&[COMPRESSED, bytes.len() as u32]), bytes].concat()
 }
 
-fn rows(matrix: &Matrix) -> Mat<f64> {
+fn rows(matrix: &MatlabMatrix) -> Mat<f64> {
     match matrix {
-        Matrix::Dense(dense) => dense.clone(),
-        Matrix::Sparse(sparse) => sparse.to_dense(),
+        MatlabMatrix::Dense(dense) => dense.clone(),
+        MatlabMatrix::Sparse(sparse) => sparse.to_dense(),
     }
 }
 
-fn refused(variables: &[Vec<u8>]) -> String {
+fn read_error(variables: &[Vec<u8>]) -> String {
     MatFile::read_bytes("x.mat", &LITTLE.file(variables)).unwrap_err().to_string()
 }
 
 #[test]
-fn what_scipy_writes_is_read() {
+fn reads_file_of_scipy() {
     let file = MatFile::read_bytes("x.mat", &by_scipy()).unwrap();
     let read = |name| rows(file.matrix(name).unwrap());
     let a = [0.0, 1.5, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, -3.0, 4.0, 0.0, 5.0];
     assert_eq!(read("A"), Mat::from_vec(4, 3, a.to_vec()));
     assert_eq!(read("d"), Mat::from_vec(2, 3, vec![1.0, 2.0, 3.0, 4.0, 5.0, 600.0]));
     assert_eq!(read("b"), Mat::from_vec(2, 2, vec![1.0, 0.0, 1.0, 1.0]));
-    assert!(matches!(file.matrix("A").unwrap(), Matrix::Sparse(_)));
-    let said = |name| file.matrix(name).unwrap_err().to_string();
-    assert_eq!(said("t"), "x.mat: `t` is a text; expected a matrix of real numbers");
-    assert_eq!(said("c"), "x.mat: `c` is a cell array; expected a matrix of real numbers");
-    assert_eq!(said("z"), "x.mat: `z` is complex; expected a matrix of real numbers");
-    assert_eq!(said("B"), "x.mat: no variable `B`; the file has: A, d, t, c, z, b");
+    assert!(matches!(file.matrix("A").unwrap(), MatlabMatrix::Sparse(_)));
+    let error = |name| file.matrix(name).unwrap_err().to_string();
+    assert_eq!(error("t"), "x.mat: `t` is a text; expected a matrix of real numbers");
+    assert_eq!(error("c"), "x.mat: `c` is a cell array; expected a matrix of real numbers");
+    assert_eq!(error("z"), "x.mat: `z` is complex; expected a matrix of real numbers");
+    assert_eq!(error("B"), "x.mat: no variable `B`; the file has: A, d, t, c, z, b");
 }
 
 #[test]
-fn both_byte_orders_and_every_type_of_number_are_read() {
+fn reads_all_number_types_in_both_byte_orders() {
     let expected = Mat::from_vec(1, 2, vec![1.0, 100.0]);
     for order in [Endian::Little, Endian::Big] {
-        let writer = Writer(order);
+        let writer = MatlabWriter(order);
         let turned = |mut bytes: Vec<u8>| {
             if order == Endian::Big {
                 bytes.reverse();
             }
             bytes
         };
-        // Reversing the bytes of a pair swaps the pair too.
+        // Reversing the bytes of a pair also swaps the pair.
         let pair = if order == Endian::Big { [100.0, 1.0] } else { [1.0, 100.0] };
         let mut stored = vec![
             (7, pair.iter().flat_map(|&v| (v as f32).to_le_bytes()).collect::<Vec<u8>>()),
@@ -158,102 +158,102 @@ fn both_byte_orders_and_every_type_of_number_are_read() {
 }
 
 #[test]
-fn a_matrix_of_more_dimensions_is_passed_over() {
+fn skips_arrays_of_more_than_two_dimensions() {
     let file = LITTLE
         .file(&[LITTLE.dense("d", &[2, 1, 2], &[1, 2, 3, 4]), LITTLE.dense("d", &[0, 0], &[])]);
     let file = MatFile::read_bytes("x.mat", &file).unwrap();
-    assert!(matches!(file.variables[0].content, Content::Other(_)));
-    assert!(matches!(file.variables[1].content, Content::Matrix(_)));
+    assert!(matches!(file.variables[0].content, MatlabContent::Other(_)));
+    assert!(matches!(file.variables[1].content, MatlabContent::Matrix(_)));
 }
 
 #[test]
-fn other_files_are_named() {
-    let said = |bytes: &[u8]| MatFile::read_bytes("x.mat", bytes).unwrap_err().to_string();
+fn rejects_other_files() {
+    let error = |bytes: &[u8]| MatFile::read_bytes("x.mat", bytes).unwrap_err().to_string();
     assert_eq!(
-        said(&[0; 128]),
-        "x.mat: not a MATLAB 5 file; bytes 124 to 127 are not its version and `MI`"
+        error(&[0; 128]),
+        "x.mat: not a MATLAB 5 file; expected its version and `MI` in bytes 124 to 127"
     );
     let mut newer = LITTLE.file(&[]);
     newer[125] = 2;
-    assert_eq!(said(&newer), "x.mat: a MATLAB 7.3 file, which is HDF5; save it with `-v7` instead");
+    assert_eq!(error(&newer), "x.mat: MATLAB 7.3 file; expected MATLAB 5: save it with `-v7`");
 }
 
 #[test]
-fn lies_are_named_with_their_byte() {
+fn dense_errors_name_the_byte() {
     let huge = LITTLE.words(&[MATRIX, u32::MAX, 0, 0]);
-    assert_eq!(refused(&[huge]), "x.mat: byte 136: 4294967295 bytes expected, 8 left");
+    assert_eq!(read_error(&[huge]), "x.mat: byte 136: expected 4294967295 bytes, 8 left");
     assert_eq!(
-        refused(&[LITTLE.dense("d", &[3, 4], &[1, 2, 3, 4, 5])]),
-        "x.mat: byte 184: 5 numbers in a matrix of 3 x 4"
+        read_error(&[LITTLE.dense("d", &[3, 4], &[1, 2, 3, 4, 5])]),
+        "x.mat: byte 184: 5 numbers; expected a matrix of 3 x 4"
     );
     assert_eq!(
-        refused(&[LITTLE.dense("d", &[i32::MAX as u32; 2], &[1])]),
-        "x.mat: byte 184: 1 numbers in a matrix of 2147483647 x 2147483647"
+        read_error(&[LITTLE.dense("d", &[i32::MAX as u32; 2], &[1])]),
+        "x.mat: byte 184: 1 numbers; expected a matrix of 2147483647 x 2147483647"
     );
     let wide = LITTLE.small(6, &[0; 4]).repeat(2);
     let wide = LITTLE.element(MATRIX, &wide);
-    assert_eq!(refused(&[wide]), "x.mat: byte 136: array flags are two numbers");
+    assert_eq!(read_error(&[wide]), "x.mat: byte 136: expected two numbers as array flags");
     let mut small = LITTLE.small(2, &[1]);
     small[2] = 9;
     assert_eq!(
-        refused(&[LITTLE.variable(DOUBLE, &[1, 1], "d", &[small])]),
-        "x.mat: byte 184: 9 bytes in a small element; at most 4 fit"
+        read_error(&[LITTLE.variable(DOUBLE, &[1, 1], "d", &[small])]),
+        "x.mat: byte 184: 9 bytes in a small element; expected at most 4"
     );
 }
 
 #[test]
-fn sparse_lies_are_named_with_their_byte() {
+fn sparse_errors_name_the_byte() {
     let sparse = |rows: &[u32], starts: &[u32], values: &[u8]| {
-        refused(&[LITTLE.sparse(&[3, 2], rows, starts, values)])
+        read_error(&[LITTLE.sparse(&[3, 2], rows, starts, values)])
     };
-    let starts = "x.mat: byte 200: column starts are not 3 ascending numbers from 0";
+    let starts = "x.mat: byte 200: expected 3 ascending column starts from 0";
     assert_eq!(sparse(&[0, 1], &[0, 2, 1], &[1, 1]), starts);
     assert_eq!(sparse(&[0, 1], &[0, 1], &[1, 1]), starts);
     assert_eq!(sparse(&[0, 1], &[1, 1, 2], &[1, 1]), starts);
-    let rows = "x.mat: byte 184: row indices of a column do not ascend below 3";
+    let rows = "x.mat: byte 184: expected ascending row indices below 3 in each column";
     assert_eq!(sparse(&[0, 3], &[0, 1, 2], &[1, 1]), rows);
     assert_eq!(sparse(&[1, 0], &[0, 2, 2], &[1, 1]), rows);
     assert_eq!(sparse(&[1, 1], &[0, 2, 2], &[1, 1]), rows);
-    let few = "x.mat: byte 184: 2 row indices and 1 numbers for 2 entries";
+    let few = "x.mat: byte 184: 2 row indices and 1 numbers; expected 2 of each";
     assert_eq!(sparse(&[0, 1], &[0, 1, 2], &[1]), few);
     let negative = "x.mat: byte 184: -1 in row indices; expected an index";
     assert_eq!(sparse(&[u32::MAX, 1], &[0, 1, 2], &[1, 1]), negative);
     let tall = LITTLE.sparse(&[i32::MAX as u32, 0], &[], &[0], &[]);
-    let said = refused(&[tall]);
+    let error = read_error(&[tall]);
     assert!(
-        said.starts_with("x.mat: byte 184: 2147483648 x 32 bytes asked for; at most"),
-        "{said}"
+        error.starts_with("x.mat: byte 184: 2147483648 x 32 bytes needed; expected at most"),
+        "{error}"
     );
 }
 
 #[test]
-fn a_bomb_is_not_unfolded() {
+fn rejects_decompression_bomb() {
     // 100 MB of zeros in 100 KB, more than 64 MB and 256 times the file.
     let zeros = LITTLE.dense("d", &[100 << 20, 1], &vec![0; 100 << 20]);
     let bomb = LITTLE.file(&[deflated(&zeros)]);
-    let said = MatFile::read_bytes("x.mat", &bomb).unwrap_err().to_string();
-    assert!(said.starts_with("x.mat: byte 128: "), "{said}");
-    assert!(said.contains("asked for; at most"), "{said}");
+    let error = MatFile::read_bytes("x.mat", &bomb).unwrap_err().to_string();
+    assert!(error.starts_with("x.mat: byte 128: "), "{error}");
+    assert!(error.contains("needed; expected at most"), "{error}");
 }
 
 #[test]
-fn rows_of_nothing_are_not_walked() {
+fn matrix_without_columns_may_have_many_rows() {
     let most = i32::MAX as u32;
     let empty = LITTLE.dense("d", &[most, 0], &[]);
     let file = MatFile::read_bytes("x.mat", &LITTLE.file(&vec![empty; 100])).unwrap();
-    let Matrix::Dense(matrix) = file.matrix("d").unwrap() else { panic!("a sparse matrix") };
+    let MatlabMatrix::Dense(matrix) = file.matrix("d").unwrap() else { panic!("a sparse matrix") };
     assert_eq!((matrix.rows(), matrix.cols()), (most as usize, 0));
 }
 
 #[test]
-fn a_compressed_lie_is_named_with_both_bytes() {
-    let said = refused(&[deflated(&LITTLE.dense("d", &[3, 4], &[1, 2, 3, 4, 5]))]);
-    assert_eq!(said, "x.mat: byte 128, inflated: byte 56: 5 numbers in a matrix of 3 x 4");
+fn errors_in_compressed_data_name_both_bytes() {
+    let error = read_error(&[deflated(&LITTLE.dense("d", &[3, 4], &[1, 2, 3, 4, 5]))]);
+    assert_eq!(error, "x.mat: byte 128, inflated: byte 56: 5 numbers; expected a matrix of 3 x 4");
 }
 
 proptest! {
     #[test]
-    fn damage_never_panics(
+    fn damaged_bytes_do_not_panic(
         cut: prop::sample::Index,
         flips in prop::collection::vec((any::<prop::sample::Index>(), 0..8u8), 1..4),
     ) {
@@ -262,7 +262,7 @@ proptest! {
             LITTLE.dense("d", &[2, 2], &[1, 2, 3, 4]),
         ]);
         for mut bytes in [by_scipy(), plain] {
-            // A cut between two variables is a shorter file.
+            // A file truncated between two variables is valid.
             let _ = MatFile::read_bytes("x.mat", &bytes[..cut.index(bytes.len())]);
             for (at, bit) in &flips {
                 let at = at.index(bytes.len());

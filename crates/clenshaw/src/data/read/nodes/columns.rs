@@ -1,53 +1,54 @@
-//! What each column of a node table is for, told from its name and from all its fields.
+//! Determines the role of each column of a node table from its name and content.
 
-use super::{ID, LABEL, Outcome, SPLIT, Table};
-use crate::data::read::fields::ragged;
+use super::{ID, LABEL, NodeTable, SPLIT};
+use crate::data::check_node_count;
+use crate::data::read::fields::{LineResult, field_count_error};
 use crate::data::read::text;
 use crate::error::Result;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// How many different texts a column of features may have.
-pub(super) const MOST_TEXTS: usize = 100;
+/// Maximal number of categories of a feature column.
+pub(super) const MAX_CATEGORIES: usize = 100;
 
-/// How to read the table.
-pub(super) struct Plan<'a> {
-    /// One a column.
-    pub roles: Vec<Role<'a>>,
+/// The roles of the columns and the size of the feature matrix.
+pub(super) struct ColumnPlan<'a> {
+    /// One role per column.
+    pub roles: Vec<ColumnRole<'a>>,
     pub n_nodes: usize,
     pub n_features: usize,
-    /// How many features are not zero.
+    /// Number of non-zero feature values.
     pub n_entries: usize,
     pub warnings: Vec<String>,
 }
 
-/// What a column is for.
-pub(super) enum Role<'a> {
+/// The role of a column.
+pub(super) enum ColumnRole<'a> {
     Id,
     Label,
     Split,
-    /// The feature with this number.
+    /// A numeric feature with this index.
     Number(usize),
-    /// A feature for each text, ascending, from this number on.
-    Texts(usize, Vec<Cow<'a, str>>),
+    /// One-hot features of the sorted categories, starting at this index.
+    Categories(usize, Vec<Cow<'a, str>>),
     Ignored,
 }
 
-/// What a column holds.
+/// The kinds of values found in a column.
 #[derive(Default)]
-struct Column<'a> {
-    /// The first line with a number, with a text, and without anything; 0 if there is none.
+struct ColumnScan<'a> {
+    /// The first lines with a number, a text and an empty field; 0 if there are none.
     number_line: usize,
     text_line: usize,
     empty_line: usize,
-    /// How many fields are neither empty nor zero.
+    /// Number of fields that are neither empty nor zero.
     n_entries: usize,
-    /// The first few different texts.
+    /// Distinct texts, up to one more than the limit.
     texts: BTreeSet<Cow<'a, str>>,
 }
 
-impl<'a> Column<'a> {
-    fn see(&mut self, line: usize, field: Cow<'a, str>) {
+impl<'a> ColumnScan<'a> {
+    fn add_field(&mut self, line: usize, field: Cow<'a, str>) {
         let seen = match field.parse::<f32>() {
             _ if field.is_empty() => &mut self.empty_line,
             Ok(number) => {
@@ -56,7 +57,7 @@ impl<'a> Column<'a> {
             }
             Err(_) => {
                 self.n_entries += 1;
-                if self.texts.len() <= MOST_TEXTS && !self.texts.contains(&field) {
+                if self.texts.len() <= MAX_CATEGORIES && !self.texts.contains(&field) {
                     self.texts.insert(field);
                 }
                 &mut self.text_line
@@ -67,10 +68,10 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// The role of a column of features, of which there are `n` already.
-    fn feature(self, table: &Table, column: usize, n: usize) -> Result<Role<'a>> {
+    /// Returns the role of a feature column whose first feature has index `n`.
+    fn feature(self, table: &NodeTable, column: usize, n: usize) -> Result<ColumnRole<'a>> {
         let title = table.title(column);
-        let bad = |line, problem| Err(text::at(table.place, line, problem));
+        let bad = |line, problem| Err(text::line_error(table.place, line, problem));
         let (number, text, empty) = (self.number_line, self.text_line, self.empty_line);
         match (number > 0, text > 0, empty > 0) {
             (true, true, _) => {
@@ -79,44 +80,49 @@ impl<'a> Column<'a> {
                     true => ("a number", "a text"),
                     false => ("a text", "a number"),
                 };
-                bad(line, format!("{title} holds {here}, but line {other} holds {there}"))
+                bad(
+                    line,
+                    format!("{title} has {here}, but line {other} has {there}; expected one kind"),
+                )
             }
             (true, false, true) => bad(empty, format!("{title} is empty; expected a number")),
-            (true, false, false) => Ok(Role::Number(n)),
-            (false, true, _) if self.texts.len() > MOST_TEXTS => Err(table.error(format!(
-                "{title} holds more than {MOST_TEXTS} different texts; \
-                 turn it into numbers, or remove it"
+            (true, false, false) => Ok(ColumnRole::Number(n)),
+            (false, true, _) if self.texts.len() > MAX_CATEGORIES => Err(table.error(format!(
+                "{title} has more than {MAX_CATEGORIES} categories; \
+                 convert it to numbers, or remove it"
             ))),
-            (false, true, _) => Ok(Role::Texts(n, self.texts.into_iter().collect())),
-            (false, false, _) => Ok(Role::Ignored),
+            (false, true, _) => Ok(ColumnRole::Categories(n, self.texts.into_iter().collect())),
+            (false, false, _) => Ok(ColumnRole::Ignored),
         }
     }
 }
 
-/// Looks at every field once.
-pub(super) fn plan<'a>(table: &Table<'a>) -> Result<Plan<'a>> {
+/// Scans the table and assigns a role to each column.
+pub(super) fn plan<'a>(table: &NodeTable<'a>) -> Result<ColumnPlan<'a>> {
     let (columns, n_nodes) = scan(table)?;
     if n_nodes == 0 {
-        return Err(table.error("there are no nodes; expected a line a node"));
+        return Err(table.error("the table has no rows; expected one row per node"));
     }
-    let id = table.called(ID).unwrap_or(0);
-    let split = table.called(SPLIT);
+    check_node_count(table.place, n_nodes)?;
+    let id = table.find_column(ID).unwrap_or(0);
+    let split = table.find_column(SPLIT);
     let is_left = |column: &usize| *column != id && Some(*column) != split;
-    let label = table.called(LABEL).filter(is_left);
+    let label = table.find_column(LABEL).filter(is_left);
     let last = || (0..columns.len()).rfind(is_left).filter(|&last| columns[last].text_line > 0);
     let label = label.or_else(last).ok_or_else(|| {
         table.error(format!(
-            "no column of labels; expected one called {}, or a last one of texts",
+            "no label column; expected a column named {}, or text in the last column",
             LABEL.join(", ")
         ))
     })?;
-    let mut plan = Plan { roles: vec![], n_nodes, n_features: 0, n_entries: 0, warnings: vec![] };
+    let mut plan =
+        ColumnPlan { roles: vec![], n_nodes, n_features: 0, n_entries: 0, warnings: vec![] };
     for (i, column) in columns.into_iter().enumerate() {
         let role = match i {
-            _ if i == id => Role::Id,
-            _ if i == label => Role::Label,
-            _ if Some(i) == split => Role::Split,
-            _ if table.names[i].is_empty() => Role::Ignored,
+            _ if i == id => ColumnRole::Id,
+            _ if i == label => ColumnRole::Label,
+            _ if Some(i) == split => ColumnRole::Split,
+            _ if table.names[i].is_empty() => ColumnRole::Ignored,
             _ => {
                 plan.n_entries += column.n_entries;
                 column.feature(table, i, plan.n_features)?
@@ -125,55 +131,55 @@ pub(super) fn plan<'a>(table: &Table<'a>) -> Result<Plan<'a>> {
         plan.add(table, i, role);
     }
     match plan.n_features {
-        0 => Err(table.error("no column of features; expected one besides id, label and split")),
+        0 => Err(table.error("no feature column; expected one besides id, label and split")),
         _ => Ok(plan),
     }
 }
 
-impl<'a> Plan<'a> {
-    fn add(&mut self, table: &Table, column: usize, role: Role<'a>) {
+impl<'a> ColumnPlan<'a> {
+    fn add(&mut self, table: &NodeTable, column: usize, role: ColumnRole<'a>) {
         match &role {
-            Role::Number(_) => self.n_features += 1,
-            Role::Texts(_, texts) => self.n_features += texts.len(),
-            Role::Ignored => {
+            ColumnRole::Number(_) => self.n_features += 1,
+            ColumnRole::Categories(_, texts) => self.n_features += texts.len(),
+            ColumnRole::Ignored => {
                 let why = match table.names[column].is_empty() {
                     true => format!("column {}, which has no name", column + 1),
                     false => format!("{}, which is empty", table.title(column)),
                 };
                 self.warnings.push(format!("{}: ignored {why}", table.place));
             }
-            Role::Id | Role::Label | Role::Split => {}
+            ColumnRole::Id | ColumnRole::Label | ColumnRole::Split => {}
         }
         self.roles.push(role);
     }
 }
 
-/// What the columns hold, and how many lines there are.
-fn scan<'a>(table: &Table<'a>) -> Result<(Vec<Column<'a>>, usize)> {
-    let mut columns: Vec<Column> = table.names.iter().map(|_| Column::default()).collect();
+/// Scans all fields; returns the columns and the number of rows.
+fn scan<'a>(table: &NodeTable<'a>) -> Result<(Vec<ColumnScan<'a>>, usize)> {
+    let mut columns: Vec<ColumnScan> = table.names.iter().map(|_| ColumnScan::default()).collect();
     let mut n_rows = 0;
     for (line, fields) in table.rows() {
-        let bad = |problem| text::at(table.place, line, problem);
-        let n = see(&mut columns, line, fields).map_err(bad)?;
+        let bad = |problem| text::line_error(table.place, line, problem);
+        let n = scan_line(&mut columns, line, fields).map_err(bad)?;
         if n != columns.len() {
-            return Err(bad(ragged(n, columns.len(), table.first_line)));
+            return Err(bad(field_count_error(n, columns.len(), table.first_line)));
         }
         n_rows += 1;
     }
     Ok((columns, n_rows))
 }
 
-/// Shows the fields of a line to their columns; returns how many there are.
-fn see<'a>(
-    columns: &mut [Column<'a>],
+/// Adds the fields of a line to their columns; returns the number of fields.
+fn scan_line<'a>(
+    columns: &mut [ColumnScan<'a>],
     line: usize,
-    fields: impl Iterator<Item = Outcome<Cow<'a, str>>>,
-) -> Outcome<usize> {
+    fields: impl Iterator<Item = LineResult<Cow<'a, str>>>,
+) -> LineResult<usize> {
     let mut n = 0;
     for field in fields {
         let field = field?;
         if let Some(column) = columns.get_mut(n) {
-            column.see(line, field);
+            column.add_field(line, field);
         }
         n += 1;
     }

@@ -1,19 +1,19 @@
-//! What node tables may look like, and what is said about those that may not.
+//! Layouts of node tables, and error messages.
 
 use super::*;
 use crate::data::Split;
 use proptest::prelude::*;
 
-fn nodes(text: &str) -> Nodes {
-    parse("n.csv", text, Header::Guessed).unwrap()
+fn nodes(text: &str) -> NodeData {
+    parse("n.csv", text, HeaderMode::Detect).unwrap()
 }
 
-fn refused(text: &str) -> String {
-    parse("n.csv", text, Header::Guessed).unwrap_err().to_string()
+fn parse_error(text: &str) -> String {
+    parse("n.csv", text, HeaderMode::Detect).unwrap_err().to_string()
 }
 
 #[test]
-fn a_table_gives_names_features_labels_and_a_split() {
+fn reads_names_features_labels_and_split() {
     let table = nodes(
         "id,age,town,label,split\n\
          ann,31,York,tea,train\n\
@@ -35,20 +35,20 @@ fn a_table_gives_names_features_labels_and_a_split() {
 }
 
 #[test]
-fn headers_are_told_from_nodes() {
+fn detects_header() {
     let with = ["id,0,1,y\na,1,2,c\n", ",x,z,kind\na,1,2,c\n", "user,p,q,kind\na,1,2,c\n"];
-    let without = ["a,1,2,c\n", "7,1,2,c\n", "a,1,2,y\n", "# remark\na,1,2,c\n"];
+    let without = ["a,1,2,c\n", "7,1,2,c\n", "a,1,2,y\n", "# comment\na,1,2,c\n"];
     for text in with.into_iter().chain(without) {
         let table = nodes(text);
         assert_eq!((table.names.len(), table.x.n_cols()), (1, 2), "{text}");
     }
-    // All texts: only a known word makes the first line a header.
+    // If all fields are text, only a known name makes the first line a header.
     assert_eq!(nodes("user,town,label\na,York,c\n").names, ["a"]);
     assert_eq!(nodes("ann,York,tea\na,York,c\n").names, ["ann", "a"]);
 }
 
 #[test]
-fn columns_are_found_by_name_wherever_they_stand() {
+fn finds_columns_by_name_in_any_order() {
     let table = nodes("label,x,Node\n10,1,a\n9,2,b\n10,3,c\n");
     assert_eq!(table.names, ["a", "b", "c"]);
     assert_eq!(table.class_names, ["9", "10"]);
@@ -58,7 +58,7 @@ fn columns_are_found_by_name_wherever_they_stand() {
 }
 
 #[test]
-fn columns_that_say_nothing_are_ignored_aloud() {
+fn ignored_columns_and_nodes_give_warnings() {
     let table = nodes(",id,x,note,label\n0,a,1,,c\n1,b,2,,d\n");
     assert_eq!(table.x.n_cols(), 1);
     assert_eq!(
@@ -69,11 +69,11 @@ fn columns_that_say_nothing_are_ignored_aloud() {
         ]
     );
     let table = nodes("id,x,split,label\na,1,train,c\nb,2,test,\n");
-    assert_eq!(table.warnings, ["n.csv: 1 nodes of the split have no label; left out"]);
+    assert_eq!(table.warnings, ["n.csv: left out 1 nodes of the split that have no label"]);
 }
 
 #[test]
-fn few_numbers_are_kept_sparse() {
+fn mostly_zero_features_are_sparse() {
     let row = |id, filled| format!("{id},{filled},0,0,0,c\n");
     let quarter = nodes(&(row("a", 5) + &row("b", 7)));
     assert!(matches!(&quarter.x, Features::Sparse { values, .. } if values[..] == [5.0, 7.0]));
@@ -83,12 +83,12 @@ fn few_numbers_are_kept_sparse() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_with_line_and_column() {
+fn errors_name_line_and_column() {
     let cases = [
-        ("", "n.csv:1: the table ends before it begins; expected a line a node"),
-        ("id,x,label\n", "n.csv: there are no nodes; expected a line a node"),
-        ("id,x,label\na,1,c\na,2,d\n", "n.csv:3: id `a` again; it stood in line 2"),
-        ("id,x,label\n,1,c\n", "n.csv:2: the id is missing"),
+        ("", "n.csv:1: the table is empty; expected one row per node"),
+        ("id,x,label\n", "n.csv: the table has no rows; expected one row per node"),
+        ("id,x,label\na,1,c\na,2,d\n", "n.csv:3: duplicate id `a`; it is also in line 2"),
+        ("id,x,label\n,1,c\n", "n.csv:2: the id is empty"),
         ("id,x,label\na,1\n", "n.csv:2: the line has 2 fields; expected 3, as in line 1"),
         ("id,x,label\na,1,c,d\n", "n.csv:2: the line has 4 fields; expected 3, as in line 1"),
         ("id,x,label\na,nan,c\n", "n.csv:2: column `x` is `nan`; expected a finite number"),
@@ -97,11 +97,11 @@ fn what_cannot_be_read_is_told_with_line_and_column() {
         ("id,x,label\na,1,c\nb,,c\n", "n.csv:3: column `x` is empty; expected a number"),
         (
             "id,x,label\na,1,c\nb,2,c\nc,two,c\n",
-            "n.csv:4: column `x` holds a text, but line 2 holds a number",
+            "n.csv:4: column `x` has a text, but line 2 has a number; expected one kind",
         ),
         (
             "id,x,label\na,one,c\nb,2,c\n",
-            "n.csv:3: column `x` holds a number, but line 2 holds a text",
+            "n.csv:3: column `x` has a number, but line 2 has a text; expected one kind",
         ),
         (
             "id,x,label\na,1,\nb,2,\n",
@@ -109,52 +109,46 @@ fn what_cannot_be_read_is_told_with_line_and_column() {
         ),
         (
             "id,x,z\na,1,2\n",
-            "n.csv: no column of labels; expected one called label, class, y, target, or a last \
-             one of texts",
+            "n.csv: no label column; expected a column named label, class, y, target, or text in the \
+            last column",
         ),
-        (
-            "id,label\na,c\n",
-            "n.csv: no column of features; expected one besides id, label and split",
-        ),
-        (
-            "id,x,x,label\na,1,2,c\n",
-            "n.csv:1: two columns are called `x`; expected different names",
-        ),
+        ("id,label\na,c\n", "n.csv: no feature column; expected one besides id, label and split"),
+        ("id,x,x,label\na,1,2,c\n", "n.csv:1: duplicate column `x`; expected distinct names"),
         (
             "id,x,split,label\na,1,dev,c\n",
-            "n.csv:2: part `dev`; expected train, val, test or nothing",
+            "n.csv:2: split value `dev`; expected train, val, test or nothing",
         ),
-        ("id,x,label\na,\"1,c\n", "n.csv:2: a quote opens and does not close"),
+        ("id,x,label\na,\"1,c\n", "n.csv:2: a quoted field is not closed"),
     ];
     for (text, expected) in cases {
-        assert_eq!(refused(text), expected, "{text}");
+        assert_eq!(parse_error(text), expected, "{text}");
     }
 }
 
 #[test]
-fn too_many_texts_and_columns_are_refused() {
+fn rejects_too_many_categories_and_columns() {
     let rows = |n: usize| -> String { (0..n).map(|i| format!("{i},bio{i},c\n")).collect() };
     let head = "id,bio,label\n".to_owned();
     assert_eq!(nodes(&(head.clone() + &rows(100))).x.n_cols(), 100);
     assert_eq!(
-        refused(&(head + &rows(101))),
-        "n.csv: column `bio` holds more than 100 different texts; turn it into numbers, or remove it"
+        parse_error(&(head + &rows(101))),
+        "n.csv: column `bio` has more than 100 categories; convert it to numbers, or remove it"
     );
     assert_eq!(
-        refused(&",".repeat(MOST_COLUMNS)),
+        parse_error(&",".repeat(MAX_COLUMNS)),
         "n.csv:1: 100001 columns; expected at most 100000"
     );
 }
 
 proptest! {
     #[test]
-    fn any_signs_are_read_or_refused(text in "[01.,;\t \"\r\nabi-]{0,60}") {
-        let _ = parse("n", &text, Header::Guessed);
-        let _ = parse("n", &text, Header::Certain);
+    fn random_text_does_not_panic(text in "[01.,;\t \"\r\nabi-]{0,60}") {
+        let _ = parse("n", &text, HeaderMode::Detect);
+        let _ = parse("n", &text, HeaderMode::Present);
     }
 
     #[test]
-    fn rows_in_any_order_give_the_same_nodes(order in Just([0, 1, 2, 3]).prop_shuffle()) {
+    fn result_does_not_depend_on_the_row_order(order in Just([0, 1, 2, 3]).prop_shuffle()) {
         let rows = ["a,1,red,x\n", "b,2,blue,y\n", "c,3,,x\n", "d,4,red,\n"];
         let text: String = order.iter().map(|&i| rows[i]).collect();
         let (table, plain) = (nodes(&text), nodes(&rows.concat()));

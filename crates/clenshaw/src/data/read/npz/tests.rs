@@ -1,6 +1,6 @@
-//! The reader against small files made here, whole and damaged.
+//! Valid, inconsistent and damaged archives.
 
-use super::super::array::Order;
+use super::super::array::MemoryOrder;
 use super::super::npy::tests::file;
 use super::*;
 use flate2::Compression;
@@ -20,8 +20,8 @@ fn crc(bytes: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// One member as an archive lists it.
-struct Packed {
+/// A member of a test archive.
+struct TestMember {
     name: String,
     method: u16,
     crc: u32,
@@ -29,15 +29,15 @@ struct Packed {
     data: Vec<u8>,
 }
 
-impl Packed {
+impl TestMember {
     fn new(name: &str, method: u16, bytes: &[u8]) -> Self {
         let data = if method == DEFLATED { deflated(bytes) } else { bytes.to_vec() };
         let (crc, unpacked) = (crc(bytes), bytes.len() as u32);
         Self { name: format!("{name}.npy"), method, crc, unpacked, data }
     }
 
-    /// What local header and directory have in common: version, flags, method, time, sizes.
-    fn facts(&self) -> Vec<u8> {
+    /// The common fields of local header and directory: version, flags, method, time, sizes.
+    fn common_fields(&self) -> Vec<u8> {
         let mut out = vec![20, 0, 0, 0];
         out.extend(self.method.to_le_bytes());
         out.extend([0; 4]);
@@ -48,13 +48,13 @@ impl Packed {
     }
 }
 
-fn archive(members: &[Packed]) -> Vec<u8> {
+fn archive(members: &[TestMember]) -> Vec<u8> {
     let (mut out, mut directory) = (vec![], vec![]);
     for member in members {
-        directory.extend([DIRECTORY_ENTRY, &[20, 0], &member.facts(), &[0; 10]].concat());
+        directory.extend([DIRECTORY_ENTRY, &[20, 0], &member.common_fields(), &[0; 10]].concat());
         directory.extend((out.len() as u32).to_le_bytes());
         directory.extend(member.name.as_bytes());
-        out.extend([LOCAL_HEADER, &member.facts(), member.name.as_bytes()].concat());
+        out.extend([LOCAL_HEADER, &member.common_fields(), member.name.as_bytes()].concat());
         out.extend(&member.data);
     }
     let at = out.len() as u32;
@@ -71,14 +71,16 @@ fn archive(members: &[Packed]) -> Vec<u8> {
 pub(crate) fn npz(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let method = |i| if i % 2 == 0 { DEFLATED } else { STORED };
     let members = arrays.iter().enumerate();
-    archive(&members.map(|(i, (name, npy))| Packed::new(name, method(i), npy)).collect::<Vec<_>>())
+    archive(
+        &members.map(|(i, (name, npy))| TestMember::new(name, method(i), npy)).collect::<Vec<_>>(),
+    )
 }
 
 fn bytes_array(entries: &[u8]) -> Vec<u8> {
-    file("|u1", Order::C, &[entries.len()], entries)
+    file("|u1", MemoryOrder::C, &[entries.len()], entries)
 }
 
-fn refused(bytes: &[u8]) -> String {
+fn read_error(bytes: &[u8]) -> String {
     let outcome = read_bytes("it", bytes).and_then(|npz| npz.array("a").map(drop));
     outcome.unwrap_err().to_string()
 }
@@ -98,22 +100,22 @@ const NUMPY: &[u8] =
       b.npyPK\x05\x06\0\0\0\0\x02\0\x02\0f\0\0\0\0\x01\0\0\0\0";
 
 #[test]
-fn what_numpy_wrote_is_read() {
+fn reads_file_of_numpy() {
     let npz = read_bytes("it", NUMPY).unwrap();
     assert_eq!(npz.names().collect::<Vec<_>>(), ["a", "b"]);
     assert_eq!(npz.array("a").unwrap().to_u32().unwrap(), [0, 1, 2]);
     assert_eq!(npz.array("b").unwrap().to_text().unwrap(), ["csr"]);
     assert!(npz.contains("b") && !npz.contains("c"));
-    assert_eq!(npz.array("c").unwrap_err().to_string(), "it: no array `c`; it has: a, b");
+    assert_eq!(npz.array("c").unwrap_err().to_string(), "it: no array `c`; the file has: a, b");
 }
 
 #[test]
-fn stored_and_deflated_members_are_read() {
+fn reads_stored_and_deflated_members() {
     let bytes = npz(&[("a", bytes_array(&[1, 2])), ("b", bytes_array(&[3]))]);
     let npz = read_bytes("it", &bytes).unwrap();
     assert_eq!(npz.array("a").unwrap().to_u32().unwrap(), [1, 2]);
     assert_eq!(npz.array("b").unwrap().to_u32().unwrap(), [3]);
-    // A comment may follow the end.
+    // A comment may follow the end record.
     let mut commented = bytes.clone();
     let length = commented.len() - 2;
     commented[length] = 3;
@@ -122,72 +124,74 @@ fn stored_and_deflated_members_are_read() {
 }
 
 #[test]
-fn errors_inside_an_array_name_it() {
-    let bytes = npz(&[("a", file("<f8", Order::C, &[1_000_000_000_000_000_000], &[0; 8]))]);
+fn errors_name_the_array() {
+    let bytes = npz(&[("a", file("<f8", MemoryOrder::C, &[1_000_000_000_000_000_000], &[0; 8]))]);
     assert_eq!(
-        refused(&bytes),
-        "it: a: 8 bytes for entries of type `<f8` in the shape (1000000000000000000,); \
-         they do not fit"
+        read_error(&bytes),
+        "it: a: 8 bytes; expected entries of type `<f8` in the shape (1000000000000000000,)"
     );
 }
 
 #[test]
-fn two_members_of_one_name_are_refused() {
+fn rejects_duplicate_members() {
     let bytes = npz(&[("a", bytes_array(&[1])), ("a", bytes_array(&[2]))]);
-    assert_eq!(refused(&bytes), "it: two members are called `a`");
+    assert_eq!(read_error(&bytes), "it: duplicate member `a`");
 }
 
 #[test]
-fn a_bomb_that_admits_it_is_not_unpacked() {
-    let bomb = Packed { unpacked: u32::MAX, ..Packed::new("a", DEFLATED, &[0; 1000]) };
+fn rejects_bomb_with_listed_size() {
+    let bomb = TestMember { unpacked: u32::MAX, ..TestMember::new("a", DEFLATED, &[0; 1000]) };
     let bytes = archive(&[bomb]);
-    let most = limit(bytes.len());
+    let limit = limit(bytes.len());
     assert_eq!(
-        refused(&bytes),
-        format!("it: it unpacks to 4294967295 bytes; expected at most {most}")
+        read_error(&bytes),
+        format!("it: decompresses to 4294967295 bytes; expected at most {limit}")
     );
-    // Members count together.
+    // The limit applies to all members together.
     let zeros = vec![0; 20 << 20];
-    let bytes = archive(&["a", "b"].map(|name| Packed::new(name, DEFLATED, &zeros)));
-    assert!(refused(&bytes).starts_with("it: it unpacks to 41943040 bytes"));
+    let bytes = archive(&["a", "b"].map(|name| TestMember::new(name, DEFLATED, &zeros)));
+    assert!(read_error(&bytes).starts_with("it: decompresses to 41943040 bytes"));
 }
 
 #[test]
-fn a_bomb_that_lies_stops_at_its_claim() {
-    let bomb = Packed { unpacked: 100, ..Packed::new("a", DEFLATED, &vec![0; 50 << 20]) };
-    assert_eq!(refused(&archive(&[bomb])), "it: member `a` is not as long as the directory says");
+fn decompression_stops_at_the_listed_size() {
+    let bomb = TestMember { unpacked: 100, ..TestMember::new("a", DEFLATED, &vec![0; 50 << 20]) };
+    assert_eq!(
+        read_error(&archive(&[bomb])),
+        "it: member `a` does not have the size listed in the directory"
+    );
 }
 
 #[test]
-fn damage_to_a_member_is_noticed() {
+fn rejects_damaged_members() {
     let good = bytes_array(&[1, 2, 3]);
-    let cut = Packed::new("a", DEFLATED, &good);
-    let cut = Packed { data: cut.data[..10].to_vec(), ..cut };
-    assert!(refused(&archive(&[cut])).starts_with("it: member `a` is"));
-    let other = Packed { crc: 7, ..Packed::new("a", STORED, &good) };
-    assert_eq!(refused(&archive(&[other])), "it: member `a` is damaged: its checksum does not fit");
-    let bzip2 = Packed { method: 12, ..Packed::new("a", STORED, &good) };
-    assert_eq!(refused(&archive(&[bzip2])), "it: member `a` is neither stored nor deflated");
+    let cut = TestMember::new("a", DEFLATED, &good);
+    let cut = TestMember { data: cut.data[..10].to_vec(), ..cut };
+    assert!(read_error(&archive(&[cut])).starts_with("it: member `a` is"));
+    let other = TestMember { crc: 7, ..TestMember::new("a", STORED, &good) };
+    assert_eq!(read_error(&archive(&[other])), "it: member `a` is damaged: wrong checksum");
+    let bzip2 = TestMember { method: 12, ..TestMember::new("a", STORED, &good) };
+    assert_eq!(read_error(&archive(&[bzip2])), "it: member `a` is neither stored nor deflated");
 }
 
 #[test]
-fn other_files_are_named() {
-    let message = "it: not a zip archive, or cut off: it has no end of directory";
-    assert_eq!(refused(b""), message);
-    assert_eq!(refused(&[0; 100]), message);
-    assert_eq!(refused(&NUMPY[..NUMPY.len() - 1]), message);
+fn rejects_other_files() {
+    let message = "it: not a zip archive, or truncated: no end of central directory";
+    assert_eq!(read_error(b""), message);
+    assert_eq!(read_error(&[0; 100]), message);
+    assert_eq!(read_error(&NUMPY[..NUMPY.len() - 1]), message);
 }
 
 proptest! {
     #[test]
-    fn damage_does_not_panic(
-        wounds in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    fn damaged_bytes_do_not_panic(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
         cut: prop::sample::Index,
     ) {
         let good = npz(&[("a", bytes_array(&[1, 2, 3])), ("b", bytes_array(&[4]))]);
         prop_assert!(read_bytes("it", &good[..cut.index(good.len())]).is_err());
         let mut bytes = good.clone();
-        for (at, byte) in wounds {
+        for (at, byte) in changes {
             bytes[at.index(good.len())] = byte;
         }
         if let Ok(npz) = read_bytes("it", &bytes) {

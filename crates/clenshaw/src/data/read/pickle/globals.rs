@@ -1,14 +1,14 @@
-//! The names a pickle may use, and what calling them builds.
+//! The allow-list of globals, and the values that their calls build.
 
-use super::machine::Machine;
-use super::{Dtype, Node, Order, Stored, Value};
-use crate::data::read::array::{Array, Kind, MAX_DIMENSIONS};
+use super::machine::PickleMachine;
+use super::{Dtype, MemoryOrder, PickleNode, PickleValue, PickledArray};
+use crate::data::read::array::{DtypeKind, MAX_DIMENSIONS, NumpyArray};
 use crate::error::Result;
 
-/// A class or function a pickle may name.
+/// A class or function that a pickle may refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Global {
-    /// `numpy.core.multiarray._reconstruct`: an array whose state comes later.
+    /// `numpy.core.multiarray._reconstruct`: an array whose state follows.
     Reconstruct,
     /// `numpy.core.numeric._frombuffer`: an array from its bytes, in protocol 5.
     FromBuffer,
@@ -18,23 +18,23 @@ pub enum Global {
     Ndarray,
     /// `numpy.dtype`.
     Dtype,
-    /// `scipy.sparse.csr_matrix`, wherever SciPy keeps it.
+    /// `scipy.sparse.csr_matrix`, in its old and new module.
     CsrMatrix,
     /// `collections.defaultdict`.
     DefaultDict,
-    /// Python's `list`, as what a `defaultdict` makes.
+    /// Python's `list`, as the factory of a `defaultdict`.
     List,
-    /// Python's `object`, the base of a reconstructed one.
+    /// Python's `object`, the base of a reconstructed object.
     Object,
-    /// `copyreg._reconstructor`: how protocols 0 and 1 make an object.
+    /// `copyreg._reconstructor`: creates an object in protocols 0 and 1.
     Reconstructor,
-    /// `_codecs.encode`: how protocol 2 writes bytes.
+    /// `_codecs.encode`: creates bytes in protocol 2.
     Encode,
-    /// Python's `bytes`: how protocol 2 writes none of them.
+    /// Python's `bytes`: creates empty bytes in protocol 2.
     Bytes,
 }
 
-/// The one list of names; Python 2 and NumPy 1 have older ones.
+/// Looks up a name in the allow-list, which includes the older names of Python 2 and NumPy 1.
 pub(super) fn find(module: &str, name: &str) -> Option<Global> {
     Some(match (module, name) {
         ("numpy.core.multiarray" | "numpy._core.multiarray", "_reconstruct") => Global::Reconstruct,
@@ -53,55 +53,63 @@ pub(super) fn find(module: &str, name: &str) -> Option<Global> {
     })
 }
 
-impl<'a> Machine<'_, 'a> {
-    /// What the function would return.
-    pub(super) fn reduce(&mut self, function: Global, arguments: Value) -> Result<Value> {
-        let Some(Node::Tuple(arguments)) = self.node(arguments) else {
-            return Err(self.bad("a call without a tuple of arguments".into()));
+impl<'a> PickleMachine<'_, 'a> {
+    /// Returns the value that a call of the function builds.
+    pub(super) fn reduce(
+        &mut self,
+        function: Global,
+        arguments: PickleValue,
+    ) -> Result<PickleValue> {
+        let Some(PickleNode::Tuple(arguments)) = self.node(arguments) else {
+            return Err(self.bad("the arguments of a call are not a tuple".into()));
         };
         match (function, &arguments[..]) {
-            (Global::Reconstruct, [Value::Global(Global::Ndarray), ..]) => {
-                Ok(self.add(Node::Array(None)))
+            (Global::Reconstruct, [PickleValue::Global(Global::Ndarray), ..]) => {
+                Ok(self.add(PickleNode::Array(None)))
             }
             (Global::FromBuffer, &[data, dtype, shape, order]) => {
-                let fortran = Value::Bool(self.text_of(order) == Some("F"));
+                let fortran = PickleValue::Bool(self.text_of(order) == Some("F"));
                 let stored = self.stored(shape, dtype, fortran, data)?;
-                Ok(self.add(Node::Array(Some(Box::new(stored)))))
+                Ok(self.add(PickleNode::Array(Some(Box::new(stored)))))
             }
             (Global::Dtype, &[name, ..]) => self.dtype(name),
             (Global::Scalar, &[dtype, bytes]) => self.scalar(dtype, bytes),
-            (Global::DefaultDict, [] | [Value::Global(Global::List)]) => {
-                Ok(self.add(Node::Dict(vec![])))
+            (Global::DefaultDict, [] | [PickleValue::Global(Global::List)]) => {
+                Ok(self.add(PickleNode::Dict(vec![])))
             }
-            (Global::Reconstructor, &[Value::Global(class @ Global::CsrMatrix), ..]) => {
-                Ok(self.add(Node::Object { class, state: Value::None }))
+            (Global::Reconstructor, &[PickleValue::Global(class @ Global::CsrMatrix), ..]) => {
+                Ok(self.add(PickleNode::Object { class, state: PickleValue::None }))
             }
             (Global::Encode, &[text, encoding]) => self.encode(text, encoding),
-            (Global::Bytes, []) => Ok(self.add(Node::Bytes((&[]).into()))),
+            (Global::Bytes, []) => Ok(self.add(PickleNode::Bytes((&[]).into()))),
             (_, arguments) => {
                 let count = arguments.len();
-                Err(self.bad(format!("a call of {function:?} with {count} unexpected arguments")))
+                Err(self.bad(format!("unexpected {count} arguments in a call of {function:?}")))
             }
         }
     }
 
-    /// What `__setstate__` would do.
-    pub(super) fn set_state(&mut self, target: Value, state: Value) -> Result<()> {
+    /// Sets the state of an object, as `__setstate__` does.
+    pub(super) fn set_state(&mut self, target: PickleValue, state: PickleValue) -> Result<()> {
         let parts = match self.node(state) {
-            Some(Node::Tuple(parts)) => &parts[..],
+            Some(PickleNode::Tuple(parts)) => &parts[..],
             _ => &[],
         };
         let node = match (self.node(target), parts) {
-            (Some(Node::Array(_)), &[_version, shape, dtype, order, data]) => {
-                Node::Array(Some(Box::new(self.stored(shape, dtype, order, data)?)))
+            (Some(PickleNode::Array(_)), &[_version, shape, dtype, order, data]) => {
+                PickleNode::Array(Some(Box::new(self.stored(shape, dtype, order, data)?)))
             }
-            (Some(&Node::Dtype(dtype)), &[_version, order, ..]) => match self.text_of(order) {
-                Some(">") => Node::Dtype(Dtype { big_endian: true, ..dtype }),
-                Some("<" | "|" | "=") => Node::Dtype(Dtype { big_endian: false, ..dtype }),
-                _ => return Err(self.bad("a type without a byte order".into())),
-            },
-            (Some(&Node::Object { class, .. }), _) => Node::Object { class, state },
-            _ => return Err(self.bad("a state that does not fit its object".into())),
+            (Some(&PickleNode::Dtype(dtype)), &[_version, order, ..]) => {
+                match self.text_of(order) {
+                    Some(">") => PickleNode::Dtype(Dtype { big_endian: true, ..dtype }),
+                    Some("<" | "|" | "=") => {
+                        PickleNode::Dtype(Dtype { big_endian: false, ..dtype })
+                    }
+                    _ => return Err(self.bad("the data type has no byte order".into())),
+                }
+            }
+            (Some(&PickleNode::Object { class, .. }), _) => PickleNode::Object { class, state },
+            _ => return Err(self.bad("the state does not match its object".into())),
         };
         if let Some(old) = self.node_mut(target) {
             *old = node;
@@ -109,70 +117,80 @@ impl<'a> Machine<'_, 'a> {
         Ok(())
     }
 
-    /// The parts of an array; whether there are as many entries as it claims shows when it is used.
-    fn stored(&self, shape: Value, dtype: Value, order: Value, data: Value) -> Result<Stored> {
+    /// Builds an array; the number of entries is checked on access.
+    fn stored(
+        &self,
+        shape: PickleValue,
+        dtype: PickleValue,
+        order: PickleValue,
+        data: PickleValue,
+    ) -> Result<PickledArray> {
         let shape = match self.node(shape) {
-            Some(Node::Tuple(sizes)) => sizes.iter().take(MAX_DIMENSIONS + 1).map(size).collect(),
+            Some(PickleNode::Tuple(sizes)) => {
+                sizes.iter().take(MAX_DIMENSIONS + 1).map(size).collect()
+            }
             _ => None,
         };
-        let shape = shape.ok_or_else(|| self.bad("an array without a shape".into()))?;
-        let Some(&Node::Dtype(dtype)) = self.node(dtype) else {
-            return Err(self.bad("an array without a type".into()));
+        let shape = shape.ok_or_else(|| self.bad("the array has no shape".into()))?;
+        let Some(&PickleNode::Dtype(dtype)) = self.node(dtype) else {
+            return Err(self.bad("the array has no data type".into()));
         };
         let order = match order {
-            Value::Bool(true) | Value::Int(1) => Order::Fortran,
-            _ => Order::C,
+            PickleValue::Bool(true) | PickleValue::Int(1) => MemoryOrder::Fortran,
+            _ => MemoryOrder::C,
         };
-        Ok(Stored { dtype, shape, order, data })
+        Ok(PickledArray { dtype, shape, order, data })
     }
 
-    fn dtype(&mut self, name: Value) -> Result<Value> {
+    fn dtype(&mut self, name: PickleValue) -> Result<PickleValue> {
         let name = self.text_of(name).unwrap_or_default();
         let dtype = Dtype::parse(name).ok_or_else(|| {
             let shown: String = name.chars().take(20).collect();
-            self.bad(format!("entries of type `{}`", shown.escape_debug()))
+            self.bad(format!("entries of unsupported type `{}`", shown.escape_debug()))
         })?;
-        Ok(self.add(Node::Dtype(dtype)))
+        Ok(self.add(PickleNode::Dtype(dtype)))
     }
 
-    /// One entry of an array, as a plain value.
-    fn scalar(&self, dtype: Value, bytes: Value) -> Result<Value> {
-        let (Some(&Node::Dtype(dtype)), Some(Node::Bytes(bytes))) =
+    /// Returns a NumPy scalar as a plain value.
+    fn scalar(&self, dtype: PickleValue, bytes: PickleValue) -> Result<PickleValue> {
+        let (Some(&PickleNode::Dtype(dtype)), Some(PickleNode::Bytes(bytes))) =
             (self.node(dtype), self.node(bytes))
         else {
-            return Err(self.bad("a number without type or bytes".into()));
+            return Err(self.bad("the scalar has no data type or bytes".into()));
         };
-        let place = self.input.here();
-        let entry = Array::new(place, dtype, vec![], Order::C, bytes[..].into())?;
+        let place = self.input.location();
+        let entry = NumpyArray::new(place, dtype, vec![], MemoryOrder::C, bytes[..].into())?;
         let value = match dtype.kind {
-            Kind::Bool => entry.to_bool()?.first().copied().map(Value::Bool),
-            Kind::Int | Kind::Uint => entry.to_i64()?.first().copied().map(Value::Int),
-            _ => entry.to_f64()?.first().copied().map(Value::Float),
+            DtypeKind::Bool => entry.to_bool()?.first().copied().map(PickleValue::Bool),
+            DtypeKind::Int | DtypeKind::Uint => {
+                entry.to_i64()?.first().copied().map(PickleValue::Int)
+            }
+            _ => entry.to_f64()?.first().copied().map(PickleValue::Float),
         };
-        value.ok_or_else(|| self.bad("a number without bytes".into()))
+        value.ok_or_else(|| self.bad("the scalar has no bytes".into()))
     }
 
-    /// Bytes from a text that has one character for each.
-    fn encode(&mut self, text: Value, encoding: Value) -> Result<Value> {
+    /// Encodes a text as Latin-1.
+    fn encode(&mut self, text: PickleValue, encoding: PickleValue) -> Result<PickleValue> {
         let (Some(text), Some("latin1" | "latin-1")) = (self.text_of(text), self.text_of(encoding))
         else {
-            return Err(self.bad("bytes that are not written in Latin-1".into()));
+            return Err(self.bad("the encoding is not Latin-1".into()));
         };
-        // Python encodes a text once; a hostile pickle could ask for it at every other byte.
+        // Python encodes every text once; a malicious pickle could encode one text many times.
         let encoded = self.encoded + text.len();
         if encoded > self.input.bytes.len() {
-            return Err(self.bad("one text is encoded again and again".into()));
+            return Err(self.bad("more text is encoded than the file contains".into()));
         }
         let bytes: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(c).ok()).collect();
-        let bytes = bytes.ok_or_else(|| self.bad("a text that does not stand for bytes".into()))?;
+        let bytes = bytes.ok_or_else(|| self.bad("a text cannot be encoded as Latin-1".into()))?;
         self.encoded = encoded;
-        Ok(self.add(Node::Bytes(bytes.into())))
+        Ok(self.add(PickleNode::Bytes(bytes.into())))
     }
 }
 
-fn size(value: &Value) -> Option<usize> {
+fn size(value: &PickleValue) -> Option<usize> {
     match *value {
-        Value::Int(size) => usize::try_from(size).ok(),
+        PickleValue::Int(size) => usize::try_from(size).ok(),
         _ => None,
     }
 }

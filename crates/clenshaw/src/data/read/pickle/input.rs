@@ -1,21 +1,21 @@
-//! The bytes of a pickle, taken one after the other.
+//! Reads the bytes of a pickle.
 
 use crate::error::{Error, Result};
 
-pub(super) struct Input<'p, 'a> {
+pub(super) struct PickleInput<'p, 'a> {
     pub(super) place: &'p str,
     pub(super) bytes: &'a [u8],
-    /// What comes next.
+    /// Position of the next byte.
     pub(super) at: usize,
-    /// Where the present opcode stands.
+    /// Position of the current opcode.
     pub(super) opcode_at: usize,
 }
 
-impl<'a> Input<'_, 'a> {
+impl<'a> PickleInput<'_, 'a> {
     pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8]> {
         let rest = &self.bytes[self.at..];
         let taken = rest.get(..count).ok_or_else(|| {
-            self.bad(format!("{count} bytes expected, {} left: the file is cut off", rest.len()))
+            self.bad(format!("expected {count} bytes, {} left: the file is truncated", rest.len()))
         })?;
         self.at += count;
         Ok(taken)
@@ -26,10 +26,10 @@ impl<'a> Input<'_, 'a> {
     }
 
     pub(super) fn word<const N: usize>(&mut self) -> Result<[u8; N]> {
-        Ok(self.take(N)?.try_into().expect("as many bytes as asked for"))
+        Ok(self.take(N)?.try_into().expect("`take` returns `N` bytes"))
     }
 
-    /// A little-endian length of `width` bytes.
+    /// Reads a little-endian length of `width` bytes.
     pub(super) fn length(&mut self, width: usize) -> Result<usize> {
         let bytes = self.take(width)?;
         Ok(bytes.iter().rfold(0, |number, &byte| number << 8 | usize::from(byte)))
@@ -40,11 +40,11 @@ impl<'a> Input<'_, 'a> {
         self.take(length)
     }
 
-    /// Up to the next line feed, which is skipped.
+    /// Reads a line without its line feed.
     pub(super) fn line(&mut self) -> Result<&'a [u8]> {
         let rest = &self.bytes[self.at..];
         let end = rest.iter().position(|&byte| byte == b'\n');
-        let end = end.ok_or_else(|| self.bad("a line without an end".into()))?;
+        let end = end.ok_or_else(|| self.bad("unterminated line".into()))?;
         self.at += end + 1;
         Ok(&rest[..end])
     }
@@ -52,16 +52,16 @@ impl<'a> Input<'_, 'a> {
     pub(super) fn number<T: std::str::FromStr>(&self, digits: &[u8]) -> Result<T> {
         let text = std::str::from_utf8(digits).ok();
         text.and_then(|text| text.trim().parse().ok())
-            .ok_or_else(|| self.bad("a number that is none, or too large".into()))
+            .ok_or_else(|| self.bad("invalid or too large number".into()))
     }
 
-    /// Where the present opcode stands, in words.
-    pub(super) fn here(&self) -> String {
+    /// Returns the file and the position of the current opcode.
+    pub(super) fn location(&self) -> String {
         format!("{}: byte {}", self.place, self.opcode_at)
     }
 
     pub(super) fn bad(&self, problem: String) -> Error {
-        Error::Data { place: self.here(), problem }
+        Error::Data { place: self.location(), problem }
     }
 
     pub(super) fn left(&self) -> usize {

@@ -1,6 +1,6 @@
-//! How pickles write integers and, in protocol 0, strings.
+//! Integer literals, and string literals of protocol 0.
 
-/// Little-endian; no bytes are zero.
+/// Parses a little-endian two's complement integer; no bytes mean zero.
 pub(super) fn two_complement(bytes: &[u8]) -> Option<i64> {
     let sign = bytes.last().map_or(0, |&last| if last >= 0x80 { 0xff } else { 0 });
     let mut word = [sign; 8];
@@ -8,7 +8,7 @@ pub(super) fn two_complement(bytes: &[u8]) -> Option<i64> {
     Some(i64::from_le_bytes(word))
 }
 
-/// A Python 2 string as `repr` writes it.
+/// Parses a Python 2 string literal.
 pub(super) fn unquoted(line: &[u8]) -> Option<Vec<u8>> {
     let line = line.trim_ascii();
     let inner = [b"'", b"\""].iter().find_map(|&q| line.strip_prefix(q)?.strip_suffix(q))?;
@@ -30,7 +30,7 @@ pub(super) fn unquoted(line: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Python's `raw-unicode-escape`: Latin-1, with `\uXXXX` and `\UXXXXXXXX`.
+/// Decodes Python's `raw-unicode-escape`: Latin-1, with `\uXXXX` and `\UXXXXXXXX`.
 pub(super) fn unescaped(line: &[u8]) -> Option<String> {
     let mut text = String::with_capacity(line.len());
     let mut rest = line.iter();

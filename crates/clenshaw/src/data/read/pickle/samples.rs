@@ -1,4 +1,4 @@
-//! One tuple in every protocol, as Python 3.11, NumPy 2.4 and SciPy 1.17 write it:
+//! The same tuple in every protocol, as written by Python 3.11, NumPy 2.4 and SciPy 1.17:
 //!
 //! ```text
 //! (csr_matrix([[1, 0, 2], [0, 0, 3]], float32), asfortranarray([[1, 2, 3], [4, 5, 6]], '>i2'),

@@ -1,9 +1,9 @@
-//! The reader against small files made here, whole and damaged.
+//! Valid, inconsistent and damaged files.
 
 use super::*;
 use proptest::prelude::*;
 
-/// An array as Python 2 and NumPy 1 pickle it.
+/// An array as pickled by Python 2 and NumPy 1.
 fn array(descr: &str, shape: &[u8], data: &[u8]) -> Vec<u8> {
     let mut out =
         b"cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\0\x85U\x01b\x87R(K\x01("
@@ -62,11 +62,11 @@ fn neighbours(lists: &[&[u8]]) -> Vec<u8> {
     out
 }
 
-/// The eight files, owned.
-pub(crate) struct Small(pub(crate) [Vec<u8>; 8]);
+/// The bytes of the eight files.
+pub(crate) struct SmallPlanetoid(pub(crate) [Vec<u8>; 8]);
 
-impl Small {
-    /// Nodes 0..4 are known, 6 and 4 are test nodes, 5 has nothing; a loop and a repetition.
+impl SmallPlanetoid {
+    /// Nodes 0 to 3 are in `allx`, 6 and 4 are test nodes, 5 is in neither; with a loop and duplicates.
     pub(crate) fn new() -> Self {
         let (zero, one) = (Some(0), Some(1));
         Self([
@@ -81,9 +81,9 @@ impl Small {
         ])
     }
 
-    fn files(&self) -> Files<'_> {
+    fn files(&self) -> PlanetoidFiles<'_> {
         let [x, tx, allx, y, ty, ally, graph, test_index] = &self.0;
-        Files { x, tx, allx, y, ty, ally, graph, test_index }
+        PlanetoidFiles { x, tx, allx, y, ty, ally, graph, test_index }
     }
 
     fn with(mut self, part: usize, bytes: Vec<u8>) -> Self {
@@ -91,7 +91,7 @@ impl Small {
         self
     }
 
-    fn refused(&self) -> String {
+    fn read_error(&self) -> String {
         read_bytes("ind.small", &self.files()).unwrap_err().to_string()
     }
 }
@@ -104,8 +104,8 @@ const GRAPH: usize = 6;
 const TEST_INDEX: usize = 7;
 
 #[test]
-fn rows_find_their_nodes() {
-    let small = Small::new();
+fn assigns_rows_to_nodes() {
+    let small = SmallPlanetoid::new();
     let dataset = read_bytes("ind.small", &small.files()).unwrap().checked().unwrap();
     let edges: Vec<_> = dataset.graph.edges().collect();
     assert_eq!(edges, [(0, 1), (0, 2), (0, 6), (2, 3), (3, 4)]);
@@ -124,86 +124,99 @@ fn rows_find_their_nodes() {
     assert_eq!(parts, (&[0, 1][..], &[2, 3][..], &[4, 6][..]));
     assert_eq!(
         dataset.warnings,
-        ["1 nodes have neither features nor a label; here they are in no part of any split, \
-          in most published figures they count as class 0"]
+        [
+            "1 nodes have neither features nor a label; they are in no split, whereas most published \
+          results assign them class 0"
+        ]
     );
 }
 
 #[test]
-fn files_that_do_not_fit_together_are_refused() {
+fn rejects_inconsistent_files() {
     let cases = [
         (TEST_INDEX, b"6\n3\n".to_vec(), ".test.index:2: `3`; expected a node from 4 to 6"),
-        (TEST_INDEX, b"6\n\n6".to_vec(), ".test.index:3: node 6 is listed twice"),
+        (TEST_INDEX, b"6\n\n6".to_vec(), ".test.index:3: duplicate node 6"),
         (TEST_INDEX, b"6\n-4\n".to_vec(), ".test.index:2: `-4`; expected a node from 4 to 6"),
         (TEST_INDEX, b"\xff\n".to_vec(), ".test.index:1: `\\xff`; expected a node from 4 to 6"),
-        (TEST_INDEX, b"6\n".to_vec(), ".test.index: 1 nodes, but `tx` has 2 rows"),
-        (TX, sparse(3, &[&[2]]), ".ty: 2 rows of labels for 1 rows of features"),
+        (TEST_INDEX, b"6\n".to_vec(), ".test.index: 1 nodes; expected 2, the rows of `tx`"),
+        (TX, sparse(3, &[&[2]]), ".ty: 2 rows of labels; expected 1, the rows of features"),
         (
             TX,
             sparse(4, &[&[2], &[0]]),
-            ".tx: 4 features and 2 classes, but `allx` and `ally` have 3 and 2",
+            ".tx: 4 features and 2 classes; expected 3 and 2, as `allx` and `ally`",
         ),
         (
             ALLX,
             sparse(3, &[&[0], &[1, 3], &[], &[2]]),
-            ".allx: row 1 has column 3, but there are 3",
+            ".allx: row 1 has column 3; expected columns below 3",
         ),
         (ALLX, b"N.".to_vec(), ".allx: expected a pickled `csr_matrix`"),
-        (Y, classes(&[Some(0), Some(0)]), ".y: not the first rows of `ally`"),
-        (ALLY, classes(&[]), ".ally: 0 rows of 2 classes"),
+        (Y, classes(&[Some(0), Some(0)]), ".y: expected the first rows of `ally`"),
+        (ALLY, classes(&[]), ".ally: 0 rows of 2 classes; expected at least one of each"),
         (
             GRAPH,
             neighbours(&[&[7][..]; 7]),
             ".graph: node 7 in the edge list, but the graph has 7 nodes",
         ),
-        (GRAPH, neighbours(&[&[1], &[0]]), ".allx: 4 rows, but the graph has 2 nodes"),
-        (GRAPH, b"}(K\0]K\0]u.".to_vec(), ".graph: node 0 is listed twice"),
-        (GRAPH, b"}(K\x01]u.".to_vec(), ".graph: a list for node 1; expected 0 to 0"),
-        (GRAPH, b"}(K\0]J\xff\xff\xff\xffau.".to_vec(), ".graph: node 0 has the neighbour -1"),
+        (
+            GRAPH,
+            neighbours(&[&[1], &[0]]),
+            ".allx: 4 rows; expected at most 2, the number of nodes",
+        ),
+        (GRAPH, b"}(K\0]K\0]u.".to_vec(), ".graph: duplicate node 0"),
+        (GRAPH, b"}(K\x01]u.".to_vec(), ".graph: neighbours of node 1; expected 0 to 0"),
+        (
+            GRAPH,
+            b"}(K\0]J\xff\xff\xff\xffau.".to_vec(),
+            ".graph: node 0 has the invalid neighbour -1",
+        ),
         (GRAPH, b"}.".to_vec(), ".graph: the graph has no nodes; expected at least one"),
         (GRAPH, b"].".to_vec(), ".graph: expected a dictionary of neighbours"),
     ];
     for (part, bytes, message) in cases {
-        assert_eq!(Small::new().with(part, bytes).refused(), format!("ind.small{message}"));
+        assert_eq!(
+            SmallPlanetoid::new().with(part, bytes).read_error(),
+            format!("ind.small{message}")
+        );
     }
     let two = array("i4", &[1, 2], &le(&[1, 1]));
-    let two = Small::new().with(Y, [&two[..], b"."].concat());
-    assert_eq!(two.refused(), "ind.small.y: row 0 is of two classes; expected one");
+    let two = SmallPlanetoid::new().with(Y, [&two[..], b"."].concat());
+    assert_eq!(two.read_error(), "ind.small.y: row 0 has several classes; expected at most one");
 }
 
 #[test]
-fn a_list_that_all_nodes_share_is_not_written_out() {
+fn limits_memory_of_shared_lists() {
     let mut bytes = b"}(K\0](".to_vec();
     bytes.extend(b"K\0".repeat(200));
     bytes.extend(b"eq\x01");
     (1..200).for_each(|node| bytes.extend([b'K', node, b'h', 1]));
     bytes.extend(b"u.");
-    let refused = Small::new().with(GRAPH, bytes).refused();
-    assert_eq!(refused, "ind.small.graph: more neighbours than the file can hold");
+    let error = SmallPlanetoid::new().with(GRAPH, bytes).read_error();
+    assert_eq!(error, "ind.small.graph: more neighbours than the file can contain");
 }
 
 #[test]
-fn a_missing_file_is_named() {
+fn missing_file_is_named() {
     let error = read(Path::new("nowhere"), "cora").unwrap_err().to_string();
     assert!(error.starts_with("nowhere/ind.cora.x: "), "{error}");
 }
 
 proptest! {
     #[test]
-    fn damage_does_not_panic(
+    fn damaged_bytes_do_not_panic(
         part in 0..8usize,
-        wounds in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
         cut: prop::sample::Index,
     ) {
-        let good = Small::new().0[part].clone();
+        let good = SmallPlanetoid::new().0[part].clone();
         let mut bytes = good.clone();
-        for (at, byte) in wounds {
+        for (at, byte) in changes {
             bytes[at.index(good.len())] = byte;
         }
-        let _ = read_bytes("it", &Small::new().with(part, bytes).files());
+        let _ = read_bytes("it", &SmallPlanetoid::new().with(part, bytes).files());
         let short = good[..cut.index(good.len())].to_vec();
-        let outcome = read_bytes("it", &Small::new().with(part, short).files());
-        // The last line needs no end.
+        let outcome = read_bytes("it", &SmallPlanetoid::new().with(part, short).files());
+        // The last line may lack a line end.
         prop_assert!(outcome.is_err() || part == TEST_INDEX);
     }
 }

@@ -1,4 +1,4 @@
-//! Pairs of tables in folders, packed, damaged.
+//! Edge and node tables in folders, compressed and damaged.
 
 use super::*;
 use crate::data::read::text::tests::{gzip, zstd};
@@ -15,19 +15,19 @@ fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
     folder
 }
 
-/// What is said about a folder, without its path.
-fn refused(files: &[(&str, &[u8])], path: &str) -> String {
+/// Returns the error for a folder, with its path replaced by `DIR`.
+fn read_error(files: &[(&str, &[u8])], path: &str) -> String {
     let folder = folder(files);
-    let told = read(&folder.path().join(path)).unwrap_err().to_string();
-    told.replace(&folder.path().display().to_string(), "DIR")
+    let error = read(&folder.path().join(path)).unwrap_err().to_string();
+    error.replace(&folder.path().display().to_string(), "DIR")
 }
 
-fn refused_bytes(edges: &[u8], nodes: &[u8]) -> String {
+fn read_bytes_error(edges: &[u8], nodes: &[u8]) -> String {
     read_bytes(edges, nodes).unwrap_err().to_string()
 }
 
 #[test]
-fn a_folder_or_an_edge_table_is_enough() {
+fn reads_folder_or_edge_table() {
     let (edges, nodes) = (EDGES.as_bytes(), NODES.as_bytes());
     let layouts = [
         ([("edges.csv", edges), ("nodes.csv", nodes)], ""),
@@ -47,7 +47,7 @@ fn a_folder_or_an_edge_table_is_enough() {
 }
 
 #[test]
-fn numbers_are_names_too() {
+fn numeric_names_are_compared_as_text() {
     let nodes = "id,x,label\n7,1,a\n-3,2,b\n007,3,a\n1000000,4,b\n3,5,a\n";
     let edges = b"007,7\n-3,7\n7,1000000\n3,1000000\n7,3\n";
     let dataset = read_bytes(edges, nodes.as_bytes()).unwrap();
@@ -55,76 +55,77 @@ fn numbers_are_names_too() {
     let expected = [(0, 1), (0, 2), (0, 3), (0, 4), (3, 4)];
     assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), expected);
     assert_eq!(
-        refused_bytes(b"7,3\n7,03\n7,3\n", nodes.as_bytes()),
-        "edges:2: node `03` is not in the node table; add a line for it there"
+        read_bytes_error(b"7,3\n7,03\n7,3\n", nodes.as_bytes()),
+        "edges:2: node `03` is not in the node table; add a row for it"
     );
 }
 
 #[test]
-fn a_header_that_had_to_be_guessed_is_told() {
+fn detected_header_gives_a_warning() {
     let dataset = read_bytes(b"giver,taker\nann,bob\n", NODES.as_bytes()).unwrap();
     assert_eq!(dataset.graph.n_edges(), 1);
-    assert_eq!(dataset.warnings, ["edges: took line 1 (`giver`, `taker`) as header"]);
+    assert_eq!(dataset.warnings, ["edges: line 1 (`giver`, `taker`) was taken as header"]);
 }
 
 #[test]
-fn files_that_are_missing_or_too_many_are_told() {
+fn missing_and_ambiguous_tables_are_reported() {
     assert_eq!(
-        refused(&[("edges.csv", b"")], ""),
-        "DIR/: no table `nodes`; expected nodes.csv, .tsv, .txt (these also as .gz or .zst) or \
-         .parquet"
+        read_error(&[("edges.csv", b"")], ""),
+        "DIR/: no table `nodes`; expected nodes.csv, .tsv, .txt (optionally with .gz or .zst) or \
+        .parquet"
     );
     let both: [(&str, &[u8]); 3] = [("edges.csv", b""), ("edges.tsv", b""), ("nodes.csv", b"")];
-    assert_eq!(refused(&both, ""), "DIR/: both edges.csv and edges.tsv; expected one of them");
     assert_eq!(
-        refused(&[("links.csv", b"")], "links.csv"),
-        "DIR/links.csv: no table of nodes belongs to that name; expected a folder, or a name with \
-         `edges`"
+        read_error(&both, ""),
+        "DIR/: found both edges.csv and edges.tsv; remove one of them"
     );
-    assert!(refused(&[("nodes.csv", b"")], "edges.csv").starts_with("DIR/edges.csv: No such file"));
+    assert_eq!(
+        read_error(&[("links.csv", b"")], "links.csv"),
+        "DIR/links.csv: cannot find its node table; expected a folder, or a file name with `edges`"
+    );
+    assert!(
+        read_error(&[("nodes.csv", b"")], "edges.csv").starts_with("DIR/edges.csv: No such file")
+    );
 }
 
 #[test]
-fn what_cannot_be_read_is_told_with_its_line() {
+fn errors_name_the_line() {
     let nodes = NODES.as_bytes();
     let cases: [(&[u8], &str); 6] = [
-        (
-            b"ann,bob\nann,zed\n",
-            "edges:2: node `zed` is not in the node table; add a line for it there",
-        ),
-        (b"1,2\n", "edges:1: node `1` is not in the node table; add a line for it there"),
-        (b"u,v\nann,\n", "edges:2: an id is missing"),
+        (b"ann,bob\nann,zed\n", "edges:2: node `zed` is not in the node table; add a row for it"),
+        (b"1,2\n", "edges:1: node `1` is not in the node table; add a row for it"),
+        (b"u,v\nann,\n", "edges:2: the id is empty"),
         (b"ann,bob\nann\n", "edges:2: the line has 1 field; expected 2, as in line 1"),
-        (b"ann,bob\nbob,\xc3\x28\n", "edges:2: the text is not UTF-8"),
-        (b"", "edges:1: the table ends before it begins; expected lines of two ids"),
+        (b"ann,bob\nbob,\xc3\x28\n", "edges:2: not valid UTF-8"),
+        (b"", "edges:1: the table is empty; expected lines with two ids"),
     ];
     for (edges, expected) in cases {
-        assert_eq!(refused_bytes(edges, nodes), expected);
+        assert_eq!(read_bytes_error(edges, nodes), expected);
     }
-    assert_eq!(refused_bytes(b"", b"id,x,label\na,\xff,c\n"), "nodes:2: the text is not UTF-8");
+    assert_eq!(read_bytes_error(b"", b"id,x,label\na,\xff,c\n"), "nodes:2: not valid UTF-8");
     let bomb = gzip(&b"a,1,c\n".repeat(4 << 20));
     assert_eq!(
-        refused_bytes(b"", &bomb),
-        "nodes: it unpacks to more than 200 times its size; if that is right, unpack it first"
+        read_bytes_error(b"", &bomb),
+        "nodes: decompresses to more than 200 times its size; if this is intended, decompress it first"
     );
     let cut = gzip(nodes);
-    let told = refused_bytes(b"", &cut[..cut.len() - 9]);
-    assert!(told.starts_with("nodes: the packed data is damaged: "), "{told}");
+    let error = read_bytes_error(b"", &cut[..cut.len() - 9]);
+    assert!(error.starts_with("nodes: damaged compressed data: "), "{error}");
 }
 
 #[cfg(not(feature = "parquet"))]
 #[test]
-fn parquet_asks_for_its_feature() {
+fn parquet_requires_its_feature() {
     assert_eq!(
-        refused(&[("edges.csv", b""), ("nodes.parquet", b"PAR1")], ""),
-        "DIR/nodes.parquet: this build reads no Parquet; save the table as CSV, or turn on \
-         the feature `parquet` of the crate `clenshaw`"
+        read_error(&[("edges.csv", b""), ("nodes.parquet", b"PAR1")], ""),
+        "DIR/nodes.parquet: this build cannot read Parquet; save the table as CSV, or enable the \
+        feature `parquet`"
     );
 }
 
 proptest! {
     #[test]
-    fn damage_does_not_panic(in_edges: bool, packing in 0..3, at: prop::sample::Index, bit in 0..8u8) {
+    fn damaged_bytes_do_not_panic(in_edges: bool, packing in 0..3, at: prop::sample::Index, bit in 0..8u8) {
         let pack = |text: &str| match packing {
             0 => text.as_bytes().to_vec(),
             1 => gzip(text.as_bytes()),

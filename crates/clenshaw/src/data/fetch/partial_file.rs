@@ -1,7 +1,7 @@
-//! `.NAME.partial`: what has come so far, beside where it belongs.
+//! `.NAME.partial`: an unfinished download beside its destination.
 
-use super::Set;
-use super::sources::Place;
+use super::Manifest;
+use super::manifest::FileSource;
 use crate::data::fingerprint::hex;
 use crate::error::{Error, Result};
 use sha2::{Digest as _, Sha256};
@@ -9,15 +9,15 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Size and checksum of a file's content.
+/// Size and SHA-256 of a file's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Digest {
+pub(super) struct FileDigest {
     pub(super) bytes: u64,
     pub(super) sha256: String,
 }
 
-/// The digest of a file, if it is there.
-pub(super) fn digest(path: &Path) -> Result<Option<Digest>> {
+/// Returns the digest of a file, or `None` if it does not exist.
+pub(super) fn digest(path: &Path) -> Result<Option<FileDigest>> {
     let mut file = match File::open(path) {
         Err(error) if is_absent(error.kind()) => return Ok(None),
         file => file.map_err(Error::io(path))?,
@@ -25,7 +25,7 @@ pub(super) fn digest(path: &Path) -> Result<Option<Digest>> {
     let (mut sum, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 16]);
     loop {
         match file.read(&mut buffer).map_err(Error::io(path))? {
-            0 => return Ok(Some(Digest { bytes, sha256: hex(&sum.finalize()) })),
+            0 => return Ok(Some(FileDigest { bytes, sha256: hex(&sum.finalize()) })),
             n => {
                 sum.update(&buffer[..n]);
                 bytes += n as u64;
@@ -38,36 +38,37 @@ fn is_absent(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// A download in progress; when dropped it stays for the next time, unless nothing has come.
-pub(super) struct Partial {
+/// An unfinished download; it stays on disk when dropped, unless it is empty.
+pub(super) struct PartialFile {
     path: PathBuf,
     destination: PathBuf,
     file: File,
     bytes: u64,
 }
 
-impl Partial {
-    /// Goes on with what an earlier attempt left.
+impl PartialFile {
+    /// Opens the partial file of an earlier attempt, or creates it.
     pub(super) fn open(destination: &Path) -> Result<Self> {
-        let path = beside(destination);
+        let path = partial_path(destination);
         let file = File::options().read(true).append(true).create(true).open(&path);
         let file = file.map_err(Error::io(&path))?;
-        // A file system without locks is no reason to stop.
+        // Other errors are ignored, because not all file systems have locks.
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            let problem = io::Error::new(ErrorKind::WouldBlock, "another process is fetching it");
+            let problem =
+                io::Error::new(ErrorKind::WouldBlock, "another process is downloading this file");
             return Err(Error::io(path)(problem));
         }
         let bytes = file.metadata().map_err(Error::io(&path))?.len();
         Ok(Self { path, destination: destination.into(), file, bytes })
     }
 
-    /// How much has come.
+    /// Returns the number of bytes received so far.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Forgets what has come.
-    pub(super) fn restart(&mut self) -> Result<()> {
+    /// Deletes the received bytes.
+    pub(super) fn clear(&mut self) -> Result<()> {
         if self.bytes > 0 {
             self.file.set_len(0).map_err(Error::io(&self.path))?;
             self.bytes = 0;
@@ -75,19 +76,19 @@ impl Partial {
         Ok(())
     }
 
-    /// Adds what comes next.
+    /// Appends bytes.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<()> {
         self.file.write_all(bytes).map_err(Error::io(&self.path))?;
         self.bytes += bytes.len() as u64;
         Ok(())
     }
 
-    /// What is on disk.
-    pub(super) fn digest(&self) -> Result<Digest> {
+    /// Returns the digest of the content on disk.
+    pub(super) fn digest(&self) -> Result<FileDigest> {
         digest(&self.path)?.ok_or_else(|| Error::io(&self.path)(ErrorKind::NotFound.into()))
     }
 
-    /// Puts it where it belongs.
+    /// Moves the file to its destination.
     pub(super) fn accept(self) -> Result<()> {
         let synced = self.file.sync_all();
         let renamed = synced.and_then(|()| fs::rename(&self.path, &self.destination));
@@ -95,7 +96,7 @@ impl Partial {
     }
 }
 
-impl Drop for Partial {
+impl Drop for PartialFile {
     fn drop(&mut self) {
         if self.bytes == 0 {
             let _ = fs::remove_file(&self.path);
@@ -103,36 +104,36 @@ impl Drop for Partial {
     }
 }
 
-/// `.NAME.partial`.
-fn beside(destination: &Path) -> PathBuf {
+/// Returns the path of the partial file.
+fn partial_path(destination: &Path) -> PathBuf {
     let name = destination.file_name().unwrap_or_default().to_string_lossy();
     destination.with_file_name(format!(".{}.partial", name.trim_start_matches('.')))
 }
 
-/// Makes a folder and those above it; a file in the way is named.
-pub(super) fn make_folder(folder: &Path) -> Result<()> {
+/// Creates a folder and its parents; the error names a file that is in the way.
+pub(super) fn create_folder(folder: &Path) -> Result<()> {
     if let Some(file) = folder.ancestors().find(|path| path.is_file()) {
-        let problem = "a file stands where a folder is needed";
+        let problem = "expected a folder, found a file";
         return Err(Error::io(file)(io::Error::new(ErrorKind::NotADirectory, problem)));
     }
     fs::create_dir_all(folder).map_err(Error::io(folder))
 }
 
-/// Where an archive lies until all its members are out.
+/// Returns the path at which an archive is stored until all its members are extracted.
 pub(super) fn archive_path(into: &Path, file: &str, url: &str) -> PathBuf {
     let name = url.rsplit('/').next().unwrap_or(url);
     into.join(file).with_file_name(format!(".{name}"))
 }
 
-/// Removes archives that have served, and folders in which nothing has arrived.
-pub(super) fn tidy(set: &Set, into: &Path, complete: bool) {
-    for listed in &set.files {
-        for place in listed.urls.iter().map(|url| Place::of(url)) {
-            if let (true, Place::Member { archive, .. }) = (complete, place) {
+/// Removes empty folders and, once all files are complete, the archives.
+pub(super) fn clean_up(manifest: &Manifest, into: &Path, complete: bool) {
+    for listed in &manifest.files {
+        for source in listed.urls.iter().map(|url| FileSource::parse(url)) {
+            if let (true, FileSource::ZipMember { archive, .. }) = (complete, source) {
                 let _ = fs::remove_file(archive_path(into, &listed.path, &archive));
             }
         }
-        // Only empty folders can be removed this way.
+        // This fails for folders that are not empty.
         let folders = Path::new(&listed.path).ancestors().skip(1);
         for folder in folders.filter(|folder| !folder.as_os_str().is_empty()) {
             let _ = fs::remove_dir(into.join(folder));

@@ -1,12 +1,12 @@
 //! The published files in `$CLENSHAW_DATA` have the published statistics.
 
 use super::geom_splits::{self, geom_splits};
-use super::{heterophilous, linkx, pickle, planetoid};
+use super::{facebook100, geom_gcn, heterophilous, linkx, pickle, planetoid};
 use crate::data::{Dataset, Features, FixedSplit};
 use crate::graph::{edge_homophily, node_homophily};
 use std::path::PathBuf;
 
-/// Where the public files are, or `None` where there are none; in CI there must be.
+/// Returns the folder of the public files; `None` without `CLENSHAW_DATA`, which CI requires.
 fn data() -> Option<PathBuf> {
     match std::env::var_os("CLENSHAW_DATA") {
         Some(data) => Some(data.into()),
@@ -27,7 +27,7 @@ fn heterophilous(folder: &str, name: &str) -> Option<Dataset> {
     Some(heterophilous::read(&file).unwrap().checked().unwrap())
 }
 
-/// Nodes, edges, features and classes; then edge and node homophily to three decimals.
+/// Nodes, edges, features and classes; edge and node homophily to three decimals.
 fn statistics(dataset: &Dataset) -> ([usize; 4], [String; 2]) {
     let Dataset { graph, x, y, .. } = dataset;
     let sizes = [graph.n_nodes(), graph.n_edges(), x.n_cols(), dataset.n_classes()];
@@ -35,8 +35,8 @@ fn statistics(dataset: &Dataset) -> ([usize; 4], [String; 2]) {
     (sizes, homophily.map(|share| format!("{:.3}", share.unwrap())))
 }
 
-/// Citeseer's figures are published with its nodes without a label in class 0, where arg max puts them.
-fn counted_as_class_0(dataset: &Dataset) -> Dataset {
+/// Published statistics of Citeseer assign class 0 to nodes without a label.
+fn with_missing_labels_as_class_0(dataset: &Dataset) -> Dataset {
     let y = dataset.y.iter().map(|label| label.or(Some(0))).collect();
     Dataset { y, ..dataset.clone() }
 }
@@ -68,10 +68,10 @@ fn planetoid_graphs_have_the_published_statistics() {
     ];
     for (name, sizes, homophily, train) in published {
         let Some(dataset) = planetoid(name) else { return };
-        assert_statistics(&counted_as_class_0(&dataset), sizes, homophily);
+        assert_statistics(&with_missing_labels_as_class_0(&dataset), sizes, homophily);
         assert_eq!(split_sizes(&dataset.splits)[0], ("public", [train, 500, 1000]), "{name}");
         assert_eq!(dataset.splits.len(), 11, "{name}");
-        // Twenty nodes of each class train.
+        // There are twenty training nodes per class.
         let mut per_class = vec![0; dataset.n_classes()];
         for &node in dataset.splits[0].split.train() {
             per_class[dataset.y[node as usize].unwrap() as usize] += 1;
@@ -80,9 +80,9 @@ fn planetoid_graphs_have_the_published_statistics() {
     }
 }
 
-/// The embedded Cora has the nodes in another order.
+/// The embedded Cora has a different node order.
 #[test]
-fn cora_from_pickles_is_the_cora_of_the_binary() {
+fn planetoid_cora_equals_embedded_cora() {
     let Some(cora) = planetoid("cora") else { return };
     let embedded = crate::data::load("cora").unwrap();
     assert_eq!(cora.class_sizes(), embedded.class_sizes());
@@ -99,7 +99,7 @@ fn cora_from_pickles_is_the_cora_of_the_binary() {
 }
 
 #[test]
-fn pubmed_keeps_its_weights() {
+fn pubmed_features_are_weighted() {
     let Some(pubmed) = planetoid("pubmed") else { return };
     assert_eq!((pubmed.x.values().len(), isolated(&pubmed)), (988_031, 0));
     let largest = pubmed.x.values().iter().copied().fold(0.0, f32::max);
@@ -107,23 +107,23 @@ fn pubmed_keeps_its_weights() {
 }
 
 #[test]
-fn citeseer_has_fifteen_nodes_without_anything() {
+fn citeseer_has_fifteen_nodes_without_features_and_label() {
     let Some(citeseer) = planetoid("citeseer") else { return };
     assert_eq!((isolated(&citeseer), unlabelled(&citeseer)), (48, 15));
     let Features::Sparse { pattern, values } = &citeseer.x else { panic!("dense features") };
     assert!(values.iter().all(|&value| value == 1.0));
-    let nothing = |i: &usize| citeseer.y[*i].is_none();
-    assert!((0..3327).filter(nothing).all(|i| pattern.row(i).is_empty() && i >= 2312));
-    // Left out, as here, instead of counted as class 0, as published.
+    let is_unlabelled = |i: &usize| citeseer.y[*i].is_none();
+    assert!((0..3327).filter(is_unlabelled).all(|i| pattern.row(i).is_empty() && i >= 2312));
+    // Without these nodes, unlike the published numbers.
     assert_eq!(statistics(&citeseer).1, ["0.738", "0.720"]);
-    // Published, with isolated nodes counted as 0.
-    let published = counted_as_class_0(&citeseer);
+    // The published number counts isolated nodes as 0.
+    let published = with_missing_labels_as_class_0(&citeseer);
     let h = node_homophily(&published.graph, &published.y).unwrap();
     assert_eq!(format!("{:.3}", h * (3327.0 - 48.0) / 3327.0), "0.706");
 }
 
 #[test]
-fn geom_gcn_masks_cover_what_they_are_known_to_cover() {
+fn geom_gcn_masks_cover_the_expected_nodes() {
     let Some(data) = data() else { return };
     let total = |splits: &[FixedSplit]| -> Vec<usize> {
         split_sizes(splits).iter().map(|(_, sizes)| sizes.iter().sum()).collect()
@@ -141,7 +141,7 @@ fn geom_gcn_masks_cover_what_they_are_known_to_cover() {
         assert_eq!(total(&splits), covered, "{name}");
         assert_eq!((&*splits[0].name, &*splits[9].name), ("geom:0", "geom:9"));
     }
-    // Citeseer's nodes without a label are taken out.
+    // Nodes of Citeseer without a label are removed.
     let citeseer = planetoid("citeseer").unwrap();
     let all = 3327 - 15;
     let left = [all, all, all, all, 2110, 2110, all, all, all, all];
@@ -167,7 +167,7 @@ fn heterophilous_graphs_have_the_published_statistics() {
 }
 
 #[test]
-fn split_sizes_are_the_published_ones() {
+fn heterophilous_splits_have_the_published_sizes() {
     let Some(minesweeper) = heterophilous("minesweeper", "minesweeper") else { return };
     let sizes = split_sizes(&minesweeper.splits);
     assert!(sizes.iter().all(|(_, sizes)| *sizes == [5000, 2500, 2500]), "{sizes:?}");
@@ -181,9 +181,9 @@ fn split_sizes_are_the_published_ones() {
     }
 }
 
-/// The directed file has the same graph, and its masks are Geom-GCN's: Fortran order is undone.
+/// The directed file has the same graph and, in Fortran order, the masks of Geom-GCN.
 #[test]
-fn masks_in_fortran_order_are_geom_gcns() {
+fn masks_in_fortran_order_equal_those_of_geom_gcn() {
     let Some(data) = data() else { return };
     for name in ["chameleon", "squirrel"] {
         let undirected = heterophilous(name, name).unwrap();
@@ -199,7 +199,7 @@ fn masks_in_fortran_order_are_geom_gcns() {
 }
 
 #[test]
-fn features_and_labels_are_those_numpy_reads() {
+fn heterophilous_features_and_labels_match_numpy() {
     let expected = [
         ("minesweeper", 10_000, &[8000, 2000][..]),
         ("squirrel", 93_477, &[1042, 1040, 1039, 1040, 1040]),
@@ -215,7 +215,7 @@ fn features_and_labels_are_those_numpy_reads() {
 }
 
 #[test]
-fn twitch_gamers_is_split_five_times() {
+fn twitch_gamers_has_five_splits() {
     let Some(data) = data() else { return };
     let file = data.join("twitch-gamers/twitch-gamer-splits.npy");
     let bytes = std::fs::read(file).unwrap();
@@ -226,7 +226,7 @@ fn twitch_gamers_is_split_five_times() {
     assert!(splits[0].split != splits[1].split);
 }
 
-/// Real files, cut and flipped in many places: an error or a data set, never a panic.
+/// Truncated and changed public files give an error or a data set.
 #[test]
 fn damaged_public_files_do_not_panic() {
     let Some(data) = data() else { return };
@@ -252,4 +252,64 @@ fn damaged_public_files_do_not_panic() {
             let _ = pickle::read_bytes("it", &bytes);
         }
     }
+}
+
+fn empty_rows(x: &Features) -> usize {
+    match x {
+        Features::Sparse { pattern, .. } => {
+            pattern.offsets().windows(2).filter(|row| row[0] == row[1]).count()
+        }
+        Features::Dense(_) => panic!("dense features"),
+    }
+}
+
+fn geom_gcn(name: &str) -> Option<Dataset> {
+    // The splits are named after the original release.
+    let first = name.trim_end_matches("_corrected");
+    Some(geom_gcn::read(&data()?.join(name), first).unwrap().checked().unwrap())
+}
+
+#[test]
+fn geom_gcn_graphs_have_the_published_statistics() {
+    let published = [
+        ("chameleon", [2277, 31371, 2325, 5], ["0.230", "0.247"]),
+        ("squirrel", [5201, 198353, 2089, 5], ["0.222", "0.217"]),
+        ("film", [7600, 26659, 932, 5], ["0.217", "0.220"]),
+        ("texas", [183, 279, 1703, 5], ["0.061", "0.057"]),
+        ("cornell", [183, 277, 1703, 5], ["0.296", "0.301"]),
+        ("cornell_corrected", [183, 277, 1703, 5], ["0.123", "0.111"]),
+    ];
+    for (name, sizes, homophily) in published {
+        let Some(dataset) = geom_gcn(name) else { return };
+        assert_statistics(&dataset, sizes, homophily);
+        assert_eq!(dataset.splits.len(), 10, "{name}");
+    }
+}
+
+#[test]
+fn geom_gcn_graphs_have_the_expected_empty_rows() {
+    for (name, empty) in [("chameleon", 233), ("squirrel", 165)] {
+        let Some(dataset) = geom_gcn(name) else { return };
+        assert_eq!(empty_rows(&dataset.x), empty, "{name}");
+    }
+}
+
+#[test]
+fn cornell_has_the_features_and_labels_of_texas() {
+    let (Some(texas), Some(cornell)) = (geom_gcn("texas"), geom_gcn("cornell")) else { return };
+    assert_eq!(texas.class_sizes(), [33, 1, 18, 101, 30]);
+    assert_eq!(texas.y[25], Some(1));
+    assert_eq!((texas.x, texas.y), (cornell.x.clone(), cornell.y.clone()));
+    let corrected = geom_gcn("cornell_corrected").unwrap();
+    assert_ne!(cornell.sha256(), corrected.sha256());
+}
+
+#[test]
+fn cornell5_has_the_published_statistics() {
+    let Some(data) = data() else { return };
+    let file = data.join("fb100-cornell5/Cornell5.mat");
+    let dataset = facebook100::read(&file, "cornell5").unwrap().checked().unwrap();
+    assert_statistics(&dataset, [18660, 790_777, 4735, 2], ["0.546", "0.559"]);
+    assert_eq!(unlabelled(&dataset), 1838);
+    assert_eq!(empty_rows(&dataset.x), 0);
 }

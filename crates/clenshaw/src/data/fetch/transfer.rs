@@ -1,0 +1,154 @@
+//! Transfers one file from one source into its partial file.
+
+use super::failure::{FetchError, SourceError};
+use super::manifest::FileSource;
+use super::partial_file::{FileDigest, PartialFile, archive_path};
+use super::{Client, FetchEvent, FetchOptions, ManifestFile, unzip};
+use crate::error::Error;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// The largest accepted file when its size is not known.
+const MAX_UNKNOWN_SIZE: u64 = 1 << 30;
+
+/// What is transferred, for progress reports and limits.
+pub(super) struct Transfer<'a> {
+    pub(super) file: &'a str,
+    pub(super) source: &'a str,
+    /// Size in bytes, if known.
+    pub(super) size: Option<u64>,
+    pub(super) options: &'a FetchOptions<'a>,
+}
+
+/// A listed file and one of its sources.
+pub(super) struct Download<'a> {
+    pub(super) listed: &'a ManifestFile,
+    pub(super) source: &'a FileSource,
+    pub(super) client: &'a Client<'a>,
+    pub(super) transfer: Transfer<'a>,
+}
+
+impl Download<'_> {
+    /// Fills the partial file and verifies it.
+    ///
+    /// Retries once from the beginning if a resumed file is invalid, because the part of the
+    /// earlier attempt may be wrong.
+    pub(super) fn run(&self, partial: &mut PartialFile) -> Result<FileDigest, FetchError> {
+        let resumed = partial.bytes() > 0 || self.existing_archive().is_some();
+        match self.fill_and_verify(partial) {
+            Err(FetchError::Source(error)) if error.discards_content() && resumed => {
+                self.transfer.report_failure(&error.to_string(), Some(Duration::ZERO));
+                self.fill_and_verify(partial)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Fills and verifies the partial file; invalid content is deleted.
+    fn fill_and_verify(&self, partial: &mut PartialFile) -> Result<FileDigest, FetchError> {
+        let verified = self.fill(partial).and_then(|()| {
+            let found = partial.digest()?;
+            self.listed.check(&found)?;
+            Ok(found)
+        });
+        if let Err(FetchError::Source(error)) = &verified
+            && error.discards_content()
+        {
+            partial.clear()?;
+            if let Some(archive) = self.existing_archive() {
+                fs::remove_file(&archive).map_err(Error::io(archive))?;
+            }
+        }
+        verified
+    }
+
+    fn fill(&self, partial: &mut PartialFile) -> Result<(), FetchError> {
+        let (transfer, client) = (&self.transfer, self.client);
+        let (file, source) = (transfer.file, transfer.source);
+        (transfer.options.on_event)(FetchEvent::Requested { file, source });
+        match self.source {
+            FileSource::Url(url) if self.listed.sha256.is_some() => {
+                client.resume(transfer, url, partial)
+            }
+            FileSource::Url(url) => client.download(transfer, url, partial),
+            FileSource::Path(path) => copy(transfer, path, partial),
+            FileSource::ZipMember { archive, member } => {
+                let path = archive_path(transfer.options.into, file, archive);
+                fetch_archive(archive, &path, client)?;
+                unzip::extract(transfer, &path, member, partial)
+            }
+        }
+    }
+
+    /// The archive downloaded by an earlier attempt or for another member.
+    fn existing_archive(&self) -> Option<PathBuf> {
+        let FileSource::ZipMember { archive, .. } = self.source else { return None };
+        let path = archive_path(self.transfer.options.into, self.transfer.file, archive);
+        path.exists().then_some(path)
+    }
+}
+
+/// Downloads an archive; only its members have checksums.
+fn fetch_archive(url: &str, path: &Path, client: &Client<'_>) -> Result<(), FetchError> {
+    if path.exists() {
+        return Ok(());
+    }
+    let mut partial = PartialFile::open(path)?;
+    let file = url.rsplit('/').next().unwrap_or(url);
+    let transfer = Transfer { file, source: url, size: None, options: client.options };
+    client.resume(&transfer, url, &mut partial)?;
+    Ok(partial.accept()?)
+}
+
+fn copy(transfer: &Transfer<'_>, path: &Path, partial: &mut PartialFile) -> Result<(), FetchError> {
+    partial.clear()?;
+    let file = File::open(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => SourceError::NotFound,
+        _ => SourceError::Other(error.to_string()),
+    })?;
+    transfer
+        .append_all(file, transfer.size, partial, |error, _| SourceError::Other(error.to_string()))
+}
+
+impl Transfer<'_> {
+    /// Appends everything that `from` returns; `total` is the announced size.
+    pub(super) fn append_all(
+        &self,
+        mut from: impl Read,
+        total: Option<u64>,
+        into: &mut PartialFile,
+        source_error: impl Fn(io::Error, u64) -> SourceError,
+    ) -> Result<(), FetchError> {
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            if self.options.cancel.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted.into());
+            }
+            let n = match from.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                read => read.map_err(|error| source_error(error, into.bytes()))?,
+            };
+            if into.bytes() + n as u64 > self.limit() {
+                return Err(SourceError::TooLong { limit: self.limit() }.into());
+            }
+            into.append(&buffer[..n])?;
+            let received = into.bytes();
+            (self.options.on_event)(FetchEvent::Received { file: self.file, received, total });
+        }
+    }
+
+    /// Returns the largest accepted number of bytes.
+    pub(super) fn limit(&self) -> u64 {
+        self.size.unwrap_or(MAX_UNKNOWN_SIZE)
+    }
+
+    /// Reports that the source failed, and when it is retried.
+    pub(super) fn report_failure(&self, problem: &str, retry_in: Option<Duration>) {
+        let (file, source) = (self.file, self.source);
+        (self.options.on_event)(FetchEvent::Failed { file, source, problem, retry_in });
+    }
+}
