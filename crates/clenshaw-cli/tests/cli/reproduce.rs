@@ -111,7 +111,7 @@ fn broken_data_file_is_an_error() {
     sandbox.write("d/texas/out1_graph_edges.txt", "broken");
     let (code, error) = sandbox.failure("reproduce table1 --only graph=texas --data d");
     assert_eq!(code, 2);
-    assert!(error.contains("out1_node_feature_label.txt:1: no nodes after the header"), "{error}");
+    assert!(error.contains("out1_node_feature_label.txt:1: the table has no rows"), "{error}");
 }
 
 /// To update the page: `clenshaw reproduce table1 --out docs/results`.
