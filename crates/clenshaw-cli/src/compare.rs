@@ -71,7 +71,7 @@ impl RunVerb for Compare {
         self.set.iter().try_for_each(|(key, _)| check_key(key, &models))?;
         let store = self.data.store();
         for graph in &self.graphs {
-            data::named(&store, graph)?;
+            data::resolve(&store, graph)?;
         }
         let jobs = self.jobs(&models)?;
         let progress = self.quiet.progress();
