@@ -103,7 +103,7 @@ fn machine(roofline: &mut Roofline) -> String {
     for size in SIZES {
         let rates =
             [roofline.gather(size), roofline.stream(size)].map(|r| format!("{:.0}", r / 1e9));
-        table.row([format!("{:.2} MB", size as f64 / 1e6)].into_iter().chain(rates));
+        table.add_row([format!("{:.2} MB", size as f64 / 1e6)].into_iter().chain(rates));
     }
     let head = format!(
         "{}, {}: {:.0} GFLOP/s in dense products",
@@ -121,11 +121,11 @@ fn step_page(graph: &str, model: &str, step: &StepTiming) -> String {
     for part in &step.phases {
         let amounts = [part.cost.flops, part.cost.gathered_bytes(), part.cost.streamed];
         let amounts = amounts.map(|amount| format!("{:.1}", amount / 1e6));
-        table.row(times(part.name, part.seconds, Some(part.bound)).into_iter().chain(amounts));
+        table.add_row(times(part.name, part.seconds, Some(part.bound)).into_iter().chain(amounts));
     }
     let blank = || [String::new(), String::new(), String::new()];
-    table.row(times("waiting", step.waiting(), None).into_iter().chain(blank()));
-    table.row(times("step", step.seconds, Some(step.bound)).into_iter().chain(blank()));
+    table.add_row(times("waiting", step.waiting(), None).into_iter().chain(blank()));
+    table.add_row(times("step", step.seconds, Some(step.bound)).into_iter().chain(blank()));
     format!(
         "\n{model} on {graph}: {:.2} ms per step, {:.2}x the bound; fastest step {:.2} ms; \
          evaluation {:.2} ms; workspace {:.1} MB\n\n{}",

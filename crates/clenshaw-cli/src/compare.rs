@@ -143,7 +143,7 @@ impl Compare {
                 let mark = if jobs[at].request.has_preset() { "" } else { " *" };
                 format!("{}{mark}", cell(&results[at]))
             });
-            table.row(std::iter::once(info.name.to_owned()).chain(cells));
+            table.add_row(std::iter::once(info.name.to_owned()).chain(cells));
         }
         table
     }

@@ -109,10 +109,10 @@ fn table(store: &Store) -> String {
     let mut table = Table::new(["name", "kind", "available", "title", "source"]);
     for info in DATASETS {
         let available = if is_available(info, store) { "yes" } else { "no" };
-        table.row([info.name, info.kind(), available, info.title, info.source]);
+        table.add_row([info.name, info.kind(), available, info.title, info.source]);
     }
     for (name, path) in imports(store) {
-        table.row([&name, IMPORTED, "yes", "your own graph", &path.display().to_string()]);
+        table.add_row([&name, IMPORTED, "yes", "your own graph", &path.display().to_string()]);
     }
     table.to_text()
 }

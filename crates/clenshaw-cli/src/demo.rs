@@ -169,7 +169,7 @@ fn table(summaries: &[Summary]) -> Table {
         let mean_of = |number: fn(&RunRecord) -> f64| {
             summary.runs.iter().map(number).sum::<f64>() / n_runs as f64
         };
-        table.row([
+        table.add_row([
             summary.graph.clone(),
             summary.model.clone() + if is_linear(summary) { ", linear" } else { "" },
             output::mean_and_std(summary.test_accuracy, n_runs),

@@ -47,7 +47,7 @@ impl RunVerb for Models {
 fn list() -> String {
     let mut table = Table::new(["name", "title", "family", "paper"]);
     for info in MODELS {
-        table.row([info.name, info.title, family(info.family), info.paper]);
+        table.add_row([info.name, info.title, family(info.family), info.paper]);
     }
     table.to_text()
 }
@@ -104,7 +104,7 @@ fn keys(info: &ModelInfo) -> Table {
         ];
         for i in 0..columns.iter().map(Vec::len).max().unwrap_or(0) {
             let rest = columns.each_ref().map(|lines| lines.get(i).cloned().unwrap_or_default());
-            table.row(std::mem::take(&mut first).into_iter().chain(rest));
+            table.add_row(std::mem::take(&mut first).into_iter().chain(rest));
         }
     }
     table

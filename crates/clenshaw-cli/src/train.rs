@@ -188,7 +188,7 @@ fn table(runs: &[RunRecord]) -> Table {
         "seconds",
     ]);
     for run in runs {
-        table.row([
+        table.add_row([
             run.seed.to_string(),
             run.epochs.to_string(),
             run.best_epoch.to_string(),

@@ -100,7 +100,7 @@ fn table(sizes: &[(usize, f64)], costs: &[StepCost]) -> Table {
             0 => "-".to_owned(),
             _ => format!("{:.2}", f(cost) / f(&costs[i - 1])),
         };
-        table.row([
+        table.add_row([
             n_nodes.to_string(),
             cost.n_edges.to_string(),
             format!("{:.3}", 1e3 * cost.median),

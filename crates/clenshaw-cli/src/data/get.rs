@@ -139,7 +139,7 @@ fn page(reports: &[FetchReport], into: &Path) -> String {
             true => "ok".into(),
             false => format!("unknown, sha256 {}", file.sha256),
         };
-        table.row([&file.path, &file.bytes.to_string(), state_name(file.state), &checksum]);
+        table.add_row([&file.path, &file.bytes.to_string(), state_name(file.state), &checksum]);
     }
     let warnings = output::warnings(reports.iter().flat_map(|report| &report.warnings));
     format!("{}\n{warnings}data folder: {}\n", table.to_text(), into.display())

@@ -99,7 +99,7 @@ impl StudyReport<'_> {
         let heads = best.iter().map(|trial| format!("trial {}", trial.number));
         let mut table = Table::new(std::iter::once(String::new()).chain(heads));
         let values = best.iter().map(|trial| accuracy(trial.value.unwrap_or_default()));
-        table.row(std::iter::once("val acc".to_owned()).chain(values));
+        table.add_row(std::iter::once("val acc".to_owned()).chain(values));
         let columns: Vec<_> =
             best.iter().map(|trial| tuned_settings(self.request, trial)).collect();
         let names = columns.first().map(Vec::as_slice).unwrap_or_default();
@@ -107,7 +107,7 @@ impl StudyReport<'_> {
             let value = |column: &Vec<(&str, String)>| {
                 column.get(i).map_or_else(String::new, |(_, value)| value.clone())
             };
-            table.row(std::iter::once((*name).to_owned()).chain(columns.iter().map(value)));
+            table.add_row(std::iter::once((*name).to_owned()).chain(columns.iter().map(value)));
         }
         table
     }
@@ -115,7 +115,7 @@ impl StudyReport<'_> {
     fn importances(&self) -> Table {
         let mut table = Table::new(["hyper-parameter", "importance"]);
         for (name, share) in &self.result.importances {
-            table.row([name.clone(), format!("{:.1}%", 100.0 * share)]);
+            table.add_row([name.clone(), format!("{:.1}%", 100.0 * share)]);
         }
         table
     }

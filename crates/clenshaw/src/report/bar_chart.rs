@@ -2,7 +2,8 @@
 
 use super::axis::Axis;
 use super::line_chart::{
-    BOTTOM, HEIGHT, LEFT, STROKES, TOP, WIDTH, draw_y_label, line, push, svg_header, text,
+    BOTTOM, HEIGHT, LEFT, STROKES, TOP, WIDTH, draw_y_label, push_element, push_line, push_text,
+    svg_header,
 };
 
 const RIGHT: f64 = WIDTH - 24.0;
@@ -39,8 +40,8 @@ impl BarChart {
         let mut svg = svg_header(&self.title);
         for tick in axis.ticks() {
             let colour = if tick == 0.0 { "#777" } else { "#e6e6e6" };
-            line(&mut svg, (LEFT, y(tick)), (RIGHT, y(tick)), colour);
-            text(&mut svg, (LEFT - 8.0, y(tick) + 4.0), "end", &axis.label(tick));
+            push_line(&mut svg, (LEFT, y(tick)), (RIGHT, y(tick)), colour);
+            push_text(&mut svg, (LEFT - 8.0, y(tick) + 4.0), "end", &axis.label(tick));
         }
         draw_y_label(&mut svg, &self.y_label);
         let (groups, names) =
@@ -49,7 +50,7 @@ impl BarChart {
         let width = group_width * (1.0 - GAP) / names.len().max(1) as f64;
         for (g, group) in groups.iter().enumerate() {
             let middle = LEFT + group_width * (g as f64 + 0.5);
-            text(&mut svg, (middle, HEIGHT - BOTTOM + 16.0), "middle", group);
+            push_text(&mut svg, (middle, HEIGHT - BOTTOM + 16.0), "middle", group);
         }
         for (group, name, mean, half) in &self.bars {
             let at = |list: &[&str], name: &str| list.iter().position(|entry| *entry == name);
@@ -57,7 +58,7 @@ impl BarChart {
             let left = LEFT + group_width * (g as f64 + GAP / 2.0) + width * n as f64;
             let (top, middle) = (y(*mean), left + width / 2.0);
             let (colour, _) = STROKES[n % STROKES.len()];
-            push(
+            push_element(
                 &mut svg,
                 format_args!(
                     "<rect x=\"{:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{colour}\"/>",
@@ -66,8 +67,8 @@ impl BarChart {
                     y(0.0) - top
                 ),
             );
-            line(&mut svg, (middle, y(mean - half)), (middle, y(mean + half)), "#222");
-            text(&mut svg, (middle, y(mean + half) - 5.0), "middle", &format!("{mean:.1}"));
+            push_line(&mut svg, (middle, y(mean - half)), (middle, y(mean + half)), "#222");
+            push_text(&mut svg, (middle, y(mean + half) - 5.0), "middle", &format!("{mean:.1}"));
         }
         draw_legend(&mut svg, &names);
         svg + "</svg>\n"
@@ -81,14 +82,14 @@ fn draw_legend(svg: &mut String, names: &[&str]) {
     let (mut x, y) = (LEFT, HEIGHT - 18.0);
     for (n, name) in names.iter().enumerate() {
         let (colour, _) = STROKES[n % STROKES.len()];
-        push(
+        push_element(
             svg,
             format_args!(
                 "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"10\" height=\"10\" fill=\"{colour}\"/>",
                 y - 9.0
             ),
         );
-        text(svg, (x + 14.0, y), "start", name);
+        push_text(svg, (x + 14.0, y), "start", name);
         x += letter * letters(name);
     }
 }

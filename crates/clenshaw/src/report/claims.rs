@@ -1,15 +1,15 @@
-//! Claims about the ranking of models, tested with measured scores.
+//! Claims about the ranking of models, tested against measured scores.
 //!
 //! ```text
-//! d = mean(better) - mean(worse)       n = sqrt(ci95(better)^2 + ci95(worse)^2)
-//! holds           d > n
-//! inconclusive    |d| <= n
-//! fails           d < -n
+//! d = mean(better) - mean(worse)       w = sqrt(ci95(better)^2 + ci95(worse)^2)
+//! holds           d > w
+//! inconclusive    |d| <= w
+//! fails           d < -w
 //! ```
 //!
-//! `n` is the half-width of the combined 95% confidence interval. The verdict on a ranking of more than
-//! two models is the worst one of neighbouring pairs. There is no verdict if a model has a single run,
-//! which has no interval, or unfinished runs.
+//! `w` is the half-width of the combined 95% confidence interval. The verdict on a ranking of more than
+//! two models is the worst verdict of its adjacent pairs. There is no verdict if a model has unfinished
+//! runs, or only one run, which has no interval.
 
 use super::{ScoreCell, Table};
 use serde::Serialize;
@@ -19,7 +19,7 @@ use serde::Serialize;
 pub struct Claim {
     /// The models, worst first.
     pub order: Vec<String>,
-    /// The verdict of every column; `None` if a model has too few or unfinished runs.
+    /// The verdict in every column; `None` if a model has too few or unfinished runs.
     pub verdicts: Vec<(String, Option<Verdict>)>,
 }
 
@@ -57,10 +57,10 @@ impl Claim {
             };
             let pairs = order.windows(2).map(|pair| {
                 let (worse, better) = (score(&pair[0])?, score(&pair[1])?);
-                let (d, n) = (better.mean - worse.mean, better.ci95.hypot(worse.ci95));
+                let (d, w) = (better.mean - worse.mean, better.ci95.hypot(worse.ci95));
                 Some(match d {
-                    d if d > n => Verdict::Holds,
-                    d if d < -n => Verdict::Fails,
+                    d if d > w => Verdict::Holds,
+                    d if d < -w => Verdict::Fails,
                     _ => Verdict::Inconclusive,
                 })
             });
@@ -80,7 +80,7 @@ impl Claim {
                 verdict.map_or("-", Verdict::name).to_owned()
             };
             let order = claim.order.join(" < ");
-            table.row(std::iter::once(order).chain(claim.verdicts.iter().map(name)));
+            table.add_row(std::iter::once(order).chain(claim.verdicts.iter().map(name)));
         }
         table
     }

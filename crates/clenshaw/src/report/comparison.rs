@@ -1,6 +1,6 @@
 //! Our numbers next to a paper's, with a footnote for every difference.
 //!
-//! A cell agrees if our number, rounded to the paper's decimals, equals the printed one.
+//! A cell agrees if our number, rounded to the paper's number of decimals, equals the printed one.
 
 use super::{Table, wrap_text};
 use serde::{Serialize, Serializer};
@@ -28,7 +28,7 @@ const WIDTH: usize = 100;
 pub struct Comparison {
     /// The title.
     pub title: String,
-    /// The publication of the paper's numbers.
+    /// Where the paper's numbers were published.
     pub source: String,
     /// The header of the first column, as in `graph`.
     pub row_label: String,
@@ -59,13 +59,13 @@ pub struct ComparisonCell {
     /// The number of decimals printed in the paper.
     #[serde(skip)]
     pub digits: usize,
-    /// The paper's number, if it has one.
-    #[serde(serialize_with = "number")]
+    /// The paper's number, if it reports one.
+    #[serde(serialize_with = "serialize_number")]
     pub paper: Option<f64>,
     /// Our number, if it was measured.
-    #[serde(serialize_with = "number")]
+    #[serde(serialize_with = "serialize_number")]
     pub ours: Option<f64>,
-    /// Whether both are equal to the paper's decimals.
+    /// Whether both are equal when rounded to the paper's number of decimals.
     pub agrees: Option<bool>,
     /// The reason for a difference.
     pub explanation: Option<String>,
@@ -76,12 +76,12 @@ struct Footnote<'a> {
     row: usize,
     column: usize,
     mark: String,
-    place: String,
+    cell: String,
     text: &'a str,
 }
 
 impl ComparisonCell {
-    /// Compares two numbers to the paper's decimals.
+    /// Compares two numbers, rounded to `digits` decimals.
     pub fn new(
         column: &'static str,
         digits: usize,
@@ -98,7 +98,7 @@ impl ComparisonCell {
         self.paper.map_or("-".into(), |number| format!("{number:.*}", self.digits))
     }
 
-    /// Our number with one decimal more than the paper, or none for counts.
+    /// Our number with one more decimal than the paper prints; counts have none.
     fn our_text(&self) -> String {
         let digits = if self.digits == 0 { 0 } else { self.digits + 1 };
         self.ours.map_or("-".into(), |number| format!("{number:.digits$}"))
@@ -117,9 +117,9 @@ impl Comparison {
         let table = self.table(&footnotes, |mark| format!(" {mark}")).to_text();
         let mut text = format!("{}\n{}\n\n{table}", self.title, self.source);
         let widest = footnotes.iter().map(|note| note.mark.len()).max().unwrap_or(0);
-        for (i, Footnote { mark, place, text: why, .. }) in footnotes.iter().enumerate() {
+        for (i, Footnote { mark, cell, text: why, .. }) in footnotes.iter().enumerate() {
             text += if i == 0 { "\n" } else { "" };
-            text += &hanging_paragraph(&format!("{mark:<widest$}  "), &format!("{place}: {why}"));
+            text += &hanging_paragraph(&format!("{mark:<widest$}  "), &format!("{cell}: {why}"));
         }
         for (i, note) in self.notes.iter().enumerate() {
             text += if i == 0 { "\n" } else { "" };
@@ -133,15 +133,15 @@ impl Comparison {
         let footnotes = self.footnotes();
         let table = self.table(&footnotes, |mark| format!(" <sup>{mark}</sup>")).to_markdown();
         let mut text = format!("# {}\n\n{}.\n\n{table}\n", self.title, self.source);
-        for Footnote { mark, place, text: why, .. } in &footnotes {
-            text += &format!("- <sup>{mark}</sup> {place}: {why}\n");
+        for Footnote { mark, cell, text: why, .. } in &footnotes {
+            text += &format!("- <sup>{mark}</sup> {cell}: {why}\n");
         }
         text += if footnotes.is_empty() { "" } else { "\n" };
         text.extend(self.notes.iter().map(|note| format!("- {note}\n")));
         let mut digests = Table::new([self.row_label.as_str(), "sha256 of the data"]);
         for row in &self.rows {
             let sha256 = row.sha256.as_ref().map_or("-".into(), |sha256| format!("`{sha256}`"));
-            digests.row([row.name.clone(), sha256]);
+            digests.add_row([row.name.clone(), sha256]);
         }
         text + "\n" + &digests.to_markdown()
     }
@@ -156,7 +156,7 @@ impl Comparison {
                     row: r,
                     column: c,
                     mark: footnote_mark(footnotes.len()),
-                    place: format!("{}, {}", row.name, cell.column),
+                    cell: format!("{}, {}", row.name, cell.column),
                     text: cell.explanation.as_deref().unwrap_or("not explained"),
                 });
             }
@@ -165,21 +165,21 @@ impl Comparison {
     }
 
     /// The table: per column the paper's numbers and ours, or ours alone if the paper has none.
-    fn table(&self, footnotes: &[Footnote], marked: impl Fn(&str) -> String) -> Table {
+    fn table(&self, footnotes: &[Footnote], format_mark: impl Fn(&str) -> String) -> Table {
         let columns = self.rows.first().map_or(0, |row| row.cells.len());
         let columns: Vec<PrintedColumns> =
-            (0..columns).map(|c| self.column(c, footnotes, &marked)).collect();
+            (0..columns).map(|c| self.column(c, footnotes, &format_mark)).collect();
         let some_missing = self.missing().next().is_some();
         let mut header = vec![self.row_label.clone()];
         header.extend(columns.iter().flat_map(|column| column.header.clone()));
         header.extend(some_missing.then(String::new));
         let mut table = Table::new(header);
         for (r, row) in self.rows.iter().enumerate() {
-            let state = if row.is_measured { "" } else { "no data" };
+            let status = if row.is_measured { "" } else { "no data" };
             let mut entries = vec![row.name.clone()];
             entries.extend(columns.iter().flat_map(|column| column.rows[r].clone()));
-            entries.extend(some_missing.then(|| state.to_owned()));
-            table.row(entries);
+            entries.extend(some_missing.then(|| status.to_owned()));
+            table.add_row(entries);
         }
         table
     }
@@ -189,11 +189,11 @@ impl Comparison {
         &self,
         c: usize,
         footnotes: &[Footnote],
-        marked: impl Fn(&str) -> String,
+        format_mark: impl Fn(&str) -> String,
     ) -> PrintedColumns {
         let mark = |r: usize| {
             let note = footnotes.iter().find(|note| (note.row, note.column) == (r, c));
-            note.map_or(String::new(), |note| marked(&note.mark))
+            note.map_or(String::new(), |note| format_mark(&note.mark))
         };
         let widest = (0..self.rows.len()).map(|r| mark(r).len()).max().unwrap_or(0);
         let cells: Vec<&ComparisonCell> = self.rows.iter().map(|row| &row.cells[c]).collect();
@@ -234,12 +234,12 @@ fn footnote_mark(i: usize) -> String {
     let last = char::from(b'a' + (i % 26) as u8);
     match i / 26 {
         0 => last.into(),
-        more => footnote_mark(more - 1) + &last.to_string(),
+        rest => footnote_mark(rest - 1) + &last.to_string(),
     }
 }
 
 /// Serialises whole numbers without a decimal point.
-fn number<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_number<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     match *number {
         Some(count) if count.fract() == 0.0 && count.abs() < 9e15 => {
             serializer.serialize_some(&(count as i64))
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn unmeasured_rows_have_no_verdict() {
+    fn unmeasured_rows_are_not_compared() {
         let cells = &example().rows[2].cells;
         assert!(cells.iter().all(|cell| cell.ours.is_none() && cell.agrees.is_none()));
         assert_eq!(example().missing().collect::<Vec<_>>(), ["three"]);

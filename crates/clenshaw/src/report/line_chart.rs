@@ -1,7 +1,7 @@
 //! Line charts as self-contained SVG, without scripts, style sheets or external fonts.
 //!
 //! The colours are those of Okabe and Ito, which colour-blind readers can distinguish; dash patterns
-//! distinguish the lines in print.
+//! distinguish the lines in black-and-white print.
 
 use super::axis::{Axis, Scale};
 use std::fmt::Write;
@@ -21,7 +21,7 @@ pub(super) const LEFT: f64 = 62.0;
 pub(super) const TOP: f64 = 44.0;
 pub(super) const BOTTOM: f64 = 58.0;
 /// Width of a wide letter at 12 pixels.
-const LETTER: f64 = 7.0;
+const LETTER_WIDTH: f64 = 7.0;
 /// A line of at most this many points gets a marker at each.
 const MAX_MARKERS: usize = 12;
 /// Width of the line and the gap before a name in the legend.
@@ -55,7 +55,7 @@ pub struct LineChart {
 pub struct Histogram {
     /// Its name in the legend.
     pub name: String,
-    /// Left end, right end and height of every bin; the highest one is as high as the chart.
+    /// Left end, right end and height of every bin; the tallest bar fills the height of the plot.
     pub bins: Vec<(f64, f64, f64)>,
 }
 
@@ -86,7 +86,7 @@ impl LineChart {
 
     /// Draws the chart as SVG.
     ///
-    /// Points that are not finite, or not positive on a logarithmic axis, are left out. A line of few
+    /// Points that are not finite, or not positive on a logarithmic axis, are skipped. A line of few
     /// points gets a marker at each. A linear vertical axis always includes 0.
     ///
     /// ```
@@ -96,7 +96,7 @@ impl LineChart {
     /// assert!(chart.to_svg().starts_with("<svg xmlns"));
     /// ```
     pub fn to_svg(&self) -> String {
-        let area = PlotArea::around(self);
+        let area = PlotArea::for_chart(self);
         let mut svg = svg_header(&self.title);
         if let Some(histogram) = &self.histogram {
             area.draw_histogram(&mut svg, self.series.len(), histogram);
@@ -127,11 +127,11 @@ pub(super) fn svg_header(title: &str) -> String {
 /// Draws the label of the vertical axis, rotated.
 pub(super) fn draw_y_label(svg: &mut String, name: &str) {
     let middle = (TOP + HEIGHT - BOTTOM) / 2.0;
-    let (name, turn) = (escaped(name), format!("rotate(-90 16 {middle:.1})"));
-    push(
+    let (name, rotation) = (escaped(name), format!("rotate(-90 16 {middle:.1})"));
+    push_element(
         svg,
         format_args!(
-            "<text x=\"16\" y=\"{middle:.1}\" text-anchor=\"middle\" transform=\"{turn}\">{name}</text>"
+            "<text x=\"16\" y=\"{middle:.1}\" text-anchor=\"middle\" transform=\"{rotation}\">{name}</text>"
         ),
     );
 }
@@ -146,13 +146,13 @@ struct PlotArea {
 
 impl PlotArea {
     /// The plot area that leaves enough space for the legend.
-    fn around(figure: &LineChart) -> Self {
-        let (x, y) = axes(figure);
-        let names = figure.series.iter().map(|series| &series.name);
-        let names = names.chain(figure.histogram.iter().map(|histogram| &histogram.name));
-        let name = names.map(|name| name.chars().count()).max().unwrap_or(0);
-        let legend = LEGEND_LINE + LETTER * name as f64 + 24.0;
-        let scales = (figure.x_scale, figure.y_scale);
+    fn for_chart(chart: &LineChart) -> Self {
+        let (x, y) = axes(chart);
+        let names = chart.series.iter().map(|series| &series.name);
+        let names = names.chain(chart.histogram.iter().map(|histogram| &histogram.name));
+        let longest = names.map(|name| name.chars().count()).max().unwrap_or(0);
+        let legend = LEGEND_LINE + LETTER_WIDTH * longest as f64 + 24.0;
+        let scales = (chart.x_scale, chart.y_scale);
         Self { scales, x, y, right: (WIDTH - legend).max(WIDTH / 2.0) }
     }
 
@@ -164,67 +164,68 @@ impl PlotArea {
         HEIGHT - BOTTOM - self.y.fraction(value) * (HEIGHT - BOTTOM - TOP)
     }
 
-    /// Draws the ticks, their labels and the grid; the line of 0 is darker.
+    /// Draws the ticks, their labels and the grid; the zero line is darker.
     fn draw_grid(&self, svg: &mut String) {
         let (right, bottom) = (self.right, HEIGHT - BOTTOM);
         for tick in self.x.ticks() {
             let (x, label) = (self.x(tick), self.x.label(tick));
-            line(svg, (x, TOP), (x, bottom), "#e6e6e6");
-            text(svg, (x, bottom + 16.0), "middle", &label);
+            push_line(svg, (x, TOP), (x, bottom), "#e6e6e6");
+            push_text(svg, (x, bottom + 16.0), "middle", &label);
         }
         for tick in self.y.ticks() {
             let (y, label) = (self.y(tick), self.y.label(tick));
             let colour = if tick == 0.0 { "#777" } else { "#e6e6e6" };
-            line(svg, (LEFT, y), (right, y), colour);
-            text(svg, (LEFT - 8.0, y + 4.0), "end", &label);
+            push_line(svg, (LEFT, y), (right, y), colour);
+            push_text(svg, (LEFT - 8.0, y + 4.0), "end", &label);
         }
-        line(svg, (LEFT, TOP), (LEFT, bottom), "#777");
-        line(svg, (LEFT, bottom), (right, bottom), "#777");
+        push_line(svg, (LEFT, TOP), (LEFT, bottom), "#777");
+        push_line(svg, (LEFT, bottom), (right, bottom), "#777");
     }
 
-    fn draw_labels(&self, svg: &mut String, figure: &LineChart) {
+    fn draw_labels(&self, svg: &mut String, chart: &LineChart) {
         let y = HEIGHT - BOTTOM + 38.0;
-        text(svg, (LEFT, y), "start", &figure.x_left);
-        text(svg, ((LEFT + self.right) / 2.0, y), "middle", &figure.x_label);
-        text(svg, (self.right, y), "end", &figure.x_right);
-        draw_y_label(svg, &figure.y_label);
+        push_text(svg, (LEFT, y), "start", &chart.x_left);
+        push_text(svg, ((LEFT + self.right) / 2.0, y), "middle", &chart.x_label);
+        push_text(svg, (self.right, y), "end", &chart.x_right);
+        draw_y_label(svg, &chart.y_label);
     }
 
     fn draw_line(&self, svg: &mut String, i: usize, series: &LineSeries) {
         let points: Vec<(f64, f64)> =
             drawable(self.scales, series).map(|&(x, y)| (self.x(x), self.y(y))).collect();
-        let corners: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-        let corners = corners.join(" ");
-        push(svg, format_args!("<polyline points=\"{corners}\" {}/>", stroke(i)));
+        let coordinates: Vec<String> =
+            points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let coordinates = coordinates.join(" ");
+        push_element(svg, format_args!("<polyline points=\"{coordinates}\" {}/>", stroke(i)));
         let colour = STROKES[i % STROKES.len()].0;
         for (x, y) in points.iter().filter(|_| points.len() <= MAX_MARKERS) {
-            push(
+            push_element(
                 svg,
                 format_args!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"{colour}\"/>"),
             );
         }
     }
 
-    /// Draws the bins, cut off at the ends of the axis, and the entry in the legend.
+    /// Draws the bins, clipped to the axis, and the legend entry.
     fn draw_histogram(&self, svg: &mut String, i: usize, histogram: &Histogram) {
-        let highest = histogram.bins.iter().fold(0.0, |high: f64, column| high.max(column.2));
+        let highest = histogram.bins.iter().fold(0.0, |high: f64, bin| high.max(bin.2));
         let bottom = HEIGHT - BOTTOM;
         for &(left, right, height) in histogram.bins.iter().filter(|bin| bin.2 > 0.0) {
             let edge = |value: f64| self.x(value).clamp(LEFT, self.right);
             let (x, width) = (edge(left), edge(right) - edge(left));
             let height = height / highest * (bottom - TOP);
-            rectangle(svg, (x, bottom - height), (width, height));
+            push_rect(svg, (x, bottom - height), (width, height));
         }
         let (x, y) = (self.right + 14.0, TOP + 8.0 + 20.0 * i as f64);
-        rectangle(svg, (x, y - 6.0), (28.0, 12.0));
-        text(svg, (x + LEGEND_LINE, y + 4.0), "start", &histogram.name);
+        push_rect(svg, (x, y - 6.0), (28.0, 12.0));
+        push_text(svg, (x + LEGEND_LINE, y + 4.0), "start", &histogram.name);
     }
 
     fn draw_legend_entry(&self, svg: &mut String, i: usize, series: &LineSeries) {
         let (x, y) = (self.right + 14.0, TOP + 8.0 + 20.0 * i as f64);
         let points = format!("{x:.1},{y:.1} {:.1},{y:.1}", x + 28.0);
-        push(svg, format_args!("<polyline points=\"{points}\" {}/>", stroke(i)));
-        text(svg, (x + LEGEND_LINE, y + 4.0), "start", &series.name);
+        push_element(svg, format_args!("<polyline points=\"{points}\" {}/>", stroke(i)));
+        push_text(svg, (x + LEGEND_LINE, y + 4.0), "start", &series.name);
     }
 }
 
@@ -236,8 +237,13 @@ fn stroke(i: usize) -> String {
     )
 }
 
-pub(super) fn line(svg: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64), colour: &str) {
-    push(
+pub(super) fn push_line(
+    svg: &mut String,
+    (x1, y1): (f64, f64),
+    (x2, y2): (f64, f64),
+    colour: &str,
+) {
+    push_element(
         svg,
         format_args!(
             "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"{colour}\"/>"
@@ -245,8 +251,8 @@ pub(super) fn line(svg: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64),
     );
 }
 
-fn rectangle(svg: &mut String, (x, y): (f64, f64), (width, height): (f64, f64)) {
-    push(
+fn push_rect(svg: &mut String, (x, y): (f64, f64), (width, height): (f64, f64)) {
+    push_element(
         svg,
         format_args!(
             "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"#e3e3e3\"/>"
@@ -254,15 +260,15 @@ fn rectangle(svg: &mut String, (x, y): (f64, f64), (width, height): (f64, f64)) 
     );
 }
 
-pub(super) fn text(svg: &mut String, (x, y): (f64, f64), anchor: &str, content: &str) {
+pub(super) fn push_text(svg: &mut String, (x, y): (f64, f64), anchor: &str, content: &str) {
     let content = escaped(content);
-    push(
+    push_element(
         svg,
         format_args!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{content}</text>"),
     );
 }
 
-pub(super) fn push(svg: &mut String, element: std::fmt::Arguments) {
+pub(super) fn push_element(svg: &mut String, element: std::fmt::Arguments) {
     writeln!(svg, "{element}").expect("writing to a string cannot fail");
 }
 
@@ -270,18 +276,18 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// The axes of a chart. A linear vertical axis includes 0 and has a margin at ends other than 0.
-fn axes(figure: &LineChart) -> (Axis, Axis) {
-    let scales = (figure.x_scale, figure.y_scale);
-    let points = || figure.series.iter().flat_map(|series| drawable(scales, series));
+/// The axes of a chart. A linear vertical axis includes 0 and has a margin at each nonzero end.
+fn axes(chart: &LineChart) -> (Axis, Axis) {
+    let scales = (chart.x_scale, chart.y_scale);
+    let points = || chart.series.iter().flat_map(|series| drawable(scales, series));
     let (left, right) = range(points().map(|p| p.0)).unwrap_or((1.0, 2.0));
-    let x = match figure.x_scale {
+    let x = match chart.x_scale {
         Scale::Linear => Axis::linear(left, right, 8),
         scale => Axis::logarithmic(scale, left, right),
     };
-    if figure.y_scale != Scale::Linear {
+    if chart.y_scale != Scale::Linear {
         let (low, high) = range(points().map(|p| p.1)).unwrap_or((1.0, 2.0));
-        return (x, Axis::logarithmic(figure.y_scale, low, high));
+        return (x, Axis::logarithmic(chart.y_scale, low, high));
     }
     let (low, high) = range(points().map(|p| p.1).chain([0.0])).unwrap_or((0.0, 1.0));
     let margin = 0.04 * (high - low);
@@ -306,24 +312,25 @@ fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 mod tests {
     use super::*;
 
-    fn figure(name: &str, points: &[(f64, f64)]) -> String {
+    fn chart_svg(name: &str, points: &[(f64, f64)]) -> String {
         let series = LineSeries { name: name.into(), points: points.to_vec() };
         LineChart::responses("a < b & c", vec![series]).to_svg()
     }
 
     #[test]
     fn line_spans_the_plot_area() {
-        let svg = figure("two", &[(-1.0, 0.0), (0.0, f64::NAN), (1.0, 25.0)]);
+        let svg = chart_svg("two", &[(-1.0, 0.0), (0.0, f64::NAN), (1.0, 25.0)]);
         // The plot area is 62..559 by 44..302, with a margin of 1/26 at the top.
         assert!(svg.contains("<polyline points=\"62.0,302.0 559.0,53.9\" "), "{svg}");
     }
 
     #[test]
     fn labels_are_drawn_and_escaped() {
-        let svg = figure("<script>", &[(-1.0, -1.0), (1.0, 1.0)]);
-        let words = ["a &lt; b &amp; c", ">μ<", ">h(μ)<", ">high frequency<", ">low frequency<"];
-        for word in words.into_iter().chain([">-1.0<", ">0.5<", "&lt;script&gt;"]) {
-            assert!(svg.contains(word), "{word} is missing:\n{svg}");
+        let svg = chart_svg("<script>", &[(-1.0, -1.0), (1.0, 1.0)]);
+        let fragments =
+            ["a &lt; b &amp; c", ">μ<", ">h(μ)<", ">high frequency<", ">low frequency<"];
+        for fragment in fragments.into_iter().chain([">-1.0<", ">0.5<", "&lt;script&gt;"]) {
+            assert!(svg.contains(fragment), "{fragment} is missing:\n{svg}");
         }
         assert!(!svg.contains("<script"));
         assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count());
@@ -332,17 +339,17 @@ mod tests {
     #[test]
     fn histogram_is_drawn_behind_the_lines() {
         let points = vec![(-1.0, 0.0), (1.0, 1.0)];
-        let mut figure = LineChart::responses("", vec![LineSeries { name: "h".into(), points }]);
-        let columns = vec![(-1.0, 0.0, 0.25), (0.0, 1.0, 0.5), (1.0, 2.0, 0.0)];
-        figure.histogram = Some(Histogram { name: "few".into(), bins: columns });
-        let svg = figure.to_svg();
+        let mut chart = LineChart::responses("", vec![LineSeries { name: "h".into(), points }]);
+        let bins = vec![(-1.0, 0.0, 0.25), (0.0, 1.0, 0.5), (1.0, 2.0, 0.0)];
+        chart.histogram = Some(Histogram { name: "few".into(), bins });
+        let svg = chart.to_svg();
         // Half of the plot height of 258, and all of it; the third bin is empty.
-        let columns = [
+        let bars = [
             "<rect x=\"62.0\" y=\"173.0\" width=\"248.5\" height=\"129.0\" ",
             "<rect x=\"310.5\" y=\"44.0\" width=\"248.5\" height=\"258.0\" ",
         ];
-        let at = |part: &str| svg.find(part).unwrap_or_else(|| panic!("no {part} in\n{svg}"));
-        assert!(columns.iter().all(|column| at(column) < at("<polyline")));
+        let position = |part: &str| svg.find(part).unwrap_or_else(|| panic!("no {part} in\n{svg}"));
+        assert!(bars.iter().all(|bar| position(bar) < position("<polyline")));
         assert_eq!(svg.matches("<rect").count(), 4, "background, two bins and a legend entry");
         assert!(svg.contains(">few<"));
     }
@@ -350,7 +357,7 @@ mod tests {
     #[test]
     fn empty_chart_has_no_nan() {
         assert!(!LineChart::default().to_svg().contains("NaN"));
-        assert!(!figure("broken", &[(0.0, f64::NAN)]).contains("NaN"));
+        assert!(!chart_svg("broken", &[(0.0, f64::NAN)]).contains("NaN"));
     }
 
     #[test]
@@ -359,7 +366,7 @@ mod tests {
         let series = vec![LineSeries { name: "two".into(), points }];
         let (x_scale, y_scale) = (Scale::Log10, Scale::Log10);
         let svg = LineChart { x_scale, y_scale, series, ..LineChart::default() }.to_svg();
-        // The point at 0 is left out; the others are corner, middle, corner.
+        // The point at 0 is skipped; the others are corner, middle, corner.
         assert!(svg.contains("<polyline points=\"62.0,302.0 310.5,173.0 559.0,44.0\" "), "{svg}");
         assert!(svg.contains(">10²<") && svg.contains(">10⁴<"), "{svg}");
     }
@@ -369,7 +376,7 @@ mod tests {
         let points = [(0.0, 7.0), (2.0, 0.0), (4.0, 12.5), (8.0, 25.0)].to_vec();
         let series = vec![LineSeries { name: "two".into(), points }];
         let svg = LineChart { x_scale: Scale::Log2, series, ..LineChart::default() }.to_svg();
-        // The point at 0 is left out; the others have equal steps and a marker each.
+        // The point at 0 is skipped; the others have equal steps and a marker each.
         assert!(svg.contains("<polyline points=\"62.0,302.0 310.5,178.0 559.0,53.9\" "), "{svg}");
         assert!(svg.contains("<circle cx=\"310.5\" cy=\"178.0\" "), "{svg}");
         assert_eq!(svg.matches("<circle").count(), 3);

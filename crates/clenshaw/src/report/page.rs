@@ -12,7 +12,7 @@ const WIDTH: usize = 100;
 /// ```
 /// use clenshaw::report::{ResultPage, Table};
 /// let mut table = Table::new(["graph", "error"]);
-/// table.row(["texas", "2.1e-15"]);
+/// table.add_row(["texas", "2.1e-15"]);
 /// let tables = vec![("Errors".to_owned(), table)];
 /// let page = ResultPage { title: "A theorem".into(), tables, ..ResultPage::default() };
 /// assert!(page.to_markdown().contains("## Errors\n\n| graph |   error |\n"));

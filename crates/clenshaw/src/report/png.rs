@@ -20,18 +20,18 @@ const SCALE: f32 = 2.0;
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
 pub fn svg_to_png(svg: &str) -> Result<Vec<u8>> {
-    let wrong = |problem: String| Error::Data { place: "svg".into(), problem };
+    let invalid = |problem: String| Error::Data { place: "svg".into(), problem };
     let mut options = Options { font_family: FAMILY.into(), ..Options::default() };
     let fonts = options.fontdb_mut();
     fonts.load_font_data(FONT.to_vec());
     fonts.set_sans_serif_family(FAMILY);
-    let tree = Tree::from_str(svg, &options).map_err(|e| wrong(e.to_string()))?;
+    let tree = Tree::from_str(svg, &options).map_err(|e| invalid(e.to_string()))?;
     let side = |length: f32| (SCALE * length).ceil() as u32;
     let (width, height) = (side(tree.size().width()), side(tree.size().height()));
-    let mut picture = Pixmap::new(width, height)
-        .ok_or_else(|| wrong(format!("{width} x {height} pixels cannot be rendered")))?;
-    resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut picture.as_mut());
-    picture.encode_png().map_err(|e| wrong(e.to_string()))
+    let mut image = Pixmap::new(width, height)
+        .ok_or_else(|| invalid(format!("{width} x {height} pixels cannot be rendered")))?;
+    resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut image.as_mut());
+    image.encode_png().map_err(|e| invalid(e.to_string()))
 }
 
 #[cfg(test)]
@@ -44,11 +44,11 @@ mod tests {
     }
 
     /// How many pixels have this colour.
-    fn count(picture: &Pixmap, [r, g, b]: [u8; 3]) -> usize {
+    fn count(image: &Pixmap, [r, g, b]: [u8; 3]) -> usize {
         let same = |p: &&resvg::tiny_skia::PremultipliedColorU8| {
             [p.red(), p.green(), p.blue()] == [r, g, b] && p.alpha() == 255
         };
-        picture.pixels().iter().filter(same).count()
+        image.pixels().iter().filter(same).count()
     }
 
     fn chart(title: &str) -> String {
@@ -59,10 +59,10 @@ mod tests {
 
     #[test]
     fn draws_lines_in_their_colour() {
-        let picture = drawn(&chart(""));
-        assert_eq!((picture.width(), picture.height()), (1280, 720));
+        let image = drawn(&chart(""));
+        assert_eq!((image.width(), image.height()), (1280, 720));
         // The plot spans 62..573 and the legend line is 28 long; 3 of its 4 pixels are fully covered.
-        let blue = count(&picture, [0x00, 0x72, 0xb2]);
+        let blue = count(&image, [0x00, 0x72, 0xb2]);
         let expected = 3 * 2 * (573 - 62 + 28);
         assert!(blue.abs_diff(expected) < 100, "{blue} pixels, expected about {expected}");
     }

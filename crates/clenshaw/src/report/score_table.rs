@@ -250,7 +250,9 @@ impl ScoreTable {
                 cell.map_or("-".into(), |cell| self.our_text(cell))
             };
             let row = std::iter::once(model.to_owned()).chain(columns.iter().map(at));
-            table.row(row.chain([minutes(self.cells.iter().filter(|cell| cell.model == model))]));
+            table.add_row(
+                row.chain([minutes(self.cells.iter().filter(|cell| cell.model == model))]),
+            );
         }
         table
     }
@@ -290,7 +292,7 @@ impl ScoreTable {
             row.push(of_ours(|ours, _| format!("{:.0}", ours.epochs)));
             row.push(of_ours(|ours, runs| format!("{:.1}", ours.seconds / runs)));
             row.push(cell.settings.clone());
-            table.row(row);
+            table.add_row(row);
         }
         table
     }

@@ -5,8 +5,8 @@
 /// ```
 /// use clenshaw::report::Table;
 /// let mut table = Table::new(["model", "accuracy", "epochs"]);
-/// table.row(["gcn", "87.14 ± 1.05", "204"]);
-/// table.row(["clenshaw-gcn", "88.90 ± 1.26", "1312"]);
+/// table.add_row(["gcn", "87.14 ± 1.05", "204"]);
+/// table.add_row(["clenshaw-gcn", "88.90 ± 1.26", "1312"]);
 /// assert_eq!(table.to_text(), "\
 /// model             accuracy  epochs
 /// ────────────  ────────────  ──────
@@ -29,10 +29,10 @@ impl Table {
     }
 
     /// Adds a row; panics unless it has one entry per column.
-    pub fn row<S: Into<String>>(&mut self, entries: impl IntoIterator<Item = S>) {
+    pub fn add_row<S: Into<String>>(&mut self, entries: impl IntoIterator<Item = S>) {
         let row: Vec<String> = entries.into_iter().map(Into::into).collect();
         let (entries, columns) = (row.len(), self.header.len());
-        assert_eq!(entries, columns, "table: row of {entries} entries in {columns} columns");
+        assert_eq!(entries, columns, "table: row has {entries} entries; expected {columns}");
         self.rows.push(row);
     }
 
@@ -46,7 +46,7 @@ impl Table {
             .collect()
     }
 
-    /// A Markdown table with aligned source.
+    /// A Markdown table whose source is aligned, too.
     pub fn to_markdown(&self) -> String {
         let escaped = self.escaped();
         let widths = escaped.widths();
@@ -75,7 +75,7 @@ impl Table {
         entries.iter().enumerate().map(pad).collect()
     }
 
-    /// The width of every column, in characters; wide scripts are not accounted for.
+    /// The width of every column, in characters; double-width characters count as one.
     fn widths(&self) -> Vec<usize> {
         let longest = |c: usize| {
             let entries = std::iter::once(&self.header).chain(&self.rows);
@@ -101,9 +101,9 @@ mod tests {
 
     fn example() -> Table {
         let mut table = Table::new(["graph", "a|b", "h"]);
-        table.row(["cora", "x", "-0.5"]);
-        table.row(["3-path", "yy", "-"]);
-        table.row(["texas", "", "12 ± 1"]);
+        table.add_row(["cora", "x", "-0.5"]);
+        table.add_row(["3-path", "yy", "-"]);
+        table.add_row(["texas", "", "12 ± 1"]);
         table
     }
 
@@ -118,7 +118,7 @@ texas        12 ± 1
 ";
         assert_eq!(example().to_text(), expected);
         let mut last_is_text = Table::new(["n", "name"]);
-        last_is_text.row(["1", "x"]);
+        last_is_text.add_row(["1", "x"]);
         assert_eq!(last_is_text.to_text(), "n  name\n─  ────\n1  x\n");
     }
 
@@ -135,8 +135,8 @@ texas        12 ± 1
     }
 
     #[test]
-    #[should_panic(expected = "table: row of 1 entries in 2 columns")]
+    #[should_panic(expected = "table: row has 1 entries; expected 2")]
     fn rejects_short_row() {
-        Table::new(["a", "b"]).row(["1"]);
+        Table::new(["a", "b"]).add_row(["1"]);
     }
 }

@@ -29,7 +29,7 @@ fn page() -> String {
         let presets = presets(info);
         let row =
             [info.name, info.title, family(info), operator(info), filter, &presets, info.paper];
-        table.row(row);
+        table.add_row(row);
     }
     let equations: String = MODELS.iter().map(|info| equation(info)).collect();
     format!("{INTRODUCTION}{}\n## Equations\n{equations}", table.to_markdown())

@@ -115,7 +115,7 @@ impl Filters {
             let entries: Vec<_> = targets.iter().map(|target| entry(*target, method)).collect();
             if entries.iter().any(Option::is_some) {
                 let entries = entries.into_iter().map(|entry| entry.unwrap_or("-".into()));
-                table.row([self.label(method)].into_iter().chain(entries));
+                table.add_row([self.label(method)].into_iter().chain(entries));
             }
         }
         table

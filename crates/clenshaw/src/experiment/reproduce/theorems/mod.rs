@@ -66,17 +66,17 @@ const NOTES: [&str; 4] = [
 impl Theorems {
     /// Parses the experiment's file; `place` names it in errors.
     pub fn from_toml(place: &str, text: &str) -> Result<Self> {
-        let wrong = |problem: String| Error::Data { place: place.into(), problem };
-        let theorems: Self = toml::from_str(text).map_err(|e| wrong(one_line(&e)))?;
+        let invalid = |problem: String| Error::Data { place: place.into(), problem };
+        let theorems: Self = toml::from_str(text).map_err(|e| invalid(one_line(&e)))?;
         for (key, value) in [("channels", theorems.channels)].into_iter().chain(theorems.orders()) {
             if !(1..=256).contains(&value) {
-                return Err(wrong(format!("`{key}` is {value}, outside 1..=256")));
+                return Err(invalid(format!("`{key}` is {value}, outside 1..=256")));
             }
         }
         for name in theorems.graphs() {
             if !DATASETS.iter().any(|info| info.name == name) {
                 let unknown = Error::unknown("graph", name, DATASETS.iter().map(|info| info.name));
-                return Err(wrong(unknown.to_string()));
+                return Err(invalid(unknown.to_string()));
             }
         }
         Ok(theorems)
@@ -196,7 +196,7 @@ impl Theorems {
                 }
                 TheoremRecord::Train(trained) => {
                     seconds += trained.seconds;
-                    trainings.row([
+                    trainings.add_row([
                         (*name).to_owned(),
                         trained.epochs.to_string(),
                         trained.best_epoch.to_string(),
@@ -255,7 +255,7 @@ fn add_rows(table: &mut Table, name: &str, check: &TheoremCheck) {
             number(errors.theorem_2),
             number(errors.corollary),
         ];
-        table.row(graph.into_iter().chain(errors));
+        table.add_row(graph.into_iter().chain(errors));
     }
 }
 
