@@ -135,7 +135,9 @@ impl TuneRequest {
     pub fn new(mut request: Request, study: impl Into<String>) -> Self {
         request.runs = 5;
         let hypers = request.model.hyper_params();
-        let space = hypers.filter_map(|h| Some((h.name.to_owned(), space::declared(h)?))).collect();
+        let space = hypers
+            .filter_map(|h| Some((h.name.to_owned(), space::declared_distribution(h)?)))
+            .collect();
         Self {
             training: request,
             study: study.into(),
@@ -157,7 +159,7 @@ impl TuneRequest {
     /// Applies a search space file; `place` names it in errors.
     pub fn apply_space(&mut self, place: &str, text: &str) -> Result<()> {
         let hypers: Vec<_> = self.training.model.hyper_params().collect();
-        for (key, entry) in space::read(place, text, &hypers)? {
+        for (key, entry) in space::parse(place, text, &hypers)? {
             match entry {
                 space::SpaceEntry::Fixed(value) => self.fix(&key, &value)?,
                 space::SpaceEntry::Tuned(distribution) => {

@@ -1,4 +1,4 @@
-//! A storage that retries while its database is unavailable, so that restarting a server loses no result.
+//! A storage that retries while its database is unavailable, so that a server restart loses no results.
 
 use super::{TuneEvent, TuneOptions};
 use clenshaw_tune::{
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// How long a database may be unavailable before the study fails.
 const MAX_OUTAGE: Duration = Duration::from_secs(3600);
-/// Pause between attempts, in addition to those of the storage itself.
+/// Pause between attempts, on top of the retries inside the storage.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Repeats every call until the database responds or the study is cancelled.
@@ -46,12 +46,12 @@ impl Storage for RetryingStorage<'_> {
         self.retry(|| self.storage.open_study(name, direction))
     }
 
-    fn study_attrs(&self, study: u64, notes: AttrKind) -> Result<Attributes> {
-        self.retry(|| self.storage.study_attrs(study, notes))
+    fn study_attrs(&self, study: u64, kind: AttrKind) -> Result<Attributes> {
+        self.retry(|| self.storage.study_attrs(study, kind))
     }
 
-    fn set_study_attrs(&self, study: u64, notes: AttrKind, attrs: &Attributes) -> Result<()> {
-        self.retry(|| self.storage.set_study_attrs(study, notes, attrs))
+    fn set_study_attrs(&self, study: u64, kind: AttrKind, attrs: &Attributes) -> Result<()> {
+        self.retry(|| self.storage.set_study_attrs(study, kind, attrs))
     }
 
     fn create_trial(&self, study: u64) -> Result<Trial> {
@@ -74,8 +74,8 @@ impl Storage for RetryingStorage<'_> {
         self.retry(|| self.storage.report(trial, step, value))
     }
 
-    fn set_trial_attrs(&self, trial: u64, notes: AttrKind, attrs: &Attributes) -> Result<()> {
-        self.retry(|| self.storage.set_trial_attrs(trial, notes, attrs))
+    fn set_trial_attrs(&self, trial: u64, kind: AttrKind, attrs: &Attributes) -> Result<()> {
+        self.retry(|| self.storage.set_trial_attrs(trial, kind, attrs))
     }
 
     fn finish(&self, trial: u64, outcome: TrialOutcome) -> Result<TrialState> {

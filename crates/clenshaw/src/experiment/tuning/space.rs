@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! [space]
-//! lr_conv = { low = 1e-4, high = 0.1, log = true }    # uniform in the logarithm
+//! lr_conv = { low = 1e-4, high = 0.1, log = true }    # log-uniform            
 //! K = { low = 8, high = 32, step = 4 }                # 8, 12, ..., 32
 //! stop = ["patience", "mean"]                         # one of these values
 //! dropout = 0.5                                       # fixed, not tuned
@@ -19,7 +19,7 @@ use toml::Table;
 pub(super) enum SpaceEntry {
     /// A hyper-parameter to tune.
     Tuned(Distribution),
-    /// A fixed value, as typed on the command line.
+    /// A fixed value, in command-line syntax.
     Fixed(String),
 }
 
@@ -27,12 +27,12 @@ pub(super) enum SpaceEntry {
 const KEYS: [&str; 4] = ["low", "high", "step", "log"];
 
 /// The distribution of a hyper-parameter as declared by its model; `None` if it is not tuned.
-pub(super) fn declared(hyper: &HyperParam) -> Option<Distribution> {
-    let whole = matches!(hyper.range, ValueRange::Int(..));
+pub(super) fn declared_distribution(hyper: &HyperParam) -> Option<Distribution> {
+    let is_integer = matches!(hyper.range, ValueRange::Int(..));
     let choices = |choices: Vec<ParamValue>| Some(Distribution::Categorical { choices });
     match (hyper.space, hyper.range) {
         (TuningSpace::Fixed, _) => None,
-        (TuningSpace::Steps { low, high, step }, _) if whole => Some(Distribution::Int {
+        (TuningSpace::Steps { low, high, step }, _) if is_integer => Some(Distribution::Int {
             low: low as i64,
             high: high as i64,
             log: false,
@@ -43,7 +43,7 @@ pub(super) fn declared(hyper: &HyperParam) -> Option<Distribution> {
         }
         (TuningSpace::Among(values), _) => {
             let number =
-                |v: f64| if whole { ParamValue::Int(v as i64) } else { ParamValue::Float(v) };
+                |v: f64| if is_integer { ParamValue::Int(v as i64) } else { ParamValue::Float(v) };
             choices(values.iter().map(|v| number(*v)).collect())
         }
         (TuningSpace::Any, ValueRange::OneOf(words)) => {
@@ -53,33 +53,33 @@ pub(super) fn declared(hyper: &HyperParam) -> Option<Distribution> {
     }
 }
 
-/// Parses a file and checks its entries against the model; `place` names the file in errors.
-pub(super) fn read(
+/// Parses a search space file and checks its entries against the model; `place` names the file in errors.
+pub(super) fn parse(
     place: &str,
     text: &str,
     hypers: &[&HyperParam],
 ) -> Result<Vec<(String, SpaceEntry)>> {
-    let wrong = |problem: String| Error::Data { place: place.into(), problem };
-    let table: Table = text.parse().map_err(|e: toml::de::Error| wrong(one_line(&e)))?;
+    let invalid = |problem: String| Error::Data { place: place.into(), problem };
+    let table: Table = text.parse().map_err(|e: toml::de::Error| invalid(one_line(&e)))?;
     if let Some(key) = table.keys().find(|key| *key != "space") {
         return Err(Error::unknown("key", key, ["space"]).within(place));
     }
     let Some(toml::Value::Table(space)) = table.get("space") else {
-        return Err(wrong("no table `[space]`".into()));
+        return Err(invalid("missing table `[space]`".into()));
     };
     let entries = space.iter().map(|(key, value)| {
         let hyper = hypers.iter().find(|hyper| hyper.name == key);
         let known = hypers.iter().map(|hyper| hyper.name);
         let hyper = hyper.ok_or_else(|| Error::unknown("hyper-parameter", key, known))?;
-        Ok((key.clone(), entry(hyper, value)?))
+        Ok((key.clone(), parse_entry(hyper, value)?))
     });
     entries.collect::<Result<_>>().map_err(|error: Error| error.within(place))
 }
 
-fn entry(hyper: &HyperParam, value: &toml::Value) -> Result<SpaceEntry> {
+fn parse_entry(hyper: &HyperParam, value: &toml::Value) -> Result<SpaceEntry> {
     match value {
-        toml::Value::Table(table) => range(hyper, table).map(SpaceEntry::Tuned),
-        toml::Value::Array(list) => categorical(hyper, list).map(SpaceEntry::Tuned),
+        toml::Value::Table(table) => parse_range(hyper, table).map(SpaceEntry::Tuned),
+        toml::Value::Array(list) => parse_choices(hyper, list).map(SpaceEntry::Tuned),
         _ => {
             let text = unquoted(value);
             hyper.parse(&text).map(|_| SpaceEntry::Fixed(text))
@@ -88,18 +88,18 @@ fn entry(hyper: &HyperParam, value: &toml::Value) -> Result<SpaceEntry> {
 }
 
 /// Parses a list of choices, as in `["patience", "mean"]`.
-fn categorical(hyper: &HyperParam, list: &[toml::Value]) -> Result<Distribution> {
-    let parsed = list.iter().map(|value| hyper.parse(&unquoted(value)).map(choice));
+fn parse_choices(hyper: &HyperParam, list: &[toml::Value]) -> Result<Distribution> {
+    let parsed = list.iter().map(|value| hyper.parse(&unquoted(value)).map(param_value));
     let choices: Vec<ParamValue> = parsed.collect::<Result<_>>()?;
     let is_repeated = |i: usize| choices[..i].iter().any(|earlier| earlier.python_eq(&choices[i]));
     if choices.is_empty() || (0..choices.len()).any(is_repeated) {
         let value = toml::Value::Array(list.to_vec()).to_string();
-        return Err(bad_value(hyper, value, "at least one value, and no value twice"));
+        return Err(bad_value(hyper, value, "at least one value, without duplicates"));
     }
     Ok(Distribution::Categorical { choices })
 }
 
-fn choice(value: Value) -> ParamValue {
+fn param_value(value: Value) -> ParamValue {
     match value {
         Value::Int(v) => ParamValue::Int(v),
         Value::Real(v) => ParamValue::Float(v),
@@ -109,48 +109,48 @@ fn choice(value: Value) -> ParamValue {
 }
 
 /// Parses a range of numbers, as in `{ low = 8, high = 32, step = 4 }`.
-fn range(hyper: &HyperParam, table: &Table) -> Result<Distribution> {
-    let wrong =
+fn parse_range(hyper: &HyperParam, table: &Table) -> Result<Distribution> {
+    let invalid =
         |expected: &str| bad_value(hyper, toml::Value::Table(table.clone()).to_string(), expected);
     if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
         return Err(Error::unknown("key", key, KEYS));
     }
     let bound = |key: &str| {
-        let value = table.get(key).ok_or_else(|| wrong("both `low` and `high`"))?;
+        let value = table.get(key).ok_or_else(|| invalid("both `low` and `high`"))?;
         hyper.parse(&unquoted(value))
     };
     let log = match table.get("log") {
         None => false,
         Some(toml::Value::Boolean(log)) => *log,
-        Some(_) => return Err(wrong("`log = true` or `log = false`")),
+        Some(_) => return Err(invalid("`log = true` or `log = false`")),
     };
     let step = match table.get("step") {
         None => None,
-        Some(value) => Some(step(value).ok_or_else(|| wrong("a `step` above 0"))?),
+        Some(value) => Some(parse_step(value).ok_or_else(|| invalid("a `step` above 0"))?),
     };
     if log && step.is_some() {
-        return Err(wrong("either `log` or `step`"));
+        return Err(invalid("either `log` or `step`"));
     }
     let distribution = match (bound("low")?, bound("high")?) {
         (Value::Int(low), Value::Int(high)) => {
-            let whole = |step: f64| (step.fract() == 0.0).then_some(step as i64);
-            let step = whole(step.unwrap_or(1.0)).ok_or_else(|| wrong("a whole `step`"))?;
+            let integer = |step: f64| (step.fract() == 0.0).then_some(step as i64);
+            let step = integer(step.unwrap_or(1.0)).ok_or_else(|| invalid("an integer `step`"))?;
             Distribution::Int { low, high, log, step }
         }
         (Value::Real(low), Value::Real(high)) => Distribution::Float { low, high, log, step },
-        _ => return Err(wrong("a list of values in brackets")),
+        _ => return Err(invalid("a list of values in brackets")),
     };
     let (low, high) = bounds(&distribution);
     match () {
-        () if low > high => Err(wrong("`low` not above `high`")),
-        () if log && low <= 0.0 => Err(wrong("`low` above 0 with `log`")),
+        () if low > high => Err(invalid("`low` at most `high`")),
+        () if log && low <= 0.0 => Err(invalid("`low` above 0 with `log`")),
         () => Ok(distribution),
     }
 }
 
-fn step(value: &toml::Value) -> Option<f64> {
+fn parse_step(value: &toml::Value) -> Option<f64> {
     let number = match value {
-        toml::Value::Integer(whole) => *whole as f64,
+        toml::Value::Integer(integer) => *integer as f64,
         toml::Value::Float(real) => *real,
         _ => return None,
     };
@@ -169,8 +169,8 @@ fn bad_value(hyper: &HyperParam, value: String, expected: &str) -> Error {
     Error::BadValue { key: hyper.name.into(), value, expected: expected.into() }
 }
 
-/// Formats a parameter of a trial as on the command line; multiples of a step are rounded, to 0.3 rather
-/// than 0.30000000000000004.
+/// Formats a trial's parameter in command-line syntax. Multiples of a step are rounded, so that 0.1 + 0.2
+/// prints as 0.3 and not as 0.30000000000000004.
 pub(super) fn format_value(distribution: &Distribution, internal: f64) -> String {
     let value = match (distribution, distribution.to_external(internal)) {
         (Distribution::Float { step: Some(_), .. }, ParamValue::Float(v)) => {
@@ -194,14 +194,17 @@ mod tests {
         model::find("clenshaw-gcn").unwrap().hyper_params().collect()
     }
 
-    fn refused(line: &str) -> String {
-        read("s.toml", &format!("[space]\n{line}"), &hyper_params()).unwrap_err().to_string()
+    fn entry_error(line: &str) -> String {
+        parse("s.toml", &format!("[space]\n{line}"), &hyper_params()).unwrap_err().to_string()
     }
 
     #[test]
     fn declared_spaces_become_distributions() {
-        let of =
-            |name| declared(hyper_params().into_iter().find(|hyper| hyper.name == name).unwrap());
+        let of = |name| {
+            declared_distribution(
+                hyper_params().into_iter().find(|hyper| hyper.name == name).unwrap(),
+            )
+        };
         assert!(matches!(of("K"), Some(Distribution::Int { .. })));
         let dropout = Distribution::Float { low: 0.0, high: 0.7, log: false, step: Some(0.1) };
         assert_eq!(of("dropout"), Some(dropout));
@@ -210,7 +213,7 @@ mod tests {
         assert_eq!(of("max_epochs"), None);
         let flag = HyperParam::flag("star", false, TuningSpace::Any, "");
         let both = vec![ParamValue::Bool(false), ParamValue::Bool(true)];
-        assert_eq!(declared(&flag), Some(Distribution::Categorical { choices: both }));
+        assert_eq!(declared_distribution(&flag), Some(Distribution::Categorical { choices: both }));
     }
 
     #[test]
@@ -218,7 +221,7 @@ mod tests {
         let text = "[space]\nlr_conv = { low = 1e-4, high = 0.1, log = true }\n\
                     K = { low = 8, high = 32, step = 4 }\nstop = [\"patience\", \"mean\"]\n\
                     dropout = 0.5\nlambda = { low = 1, high = 2 }\n";
-        let entries = read("s.toml", text, &hyper_params()).unwrap();
+        let entries = parse("s.toml", text, &hyper_params()).unwrap();
         let tuned = |name: &str, d| (name.to_owned(), SpaceEntry::Tuned(d));
         let words = ["patience", "mean"].map(|word| ParamValue::Str(word.into())).to_vec();
         assert_eq!(
@@ -241,38 +244,38 @@ mod tests {
 
     #[test]
     fn rejects_invalid_entries() {
-        assert_eq!(refused("dropout = 2"), "s.toml: `dropout` is 2, outside 0..=0.99");
+        assert_eq!(entry_error("dropout = 2"), "s.toml: `dropout` is 2, outside 0..=0.99");
         assert_eq!(
-            refused("dropout = { low = 0.0, high = 1.5 }"),
+            entry_error("dropout = { low = 0.0, high = 1.5 }"),
             "s.toml: `dropout` is 1.5, outside 0..=0.99"
         );
         let unknown = "s.toml: unknown hyper-parameter `droput`; did you mean `dropout`? known: ";
-        assert!(refused("droput = 0.5").starts_with(unknown));
+        assert!(entry_error("droput = 0.5").starts_with(unknown));
         assert_eq!(
-            refused("stop = [\"never\"]"),
+            entry_error("stop = [\"never\"]"),
             "s.toml: `stop` is `never`; expected one of patience, mean, late-mean, accuracy, \
              accuracy-ties, none"
         );
         assert_eq!(
-            refused("K = { low = 8, hihg = 9 }"),
+            entry_error("K = { low = 8, hihg = 9 }"),
             "s.toml: unknown key `hihg`; did you mean `high`? known: low, high, step, log"
         );
         for (line, expected) in [
             ("K = { low = 8 }", "`{ low = 8 }`; expected both `low` and `high`"),
-            ("K = { low = 8, high = 4 }", "expected `low` not above `high`"),
-            ("K = { low = 8, high = 9, step = 0.5 }", "expected a whole `step`"),
+            ("K = { low = 8, high = 4 }", "expected `low` at most `high`"),
+            ("K = { low = 8, high = 9, step = 0.5 }", "expected an integer `step`"),
             ("K = { low = 8, high = 9, step = 0 }", "expected a `step` above 0"),
             ("K = { low = 1, high = 9, step = 2, log = true }", "expected either `log` or `step`"),
             ("K = 8.5", "`K` is `8.5`; expected a whole number"),
             ("dropout = { low = 0, high = 0.5, log = true }", "expected `low` above 0"),
-            ("dropout = []", "`[]`; expected at least one value, and no value twice"),
-            ("dropout = [0.5, 0.5]", "expected at least one value, and no value twice"),
+            ("dropout = []", "`[]`; expected at least one value, without duplicates"),
+            ("dropout = [0.5, 0.5]", "expected at least one value, without duplicates"),
         ] {
-            assert!(refused(line).contains(expected), "{line}: {}", refused(line));
+            assert!(entry_error(line).contains(expected), "{line}: {}", entry_error(line));
         }
-        let whole = |text| read("s.toml", text, &hyper_params()).unwrap_err().to_string();
-        assert_eq!(whole("K = 8"), "s.toml: unknown key `K`; known: space");
-        assert_eq!(whole(""), "s.toml: no table `[space]`");
+        let file_error = |text| parse("s.toml", text, &hyper_params()).unwrap_err().to_string();
+        assert_eq!(file_error("K = 8"), "s.toml: unknown key `K`; known: space");
+        assert_eq!(file_error(""), "s.toml: missing table `[space]`");
     }
 
     #[test]

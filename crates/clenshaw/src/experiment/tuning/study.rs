@@ -16,7 +16,7 @@ pub(super) fn open(request: &TuneRequest, storage: &dyn Storage) -> Result<u64> 
     if current.contains_key("graph") {
         check_identity(request, &current)?;
     } else {
-        describe(request, storage, study)?;
+        store_description(request, storage, study)?;
     }
     requeue_dead_trials(storage, study)?;
     Ok(study)
@@ -33,16 +33,16 @@ pub(super) fn requeue_dead_trials(storage: &dyn Storage, study: u64) -> Result<(
     dead.try_for_each(|trial| requeue(storage, study, trial))
 }
 
-/// Requeues the parameters of a trial for the next worker.
+/// Queues a new trial with the parameters of an unfinished one.
 pub(super) fn requeue(storage: &dyn Storage, study: u64, trial: &Trial) -> Result<()> {
-    let intended = trial.retry_params();
-    match intended.is_empty() {
+    let params = trial.retry_params();
+    match params.is_empty() {
         true => Ok(()),
-        false => Ok(storage.enqueue_trial(study, &intended).map(drop)?),
+        false => Ok(storage.enqueue_trial(study, &params).map(drop)?),
     }
 }
 
-/// The attributes that must agree when a study is resumed.
+/// The attributes that must match when a study is resumed.
 fn identity(request: &TuneRequest) -> Attributes {
     let training = &request.training;
     let attrs = [
@@ -51,44 +51,45 @@ fn identity(request: &TuneRequest) -> Attributes {
         ("split", json!(training.split.to_string())),
         ("splits", json!(training.runs)),
         ("seed", json!(training.seed)),
-        ("settings", Value::Object(fixed(request))),
+        ("settings", Value::Object(fixed_settings(request))),
     ];
     attrs.map(|(key, value)| (key.to_owned(), value)).into()
 }
 
 /// The hyper-parameters that are not tuned.
-fn fixed(request: &TuneRequest) -> Map<String, Value> {
+fn fixed_settings(request: &TuneRequest) -> Map<String, Value> {
     let fixed = request.training.hyper.iter().filter(|(h, _)| !request.space.contains_key(h.name));
     fixed.map(|(hyper, value)| (hyper.name.to_owned(), json!(value))).collect()
 }
 
-/// Rejects a study of another graph, model, split or other settings.
-fn check_identity(request: &TuneRequest, stored: &Attributes) -> Result<()> {
-    let refused = |problem: String| {
+/// Rejects a study of a different graph, model or split, or with different settings.
+fn check_identity(request: &TuneRequest, attrs: &Attributes) -> Result<()> {
+    let mismatch = |problem: String| {
         let place = format!("study `{}`", request.study);
         Err(Error::Data { place, problem })
     };
-    let mut ours = identity(request);
-    ours.remove("settings");
-    for (key, here) in &ours {
-        let there = stored.get(key).unwrap_or(&Value::Null);
-        if there != here {
-            return refused(format!("its {key} is {there}, not {here}"));
+    let mut identity = identity(request);
+    identity.remove("settings");
+    for (key, requested) in &identity {
+        let stored = attrs.get(key).unwrap_or(&Value::Null);
+        if stored != requested {
+            return mismatch(format!("its {key} is {stored}, not {requested}"));
         }
     }
-    let (here, there) = (fixed(request), stored.get("settings").and_then(Value::as_object));
-    let there = there.cloned().unwrap_or_default();
+    let (requested, stored) =
+        (fixed_settings(request), attrs.get("settings").and_then(Value::as_object));
+    let stored = stored.cloned().unwrap_or_default();
     for hyper in request.training.model.hyper_params() {
         let name = hyper.name;
-        match (there.get(name), here.get(name)) {
-            (Some(there), Some(here)) if there != here => {
-                return refused(format!("its `{name}` is {there}, not {here}"));
+        match (stored.get(name), requested.get(name)) {
+            (Some(stored), Some(requested)) if stored != requested => {
+                return mismatch(format!("its `{name}` is {stored}, not {requested}"));
             }
-            (Some(there), None) => {
-                return refused(format!("its `{name}` is fixed at {there}, not tuned"));
+            (Some(stored), None) => {
+                return mismatch(format!("its `{name}` is fixed at {stored}, not tuned"));
             }
-            (None, Some(here)) => {
-                return refused(format!("its `{name}` is tuned, not fixed at {here}"));
+            (None, Some(requested)) => {
+                return mismatch(format!("its `{name}` is tuned, not fixed at {requested}"));
             }
             _ => {}
         }
@@ -97,7 +98,7 @@ fn check_identity(request: &TuneRequest, stored: &Attributes) -> Result<()> {
 }
 
 /// Stores the attributes and the note of a new study.
-fn describe(request: &TuneRequest, storage: &dyn Storage, study: u64) -> Result<()> {
+fn store_description(request: &TuneRequest, storage: &dyn Storage, study: u64) -> Result<()> {
     let mut user = identity(request);
     user.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
     storage.set_study_attrs(study, AttrKind::User, &user)?;
