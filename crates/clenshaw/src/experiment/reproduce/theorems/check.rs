@@ -1,10 +1,10 @@
-//! Check of one graph: the last layers of the networks compared with the polynomials that the theorems
-//! equate them with.
+//! Checks the theorems on one graph: compares the last layer of each network with the polynomial that it
+//! should equal.
 //!
 //! ```text
 //! Theorem 1   HornerGCN    H(K) = V h(M) V' H*      h(mu) = sum_l alpha_{K-l} mu^l
 //! Theorem 2   ClenshawGCN  H(K) = V h(M) V' H*      h(mu) = sum_l alpha_{K-l} U_l(mu)
-//! Corollary   b_0(mu) = sum_k a_k U_k(mu)           at every eigenvalue found
+//! Corollary   b_0(mu) = sum_k a_k U_k(mu)           at every computed eigenvalue
 //! ```
 //!
 //! The right-hand sides share no code with the networks: powers by multiplication, `U_l` by sines, `V`
@@ -89,7 +89,7 @@ impl CheckSettings {
         let stream = Stream::new(self.seed, "theorems");
         let p = operator(&dataset.graph, Normalisation::Looped);
         let first = self.first_layer(&stream, dataset.x.n_cols());
-        let h_star = first.of(&dataset.x);
+        let h_star = first.apply(&dataset.x);
         let spectrum = match self.reference {
             ReferenceMethod::Eigenvectors => Spectrum::exact(&p, &h_star),
             ReferenceMethod::Lanczos => Spectrum::lanczos(&p, &h_star, &self.orders, &stream),
@@ -106,7 +106,7 @@ impl CheckSettings {
                 order,
                 theorem_1: error("horner-gcn", monomial)?,
                 theorem_2: error("clenshaw-gcn", second_kind)?,
-                corollary: corollary(&alpha, &spectrum.values()),
+                corollary: corollary_error(&alpha, &spectrum.values()),
             })
         });
         let errors = errors.collect::<Result<_>>()?;
@@ -120,15 +120,18 @@ impl CheckSettings {
         })
     }
 
-    /// A random first layer with weights as large as at the start of training.
+    /// A random first layer with weights on the scale of a newly initialised model.
     fn first_layer(&self, stream: &Stream, n_features: usize) -> FirstLayer {
         let bound = 1.0 / (n_features as f64).sqrt();
-        let drawn = |name: &str, n: usize| {
+        let uniform = |name: &str, n: usize| {
             let mut stream = stream.named(name);
             (0..n).map(|_| stream.symmetric(bound)).collect::<Vec<f64>>()
         };
         let d = self.channels;
-        FirstLayer { w: Mat::from_vec(n_features, d, drawn("w", n_features * d)), b: drawn("b", d) }
+        FirstLayer {
+            w: Mat::from_vec(n_features, d, uniform("w", n_features * d)),
+            b: uniform("b", d),
+        }
     }
 }
 
@@ -157,11 +160,11 @@ fn second_kind(alpha: &[f64], mu: f64) -> f64 {
     alpha.iter().rev().enumerate().map(|(l, a)| a * u(l)).sum()
 }
 
-/// The error of Clenshaw's recurrence against the sum of sines, over all these frequencies.
-fn corollary(alpha: &[f64], mu: &[f64]) -> f64 {
+/// The error of Clenshaw's recurrence against the sum of sines, at the given eigenvalues.
+fn corollary_error(alpha: &[f64], mu: &[f64]) -> f64 {
     let coefficients = alpha.iter().rev().copied().collect();
     let clenshaw = Filter { basis: Basis::ChebyshevSecond, coefficients };
-    // Rounding puts some eigenvalues slightly beyond 1, where there is no angle.
+    // Rounding puts some eigenvalues slightly outside [-1, 1], where acos is undefined.
     let mu: Vec<f64> = mu.iter().map(|mu| mu.clamp(-1.0, 1.0)).collect();
     let actual: Vec<f64> = mu.iter().map(|&mu| clenshaw.at(mu)).collect();
     let expected: Vec<f64> = mu.iter().map(|&mu| second_kind(alpha, mu)).collect();
@@ -177,7 +180,7 @@ fn relative_error(actual: &[f64], expected: &[f64]) -> f64 {
     }
 }
 
-/// Eigenvalues and eigenvectors of a graph, all of them or as seen from the channels of H*.
+/// Eigenvalues and eigenvectors of a graph: all of them, or Lanczos approximations per channel of H*.
 struct Spectrum {
     pairs: Eigenpairs,
     error: f64,
@@ -193,14 +196,17 @@ enum Eigenpairs {
 impl Spectrum {
     fn exact(p: &Operator, h_star: &Mat<f64>) -> Self {
         let eigen = Eigen::of(p);
-        let again = eigen.apply(h_star, |_| 1.0);
-        let error =
-            largest([eigen.residual(p), relative_error(again.as_slice(), h_star.as_slice())]);
+        let reconstructed = eigen.apply(h_star, |_| 1.0);
+        let error = largest([
+            eigen.residual(p),
+            relative_error(reconstructed.as_slice(), h_star.as_slice()),
+        ]);
         let each = eigen.values.iter().map(|&mu| (mu, 1.0));
         Self { density: histogram(each), error, pairs: Eigenpairs::All(eigen) }
     }
 
-    /// As many Lanczos steps as the largest order needs; the density is estimated from random signs.
+    /// As many Lanczos steps as the largest order needs; the density is estimated from random vectors of
+    /// signs.
     fn lanczos(p: &Operator, h_star: &Mat<f64>, orders: &[usize], stream: &Stream) -> Self {
         let steps = 1 + orders.iter().max().copied().unwrap_or(0);
         let column = |c: usize| (0..h_star.rows()).map(|i| h_star[(i, c)]).collect::<Vec<f64>>();
@@ -227,7 +233,7 @@ impl Spectrum {
                 let columns: Vec<Vec<f64>> =
                     signals.iter().map(|signal| signal.apply(&h)).collect();
                 let (n, d) = (h_star.rows(), h_star.cols());
-                let entry = |at: usize| columns[at % d][at / d];
+                let entry = |i: usize| columns[i % d][i / d];
                 Mat::from_vec(n, d, (0..n * d).map(entry).collect())
             }
         }
@@ -288,7 +294,7 @@ mod tests {
         let p = operator(&dataset.graph, Normalisation::Looped);
         let settings = settings(ReferenceMethod::Eigenvectors);
         let first = settings.first_layer(&stream, dataset.x.n_cols());
-        let h_star = first.of(&dataset.x);
+        let h_star = first.apply(&dataset.x);
         let spectrum = Spectrum::exact(&p, &h_star);
         let alpha = coefficients(&stream, 4);
         let network = LinearNetwork::new("clenshaw-gcn", &dataset, 4, 3).unwrap();
@@ -299,11 +305,11 @@ mod tests {
         };
         assert!(error(&alpha, second_kind) < 1e-13);
         assert!(error(&alpha, monomial) > 0.01, "the other basis");
-        let turned: Vec<f64> = alpha.iter().rev().copied().collect();
-        assert!(error(&turned, second_kind) > 0.01, "coefficients in the order of degrees");
-        let mut moved = alpha.clone();
-        moved[2] += 1e-8;
-        assert!(error(&moved, second_kind) > 1e-10, "a coefficient moved a little");
+        let reversed: Vec<f64> = alpha.iter().rev().copied().collect();
+        assert!(error(&reversed, second_kind) > 0.01, "coefficients ordered by degree");
+        let mut perturbed = alpha.clone();
+        perturbed[2] += 1e-8;
+        assert!(error(&perturbed, second_kind) > 1e-10, "one coefficient perturbed by 1e-8");
     }
 
     #[test]
@@ -318,9 +324,9 @@ mod tests {
     #[test]
     fn lanczos_density_is_close_to_the_exact_one() {
         let dataset = data::load("csbm:nodes=400").unwrap();
-        let [all, some] = [ReferenceMethod::Eigenvectors, ReferenceMethod::Lanczos]
+        let [exact, lanczos] = [ReferenceMethod::Eigenvectors, ReferenceMethod::Lanczos]
             .map(|reference| settings(reference).check(&dataset).unwrap().density);
-        let distance: f64 = all.iter().zip(&some).map(|(a, b)| (a - b).abs()).sum();
+        let distance: f64 = exact.iter().zip(&lanczos).map(|(a, b)| (a - b).abs()).sum();
         assert!(distance < 0.25, "{distance}");
     }
 }

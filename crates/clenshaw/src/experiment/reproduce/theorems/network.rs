@@ -6,8 +6,8 @@
 //! relu(x) = x                                                  in inner layers: `use_act = false`
 //! ```
 //!
-//! This is the same model as in training, on the graph's own features; only the weights are given. Its
-//! last activation cannot be turned off and removes negative entries of `H(K)`. But `H(K)` is linear in
+//! This is the same model as in training, on the graph's own features, but with these weights. Its last
+//! activation cannot be turned off and removes negative entries of `H(K)`. But `H(K)` is linear in
 //! alpha, so a second pass with `-alpha` recovers them: `relu(h) - relu(-h) = h`.
 
 use crate::data::{Dataset, Features};
@@ -26,7 +26,7 @@ pub struct FirstLayer {
 
 impl FirstLayer {
     /// `H* = relu( X W + b )`, computed entry by entry.
-    pub fn of(&self, x: &Features) -> Mat<f64> {
+    pub fn apply(&self, x: &Features) -> Mat<f64> {
         let d = self.b.len();
         let mut h = Mat::zeros(x.n_rows(), d);
         for i in 0..x.n_rows() {
@@ -79,9 +79,9 @@ impl LinearNetwork {
 
     /// `H(K)` for coefficients ordered by layer.
     pub fn last_layer(&self, first: &FirstLayer, alpha: &[f64]) -> Mat<f64> {
-        let minus: Vec<f64> = alpha.iter().map(|a| -a).collect();
+        let negated: Vec<f64> = alpha.iter().map(|a| -a).collect();
         let mut h = self.rectified(first, alpha);
-        h.add(-1.0, &self.rectified(first, &minus));
+        h.add(-1.0, &self.rectified(first, &negated));
         h
     }
 
