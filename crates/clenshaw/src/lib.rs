@@ -120,7 +120,7 @@ pub mod experiment;
 /// | `dropout` | masks, one sub-stream per location and epoch |
 /// | `graph` | generated graphs |
 /// | `theorems` | the coefficients that theorems are checked with |
-/// | `pictures` | the pictures that filters are learned on |
+/// | `pictures` | the images that filters are learned on |
 /// | `tuning` | the values of a trial, one sub-stream per trial number |
 pub use clenshaw_rng as rng;
 pub use error::{Error, Result};

@@ -65,14 +65,15 @@ const NOTES: [&str; 3] = [
 impl GraphStatistics {
     /// Parses a file of `experiments/`; `place` names it in errors.
     pub fn from_toml(place: &str, text: &str) -> Result<Self> {
-        let wrong = |e: toml::de::Error| Error::Data { place: place.into(), problem: one_line(&e) };
-        let file: GraphStatisticsFile = toml::from_str(text).map_err(wrong)?;
+        let invalid =
+            |e: toml::de::Error| Error::Data { place: place.into(), problem: one_line(&e) };
+        let file: GraphStatisticsFile = toml::from_str(text).map_err(invalid)?;
         let graphs = file.graphs.into_iter().map(|(name, value)| {
             let known = || DATASETS.iter().map(|info| info.name);
             if !known().any(|graph| graph == name) {
                 return Err(Error::unknown("graph", &name, known()).within(place));
             }
-            let graph: PublishedGraph = value.try_into().map_err(wrong)?;
+            let graph: PublishedGraph = value.try_into().map_err(invalid)?;
             let is_column = |key: &&String| COLUMNS.iter().any(|(column, ..)| column == *key);
             match graph.numbers.keys().chain(graph.differs.keys()).find(|key| !is_column(key)) {
                 Some(key) => {
@@ -150,17 +151,17 @@ mod tests {
 
     #[test]
     fn rejects_unknown_graphs_and_columns() {
-        let refused = |text: &str| {
+        let parse_error = |text: &str| {
             let text = format!("title = \"t\"\nsource = \"s\"\n{text}");
             GraphStatistics::from_toml("t.toml", &text).unwrap_err().to_string()
         };
         let unknown = "t.toml: unknown graph `coar`; did you mean `cora`? known: cora, csbm,";
-        assert!(refused("[coar]\nnodes = 1").starts_with(unknown));
+        assert!(parse_error("[coar]\nnodes = 1").starts_with(unknown));
         let unknown = "t.toml: unknown column `node`; did you mean `nodes`? \
                        known: nodes, edges, classes, features, H";
-        assert_eq!(refused("[cora]\nnode = 1"), unknown);
-        assert_eq!(refused("[cora]\ndiffers.node = \"x\""), unknown);
-        assert!(refused("[cora").starts_with("t.toml: toml parse error at line 3"));
+        assert_eq!(parse_error("[cora]\nnode = 1"), unknown);
+        assert_eq!(parse_error("[cora]\ndiffers.node = \"x\""), unknown);
+        assert!(parse_error("[cora").starts_with("t.toml: toml parse error at line 3"));
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub static EXPERIMENTS: &[&ExperimentInfo] = &[
     },
     &ExperimentInfo {
         name: "filters",
-        title: "low, high, band, reject and comb responses learned on pictures",
+        title: "low-, high- and band-pass, band-reject and comb filters learned on images",
         kind: ExperimentKind::Filters(include_str!("../../../experiments/filters.toml")),
     },
     &ExperimentInfo {
@@ -60,7 +60,7 @@ pub static EXPERIMENTS: &[&ExperimentInfo] = &[
     },
 ];
 
-/// Earlier names of experiments that are still accepted, and their present names.
+/// Former names of experiments that are still accepted, with their current names.
 const FORMER_NAMES: [(&str, &str); 1] = [("honest", "leak-free")];
 
 /// An entry of [`EXPERIMENTS`].
@@ -68,7 +68,7 @@ const FORMER_NAMES: [(&str, &str); 1] = [("honest", "leak-free")];
 pub struct ExperimentInfo {
     /// The name on the command line.
     pub name: &'static str,
-    /// One line on what it shows.
+    /// A one-line description.
     pub title: &'static str,
     /// The kind of experiment, with the contents of its file.
     pub kind: ExperimentKind,
@@ -83,7 +83,7 @@ pub enum ExperimentKind {
     ResultTable(&'static str),
     /// Networks compared with spectral filters: [`Theorems`].
     Theorems(&'static str),
-    /// Filters learned on pictures: [`Filters`].
+    /// Filters learned on images: [`Filters`].
     Filters(&'static str),
 }
 
@@ -106,8 +106,8 @@ impl ExperimentInfo {
 /// ```
 pub fn find_experiment(name: &str) -> Result<&'static ExperimentInfo> {
     let renamed = FORMER_NAMES.iter().find(|(former, _)| *former == name);
-    let present = renamed.map_or(name, |(_, present)| *present);
-    let entry = EXPERIMENTS.iter().find(|info| info.name == present);
+    let current = renamed.map_or(name, |(_, current)| *current);
+    let entry = EXPERIMENTS.iter().find(|info| info.name == current);
     let known = EXPERIMENTS.iter().map(|info| info.name);
     entry.copied().ok_or_else(|| Error::unknown("experiment", name, known))
 }

@@ -71,17 +71,17 @@ mod tests {
     #[test]
     fn rejects_unknown_keys_and_values() {
         let axes: [(&str, &[&str]); 1] = [("graph", &["cora", "texas"])];
-        let refused = |text: &str| match text.parse::<Selection>() {
+        let parse_error = |text: &str| match text.parse::<Selection>() {
             Ok(selection) => selection.check(&axes).unwrap_err().to_string(),
             Err(error) => error.to_string(),
         };
-        assert_eq!(refused("texas"), "`only` is `texas`; expected `key=value,value`");
+        assert_eq!(parse_error("texas"), "`only` is `texas`; expected `key=value,value`");
         assert_eq!(
-            refused("grahp=texas"),
+            parse_error("grahp=texas"),
             "unknown key `grahp`; did you mean `graph`? known: graph"
         );
         assert_eq!(
-            refused("graph=cora,texsa"),
+            parse_error("graph=cora,texsa"),
             "unknown graph `texsa`; did you mean `texas`? known: cora, texas"
         );
     }

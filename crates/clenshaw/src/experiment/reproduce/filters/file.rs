@@ -19,7 +19,7 @@ pub struct FiltersFile {
     pub source: String,
     /// Remarks for the page.
     pub notes: Vec<String>,
-    /// Seed of the pictures.
+    /// Seed of the images.
     pub seed: u64,
     pub rows: usize,
     pub columns: usize,
@@ -35,8 +35,9 @@ pub struct FiltersFile {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BasesSection {
-    /// Default number of pictures.
-    pub pictures: usize,
+    /// Default number of images.
+    #[serde(rename = "pictures")]
+    pub images: usize,
     pub fit: FitSettings,
     pub names: Vec<String>,
     /// The exponents a and b of the Jacobi basis for each response.
@@ -47,8 +48,9 @@ pub struct BasesSection {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NetworksSection {
-    /// Default number of pictures.
-    pub pictures: usize,
+    /// Default number of images.
+    #[serde(rename = "pictures")]
+    pub images: usize,
     pub fit: FitSettings,
     /// Width of the models that have one.
     pub hidden: usize,
@@ -59,27 +61,27 @@ pub struct NetworksSection {
 impl FiltersFile {
     /// Parses and checks the file; `place` names it in errors.
     pub fn from_toml(place: &str, text: &str) -> Result<Self> {
-        let wrong = |problem: String| Error::Data { place: place.into(), problem };
-        let file: Self = toml::from_str(text).map_err(|e| wrong(one_line(&e)))?;
+        let invalid = |problem: String| Error::Data { place: place.into(), problem };
+        let file: Self = toml::from_str(text).map_err(|e| invalid(one_line(&e)))?;
         let counts = [
             ("rows", file.rows, 2 * file.border + 2, 1000),
             ("columns", file.columns, 2 * file.border + 2, 1000),
             ("order", file.order, 1, 64),
-            ("bases.pictures", file.bases.pictures, 1, 1000),
-            ("networks.pictures", file.networks.pictures, 1, 1000),
+            ("bases.pictures", file.bases.images, 1, 1000),
+            ("networks.pictures", file.networks.images, 1, 1000),
         ];
         for (key, value, low, high) in counts {
             if !(low..=high).contains(&value) {
-                return Err(wrong(format!("`{key}` is {value}, outside {low}..={high}")));
+                return Err(invalid(format!("`{key}` is {value}, outside {low}..={high}")));
             }
         }
         let unknown = file.bases.names.iter().find(|name| !BASES.contains(&name.as_str()));
         if let Some(name) = unknown {
-            return Err(wrong(Error::unknown("basis", name, BASES).to_string()));
+            return Err(invalid(Error::unknown("basis", name, BASES).to_string()));
         }
         for target in TargetResponse::ALL.map(TargetResponse::name) {
             if !file.bases.jacobi.contains_key(target) {
-                return Err(wrong(format!("no `bases.jacobi.{target}`; expected [a, b]")));
+                return Err(invalid(format!("no `bases.jacobi.{target}`; expected [a, b]")));
             }
         }
         file.networks(place)?;
@@ -131,24 +133,24 @@ mod tests {
 
     #[test]
     fn rejects_invalid_files() {
-        let refused = |from: &str, to: &str| {
+        let parse_error = |from: &str, to: &str| {
             assert!(TEXT.contains(from), "{from}");
             FiltersFile::from_toml("f.toml", &TEXT.replace(from, to)).unwrap_err().to_string()
         };
-        assert_eq!(refused("rows = 100", "rows = 5"), "f.toml: `rows` is 5, outside 6..=1000");
+        assert_eq!(parse_error("rows = 100", "rows = 5"), "f.toml: `rows` is 5, outside 6..=1000");
         assert_eq!(
-            refused("\"jacobi\"", "\"jakobi\""),
+            parse_error("\"jacobi\"", "\"jakobi\""),
             "f.toml: unknown basis `jakobi`; did you mean `jacobi`? known: monomial, bernstein, \
              chebyshev, chebyshev2, legendre, jacobi, optimal"
         );
-        let unknown = refused("bern-net = {}", "bern-nett = {}");
+        let unknown = parse_error("bern-net = {}", "bern-nett = {}");
         assert!(unknown.starts_with("f.toml: unknown model `bern-nett`; did you mean `bern-net`?"));
-        let unknown = refused("terms = 6", "term = 6");
+        let unknown = parse_error("terms = 6", "term = 6");
         assert!(unknown.starts_with("f.toml: unknown key `term`; did you mean `terms`?"));
         assert_eq!(
-            refused("comb = [-0.75, 0.75]", ""),
+            parse_error("comb = [-0.75, 0.75]", ""),
             "f.toml: no `bases.jacobi.comb`; expected [a, b]"
         );
-        assert!(refused("border = 2", "bordr = 2").starts_with("f.toml: toml parse error"));
+        assert!(parse_error("border = 2", "bordr = 2").starts_with("f.toml: toml parse error"));
     }
 }

@@ -89,7 +89,7 @@ impl QuadraticLoss {
             x.iter().zip(y).zip(&problem.mask).map(|((x, y), mask)| mask * x * y).sum()
         };
         let n = columns.len();
-        let entry = |at: usize| dot(&columns[at / n], &columns[at % n]);
+        let entry = |i: usize| dot(&columns[i / n], &columns[i % n]);
         Self {
             yy: dot(&problem.y, &problem.y),
             b: columns.iter().map(|column| dot(column, &problem.y)).collect(),

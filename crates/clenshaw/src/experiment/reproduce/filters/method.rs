@@ -40,7 +40,7 @@ pub const BASES: [&str; 7] =
     ["monomial", "bernstein", "chebyshev", "chebyshev2", "legendre", "jacobi", "optimal"];
 
 /// The basis of this name; `jacobi` uses the exponents `(a, b)`, and `optimal` is orthogonal for the
-/// picture `x`.
+/// image `x`.
 pub fn basis(
     name: &str,
     (a, b): (f64, f64),
@@ -84,7 +84,7 @@ fn column(x: &[f64]) -> Mat<f64> {
 mod tests {
     use super::*;
     use crate::data;
-    use crate::experiment::reproduce::filters::picture::picture;
+    use crate::experiment::reproduce::filters::image::image;
     use crate::experiment::reproduce::filters::target::TargetResponse;
     use crate::graph::Normalisation;
     use crate::model;
@@ -93,7 +93,7 @@ mod tests {
     fn example(target: TargetResponse) -> (Graph, Operator, Problem) {
         let graph = data::load("grid:rows=20,columns=16").unwrap().graph;
         let p = operator(&graph, Normalisation::Plain);
-        let x = picture(5, 1, 20, 16);
+        let x = image(5, 1, 20, 16);
         let problem = Problem::new(target, &p, x, (20, 16), 2);
         (graph, p, problem)
     }
@@ -110,8 +110,8 @@ mod tests {
             let gap = result.sum_of_squares / best - 1.0;
             assert!((-1e-12..0.01).contains(&gap), "{}: {gap} above {best}", target.name());
             let z = filter.apply(&p, &column(&problem.x));
-            let again = problem.sum_of_squares(z.as_slice());
-            assert!((again / result.sum_of_squares - 1.0).abs() < 1e-9, "{again}");
+            let recomputed = problem.sum_of_squares(z.as_slice());
+            assert!((recomputed / result.sum_of_squares - 1.0).abs() < 1e-9, "{recomputed}");
         }
     }
 
@@ -123,9 +123,12 @@ mod tests {
             let basis = basis(name, (-0.75, 0.75), &p, &problem.x, 5).unwrap();
             let (filter, result) = learn_coefficients(&basis, &p, &problem, 5, &SETTINGS);
             let z = filter.apply(&p, &column(&problem.x));
-            let again = problem.sum_of_squares(z.as_slice());
-            assert!((again / result.sum_of_squares - 1.0).abs() < 1e-9, "{name}: {again}");
-            assert!(again >= best * (1.0 - 1e-9), "{name}: {again} below {best}");
+            let recomputed = problem.sum_of_squares(z.as_slice());
+            assert!(
+                (recomputed / result.sum_of_squares - 1.0).abs() < 1e-9,
+                "{name}: {recomputed}"
+            );
+            assert!(recomputed >= best * (1.0 - 1e-9), "{name}: {recomputed} below {best}");
         }
         assert!(basis("fourier", (0.0, 0.0), &p, &problem.x, 5).is_none());
     }

@@ -1,8 +1,8 @@
-//! Five filter responses learned on generated pictures, compared with the best polynomial of the same
+//! Five filter responses learned on generated images, compared with the best polynomial of the same
 //! degree.
 //!
 //! ```text
-//! x    a picture: one grey value per pixel of a grid graph
+//! x    an image: one grey value per pixel of a grid graph
 //! y    h(L) x for one of the five responses h
 //! sum_i m_i (z_i - y_i)^2 -> min         m: 0 on the border, 1 elsewhere; no test pixels
 //! ```
@@ -11,7 +11,7 @@
 //! bases span the same polynomials, whose optimum is known, so the distance from it shows how well a
 //! basis is conditioned for training. In the second part complete models are trained.
 
-mod picture;
+mod image;
 mod target;
 mod problem;
 mod fit;
@@ -59,7 +59,7 @@ enum Method {
 struct FilterTask {
     method: Method,
     target: TargetResponse,
-    picture: usize,
+    image: usize,
 }
 
 /// The result of one regression.
@@ -105,10 +105,10 @@ impl Filters {
         }
     }
 
-    /// Runs the selected regressions; every run is another picture.
+    /// Runs the selected regressions; every run is a different image.
     pub fn measure(&self, options: &ExperimentOptions<'_>) -> Result<ResultPage> {
         self.check(options)?;
-        let problems = ProblemSet::new(self, self.n_pictures(options))?;
+        let problems = ProblemSet::new(self, self.n_images(options))?;
         let cells: Vec<CellTask<FilterTask>> =
             self.tasks(options).into_iter().map(|task| self.cell(task)).collect();
         let results = options.run_cells(&cells, |task| problems.solve(task, options))?;
@@ -118,28 +118,28 @@ impl Filters {
         Ok(page)
     }
 
-    fn n_pictures(&self, options: &ExperimentOptions<'_>) -> usize {
-        options.runs.unwrap_or(self.file.bases.pictures.max(self.file.networks.pictures))
+    fn n_images(&self, options: &ExperimentOptions<'_>) -> usize {
+        options.runs.unwrap_or(self.file.bases.images.max(self.file.networks.images))
     }
 
-    /// The regressions, picture by picture, so that progress is even.
+    /// The regressions, image by image, so that progress is even.
     fn tasks(&self, options: &ExperimentOptions<'_>) -> Vec<FilterTask> {
         let (bases, networks) = (&self.file.bases, &self.file.networks);
         let includes = |name: &str| options.selection.includes("model", name);
         let some_network = self.networks.iter().any(|(info, _)| includes(info.name));
         let mut tasks = vec![];
-        for picture in 0..self.n_pictures(options) {
+        for image in 0..self.n_images(options) {
             let targets = TargetResponse::ALL.into_iter();
             for target in
                 targets.filter(|target| options.selection.includes("filter", target.name()))
             {
-                let mut add = |method| tasks.push(FilterTask { method, target, picture });
+                let mut add = |method| tasks.push(FilterTask { method, target, image });
                 add(Method::LeastSquares(Normalisation::Plain));
-                if picture < options.runs.unwrap_or(bases.pictures) {
+                if image < options.runs.unwrap_or(bases.images) {
                     let selected = bases.names.iter().filter(|name| includes(name));
                     selected.for_each(|name| add(Method::Basis(name.clone())));
                 }
-                if some_network && picture < options.runs.unwrap_or(networks.pictures) {
+                if some_network && image < options.runs.unwrap_or(networks.images) {
                     add(Method::LeastSquares(Normalisation::Looped));
                     let listed = self.networks.iter().enumerate();
                     let selected = listed.filter(|(_, (info, _))| includes(info.name));
@@ -151,7 +151,7 @@ impl Filters {
     }
 
     fn cell(&self, task: FilterTask) -> CellTask<FilterTask> {
-        let name = format!("{}-{}-{}", self.name(&task.method), task.target.name(), task.picture);
+        let name = format!("{}-{}-{}", self.name(&task.method), task.target.name(), task.image);
         CellTask { name, settings: self.settings(&task), input: task }
     }
 
@@ -179,7 +179,7 @@ impl Filters {
         };
         json!({
             "seed": seed,
-            "picture": task.picture,
+            "picture": task.image,
             "filter": task.target.name(),
             "size": [rows, columns, border],
             "order": order,
@@ -198,7 +198,7 @@ struct ProblemSet<'a> {
 }
 
 impl<'a> ProblemSet<'a> {
-    fn new(filters: &'a Filters, n_pictures: usize) -> Result<Self> {
+    fn new(filters: &'a Filters, n_images: usize) -> Result<Self> {
         let FiltersFile { rows, columns, .. } = filters.file;
         let graph = crate::data::load(&format!("grid:rows={rows},columns={columns}"))?.graph;
         Ok(Self {
@@ -206,23 +206,21 @@ impl<'a> ProblemSet<'a> {
             p: operator(&graph, Normalisation::Plain),
             p_looped: operator(&graph, Normalisation::Looped),
             graph,
-            problems: (0..TargetResponse::ALL.len() * n_pictures)
-                .map(|_| OnceLock::new())
-                .collect(),
+            problems: (0..TargetResponse::ALL.len() * n_images).map(|_| OnceLock::new()).collect(),
         })
     }
 
-    fn problem(&self, target: TargetResponse, picture: usize) -> &Problem {
+    fn problem(&self, target: TargetResponse, image: usize) -> &Problem {
         let FiltersFile { seed, rows, columns, border, .. } = self.filters.file;
-        self.problems[picture * TargetResponse::ALL.len() + target as usize].get_or_init(|| {
-            let x = picture::picture(seed, picture as u64, rows, columns);
+        self.problems[image * TargetResponse::ALL.len() + target as usize].get_or_init(|| {
+            let x = image::image(seed, image as u64, rows, columns);
             Problem::new(target, &self.p, x, (rows, columns), border)
         })
     }
 
     fn solve(&self, task: &FilterTask, options: &ExperimentOptions<'_>) -> Result<FilterRecord> {
         let FiltersFile { order, bases, networks, .. } = &self.filters.file;
-        let (problem, order) = (self.problem(task.target, task.picture), *order);
+        let (problem, order) = (self.problem(task.target, task.image), *order);
         let (start, cancel) = (Instant::now(), options.cancel);
         let (filter, fitted) = match &task.method {
             Method::LeastSquares(kind) => {

@@ -1,16 +1,16 @@
-//! A regression problem: a picture and its filtered version.
+//! A regression problem: an image and its filtered version.
 
 use super::target::TargetResponse;
 use crate::filter::{Basis, Filter, RecurrenceStep};
 use crate::graph::Krylov;
 use crate::tensor::{Mat, Operator};
 
-/// A picture, its filtered version, and the pixels of the loss.
+/// An image, its filtered version, and the pixels of the loss.
 #[derive(Clone, Debug)]
 pub struct Problem {
-    /// The picture.
+    /// The image.
     pub x: Vec<f64>,
-    /// The filtered picture, `h(P) x`: the target values.
+    /// The filtered image, `h(P) x`: the target values.
     pub y: Vec<f64>,
     /// 1 for inner pixels, 0 on the border, which is left out of the loss.
     pub mask: Vec<f64>,
@@ -19,7 +19,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// The problem of a response and a picture of this size, with a border of this width.
+    /// The problem of a response and an image of this size, with a border of this width.
     pub fn new(
         target: TargetResponse,
         p: &Operator,
@@ -27,7 +27,7 @@ impl Problem {
         (rows, columns): (usize, usize),
         border: usize,
     ) -> Self {
-        let inside = |at: usize, n: usize| (border..n.saturating_sub(border)).contains(&at);
+        let inside = |i: usize, n: usize| (border..n.saturating_sub(border)).contains(&i);
         let is_inner = |i: usize| inside(i / columns, rows) && inside(i % columns, columns);
         let mask = (0..x.len()).map(|i| f64::from(u8::from(is_inner(i)))).collect();
         let (y, truth_error) = target.apply(p, &x);
@@ -49,7 +49,7 @@ impl Problem {
 
     /// The best polynomial of this order in P, and its sum of squares.
     ///
-    /// Solved in the Lanczos basis. Its vectors are orthogonal on the whole picture but not on the inner
+    /// Solved in the Lanczos basis. Its vectors are orthogonal on the whole image but not on the inner
     /// pixels, so a Gram-Schmidt pass follows.
     pub fn optimum(&self, p: &Operator, order: usize) -> (Filter, f64) {
         let krylov = Krylov::of(p, &self.x, order + 1);
@@ -102,13 +102,13 @@ fn dot(x: &[f64], y: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use crate::data;
-    use crate::experiment::reproduce::filters::picture::picture;
+    use crate::experiment::reproduce::filters::image::image;
     use crate::graph::{Normalisation, operator};
 
     fn example(target: TargetResponse) -> (Operator, Problem) {
         let graph = data::load("grid:rows=20,columns=16").unwrap().graph;
         let p = operator(&graph, Normalisation::Plain);
-        let x = picture(5, 1, 20, 16);
+        let x = image(5, 1, 20, 16);
         let problem = Problem::new(target, &p, x, (20, 16), 2);
         (p, problem)
     }

@@ -1,4 +1,4 @@
-//! The result page of the experiment: means over pictures, and charts of the learned responses.
+//! The result page of the experiment: means over images, and charts of the learned responses.
 
 use super::file::FiltersFile;
 use super::fit::FitSettings;
@@ -22,19 +22,19 @@ impl Filters {
             [Normalisation::Plain, Normalisation::Looped].map(Method::LeastSquares);
         let base_rows = [vec![plain.clone()], bases.clone()].concat();
         let network_rows = [vec![plain, looped], networks.clone()].concat();
-        let n_bases = n_pictures(results, &bases);
-        let n_networks = n_pictures(results, &networks);
+        let n_bases = n_images(results, &bases);
+        let n_networks = n_images(results, &networks);
         let mut tables = vec![];
         if n_bases > 0 {
-            let (order, pictures) = (self.file.order, picture_count(n_bases));
+            let (order, images) = (self.file.order, image_count(n_bases));
             let heading =
-                format!("Coefficients only, order {order}: sum of squares (R²), {pictures}");
+                format!("Coefficients only, order {order}: sum of squares (R²), {images}");
             tables.push((heading, self.error_table(results, &base_rows, n_bases)));
             let heading = "Coefficients only, relative to least squares (best epoch)".to_owned();
             tables.push((heading, self.ratio_table(results, &bases)));
         }
         if n_networks > 0 {
-            let heading = format!("Networks: sum of squares (R²), {}", picture_count(n_networks));
+            let heading = format!("Networks: sum of squares (R²), {}", image_count(n_networks));
             tables.push((heading, self.error_table(results, &network_rows, n_networks)));
         }
         ResultPage {
@@ -44,15 +44,15 @@ impl Filters {
             figures: self.figures(results),
             notes: self.notes(results),
             missing: vec![],
-            records: results.iter().map(|(task, record)| self.json(task, record)).collect(),
+            records: results.iter().map(|(task, record)| self.record_json(task, record)).collect(),
         }
     }
 
-    fn json(&self, task: &FilterTask, record: &FilterRecord) -> Value {
+    fn record_json(&self, task: &FilterTask, record: &FilterRecord) -> Value {
         json!({
             "model": self.name(&task.method),
             "filter": task.target.name(),
-            "picture": task.picture,
+            "picture": task.image,
             "record": record,
         })
     }
@@ -67,36 +67,38 @@ impl Filters {
         }
     }
 
-    /// One row per method, one column per response; means over the first pictures.
-    fn error_table(&self, results: &FilterResults, methods: &[Method], n_pictures: usize) -> Table {
+    /// One row per method, one column per response; means over the first images.
+    fn error_table(&self, results: &FilterResults, methods: &[Method], n_images: usize) -> Table {
         self.table(results, methods, |target, method| {
-            let found = of(results, target, method);
-            let found: Vec<_> = found.filter(|(task, _)| task.picture < n_pictures).collect();
-            let mean = |number: fn(&FilterRecord) -> Option<f64>| -> Option<f64> {
-                let values: Option<Vec<f64>> = found.iter().map(|(_, r)| number(r)).collect();
+            let found = results_for(results, target, method);
+            let found: Vec<_> = found.filter(|(task, _)| task.image < n_images).collect();
+            let mean = |metric: fn(&FilterRecord) -> Option<f64>| -> Option<f64> {
+                let values: Option<Vec<f64>> = found.iter().map(|(_, r)| metric(r)).collect();
                 values.filter(|values| !values.is_empty()).map(|values| Statistic::of(&values).mean)
             };
             let (sum, r_squared) = mean(|r| r.sum_of_squares).zip(mean(|r| r.r_squared))?;
-            Some(format!("{} ({r_squared:.4})", number(sum)))
+            Some(format!("{} ({r_squared:.4})", format_number(sum)))
         })
     }
 
     /// The sum of squares relative to least squares, and the best epoch.
     fn ratio_table(&self, results: &FilterResults, methods: &[Method]) -> Table {
         self.table(results, methods, |target, method| {
-            let optimum = |picture: usize| {
+            let optimum = |image: usize| {
                 let method = Method::LeastSquares(Normalisation::Plain);
-                let found = of(results, target, &method).find(|(task, _)| task.picture == picture);
+                let found =
+                    results_for(results, target, &method).find(|(task, _)| task.image == image);
                 found.and_then(|(_, record)| record.sum_of_squares)
             };
             let ratio = |(task, record): &(FilterTask, FilterRecord)| {
-                Some(record.sum_of_squares? / optimum(task.picture)?)
+                Some(record.sum_of_squares? / optimum(task.image)?)
             };
-            let ratios: Option<Vec<f64>> = of(results, target, method).map(ratio).collect();
+            let ratios: Option<Vec<f64>> =
+                results_for(results, target, method).map(ratio).collect();
             let epochs: Vec<f64> =
-                of(results, target, method).map(|(_, r)| r.best_epoch as f64).collect();
+                results_for(results, target, method).map(|(_, r)| r.best_epoch as f64).collect();
             let mean = Statistic::of(&ratios.filter(|ratios| !ratios.is_empty())?).mean;
-            Some(format!("{} ({:.0})", number(mean), Statistic::of(&epochs).mean))
+            Some(format!("{} ({:.0})", format_number(mean), Statistic::of(&epochs).mean))
         })
     }
 
@@ -122,12 +124,13 @@ impl Filters {
     }
 
     /// One chart per response with the target, the best polynomial and the learned ones, for the first
-    /// picture.
+    /// image.
     fn figures(&self, results: &FilterResults) -> Vec<(String, LineChart)> {
         let mut figures = vec![];
         for target in TargetResponse::ALL {
             let line = |method: Method| {
-                let (_, record) = of(results, target, &method).find(|(t, _)| t.picture == 0)?;
+                let (_, record) =
+                    results_for(results, target, &method).find(|(t, _)| t.image == 0)?;
                 let points = record.filter.as_ref()?.sample(201);
                 Some(LineSeries { name: self.label(&method), points })
             };
@@ -141,7 +144,7 @@ impl Filters {
             let points = (0..=400).map(|i| (mu(i), target.at(mu(i)))).collect();
             let target_line = LineSeries { name: "target".into(), points };
             let (name, order) = (target.name(), self.file.order);
-            let title = format!("{name}: filters of order {order} for the first picture");
+            let title = format!("{name}: filters of order {order} for the first image");
             let series = [target_line].into_iter().chain(lines).collect();
             figures.push((format!("filters-{name}"), LineChart::responses(&title, series)));
         }
@@ -173,8 +176,8 @@ impl Filters {
         let seconds: f64 = results.iter().map(|(_, record)| record.seconds).sum();
         let mut notes = vec![
             format!(
-                "Pictures of {rows} x {columns} pixels with grey values in [0, 1]; a border of {border} \
-                 pixels is left out. Entries are means over pictures of the epoch with the lowest loss."
+                "Images of {rows} x {columns} pixels with grey values in [0, 1]; a border of {border} \
+                 pixels is excluded. Entries are means over images of the epoch with the lowest loss."
             ),
             format!("Coefficients only: {}, starting from h = 1.", training(&bases.fit)),
             format!(
@@ -208,7 +211,7 @@ impl Filters {
 }
 
 /// The results of one method for one response.
-fn of<'r>(
+fn results_for<'r>(
     results: &'r FilterResults,
     target: TargetResponse,
     method: &Method,
@@ -216,25 +219,25 @@ fn of<'r>(
     results.iter().filter(move |(task, _)| task.target == target && task.method == *method)
 }
 
-/// The number of pictures that these methods were run on.
-fn n_pictures(results: &FilterResults, methods: &[Method]) -> usize {
+/// The number of images that these methods were run on.
+fn n_images(results: &FilterResults, methods: &[Method]) -> usize {
     let tasks = results.iter().map(|(task, _)| task);
     let tasks = tasks.filter(|task| methods.contains(&task.method));
-    tasks.map(|task| task.picture + 1).max().unwrap_or(0)
+    tasks.map(|task| task.image + 1).max().unwrap_or(0)
 }
 
-fn picture_count(n: usize) -> String {
+fn image_count(n: usize) -> String {
     match n {
-        1 => "one picture".into(),
-        n => format!("mean of {n} pictures"),
+        1 => "one image".into(),
+        n => format!("mean of {n} images"),
     }
 }
 
-/// Formats a number with about three significant digits: `12.35`, `0.0314`, `2.1e-5`.
-fn number(value: f64) -> String {
+/// Formats a number, with fewer decimals the larger it is: `123`, `12.35`, `0.0314`, `2.1e-5`.
+fn format_number(value: f64) -> String {
     match value.abs() {
         large if large >= 100.0 => format!("{value:.0}"),
-        some if some >= 1.0 => format!("{value:.2}"),
+        medium if medium >= 1.0 => format!("{value:.2}"),
         small if small >= 1e-3 => format!("{value:.4}"),
         _ => format!("{value:.1e}"),
     }
@@ -245,9 +248,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_keep_three_digits() {
+    fn larger_numbers_have_fewer_decimals() {
         assert_eq!(
-            [123.4, 12.345, 0.03141, 2.13e-5].map(number),
+            [123.4, 12.345, 0.03141, 2.13e-5].map(format_number),
             ["123", "12.35", "0.0314", "2.1e-5"]
         );
     }

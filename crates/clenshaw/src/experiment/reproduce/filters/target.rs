@@ -1,4 +1,4 @@
-//! The five target responses and their application to a picture.
+//! The five target responses and their application to an image.
 //!
 //! ```text
 //! low      exp(-10 l^2)             l = 1 - mu, an eigenvalue of L = I - P
@@ -83,14 +83,14 @@ impl TargetResponse {
 mod tests {
     use super::*;
     use crate::data;
-    use crate::experiment::reproduce::filters::picture::picture;
+    use crate::experiment::reproduce::filters::image::image;
     use crate::graph::{Eigen, Normalisation, operator};
 
     #[test]
     fn series_agree_with_eigenvectors() {
         let graph = data::load("grid:rows=14,columns=11").unwrap().graph;
         let p = operator(&graph, Normalisation::Plain);
-        let x = picture(3, 0, 14, 11);
+        let x = image(3, 0, 14, 11);
         let eigen = Eigen::of(&p);
         for target in TargetResponse::ALL {
             let (actual, change) = target.apply(&p, &x);

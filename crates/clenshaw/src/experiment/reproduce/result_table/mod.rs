@@ -105,12 +105,12 @@ pub struct PlannedCell {
 impl ResultTable {
     /// Parses a file of `experiments/`; `place` names it in errors.
     pub fn from_toml(place: &str, text: &str) -> Result<Self> {
-        let wrong = |problem: String| Error::Data { place: place.into(), problem };
-        let file: ResultTableFile = toml::from_str(text).map_err(|e| wrong(one_line(&e)))?;
+        let invalid = |problem: String| Error::Data { place: place.into(), problem };
+        let file: ResultTableFile = toml::from_str(text).map_err(|e| invalid(one_line(&e)))?;
         let spread = match file.spread.as_str() {
             "std" => Spread::Std,
             "ci95" => Spread::Ci95,
-            other => return Err(wrong(format!("`spread` is `{other}`; expected std or ci95"))),
+            other => return Err(invalid(format!("`spread` is `{other}`; expected std or ci95"))),
         };
         let models = file.models.iter().map(|name| model::find(name));
         let models: Vec<_> = models.collect::<Result<_>>().map_err(|e| e.within(place))?;

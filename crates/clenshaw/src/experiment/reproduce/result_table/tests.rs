@@ -217,24 +217,24 @@ fn column_sets_graph_split_runs_and_depth() {
 
 #[test]
 fn rejects_invalid_files() {
-    let refused = |from: &str, to: &str| {
+    let parse_error = |from: &str, to: &str| {
         ResultTable::from_toml("t.toml", &TEXT.replace(from, to)).unwrap_err().to_string()
     };
-    assert_eq!(refused("\"std\"", "\"sd\""), "t.toml: `spread` is `sd`; expected std or ci95");
+    assert_eq!(parse_error("\"std\"", "\"sd\""), "t.toml: `spread` is `sd`; expected std or ci95");
     assert_eq!(
-        refused("[90, 5.0]", "90"),
+        parse_error("[90, 5.0]", "90"),
         "t.toml: `small.gcn` is `90`; expected two numbers as in [69.44, 0.92], or a string"
     );
     assert_eq!(
-        refused("{ gcn", "{ gcm"),
+        parse_error("{ gcn", "{ gcm"),
         "t.toml: unknown model `gcm`; did you mean `gcn`? known: mlp, gcn"
     );
     assert!(
-        refused("title", "claims = [[\"gcn\", \"gcnii\"]]\ntitle")
+        parse_error("title", "claims = [[\"gcn\", \"gcnii\"]]\ntitle")
             .starts_with("t.toml: unknown model `gcnii`")
     );
-    assert!(refused("split =", "spilt =").contains("unknown field `spilt`"));
-    assert!(refused("stratified", "random").starts_with("t.toml: "));
+    assert!(parse_error("split =", "spilt =").contains("unknown field `spilt`"));
+    assert!(parse_error("stratified", "random").starts_with("t.toml: "));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Grey pictures with content at every frequency: waves, Gaussian blobs, sharp edges, stripes and noise.
+//! Grey images with content at every frequency: waves, Gaussian blobs, sharp edges, stripes and noise.
 //!
 //! ```text
 //! f(r, c) = sum_w cos(2 pi (a_w r + b_w c + phi_w)) / 3           |a_w|, |b_w| < 2 periods per side
@@ -13,8 +13,8 @@
 use crate::rng::Stream;
 use std::f64::consts::TAU;
 
-/// The grey values of a picture, row by row.
-pub fn picture(seed: u64, number: u64, rows: usize, columns: usize) -> Vec<f64> {
+/// The grey values of an image, row by row.
+pub fn image(seed: u64, number: u64, rows: usize, columns: usize) -> Vec<f64> {
     let stream = Stream::new(seed, "pictures").numbered(number);
     let mut shapes = stream.named("shapes");
     let parts: Vec<Component> = (0..3)
@@ -86,14 +86,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pictures_span_zero_to_one_and_are_reproducible() {
-        let all: Vec<Vec<f64>> = (0..4).map(|number| picture(0, number, 30, 20)).collect();
+    fn images_span_zero_to_one_and_are_reproducible() {
+        let all: Vec<Vec<f64>> = (0..4).map(|number| image(0, number, 30, 20)).collect();
         for (i, f) in all.iter().enumerate() {
             let ends = f.iter().fold((1.0, 0.0), |(l, h): (f64, f64), v| (l.min(*v), h.max(*v)));
-            assert_eq!(ends, (0.0, 1.0), "picture {i}");
-            assert!(all[..i].iter().all(|other| other != f), "picture {i} twice");
-            assert_eq!(*f, picture(0, i as u64, 30, 20));
+            assert_eq!(ends, (0.0, 1.0), "image {i}");
+            assert!(all[..i].iter().all(|other| other != f), "image {i} twice");
+            assert_eq!(*f, image(0, i as u64, 30, 20));
         }
-        assert_ne!(all[0], picture(1, 0, 30, 20));
+        assert_ne!(all[0], image(1, 0, 30, 20));
     }
 }
