@@ -61,12 +61,12 @@ pub enum Error {
         looked: Vec<PathBuf>,
     },
     /// A path for a run folder that has other contents.
-    #[error("{}: {holds}", .folder.display())]
+    #[error("{}: {problem}", .folder.display())]
     Occupied {
         /// The path.
         folder: PathBuf,
-        /// A description of the contents.
-        holds: &'static str,
+        /// Why it cannot be used.
+        problem: &'static str,
     },
     /// A run folder that another process is using.
     #[error("{}: another process is training in this folder", .folder.display())]

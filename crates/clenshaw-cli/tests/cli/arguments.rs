@@ -131,7 +131,7 @@ fn run_folder_with_other_settings_is_not_overwritten() {
         sandbox.failure("train csbm:nodes=100 --set max_epochs=3 --out here"),
         (
             2,
-            "error: here: holds a run with other settings\n\
+            "error: here: contains a run with different settings\n\
              hint: choose another folder with --out, or delete it\n"
                 .into()
         )

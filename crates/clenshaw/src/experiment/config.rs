@@ -19,17 +19,17 @@ use toml::{Table, Value};
 pub struct Config {
     /// Path of the file, for error messages.
     pub place: String,
-    /// The graph, as typed on the command line.
+    /// The graph, in command-line syntax.
     pub graph: Option<String>,
     /// The model's name.
     pub model: Option<String>,
-    /// The split, as typed on the command line.
+    /// The split, in command-line syntax.
     pub split: Option<String>,
     /// Number of runs.
     pub runs: Option<usize>,
     /// Seed of the first run.
     pub seed: Option<u64>,
-    /// Hyper-parameters, as typed on the command line.
+    /// Hyper-parameters, in command-line syntax.
     pub hyper: Vec<(String, String)>,
 }
 
@@ -46,26 +46,26 @@ impl Config {
     /// # Ok::<(), clenshaw::Error>(())
     /// ```
     pub fn from_toml(place: &str, text: &str) -> Result<Self> {
-        let wrong = |problem: String| Error::Data { place: place.into(), problem };
-        let table: Table = text.parse().map_err(|e: toml::de::Error| wrong(one_line(&e)))?;
+        let invalid = |problem: String| Error::Data { place: place.into(), problem };
+        let table: Table = text.parse().map_err(|e: toml::de::Error| invalid(one_line(&e)))?;
         if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
             let unknown = Error::unknown("key", key, KEYS);
-            return Err(wrong(unknown.to_string()));
+            return Err(invalid(unknown.to_string()));
         }
         let string = |key| match table.get(key) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(other) => Err(wrong(format!("`{key}` is {other}; expected a string in quotes"))),
+            Some(other) => Err(invalid(format!("`{key}` is {other}; expected a string in quotes"))),
         };
         let number = |key| match table.get(key) {
             None => Ok(None),
             Some(Value::Integer(n)) if *n >= 0 => Ok(Some(n.unsigned_abs())),
-            Some(other) => Err(wrong(format!("`{key}` is {other}; expected a whole number"))),
+            Some(other) => Err(invalid(format!("`{key}` is {other}; expected a whole number"))),
         };
         let hyper = match table.get("hyper") {
             None => vec![],
             Some(Value::Table(hyper)) => settings(hyper),
-            Some(other) => return Err(wrong(format!("`hyper` is {other}; expected a table"))),
+            Some(other) => return Err(invalid(format!("`hyper` is {other}; expected a table"))),
         };
         let (graph, model, split) = (string("graph")?, string("model")?, string("split")?);
         let (runs, seed) = (number("runs")?.map(|n| n as usize), number("seed")?);
@@ -99,14 +99,14 @@ mod tests {
 
     #[test]
     fn rejects_unknown_keys_and_wrong_types() {
-        let refused = |text| Config::from_toml("c.toml", text).unwrap_err().to_string();
+        let parse_error = |text| Config::from_toml("c.toml", text).unwrap_err().to_string();
         assert_eq!(
-            refused("modle = \"gcn\""),
+            parse_error("modle = \"gcn\""),
             "c.toml: unknown key `modle`; did you mean `model`? \
              known: graph, model, split, runs, seed, hyper"
         );
-        assert_eq!(refused("runs = -1"), "c.toml: `runs` is -1; expected a whole number");
-        assert_eq!(refused("model = 3"), "c.toml: `model` is 3; expected a string in quotes");
-        assert!(refused("runs = ").starts_with("c.toml: toml parse error at line 1"));
+        assert_eq!(parse_error("runs = -1"), "c.toml: `runs` is -1; expected a whole number");
+        assert_eq!(parse_error("model = 3"), "c.toml: `model` is 3; expected a string in quotes");
+        assert!(parse_error("runs = ").starts_with("c.toml: toml parse error at line 1"));
     }
 }

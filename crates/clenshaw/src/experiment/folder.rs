@@ -1,5 +1,5 @@
 //! A run folder on disk. Every file and every finished run is written under a temporary name and
-//! renamed, so none is ever seen half written.
+//! renamed, so that no reader sees it half written.
 
 use super::{Provenance, Request, RunRecord, Summary};
 use crate::data::{Dataset, Split};
@@ -23,7 +23,8 @@ impl RunFolder {
     /// Creates or reuses a folder.
     ///
     /// # Errors
-    /// If the folder holds other runs or other files, or another process trains in it.
+    /// If the folder contains a different request or unrelated files, or another process is training in
+    /// it.
     pub fn open(
         path: &Path,
         request: &Request,
@@ -31,15 +32,15 @@ impl RunFolder {
         resume: bool,
     ) -> Result<Self> {
         let (run_toml, text) = (path.join("run.toml"), request.to_toml());
-        let refused = |holds| Error::Occupied { folder: path.to_owned(), holds };
+        let occupied = |problem| Error::Occupied { folder: path.to_owned(), problem };
         match fs::read_to_string(&run_toml) {
             Ok(existing) if existing != text => {
-                return Err(refused("holds a run with other settings"));
+                return Err(occupied("contains a run with different settings"));
             }
             Ok(_) => {}
-            Err(_) if path.is_file() => return Err(refused("is a file, not a folder")),
+            Err(_) if path.is_file() => return Err(occupied("is a file, not a folder")),
             Err(_) if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) => {
-                return Err(refused("is not empty and holds no run.toml"));
+                return Err(occupied("is not empty and has no run.toml"));
             }
             Err(_) => {}
         }
@@ -51,16 +52,16 @@ impl RunFolder {
         } else if read_json::<DataFingerprint>(&data_json)?
             .is_some_and(|before| before != *fingerprint)
         {
-            return Err(refused("holds runs on other data or other splits"));
+            return Err(occupied("contains runs on different data or splits"));
         }
-        fs::create_dir_all(folder.runs()).map_err(Error::io(folder.runs()))?;
+        fs::create_dir_all(folder.runs_path()).map_err(Error::io(folder.runs_path()))?;
         write(&run_toml, text.as_bytes())?;
         write(&data_json, &json(fingerprint))?;
         Ok(folder)
     }
 
     /// Opens an existing folder for reading, and parses its request.
-    pub fn existing(path: &Path) -> Result<(Self, Request)> {
+    pub fn open_existing(path: &Path) -> Result<(Self, Request)> {
         let run_toml = path.join("run.toml");
         let text = fs::read_to_string(&run_toml).map_err(Error::io(&run_toml))?;
         let request = Request::from_toml(&run_toml.display().to_string(), &text)?;
@@ -70,28 +71,28 @@ impl RunFolder {
     /// Removes earlier results.
     fn clear(&self) -> Result<()> {
         for file in ["summary.json", "receipt.json", "data.json"] {
-            removed(fs::remove_file(self.path.join(file)), self.path.join(file))?;
+            ignore_missing(fs::remove_file(self.path.join(file)), self.path.join(file))?;
         }
-        removed(fs::remove_dir_all(self.runs()), self.runs())
+        ignore_missing(fs::remove_dir_all(self.runs_path()), self.runs_path())
     }
 
-    fn runs(&self) -> PathBuf {
+    fn runs_path(&self) -> PathBuf {
         self.path.join("runs")
     }
 
-    fn run(&self, seed: u64) -> PathBuf {
-        self.runs().join(seed.to_string())
+    fn run_path(&self, seed: u64) -> PathBuf {
+        self.runs_path().join(seed.to_string())
     }
 
     /// Reads a file of a finished run.
     pub fn read(&self, seed: u64, file: &str) -> Result<Vec<u8>> {
-        let path = self.run(seed).join(file);
+        let path = self.run_path(seed).join(file);
         fs::read(&path).map_err(Error::io(path))
     }
 
     /// The record of a run; `None` unless it is finished.
     pub fn record(&self, seed: u64) -> Result<Option<RunRecord>> {
-        read_json(&self.run(seed).join("record.json"))
+        read_json(&self.run_path(seed).join("record.json"))
     }
 
     /// The receipt; `None` unless all runs are finished.
@@ -101,18 +102,18 @@ impl RunFolder {
 
     /// Writes the files of a finished run and removes its checkpoint.
     pub fn finish_run(&self, seed: u64, files: RunFiles) -> Result<()> {
-        let partial = self.runs().join(format!(".{seed}.partial"));
-        removed(fs::remove_dir_all(&partial), partial.clone())?;
+        let partial = self.runs_path().join(format!(".{seed}.partial"));
+        ignore_missing(fs::remove_dir_all(&partial), partial.clone())?;
         fs::create_dir_all(&partial).map_err(Error::io(&partial))?;
         for (name, bytes) in files {
             write(&partial.join(name), &bytes)?;
         }
-        fs::rename(&partial, self.run(seed)).map_err(Error::io(self.run(seed)))?;
-        removed(fs::remove_file(self.checkpoint_path(seed)), self.checkpoint_path(seed))
+        fs::rename(&partial, self.run_path(seed)).map_err(Error::io(self.run_path(seed)))?;
+        ignore_missing(fs::remove_file(self.checkpoint_path(seed)), self.checkpoint_path(seed))
     }
 
     fn checkpoint_path(&self, seed: u64) -> PathBuf {
-        self.runs().join(format!("{seed}.checkpoint"))
+        self.runs_path().join(format!("{seed}.checkpoint"))
     }
 
     /// The checkpoint of an interrupted run: file name and contents.
@@ -146,7 +147,7 @@ pub(super) struct RunReceipt {
     seconds: f64,
 }
 
-/// Digests of the graph and of every split; results of one request are comparable only if these agree.
+/// Digests of the graph and of every split; results of one request are comparable only if these match.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct DataFingerprint {
     pub data_sha256: String,
@@ -203,11 +204,11 @@ fn lock(folder: &Path) -> Result<File> {
 /// Parses a JSON file; `None` if it does not exist.
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let Ok(bytes) = fs::read(path) else { return Ok(None) };
-    let wrong = |e: serde_json::Error| Error::Data {
+    let invalid = |e: serde_json::Error| Error::Data {
         place: path.display().to_string(),
         problem: e.to_string(),
     };
-    serde_json::from_slice(&bytes).map(Some).map_err(wrong)
+    serde_json::from_slice(&bytes).map(Some).map_err(invalid)
 }
 
 /// Indented JSON with a final newline.
@@ -230,8 +231,8 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     replace().map_err(Error::io(path))
 }
 
-/// Maps the result of a removal; a missing file is no error.
-fn removed(result: std::io::Result<()>, path: PathBuf) -> Result<()> {
+/// Converts the result of removing a path; a missing file or folder is not an error.
+fn ignore_missing(result: std::io::Result<()>, path: PathBuf) -> Result<()> {
     match result {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path)(e)),
         _ => Ok(()),

@@ -4,19 +4,19 @@
 //! This is the only module that writes run folders:
 //!
 //! ```text
-//! <folder>/run.toml                        the request, complete enough to repeat it
+//! <folder>/run.toml                        the request with all settings, enough to rerun it
 //! <folder>/data.json                       sha256 of the data and of every split
 //! <folder>/receipt.json                    provenance: version, data, splits, processor, threads, time
 //! <folder>/summary.json                    the records of all runs and their statistics
 //! <folder>/runs/<seed>/record.json         the scores of one run
 //!                     /epochs.jsonl        one line per epoch
 //!                     /model.safetensors   weights and filter coefficients
-//!                     /predictions.csv     node, predicted class, probability per class, part
+//!                     /predictions.csv     node, predicted class, probability per class, part of the split
 //! <folder>/runs/<seed>.checkpoint          an unfinished run
 //! ```
 //!
 //! Run `i` of a request has the seed `request.seed + i`. Its split, initial weights and dropout are drawn
-//! from that seed by separate random streams, so every run can be repeated on its own.
+//! from that seed by separate random streams, so every run can be rerun on its own.
 
 mod config;
 mod request;

@@ -61,7 +61,7 @@ pub fn predict(
     seed: Option<u64>,
     threads: usize,
 ) -> Result<Predictions> {
-    let (files, request) = RunFolder::existing(folder)?;
+    let (files, request) = RunFolder::open_existing(folder)?;
     let place = folder.display().to_string();
     let seed = choose(&files, &request, &place, seed)?.seed;
     let other = graph.filter(|graph| *graph != request.graph);

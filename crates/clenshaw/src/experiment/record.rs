@@ -19,9 +19,9 @@ pub struct RunRecord {
     pub epochs: usize,
     /// The epoch whose weights are kept.
     pub best_epoch: usize,
-    /// Its validation loss; `null` without validation nodes.
+    /// Its validation loss; `None` (`null` in JSON) without validation nodes.
     pub val_loss: Option<f64>,
-    /// Its validation accuracy; `null` without validation nodes.
+    /// Its validation accuracy; `None` (`null` in JSON) without validation nodes.
     pub val_accuracy: Option<f64>,
     /// Accuracy on the test nodes.
     pub test_accuracy: f64,
@@ -47,13 +47,13 @@ pub struct RunRecord {
 /// All runs of a request and their statistics.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
-    /// The graph, as typed on the command line.
+    /// The graph, in command-line syntax.
     pub graph: String,
     /// The model's name.
     pub model: String,
     /// The model's hyper-parameters.
     pub hyper: Params,
-    /// The split, as typed on the command line.
+    /// The split, in command-line syntax.
     pub split: String,
     /// Seed of the first run.
     pub seed: u64,
@@ -83,8 +83,8 @@ impl Summary {
         runs: Vec<RunRecord>,
         seconds: f64,
     ) -> Self {
-        let statistic = |number: fn(&RunRecord) -> f64| {
-            Statistic::of(&runs.iter().map(number).collect::<Vec<f64>>())
+        let statistic = |metric: fn(&RunRecord) -> f64| {
+            Statistic::of(&runs.iter().map(metric).collect::<Vec<f64>>())
         };
         Self {
             graph: request.graph.clone(),
@@ -100,7 +100,7 @@ impl Summary {
                 .iter()
                 .map(|run| run.roc_auc)
                 .collect::<Option<Vec<f64>>>()
-                .map(|runs| Statistic::of(&runs)),
+                .map(|values| Statistic::of(&values)),
             majority_share: statistic(|run| run.majority_share).mean,
             runs,
             seconds,
@@ -113,7 +113,7 @@ impl Summary {
     }
 }
 
-/// The record with the lowest validation loss; the first one of equals.
+/// The record with the lowest validation loss; ties go to the first.
 pub(super) fn best_record(records: &[RunRecord]) -> Option<&RunRecord> {
     let loss = |record: &RunRecord| record.val_loss.unwrap_or(f64::INFINITY);
     records.iter().min_by(|a, b| loss(a).total_cmp(&loss(b)))

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// A graph, a model, its hyper-parameters, the split and the seeds: everything that determines a result.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The graph, as typed on the command line.
+    /// The graph, in command-line syntax.
     pub graph: String,
     /// The model.
     pub model: &'static ModelInfo,
@@ -90,16 +90,16 @@ impl Request {
 
     /// Checks the number of runs and the seed.
     pub fn check(&self) -> Result<()> {
-        let outside = |key: &str, value: String, allowed: &str| Error::OutOfRange {
+        let out_of_range = |key: &str, value: String, allowed: &str| Error::OutOfRange {
             key: key.into(),
             value,
             allowed: allowed.into(),
         };
         if !(1..=100_000).contains(&self.runs) {
-            return Err(outside("runs", self.runs.to_string(), "1..=100000"));
+            return Err(out_of_range("runs", self.runs.to_string(), "1..=100000"));
         }
         if self.seed > i64::MAX as u64 - 100_000 {
-            return Err(outside("seed", self.seed.to_string(), "0..=9223372036854675807"));
+            return Err(out_of_range("seed", self.seed.to_string(), "0..=9223372036854675807"));
         }
         Ok(())
     }
@@ -109,7 +109,7 @@ impl Request {
         let config = Config::from_toml(place, text)?;
         let missing = |key: &str| Error::Data {
             place: place.into(),
-            problem: format!("no `{key}`; expected a run.toml"),
+            problem: format!("missing key `{key}`; expected a run.toml"),
         };
         let graph = config.graph.as_ref().ok_or_else(|| missing("graph"))?;
         let model = config.model.as_ref().ok_or_else(|| missing("model"))?;
@@ -135,7 +135,7 @@ impl Request {
         toml::to_string(&run).expect("text and numbers only")
     }
 
-    /// The default run folder; equal requests have the same one.
+    /// The default run folder; equal requests share it.
     pub fn default_folder(&self) -> PathBuf {
         PathBuf::from("runs").join(self.folder_name())
     }
@@ -149,8 +149,8 @@ impl Request {
 
     /// The graph and the model in characters that are safe in file names, as in `cora-gcn`.
     pub fn label(&self) -> String {
-        let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.=".contains(c) { c } else { '-' };
-        let graph: String = self.graph.chars().map(plain).take(60).collect();
+        let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.=".contains(c) { c } else { '-' };
+        let graph: String = self.graph.chars().map(safe).take(60).collect();
         format!("{graph}-{}", self.model.name)
     }
 }
@@ -171,30 +171,27 @@ mod tests {
         request.set("split", "ratio:50/25/25").unwrap();
         request.runs = 3;
         let text = request.to_toml();
-        let again = Request::from_toml("run.toml", &text).unwrap();
-        assert_eq!(again.to_toml(), text);
-        assert_eq!((again.runs, again.hyper.int("L")), (3, 4));
-        assert_eq!(again.default_folder(), request.default_folder());
+        let parsed = Request::from_toml("run.toml", &text).unwrap();
+        assert_eq!(parsed.to_toml(), text);
+        assert_eq!((parsed.runs, parsed.hyper.int("L")), (3, 4));
+        assert_eq!(parsed.default_folder(), request.default_folder());
     }
 
     #[test]
-    fn errors_in_a_file_name_the_file() {
-        let refused = |text: &str| {
+    fn parse_errors_include_the_file_name() {
+        let error = |text: &str| {
             let text = format!("graph = \"csbm\"\nmodel = \"gcn\"\n{text}");
             Request::from_toml("my/run.toml", &text).unwrap_err().to_string()
         };
-        assert_eq!(
-            refused("[hyper]\ndropout = 2"),
-            "my/run.toml: `dropout` is 2, outside 0..=0.99"
-        );
+        assert_eq!(error("[hyper]\ndropout = 2"), "my/run.toml: `dropout` is 2, outside 0..=0.99");
         let unknown = "my/run.toml: unknown key `droput`; did you mean `dropout`? known: ";
-        assert!(refused("[hyper]\ndroput = 0.5").starts_with(unknown));
+        assert!(error("[hyper]\ndroput = 0.5").starts_with(unknown));
         assert_eq!(
-            refused("split = \"ratio:1\""),
+            error("split = \"ratio:1\""),
             "my/run.toml: `split` is `ratio:1`; expected three positive numbers as in `ratio:60/20/20`"
         );
-        let error = Request::from_toml("run.toml", "graph = \"csbm\"\nmodel = \"mpl\"");
-        let error = error.unwrap_err().to_string();
-        assert!(error.starts_with("run.toml: unknown model `mpl`; known: mlp, "), "{error}");
+        let unknown = Request::from_toml("run.toml", "graph = \"csbm\"\nmodel = \"mpl\"");
+        let unknown = unknown.unwrap_err().to_string();
+        assert!(unknown.starts_with("run.toml: unknown model `mpl`; known: mlp, "), "{unknown}");
     }
 }

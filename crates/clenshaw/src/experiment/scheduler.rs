@@ -130,10 +130,10 @@ pub(super) fn finished_job(job: &TrainingJob) -> Result<Option<(RunReceipt, Vec<
     Ok(receipt.filter(|_| records.len() == job.request.runs).map(|receipt| (receipt, records)))
 }
 
-/// The folder of a job, if it exists and holds the same request.
+/// The folder of a job, if it exists and contains the same request.
 fn existing_folder(job: &TrainingJob) -> Result<Option<RunFolder>> {
     let folder = job.folder.as_deref().filter(|path| path.join("run.toml").exists());
-    let found = folder.map(RunFolder::existing).transpose()?;
+    let found = folder.map(RunFolder::open_existing).transpose()?;
     let same = |request: &Request| request.to_toml() == job.request.to_toml();
     Ok(found.filter(|(_, request)| same(request)).map(|(folder, _)| folder))
 }

@@ -117,14 +117,14 @@ fn rejects_folder_with_other_contents() {
     fs::write(&unrelated, "chapter one").unwrap();
     let out = Some(folder.path().to_owned());
     let error = summary_json(&request(1), 1, out, false).unwrap_err();
-    assert!(error.is_input() && error.to_string().contains("holds no run.toml"), "{error}");
+    assert!(error.is_input() && error.to_string().contains("has no run.toml"), "{error}");
     assert_eq!(fs::read_to_string(&unrelated).unwrap(), "chapter one");
 
     let out = folder.path().join("run");
     summary_json(&request(1), 1, Some(out.clone()), false).unwrap();
     let before = files(&out);
     let error = summary_json(&request(2), 1, Some(out.clone()), false).unwrap_err();
-    assert!(error.to_string().contains("holds a run with other settings"), "{error}");
+    assert!(error.to_string().contains("contains a run with different settings"), "{error}");
     assert_eq!(files(&out), before);
 }
 
@@ -147,7 +147,7 @@ fn rejects_folder_in_use_or_with_other_data() {
     let digest = data.split('"').find(|word| word.len() == 64).unwrap();
     fs::write(out.join("data.json"), data.replace(digest, &"0".repeat(64))).unwrap();
     let error = summary_json(&request(1), 1, Some(out.clone()), true).unwrap_err();
-    assert!(error.to_string().contains("holds runs on other data or other splits"), "{error}");
+    assert!(error.to_string().contains("contains runs on different data or splits"), "{error}");
     fs::write(out.join("data.json"), &data).unwrap();
     assert_eq!(files(&out), before);
     summary_json(&request(1), 1, Some(out), true).unwrap();
