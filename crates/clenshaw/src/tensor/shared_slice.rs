@@ -1,7 +1,6 @@
-//! Read-only numbers that are either owned or lie in a memory-mapped file.
+//! Read-only numbers that are either owned or stored in a memory-mapped file.
 //!
-//! A mapped file is neither read nor copied: the system loads its pages on first access and shares
-//! them between processes. Numbers whose representation in the file differs from this machine's
+//! A mapped file is not copied: its pages are shared between all processes that map it. Numbers whose representation in the file differs from this machine's
 //! (byte order, width, alignment) are copied instead.
 
 use bytemuck::Pod;
@@ -71,13 +70,13 @@ impl<T: LittleEndian> SharedSlice<T> {
     /// Returns `None` if the range is out of bounds, if its length is not a multiple of the width of
     /// a number, or if a number does not fit into `T`.
     pub fn from_bytes(bytes: &Bytes, range: Range<usize>) -> Option<Self> {
-        let inside = bytes.get(range.clone())?;
-        if T::IS_NATIVE && bytemuck::try_cast_slice::<u8, T>(inside).is_ok() {
+        let selected = bytes.get(range.clone())?;
+        if T::IS_NATIVE && bytemuck::try_cast_slice::<u8, T>(selected).is_ok() {
             return Some(Self(SliceStorage::Shared(bytes.clone(), range)));
         }
-        let words = inside.chunks_exact(T::WIDTH);
-        let whole = words.remainder().is_empty();
-        let owned = whole.then(|| words.map(T::from_le).collect::<Option<Vec<T>>>())??;
+        let chunks = selected.chunks_exact(T::WIDTH);
+        let is_complete = chunks.remainder().is_empty();
+        let owned = is_complete.then(|| chunks.map(T::from_le).collect::<Option<Vec<T>>>())??;
         Some(Self(SliceStorage::Owned(owned)))
     }
 }
@@ -115,7 +114,7 @@ impl<T: Pod + fmt::Debug> fmt::Debug for SharedSlice<T> {
 pub(crate) trait LittleEndian: Pod {
     /// Bytes per number in a file.
     const WIDTH: usize;
-    /// Whether this machine represents the number in memory as files do.
+    /// Whether a number has the same bytes in memory as in a file.
     const IS_NATIVE: bool = cfg!(target_endian = "little") && size_of::<Self>() == Self::WIDTH;
 
     /// Decodes `WIDTH` bytes; `None` if the number does not fit into this type.
@@ -146,7 +145,7 @@ little_endian!(u32 as u32);
 little_endian!(f32 as f32);
 little_endian!(usize as u64);
 
-/// The bytes of numbers in a file; borrowed where memory holds the same bytes.
+/// The bytes of numbers as stored in a file; borrowed if they are the same in memory.
 pub(crate) fn little_endian_bytes<T: LittleEndian>(numbers: &[T]) -> Cow<'_, [u8]> {
     if T::IS_NATIVE {
         return bytemuck::cast_slice(numbers).into();

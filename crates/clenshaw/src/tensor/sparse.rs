@@ -136,19 +136,19 @@ impl Pattern {
         }
         let mut next = offsets.clone();
         let mut indices = vec![0; self.n_entries()];
-        let mut origin = vec![0; self.n_entries()];
+        let mut entry_index = vec![0; self.n_entries()];
         for i in 0..self.n_rows() {
             for e in starts[i]..starts[i + 1] {
                 let at = &mut next[columns[e] as usize];
                 // `check_size` keeps both within u32.
                 indices[*at] = i as u32;
-                origin[*at] = e as u32;
+                entry_index[*at] = e as u32;
                 *at += 1;
             }
         }
         (
             Pattern { n_cols: self.n_rows(), offsets: offsets.into(), indices: indices.into() },
-            origin,
+            entry_index,
         )
     }
 
@@ -347,10 +347,10 @@ mod tests {
         // 1 0 2
         // 0 3 4
         let pattern = Pattern::new(3, vec![0, 2, 4], vec![0, 2, 1, 2]);
-        let (transposed, origin) = pattern.transpose();
+        let (transposed, entry_index) = pattern.transpose();
         assert_eq!(transposed, Pattern::new(2, vec![0, 1, 2, 4], vec![0, 1, 0, 1]));
         let values = [1.0, 2.0, 3.0, 4.0];
-        let moved: Vec<f64> = origin.iter().map(|&e| values[e as usize]).collect();
+        let moved: Vec<f64> = entry_index.iter().map(|&e| values[e as usize]).collect();
         assert_eq!(moved, [1.0, 3.0, 2.0, 4.0]);
     }
 

@@ -166,7 +166,7 @@ fn pass<T: Real>(open: u64, scale: T, x: &[T], out: &mut [T]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Level, dispatch, testing::*};
+    use super::super::{SimdLevel, dispatch, testing::*};
     use super::*;
 
     #[test]
@@ -256,7 +256,7 @@ mod tests {
         for act in [Act::Identity, Act::Relu, Act::ReluStar] {
             for drop in [None, Some((bernoulli, &stream))] {
                 for cols in [1, 7, 8, 13, 64, 71, 128] {
-                    let plain = run(Level::Portable, act, drop, cols);
+                    let plain = run(SimdLevel::Portable, act, drop, cols);
                     for level in LEVELS {
                         assert_eq!(run(level, act, drop, cols), plain, "{act:?}, {cols} columns");
                     }
@@ -277,7 +277,7 @@ mod tests {
             dispatch_at(level, Gate { cols: 64, act, drop, first, src, out: &mut out, mask: None });
             out
         };
-        let whole = run(Level::Portable, 0, 10);
+        let whole = run(SimdLevel::Portable, 0, 10);
         for level in LEVELS {
             assert_eq!([run(level, 0, 4), run(level, 4, 6)].concat(), whole);
         }

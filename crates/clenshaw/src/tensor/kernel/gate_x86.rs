@@ -55,7 +55,7 @@ pub(super) unsafe fn gate_avx2<T: Real>(
 /// `x` and `out` hold eight entries.
 #[inline(always)]
 unsafe fn byte<const PASSES: i32>(keep: u8, scale: f32, x: *const f32, out: *mut f32) -> u8 {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let v = _mm256_loadu_ps(x);
         let bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
@@ -87,7 +87,7 @@ pub(super) unsafe fn gate_avx512<T: Real>(
     let keep = keep & valid;
     let (x, out) = (x.as_ptr().cast(), out.as_mut_ptr().cast());
     let scale = scale.to_f64() as f32;
-    // SAFETY: `valid` has a bit for each of the entries, which are f32; the caller's promise.
+    // SAFETY: `valid` has a bit for each of the entries, which are f32, as guaranteed by the caller.
     unsafe {
         match act {
             Act::Identity => word::<_CMP_TRUE_UQ>(valid, keep, scale, x, out),

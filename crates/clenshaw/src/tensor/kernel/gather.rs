@@ -112,7 +112,7 @@ impl<S> Rows<'_, S> {
     where
         S: Stored<T>,
     {
-        // SAFETY: the caller's promise, here and below.
+        // SAFETY: guaranteed by the caller, here and below.
         unsafe {
             match self.prefetches {
                 true => self.sum_with::<T, A, W>(entries, c, weight, |e| {
@@ -140,7 +140,7 @@ impl<S> Rows<'_, S> {
         for (&j, e) in self.indices[entries.clone()].iter().zip(entries) {
             let j = j as usize;
             prefetch(e);
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             let x = unsafe { &*self.at::<W>(j, c) };
             let weight = weight(e, j);
             for i in 0..W {

@@ -16,10 +16,10 @@ pub(crate) struct Gemm<'a, T> {
     pub k: usize,
     pub n: usize,
     pub a: &'a [T],
-    /// Distance in `a` between two rows of A.
-    pub a_row: usize,
-    /// Distance in `a` between two columns of A.
-    pub a_col: usize,
+    /// Distance in `a` between consecutive rows of A.
+    pub a_row_stride: usize,
+    /// Distance in `a` between consecutive columns of A.
+    pub a_col_stride: usize,
     pub b: &'a [T],
     pub bias: Option<&'a [T]>,
     pub c: &'a mut [T],
@@ -38,8 +38,11 @@ impl<T: Real> Kernel for Gemm<'_, T> {
     fn run<A: Arith>(mut self) {
         let Self { m, k, n, .. } = self;
         let last = |count: usize, stride: usize| count.saturating_sub(1) * stride;
-        assert!(m * k == 0 || last(m, self.a_row) + last(k, self.a_col) < self.a.len(), "gemm: A");
-        assert!(self.b.len() >= k * n && self.c.len() >= m * n, "gemm: B and C");
+        assert!(
+            m * k == 0 || last(m, self.a_row_stride) + last(k, self.a_col_stride) < self.a.len(),
+            "gemm: A is too short"
+        );
+        assert!(self.b.len() >= k * n && self.c.len() >= m * n, "gemm: B or C is too short");
         let mut j = 0;
         while A::WIDE && n - j >= 64 {
             self.column_of_tiles::<A, 64>(j);
@@ -85,9 +88,9 @@ impl<T: Real> Gemm<'_, T> {
         let acc = unsafe {
             let b = self.b.as_ptr().add(j);
             product::<T, A, MR, NR>(
-                self.a.as_ptr().add(i * self.a_row),
-                self.a_row,
-                self.a_col,
+                self.a.as_ptr().add(i * self.a_row_stride),
+                self.a_row_stride,
+                self.a_col_stride,
                 b,
                 self.n,
                 self.k,
@@ -133,11 +136,18 @@ impl<T: Real> Gemm<'_, T> {
         let b = packed.as_ptr().cast::<T>();
         let mut i = 0;
         while i < self.m {
-            let a = self.a.as_ptr().wrapping_add(i * self.a_row + start * self.a_col);
+            let a = self.a.as_ptr().wrapping_add(i * self.a_row_stride + start * self.a_col_stride);
             if self.m - i >= 4 {
                 // SAFETY: rows `i..i+4` of A and `depth` columns from `start` exist; `b` is `packed`.
                 let acc = unsafe {
-                    product::<T, A, 4, NARROW>(a, self.a_row, self.a_col, b, NARROW, depth)
+                    product::<T, A, 4, NARROW>(
+                        a,
+                        self.a_row_stride,
+                        self.a_col_stride,
+                        b,
+                        NARROW,
+                        depth,
+                    )
                 };
                 for r in 0..4 {
                     self.store(i + r, j, &acc[r][..width]);
@@ -146,7 +156,14 @@ impl<T: Real> Gemm<'_, T> {
             } else {
                 // SAFETY: as above, for one row.
                 let acc = unsafe {
-                    product::<T, A, 1, NARROW>(a, self.a_row, self.a_col, b, NARROW, depth)
+                    product::<T, A, 1, NARROW>(
+                        a,
+                        self.a_row_stride,
+                        self.a_col_stride,
+                        b,
+                        NARROW,
+                        depth,
+                    )
                 };
                 self.store(i, j, &acc[0][..width]);
                 i += 1;
@@ -173,23 +190,24 @@ impl<T: Real> Gemm<'_, T> {
 /// `sum_p a[r, p] b[p, c]` for `MR` rows and `NR` columns.
 ///
 /// # Safety
-/// `a` holds `MR` rows and `k` columns at its strides, `b` holds `k` rows of at least `NR` at `b_row`.
+/// `a` points to `MR` rows and `k` columns with the given strides, and `b` to `k` rows of at least `NR`
+/// entries, `b_row_stride` apart.
 #[inline(always)]
 unsafe fn product<T: Real, A: Arith, const MR: usize, const NR: usize>(
     a: *const T,
-    a_row: usize,
-    a_col: usize,
+    a_row_stride: usize,
+    a_col_stride: usize,
     b: *const T,
-    b_row: usize,
+    b_row_stride: usize,
     k: usize,
 ) -> [[T; NR]; MR] {
     let mut acc = [[T::ZERO; NR]; MR];
     for p in 0..k {
-        // SAFETY: the caller's promise.
-        let b = unsafe { &*b.add(p * b_row).cast::<[T; NR]>() };
+        // SAFETY: guaranteed by the caller.
+        let b = unsafe { &*b.add(p * b_row_stride).cast::<[T; NR]>() };
         for r in 0..MR {
-            // SAFETY: the caller's promise.
-            let x = unsafe { *a.add(r * a_row + p * a_col) };
+            // SAFETY: guaranteed by the caller.
+            let x = unsafe { *a.add(r * a_row_stride + p * a_col_stride) };
             for c in 0..NR {
                 acc[r][c] = A::madd(x, b[c], acc[r][c]);
             }
@@ -203,10 +221,16 @@ mod tests {
     use super::super::{dispatch, testing::*};
     use super::*;
 
-    fn plain(m: usize, k: usize, n: usize, a: impl Fn(usize, usize) -> f32, b: &[f32]) -> Vec<f32> {
+    fn reference(
+        m: usize,
+        k: usize,
+        n: usize,
+        a: impl Fn(usize, usize) -> f32,
+        b: &[f32],
+    ) -> Vec<f32> {
         let entry =
             |i, j| (0..k).map(|p| f64::from(a(i, p)) * f64::from(b[p * n + j])).sum::<f64>() as f32;
-        (0..m * n).map(|at| entry(at / n, at % n)).collect()
+        (0..m * n).map(|i| entry(i / n, i % n)).collect()
     }
 
     const SHAPES: [(usize, usize, usize); 9] = [
@@ -225,14 +249,24 @@ mod tests {
     fn instruction_sets_agree_with_the_definition_at_every_shape() {
         for (m, k, n) in SHAPES {
             let (a, b, bias) = (numbers(m * k, 1), numbers(k * n, 2), numbers(n, 3));
-            let product = plain(m, k, n, |i, p| a[i * k + p], &b);
+            let product = reference(m, k, n, |i, p| a[i * k + p], &b);
             let with_bias: Vec<f32> =
-                product.iter().enumerate().map(|(at, v)| v + bias[at % n]).collect();
+                product.iter().enumerate().map(|(i, v)| v + bias[i % n]).collect();
             let twice: Vec<f32> = with_bias.iter().zip(&product).map(|(a, b)| a + b).collect();
             for level in LEVELS {
                 let (mut once, mut more) = (vec![9.0; m * n], with_bias.clone());
-                let gemm =
-                    |c, bias, add| Gemm { m, k, n, a: &a, a_row: k, a_col: 1, b: &b, bias, c, add };
+                let gemm = |c, bias, add| Gemm {
+                    m,
+                    k,
+                    n,
+                    a: &a,
+                    a_row_stride: k,
+                    a_col_stride: 1,
+                    b: &b,
+                    bias,
+                    c,
+                    add,
+                };
                 dispatch_at(level, gemm(&mut once, Some(&bias), false));
                 dispatch_at(level, gemm(&mut more, None, true));
                 assert_close(&once, &with_bias, 1e-5);
@@ -251,13 +285,13 @@ mod tests {
             k,
             n,
             a: &z,
-            a_row: 1,
-            a_col: m,
+            a_row_stride: 1,
+            a_col_stride: m,
             b: &g,
             bias: None,
             c: &mut c,
             add: false,
         });
-        assert_close(&c, &plain(m, k, n, |i, p| z[p * m + i], &g), 1e-5);
+        assert_close(&c, &reference(m, k, n, |i, p| z[p * m + i], &g), 1e-5);
     }
 }

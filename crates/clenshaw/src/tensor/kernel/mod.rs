@@ -1,4 +1,4 @@
-//! The arithmetic on blocks of rows, compiled once per instruction set.
+//! Numerical kernels on blocks of rows, compiled once per instruction set.
 //!
 //! A kernel is a struct of slices whose [`Kernel::run`] is inlined into one function per instruction
 //! set; [`dispatch`] calls the best one that the processor supports. Kernels are loops over plain
@@ -41,7 +41,8 @@ pub(crate) trait Arith {
     const WIDE: bool;
     /// `a * b + c`.
     fn madd<T: Real>(a: T, b: T, c: T) -> T;
-    /// Passes or blocks up to 64 entries; returns the bits of those that passed.
+    /// Applies an activation and a dropout mask to up to 64 entries; returns the bits of the entries that
+    /// were not set to zero.
     #[inline(always)]
     fn gate<T: Real>(act: Act, keep: u64, scale: T, x: &[T], out: &mut [T]) -> u64 {
         gate::gate(act, keep, scale, x, out)
@@ -106,7 +107,7 @@ pub(crate) trait Kernel {
 
 /// The instruction sets that kernels are compiled for, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Level {
+pub(crate) enum SimdLevel {
     Portable,
     Avx2,
     Avx512,
@@ -118,10 +119,10 @@ pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     match level() {
         // SAFETY: the processor supports the features that the function was compiled for.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { avx512(kernel) },
+        SimdLevel::Avx512 => unsafe { avx512(kernel) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { avx2(kernel) },
+        SimdLevel::Avx2 => unsafe { avx2(kernel) },
         _ => kernel.run::<Portable>(),
     }
 }
@@ -129,14 +130,14 @@ pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
 /// The instruction set that [`dispatch`] uses; the last bits of results depend on it.
 pub(crate) fn instruction_set() -> &'static str {
     match level() {
-        Level::Portable => "portable",
-        Level::Avx2 => "avx2",
-        Level::Avx512 => "avx512",
+        SimdLevel::Portable => "portable",
+        SimdLevel::Avx2 => "avx2",
+        SimdLevel::Avx512 => "avx512",
     }
 }
 
 #[inline]
-fn level() -> Level {
+fn level() -> SimdLevel {
     #[cfg(test)]
     return detected().min(testing::limit());
     #[cfg(not(test))]
@@ -145,13 +146,13 @@ fn level() -> Level {
 
 /// The best instruction set of this processor.
 #[inline]
-fn detected() -> Level {
+fn detected() -> SimdLevel {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
         let wide = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl");
-        return if wide { Level::Avx512 } else { Level::Avx2 };
+        return if wide { SimdLevel::Avx512 } else { SimdLevel::Avx2 };
     }
-    Level::Portable
+    SimdLevel::Portable
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -168,34 +169,34 @@ fn avx2<K: Kernel>(kernel: K) -> K::Output {
 
 #[cfg(test)]
 pub(crate) mod testing {
-    use super::{Kernel, Level, dispatch};
+    use super::{Kernel, SimdLevel, dispatch};
     use crate::rng::Stream;
     use std::cell::Cell;
 
     thread_local! {
-        static LIMIT: Cell<Level> = const { Cell::new(Level::Avx512) };
+        static LIMIT: Cell<SimdLevel> = const { Cell::new(SimdLevel::Avx512) };
     }
 
     /// The best instruction set that this thread may use.
-    pub fn limit() -> Level {
+    pub fn limit() -> SimdLevel {
         LIMIT.get()
     }
 
     /// Runs a kernel with the best instruction set up to a level.
-    pub fn dispatch_at<K: Kernel>(level: Level, kernel: K) -> K::Output {
+    pub fn dispatch_at<K: Kernel>(level: SimdLevel, kernel: K) -> K::Output {
         at_level(level, || dispatch(kernel))
     }
 
-    /// Runs work whose kernels use the best instruction set up to a level.
-    pub fn at_level<R>(level: Level, work: impl FnOnce() -> R) -> R {
+    /// Runs a closure whose kernels use the best instruction set up to a level.
+    pub fn at_level<R>(level: SimdLevel, work: impl FnOnce() -> R) -> R {
         LIMIT.set(level);
         let output = work();
-        LIMIT.set(Level::Avx512);
+        LIMIT.set(SimdLevel::Avx512);
         output
     }
 
     /// Every instruction set; those that the processor lacks fall back to a lower one.
-    pub const LEVELS: [Level; 3] = [Level::Portable, Level::Avx2, Level::Avx512];
+    pub const LEVELS: [SimdLevel; 3] = [SimdLevel::Portable, SimdLevel::Avx2, SimdLevel::Avx512];
 
     /// Uniform numbers in [-1, 1).
     pub fn numbers(n: usize, seed: u64) -> Vec<f32> {
@@ -208,13 +209,13 @@ pub(crate) mod testing {
         assert_eq!(actual.len(), expected.len());
         let largest = expected.iter().fold(1e-30f32, |m, v| m.max(v.abs()));
         let errors = actual.iter().zip(expected).map(|(a, e)| (a - e).abs() / largest);
-        let (at, worst) =
+        let (index, worst) =
             errors.enumerate().fold((0, 0.0), |w, (i, e)| if e > w.1 { (i, e) } else { w });
         assert!(
             worst <= tolerance,
-            "entry {at}: {} instead of {}, relative error {worst}",
-            actual[at],
-            expected[at]
+            "entry {index}: {} instead of {}, relative error {worst}",
+            actual[index],
+            expected[index]
         );
     }
 }

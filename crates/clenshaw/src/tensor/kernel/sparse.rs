@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! out   = X W + bias                              one row of W gathered per entry of X
-//! dW    = X^T g                                   through the transposed pattern: no sums over rows
+//! dW    = X^T g                                   a gather as well, through the transposed pattern
 //! ```
 
 use super::gather::{Columns, Rows, by_columns};
@@ -11,11 +11,13 @@ use crate::tensor::Real;
 
 /// `out = X W + bias` for the rows of one block.
 pub(crate) struct SparseProduct<'a, T> {
+    /// Columns of W and of the result.
     pub cols: usize,
-    /// Offsets of the block's rows and the end of its last one.
+    /// Offsets of the block's rows, and the end of its last row.
     pub offsets: &'a [usize],
-    /// Columns of X, all below `n_cols`.
+    /// The column of each entry of X, below `n_cols`.
     pub indices: &'a [u32],
+    /// Columns of X.
     pub n_cols: usize,
     pub values: &'a [T],
     pub w: &'a [T],
@@ -53,14 +55,16 @@ impl<T: Real> Columns for SparseProduct<'_, T> {
 
 /// `out (+)= X^T g` for a block of rows of the result, which are columns of X.
 pub(crate) struct SparseTransposeProduct<'a, T> {
+    /// Columns of the gradient and of the result.
     pub cols: usize,
     /// Offsets, into the transposed pattern, of the block's rows.
     pub offsets: &'a [usize],
-    /// Rows of X, all below `n_rows`.
+    /// The row of each entry of X, below `n_rows`.
     pub indices: &'a [u32],
+    /// Rows of X.
     pub n_rows: usize,
     /// For each transposed entry, the index of its value.
-    pub origin: &'a [u32],
+    pub value_index: &'a [u32],
     pub values: &'a [T],
     pub g: &'a [T],
     pub out: &'a mut [T],
@@ -83,7 +87,7 @@ impl<T: Real> Columns for SparseTransposeProduct<'_, T> {
     fn columns<A: Arith, const W: usize>(&mut self, r: usize, c: usize) {
         let rows = Rows::new(self.g, self.cols, self.indices);
         let entries = self.offsets[r]..self.offsets[r + 1];
-        let weight = |e: usize, _| self.values[self.origin[e] as usize];
+        let weight = |e: usize, _| self.values[self.value_index[e] as usize];
         // SAFETY: rows of a pattern are below `n_rows`, and the gradient has that many (asserted).
         let acc = unsafe { rows.sum::<T, A, W>(entries, c, weight) };
         let out = &mut self.out[r * self.cols + c..][..W];
@@ -135,7 +139,7 @@ mod tests {
                 offsets: &[0, 1, 2, 4],
                 indices: &[0, 2, 0, 2],
                 n_rows: 3,
-                origin: &[0, 2, 1, 3],
+                value_index: &[0, 2, 1, 3],
                 values: &VALUES,
                 g: &g,
                 out,

@@ -193,7 +193,7 @@ mod tests {
             let at = r * cols + c;
             before[at] + 2.0 * product - x[n + at] + 0.3 * x[2 * n + at] + x[3 * n + c]
         };
-        (0..n).map(|at| entry(at / cols, at % cols)).collect()
+        (0..n).map(|i| entry(i / cols, i % cols)).collect()
     }
 
     #[test]

@@ -40,13 +40,13 @@ pub(super) struct SparseMatrix<T> {
     pub values: Vec<T>,
     pub transposed: Pattern,
     /// For each transposed entry, the index of its value.
-    pub origin: Vec<u32>,
+    pub value_index: Vec<u32>,
 }
 
 impl<T: Real> SparseMatrix<T> {
     fn new(x: &Sparse) -> Self {
-        let (transposed, origin) = x.pattern().transpose();
-        Self { pattern: x.pattern().clone(), values: cast(x.values()), transposed, origin }
+        let (transposed, value_index) = x.pattern().transpose();
+        Self { pattern: x.pattern().clone(), values: cast(x.values()), transposed, value_index }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Handles of what is on a tape, and the terms of its sums.
+//! Handles to the values on a tape, and the terms of sums.
 
 use std::ops::Mul;
 
@@ -40,7 +40,8 @@ impl LinearInput for FeatureVar {}
 mod sealed {
     use super::{FeatureVar, Var};
 
-    /// Conversions that would let sparse features pass for a dense matrix outside this module.
+    /// Sealed, because these conversions could turn sparse features into a [`Var`], which stands for a dense
+    /// matrix.
     pub trait AnyVar {
         fn var(self) -> Var;
         fn from_var(var: Var) -> Self;
@@ -77,7 +78,7 @@ pub struct OperatorVar {
 pub enum Coef {
     /// A fixed number.
     Fixed(f64),
-    /// Entry `.1` of the value `.0`, counted row by row.
+    /// Entry `.1` of the value `.0`, in row-major order.
     At(Var, usize),
     /// Row `.1` of the value `.0`: a factor per column.
     Row(Var, usize),
@@ -138,7 +139,7 @@ impl Mul<Term> for f64 {
     fn mul(self, term: Term) -> Term {
         match term.coef {
             Coef::Fixed(c) => Term { coef: Coef::Fixed(self * c), ..term },
-            _ => panic!("term: a learned factor cannot have a second factor"),
+            _ => panic!("term: cannot scale a term that has a learned coefficient"),
         }
     }
 }

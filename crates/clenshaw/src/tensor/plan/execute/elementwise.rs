@@ -10,7 +10,7 @@ impl<T: Real> Scope<'_, T> {
     /// # Safety
     /// As for [`Scope::execute`].
     pub(super) unsafe fn elementwise(&self, instr: &Instr, rows: &Range<usize>) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match *instr {
                 Instr::Clear { dst } => self.write(dst, rows).fill(T::ZERO),
@@ -71,7 +71,7 @@ impl<T: Real> Scope<'_, T> {
     /// Writes `value(i)` to entry `i` of some rows.
     #[inline(always)]
     unsafe fn fill(&self, dst: Buf, rows: &Range<usize>, value: impl Fn(usize) -> T) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let out = unsafe { self.write(dst, rows) };
         for (i, out) in out.iter_mut().enumerate() {
             *out = value(i);
@@ -88,7 +88,7 @@ impl<T: Real> Scope<'_, T> {
         rows: &Range<usize>,
     ) {
         let stream = drop.map(|drop| (drop.keep, self.chance().numbered(drop.site)));
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             dispatch(kernel::Gate {
                 cols: self.cols(dst),

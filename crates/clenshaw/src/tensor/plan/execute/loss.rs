@@ -13,7 +13,7 @@ impl<T: Real> Scope<'_, T> {
     pub(super) unsafe fn loss(&self, step: &Step, scores: Buf, grad: Buf, block: Block<'_>) {
         let (targets, rows, cols) = (self.targets(), block.rows, self.cols(grad));
         let weights = &targets.weights[rows.clone()];
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let (scores, grad) = unsafe { (self.read(scores, rows), self.write(grad, rows)) };
         let loss = match &targets.kind {
             TargetKind::Classes { labels, .. } => {
@@ -25,7 +25,7 @@ impl<T: Real> Scope<'_, T> {
                 dispatch(kernel::Squares { cols, scores, values, weights, grad })
             }
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let partial = unsafe { self.partial(step, block.chunk) };
         kernel::accumulate(&[loss], partial, !block.is_first);
     }

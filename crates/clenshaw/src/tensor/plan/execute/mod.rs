@@ -148,7 +148,7 @@ impl<T: Real> Scope<'_, T> {
     #[inline]
     pub unsafe fn execute(&self, step: &Step, rows: &Range<usize>, chunk: usize, is_first: bool) {
         let block = Block { rows, chunk, is_first };
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match &step.instr {
                 Instr::Sum { .. }
@@ -190,7 +190,7 @@ impl<T: Real> Scope<'_, T> {
     /// As for [`Scope::execute`]; all chunks are done and no other thread runs.
     pub unsafe fn finish(&self, step: &Step, n_chunks: usize, loss: &mut T) {
         let Some(reduction) = step.info.reduction else { return };
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let dst: &mut [T] = match reduction.into {
                 ReduceInto::Buffer(dst) => self.write(dst, &(0..self.program.bufs[dst].rows)),

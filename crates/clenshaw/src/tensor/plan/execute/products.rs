@@ -12,7 +12,7 @@ impl<T: Real> Scope<'_, T> {
     /// As for [`Scope::execute`].
     pub(super) unsafe fn products(&self, step: &Step, block: Block<'_>) {
         let rows = block.rows;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match step.instr {
                 Instr::MatMul { a, w, bias, dst } => dispatch(kernel::Gemm {
@@ -20,8 +20,8 @@ impl<T: Real> Scope<'_, T> {
                     k: self.cols(a),
                     n: self.cols(dst),
                     a: self.read(a, rows),
-                    a_row: self.cols(a),
-                    a_col: 1,
+                    a_row_stride: self.cols(a),
+                    a_col_stride: 1,
                     b: self.all(w),
                     bias: bias.map(|bias| self.all(bias)),
                     c: self.write(dst, rows),
@@ -32,8 +32,8 @@ impl<T: Real> Scope<'_, T> {
                     k: rows.len(),
                     n: self.cols(g),
                     a: self.read(a, rows),
-                    a_row: 1,
-                    a_col: self.cols(a),
+                    a_row_stride: 1,
+                    a_col_stride: self.cols(a),
                     b: self.read(g, rows),
                     bias: None,
                     c: self.partial(step, block.chunk),
@@ -61,7 +61,7 @@ impl<T: Real> Scope<'_, T> {
         rows: &Range<usize>,
     ) {
         let pattern = &self.plan.sparse[matrix].pattern;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             dispatch(kernel::SparseProduct {
                 cols: self.cols(dst),
@@ -86,14 +86,14 @@ impl<T: Real> Scope<'_, T> {
         rows: &Range<usize>,
     ) {
         let x = &self.plan.sparse[matrix];
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             dispatch(kernel::SparseTransposeProduct {
                 cols: self.cols(dst),
                 offsets: &x.transposed.offsets()[rows.start..=rows.end],
                 indices: x.transposed.indices(),
                 n_rows: x.pattern.n_rows(),
-                origin: &x.origin,
+                value_index: &x.value_index,
                 values: self.all(values),
                 g: self.all(g),
                 out: self.write(dst, rows),
@@ -103,7 +103,7 @@ impl<T: Real> Scope<'_, T> {
     }
 
     unsafe fn transpose(&self, src: Buf, dst: Buf, rows: &Range<usize>) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let (from, to) = unsafe { (self.all(src), self.write(dst, rows)) };
         let (width, cols) = (self.cols(src), self.cols(dst));
         for (r, row) in rows.clone().zip(to.chunks_exact_mut(cols)) {

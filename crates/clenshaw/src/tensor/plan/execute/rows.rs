@@ -10,7 +10,7 @@ impl<T: Real> Scope<'_, T> {
     /// # Safety
     /// As for [`Scope::execute`].
     pub(super) unsafe fn rows(&self, instr: &Instr, rows: &Range<usize>) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match *instr {
                 Instr::CopyColumns { src, from, dst, to, width } => {
@@ -61,7 +61,7 @@ impl<T: Real> Scope<'_, T> {
         rows: &Range<usize>,
     ) {
         let (src_cols, dst_cols) = (self.cols(src), self.cols(dst));
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let (src, dst) = unsafe { (self.read(src, rows), self.write(dst, rows)) };
         for (out, x) in dst.chunks_exact_mut(dst_cols).zip(src.chunks_exact(src_cols)) {
             out[to..to + width].copy_from_slice(&x[from..from + width]);
@@ -70,7 +70,7 @@ impl<T: Real> Scope<'_, T> {
 
     unsafe fn scale_rows(&self, x: Buf, by: Buf, column: usize, dst: Buf, rows: &Range<usize>) {
         let (cols, by_cols) = (self.cols(dst), self.cols(by));
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let (x, by, out) =
             unsafe { (self.read(x, rows), self.read(by, rows), self.write(dst, rows)) };
         let pairs = x.chunks_exact(cols).zip(by.chunks_exact(by_cols));
@@ -81,7 +81,7 @@ impl<T: Real> Scope<'_, T> {
 
     unsafe fn row_dots(&self, a: Buf, b: Buf, dst: Buf, column: usize, rows: &Range<usize>) {
         let (cols, width) = (self.cols(a), self.cols(dst));
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let (a, b, out) =
             unsafe { (self.read(a, rows), self.read(b, rows), self.write(dst, rows)) };
         let pairs = a.chunks_exact(cols).zip(b.chunks_exact(cols));

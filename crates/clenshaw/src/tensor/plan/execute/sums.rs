@@ -12,7 +12,7 @@ impl<T: Real> Scope<'_, T> {
     /// As for [`Scope::execute`].
     pub(super) unsafe fn sums(&self, step: &Step, block: Block<'_>) {
         let Block { rows, chunk, is_first } = block;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match &step.instr {
                 Instr::Sum { dst, add, spmm, terms, bias } => {
@@ -44,7 +44,7 @@ impl<T: Real> Scope<'_, T> {
         bias: Option<Buf>,
         rows: &Range<usize>,
     ) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let mut list: [(T, &[T]); MAX_TERMS] = [(T::ZERO, &[]); MAX_TERMS];
             let mut n_terms = 0;
@@ -78,7 +78,7 @@ impl<T: Real> Scope<'_, T> {
     /// The product with an operator, for some rows.
     unsafe fn gather(&self, spmm: Spmm, rows: &Range<usize>) -> kernel::Gather<'_, T> {
         let operator = &self.plan.operators[spmm.operator];
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let src = unsafe { self.all(spmm.src) };
         kernel::Gather {
             coef: T::from_f64(spmm.coef),
