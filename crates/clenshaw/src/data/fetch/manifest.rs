@@ -251,10 +251,10 @@ mod tests {
 
     #[test]
     fn unknown_datasets_and_sources_are_rejected() {
-        let refused = |from| SourceBase::parse(Some(from)).err().unwrap().to_string();
+        let parse_error = |from| SourceBase::parse(Some(from)).err().unwrap().to_string();
         let expected = "expected a folder, or a URL that begins with http:// or https://";
-        assert_eq!(refused("ftp://x/y"), format!("`from` is `ftp://x/y`; {expected}"));
-        assert_eq!(refused("no/such"), format!("`from` is `no/such`; {expected}"));
+        assert_eq!(parse_error("ftp://x/y"), format!("`from` is `ftp://x/y`; {expected}"));
+        assert_eq!(parse_error("no/such"), format!("`from` is `no/such`; {expected}"));
         let error = manifest("texsa").unwrap_err().to_string();
         assert!(error.starts_with("unknown data set `texsa`; did you mean `texas`? known: cora,"));
     }

@@ -1,5 +1,4 @@
 //! A data folder for downloads, and small manifests.
-#![allow(clippy::unwrap_used, reason = "tests may unwrap")]
 
 use super::server::Reply;
 use clenshaw::data::fetch::{
