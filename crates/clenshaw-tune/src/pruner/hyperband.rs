@@ -12,18 +12,18 @@
 use super::{PruningDecision, SuccessiveHalving, last_step};
 use crate::{Direction, Trial};
 
-/// Settings of the Hyperband pruner, with the names of Optuna.
+/// Settings of the Hyperband pruner, named as in Optuna.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hyperband {
-    /// The name of the study.
+    /// The name of the study, which is hashed to assign trials to brackets.
     pub study_name: String,
     /// The step of the lowest rung.
     pub min_resource: u64,
-    /// The maximal number of steps; by default that of the longest complete trial.
+    /// The maximum number of steps; defaults to the length of the longest complete trial.
     pub max_resource: Option<u64>,
-    /// One in this many trials passes a rung; `eta`.
+    /// `eta`: one in `eta` trials is promoted from each rung.
     pub reduction_factor: u64,
-    /// The number of trials that must reach a rung before any passes it.
+    /// The number of trials that must reach a rung before any is promoted from it.
     pub bootstrap_count: usize,
 }
 
@@ -81,10 +81,10 @@ impl Hyperband {
     fn bracket(&self, budgets: &[u64], number: u64) -> Option<usize> {
         let total: u64 = budgets.iter().sum();
         let hash = crc32fast::hash(format!("{}_{number}", self.study_name).as_bytes());
-        let mut rest = u64::from(hash).checked_rem(total)?;
+        let mut remainder = u64::from(hash).checked_rem(total)?;
         budgets.iter().position(|budget| {
-            let within = rest < *budget;
-            rest = rest.saturating_sub(*budget);
+            let within = remainder < *budget;
+            remainder = remainder.saturating_sub(*budget);
             within
         })
     }

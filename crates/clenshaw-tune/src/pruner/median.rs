@@ -5,16 +5,16 @@
 
 use crate::{Direction, Trial, TrialState};
 
-/// Settings of the median pruner, with the names of Optuna.
+/// Settings of the median pruner, named as in Optuna.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Median {
-    /// The number of complete trials before which no trial is pruned.
+    /// The number of trials that must be complete before any is pruned.
     pub n_startup_trials: usize,
     /// The first step at which a trial may be pruned.
     pub n_warmup_steps: u64,
     /// The number of steps between two decisions.
     pub interval_steps: u64,
-    /// The number of complete trials that must have reported at a step to compute a median.
+    /// The number of complete trials with a value at the step that are required to prune.
     pub n_min_trials: usize,
 }
 
@@ -27,13 +27,18 @@ impl Default for Median {
 
 impl Median {
     /// Whether to prune the trial at its last report.
-    pub(super) fn prunes(&self, trial: &Trial, trials: &[Trial], direction: Direction) -> bool {
+    pub(super) fn should_prune(
+        &self,
+        trial: &Trial,
+        trials: &[Trial],
+        direction: Direction,
+    ) -> bool {
         let complete: Vec<&Trial> =
             trials.iter().filter(|trial| trial.state == TrialState::Complete).collect();
         if complete.len() < self.n_startup_trials.max(1) || !self.is_due(trial) {
             return false;
         }
-        let Some(best) = best(trial, direction) else {
+        let Some(best) = best_value(trial, direction) else {
             return true;
         };
         let Some((step, _)) = trial.intermediate_values.last_key_value() else {
@@ -66,7 +71,7 @@ impl Median {
 }
 
 /// The best intermediate value; `None` if all are NaN.
-fn best(trial: &Trial, direction: Direction) -> Option<f64> {
+fn best_value(trial: &Trial, direction: Direction) -> Option<f64> {
     let numbers = trial.intermediate_values.values().copied().filter(|value| !value.is_nan());
     numbers.reduce(|a, b| match direction {
         Direction::Minimize => a.min(b),

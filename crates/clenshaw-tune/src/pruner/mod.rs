@@ -47,7 +47,7 @@ impl Pruner {
         match self {
             Self::Never => PruningDecision::default(),
             Self::Median(median) => {
-                let prune = median.prunes(trial, trials, direction);
+                let prune = median.should_prune(trial, trials, direction);
                 PruningDecision { prune, ..PruningDecision::default() }
             }
             Self::SuccessiveHalving(halving) => {

@@ -1,28 +1,28 @@
-//! Asynchronous successive halving: a trial passes rung `r` if it is among the best `1/eta` of the trials
-//! that have reached it.
+//! Asynchronous successive halving: a trial is promoted from rung `r` if it is among the best `1/eta` of the
+//! trials that have reached the rung.
 //!
 //! ```text
 //! rung r is at step  min_resource * eta^(s + r)
 //! ```
 //!
 //! Trials run in parallel and are never resumed, so among the first `eta - 1` trials to reach a rung only
-//! the best so far passes. The value of a trial at rung `r` is stored as the system attribute
+//! the best so far is promoted. The value of a trial at rung `r` is stored as the system attribute
 //! `completed_rung_r`, as in Optuna.
 //! Li, Jamieson et al., A System for Massively Parallel Hyperparameter Tuning, MLSys 2020.
 
 use super::{PruningDecision, last_step};
 use crate::{Direction, Trial};
 
-/// Settings of the successive halving pruner, with the names and defaults of Optuna.
+/// Settings of the successive halving pruner, with Optuna's names and defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuccessiveHalving {
-    /// The step of the first rung; by default a hundredth of the last step of complete trials.
+    /// The step of the first rung; defaults to 1/100 of the last step of the longest complete trial.
     pub min_resource: Option<u64>,
-    /// One in this many trials passes a rung; `eta`.
+    /// `eta`: one in `eta` trials is promoted from each rung.
     pub reduction_factor: u64,
-    /// The number of rungs omitted at the start; `s`.
+    /// `s`: the number of lowest rungs to skip.
     pub min_early_stopping_rate: u32,
-    /// The number of trials that must reach a rung before any passes it.
+    /// The number of trials that must reach a rung before any is promoted from it.
     pub bootstrap_count: usize,
 }
 
@@ -38,7 +38,7 @@ impl Default for SuccessiveHalving {
 }
 
 impl SuccessiveHalving {
-    /// Passes or prunes the trial at each rung that its last report has reached.
+    /// Promotes or prunes the trial at each rung that its last report has reached.
     pub(super) fn decide(
         &self,
         trial: &Trial,
@@ -53,16 +53,17 @@ impl SuccessiveHalving {
         let Some(first) = self.min_resource.or_else(estimate) else {
             return decision;
         };
-        let mut rung = (0..).find(|r| !trial.system_attrs.contains_key(&key(*r))).unwrap_or(0);
+        let mut rung = (0..).find(|r| !trial.system_attrs.contains_key(&rung_key(*r))).unwrap_or(0);
         while !decision.prune && step >= self.rung_step(first, rung) {
             if value.is_nan() {
                 decision.prune = true;
                 break;
             }
-            decision.system_attrs.insert(key(rung), value);
+            decision.system_attrs.insert(rung_key(rung), value);
             let others = trials.iter().filter(|other| other.number != trial.number);
-            let values = others.filter_map(|other| other.system_attrs.get(&key(rung))?.as_f64());
-            decision.prune = !self.passes(value, values.chain([value]).collect(), direction);
+            let values =
+                others.filter_map(|other| other.system_attrs.get(&rung_key(rung))?.as_f64());
+            decision.prune = !self.is_promoted(value, values.chain([value]).collect(), direction);
             rung += 1;
         }
         decision
@@ -75,8 +76,8 @@ impl SuccessiveHalving {
         first.max(1).saturating_mul(power)
     }
 
-    /// Whether `value` is among the best of all values at the rung; `all` includes it.
-    fn passes(&self, value: f64, mut all: Vec<f64>, direction: Direction) -> bool {
+    /// Whether `value` is among the best `1/eta` of `all` values at the rung, which include it.
+    fn is_promoted(&self, value: f64, mut all: Vec<f64>, direction: Direction) -> bool {
         if all.len() <= self.bootstrap_count {
             return false;
         }
@@ -89,6 +90,6 @@ impl SuccessiveHalving {
     }
 }
 
-fn key(rung: u32) -> String {
+fn rung_key(rung: u32) -> String {
     format!("completed_rung_{rung}")
 }
