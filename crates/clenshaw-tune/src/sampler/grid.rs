@@ -10,7 +10,7 @@ use crate::{Distribution, Trial, TrialState};
 use clenshaw_rng::Stream;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The maximal number of points of a grid.
+/// The maximum number of points of a grid.
 const MAX_POINTS: u64 = 1_000_000;
 
 /// The values of one parameter.

@@ -1,4 +1,4 @@
-//! The kernels of one parameter: one for every trial, and the prior.
+//! The kernels of one parameter: one per trial, and the prior.
 //!
 //! ```text
 //! numeric      truncated Normal(mu_i, sigma_i);  prior: mu = centre, sigma = width of the range
@@ -31,11 +31,12 @@ pub(crate) struct TruncatedNormals {
     log_masses: Vec<f64>,
 }
 
-/// Categorical distributions that prefer one choice each; the prior prefers none.
+/// Categorical distributions, each peaked at an observed choice; the prior is uniform.
 #[derive(Clone, Debug)]
 pub(crate) struct CategoricalKernels {
     n_choices: usize,
-    preferred: Vec<Option<usize>>,
+    /// The observed choices; `None` for the prior.
+    peaks: Vec<Option<usize>>,
 }
 
 impl Kernels {
@@ -43,8 +44,8 @@ impl Kernels {
     pub(crate) fn fit(distribution: &Distribution, observed: &[f64]) -> Self {
         match distribution {
             Distribution::Categorical { choices } => {
-                let preferred = observed.iter().map(|x| Some(*x as usize)).chain([None]).collect();
-                Self::Categorical(CategoricalKernels { n_choices: choices.len(), preferred })
+                let peaks = observed.iter().map(|x| Some(*x as usize)).chain([None]).collect();
+                Self::Categorical(CategoricalKernels { n_choices: choices.len(), peaks })
             }
             _ => {
                 let range = NumericRange::new(distribution).expect("not categorical");
@@ -114,12 +115,12 @@ impl TruncatedNormals {
 
 impl CategoricalKernels {
     fn probability(&self, i: usize, choice: usize) -> f64 {
-        let prior = 1.0 / self.preferred.len() as f64;
-        match self.preferred[i] {
+        let prior = 1.0 / self.peaks.len() as f64;
+        match self.peaks[i] {
             None => 1.0 / self.n_choices as f64,
-            Some(preferred) => {
-                let own = if preferred == choice { 1.0 } else { 0.0 };
-                (prior + own) / (1.0 + self.n_choices as f64 * prior)
+            Some(peak) => {
+                let indicator = if peak == choice { 1.0 } else { 0.0 };
+                (prior + indicator) / (1.0 + self.n_choices as f64 * prior)
             }
         }
     }
@@ -139,16 +140,16 @@ fn sigmas(mus: &[f64], low: f64, high: f64) -> Vec<f64> {
     let n = mus.len();
     let mut order: Vec<usize> = (0..n).collect();
     order.sort_by(|a, b| mus[*a].total_cmp(&mus[*b]));
-    let smallest = (high - low) / (n as f64 + 2.0).min(100.0);
+    let min_sigma = (high - low) / (n as f64 + 2.0).min(100.0);
     let mut sigmas = vec![0.0; n];
     for (rank, &i) in order.iter().enumerate() {
         let left = rank.checked_sub(1).map(|rank| mus[i] - mus[order[rank]]);
         let right = order.get(rank + 1).map(|&next| mus[next] - mus[i]);
-        let widest = match (left, right) {
+        let distance = match (left, right) {
             (None, None) => (mus[i] - low).max(high - mus[i]),
             (left, right) => left.unwrap_or(0.0).max(right.unwrap_or(0.0)),
         };
-        sigmas[i] = widest.clamp(smallest, high - low);
+        sigmas[i] = distance.clamp(min_sigma, high - low);
     }
     sigmas
 }

@@ -25,12 +25,13 @@ use std::collections::BTreeMap;
 /// Settings of the TPE sampler, with the names and defaults of Optuna 5.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tpe {
-    /// The number of finished trials before which values are sampled uniformly.
+    /// The number of trials that must be finished before the estimators are used; until then, values are
+    /// sampled uniformly.
     pub n_startup_trials: usize,
     /// The number of candidates sampled from `l`.
     pub n_ei_candidates: usize,
-    /// Whether to model the parameters that all finished trials have as one vector. This is the default
-    /// of Optuna 5 for studies with one objective; earlier versions model each parameter independently.
+    /// Whether to sample jointly the parameters that all finished trials have in common. This is the default
+    /// of Optuna 5 for studies with one objective; earlier versions sample each parameter independently.
     pub multivariate: bool,
 }
 
@@ -78,9 +79,9 @@ impl Tpe {
 
     /// The parameters with more than one value, grouped by those that are sampled jointly.
     fn groups<'a>(&self, context: &SamplingContext<'a>) -> Vec<Group<'a>> {
-        let open = context.space.iter().filter(|(_, d)| !d.is_single());
-        let open = open.map(|(name, d)| (name.as_str(), d));
-        let (joint, independent): (Group, Group) = open.partition(|(name, distribution)| {
+        let variable = context.space.iter().filter(|(_, d)| !d.is_single());
+        let variable = variable.map(|(name, d)| (name.as_str(), d));
+        let (joint, independent): (Group, Group) = variable.partition(|(name, distribution)| {
             self.multivariate && in_every_trial(context, name, distribution)
         });
         let independent = independent.into_iter().map(|pair| Group::from([pair]));
@@ -94,7 +95,7 @@ fn in_every_trial(context: &SamplingContext, name: &str, distribution: &Distribu
     context.other_trials().filter(|trial| has_result(trial)).all(has)
 }
 
-/// Whether the trial is complete or pruned; failed trials carry no information.
+/// Whether the trial is complete or pruned; failed trials have no usable result.
 fn has_result(trial: &Trial) -> bool {
     matches!(trial.state, TrialState::Complete | TrialState::Pruned)
 }
