@@ -20,7 +20,7 @@ pub struct DatabaseUrl {
     url: String,
 }
 
-/// The kind of a database.
+/// The database system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Backend {
     /// A file.
@@ -54,7 +54,7 @@ impl DatabaseUrl {
     #[cfg(not(all(feature = "postgres", feature = "sqlite")))]
     pub(super) fn unsupported(&self) -> Error {
         let feature = if self.file().is_some() { "sqlite" } else { "postgres" };
-        let problem = format!("databases of this kind need the cargo feature `{feature}`");
+        let problem = format!("this database requires the cargo feature `{feature}`");
         Error::Data { location: self.to_string(), problem }
     }
 
@@ -95,10 +95,10 @@ fn invalid(url: &str, expected: &str) -> Error {
     Error::BadValue { key, value, expected: expected.into() }
 }
 
-/// The path of an SQLite URL: what follows the third slash.
+/// The path of an SQLite URL: the part after the third slash.
 fn sqlite_file(url: &str, rest: &str) -> Result<PathBuf> {
     match rest.strip_prefix('/') {
-        Some("" | ":memory:") => Err(invalid(url, "a file; databases in memory cannot be shared")),
+        Some("" | ":memory:") => Err(invalid(url, "a file; in-memory databases cannot be shared")),
         Some(path) if path.contains('?') => {
             Err(invalid(url, "sqlite:///FILE without parameters after `?`"))
         }
@@ -107,26 +107,26 @@ fn sqlite_file(url: &str, rest: &str) -> Result<PathBuf> {
     }
 }
 
-/// Rejects reserved characters in a password: what follows them would be taken for the host and printed.
+/// Rejects reserved characters in a password: the text after them would be parsed as the host and printed.
 fn check_password(url: &str, rest: &str) -> Result<()> {
     let credentials = rest.rsplit_once('@').map_or("", |(credentials, _)| credentials);
     match credentials.contains(['@', '/', '?', '#']) {
         true => Err(invalid(
             url,
-            "the characters `@`, `/`, `?` and `#` of a password encoded as %40, %2F, %3F and %23",
+            "`@`, `/`, `?` and `#` in the password encoded as %40, %2F, %3F and %23",
         )),
         false => Ok(()),
     }
 }
 
-/// Replaces the password of a URL by `***`; returns other texts unchanged.
+/// Replaces the password of a URL with `***`; other text is returned unchanged.
 pub fn redact_password(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
     let (user, rest) = match rest.rsplit_once('@') {
         None => (String::new(), rest),
         Some((credentials, rest)) => match credentials.split_once([':', '?']) {
             None => (format!("{credentials}@"), rest),
-            // A password among the parameters that contains `@`: where it ends is unknown.
+            // A password in the query string contains `@`, so its end is ambiguous.
             Some((host, _)) if credentials[host.len()..].starts_with('?') => {
                 return format!("{scheme}://{host}?***");
             }
@@ -188,14 +188,14 @@ mod tests {
             ("mysql://me:s3cret@host/db", "`mysql://me:***@host/db`; expected sqlite:///FILE or"),
             (
                 "postgresql://me:s3@cret@host/db",
-                "`@`, `/`, `?` and `#` of a password encoded as %40",
+                "`@`, `/`, `?` and `#` in the password encoded as %40",
             ),
             ("postgresql://me:s3/cret@host/db", "`postgresql://me:***@host/db`"),
             ("sqlite://a.db", "expected sqlite:///FILE, or sqlite:////FILE"),
             ("sqlite://", "expected sqlite:///FILE, or"),
             ("postgresql://host/db?password=s3@cret", "`postgresql://host/db?***`"),
-            ("sqlite:///", "a file; databases in memory cannot be shared"),
-            ("sqlite:///:memory:", "a file; databases in memory"),
+            ("sqlite:///", "a file; in-memory databases cannot be shared"),
+            ("sqlite:///:memory:", "a file; in-memory databases"),
             ("sqlite:///a.db?timeout=3", "without parameters after `?`"),
             ("study.log", "expected sqlite:///FILE"),
         ] {

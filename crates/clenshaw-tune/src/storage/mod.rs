@@ -28,7 +28,7 @@ pub struct StudySummary {
     pub id: u64,
     /// The name of the study.
     pub name: String,
-    /// The direction; `None` if the study has several objectives or no direction.
+    /// The direction; `None` if the study has multiple objectives or no direction.
     pub direction: Option<Direction>,
 }
 
@@ -50,16 +50,16 @@ pub trait Storage: Send + Sync {
     /// Lists all studies.
     fn studies(&self) -> Result<Vec<StudySummary>>;
 
-    /// Returns the id of the study with this name, which is created if it does not exist.
+    /// Returns the id of the study with this name; creates the study if it does not exist.
     ///
     /// # Errors
-    /// If the study exists with another direction or with several objectives.
+    /// If the study exists with another direction or with multiple objectives.
     fn open_study(&self, name: &str, direction: Direction) -> Result<u64>;
 
     /// Returns the attributes of a study.
     fn study_attrs(&self, study: u64, kind: AttrKind) -> Result<Attributes>;
 
-    /// Sets attributes of a study; existing values of the same names are replaced.
+    /// Sets attributes of a study, replacing existing values with the same names.
     fn set_study_attrs(&self, study: u64, kind: AttrKind, attrs: &Attributes) -> Result<()>;
 
     /// Creates a running trial for this worker.
@@ -74,20 +74,20 @@ pub trait Storage: Send + Sync {
     /// Sets parameters of a trial.
     ///
     /// # Errors
-    /// If the study contains a parameter of the same name with an incompatible distribution; then none
-    /// of the parameters is set.
+    /// If the study contains a parameter of the same name with an incompatible distribution; in that
+    /// case, no parameter is set.
     fn set_params(&self, trial: u64, params: &Params) -> Result<()>;
 
     /// Reports an intermediate value; NaN and infinities are not stored.
     fn report(&self, trial: u64, step: u64, value: f64) -> Result<()>;
 
-    /// Sets attributes of a trial; existing values of the same names are replaced.
+    /// Sets attributes of a trial, replacing existing values with the same names.
     fn set_trial_attrs(&self, trial: u64, kind: AttrKind, attrs: &Attributes) -> Result<()>;
 
     /// Finishes a trial and returns its final state.
     fn finish(&self, trial: u64, outcome: TrialOutcome) -> Result<TrialState>;
 
-    /// Returns all trials of a study by number.
+    /// Returns all trials of a study, ordered by number.
     fn trials(&self, study: u64) -> Result<Vec<Trial>>;
 
     /// The time between two heartbeats of a running trial.
@@ -95,14 +95,14 @@ pub trait Storage: Send + Sync {
         Duration::from_secs(60)
     }
 
-    /// Records a heartbeat of a running trial; does nothing in storages without heartbeats. After the
-    /// first heartbeat of a trial, the next ones must follow at [`Self::heartbeat_interval`], or
-    /// [`Self::fail_stale_trials`] fails the trial.
+    /// Records a heartbeat of a running trial; a no-op in storages without heartbeats. After the first
+    /// heartbeat of a trial, another is due every [`Self::heartbeat_interval`]; otherwise
+    /// [`Self::fail_stale_trials`] marks the trial as failed.
     fn record_heartbeat(&self, _trial: u64) -> Result<()> {
         Ok(())
     }
 
-    /// Fails the running trials whose workers have died, and returns their ids.
+    /// Marks running trials as failed if their worker has stopped, and returns their ids.
     fn fail_stale_trials(&self, _study: u64) -> Result<Vec<u64>> {
         Ok(Vec::new())
     }

@@ -7,7 +7,7 @@ use crate::{Attributes, Direction, Distribution, ParamValue};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Returns the id of a study, or a message if it has another direction or several objectives.
+/// Returns the id of a study, or a message if it has another direction or multiple objectives.
 pub(super) fn check_direction(
     study: &StudySummary,
     n_objectives: usize,

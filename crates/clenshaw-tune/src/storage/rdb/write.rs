@@ -8,7 +8,7 @@ use super::{Attempt, RdbStorage};
 use crate::error::{Error, Result};
 use crate::{Attributes, Distribution, Params, Trial, TrialState};
 
-/// The maximal length of names in the tables, in characters.
+/// The maximum length of names in the tables, in characters.
 const MAX_NAME_LENGTH: usize = 512;
 
 /// The system attribute by which a repeated call finds the trial that it created or started before.
