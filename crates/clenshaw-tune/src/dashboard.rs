@@ -1,7 +1,7 @@
 //! Study attributes that optuna-dashboard displays: a note, the name of the objective, and plots.
 //!
 //! Each function returns system attributes to pass to
-//! [`Storage::set_study_attrs`](crate::Storage::set_study_attrs). Long texts are split into numbered
+//! [`Storage::set_study_attrs`](crate::Storage::set_study_attrs). Long text is split into numbered
 //! chunks. Attributes cannot be removed, so the surplus chunks of a text that became shorter are set to
 //! the empty string.
 //!
@@ -15,7 +15,7 @@
 use crate::Attributes;
 use serde_json::{Value, json};
 
-/// The maximal length of a chunk in characters, as in optuna-dashboard.
+/// The maximum length of a chunk in characters, as in optuna-dashboard.
 const CHUNK_LENGTH: usize = 2045;
 
 /// Returns the attributes that set a study's note, in Markdown. `current` are the study's system

@@ -18,10 +18,10 @@ pub(crate) fn trial(
     values: &BTreeMap<String, f64>,
 ) -> Trial {
     let params = values.iter().map(|(name, x)| (name.clone(), (space[name].clone(), *x)));
-    Trial { params: params.collect(), ..empty(number, state) }
+    Trial { params: params.collect(), ..empty_trial(number, state) }
 }
 
-fn empty(number: u64, state: TrialState) -> Trial {
+fn empty_trial(number: u64, state: TrialState) -> Trial {
     Trial {
         id: number,
         number,
@@ -36,17 +36,17 @@ fn empty(number: u64, state: TrialState) -> Trial {
     }
 }
 
-/// Optuna's code of a direction: 1 to minimize, 2 to maximize.
+/// Converts Optuna's direction code: 1 to minimize, 2 to maximize.
 pub(crate) fn direction(stored: &Value) -> Direction {
     if stored["direction"] == 1 { Direction::Minimize } else { Direction::Maximize }
 }
 
-/// A list of numbers.
+/// Converts a list of numbers.
 pub(crate) fn numbers(list: &Value) -> Vec<f64> {
     list.as_array().unwrap().iter().map(number).collect()
 }
 
-/// A number; those that JSON lacks are stored as the strings `nan`, `inf` and `-inf`.
+/// A number; NaN and infinities, which JSON cannot represent, are stored as `nan`, `inf` and `-inf`.
 pub(crate) fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| value.as_str().unwrap().parse().unwrap())
 }
@@ -58,14 +58,14 @@ fn space(stored: &Value) -> BTreeMap<String, Distribution> {
     entries.map(|(name, json)| (name.clone(), distribution(json))).collect()
 }
 
-/// The stored trials; a parameter is the key of its distribution and its internal value.
+/// The stored trials; each parameter is a pair of the key of its distribution and its internal value.
 pub(crate) fn trials(stored: &Value) -> Vec<Trial> {
     let distributions = space(&stored["distributions"]);
     let stored = stored["trials"].as_array().unwrap().iter().enumerate();
-    stored.map(|(i, trial)| read(i as u64, trial, &distributions)).collect()
+    stored.map(|(i, trial)| read_trial(i as u64, trial, &distributions)).collect()
 }
 
-fn read(
+fn read_trial(
     trial_number: u64,
     stored: &Value,
     distributions: &BTreeMap<String, Distribution>,
@@ -89,6 +89,6 @@ fn read(
             .map(|(step, v)| (step.parse().unwrap(), number(v)))
             .collect(),
         system_attrs: pairs("attrs").map(|(key, v)| (key.clone(), v.clone())).collect(),
-        ..empty(trial_number, state)
+        ..empty_trial(trial_number, state)
     }
 }

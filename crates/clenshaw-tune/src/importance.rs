@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 
 /// The fraction of trials that count as best.
 const BEST_FRACTION: f64 = 0.1;
-/// The maximal number of grid values of a parameter.
+/// The maximum number of grid values of a parameter.
 const MAX_GRID_SIZE: u64 = 50;
 
 /// Returns the importance of every parameter of the complete trials, largest first.

@@ -1,7 +1,7 @@
 //! Hyper-parameter studies in Optuna's storage formats.
 //!
-//! Studies written by this crate open in Optuna 4 and 5 and in optuna-dashboard, and workers of both
-//! languages can run trials of one study at the same time.
+//! Studies written by this crate open in Optuna 4 and 5 and in optuna-dashboard, and Rust and Python
+//! workers can run trials of the same study at the same time.
 //!
 //! # A first study
 //!
@@ -47,7 +47,7 @@
 //! study = optuna.load_study(study_name="parabola", storage=storage)
 //! ```
 //!
-//! # What it provides
+//! # Overview
 //!
 //! - [`Storage`]: [`JournalStorage`] for a file, `RdbStorage` for SQLite (feature `sqlite`) and PostgreSQL
 //!   (feature `postgres`). [`StorageLocation`] opens any of them by path or URL.
@@ -56,10 +56,10 @@
 //! - [`param_importances`][]: PED-ANOVA.
 //! - [`dashboard`]: notes and plots for optuna-dashboard.
 //!
-//! Estimators, pruners and importances agree with Optuna 5 number by number. The random numbers differ, so
-//! sampled values do not.
+//! Estimators, pruners and importances match those of Optuna 5 numerically. Sampled values differ, because
+//! the random number generator does.
 //!
-//! Not supported: several objectives, constraints, MySQL, TLS connections and Optuna's gRPC proxy.
+//! Not supported: multiple objectives, constraints, MySQL, TLS connections and Optuna's gRPC proxy.
 
 mod distribution;
 mod error;
