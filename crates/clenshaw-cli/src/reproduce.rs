@@ -5,7 +5,7 @@ mod result_table;
 
 use crate::options::{DataOption, JsonOption, QuietOption, ThreadsOption, duration, whole};
 use crate::progress::Progress;
-use crate::{RunVerb, interrupt, output};
+use crate::{RunSubcommand, interrupt, output};
 use clap::Parser;
 use clenshaw::experiment::{
     EXPERIMENTS, ExperimentInfo, ExperimentKind, Filters, GraphStatistics, ResultTable, Selection,
@@ -23,12 +23,12 @@ use std::time::Duration;
 #[derive(Parser)]
 #[command(name = "reproduce", after_help = after_help())]
 pub struct Reproduce {
-    /// Experiment
+    /// Name of the experiment, listed below
     name: String,
-    /// Run a part of the experiment, such as graph=texas,cora,model=gcn
+    /// Run only part of the experiment, such as graph=texas,cora,model=gcn
     #[arg(long, value_name = "KEY=VALUE,...")]
     only: Option<String>,
-    /// Maximum number of runs per cell [default: that of the experiment]
+    /// Maximum number of runs per cell [default: set by the experiment]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true)]
     runs: Option<usize>,
     /// Stop training after this time, such as 90s, 30m or 2h [default: no limit]
@@ -41,7 +41,7 @@ pub struct Reproduce {
     /// Folder for NAME.md, NAME.json, figures and records [default: runs/reproduce; none for table1]
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Take results from the receipts in this folder, such as docs/results, and train only the rest
+    /// Reuse the results of receipts in this folder, such as docs/results; train only other cells
     #[arg(long, value_name = "DIR")]
     receipts: Option<PathBuf>,
     #[command(flatten)]
@@ -92,7 +92,7 @@ struct ExperimentOutput<'a, T> {
     figures: Vec<RenderedFigure>,
 }
 
-impl RunVerb for Reproduce {
+impl RunSubcommand for Reproduce {
     fn run(self) -> Result<()> {
         let info = find_experiment(&self.name)?;
         if self.name != info.name {
@@ -124,41 +124,41 @@ impl RunVerb for Reproduce {
 }
 
 impl Reproduce {
-    /// Rejects options that have no meaning for the experiment.
+    /// Rejects options that do not apply to the experiment.
     fn check_options(&self, info: &ExperimentInfo) -> Result<()> {
-        let is_trained = matches!(info.kind, ExperimentKind::ResultTable(_));
-        let is_counted = matches!(info.kind, ExperimentKind::GraphStatistics(_));
+        let is_result_table = matches!(info.kind, ExperimentKind::ResultTable(_));
+        let is_statistics = matches!(info.kind, ExperimentKind::GraphStatistics(_));
         let (option, reason) = match (&self.receipts, self.runs, self.budget) {
-            (Some(_), ..) if !is_trained => ("--receipts", "it has no receipts"),
-            (_, Some(_), _) if is_counted => ("--runs", "it counts each graph once"),
-            (.., Some(_)) if is_counted => ("--budget", "it trains nothing"),
+            (Some(_), ..) if !is_result_table => ("--receipts", "it has no receipts"),
+            (_, Some(_), _) if is_statistics => ("--runs", "each graph is measured once"),
+            (.., Some(_)) if is_statistics => ("--budget", "no model is trained"),
             _ => return Ok(()),
         };
         let problem = format!("cannot be used with {}: {reason}", info.name);
         Err(Error::Data { place: option.into(), problem })
     }
 
-    /// Returns the folder of an experiment that is resumable.
-    fn folder(&self) -> &Path {
+    /// Returns the folder for the results of a resumable experiment.
+    fn output_folder(&self) -> &Path {
         self.out.as_deref().unwrap_or(Path::new("runs/reproduce"))
     }
 
     /// Returns a flag that Ctrl-C or the end of the budget sets.
-    fn cancel(&self, progress: &Progress) -> Arc<AtomicBool> {
+    fn cancel_flag(&self, progress: &Progress) -> Arc<AtomicBool> {
         let flag = interrupt::flag(progress, interrupt::Resume::Rerun);
-        let (set, progress) = (Arc::clone(&flag), progress.clone());
-        let end = move || {
-            if !set.swap(true, Ordering::Relaxed) {
+        let (cancelled, progress) = (Arc::clone(&flag), progress.clone());
+        let on_timeout = move || {
+            if !cancelled.swap(true, Ordering::Relaxed) {
                 progress.message("time budget exhausted; rerun the same command to resume");
             }
         };
         match self.budget {
             None => {}
-            // No run may start; a thread could set the flag too late.
-            Some(Duration::ZERO) => end(),
+            // Set at once: a thread might set the flag only after the first run has started.
+            Some(Duration::ZERO) => on_timeout(),
             Some(budget) => drop(std::thread::spawn(move || {
                 std::thread::sleep(budget);
-                end();
+                on_timeout();
             })),
         }
         flag
@@ -170,14 +170,14 @@ impl Reproduce {
         let output = ExperimentOutput {
             name: info.name,
             result: table,
-            text: table.to_text() + &missing_lines(&missing),
+            text: table.to_text() + &missing_graphs_text(&missing),
             markdown: format!("{}\n{}", table.to_markdown(), self.footer(info.name, &missing)),
             figures: vec![],
         };
         self.write(self.out.as_deref(), output)
     }
 
-    /// Writes the page, the document and the figures to the folder, and prints the result.
+    /// Writes the Markdown page, the JSON document and the figures to the folder, and prints the result.
     fn write<T: Serialize>(
         &self,
         folder: Option<&Path>,
@@ -190,7 +190,7 @@ impl Reproduce {
             output::create_folder(folder)?;
             output::save(&folder.join(format!("{name}.md")), &markdown)?;
             output::save(&folder.join(format!("{name}.json")), &output::json(&document))?;
-            draw(&folder.join("figures"), &figures)?;
+            write_figures(&folder.join("figures"), &figures)?;
             text += &format!("written to {}\n", folder.display());
         }
         self.json.print(&document, || text)
@@ -202,7 +202,8 @@ impl Reproduce {
         let runs = self.runs.map_or(String::new(), |runs| format!(" --runs {runs}"));
         let receipts = self.receipts.as_ref();
         let receipts = receipts.map_or(String::new(), |r| format!(" --receipts {}", r.display()));
-        let missing = missing(missing_graphs).map_or(String::new(), |line| format!("{line}\n"));
+        let missing =
+            missing_graphs_note(missing_graphs).map_or(String::new(), |line| format!("{line}\n"));
         let version = env!("CARGO_PKG_VERSION");
         format!(
             "{missing}Generated by `clenshaw reproduce {experiment}{only}{runs}{receipts}`, version {version}.\n"
@@ -211,7 +212,7 @@ impl Reproduce {
 }
 
 /// Writes each figure as SVG and as PNG.
-fn draw(folder: &Path, figures: &[RenderedFigure]) -> Result<()> {
+fn write_figures(folder: &Path, figures: &[RenderedFigure]) -> Result<()> {
     for RenderedFigure { name, svg } in figures {
         output::create_folder(folder)?;
         output::save_bytes(&folder.join(format!("{name}.png")), &svg_to_png(svg)?)?;
@@ -220,14 +221,15 @@ fn draw(folder: &Path, figures: &[RenderedFigure]) -> Result<()> {
     Ok(())
 }
 
-fn missing_lines(names: &[&str]) -> String {
-    missing(names).map_or(String::new(), |line| {
+/// Wraps [`missing_graphs_note`] for the terminal.
+fn missing_graphs_text(names: &[&str]) -> String {
+    missing_graphs_note(names).map_or(String::new(), |line| {
         wrap_text(&line, 100).into_iter().map(|line| line + "\n").collect()
     })
 }
 
 /// Lists the graphs whose files are missing, and how to download them.
-fn missing(names: &[&str]) -> Option<String> {
+fn missing_graphs_note(names: &[&str]) -> Option<String> {
     let (listed, arguments) = (names.join(", "), names.join(" "));
     (!names.is_empty()).then(|| {
         format!(

@@ -1,6 +1,6 @@
 //! Experiments that measure independent cells: the theorems and the learned filters.
 
-use super::{ExperimentOutput, RenderedFigure, Reproduce, missing_lines};
+use super::{ExperimentOutput, RenderedFigure, Reproduce, missing_graphs_text};
 use clenshaw::Result;
 use clenshaw::experiment::{CellProgress, ExperimentInfo, ExperimentOptions, Selection};
 use clenshaw::report::ResultPage;
@@ -11,9 +11,9 @@ impl Reproduce {
         &self,
         info: &'static ExperimentInfo,
         selection: &Selection,
-        experiment: impl FnOnce(&ExperimentOptions<'_>) -> Result<ResultPage>,
+        run: impl FnOnce(&ExperimentOptions<'_>) -> Result<ResultPage>,
     ) -> Result<()> {
-        let folder = self.folder();
+        let folder = self.output_folder();
         let progress = self.quiet.progress();
         let bar = progress.total(info.name, 0);
         let on_progress = |CellProgress { done, total, cell }: CellProgress<'_>| {
@@ -23,14 +23,14 @@ impl Reproduce {
                 progress.line(&format!("{cell}: {done} of {total}"));
             }
         };
-        let page = experiment(&ExperimentOptions {
+        let page = run(&ExperimentOptions {
             threads: self.threads.count(),
             store: &self.data.store(),
             folder,
             selection,
             runs: self.runs,
             on_progress: &on_progress,
-            cancel: &self.cancel(&progress),
+            cancel: &self.cancel_flag(&progress),
         });
         bar.finish_and_clear();
         let page = &page?;
@@ -42,7 +42,7 @@ impl Reproduce {
         let output = ExperimentOutput {
             name: info.name,
             result: page,
-            text: page.to_text() + &missing_lines(&missing) + "\n",
+            text: page.to_text() + &missing_graphs_text(&missing) + "\n",
             markdown: page.to_markdown() + "\n" + &self.footer(info.name, &missing),
             figures: figures.collect(),
         };

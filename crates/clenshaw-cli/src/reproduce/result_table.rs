@@ -16,7 +16,7 @@ impl Reproduce {
         experiment_table: &ResultTable,
         selection: &Selection,
     ) -> Result<()> {
-        let folder = self.folder();
+        let folder = self.output_folder();
         let mut cells = experiment_table.plan(selection, self.runs, &folder.join("runs"))?;
         let receipts_file = format!("{}.receipts.jsonl", info.name);
         let own_receipts = Receipts::read_file(&folder.join(&receipts_file))?;
@@ -31,7 +31,7 @@ impl Reproduce {
         let receipts = experiment_table.receipts(&cells)?.merge(own_receipts);
         output::save(&folder.join(&receipts_file), &receipts.to_jsonl())?;
         let (figures, images) = figures(info.name, experiment_table, &table);
-        let unfinished = unfinished(&results);
+        let unfinished = unfinished_cells_note(&results);
         let footer = self.footer(info.name, &[]);
         let markdown = format!(
             "{}\n{images}{unfinished}{footer}\
@@ -55,7 +55,7 @@ impl Reproduce {
             store: &self.data.store(),
             resume: true,
             on_event: &|_, _| {},
-            cancel: &self.cancel(&progress),
+            cancel: &self.cancel_flag(&progress),
         };
         progress::train_batch(name, jobs, &vec![1; jobs.len()], &progress, &options)
     }
@@ -83,7 +83,8 @@ fn figures(
     (figures, images)
 }
 
-fn unfinished(results: &[Result<Summary>]) -> String {
+/// Returns the number of interrupted cells and how to resume; empty if there are none.
+fn unfinished_cells_note(results: &[Result<Summary>]) -> String {
     match results.iter().filter(|result| matches!(result, Err(Error::Interrupted))).count() {
         0 => String::new(),
         n => format!("Unfinished cells: {n}; rerun the same command to resume.\n"),

@@ -34,8 +34,8 @@ fn invalid_arguments_are_rejected() {
             "unknown experiment `tabel1`; did you mean `table1`? known: table1, table2, table3, \
              ablation, theorems, filters, depth, leak-free",
         ),
-        ("table1 --runs 3", "--runs: cannot be used with table1: it counts each graph once"),
-        ("table1 --budget 2m", "--budget: cannot be used with table1: it trains nothing"),
+        ("table1 --runs 3", "--runs: cannot be used with table1: each graph is measured once"),
+        ("table1 --budget 2m", "--budget: cannot be used with table1: no model is trained"),
         ("theorems --receipts r", "--receipts: cannot be used with theorems: it has no receipts"),
         ("table1 --only texas", "`only` is `texas`; expected `key=value,value`"),
         ("table1 --only model=gcn", "unknown key `model`; known: graph"),
