@@ -1,4 +1,4 @@
-//! `clenshaw tune`: search the hyper-parameters of a model on a graph.
+//! `clenshaw tune`: tune the hyper-parameters of a model on a graph.
 
 mod progress;
 mod report;
@@ -9,7 +9,7 @@ use crate::options::{
     setting, whole,
 };
 use crate::progress::Progress;
-use crate::{RunVerb, interrupt, output, train};
+use crate::{RunSubcommand, interrupt, output, train};
 use clap::Parser;
 use clenshaw::data::{self, SplitKind, Store};
 use clenshaw::experiment::{
@@ -26,7 +26,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use study::StudyLocation;
 
-/// Search the hyper-parameters of a model for the highest validation accuracy
+/// Find the hyper-parameters of a model with the highest validation accuracy
 #[derive(Parser)]
 #[command(name = "tune", after_help = after_help())]
 pub struct Tune {
@@ -45,14 +45,13 @@ pub struct Tune {
     /// How to split the nodes into training, validation and test sets [default: balanced]
     #[arg(long, value_name = "NAME")]
     split: Option<SplitKind>,
-    /// Start from a preset for what is not tuned; `paper` has the settings published for this model
-    /// and graph
+    /// Preset for settings that are not tuned; `paper` has those published for this model and graph
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
     /// Fix a hyper-parameter, which is then not tuned; can be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     set: Vec<(String, String)>,
-    /// Read the search space from a TOML file [default: that of the model]
+    /// Read the search space from a TOML file [default: the model's]
     #[arg(long, value_name = "FILE")]
     space: Option<PathBuf>,
     /// Sampler that proposes trials: tpe, random or grid
@@ -72,7 +71,7 @@ pub struct Tune {
     jobs: usize,
     /// Optuna journal file, or database: sqlite:///FILE or
     /// postgresql://USER:PASSWORD@HOST:PORT/DATABASE [default: studies/GRAPH-MODEL.journal]
-    #[arg(long, value_name = "PLACE")]
+    #[arg(long, value_name = "STORAGE")]
     study: Option<PathBuf>,
     /// Name of the study [default: the journal's file name, or GRAPH-MODEL in a database]
     #[arg(long, value_name = "NAME")]
@@ -115,7 +114,7 @@ fn after_help() -> String {
     format!("{DETAILS}\n\n{SPLITS}\n\n{EXAMPLES}")
 }
 
-impl RunVerb for Tune {
+impl RunSubcommand for Tune {
     fn run(self) -> Result<()> {
         let store = self.data.store();
         let request = self.request(&store)?;
@@ -123,10 +122,10 @@ impl RunVerb for Tune {
         let request = self.tune_request(request, &study)?;
         let progress = self.quiet.progress();
         let cancel = interrupt::flag(&progress, interrupt::Resume::Rerun);
-        let (tuned, graph) = self.search(&request, &study.place, &progress, &store, &cancel)?;
+        let (tuned, graph) = self.search(&request, &study.location, &progress, &store, &cancel)?;
         let best_settings = study.best_settings_file()?;
         if let Some((trial, best)) = &tuned.best {
-            output::save(&best_settings, &settings(&study, trial, best))?;
+            output::save(&best_settings, &best_settings_toml(&study, trial, best))?;
         }
         let report = StudyReport {
             graph: &graph,
@@ -154,13 +153,13 @@ impl RunVerb for Tune {
 }
 
 /// Formats the best settings for `train --config`, with a comment on their origin.
-fn settings(study: &StudyLocation, trial: &Trial, request: &Request) -> String {
+fn best_settings_toml(study: &StudyLocation, trial: &Trial, request: &Request) -> String {
     let (number, value) = (trial.number, report::accuracy(trial.value.unwrap_or_default()));
     format!("# Trial {number} of {study}: validation accuracy {value}\n{}", request.to_toml())
 }
 
 impl Tune {
-    /// Returns the settings of what is not tuned: the defaults, or else the preset.
+    /// Returns the settings before tuning: the model's defaults, overridden by the preset and options.
     fn request(&self, store: &Store) -> Result<Request> {
         data::resolve(store, &self.graph)?;
         let mut request = Request::new(&self.graph, &self.model)?;
@@ -174,7 +173,7 @@ impl Tune {
         Ok(request)
     }
 
-    /// Combines the model's search space, the file and the options, in this order.
+    /// Returns the model's search space, overridden by the file and then by the options.
     fn tune_request(&self, request: Request, study: &StudyLocation) -> Result<TuneRequest> {
         let mut request = TuneRequest::new(request, study.name.as_str());
         (request.trials, request.training.runs) = (self.trials, self.splits);
@@ -195,7 +194,7 @@ impl Tune {
     fn search(
         &self,
         request: &TuneRequest,
-        place: &StorageLocation,
+        location: &StorageLocation,
         progress: &Progress,
         store: &Store,
         cancel: &AtomicBool,
@@ -216,7 +215,7 @@ impl Tune {
             on_event: &on_event,
             cancel,
         };
-        let storage = place.open().map_err(Error::from);
+        let storage = location.open().map_err(Error::from);
         let tuned = storage.and_then(|storage| tune(request, storage.as_ref(), &options));
         study_progress.clear();
         Ok((tuned?, graph.into_inner().unwrap_or_default()))

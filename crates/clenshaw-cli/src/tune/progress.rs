@@ -71,6 +71,7 @@ impl<'a> StudyProgress<'a> {
         }
     }
 
+    /// Formats the outcome of a trial, such as
     /// `trial 7: 84.32%; best 86.49% (trial 3); 8 of 100 complete`.
     fn line(&self, trial: &Trial, trials: &[Trial]) -> String {
         let value = trial.value.map_or_else(String::new, accuracy);

@@ -11,12 +11,12 @@ use clenshaw_tune::{Trial, TrialState};
 use serde_json::{Map, Value as Json, json};
 use std::path::Path;
 
-/// `86.49%`.
-pub fn accuracy(share: f64) -> String {
-    output::percent(share) + "%"
+/// Formats an accuracy as a percentage, such as `86.49%`.
+pub fn accuracy(fraction: f64) -> String {
+    output::percent(fraction) + "%"
 }
 
-/// Returns the tuned hyper-parameters of a trial as key and value, in the order of the model.
+/// Returns the tuned hyper-parameters of a trial as key-value pairs, in the model's order.
 pub fn tuned_settings(request: &TuneRequest, trial: &Trial) -> Vec<(&'static str, String)> {
     let Ok(settings) = request.settings(&trial.params) else { return vec![] };
     let tuned = settings.hyper.iter().filter(|(hyper, _)| request.space.contains_key(hyper.name));
@@ -37,13 +37,13 @@ impl GraphDescription {
     }
 }
 
-/// A finished or interrupted study.
+/// The report on a finished or interrupted study.
 pub struct StudyReport<'a> {
     pub graph: &'a GraphDescription,
     pub request: &'a TuneRequest,
     pub result: &'a TuneResult,
     pub study: &'a StudyLocation,
-    /// File with the best settings; exists if a trial is complete.
+    /// File with the best settings, written only if a trial is complete.
     pub best_settings: &'a Path,
 }
 
@@ -55,20 +55,20 @@ impl StudyReport<'_> {
             1 => format!("1 split ({}), seed {}", request.split, request.seed),
             n => format!("{n} splits ({}), seeds from {}", request.split, request.seed),
         };
-        let head = format!(
+        let header = format!(
             "{}\n{}{}: mean validation accuracy over {splits}\ntrials: {}{}\n",
             self.graph.line,
             self.graph.warnings,
             request.model.name,
             self.trial_counts(),
-            ending(result.end)
+            end_note(result.end)
         );
         let Some((trial, evaluation)) = &result.best else {
-            return format!("{head}study: {study}\n");
+            return format!("{header}study: {study}\n");
         };
         let (best, runs) = (self.best_settings.display(), evaluation.runs);
         format!(
-            "{head}\n{}\n{}\nbest: trial {}, validation accuracy {}\n\
+            "{header}\n{}\n{}\nbest: trial {}, validation accuracy {}\n\
              best settings: {best}\nstudy: {study}\n\
              next: clenshaw train --config {best} (test accuracy on {runs} other splits)\n",
             self.best_trials().to_text(),
@@ -78,7 +78,7 @@ impl StudyReport<'_> {
         )
     }
 
-    /// `100 complete, 43 pruned, 1 failed`.
+    /// Formats the number of trials by state, such as `100 complete, 43 pruned, 1 failed`.
     fn trial_counts(&self) -> String {
         let result = self.result;
         let failed = result.trials.iter().filter(|t| t.user_attrs.contains_key("failed")).count();
@@ -96,8 +96,8 @@ impl StudyReport<'_> {
     fn best_trials(&self) -> Table {
         let best: Vec<&Trial> =
             ranked_trials(&self.result.trials).into_iter().take(BEST_TRIALS).collect();
-        let heads = best.iter().map(|trial| format!("trial {}", trial.number));
-        let mut table = Table::new(std::iter::once(String::new()).chain(heads));
+        let headers = best.iter().map(|trial| format!("trial {}", trial.number));
+        let mut table = Table::new(std::iter::once(String::new()).chain(headers));
         let values = best.iter().map(|trial| accuracy(trial.value.unwrap_or_default()));
         table.add_row(std::iter::once("val acc".to_owned()).chain(values));
         let columns: Vec<_> =
@@ -114,8 +114,8 @@ impl StudyReport<'_> {
 
     fn importances(&self) -> Table {
         let mut table = Table::new(["hyper-parameter", "importance"]);
-        for (name, share) in &self.result.importances {
-            table.add_row([name.clone(), format!("{:.1}%", 100.0 * share)]);
+        for (name, importance) in &self.result.importances {
+            table.add_row([name.clone(), format!("{:.1}%", 100.0 * importance)]);
         }
         table
     }
@@ -123,9 +123,10 @@ impl StudyReport<'_> {
     /// Returns the JSON document, with the evaluation of the best settings if there was one.
     pub fn to_json(&self, evaluation: Option<&Summary>) -> Json {
         let (request, result) = (&self.request.training, self.result);
-        let shares = result.importances.iter().map(|(name, share)| (name.clone(), json!(share)));
+        let importances =
+            result.importances.iter().map(|(name, importance)| (name.clone(), json!(importance)));
         json!({
-            "study": self.study.place.to_string(),
+            "study": self.study.location.to_string(),
             "name": self.study.name,
             "graph": request.graph,
             "model": request.model.name,
@@ -143,14 +144,15 @@ impl StudyReport<'_> {
             "failed": result.count(TrialState::Fail),
             "best": result.best.as_ref().map(|(trial, _)| trial_json(trial)),
             "best_settings": result.best.as_ref().map(|_| self.best_settings),
-            "importance": shares.collect::<Map<String, Json>>(),
+            "importance": importances.collect::<Map<String, Json>>(),
             "trials": result.trials.iter().map(trial_json).collect::<Json>(),
             "evaluation": evaluation,
         })
     }
 }
 
-fn ending(end: StudyEnd) -> &'static str {
+/// Returns why the study ended before all trials were complete; empty if it did not.
+fn end_note(end: StudyEnd) -> &'static str {
     match end {
         StudyEnd::TrialsCompleted => "",
         StudyEnd::SpaceExhausted => "; every combination of the search space was tried",

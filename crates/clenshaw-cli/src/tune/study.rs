@@ -13,28 +13,28 @@ const FOLDER: &str = "studies";
 /// The name of a study and the file or database that stores it.
 pub struct StudyLocation {
     pub name: String,
-    /// Displayed without its password.
-    pub place: StorageLocation,
+    /// The file or database; its `Display` form contains no password.
+    pub location: StorageLocation,
 }
 
 impl StudyLocation {
-    /// Fills in the default for a missing place or name.
-    pub fn new(place: Option<&Path>, name: Option<&str>, request: &Request) -> Result<Self> {
+    /// Uses defaults for a missing location or name.
+    pub fn new(location: Option<&Path>, name: Option<&str>, request: &Request) -> Result<Self> {
         let journal = || Path::new(FOLDER).join(format!("{}.journal", request.label()));
-        let place = StorageLocation::new(&place.map_or_else(journal, Path::to_owned))?;
-        let default = match &place {
+        let location = StorageLocation::new(&location.map_or_else(journal, Path::to_owned))?;
+        let default = match &location {
             StorageLocation::Journal(path) => {
                 path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
             }
             StorageLocation::Database(_) => request.label(),
         };
-        Ok(Self { name: name.map_or(default, str::to_owned), place })
+        Ok(Self { name: name.map_or(default, str::to_owned), location })
     }
 
     /// Returns the file for the best settings, beside the journal or in [`FOLDER`], and creates its
     /// folder.
     pub fn best_settings_file(&self) -> Result<PathBuf> {
-        let folder = match &self.place {
+        let folder = match &self.location {
             StorageLocation::Journal(path) => path.parent().unwrap_or(Path::new("")),
             StorageLocation::Database(_) => Path::new(FOLDER),
         };
@@ -45,9 +45,9 @@ impl StudyLocation {
 
 impl fmt::Display for StudyLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place {
-            StorageLocation::Journal(_) => write!(f, "{}", self.place),
-            StorageLocation::Database(_) => write!(f, "{} in {}", self.name, self.place),
+        match &self.location {
+            StorageLocation::Journal(_) => write!(f, "{}", self.location),
+            StorageLocation::Database(_) => write!(f, "{} in {}", self.name, self.location),
         }
     }
 }
