@@ -1,7 +1,7 @@
 //! `clenshaw bench`: compare the time of a training step with the roofline of this machine.
 
 use crate::options::{DataOption, JsonOption, ThreadsOption, setting, whole};
-use crate::{RunVerb, output};
+use crate::{RunSubcommand, output};
 use clap::Parser;
 use clenshaw::data;
 use clenshaw::experiment::Request;
@@ -49,7 +49,7 @@ Examples:
   clenshaw bench cora chameleon squirrel --set K=8
   clenshaw bench pubmed --set K=16 --threads 1 --json";
 
-impl RunVerb for Bench {
+impl RunSubcommand for Bench {
     fn run(self) -> Result<()> {
         if !(1..=100_000).contains(&self.steps) {
             let (key, value) = ("steps".to_owned(), self.steps.to_string());

@@ -2,7 +2,7 @@
 
 use crate::options::{DataOption, JsonOption, QuietOption, SPLITS, ThreadsOption, setting, whole};
 use crate::output::{self, percent};
-use crate::{RunVerb, interrupt, progress};
+use crate::{RunSubcommand, interrupt, progress};
 use clap::Parser;
 use clenshaw::data::{self, SplitKind};
 use clenshaw::experiment::{Request, RunOptions, Summary, TrainingJob};
@@ -65,7 +65,7 @@ fn after_help() -> String {
     )
 }
 
-impl RunVerb for Compare {
+impl RunSubcommand for Compare {
     fn run(self) -> Result<()> {
         let models = select_models(&self.models)?;
         self.set.iter().try_for_each(|(key, _)| check_key(key, &models))?;

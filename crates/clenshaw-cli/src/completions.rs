@@ -1,6 +1,6 @@
 //! `clenshaw completions`: shell completion scripts.
 
-use crate::{RunVerb, output};
+use crate::{RunSubcommand, output};
 use clap::Parser;
 use clap_complete::Shell;
 use clenshaw::Result;
@@ -19,7 +19,7 @@ Examples:
   clenshaw completions fish > ~/.config/fish/completions/clenshaw.fish
   clenshaw completions zsh > ~/.zfunc/_clenshaw";
 
-impl RunVerb for Completions {
+impl RunSubcommand for Completions {
     fn run(self) -> Result<()> {
         let mut script = vec![];
         clap_complete::generate(self.shell, &mut crate::command(), "clenshaw", &mut script);

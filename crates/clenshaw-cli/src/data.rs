@@ -5,7 +5,7 @@ mod get;
 mod import;
 
 use crate::options::{DataOption, JsonOption};
-use crate::{RunVerb, models, output};
+use crate::{RunSubcommand, models, output};
 use check::Check;
 use clap::{Parser, Subcommand};
 use clenshaw::Result;
@@ -77,7 +77,7 @@ Examples:
   clenshaw data show my-graph/
   clenshaw data show csbm:homophily=0.3 --json";
 
-impl RunVerb for Data {
+impl RunSubcommand for Data {
     fn run(self) -> Result<()> {
         match self.action {
             DataAction::Get(get) => get.run(),
@@ -147,7 +147,7 @@ fn dataset_json(info: &DatasetInfo, store: &Store) -> Json {
 }
 
 fn page(d: &Description) -> String {
-    let share = |share: Option<f64>| share.map_or("unknown".into(), |share| format!("{share:.3}"));
+    let ratio = |ratio: Option<f64>| ratio.map_or("unknown".into(), |ratio| format!("{ratio:.3}"));
     let classes: Vec<String> = d
         .class_names
         .iter()
@@ -161,8 +161,8 @@ fn page(d: &Description) -> String {
         ("features", format!("{} ({} nonzero entries)", d.features, d.feature_entries)),
         ("classes", format!("{}: {}", d.classes, classes.join(", "))),
         ("unlabelled", d.unlabelled.to_string()),
-        ("edge homophily", share(d.edge_homophily)),
-        ("node homophily", share(d.node_homophily)),
+        ("edge homophily", ratio(d.edge_homophily)),
+        ("node homophily", ratio(d.node_homophily)),
         ("isolated nodes", d.isolated.to_string()),
         (
             "duplicate nodes",

@@ -4,7 +4,7 @@ use crate::options::{JsonOption, ThreadsOption, whole};
 use crate::output::{self, percent};
 use crate::progress::{self, Progress};
 use crate::train::describe;
-use crate::{RunVerb, filter_plot, interrupt};
+use crate::{RunSubcommand, filter_plot, interrupt};
 use clap::Parser;
 use clenshaw::Result;
 use clenshaw::data::{self, Dataset, Store};
@@ -90,7 +90,7 @@ const LESS_DROPOUT: (&str, &str) = ("dropout", "0.3");
 const LIMITS: [(&str, &str); 3] =
     [("max_epochs", "150"), ("stop", "patience"), ("patience", "100")];
 
-impl RunVerb for Demo {
+impl RunSubcommand for Demo {
     fn run(self) -> Result<()> {
         let start = Instant::now();
         let summaries = self.train()?;

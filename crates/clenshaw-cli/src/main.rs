@@ -1,6 +1,6 @@
 //! The `clenshaw` program, and the only crate that prints.
 //!
-//! Each verb is one module and one line of [`VERBS`]; help, completions and man pages are generated
+//! Each subcommand is one module and one line of [`SUBCOMMANDS`]; help, completions and man pages are generated
 //! from that list.
 
 mod output;
@@ -27,19 +27,19 @@ use clenshaw::{Error, Result};
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
-/// All verbs, in the order of the help.
-static VERBS: &[Verb] = &[
-    Verb::of::<demo::Demo>(),
-    Verb::of::<train::Train>(),
-    Verb::of::<compare::Compare>(),
-    Verb::of::<tune::Tune>(),
-    Verb::of::<predict::Predict>(),
-    Verb::of::<models::Models>(),
-    Verb::of::<data::Data>(),
-    Verb::of::<reproduce::Reproduce>(),
-    Verb::of::<bench::Bench>(),
-    Verb::of::<completions::Completions>(),
-    Verb::of::<man::Man>(),
+/// All subcommands, in the order of the help.
+static SUBCOMMANDS: &[Subcommand] = &[
+    Subcommand::of::<demo::Demo>(),
+    Subcommand::of::<train::Train>(),
+    Subcommand::of::<compare::Compare>(),
+    Subcommand::of::<tune::Tune>(),
+    Subcommand::of::<predict::Predict>(),
+    Subcommand::of::<models::Models>(),
+    Subcommand::of::<data::Data>(),
+    Subcommand::of::<reproduce::Reproduce>(),
+    Subcommand::of::<bench::Bench>(),
+    Subcommand::of::<completions::Completions>(),
+    Subcommand::of::<man::Man>(),
 ];
 
 const AFTER_HELP: &str = "\
@@ -55,21 +55,21 @@ Examples:
 /// The widest line of help.
 const HELP_WIDTH: usize = 100;
 
-/// A verb with its parsed arguments.
-trait RunVerb: CommandFactory + FromArgMatches {
-    /// Runs the verb; results go to stdout, everything else to stderr.
+/// A subcommand with its parsed arguments.
+trait RunSubcommand: CommandFactory + FromArgMatches {
+    /// Runs the subcommand; results go to stdout, everything else to stderr.
     fn run(self) -> Result<()>;
 }
 
-/// An entry of [`VERBS`].
-struct Verb {
+/// An entry of [`SUBCOMMANDS`].
+struct Subcommand {
     command: fn() -> Command,
     run: fn(&ArgMatches) -> Result<()>,
 }
 
-impl Verb {
-    const fn of<V: RunVerb>() -> Self {
-        fn run<V: RunVerb>(matches: &ArgMatches) -> Result<()> {
+impl Subcommand {
+    const fn of<V: RunSubcommand>() -> Self {
+        fn run<V: RunSubcommand>(matches: &ArgMatches) -> Result<()> {
             V::from_arg_matches(matches).expect("clap has checked the arguments").run()
         }
         Self { command: V::command, run: run::<V> }
@@ -85,7 +85,7 @@ fn command() -> Command {
         .max_term_width(HELP_WIDTH)
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommands(VERBS.iter().map(|verb| (verb.command)()))
+        .subcommands(SUBCOMMANDS.iter().map(|subcommand| (subcommand.command)()))
 }
 
 fn main() -> ExitCode {
@@ -93,9 +93,10 @@ fn main() -> ExitCode {
         Ok(matches) => matches,
         Err(error) => return usage::report(&error),
     };
-    let (name, arguments) = matches.subcommand().expect("clap requires a verb");
-    let verb = VERBS.iter().find(|verb| (verb.command)().get_name() == name);
-    match (verb.expect("clap accepts listed verbs only").run)(arguments) {
+    let (name, arguments) = matches.subcommand().expect("clap requires a subcommand");
+    let subcommand =
+        SUBCOMMANDS.iter().find(|subcommand| (subcommand.command)().get_name() == name);
+    match (subcommand.expect("clap accepts listed subcommands only").run)(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => report(&error),
     }

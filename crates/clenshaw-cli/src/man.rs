@@ -1,6 +1,6 @@
 //! `clenshaw man`: man pages.
 
-use crate::{RunVerb, output};
+use crate::{RunSubcommand, output};
 use clap::Parser;
 use clenshaw::{Error, Result};
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ Examples:
   clenshaw man | man -l -
   clenshaw man --out ~/.local/share/man/man1";
 
-impl RunVerb for Man {
+impl RunSubcommand for Man {
     fn run(self) -> Result<()> {
         let command = crate::command().disable_help_subcommand(true);
         match self.out {

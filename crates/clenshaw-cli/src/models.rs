@@ -1,6 +1,6 @@
 //! `clenshaw models`: the models and their hyper-parameters.
 
-use crate::RunVerb;
+use crate::RunSubcommand;
 use crate::options::JsonOption;
 use clap::Parser;
 use clenshaw::Result;
@@ -35,7 +35,7 @@ const SPACE_WIDTH: usize = 20;
 /// Width of the column `range`.
 const RANGE_WIDTH: usize = 16;
 
-impl RunVerb for Models {
+impl RunSubcommand for Models {
     fn run(self) -> Result<()> {
         match self.name.as_deref().map(model::find).transpose()? {
             None => self.json.print(&MODELS.iter().map(|i| model_json(i)).collect::<Json>(), list),

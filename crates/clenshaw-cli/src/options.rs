@@ -1,4 +1,4 @@
-//! Options that several verbs share.
+//! Options shared by several subcommands.
 
 use crate::output;
 use crate::progress::Progress;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The values of `--split`, for the help of the verbs that have it.
+/// The values of `--split`, for the help of the subcommands that have it.
 pub const SPLITS: &str = "\
 Splits:
   balanced           the same number of training nodes from each class, 60% of all nodes in total,
@@ -23,7 +23,7 @@ Splits:
                      a split that comes with the graph
   all                all splits that come with the graph, one per run";
 
-/// `--threads`.
+/// The `--threads` option.
 #[derive(Args)]
 pub struct ThreadsOption {
     /// Maximum number of threads; does not change results [default: number of processors]
@@ -39,7 +39,7 @@ impl ThreadsOption {
     }
 }
 
-/// `--data`.
+/// The `--data` option.
 #[derive(Args)]
 pub struct DataOption {
     /// Folder with data files, searched first [default: $CLENSHAW_DATA, then the cache folder]
@@ -62,7 +62,7 @@ pub fn data_home(store: &Store) -> clenshaw::Result<&Path> {
     })
 }
 
-/// `--json`.
+/// The `--json` option.
 #[derive(Args)]
 pub struct JsonOption {
     /// Print the result as one JSON document
@@ -86,7 +86,7 @@ impl JsonOption {
     }
 }
 
-/// `--quiet`.
+/// The `--quiet` option.
 #[derive(Args)]
 pub struct QuietOption {
     /// Do not show progress
@@ -106,7 +106,7 @@ fn threads(text: &str) -> Result<usize, &'static str> {
     count.ok_or("expected a whole number in 1..=1024")
 }
 
-/// Parses a count or a seed; the verb checks its range.
+/// Parses a count or a seed; the subcommand checks its range.
 pub fn whole<N: FromStr>(text: &str) -> Result<N, &'static str> {
     text.parse().map_err(|_| "expected a whole number")
 }

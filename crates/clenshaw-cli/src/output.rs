@@ -46,9 +46,9 @@ pub fn count(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// Formats a share as a percentage with two decimals, without the sign.
-pub fn percent(share: f64) -> String {
-    format!("{:.2}", 100.0 * share)
+/// Formats a fraction as a percentage with two decimals, without the percent sign.
+pub fn percent(fraction: f64) -> String {
+    format!("{:.2}", 100.0 * fraction)
 }
 
 /// Formats mean and standard deviation of runs in percent; one run has no deviation.

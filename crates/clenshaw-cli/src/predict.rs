@@ -1,7 +1,7 @@
 //! `clenshaw predict`: classify the nodes of a graph with a trained model.
 
 use crate::options::{DataOption, ThreadsOption, whole};
-use crate::{RunVerb, output};
+use crate::{RunSubcommand, output};
 use clap::Parser;
 use clenshaw::{Error, Result, experiment};
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ Examples:
   clenshaw predict runs/cora-clenshaw-gcn-0a1b2c3d --seed 3 --out cora.csv
   clenshaw predict runs/csbm-gcn-0a1b2c3d csbm:seed=1";
 
-impl RunVerb for Predict {
+impl RunSubcommand for Predict {
     fn run(self) -> Result<()> {
         if !self.run.join("run.toml").is_file() {
             let place = self.run.display().to_string();

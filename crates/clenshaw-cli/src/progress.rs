@@ -186,8 +186,8 @@ impl RunProgress {
             let end = self.patience.map_or(run.max_epochs, |patience| epoch.epoch + patience);
             run.bar.set_length(end.min(run.max_epochs) as u64);
         }
-        if let Some(share) = epoch.val_accuracy {
-            run.bar.set_message(format!("val {:4.1}%", 100.0 * share));
+        if let Some(accuracy) = epoch.val_accuracy {
+            run.bar.set_message(format!("val {:4.1}%", 100.0 * accuracy));
         }
         run.bar.set_position(epoch.epoch as u64);
     }
@@ -204,10 +204,10 @@ impl RunProgress {
     }
 }
 
-/// `57 epochs, best epoch 32, val acc 86.5%, 1.2 s`.
+/// Formats a finished run, such as `57 epochs, best epoch 32, val acc 86.5%, 1.2 s`.
 fn finished(record: &RunRecord) -> String {
     let (epochs, best, seconds) = (record.epochs, record.best_epoch, record.seconds);
-    let percent = |share: f64| format!(", val acc {:.1}%", 100.0 * share);
+    let percent = |accuracy: f64| format!(", val acc {:.1}%", 100.0 * accuracy);
     let val = record.val_accuracy.map_or(String::new(), percent);
     format!("{epochs} epochs, best epoch {best}{val}, {seconds:.1} s")
 }

@@ -4,7 +4,7 @@ use crate::options::{
     DataOption, JsonOption, QuietOption, SPLITS, ThreadsOption, read_argument_file, setting, whole,
 };
 use crate::output::{self, percent};
-use crate::{RunVerb, interrupt};
+use crate::{RunSubcommand, interrupt};
 use clap::Parser;
 use clenshaw::data::{self, Dataset, SplitKind, Store};
 use clenshaw::experiment::{
@@ -78,7 +78,7 @@ fn after_help() -> String {
     )
 }
 
-impl RunVerb for Train {
+impl RunSubcommand for Train {
     fn run(self) -> Result<()> {
         let store = self.data.store();
         let request = self.request(&store)?;
@@ -139,12 +139,13 @@ fn read_config(path: &Path) -> Result<Config> {
     Config::from_toml(&path.display().to_string(), &read_argument_file(path)?)
 }
 
+/// Describes a graph in one line, such as
 /// `cora: 2708 nodes, 5278 edges, 1433 features, 7 classes, edge homophily 0.81`.
 pub fn describe(dataset: &Dataset) -> String {
     let (graph, classes) = (&dataset.graph, dataset.n_classes());
     let (nodes, edges, features) = (graph.n_nodes(), graph.n_edges(), dataset.x.n_cols());
     let homophily = edge_homophily(graph, &dataset.y);
-    let homophily = homophily.map_or("unknown".into(), |share| format!("{share:.2}"));
+    let homophily = homophily.map_or("unknown".into(), |ratio| format!("{ratio:.2}"));
     format!(
         "{}: {nodes} nodes, {edges} edges, {features} features, {classes} classes, \
          edge homophily {homophily}",

@@ -1,4 +1,4 @@
-//! Tests that run the built program, one module per verb.
+//! Tests that run the built program, one module per subcommand.
 //!
 //! They are one binary, because each further binary takes time to link.
 #![allow(clippy::unwrap_used, reason = "tests may unwrap")]
