@@ -9,7 +9,7 @@
 //! with a matrix in place of mu would lose `C(K, K/2)` in precision and take 2K sparse products; entries of
 //! M are at most 2, so the sum in the Chebyshev basis is accurate to rounding and takes K.
 
-use super::chebyshev::{interpolation, nodes};
+use super::chebyshev::{interpolation_matrix, nodes};
 use crate::tensor::Mat;
 
 /// `phi_k(mu)` for `k = 0..=K`.
@@ -24,7 +24,7 @@ fn values(order: usize, mu: f64) -> Vec<f64> {
 pub fn to_chebyshev(order: usize) -> Mat<f64> {
     let n = order + 1;
     let at_nodes: Vec<Vec<f64>> = nodes(order).into_iter().map(|x| values(order, x)).collect();
-    let m = interpolation(order);
+    let m = interpolation_matrix(order);
     let entry = |k: usize, i: usize| (0..n).map(|j| at_nodes[j][k] * m[(j, i)]).sum();
     Mat::from_vec(n, n, (0..n * n).map(|at| entry(at / n, at % n)).collect())
 }

@@ -9,7 +9,7 @@
 //! c_k  = (2 - [k=0]) / (K+1) sum_j v_j T_k(x_j)
 //! ```
 //!
-//! The two kinds differ only in their first step.
+//! The two kinds differ only in the first step of the recurrence.
 //! Summing the second kind is Corollary 1 of Guo & Wei, KDD 2023, arXiv:2210.16508; interpolation is
 //! equation 8 of He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580.
 
@@ -18,18 +18,18 @@ use crate::tensor::Mat;
 use std::f64::consts::PI;
 
 /// Step `k` of the recurrence of `T_k(mu)`.
-pub fn first(k: usize) -> RecurrenceStep {
+pub fn first_kind_step(k: usize) -> RecurrenceStep {
     RecurrenceStep { a: if k == 0 { 1.0 } else { 2.0 }, b: 0.0, c: 1.0 }
 }
 
 /// Step `k` of the recurrence of `U_k(mu)`.
-pub fn second(_: usize) -> RecurrenceStep {
+pub fn second_kind_step(_: usize) -> RecurrenceStep {
     RecurrenceStep { a: 2.0, b: 0.0, c: 1.0 }
 }
 
 /// Step `k` of the recurrence of `T_k(-mu)`: the scaled Laplacian L^ is -P.
-pub fn of_laplacian(k: usize) -> RecurrenceStep {
-    let RecurrenceStep { a, b, c } = first(k);
+pub fn laplacian_step(k: usize) -> RecurrenceStep {
+    let RecurrenceStep { a, b, c } = first_kind_step(k);
     RecurrenceStep { a: -a, b, c }
 }
 
@@ -47,7 +47,7 @@ pub fn nodes(order: usize) -> Vec<f64> {
 ///
 /// # Shapes
 /// `[K + 1, K + 1]`, one row per node.
-pub fn interpolation(order: usize) -> Mat<f64> {
+pub fn interpolation_matrix(order: usize) -> Mat<f64> {
     let n = order + 1;
     let weight = |k: usize| if k == 0 { 1.0 } else { 2.0 } / n as f64;
     let entry = |i: usize| weight(i % n) * ((i % n) as f64 * angle(order, i / n)).cos();
@@ -120,19 +120,19 @@ mod tests {
     }
 
     #[test]
-    fn fourth_polynomials_of_both_kinds() {
+    fn fourth_polynomials_match_their_closed_forms() {
         // U_4 = 16 x^4 - 12 x^2 + 1 and T_4 = 8 x^4 - 8 x^2 + 1 at 1/2.
         let a = [0.0, 0.0, 0.0, 0.0, 1.0];
         assert_eq!((second(&a, 0.5), first(&a, 0.5)), (-1.0, -0.5));
     }
 
     #[test]
-    fn laplacian_basis_is_mirrored() {
+    fn laplacian_basis_at_mu_is_the_first_kind_at_minus_mu() {
         let coefficients = coefficients(7);
-        let mirrored =
+        let laplacian =
             Filter { basis: Basis::ChebyshevLaplacian, coefficients: coefficients.clone() };
         for mu in [-1.0, -0.3, 0.0, 0.8] {
-            assert_eq!(mirrored.at(mu), first(&coefficients, -mu));
+            assert_eq!(laplacian.at(mu), first(&coefficients, -mu));
         }
     }
 

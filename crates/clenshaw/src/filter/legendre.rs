@@ -1,7 +1,7 @@
 //! Legendre polynomials: orthogonal on [-1, 1] with respect to a constant weight.
 //!
 //! ```text
-//! (k+1) P_{k+1} = (2k+1) x P_k - k P_{k-1}                     Bonnet
+//! (k+1) P_{k+1} = (2k+1) x P_k - k P_{k-1}                     Bonnet's recurrence
 //! ```
 
 use super::RecurrenceStep;
@@ -17,7 +17,7 @@ mod tests {
     use crate::filter::{Basis, Filter};
 
     #[test]
-    fn fourth_polynomial() {
+    fn fourth_polynomial_matches_its_closed_form() {
         // P_4 = (35 x^4 - 30 x^2 + 3) / 8.
         let fourth = Filter { basis: Basis::Legendre, coefficients: vec![0.0, 0.0, 0.0, 0.0, 1.0] };
         for x in [-1.0, -0.4, 0.0, 0.5, 1.0_f64] {

@@ -19,7 +19,7 @@ mod jacobi;
 mod bernstein;
 mod response;
 
-pub(crate) use chebyshev::interpolation;
+pub(crate) use chebyshev::interpolation_matrix;
 pub use recurrence::RecurrenceStep;
 pub use response::Response;
 pub(crate) use space::SignalSpace;
@@ -77,9 +77,9 @@ impl Basis {
     ) -> S::Signal {
         match self {
             Self::Monomial => clenshaw(space, monomial::step, c, x),
-            Self::ChebyshevFirst => clenshaw(space, chebyshev::first, c, x),
-            Self::ChebyshevSecond => clenshaw(space, chebyshev::second, c, x),
-            Self::ChebyshevLaplacian => clenshaw(space, chebyshev::of_laplacian, c, x),
+            Self::ChebyshevFirst => clenshaw(space, chebyshev::first_kind_step, c, x),
+            Self::ChebyshevSecond => clenshaw(space, chebyshev::second_kind_step, c, x),
+            Self::ChebyshevLaplacian => clenshaw(space, chebyshev::laplacian_step, c, x),
             Self::Legendre => clenshaw(space, legendre::step, c, x),
             &Self::Jacobi { a, b } => clenshaw(space, |k| jacobi::step(a, b, k), c, x),
             &Self::ReleasedJacobi { a, b } => clenshaw(space, |k| jacobi::released(a, b, k), c, x),
@@ -138,7 +138,7 @@ impl Filter {
     /// ```
     pub fn interpolate(order: usize, h: impl Fn(f64) -> f64) -> Self {
         let values: Vec<f64> = chebyshev::nodes(order).into_iter().map(h).collect();
-        let coefficients = times(&values, &interpolation(order));
+        let coefficients = times(&values, &interpolation_matrix(order));
         Self { basis: Basis::ChebyshevFirst, coefficients }
     }
 

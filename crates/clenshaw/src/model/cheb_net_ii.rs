@@ -11,7 +11,7 @@
 
 use super::decoupled::{self, Coefficients, LearnedCoefficients, PolynomialFilter, all_ones};
 use super::{MEAN_200, ModelFamily, ModelInfo, Net, WeightLookup, head};
-use crate::filter::{Basis, Response, interpolation};
+use crate::filter::{Basis, Response, interpolation_matrix};
 use crate::graph::Normalisation;
 use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::tensor::Var;
@@ -54,7 +54,7 @@ fn polynomial(hp: &Params) -> PolynomialFilter {
         order,
         start: all_ones(order),
         relu: hp.flag("relu"),
-        map: Some(interpolation(order)),
+        map: Some(interpolation_matrix(order)),
     };
     PolynomialFilter {
         basis: Basis::ChebyshevLaplacian,
