@@ -91,7 +91,7 @@ pub(super) fn open_stamped(path: &Path, stamp: &str) -> Option<Dataset> {
     let bytes = unsafe { Bytes::map(path) }.ok()?;
     let file = GraphFile::open(&place, bytes).ok()?;
     match file.stamp() == Some(stamp) {
-        true => file.dataset(Graph::from_own_adjacency).ok(),
+        true => file.dataset(Graph::from_saved_adjacency).ok(),
         false => None,
     }
 }

@@ -1,6 +1,6 @@
 //! The full eigendecomposition `P = V M V'`, for graphs of a few thousand nodes.
 
-use super::largest;
+use super::max_abs;
 use crate::tensor::{Mat, Operator};
 use nalgebra::{DMatrix, SymmetricEigen};
 
@@ -14,7 +14,7 @@ pub struct Eigen {
 }
 
 impl Eigen {
-    /// The decomposition of P or P~; needs memory for `n^2` numbers and time of order `n^3`.
+    /// The decomposition of P or P~; needs O(n^2) memory and O(n^3) time.
     ///
     /// ```
     /// use clenshaw::graph::{Eigen, Graph, Normalisation, operator};
@@ -26,7 +26,7 @@ impl Eigen {
     /// ```
     pub fn of(p: &Operator) -> Self {
         let n = p.n_nodes();
-        Self::shifted(DMatrix::from_row_slice(n, n, p.to_dense().as_slice()))
+        Self::decompose(DMatrix::from_row_slice(n, n, p.to_dense().as_slice()))
     }
 
     /// The decomposition of the symmetric tridiagonal matrix with diagonal `a` and off-diagonal `b`.
@@ -37,12 +37,12 @@ impl Eigen {
         for (i, &b) in b.iter().take(n.saturating_sub(1)).enumerate() {
             (t[(i, i + 1)], t[(i + 1, i)]) = (b, b);
         }
-        Self::shifted(t)
+        Self::decompose(t)
     }
 
-    /// Decomposes `matrix + 2 I`: nalgebra returns NaN for some matrices with many zero rows, and the
-    /// shift leaves none.
-    fn shifted(mut matrix: DMatrix<f64>) -> Self {
+    /// Decomposes a symmetric matrix by way of `matrix + 2 I`, which has no zero rows: nalgebra returns NaN
+    /// for some matrices that have many.
+    fn decompose(mut matrix: DMatrix<f64>) -> Self {
         let n = matrix.nrows();
         if n == 0 {
             return Self { values: vec![], vectors: matrix };
@@ -72,13 +72,13 @@ impl Eigen {
         Mat::from_vec(y.nrows(), y.ncols(), y.transpose().as_slice().to_vec())
     }
 
-    /// The largest entry of `P V - V M`, the error of the decomposition.
+    /// The largest absolute entry of `P V - V M`, the error of the decomposition.
     pub fn residual(&self, p: &Operator) -> f64 {
         let n = self.values.len();
         let v = Mat::from_vec(n, n, self.vectors.transpose().as_slice().to_vec());
         let pv = p.apply(&v);
         let error = |at: usize| pv.as_slice()[at] - v.as_slice()[at] * self.values[at % n];
-        largest((0..n * n).map(error))
+        max_abs((0..n * n).map(error))
     }
 }
 
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn apply_of_a_square_is_two_products() {
+    fn applying_the_square_equals_two_products() {
         let graph = Graph::from_edges("path", 5, &[(0, 1), (1, 2), (2, 3)]).unwrap();
         let p = operator(&graph, Normalisation::Looped);
         let x = Mat::from_vec(5, 2, (0..10).map(|i| f64::from(i).sin()).collect());

@@ -2,7 +2,7 @@
 
 use super::Graph;
 
-/// The share of edges between nodes of the same class; `None` if no edge has two labelled ends.
+/// The fraction of edges between nodes of the same class; `None` if no edge has two labelled endpoints.
 ///
 /// ```
 /// use clenshaw::graph::{Graph, edge_homophily};
@@ -17,18 +17,18 @@ pub fn edge_homophily(graph: &Graph, classes: &[Option<u32>]) -> Option<f64> {
     (total > 0).then(|| agree as f64 / total as f64)
 }
 
-/// Node homophily H(G) of Geom-GCN: the share of labelled neighbours of the same class, averaged over
+/// Node homophily H(G) of Geom-GCN: the fraction of labelled neighbours of the same class, averaged over
 /// nodes that have any.
 pub fn node_homophily(graph: &Graph, classes: &[Option<u32>]) -> Option<f64> {
-    let share = |i: usize| {
+    let fraction = |i: usize| {
         let own = classes[i]?;
         let known: Vec<u32> =
             graph.neighbours(i).iter().filter_map(|&j| classes[j as usize]).collect();
         let agree = known.iter().filter(|&&class| class == own).count();
         (!known.is_empty()).then(|| agree as f64 / known.len() as f64)
     };
-    let shares: Vec<f64> = (0..graph.n_nodes()).filter_map(share).collect();
-    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+    let fractions: Vec<f64> = (0..graph.n_nodes()).filter_map(fraction).collect();
+    (!fractions.is_empty()).then(|| fractions.iter().sum::<f64>() / fractions.len() as f64)
 }
 
 #[cfg(test)]

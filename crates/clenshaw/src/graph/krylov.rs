@@ -1,10 +1,10 @@
-//! Lanczos' method with full reorthogonalisation.
+//! The Lanczos method with full reorthogonalisation.
 //!
 //! ```text
 //! b_{k+1} q_{k+1} = P q_k - a_k q_k - b_k q_{k-1}        q_0 = x / |x|,  k < m
 //! T   = tridiagonal matrix of a and b = S Theta S'
 //! h(P) x    = |x| Q S h(Theta) S' e_0                    for every polynomial h of degree below m
-//! x' h(P) x = |x|^2 sum_i S_0i^2 h(theta_i)              of degree below 2m: Gauss' quadrature
+//! x' h(P) x = |x|^2 sum_i S_0i^2 h(theta_i)              of degree below 2m: Gauss quadrature
 //! ```
 //!
 //! It computes the effect of a polynomial filter on one signal, and the spectral distribution of that
@@ -12,22 +12,22 @@
 //! Golub & Meurant, Matrices, Moments and Quadrature with Applications, 2010.
 
 use super::eigen::Eigen;
-use super::largest;
+use super::max_abs;
 use crate::tensor::{Mat, Operator};
 
-/// A remainder this small is rounding: the vectors before span it. P does not lengthen vectors.
+/// A residual of this norm is rounding error: the basis already spans it. P does not increase norms.
 const NEGLIGIBLE: f64 = 1e-12;
 
 /// An orthonormal basis of the Krylov space of `x, P x, ..., P^{m-1} x`, and P in that basis.
 #[derive(Clone, Debug)]
 pub struct Krylov {
-    /// The basis `q_0, q_1, ...`; fewer than `m` vectors if the signal has fewer frequencies.
+    /// The basis `q_0, q_1, ...`; fewer than `m` vectors if the signal has fewer distinct frequencies.
     pub q: Vec<Vec<f64>>,
     /// The diagonal of T.
     pub a: Vec<f64>,
     /// The off-diagonal of T, `b_1, b_2, ...`.
     pub b: Vec<f64>,
-    /// `|x|`.
+    /// The norm `|x|`.
     pub length: f64,
     n_nodes: usize,
 }
@@ -62,21 +62,21 @@ impl Krylov {
     /// Adds `q` to the basis; returns the next vector, not normalised, or `None` at the end.
     fn step(&mut self, p: &Operator, q: Vec<f64>, m: usize) -> Option<Vec<f64>> {
         let pq = p.apply(&Mat::from_vec(q.len(), 1, q.clone()));
-        let mut rest = pq.as_slice().to_vec();
-        self.a.push(dot(&q, &rest));
+        let mut residual = pq.as_slice().to_vec();
+        self.a.push(dot(&q, &residual));
         self.q.push(q);
         // Twice is enough: Parlett, The Symmetric Eigenvalue Problem, 1980.
         for _ in 0..2 {
             for q in &self.q {
-                let along = dot(q, &rest);
-                subtract(&mut rest, along, q);
+                let c = dot(q, &residual);
+                subtract(&mut residual, c, q);
             }
         }
-        let left = norm(&rest);
-        let continues = self.q.len() < m.min(rest.len()) && left > NEGLIGIBLE;
+        let residual_norm = norm(&residual);
+        let continues = self.q.len() < m.min(residual.len()) && residual_norm > NEGLIGIBLE;
         continues.then(|| {
-            self.b.push(left);
-            rest
+            self.b.push(residual_norm);
+            residual
         })
     }
 
@@ -101,10 +101,10 @@ impl Krylov {
         y
     }
 
-    /// The largest inner product of two different basis vectors, which is 0 up to rounding.
+    /// The largest absolute inner product of two different basis vectors, which is 0 up to rounding.
     pub fn overlap(&self) -> f64 {
         let pairs = (0..self.q.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
-        largest(pairs.map(|(i, j)| dot(&self.q[i], &self.q[j])))
+        max_abs(pairs.map(|(i, j)| dot(&self.q[i], &self.q[j])))
     }
 }
 
@@ -154,7 +154,7 @@ mod tests {
         let h = |mu: f64| mu.powi(7);
         let exact = Krylov::of(&p, &x, 8).apply(h);
         let short = Krylov::of(&p, &x, 7).apply(h);
-        let worst = largest(exact.iter().zip(&short).map(|(a, b)| a - b));
+        let worst = max_abs(exact.iter().zip(&short).map(|(a, b)| a - b));
         assert!(worst > 1e-6, "{worst}");
     }
 

@@ -4,7 +4,7 @@ mod operator;
 mod homophily;
 mod energy;
 mod components;
-mod largest;
+mod max_abs;
 mod spectrum;
 mod eigen;
 mod krylov;
@@ -16,7 +16,7 @@ pub use eigen::Eigen;
 pub use energy::dirichlet_energy;
 pub use homophily::{edge_homophily, node_homophily};
 pub use krylov::Krylov;
-pub(crate) use largest::largest;
+pub(crate) use max_abs::max_abs;
 pub use operator::{Normalisation, operator};
 pub use spectrum::extreme_eigenvalues;
 
@@ -28,15 +28,15 @@ const NO_NODES: &str = "the graph has no nodes; expected at least one";
 
 /// An undirected simple graph: no self-loops, no duplicate edges, both directions stored.
 ///
-/// Nodes and arcs are numbered by `u32`; larger graphs are refused.
+/// Nodes and arcs are numbered by `u32`; larger graphs are rejected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     adjacency: Arc<Pattern>,
 }
 
 impl Graph {
-    /// A graph from edges, without their direction, self-loops and duplicates; `place` names the source
-    /// in errors.
+    /// Creates a graph from edges; directions, self-loops and duplicates are dropped. Errors name the source
+    /// `place`.
     ///
     /// ```
     /// use clenshaw::graph::Graph;
@@ -59,8 +59,8 @@ impl Graph {
             return Err(data_error(NO_NODES.into()));
         }
         check_count(n_nodes, "nodes").map_err(data_error)?;
-        let outside = |&&(u, v): &&(u32, u32)| u.max(v) as usize >= n_nodes;
-        if let Some(&(u, v)) = blocks.iter().copied().flatten().find(outside) {
+        let out_of_range = |&&(u, v): &&(u32, u32)| u.max(v) as usize >= n_nodes;
+        if let Some(&(u, v)) = blocks.iter().copied().flatten().find(out_of_range) {
             let node = u.max(v);
             return Err(data_error(format!(
                 "node {node} in the edge list, but the graph has {n_nodes} nodes"
@@ -73,7 +73,7 @@ impl Graph {
         )
     }
 
-    /// A graph from a symmetric adjacency without self-loops.
+    /// Creates a graph from a symmetric adjacency without self-loops.
     fn from_symmetric(place: &str, adjacency: Pattern) -> Result<Self> {
         // P~ has one more entry per node.
         let n_entries = adjacency.n_entries() + adjacency.n_rows();
@@ -83,22 +83,22 @@ impl Graph {
         }
     }
 
-    /// A graph from its adjacency; returns an error if that is not symmetric or has self-loops.
+    /// Creates a graph from its adjacency; returns an error if it is not symmetric or has self-loops.
     ///
     /// ```
     /// use clenshaw::{graph::Graph, tensor::Pattern};
     /// let directed = Pattern::new(2, vec![0, 1, 1], vec![1]);
-    /// let error = Graph::from_adjacency("it", directed).unwrap_err().to_string();
-    /// assert_eq!(error, "it: arc 0 to 1 has no reverse arc");
+    /// let error = Graph::from_adjacency("example", directed).unwrap_err().to_string();
+    /// assert_eq!(error, "example: arc 0 to 1 has no reverse arc");
     /// ```
     pub fn from_adjacency(place: &str, adjacency: Pattern) -> Result<Self> {
         let (rows, columns) = (adjacency.n_rows(), adjacency.n_cols());
         let problem = match rows {
             0 => Some(NO_NODES.into()),
-            _ if rows != columns => {
-                Some(format!("an adjacency of {rows} x {columns}; expected a square one"))
-            }
-            _ => symmetric::problem(&adjacency),
+            _ if rows != columns => Some(format!(
+                "the adjacency matrix is {rows} x {columns}; expected a square matrix"
+            )),
+            _ => symmetric::find_problem(&adjacency),
         };
         match problem {
             Some(problem) => Err(Error::Data { place: place.into(), problem }),
@@ -107,7 +107,7 @@ impl Graph {
     }
 
     /// [`Graph::from_adjacency`] with a faster check, for files that this crate wrote.
-    pub(crate) fn from_own_adjacency(place: &str, adjacency: Pattern) -> Result<Self> {
+    pub(crate) fn from_saved_adjacency(place: &str, adjacency: Pattern) -> Result<Self> {
         let (rows, columns) = (adjacency.n_rows(), adjacency.n_cols());
         let is_square = rows > 0 && rows == columns;
         match is_square && symmetric::hashes_agree(&adjacency) {
@@ -149,10 +149,10 @@ impl Graph {
     }
 }
 
-/// Refuses more than a `u32` can number.
+/// Returns an error if `count` exceeds `u32::MAX`.
 fn check_count(count: usize, what: &str) -> std::result::Result<(), String> {
-    let most = u32::MAX as usize;
-    if count > most { Err(format!("{count} {what}; expected at most {most}")) } else { Ok(()) }
+    let max = u32::MAX as usize;
+    if count > max { Err(format!("{count} {what}; expected at most {max}")) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -160,14 +160,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_nodes_than_a_u32_can_number_are_refused() {
+    fn more_than_u32_max_nodes_are_rejected() {
         let error = Graph::from_edges("huge", 1 << 33, &[(0, 1)]).unwrap_err().to_string();
         assert_eq!(error, "huge: 8589934592 nodes; expected at most 4294967295");
         assert!(check_count(u32::MAX as usize, "nodes").is_ok());
     }
 
     #[test]
-    fn edges_outside_the_graph_are_refused() {
+    fn edges_outside_the_graph_are_rejected() {
         let error = Graph::from_edges("cora/edges", 3, &[(0, 1), (1, 3)]).unwrap_err();
         assert_eq!(
             error.to_string(),

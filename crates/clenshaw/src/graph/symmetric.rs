@@ -20,8 +20,8 @@ use std::ops::Range;
 const CHUNK: usize = 1 << 14;
 
 /// Describes the problem of a square pattern; `None` if it is symmetric and has no self-loops.
-pub(super) fn problem(adjacency: &Pattern) -> Option<String> {
-    let problem = |rows| problem_within(adjacency, rows);
+pub(super) fn find_problem(adjacency: &Pattern) -> Option<String> {
+    let problem = |rows| find_problem_within(adjacency, rows);
     parallel::map(usize::MAX, cut(adjacency), problem).into_iter().flatten().next()
 }
 
@@ -50,7 +50,7 @@ fn cut(adjacency: &Pattern) -> Vec<Range<usize>> {
     adjacency.cut(n_ranges).collect()
 }
 
-fn problem_within(adjacency: &Pattern, rows: Range<usize>) -> Option<String> {
+fn find_problem_within(adjacency: &Pattern, rows: Range<usize>) -> Option<String> {
     let (offsets, columns) = (adjacency.offsets(), adjacency.indices());
     let one_way = |u: usize, v: usize| Some(format!("arc {u} to {v} has no reverse arc"));
     let mut cursors = offsets[rows.clone()].to_vec();
@@ -104,10 +104,10 @@ mod tests {
                 arcs.insert(arc);
             }
             let adjacency = pattern(9, &arcs);
-            prop_assert_eq!(problem(&adjacency).is_none(), is_undirected(&arcs));
+            prop_assert_eq!(find_problem(&adjacency).is_none(), is_undirected(&arcs));
             prop_assert_eq!(hashes_agree(&adjacency), is_undirected(&arcs));
             let halves = [0..cut.min(9), cut.min(9)..9];
-            let found = halves.into_iter().any(|rows| problem_within(&adjacency, rows).is_some());
+            let found = halves.into_iter().any(|rows| find_problem_within(&adjacency, rows).is_some());
             prop_assert_eq!(!found, is_undirected(&arcs));
         }
     }
@@ -120,7 +120,8 @@ mod tests {
 
     #[test]
     fn problem_names_the_arc() {
-        let found = |arcs: &[(u32, u32)]| problem(&pattern(3, &arcs.iter().copied().collect()));
+        let found =
+            |arcs: &[(u32, u32)]| find_problem(&pattern(3, &arcs.iter().copied().collect()));
         assert_eq!(found(&[(0, 2), (2, 0)]), None);
         assert_eq!(found(&[(0, 2)]).unwrap(), "arc 0 to 2 has no reverse arc");
         assert_eq!(found(&[(2, 0)]).unwrap(), "arc 2 to 0 has no reverse arc");

@@ -14,7 +14,7 @@
 //! He et al., NeurIPS 2021, arXiv:2106.10994.
 
 use crate::filter::Filter;
-use crate::graph::largest;
+use crate::graph::max_abs;
 use crate::tensor::{Mat, Operator};
 use std::f64::consts::PI;
 
@@ -74,7 +74,7 @@ impl TargetResponse {
         let [half, whole] = [self.order() / 2, self.order()]
             .map(|order| Filter::interpolate(order, |mu| self.at(mu)).apply(p, &x));
         let entries = half.as_slice().iter().zip(whole.as_slice());
-        let change = largest(entries.map(|(a, b)| a - b));
+        let change = max_abs(entries.map(|(a, b)| a - b));
         (whole.as_slice().to_vec(), change)
     }
 }
@@ -96,7 +96,7 @@ mod tests {
             let (actual, change) = target.apply(&p, &x);
             let signal = Mat::from_vec(x.len(), 1, x.clone());
             let expected = eigen.apply(&signal, |mu| target.at(mu));
-            let worst = largest(actual.iter().zip(expected.as_slice()).map(|(a, e)| a - e));
+            let worst = max_abs(actual.iter().zip(expected.as_slice()).map(|(a, e)| a - e));
             let (allowed, name) =
                 (if target == TargetResponse::Comb { 1e-3 } else { 1e-12 }, target.name());
             assert!(worst < allowed, "{name}: {worst}");

@@ -15,7 +15,7 @@ use super::network::{FirstLayer, LinearNetwork};
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::filter::{Basis, Filter};
-use crate::graph::{Eigen, Krylov, Normalisation, largest, operator};
+use crate::graph::{Eigen, Krylov, Normalisation, max_abs, operator};
 use crate::rng::Stream;
 use crate::tensor::{Mat, Operator};
 use serde::{Deserialize, Serialize};
@@ -173,8 +173,8 @@ fn corollary_error(alpha: &[f64], mu: &[f64]) -> f64 {
 
 /// `max |a - e| / max |e|`.
 fn relative_error(actual: &[f64], expected: &[f64]) -> f64 {
-    let worst = largest(actual.iter().zip(expected).map(|(a, e)| a - e));
-    match largest(expected.iter().copied()) {
+    let worst = max_abs(actual.iter().zip(expected).map(|(a, e)| a - e));
+    match max_abs(expected.iter().copied()) {
         0.0 => worst / f64::MIN_POSITIVE,
         scale => worst / scale,
     }
@@ -197,7 +197,7 @@ impl Spectrum {
     fn exact(p: &Operator, h_star: &Mat<f64>) -> Self {
         let eigen = Eigen::of(p);
         let reconstructed = eigen.apply(h_star, |_| 1.0);
-        let error = largest([
+        let error = max_abs([
             eigen.residual(p),
             relative_error(reconstructed.as_slice(), h_star.as_slice()),
         ]);
@@ -220,7 +220,7 @@ impl Spectrum {
         };
         Self {
             density: histogram((0..PROBES).flat_map(probe)),
-            error: largest(signals.iter().map(Krylov::overlap)),
+            error: max_abs(signals.iter().map(Krylov::overlap)),
             pairs: Eigenpairs::Lanczos(signals),
         }
     }
