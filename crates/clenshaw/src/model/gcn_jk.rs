@@ -88,8 +88,8 @@ fn attended(net: &mut Net, layers: &[Var]) -> Var {
     let backward = Lstm::new(net, "backward", (inputs, width));
     let a = net.param("attention.w", 2 * width, 1, fan_in(2 * width), "all");
 
-    let ahead = forward.read(net, layers.iter().copied());
-    let back = backward.read(net, layers.iter().rev().copied());
+    let ahead = forward.forward(net, layers.iter().copied());
+    let back = backward.forward(net, layers.iter().rev().copied());
     let score = |(ahead, back): (&Var, &Var)| {
         let both = net.concat(&[*ahead, *back]);
         net.linear(both, a, None)

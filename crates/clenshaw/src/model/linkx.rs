@@ -94,8 +94,8 @@ fn build(net: &mut Net, hp: &Params) -> Var {
         outputs,
         drop,
     };
-    let h_a = mlp("a", "layers_A", width, 0.0).of(net, a, hp);
-    let h_x = mlp("x", "layers_X", width, 0.0).of(net, x, hp);
+    let h_a = mlp("a", "layers_A", width, 0.0).forward(net, a, hp);
+    let h_x = mlp("x", "layers_X", width, 0.0).forward(net, x, hp);
     let both = net.concat(&[h_a, h_x]);
     let mut h = net.dense_layer(("both.w", "both.b"), both, width, "all");
     h = net.dropout(h, hp.real("dropout_inner"));
@@ -104,11 +104,11 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     }
     let h = net.sum([1.0 * h, 1.0 * h_a, 1.0 * h_x]);
     let h = net.relu(h);
-    mlp("out", "layers", net.n_classes(), hp.real("dropout")).of(net, h.into(), hp)
+    mlp("out", "layers", net.n_classes(), hp.real("dropout")).forward(net, h.into(), hp)
 }
 
 impl DenseStack {
-    fn of(&self, net: &mut Net, mut h: FeatureVar, hp: &Params) -> Var {
+    fn forward(&self, net: &mut Net, mut h: FeatureVar, hp: &Params) -> Var {
         let name = |part: &str, l| format!("{}.{l}.{part}", self.name);
         for l in 0..self.layers - 1 {
             let z = net.dense_layer((&name("w", l), &name("b", l)), h, self.width, "all");

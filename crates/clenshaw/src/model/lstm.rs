@@ -37,27 +37,27 @@ impl Lstm {
         Self { input: gate('i'), forget: gate('f'), output: gate('o'), candidate: gate('g') }
     }
 
-    /// Returns `h` after each value.
-    pub fn read(&self, net: &mut Net, values: impl IntoIterator<Item = Var>) -> Vec<Var> {
-        let mut before = None;
-        let mut read = Vec::new();
+    /// Returns the hidden state `h` after each value of a sequence.
+    pub fn forward(&self, net: &mut Net, values: impl IntoIterator<Item = Var>) -> Vec<Var> {
+        let mut previous = None;
+        let mut states = Vec::new();
         for x in values {
-            let (h, c) = self.step(net, x, before);
-            before = Some((h, c));
-            read.push(h);
+            let (h, c) = self.step(net, x, previous);
+            previous = Some((h, c));
+            states.push(h);
         }
-        read
+        states
     }
 
     /// The next `(h, c)`.
-    fn step(&self, net: &mut Net, x: Var, before: Option<(Var, Var)>) -> (Var, Var) {
-        let h = before.map(|(h, _)| h);
+    fn step(&self, net: &mut Net, x: Var, previous: Option<(Var, Var)>) -> (Var, Var) {
+        let h = previous.map(|(h, _)| h);
         let [i, f, o, g] = [&self.input, &self.forget, &self.output, &self.candidate]
-            .map(|gate| gate.of(net, x, h));
+            .map(|gate| gate.forward(net, x, h));
         let [i, f, o] = [i, f, o].map(|gate| net.sigmoid(gate));
         let g = net.tanh(g);
         let mut c = net.product(i, g);
-        if let Some((_, c1)) = before {
+        if let Some((_, c1)) = previous {
             let kept = net.product(f, c1);
             c = net.sum([1.0 * kept, 1.0 * c]);
         }
@@ -68,7 +68,7 @@ impl Lstm {
 
 impl LstmGate {
     /// `x W + h U + b`.
-    fn of(&self, net: &mut Net, x: Var, h: Option<Var>) -> Var {
+    fn forward(&self, net: &mut Net, x: Var, h: Option<Var>) -> Var {
         let xw = net.linear(x, self.w, Some(self.b));
         let Some(h) = h else { return xw };
         let hu = net.linear(h, self.u, None);

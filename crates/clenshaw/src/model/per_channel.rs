@@ -16,8 +16,9 @@ use crate::filter::{Basis, Filter, RecurrenceStep, Response};
 use crate::hyper::{HyperParam, Params, StopRule, TuningSpace};
 use crate::tensor::{Init, Mat, Var};
 
-/// A basis ends at the first `s_k` that is not larger: further vectors are rounding.
-pub(super) const END: f64 = 1e-6;
+/// A basis ends at the first `s_k` that is not larger (Lanczos breakdown): further vectors are only
+/// rounding error.
+pub(super) const BREAKDOWN_TOLERANCE: f64 = 1e-6;
 
 pub(super) static TRAINING: [HyperParam; 5] = training(StopRule::Accuracy, 300, 2000);
 
@@ -93,7 +94,7 @@ fn first_row_of_ones(order: usize, width: usize) -> Init {
 pub(super) fn filters(alpha: &Mat<f64>, s: &Mat<f64>, eta: &Mat<f64>) -> Response {
     let filter = |channel: usize| {
         let at = |m: &Mat<f64>, k: usize| m[(k, channel)];
-        let n_terms = (0..s.rows()).take_while(|&k| at(s, k) > END).count();
+        let n_terms = (0..s.rows()).take_while(|&k| at(s, k) > BREAKDOWN_TOLERANCE).count();
         let step = |k| {
             let scale = 1.0 / at(s, k + 1);
             RecurrenceStep { a: scale, b: -at(eta, k) * scale, c: at(s, k) * scale }
