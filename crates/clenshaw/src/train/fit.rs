@@ -24,7 +24,7 @@ pub struct Epoch {
     pub train_loss: f64,
     /// The loss on the validation nodes after the step; `None` (`null`) without validation nodes.
     pub val_loss: Option<f64>,
-    /// The share of validation nodes classified correctly after the step; `None` without them.
+    /// The fraction of validation nodes classified correctly after the step; `None` without them.
     pub val_accuracy: Option<f64>,
 }
 
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn split_of_another_data_set_is_refused() {
+    fn split_of_another_data_set_is_rejected() {
         let setup = setup("gcn", &[]);
         let other = data::load("csbm:nodes=90").unwrap();
         let split = SplitKind::Balanced.draw(&other, 0).unwrap();

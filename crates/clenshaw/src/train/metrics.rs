@@ -12,7 +12,7 @@
 //! A class that neither occurs nor is predicted is left out of the means, as in scikit-learn, whose
 //! results the tests compare with. Without nodes every metric is NaN, `null` in JSON.
 
-/// The share of correct predictions.
+/// The fraction of correct predictions.
 ///
 /// ```
 /// use clenshaw::train::metrics::{accuracy, balanced_accuracy, majority_share};
@@ -79,7 +79,7 @@ pub fn roc_auc(scores: &[f64], truth: &[u32]) -> f64 {
     won / (zeros * ones)
 }
 
-/// The share of the most frequent class.
+/// The fraction of nodes in the most frequent class.
 pub fn majority_share(truth: &[u32]) -> f64 {
     let n_classes = truth.iter().max().map_or(0, |&c| c as usize + 1);
     let mut counts = vec![0usize; n_classes];

@@ -3,14 +3,14 @@
 pub mod metrics;
 mod setup;
 mod stop;
-mod step;
+mod step_timing;
 mod fit;
 mod weights;
 
 pub use crate::hyper::StopRule;
 pub use fit::{Epoch, Fit, Outcome, RunEnd};
 pub use setup::{Setup, optimiser};
-pub use step::{PhaseTiming, StepTiming};
+pub use step_timing::{PhaseTiming, StepTiming};
 pub use stop::EarlyStopping;
 pub use weights::{WeightFile, read_weights, write_weights};
 
@@ -21,7 +21,7 @@ use crate::tensor::Mat;
 /// The scores of a trained model on the test nodes; NaN where there is nothing to score.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TestScores {
-    /// The share of nodes classified correctly.
+    /// The fraction of nodes classified correctly.
     pub accuracy: f64,
     /// The mean F1 over classes.
     pub macro_f1: f64,
@@ -79,7 +79,7 @@ mod tests {
     use crate::data::{self, SplitKind};
 
     #[test]
-    fn test_scores_refuse_a_split_of_another_data_set() {
+    fn test_scores_reject_a_split_of_another_data_set() {
         let (small, large) =
             (data::load("csbm:nodes=60").unwrap(), data::load("csbm:nodes=90").unwrap());
         let split = SplitKind::Balanced.draw(&large, 0).unwrap();

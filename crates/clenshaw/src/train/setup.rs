@@ -252,19 +252,19 @@ mod tests {
     }
 
     #[test]
-    fn inconsistent_data_sets_are_refused() {
+    fn inconsistent_data_sets_are_rejected() {
         let good = data::load("csbm:nodes=50").unwrap();
         let info = model::find("gcn").unwrap();
-        let refused = |dataset: Dataset| {
+        let rejection = |dataset: Dataset| {
             Setup::new(dataset, info, info.defaults()).map(drop).unwrap_err().to_string()
         };
         let mut y = good.y.clone();
         y[7] = Some(99);
-        let error = refused(Dataset { y, ..good.clone() });
+        let error = rejection(Dataset { y, ..good.clone() });
         assert!(error.contains("node 7 has label 99, but there are"), "{error}");
-        let error = refused(Dataset { y: good.y[..9].to_vec(), ..good.clone() });
+        let error = rejection(Dataset { y: good.y[..9].to_vec(), ..good.clone() });
         assert!(error.contains("9 labels, but the graph has 50 nodes"), "{error}");
-        let error = refused(Dataset { x: Features::Dense(Mat::zeros(51, 3)), ..good });
+        let error = rejection(Dataset { x: Features::Dense(Mat::zeros(51, 3)), ..good });
         assert!(error.contains("51 rows of features, but the graph has 50 nodes"), "{error}");
     }
 

@@ -9,9 +9,9 @@
 //! none           train all epochs
 //! ```
 //!
-//! The weights of the best epoch are kept: that of the lowest validation loss under the first three
-//! rules, that of the highest validation accuracy under the others. Of equal epochs it is the first,
-//! with `accuracy-ties` the last. Without validation nodes all epochs are trained and the last one is
+//! The weights of the best epoch are kept: the one with the lowest validation loss under the first three
+//! rules, and with the highest validation accuracy under the others. Ties go to the first epoch, or with
+//! `accuracy-ties` to the last. Without validation nodes all epochs are trained and the last one is
 //! the best. Both decisions are functions of the history.
 
 use super::Epoch;

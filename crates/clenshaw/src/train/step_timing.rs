@@ -23,11 +23,11 @@ pub struct PhaseTiming {
 /// The time of a training step: forward pass, backward pass, optimiser.
 #[derive(Clone, Debug)]
 pub struct StepTiming {
-    /// The median in seconds.
+    /// The median time of a step in seconds.
     pub seconds: f64,
     /// The fastest step in seconds.
     pub fastest: f64,
-    /// The median of an evaluation pass, which follows every step in training.
+    /// The median time in seconds of an evaluation pass, which follows every step in training.
     pub evaluation: f64,
     /// The phases of the step.
     pub phases: Vec<PhaseTiming>,
@@ -38,7 +38,7 @@ pub struct StepTiming {
 }
 
 impl StepTiming {
-    /// Times `n_steps` training steps, and the phases of as many others.
+    /// Times `n_steps` training steps, and the phases of another `n_steps` steps.
     ///
     /// # Errors
     /// If the split does not fit the data set of `setup`.
@@ -67,7 +67,7 @@ impl StepTiming {
             plan.timed_gradient(&mut work, &params, &targets, &dropout, &timer);
             let update = seconds(|| optimiser.step(&mut params, work.gradients()));
             let evaluation = seconds(|| _ = plan.scores(&mut work, &params));
-            // The first round warms the caches.
+            // The first iteration is a warm-up.
             if i > 0 {
                 steps.push(step);
                 evaluations.push(evaluation);
@@ -101,7 +101,7 @@ impl StepTiming {
         })
     }
 
-    /// The time of the step beyond that of its phases: threads waiting for each other.
+    /// The part of the step time outside its phases, in which threads wait for each other.
     pub fn waiting(&self) -> f64 {
         (self.seconds - self.phases.iter().map(|phase| phase.seconds).sum::<f64>()).max(0.0)
     }
@@ -125,7 +125,7 @@ mod tests {
     use crate::data::{self, SplitKind};
 
     #[test]
-    fn phases_have_the_cost_of_the_step() {
+    fn phase_costs_match_the_operation_counts() {
         let graph = data::load("csbm:nodes=200").unwrap();
         let info = crate::model::find("clenshaw-gcn").unwrap();
         let mut hp = info.defaults();
