@@ -1,7 +1,7 @@
 //! The `clenshaw` program, and the only crate that prints.
 //!
-//! Each subcommand is one module and one line of [`SUBCOMMANDS`]; help, completions and man pages are generated
-//! from that list.
+//! Each subcommand is one module and one line of [`SUBCOMMANDS`]; help, completions and man pages are
+//! generated from that list.
 
 mod output;
 mod usage;
