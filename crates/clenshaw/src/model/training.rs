@@ -7,15 +7,15 @@ use crate::tensor::GatherPrecision;
 
 choices!(GatherPrecision, "gather precision", Full = "f32", Bf16 = "bf16");
 
-const SCALING: &str = "features: raw unchanged, row0 rows sum to 1, row the same but never scaled up, \
-                       zscore columns standardised";
+const SCALING: &str = "raw: features unchanged; row0: rows sum to 1; row: the same, but rows are never \
+                       scaled up; zscore: columns are standardised";
 const GATHER: &str = "precision of the values that products with the graph read: f32, or bf16, which \
                       is faster on large graphs";
 const STOP: &str = "patience: stop after `patience` epochs without a lower validation loss; \
                     mean: when the validation loss exceeds the mean of the `patience` before it; \
-                    late-mean: the same in the second half; \
+                    late-mean: the same, but not in the first half of the epochs; \
                     accuracy: after `patience` epochs without a higher validation accuracy; \
-                    accuracy-ties: the same, equal counts as higher; none: at the last epoch";
+                    accuracy-ties: the same, but a tie counts as higher; none: after `max_epochs`";
 
 /// Patience of 300 epochs, 2000 epochs at most: ClenshawGCN and its variants.
 pub static PATIENCE_300: [HyperParam; 5] = training(StopRule::Patience, 300, 2000);
