@@ -59,8 +59,8 @@ Examples:
 
 fn after_help() -> String {
     format!(
-        "Each model uses the settings published for the graph, or its defaults (marked *) if there \
-         are none. If a model fails, its cell shows `failed` and the others continue.\n\n\
+        "Each model uses its preset `paper` for the graph, or its defaults (marked *) if there is \
+         none. If a model fails, its cell shows `failed` and the others continue.\n\n\
          {SPLITS}\n\n{EXAMPLES}"
     )
 }

@@ -26,7 +26,7 @@ pub struct Data {
 
 #[derive(Subcommand)]
 enum DataAction {
-    /// List the graphs known by name and whether their files are available
+    /// List all named graphs and whether their files are available
     #[command(after_help = LIST_EXAMPLES)]
     List {
         #[command(flatten)]
@@ -48,7 +48,7 @@ enum DataAction {
     /// Download the files of public graphs and verify their checksums
     #[command(after_help = get::AFTER_HELP)]
     Get(Get),
-    /// Convert your own graph to one file that loads fast and is found by name
+    /// Convert a graph to a single file that loads quickly and can be used by name
     #[command(after_help = import::AFTER_HELP)]
     Import(Import),
     /// Check that a graph can be used for training, and report anomalies
@@ -58,7 +58,7 @@ enum DataAction {
 
 const AFTER_HELP: &str = "\
 Parsed graphs are cached, so that they load faster the next time. Set CLENSHAW_CACHE to use another
-cache folder, or to `off` to disable it.
+cache folder, or to `off` to disable caching.
 
 Examples:
   clenshaw data list

@@ -26,7 +26,7 @@ Splits:
 /// The `--threads` option.
 #[derive(Args)]
 pub struct ThreadsOption {
-    /// Maximum number of threads; does not change results [default: number of processors]
+    /// Maximum number of threads; does not affect numerical results [default: number of processors]
     #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     threads: Option<usize>,
 }
@@ -42,7 +42,7 @@ impl ThreadsOption {
 /// The `--data` option.
 #[derive(Args)]
 pub struct DataOption {
-    /// Folder with data files, searched first [default: $CLENSHAW_DATA, then the cache folder]
+    /// Folder with data files, searched before $CLENSHAW_DATA and the cache folder
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
 }
@@ -103,7 +103,7 @@ impl QuietOption {
 
 fn threads(text: &str) -> Result<usize, &'static str> {
     let count = text.parse().ok().filter(|count| (1..=1024).contains(count));
-    count.ok_or("expected a whole number in 1..=1024")
+    count.ok_or("expected a whole number from 1 to 1024")
 }
 
 /// Parses a count or a seed; the subcommand checks its range.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Reproduce a table or experiment of the paper and compare
+/// Reproduce a table or experiment of the paper and compare the results
 #[derive(Parser)]
 #[command(name = "reproduce", after_help = after_help())]
 pub struct Reproduce {

@@ -27,7 +27,8 @@ pub struct Train {
     /// Model to train; `clenshaw models` lists them [default: clenshaw-gcn]
     #[arg(short, long, value_name = "MODEL")]
     model: Option<String>,
-    /// Start from a preset; `paper` has the settings published for this model and graph
+    /// Start from a preset; `paper` has settings for this model and graph, published ones where they
+    /// exist
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
     /// Read settings from a TOML file, such as the run.toml of an earlier run

@@ -26,7 +26,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use study::StudyLocation;
 
-/// Find the hyper-parameters of a model with the highest validation accuracy
+/// Tune the hyper-parameters of a model to maximise validation accuracy
 #[derive(Parser)]
 #[command(name = "tune", after_help = after_help())]
 pub struct Tune {
@@ -45,10 +45,11 @@ pub struct Tune {
     /// How to split the nodes into training, validation and test sets [default: balanced]
     #[arg(long, value_name = "NAME")]
     split: Option<SplitKind>,
-    /// Preset for settings that are not tuned; `paper` has those published for this model and graph
+    /// Take the settings that are not tuned from a preset; `paper` has settings for this model and
+    /// graph, published ones where they exist
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
-    /// Fix a hyper-parameter, which is then not tuned; can be repeated
+    /// Fix a hyper-parameter instead of tuning it; can be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     set: Vec<(String, String)>,
     /// Read the search space from a TOML file [default: the model's]
@@ -69,14 +70,14 @@ pub struct Tune {
     /// Number of trials to run in parallel
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<usize>, allow_negative_numbers = true)]
     jobs: usize,
-    /// Optuna journal file, or database: sqlite:///FILE or
+    /// Optuna journal file, or URL of a database: sqlite:///FILE or
     /// postgresql://USER:PASSWORD@HOST:PORT/DATABASE [default: studies/GRAPH-MODEL.journal]
     #[arg(long, value_name = "STORAGE")]
     study: Option<PathBuf>,
     /// Name of the study [default: the journal's file name, or GRAPH-MODEL in a database]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Afterwards, train the best settings on 20 other splits and evaluate them on the test nodes
+    /// Then train with the best settings on 20 other splits and report the test accuracy
     #[arg(long)]
     evaluate: bool,
     #[command(flatten)]
@@ -91,9 +92,9 @@ pub struct Tune {
 
 const DETAILS: &str = "\
 An existing study is resumed. To share a study between machines, run the same command with the same
-database on each. Test labels are read by --evaluate only. The best settings are written beside the
-journal, or for a database to studies/NAME.best.toml. The password of a database can be set in
-PGPASSWORD instead of the URL; connections are not encrypted.
+database on each. Test labels are read only with --evaluate. The best settings are written next to
+the journal or, for a database, to studies/NAME.best.toml. The database password can be set in
+PGPASSWORD instead of in the URL; connections are not encrypted.
 
 `clenshaw models MODEL` shows the default search space. A --space file overrides it:
 

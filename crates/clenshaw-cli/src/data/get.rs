@@ -35,9 +35,9 @@ pub struct Get {
 }
 
 pub const AFTER_HELP: &str = "\
-Files are written to the folder --data, else $CLENSHAW_DATA, else the cache folder. Files that match
-their checksum are kept, and interrupted downloads are resumed. A mirror has one folder per graph, as
-in GRAPH/FILE. Proxies are read from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
+Files are written to --data or, if it is not given, to $CLENSHAW_DATA or the cache folder. Files
+that match their checksum are kept, and interrupted downloads are resumed. A mirror must have one
+folder per graph: GRAPH/FILE. Proxies are read from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 
 Examples:
   clenshaw data get texas chameleon

@@ -26,8 +26,9 @@ pub struct Import {
 }
 
 pub const AFTER_HELP: &str = "\
-A name is stored as NAME.graph in the folder --data, else $CLENSHAW_DATA, else the cache folder.
-The file is a safetensors file with a checksum, and is memory-mapped when it is loaded.
+With a name, the graph is written to NAME.graph in --data or, if it is not given, in $CLENSHAW_DATA
+or the cache folder. The file is in safetensors format with a checksum and is memory-mapped when it
+is loaded.
 
 Examples:
   clenshaw data import my-graph/ --out mine     Then: clenshaw train mine

@@ -74,7 +74,7 @@ fn invalid_values_are_rejected_with_the_expected_ones() {
         ("--seed -1", "invalid value `-1` for `--seed <SEED>`: expected a whole number"),
         (
             "--threads 0",
-            "invalid value `0` for `--threads <N>`: expected a whole number in 1..=1024",
+            "invalid value `0` for `--threads <N>`: expected a whole number from 1 to 1024",
         ),
     ];
     for (arguments, message) in cases {

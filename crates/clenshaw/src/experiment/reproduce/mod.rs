@@ -55,7 +55,7 @@ pub static EXPERIMENTS: &[&ExperimentInfo] = &[
     },
     &ExperimentInfo {
         name: "leak-free",
-        title: "the same models on corrected graphs and stratified splits",
+        title: "eight models on corrected graphs and stratified splits",
         kind: ExperimentKind::ResultTable(include_str!("../../../experiments/leak-free.toml")),
     },
 ];
