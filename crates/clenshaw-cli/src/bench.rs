@@ -53,7 +53,7 @@ impl RunSubcommand for Bench {
     fn run(self) -> Result<()> {
         if !(1..=100_000).contains(&self.steps) {
             let (key, value) = ("steps".to_owned(), self.steps.to_string());
-            return Err(Error::OutOfRange { key, value, allowed: "1..=100000".into() });
+            return Err(Error::OutOfRange { key, value, allowed: "1 to 100000".into() });
         }
         let requests: Vec<Request> =
             self.graphs.iter().map(|graph| self.request(graph)).collect::<Result<_>>()?;

@@ -244,8 +244,8 @@ impl std::fmt::Display for Value {
 impl std::fmt::Display for ValueRange {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Int(low, high) => write!(f, "{low}..={high}"),
-            Self::Real(low, high) => write!(f, "{low}..={high}"),
+            Self::Int(low, high) => write!(f, "{low} to {high}"),
+            Self::Real(low, high) => write!(f, "{low} to {high}"),
             Self::Flag => f.write_str("true, false"),
             Self::OneOf(words) => f.write_str(&words.join(", ")),
         }
@@ -422,7 +422,7 @@ mod tests {
         params.set_value("lambda", 2).unwrap();
         assert_eq!(params.real("lambda"), 2.0);
         let mut refused = |key, value: Value| params.set_value(key, value).unwrap_err().to_string();
-        assert_eq!(refused("K", Value::Int(0)), "`K` is 0, outside 1..=64");
+        assert_eq!(refused("K", Value::Int(0)), "`K` is 0, outside 1 to 64");
         assert_eq!(refused("K", Value::Real(8.5)), "`K` is `8.5`; expected a whole number");
         assert_eq!(refused("star", Value::Int(1)), "`star` is `1`; expected `true` or `false`");
         assert!(refused("stop", Value::Word("never")).starts_with("`stop` is `never`; expected"));
@@ -438,8 +438,8 @@ mod tests {
 
     #[test]
     fn errors_name_the_allowed_values() {
-        assert_eq!(refused("lambda", "-1"), "`lambda` is -1, outside 0..=10");
-        assert_eq!(refused("lambda", "NaN"), "`lambda` is NaN, outside 0..=10");
+        assert_eq!(refused("lambda", "-1"), "`lambda` is -1, outside 0 to 10");
+        assert_eq!(refused("lambda", "NaN"), "`lambda` is NaN, outside 0 to 10");
         assert_eq!(refused("K", "eight"), "`K` is `eight`; expected a whole number");
         assert_eq!(
             refused("stop", "never"),

@@ -55,8 +55,8 @@ fn unknown_names_get_suggestions() {
 #[test]
 fn invalid_values_are_rejected_with_the_expected_ones() {
     let cases = [
-        ("--set lambda=-1", "`lambda` is -1, outside 0..=10"),
-        ("--set lambda=NaN", "`lambda` is NaN, outside 0..=10"),
+        ("--set lambda=-1", "`lambda` is -1, outside 0 to 10"),
+        ("--set lambda=NaN", "`lambda` is NaN, outside 0 to 10"),
         ("--set K=eight", "`K` is `eight`; expected a whole number"),
         (
             "--set stop=never",
@@ -69,7 +69,7 @@ fn invalid_values_are_rejected_with_the_expected_ones() {
             "--split ratio:1/2",
             "`split` is `ratio:1/2`; expected three positive numbers as in `ratio:60/20/20`",
         ),
-        ("--runs 0", "`runs` is 0, outside 1..=100000"),
+        ("--runs 0", "`runs` is 0, outside 1 to 100000"),
         ("--runs ten", "invalid value `ten` for `--runs <N>`: expected a whole number"),
         ("--seed -1", "invalid value `-1` for `--seed <SEED>`: expected a whole number"),
         (
@@ -85,7 +85,7 @@ fn invalid_values_are_rejected_with_the_expected_ones() {
 #[test]
 fn impossible_graphs_and_splits_are_rejected() {
     assert_rejected("train csbm:nodes", "`graph` is `nodes`; expected `key=value`");
-    assert_rejected("train csbm:homophily=2", "`homophily` is 2, outside 0..=1");
+    assert_rejected("train csbm:homophily=2", "`homophily` is 2, outside 0 to 1");
     assert_rejected(
         "train csbm:nodes=10,classes=5,degree=2 --split stratified",
         "cannot make the split `stratified`: \
@@ -114,7 +114,7 @@ fn invalid_config_files_are_rejected() {
              known: graph, model, split, runs, seed, hyper",
         ),
         ("runs = 2", "my.toml: no `graph`; add one or pass GRAPH on the command line"),
-        ("graph = \"cora\"\n[hyper]\nK = 0", "my.toml: `K` is 0, outside 1..=256"),
+        ("graph = \"cora\"\n[hyper]\nK = 0", "my.toml: `K` is 0, outside 1 to 256"),
     ];
     for (config, message) in cases {
         sandbox.write("my.toml", config);

@@ -35,5 +35,5 @@ fn page_shows_machine_limits_and_bound() {
 fn zero_steps_are_rejected() {
     let output = Sandbox::new().command("bench cora --steps 0").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("`steps` is 0, outside 1..=100000"));
+    assert!(text(&output.stderr).contains("`steps` is 0, outside 1 to 100000"));
 }

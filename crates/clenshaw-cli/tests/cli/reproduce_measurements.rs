@@ -16,7 +16,7 @@ fn invalid_arguments_are_rejected() {
             "unknown filter `notch`; known: low, high, band, reject, comb",
         ),
         ("filters --only model=mlp", "unknown model `mlp`; known: monomial, bernstein, chebyshev,"),
-        ("filters --runs 0", "`runs` is 0, outside 1..=1000"),
+        ("filters --runs 0", "`runs` is 0, outside 1 to 1000"),
     ];
     for (arguments, message) in cases {
         let sandbox = Sandbox::new();

@@ -125,11 +125,11 @@ fn invalid_arguments_are_rejected() {
         ("--study sqlite://x.db", "`study` is `sqlite://x.db`; expected sqlite:///FILE, or"),
         ("--sampler tpo", "unknown sampler `tpo`; did you mean `tpe`?"),
         ("--pruner mean", "unknown pruner `mean`; did you mean `median`?"),
-        ("--space s.toml", "s.toml: `dropout` is 2, outside 0..=0.99"),
+        ("--space s.toml", "s.toml: `dropout` is 2, outside 0 to 0.99"),
         ("--space t.toml", "t.toml: cannot be read: "),
         ("--timeout soon", "expected a duration such as 90s, 30m or 2h"),
-        ("--trials 0", "`trials` is 0, outside 1..=100000"),
-        ("--splits 0", "`splits` is 0, outside 1..=100000"),
+        ("--trials 0", "`trials` is 0, outside 1 to 100000"),
+        ("--splits 0", "`splits` is 0, outside 1 to 100000"),
     ] {
         let (code, message) = sandbox.failure(&format!("tune csbm {arguments}"));
         assert_eq!(code, 2, "{arguments}: {message}");

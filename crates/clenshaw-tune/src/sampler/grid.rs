@@ -66,7 +66,7 @@ fn count(axes: &[Axis]) -> Result<usize> {
     product.map(|n| n as usize).ok_or_else(|| Error::OutOfRange {
         key: "grid".to_owned(),
         value: "empty or too large".to_owned(),
-        allowed: format!("1..={MAX_POINTS} points"),
+        allowed: format!("1 to {MAX_POINTS} points"),
     })
 }
 
@@ -155,6 +155,6 @@ mod tests {
         let expected = "`rate` is `a float without a step`; expected a float with a step";
         assert!(infinite.starts_with(expected), "{infinite}");
         let huge = Distribution::Int { low: 1, high: 2_000_000, log: false, step: 1 };
-        assert_eq!(error(huge), "`grid` is empty or too large, outside 1..=1000000 points");
+        assert_eq!(error(huge), "`grid` is empty or too large, outside 1 to 1000000 points");
     }
 }

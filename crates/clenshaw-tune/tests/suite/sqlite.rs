@@ -136,7 +136,7 @@ fn rejects_long_names_and_large_steps() {
     let study = storage.open_study("s", Direction::Minimize).unwrap();
     let trial = storage.create_trial(study).unwrap().id;
     let error = storage.report(trial, 1 << 31, 1.0).unwrap_err().to_string();
-    assert_eq!(error, "`step` is 2147483648, outside 0..=2147483647");
+    assert_eq!(error, "`step` is 2147483648, outside 0 to 2147483647");
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn probabilities(params: &Params, members: &[Vec<u32>]) -> Result<(f64, f64)> {
         return Err(Error::OutOfRange {
             key: "degree".into(),
             value: params.real("degree").to_string(),
-            allowed: format!("0..={} for these nodes, classes and homophily", 2.0 * most / n),
+            allowed: format!("0 to {} for these nodes, classes and homophily", 2.0 * most / n),
         });
     }
     Ok((h * m / n_in, (1.0 - h) * m / n_out))
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn rejects_more_edges_than_pairs() {
         let error = load("csbm:nodes=10,classes=2,homophily=0,degree=6").unwrap_err().to_string();
-        let allowed = "0..=5 for these nodes, classes and homophily";
+        let allowed = "0 to 5 for these nodes, classes and homophily";
         assert_eq!(error, format!("`degree` is 6, outside {allowed}"));
         let full = load("csbm:nodes=10,classes=2,homophily=0,degree=5").unwrap();
         assert_eq!(full.graph.n_edges(), 25);

@@ -214,7 +214,7 @@ fn check_classes(n_classes: usize, n_nodes: usize) -> Result<()> {
     let too_many = || Error::OutOfRange {
         key: "classes".into(),
         value: n_classes.to_string(),
-        allowed: format!("2..={most} for {n_nodes} nodes"),
+        allowed: format!("2 to {most} for {n_nodes} nodes"),
     };
     (n_classes <= most).then_some(()).ok_or_else(too_many)
 }
@@ -442,7 +442,7 @@ mod tests {
             "unknown key `homophly`; did you mean `homophily`? \
              known: nodes, classes, degree, homophily, features, signal, seed"
         );
-        assert_eq!(load_error("csbm:homophily=2"), "`homophily` is 2, outside 0..=1");
+        assert_eq!(load_error("csbm:homophily=2"), "`homophily` is 2, outside 0 to 1");
         assert_eq!(load_error("csbm:nodes"), "`graph` is `nodes`; expected `key=value`");
         assert_eq!(
             load_error("cora:seed=1"),
@@ -451,7 +451,7 @@ mod tests {
         );
         assert_eq!(
             load_error("grid:rows=3,columns=3,classes=5"),
-            "`classes` is 5, outside 2..=4 for 9 nodes"
+            "`classes` is 5, outside 2 to 4 for 9 nodes"
         );
     }
 }

@@ -96,10 +96,10 @@ impl Request {
             allowed: allowed.into(),
         };
         if !(1..=100_000).contains(&self.runs) {
-            return Err(out_of_range("runs", self.runs.to_string(), "1..=100000"));
+            return Err(out_of_range("runs", self.runs.to_string(), "1 to 100000"));
         }
         if self.seed > i64::MAX as u64 - 100_000 {
-            return Err(out_of_range("seed", self.seed.to_string(), "0..=9223372036854675807"));
+            return Err(out_of_range("seed", self.seed.to_string(), "0 to 9223372036854675807"));
         }
         Ok(())
     }
@@ -183,7 +183,7 @@ mod tests {
             let text = format!("graph = \"csbm\"\nmodel = \"gcn\"\n{text}");
             Request::from_toml("my/run.toml", &text).unwrap_err().to_string()
         };
-        assert_eq!(error("[hyper]\ndropout = 2"), "my/run.toml: `dropout` is 2, outside 0..=0.99");
+        assert_eq!(error("[hyper]\ndropout = 2"), "my/run.toml: `dropout` is 2, outside 0 to 0.99");
         let unknown = "my/run.toml: unknown key `droput`; did you mean `dropout`? known: ";
         assert!(error("[hyper]\ndroput = 0.5").starts_with(unknown));
         assert_eq!(

@@ -116,7 +116,7 @@ impl Storage for RdbStorage {
         }
         if step > MAX_STEP {
             let (key, value) = ("step".to_owned(), step.to_string());
-            return Err(Error::OutOfRange { key, value, allowed: format!("0..={MAX_STEP}") });
+            return Err(Error::OutOfRange { key, value, allowed: format!("0 to {MAX_STEP}") });
         }
         self.transaction(Access::Write, |db, _| {
             self.lock_unfinished(db, trial)?;

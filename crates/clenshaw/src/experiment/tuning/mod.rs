@@ -187,7 +187,7 @@ impl TuneRequest {
         for (key, value) in [("trials", self.trials), ("splits", self.training.runs)] {
             if !(1..=100_000).contains(&value) {
                 let (key, value) = (key.to_owned(), value.to_string());
-                return Err(Error::OutOfRange { key, value, allowed: "1..=100000".into() });
+                return Err(Error::OutOfRange { key, value, allowed: "1 to 100000".into() });
             }
         }
         self.training.check()

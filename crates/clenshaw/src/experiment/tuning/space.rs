@@ -244,10 +244,10 @@ mod tests {
 
     #[test]
     fn rejects_invalid_entries() {
-        assert_eq!(entry_error("dropout = 2"), "s.toml: `dropout` is 2, outside 0..=0.99");
+        assert_eq!(entry_error("dropout = 2"), "s.toml: `dropout` is 2, outside 0 to 0.99");
         assert_eq!(
             entry_error("dropout = { low = 0.0, high = 1.5 }"),
-            "s.toml: `dropout` is 1.5, outside 0..=0.99"
+            "s.toml: `dropout` is 1.5, outside 0 to 0.99"
         );
         let unknown = "s.toml: unknown hyper-parameter `droput`; did you mean `dropout`? known: ";
         assert!(entry_error("droput = 0.5").starts_with(unknown));

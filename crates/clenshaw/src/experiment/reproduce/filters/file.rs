@@ -72,7 +72,7 @@ impl FiltersFile {
         ];
         for (key, value, low, high) in counts {
             if !(low..=high).contains(&value) {
-                return Err(invalid(format!("`{key}` is {value}, outside {low}..={high}")));
+                return Err(invalid(format!("`{key}` is {value}, outside {low} to {high}")));
             }
         }
         let unknown = file.bases.names.iter().find(|name| !BASES.contains(&name.as_str()));
@@ -137,7 +137,7 @@ mod tests {
             assert!(TEXT.contains(from), "{from}");
             FiltersFile::from_toml("f.toml", &TEXT.replace(from, to)).unwrap_err().to_string()
         };
-        assert_eq!(parse_error("rows = 100", "rows = 5"), "f.toml: `rows` is 5, outside 6..=1000");
+        assert_eq!(parse_error("rows = 100", "rows = 5"), "f.toml: `rows` is 5, outside 6 to 1000");
         assert_eq!(
             parse_error("\"jacobi\"", "\"jakobi\""),
             "f.toml: unknown basis `jakobi`; did you mean `jacobi`? known: monomial, bernstein, \

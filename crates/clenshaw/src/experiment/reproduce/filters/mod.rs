@@ -99,7 +99,7 @@ impl Filters {
             Some(runs) if !(1..=1000).contains(&runs) => Err(Error::OutOfRange {
                 key: "runs".into(),
                 value: runs.to_string(),
-                allowed: "1..=1000".into(),
+                allowed: "1 to 1000".into(),
             }),
             _ => Ok(()),
         }

@@ -70,7 +70,7 @@ impl Theorems {
         let theorems: Self = toml::from_str(text).map_err(|e| invalid(one_line(&e)))?;
         for (key, value) in [("channels", theorems.channels)].into_iter().chain(theorems.orders()) {
             if !(1..=256).contains(&value) {
-                return Err(invalid(format!("`{key}` is {value}, outside 1..=256")));
+                return Err(invalid(format!("`{key}` is {value}, outside 1 to 256")));
             }
         }
         for name in theorems.graphs() {
