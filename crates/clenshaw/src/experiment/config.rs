@@ -73,12 +73,12 @@ impl Config {
     }
 }
 
-/// The entries of a table, formatted as on the command line.
+/// The entries of a table, in command-line syntax.
 pub(super) fn settings(table: &Table) -> Vec<(String, String)> {
     table.iter().map(|(key, value)| (key.clone(), unquoted(value))).collect()
 }
 
-/// A value formatted as on the command line: strings have no quotes.
+/// A value in command-line syntax: strings have no quotes.
 pub(super) fn unquoted(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
-/// Time between checkpoints of a run, and so the most work that a power failure can lose.
+/// Time between checkpoints of a run, which bounds the work lost in a crash.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Graphs in use by some job, each loaded once.
@@ -99,7 +99,7 @@ impl<'a> ActiveJob<'a> {
         self.results()[i] = Some(result);
     }
 
-    /// The summary of all runs, once and only if the last of them is complete.
+    /// The summary of all runs; returned once, after the last run is complete.
     pub fn take_result_if_complete(&self) -> Option<Result<Summary>> {
         let mut results = self.results();
         if results.is_empty() || results.iter().any(Option::is_none) {

@@ -42,16 +42,18 @@ impl Predictions {
         for (i, part) in self.parts.iter().enumerate() {
             let row = self.probabilities.row(i);
             let node = self.node_names.get(i).map_or_else(|| i.to_string(), |name| quoted(name));
-            write!(csv, "{node},{}", classes[most_likely(row) as usize]).expect("memory grows");
-            row.iter().for_each(|p| write!(csv, ",{p:.6}").expect("memory grows"));
-            writeln!(csv, ",{part}").expect("memory grows");
+            write!(csv, "{node},{}", classes[most_likely(row) as usize])
+                .expect("writing to a string cannot fail");
+            row.iter()
+                .for_each(|p| write!(csv, ",{p:.6}").expect("writing to a string cannot fail"));
+            writeln!(csv, ",{part}").expect("writing to a string cannot fail");
         }
         csv
     }
 }
 
-/// Applies a run of a folder to the graph it was trained on, or to another one with the same features
-/// and classes.
+/// Applies a trained run to the graph it was trained on, or to another graph with the same features and
+/// classes.
 ///
 /// Without `seed`, the run with the lowest validation loss is used.
 pub fn predict(

@@ -250,7 +250,7 @@ impl<'a> Scheduler<'a> {
     }
 }
 
-/// Wakes the other workers if the one starting a job panics; they would wait for it for ever.
+/// Wakes the other workers if the one starting a job panics; otherwise they would wait forever.
 struct PanicGuard<'s, 'a>(&'s Scheduler<'a>);
 
 impl Drop for PanicGuard<'_, '_> {

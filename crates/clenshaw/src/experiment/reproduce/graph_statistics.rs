@@ -91,7 +91,7 @@ impl GraphStatistics {
         self.graphs.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Measures the selected graphs; a graph whose files are missing gets no numbers of ours.
+    /// Measures the selected graphs; a graph whose files are missing is listed without our numbers.
     pub fn measure(&self, store: &Store, selection: &Selection) -> Result<Comparison> {
         let names: Vec<&str> = self.graphs().collect();
         selection.check(&[("graph", &names)])?;
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_graph_gets_no_numbers() {
+    fn missing_graph_is_listed_without_our_numbers() {
         let text = "title = \"t\"\nsource = \"s\"\n[texas]\nnodes = 183\n[cora]\nnodes = 2708\n";
         let statistics = GraphStatistics::from_toml("t.toml", text).unwrap();
         let folder = tempfile::tempdir().unwrap();

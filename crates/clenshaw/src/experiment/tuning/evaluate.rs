@@ -1,5 +1,5 @@
 //! Evaluation of one trial: trains on one split after another, reports intermediate values, and stops
-//! early if the pruner decides so.
+//! early if the pruner ends the trial.
 
 use super::pruning::report_interval;
 use super::{DIRECTION, TuneEvent, TuneOptions, TuneRequest};

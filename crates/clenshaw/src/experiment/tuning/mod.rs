@@ -7,15 +7,15 @@
 //! Split, initial weights and dropout of split `i` are drawn from the seed `seed + i`, the same in every
 //! trial, so the value of a configuration is a function of its settings and the study's seed. The
 //! configuration of trial `k` is drawn from the study's seed and `k`. Neither the number of workers nor
-//! that of threads changes the value of a configuration. With several workers the TPE sampler chooses
-//! with fewer results at hand, so it may choose other configurations; random and grid sampling do not
-//! depend on results.
+//! the number of threads changes the value of a configuration. With several workers, fewer results are
+//! available to the TPE sampler when it proposes a configuration, so it may propose different ones;
+//! random and grid sampling do not depend on results.
 //!
 //! Only labels of training and validation nodes are used, apart from splits that are drawn by class.
 //!
 //! No configuration is trained twice: `propose.rs` draws until it finds a new one, and a study ends early
 //! when its space is exhausted. A configuration queued by another program that is already known
-//! completes at once with the known value and the attribute `duplicate_of`.
+//! completes immediately with the known value and the attribute `duplicate_of`.
 //!
 //! Pruned and failed trials do not count as completed. A trial whose training diverges fails, with the
 //! reason in its attribute `failed`. An interrupted trial fails as well, and its settings are queued for
@@ -52,7 +52,7 @@ const DIRECTION: Direction = Direction::Maximize;
 #[derive(Clone, Debug)]
 pub struct TuneRequest {
     /// Graph, model, split and the settings that are not tuned. Its number of runs is the number of
-    /// splits per trial, and its seed is that of the study.
+    /// splits per trial, and its seed is the seed of the study.
     pub training: Request,
     /// The name of the study.
     pub study: String,

@@ -1,7 +1,7 @@
-//! Choice of the next trial's configuration, which no other trial of the study has tried.
+//! Proposes the configuration of the next trial: one that no other trial of the study has tried.
 //!
 //! If the sampler returns a known configuration, it is called again with other random streams, then
-//! replaced by random sampling, and at last by the grid, which detects an exhausted space.
+//! replaced by random sampling, and finally by the grid, which detects an exhausted space.
 
 use super::{DIRECTION, TuneRequest};
 use crate::error::Result;

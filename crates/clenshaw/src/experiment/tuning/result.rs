@@ -57,7 +57,7 @@ impl TuneResult {
     }
 }
 
-/// The completed trials, best first; of equals, the earlier one first.
+/// The completed trials, best first; ties go to the earlier one.
 pub fn ranked_trials(trials: &[Trial]) -> Vec<&Trial> {
     let mut complete: Vec<(f64, &Trial)> = trials
         .iter()

@@ -1,8 +1,8 @@
 //! The workers of a study: each takes trials until the study is complete.
 //!
 //! A worker that takes a trial holds the lock until the trial's parameters are stored, so that the next
-//! trial is drawn with knowledge of them. Trials of other processes in the same study are taken into
-//! account, but not waited for.
+//! proposal takes them into account. Trials of other processes in the same study are considered as well,
+//! but not waited for.
 
 mod execute;
 
@@ -177,7 +177,7 @@ impl TrialQueue<'_> {
             None => storage.create_trial(study_id)?,
         };
         storage.record_heartbeat(trial.id)?;
-        // If another process created a trial meanwhile, draw again: values belong to the number.
+        // If another process created a trial meanwhile, draw again: values depend on its number.
         let drawn = match trial.number == number {
             true => drawn,
             false => propose(request, pruner, &storage.trials(study_id)?, trial.number)?,
@@ -203,7 +203,7 @@ impl TrialQueue<'_> {
 
     /// Sends heartbeats for our trials and requeues those of dead workers.
     ///
-    /// Errors are ignored here: the workers meet and report them as well.
+    /// Errors are ignored here: the workers run into the same errors and report them.
     fn send_heartbeats(&self) {
         let StudyContext { storage, study_id, .. } = *self.context;
         let running = self.status().running.clone();

@@ -17,13 +17,13 @@ use toml::{Table, Value};
 pub struct FiltersFile {
     pub title: String,
     pub source: String,
-    /// Remarks for the page.
+    /// Notes for the result page.
     pub notes: Vec<String>,
     /// Seed of the images.
     pub seed: u64,
     pub rows: usize,
     pub columns: usize,
-    /// Width of the border that is left out of the loss, in pixels.
+    /// Width of the border that is excluded from the loss, in pixels.
     pub border: usize,
     /// Order of every filter.
     pub order: usize,
@@ -81,7 +81,7 @@ impl FiltersFile {
         }
         for target in TargetResponse::ALL.map(TargetResponse::name) {
             if !file.bases.jacobi.contains_key(target) {
-                return Err(invalid(format!("no `bases.jacobi.{target}`; expected [a, b]")));
+                return Err(invalid(format!("missing `bases.jacobi.{target}`; expected [a, b]")));
             }
         }
         file.networks(place)?;
@@ -149,7 +149,7 @@ mod tests {
         assert!(unknown.starts_with("f.toml: unknown key `term`; did you mean `terms`?"));
         assert_eq!(
             parse_error("comb = [-0.75, 0.75]", ""),
-            "f.toml: no `bases.jacobi.comb`; expected [a, b]"
+            "f.toml: missing `bases.jacobi.comb`; expected [a, b]"
         );
         assert!(parse_error("border = 2", "bordr = 2").starts_with("f.toml: toml parse error"));
     }

@@ -13,7 +13,7 @@
 use crate::rng::Stream;
 use std::f64::consts::TAU;
 
-/// The grey values of an image, row by row.
+/// The grey values of a random image, in row-major order.
 pub fn image(seed: u64, number: u64, rows: usize, columns: usize) -> Vec<f64> {
     let stream = Stream::new(seed, "pictures").numbered(number);
     let mut shapes = stream.named("shapes");
@@ -24,8 +24,8 @@ pub fn image(seed: u64, number: u64, rows: usize, columns: usize) -> Vec<f64> {
         .chain([stripes(&mut stream.named("stripes"))])
         .collect();
     let mut grain = stream.named("grain");
-    let grey = |at: usize| {
-        let (r, c) = ((at / columns) as f64 / rows as f64, (at % columns) as f64 / columns as f64);
+    let grey = |i: usize| {
+        let (r, c) = ((i / columns) as f64 / rows as f64, (i % columns) as f64 / columns as f64);
         parts.iter().map(|part| part(r, c)).sum::<f64>() + 0.1 * grain.normal()
     };
     rescale((0..rows * columns).map(grey).collect())
@@ -69,7 +69,7 @@ fn squared_distance(r: f64, c: f64, m: (f64, f64)) -> f64 {
     (r - m.0).powi(2) + (c - m.1).powi(2)
 }
 
-/// A test whether a point lies in a random box.
+/// A function that returns whether a point is inside a random box.
 fn random_box(stream: &mut Stream) -> impl Fn(f64, f64) -> bool + use<> {
     let (m, height, width) = (centre(stream), 0.1 + 0.2 * stream.unit(), 0.1 + 0.2 * stream.unit());
     move |r, c| (r - m.0).abs() < height && (c - m.1).abs() < width
@@ -91,7 +91,7 @@ mod tests {
         for (i, f) in all.iter().enumerate() {
             let ends = f.iter().fold((1.0, 0.0), |(l, h): (f64, f64), v| (l.min(*v), h.max(*v)));
             assert_eq!(ends, (0.0, 1.0), "image {i}");
-            assert!(all[..i].iter().all(|other| other != f), "image {i} twice");
+            assert!(all[..i].iter().all(|other| other != f), "image {i} is a duplicate");
             assert_eq!(*f, image(0, i as u64, 30, 20));
         }
         assert_ne!(all[0], image(1, 0, 30, 20));

@@ -164,7 +164,7 @@ impl Filters {
         }
     }
 
-    /// Everything that determines a record. The keys identify saved records, so they keep their first names.
+    /// Everything that determines a record. The keys identify saved records and must not be renamed.
     fn settings(&self, task: &FilterTask) -> Value {
         let FiltersFile { seed, rows, columns, border, order, bases, networks, .. } = &self.file;
         let how = match &task.method {

@@ -12,7 +12,7 @@ pub struct Problem {
     pub x: Vec<f64>,
     /// The filtered image, `h(P) x`: the target values.
     pub y: Vec<f64>,
-    /// 1 for inner pixels, 0 on the border, which is left out of the loss.
+    /// 1 for inner pixels, 0 on the border, which is excluded from the loss.
     pub mask: Vec<f64>,
     /// Bound on the error of `y`, per pixel.
     pub truth_error: f64,
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn border_is_left_out_of_the_loss() {
+    fn border_is_excluded_from_the_loss() {
         let (_, problem) = example(TargetResponse::Low);
         assert_eq!(problem.mask.iter().sum::<f64>(), 16.0 * 12.0);
         let mut z = problem.y.clone();

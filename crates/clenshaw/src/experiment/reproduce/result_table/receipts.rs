@@ -5,8 +5,8 @@
 //! <folder>/<experiment>.receipts.jsonl    {"graph": .., "model": .., "hyper": .., "runs": [..], ..}
 //! ```
 //!
-//! A receipt contains all that a table needs of a cell. A cell with a receipt is not trained again, so a
-//! table can be assembled from measurements of several machines.
+//! A receipt contains everything that a table shows of a cell. A cell with a receipt is not trained
+//! again, so a table can be assembled from measurements of several machines.
 
 use super::PlannedCell;
 use crate::data::{Dataset, Store};
@@ -92,7 +92,7 @@ impl Receipts {
         self.0.iter().map(line).collect()
     }
 
-    /// Appends the receipts of `others` for cells that have none here.
+    /// Appends the receipts of `others` for cells without a receipt in `self`.
     pub fn merge(mut self, others: Self) -> Self {
         let mut others = others.0;
         others.retain(|other| !self.0.iter().any(|receipt| receipt.is_same_cell(other)));
@@ -123,9 +123,9 @@ impl Receipts {
     }
 }
 
-fn unreadable(place: &Path, error: std::io::Error) -> Error {
+fn unreadable(path: &Path, error: std::io::Error) -> Error {
     let problem = format!("cannot be read: {error}");
-    Error::Data { place: place.display().to_string(), problem }
+    Error::Data { place: path.display().to_string(), problem }
 }
 
 /// The last graph and its digest; consecutive cells usually share the graph.

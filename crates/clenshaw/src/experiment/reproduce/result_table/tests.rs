@@ -71,9 +71,9 @@ fn cells_are_trained_once_and_missing_graphs_are_reported() {
     let provenance = table.notes.last().expect("a note with the date and the machine");
     assert!(provenance.starts_with("Measured 20"), "{provenance}");
     assert!(provenance.ends_with("(threads: 1)."), "{provenance}");
-    let again = measure();
+    let repeated = measure();
     let seconds = |table: &ScoreTable| table.cells[1].ours.unwrap().seconds;
-    assert_eq!(seconds(&again), seconds(&table), "the second time, nothing is trained");
+    assert_eq!(seconds(&repeated), seconds(&table), "the second time, nothing is trained");
     let mut planned = short(&example(), "", 2, folder.path());
     planned.reverse();
     let receipts = example().receipts(&planned).unwrap().to_jsonl();
@@ -253,8 +253,8 @@ fn receipts_give_the_same_table_without_training() {
     };
     let second = with_receipts(&text, plan("second")).unwrap();
     assert_eq!(example().jobs(&second).len(), 0);
-    let again = example().score_table(&second, &[]).unwrap();
-    assert_eq!(json!(again), json!(table));
+    let repeated = example().score_table(&second, &[]).unwrap();
+    assert_eq!(json!(repeated), json!(table));
     assert_eq!(example().receipts(&second).unwrap().to_jsonl(), text);
 
     // Merging the receipts of one cell keeps those of the others.

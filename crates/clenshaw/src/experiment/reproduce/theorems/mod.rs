@@ -124,8 +124,8 @@ impl Theorems {
             }
         }
         let cells = self.cells(&datasets)?;
-        let results = options.run_cells(&cells, |(at, task)| {
-            let dataset = &datasets[*at].1;
+        let results = options.run_cells(&cells, |(graph_index, task)| {
+            let dataset = &datasets[*graph_index].1;
             Ok(match task {
                 TheoremTask::Check(check) => TheoremRecord::Check(check.check(dataset)?),
                 TheoremTask::Train(request) => {
@@ -145,24 +145,24 @@ impl Theorems {
         datasets: &[(&str, Arc<Dataset>)],
     ) -> Result<Vec<CellTask<(usize, TheoremTask)>>> {
         let mut cells = vec![];
-        for (at, (name, dataset)) in datasets.iter().enumerate() {
+        for (graph_index, (name, dataset)) in datasets.iter().enumerate() {
             let lists = [
                 (&self.exact, ReferenceMethod::Eigenvectors),
                 (&self.lanczos, ReferenceMethod::Lanczos),
             ];
             for (_, reference) in lists.iter().filter(|(list, _)| contains(list, name)) {
                 let check = self.check_settings(*reference);
-                // The keys of settings identify saved records, so they keep their first names.
+                // The keys of settings identify saved records and must not be renamed.
                 let settings = json!({ "data": dataset.sha256(), "question": check });
-                let input = (at, TheoremTask::Check(check));
+                let input = (graph_index, TheoremTask::Check(check));
                 cells.push(CellTask { name: format!("check-{name}"), settings, input });
             }
         }
-        for (at, (name, dataset)) in datasets.iter().enumerate() {
+        for (graph_index, (name, dataset)) in datasets.iter().enumerate() {
             if contains(&self.trained, name) {
                 let request = Box::new(trained::request(name, self.seed)?);
                 let settings = json!({ "data": dataset.sha256(), "run": request.to_toml() });
-                let input = (at, TheoremTask::Train(request));
+                let input = (graph_index, TheoremTask::Train(request));
                 cells.push(CellTask { name: format!("train-{name}"), settings, input });
             }
         }
@@ -246,19 +246,23 @@ fn add_rows(table: &mut Table, name: &str, check: &TheoremCheck) {
         ReferenceMethod::Lanczos => "Lanczos",
     };
     for (i, errors) in check.errors.iter().enumerate() {
-        let graph =
-            [name.into(), check.nodes.to_string(), reference.into(), number(check.reference_error)];
+        let graph = [
+            name.into(),
+            check.nodes.to_string(),
+            reference.into(),
+            format_error(check.reference_error),
+        ];
         let graph = graph.map(|entry: String| if i == 0 { entry } else { String::new() });
         let errors = [
             errors.order.to_string(),
-            number(errors.theorem_1),
-            number(errors.theorem_2),
-            number(errors.corollary),
+            format_error(errors.theorem_1),
+            format_error(errors.theorem_2),
+            format_error(errors.corollary),
         ];
         table.add_row(graph.into_iter().chain(errors));
     }
 }
 
-fn number(error: f64) -> String {
+fn format_error(error: f64) -> String {
     format!("{error:.1e}")
 }
