@@ -244,12 +244,12 @@ impl ScoreTable {
         let header = [&["model"], columns.as_slice(), &["minutes"]].concat();
         let mut table = Table::new(header);
         for model in models {
-            let at = |column: &&str| {
+            let entry = |column: &&str| {
                 let cell =
                     self.cells.iter().find(|cell| cell.model == model && cell.column == *column);
                 cell.map_or("-".into(), |cell| self.our_text(cell))
             };
-            let row = std::iter::once(model.to_owned()).chain(columns.iter().map(at));
+            let row = std::iter::once(model.to_owned()).chain(columns.iter().map(entry));
             table.add_row(
                 row.chain([minutes(self.cells.iter().filter(|cell| cell.model == model))]),
             );

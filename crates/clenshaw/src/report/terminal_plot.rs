@@ -8,7 +8,7 @@ const MIN_COLUMNS: usize = 44;
 /// Plots `h(mu)` over `mu` in [-1, 1], `width` characters wide and with `height` rows besides title and
 /// axis.
 ///
-/// `points` must ascend in `mu`; values that are not finite are left out. The vertical axis always
+/// `points` must ascend in `mu`; values that are not finite are skipped. The vertical axis always
 /// includes 0, the response that removes a frequency.
 ///
 /// ```
@@ -44,7 +44,7 @@ pub fn terminal_plot(title: &str, points: &[(f64, f64)], width: usize, height: u
     format!("{indent} {title}\n{rows}{indent}└{line}\n{indent} {names}\n")
 }
 
-/// The label of each row: that of the tick in it, or empty.
+/// The label of each row: the label of the tick in that row, or empty.
 fn row_labels(axis: Axis, height: usize) -> Vec<String> {
     let mut labels = vec![String::new(); height];
     for tick in axis.ticks() {
@@ -106,7 +106,7 @@ impl BrailleCanvas {
         (0..2 * self.columns).step_by(4).for_each(|x| self.dot(x, y));
     }
 
-    /// Draws a curve, connecting the dots of neighbouring columns.
+    /// Draws a curve, connecting the dots of adjacent columns.
     fn curve(&mut self, fraction_at: impl Fn(f64) -> Option<f64>) {
         let mut previous: Option<usize> = None;
         for x in 0..2 * self.columns {
