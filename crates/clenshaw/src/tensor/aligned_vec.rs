@@ -4,7 +4,7 @@
 //! load touch two lines: a training step on Squirrel, most of which is gathering, took 1.5 times as
 //! long.
 //!
-//! Long vectors request huge pages from the system: the rows of a gather lie on many different pages,
+//! Long vectors request huge pages from the system: the rows of a gather are on many different pages,
 //! and the processor's translation cache covers only a few.
 
 use bytemuck::{Pod, Zeroable};
@@ -41,7 +41,7 @@ impl Allocation {
     }
 }
 
-/// Zeros on pages of their own, huge ones if the system has them.
+/// Zeros on separate pages, which are huge if the system supports it.
 fn pages(bytes: usize) -> Option<MmapMut> {
     let mut map = MmapMut::map_anon(bytes).ok()?;
     #[cfg(target_os = "linux")]
@@ -63,7 +63,7 @@ impl<T: Pod> AlignedVec<T> {
     pub fn zeros(len: usize) -> Self {
         Self {
             memory: Allocation::zeros(
-                len.checked_mul(size_of::<T>()).expect("aligned vector: length"),
+                len.checked_mul(size_of::<T>()).expect("aligned vector: length overflow"),
             ),
             len,
             kind: PhantomData,

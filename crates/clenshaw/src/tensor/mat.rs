@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_come_back_without_a_copy() {
+    fn conversion_from_and_to_a_vector_does_not_copy() {
         let entries = vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
         let address = entries.as_ptr();
         let matrix = Mat::from_vec(2, 3, entries);

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! products   flops of H W, blocks of 64 rows and 64 columns in cache
-//! gather     bytes of rows of 64 numbers from random places of a source of a given size
+//! gather     bytes of rows of 64 numbers from random positions in a source of a given size
 //! stream     bytes of c = a + b, read and written in order, all three together of a given size
 //!
 //! bound = flops / products + sum gathered / gather(source) + streamed / stream(workspace)

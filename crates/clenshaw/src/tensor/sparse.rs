@@ -124,7 +124,7 @@ impl Pattern {
         &self.indices[self.offsets[i]..self.offsets[i + 1]]
     }
 
-    /// The transposed pattern, and for each of its entries the number of the same entry here.
+    /// The transposed pattern, and for each of its entries the index of the same entry in this pattern.
     pub fn transpose(&self) -> (Pattern, Vec<u32>) {
         let mut offsets = vec![0; self.n_cols + 1];
         let (starts, columns) = (self.offsets(), self.indices());
@@ -139,11 +139,11 @@ impl Pattern {
         let mut entry_index = vec![0; self.n_entries()];
         for i in 0..self.n_rows() {
             for e in starts[i]..starts[i + 1] {
-                let at = &mut next[columns[e] as usize];
+                let position = &mut next[columns[e] as usize];
                 // `check_size` keeps both within u32.
-                indices[*at] = i as u32;
-                entry_index[*at] = e as u32;
-                *at += 1;
+                indices[*position] = i as u32;
+                entry_index[*position] = e as u32;
+                *position += 1;
             }
         }
         (
@@ -171,7 +171,7 @@ impl Pattern {
     }
 }
 
-/// Refuses sizes whose row, column or entry numbers do not fit into a `u32`.
+/// Rejects sizes whose row, column or entry numbers do not fit into a `u32`.
 fn check_size(n_rows: usize, n_cols: usize, n_entries: usize) -> Result<(), String> {
     let most = u32::MAX as usize;
     for (count, what) in [(n_rows, "rows"), (n_cols, "columns"), (n_entries, "entries")] {
@@ -320,15 +320,15 @@ mod tests {
     }
 
     #[test]
-    fn sizes_beyond_u32_are_refused() {
+    fn sizes_beyond_u32_are_rejected() {
         let most = u32::MAX as usize;
         assert_eq!(check_size(most, most, most), Ok(()));
         let problem = |what| Err(format!("4294967296 {what}; expected at most 4294967295"));
         assert_eq!(check_size(most + 1, 1, 1), problem("rows"));
         assert_eq!(check_size(1, most + 1, 1), problem("columns"));
         assert_eq!(check_size(1, 1, most + 1), problem("entries"));
-        let refused = Pattern::try_new(most + 1, vec![0], vec![]).map(|_| ());
-        assert_eq!(refused, problem("columns"));
+        let result = Pattern::try_new(most + 1, vec![0], vec![]).map(|_| ());
+        assert_eq!(result, problem("columns"));
     }
 
     #[test]
@@ -350,8 +350,8 @@ mod tests {
         let (transposed, entry_index) = pattern.transpose();
         assert_eq!(transposed, Pattern::new(2, vec![0, 1, 2, 4], vec![0, 1, 0, 1]));
         let values = [1.0, 2.0, 3.0, 4.0];
-        let moved: Vec<f64> = entry_index.iter().map(|&e| values[e as usize]).collect();
-        assert_eq!(moved, [1.0, 3.0, 2.0, 4.0]);
+        let permuted: Vec<f64> = entry_index.iter().map(|&e| values[e as usize]).collect();
+        assert_eq!(permuted, [1.0, 3.0, 2.0, 4.0]);
     }
 
     proptest! {
@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "operator: entry (0, 1) without entry (1, 0)")]
-    fn asymmetric_operators_are_refused() {
+    fn asymmetric_operators_are_rejected() {
         Operator::new(Arc::new(Pattern::new(2, vec![0, 1, 1], vec![1])), vec![1.0; 2]);
     }
 

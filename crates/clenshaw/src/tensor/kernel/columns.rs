@@ -19,7 +19,7 @@ pub(crate) fn add_columns<T: Real>(factor: &[T], x: &[T], out: &mut [T]) {
             }
         }
     }
-    assert_eq!(x.len(), out.len(), "columns: lengths");
+    assert_eq!(x.len(), out.len(), "columns: lengths differ");
     dispatch(AddColumns(factor, x, out));
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn column_dots<T: Real>(a: &[T], b: &[T], out: &mut [T], add: bool) {
             }
         }
     }
-    assert_eq!(a.len(), b.len(), "column dots: lengths");
+    assert_eq!(a.len(), b.len(), "column dots: lengths differ");
     if !add {
         out.fill(T::ZERO);
     }

@@ -11,7 +11,7 @@ use crate::tensor::Real;
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
 
-/// An operation on a few neighbouring columns of one row.
+/// An operation on a few adjacent columns of one row.
 pub(super) trait Columns {
     /// `W` columns from `c` of row `r`.
     fn columns<A: Arith, const W: usize>(&mut self, r: usize, c: usize);
@@ -83,7 +83,7 @@ const PREFETCH_DISTANCE: usize = 16;
 
 /// A matrix and the indices of the rows to gather.
 pub(super) struct Rows<'a, S> {
-    /// Distance between two rows.
+    /// Distance between consecutive rows.
     stride: usize,
     indices: &'a [u32],
     src: *const S,

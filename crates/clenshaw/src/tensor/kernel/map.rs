@@ -22,7 +22,7 @@ pub(crate) enum Map {
 impl Map {
     /// `f(x)`.
     #[inline(always)]
-    pub fn of<T: Real>(self, x: T) -> T {
+    pub fn apply<T: Real>(self, x: T) -> T {
         match self {
             Self::Tanh => x.tanh(),
             Self::Sigmoid => T::ONE / (T::ONE + (-x).exp()),
@@ -41,7 +41,7 @@ impl Map {
 
     /// `f'(x)`, given `y = f(x)` as well.
     #[inline(always)]
-    pub fn slope<T: Real>(self, x: T, y: T) -> T {
+    pub fn derivative<T: Real>(self, x: T, y: T) -> T {
         match self {
             Self::Tanh => T::ONE - y * y,
             Self::Sigmoid => y * (T::ONE - y),
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slopes_agree_with_finite_differences() {
+    fn derivatives_agree_with_finite_differences() {
         let maps = [
             Map::Tanh,
             Map::Sigmoid,
@@ -71,16 +71,16 @@ mod tests {
         ];
         for map in maps {
             let (x, step) = (1.3f64, 1e-6);
-            let slope = (map.of(x + step) - map.of(x - step)) / (2.0 * step);
-            assert!((map.slope(x, map.of(x)) - slope).abs() < 1e-9, "{map:?}");
+            let slope = (map.apply(x + step) - map.apply(x - step)) / (2.0 * step);
+            assert!((map.derivative(x, map.apply(x)) - slope).abs() < 1e-9, "{map:?}");
         }
     }
 
     #[test]
     fn nan_passes_a_floor() {
-        assert!(Map::AtLeast(0.0).of(f32::NAN).is_nan());
-        assert!(Map::ReciprocalAbove(0.0).of(f32::NAN).is_nan());
-        assert_eq!([0.5, 0.25].map(|x| Map::ReciprocalAbove(0.25).of(x)), [2.0f32, 0.0]);
-        assert_eq!(Map::AtLeast(0.5).of(-1.0f32), 0.5);
+        assert!(Map::AtLeast(0.0).apply(f32::NAN).is_nan());
+        assert!(Map::ReciprocalAbove(0.0).apply(f32::NAN).is_nan());
+        assert_eq!([0.5, 0.25].map(|x| Map::ReciprocalAbove(0.25).apply(x)), [2.0f32, 0.0]);
+        assert_eq!(Map::AtLeast(0.5).apply(-1.0f32), 0.5);
     }
 }

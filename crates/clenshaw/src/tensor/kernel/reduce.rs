@@ -27,7 +27,7 @@ pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> T {
             acc.iter().fold(T::ZERO, |sum, v| sum + *v)
         }
     }
-    assert_eq!(a.len(), b.len(), "dot: lengths");
+    assert_eq!(a.len(), b.len(), "dot: lengths differ");
     dispatch(Dot(a, b))
 }
 

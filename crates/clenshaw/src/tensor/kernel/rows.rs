@@ -1,4 +1,4 @@
-//! Functions of whole rows.
+//! Row-wise functions.
 //!
 //! ```text
 //! shrink   y = max(0, 1 - t / |x|) x             dx = s g + (t / |x|^3) <x, g> x   where |x| > t
@@ -9,7 +9,7 @@ use super::dot;
 use super::log_sum_exp;
 use crate::tensor::Real;
 
-/// Shortens every row by the length `threshold`, down to zero.
+/// Reduces the norm of every row by `threshold`, but not below zero.
 pub(crate) fn shrink<T: Real>(cols: usize, threshold: T, x: &[T], out: &mut [T]) {
     for (x, out) in x.chunks_exact(cols).zip(out.chunks_exact_mut(cols)) {
         let length = dot(x, x).sqrt();

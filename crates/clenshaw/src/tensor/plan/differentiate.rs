@@ -162,8 +162,8 @@ impl Backward {
         };
         let (dst, b) = (self.cleared_accumulator(source), self.pass.value(v));
         let instr = match factor {
-            Factor::Row(_, at) => Instr::ColumnDots { a: g, b, dst, at, add: true },
-            Factor::At(_, at) => Instr::Dot { a: g, b, dst, at },
+            Factor::Row(_, row) => Instr::ColumnDots { a: g, b, dst, row, add: true },
+            Factor::Entry(_, entry) => Instr::Dot { a: g, b, dst, entry },
             Factor::Fixed(_) => return,
         };
         self.emit(i, instr);

@@ -1,4 +1,4 @@
-//! The instructions of a plan, and everything the passes need to know about each of them.
+//! The instructions of a plan, and the properties of each that the passes use.
 //!
 //! [`Instr::info`] is the one place that states what an instruction reads and writes, which rows it
 //! iterates over, what it sums over rows, what it costs and under which phase it is reported.
@@ -19,7 +19,7 @@ pub(super) enum Factor {
     /// A fixed number.
     Fixed(f64),
     /// Entry `.1` of source `.0`.
-    At(usize, usize),
+    Entry(usize, usize),
     /// Row `.1` of source `.0`: a factor per column.
     Row(usize, usize),
 }
@@ -29,7 +29,7 @@ impl Factor {
     pub fn source(self) -> Option<usize> {
         match self {
             Self::Fixed(_) => None,
-            Self::At(source, _) | Self::Row(source, _) => Some(source),
+            Self::Entry(source, _) | Self::Row(source, _) => Some(source),
         }
     }
 }
@@ -78,10 +78,10 @@ pub(super) enum Instr {
     SparseDropout { values: Buf, drop: Dropout, dst: Buf },
     /// `dst (+)= sum of the rows of g`.
     ColumnSums { g: Buf, dst: Buf, add: bool },
-    /// `dst[at, c] (+)= sum_i a[i, c] b[i, c]`.
-    ColumnDots { a: Buf, b: Buf, dst: Buf, at: usize, add: bool },
-    /// `dst[at] += <a, b>`.
-    Dot { a: Buf, b: Buf, dst: Buf, at: usize },
+    /// `dst[row, c] (+)= sum_i a[i, c] b[i, c]`.
+    ColumnDots { a: Buf, b: Buf, dst: Buf, row: usize, add: bool },
+    /// `dst[entry] += <a, b>`.
+    Dot { a: Buf, b: Buf, dst: Buf, entry: usize },
     /// `dst[.., to..to+width] = src[.., from..from+width]`.
     CopyColumns { src: Buf, from: usize, dst: Buf, to: usize, width: usize },
     /// `dst = f(src)`.
@@ -163,7 +163,7 @@ pub(super) enum Work {
     SparseTransposeMatMul { matrix: usize, values: Buf, src: Buf },
 }
 
-/// What the passes know about an instruction.
+/// The properties of an instruction that the passes use.
 #[derive(Clone, Debug)]
 pub(super) struct Info {
     /// The buffer whose rows the instruction iterates over.
@@ -220,7 +220,7 @@ impl Info {
 }
 
 impl Instr {
-    /// What the passes know about this instruction.
+    /// The properties of this instruction that the passes use.
     pub fn info(&self) -> Info {
         use Access::{ReadAll, ReadRows};
         match *self {
@@ -269,12 +269,12 @@ impl Instr {
             Self::ColumnSums { g, dst, add } => {
                 Info::reduces(g, Phase::Rest, ReduceInto::Buffer(dst), add).access(ReadRows, [g])
             }
-            Self::ColumnDots { a, b, dst, at, add } => {
-                Info::reduces(a, Phase::Rest, ReduceInto::Row(dst, at), add)
+            Self::ColumnDots { a, b, dst, row, add } => {
+                Info::reduces(a, Phase::Rest, ReduceInto::Row(dst, row), add)
                     .access(ReadRows, [a, b])
             }
-            Self::Dot { a, b, dst, at } => {
-                Info::reduces(a, Phase::Rest, ReduceInto::Entry(dst, at), true)
+            Self::Dot { a, b, dst, entry } => {
+                Info::reduces(a, Phase::Rest, ReduceInto::Entry(dst, entry), true)
                     .access(ReadRows, [a, b])
             }
             Self::Loss { scores, grad } => {
@@ -302,7 +302,7 @@ impl Instr {
     }
 }
 
-/// The origin of a buffer's numbers.
+/// Where a buffer's numbers come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BufKind {
     /// Computed during the step.
@@ -317,7 +317,7 @@ pub(super) enum BufKind {
     SparseValues(usize),
 }
 
-/// The shape and origin of a buffer.
+/// The shape and kind of a buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BufSpec {
     pub rows: usize,

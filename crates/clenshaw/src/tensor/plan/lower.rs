@@ -76,7 +76,7 @@ impl ForwardPass {
             Op::Softmax(x) => Instr::Softmax { src: of(x), dst },
             Op::ColumnSums(x) => Instr::ColumnSums { g: of(x), dst, add: false },
             Op::ColumnDots(a, b) => {
-                Instr::ColumnDots { a: of(a), b: of(b), dst, at: 0, add: false }
+                Instr::ColumnDots { a: of(a), b: of(b), dst, row: 0, add: false }
             }
             Op::RunningProduct(x) => Instr::RunningProduct { x: of(x), dst },
             _ => unreachable!("`lower` handles operations of no or several instructions"),
@@ -181,7 +181,7 @@ impl ForwardPass {
     pub fn factor(&self, factor: Factor) -> Factor {
         match factor {
             Factor::Fixed(c) => Factor::Fixed(c),
-            Factor::At(v, k) => Factor::At(self.value(v), k),
+            Factor::Entry(v, k) => Factor::Entry(self.value(v), k),
             Factor::Row(v, k) => Factor::Row(self.value(v), k),
         }
     }

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Every operation checks its operands and panics with the name of the operation, so that a tape
-//! always holds a computation whose shapes agree. Later passes and kernels rely on it.
+//! always describes a computation with matching shapes. Later passes and kernels rely on this.
 
 use super::instr::{Factor, Spmm};
 use super::op::{Node, Op};
@@ -60,17 +60,17 @@ pub struct Param {
 /// The range of each parameter in the parameter vector; each starts at a cache line.
 pub(super) fn ranges(params: &[Param]) -> Vec<Range<usize>> {
     let sizes = params.iter().map(|p| p.rows * p.cols);
-    let place = |at: &mut usize, size: usize| {
-        let start = std::mem::replace(at, (*at + size).next_multiple_of(LINE));
+    let next_range = |end: &mut usize, size: usize| {
+        let start = std::mem::replace(end, (*end + size).next_multiple_of(LINE));
         Some(start..start + size)
     };
-    sizes.scan(0, place).collect()
+    sizes.scan(0, next_range).collect()
 }
 
 /// A recording of a model's equations.
 #[derive(Clone, Debug)]
 pub struct Tape {
-    /// Distinguishes tapes, so that a value of another tape is refused; clones share it.
+    /// Distinguishes tapes, so that a value of another tape is rejected; clones share it.
     id: u64,
     pub(super) nodes: Vec<Node>,
     pub(super) params: Vec<Param>,
@@ -394,7 +394,7 @@ impl Tape {
         self.derive(what, Op::Gate { x, act, drop, site }, self.dims(x))
     }
 
-    /// The number of the next place with a dropout stream of its own.
+    /// The number of the next dropout, which selects its random stream.
     fn next_site(&mut self) -> u64 {
         self.n_sites += 1;
         self.n_sites - 1
@@ -417,11 +417,11 @@ impl Tape {
     fn factor(&self, coef: Coef, cols: usize) -> Factor {
         match coef {
             Coef::Fixed(c) => Factor::Fixed(c),
-            Coef::At(v, k) => {
+            Coef::Entry(v, k) => {
                 let v = self.node("sum", v);
                 let (rows, width) = self.dims(v);
                 assert!(k < rows * width, "sum: entry {k} of [{rows}, {width}] as a factor");
-                Factor::At(v, k)
+                Factor::Entry(v, k)
             }
             Coef::Row(v, k) => {
                 let v = self.node("sum", v);
@@ -432,7 +432,7 @@ impl Tape {
         }
     }
 
-    /// The sparse matrix whose entries a value holds.
+    /// The sparse matrix that a value stands for, if it is sparse.
     fn sparse_matrix(&self, v: NodeId) -> Option<usize> {
         match self.nodes[v].op {
             Op::Sparse(matrix) | Op::SparseDropout { matrix, .. } => Some(matrix),
@@ -491,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_another_tape_are_refused_by_every_operation() {
+    fn values_of_another_tape_are_rejected_by_every_operation() {
         let mut other = Tape::new();
         let theirs = other.features(Mat::zeros(2, 2));
         let their_p = other.operator(loop_operator(2));
@@ -528,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn operands_that_do_not_fit_are_refused() {
+    fn operands_that_do_not_fit_are_rejected() {
         let mut t = Tape::new();
         let x = t.features(Mat::zeros(3, 2));
         let row = t.constant(Mat::zeros(1, 2));

@@ -219,7 +219,7 @@ impl<T: Real> Plan<T> {
 /// Execution. Every function panics if the workspace belongs to another plan or the parameter vector
 /// has another length than [`Plan::zeros`].
 impl<T: Real> Plan<T> {
-    /// One forward and backward pass with dropout drawn from `chance`.
+    /// One forward and backward pass with dropout drawn from `stream`.
     ///
     /// Returns the loss; its gradient is in [`Workspace::gradients`].
     ///
@@ -230,10 +230,10 @@ impl<T: Real> Plan<T> {
         work: &mut Workspace<T>,
         params: &[T],
         targets: &Targets<T>,
-        chance: &Stream,
+        stream: &Stream,
     ) -> T {
         targets.check(self.shape);
-        self.replay(&self.train, work, params, Some((targets, chance)), None)
+        self.replay(&self.train, work, params, Some((targets, stream)), None)
     }
 
     /// [`Plan::gradient`] that also adds the time of every phase to a timer.
@@ -245,11 +245,11 @@ impl<T: Real> Plan<T> {
         work: &mut Workspace<T>,
         params: &[T],
         targets: &Targets<T>,
-        chance: &Stream,
+        stream: &Stream,
         timer: &PhaseTimer,
     ) -> T {
         targets.check(self.shape);
-        self.replay(&self.train, work, params, Some((targets, chance)), Some(timer))
+        self.replay(&self.train, work, params, Some((targets, stream)), Some(timer))
     }
 
     /// The scores of every class for every node, without dropout, row by row.
@@ -273,11 +273,11 @@ impl<T: Real> Plan<T> {
 
     /// An output of the evaluation.
     fn output<'w>(&self, work: &'w Workspace<T>, buf: Buf) -> &'w [T] {
-        let Slot::Arena(at) = self.evaluate.slots[buf] else {
+        let Slot::Arena(offset) = self.evaluate.slots[buf] else {
             unreachable!("outputs have a buffer of their own in the arena")
         };
         let spec = &self.evaluate.bufs[buf];
-        &work.arena[at..at + spec.rows * spec.cols]
+        &work.arena[offset..offset + spec.rows * spec.cols]
     }
 
     fn replay(
@@ -449,7 +449,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "a value of another tape")]
-    fn logits_of_another_tape_are_refused() {
+    fn logits_of_another_tape_are_rejected() {
         let mut other = Tape::new();
         let logits = other.features(Mat::zeros(2, 2));
         Plan::<f64>::compile(&Tape::new(), logits);

@@ -1,6 +1,6 @@
 //! Sixth pass: the order of a program in time, and its layout in memory.
 //!
-//! Instructions that need only their own rows of each other's results form a stage. A stage runs block
+//! Instructions that read only the same rows of one another's results form a stage. A stage runs block
 //! by block of 64 rows through all of its instructions, so that the results of one are in cache for the
 //! next. A buffer that is used within one stage only is one block tall.
 //!
@@ -272,9 +272,9 @@ fn place_buffers(stages: &[Stage], bufs: &[BufSpec], outputs: &[Buf]) -> (Vec<Sl
         slots.push(match (spec.kind, lifetimes[b]) {
             (BufKind::Computed, None) => Slot::Unused,
             (BufKind::Computed, Some((first, last))) if first == last && !whole[b] => {
-                let at = scratch_ends[first];
+                let offset = scratch_ends[first];
                 scratch_ends[first] += padded(BLOCK * spec.cols);
-                Slot::Scratch(at)
+                Slot::Scratch(offset)
             }
             (BufKind::Computed, Some((first, last))) => {
                 let last = if outputs.contains(&b) { stages.len() } else { last };
@@ -318,16 +318,16 @@ impl Arena {
             .map(|(range, _)| range)
             .collect();
         taken.sort_by_key(|range| range.start);
-        let mut at = 0;
+        let mut offset = 0;
         for range in taken {
-            if range.start >= at + size {
+            if range.start >= offset + size {
                 break;
             }
-            at = at.max(range.end);
+            offset = offset.max(range.end);
         }
-        self.placed.push((at..at + size, lifetime));
-        self.len = self.len.max(at + size);
-        at
+        self.placed.push((offset..offset + size, lifetime));
+        self.len = self.len.max(offset + size);
+        offset
     }
 }
 

@@ -38,7 +38,7 @@ struct TeamState {
     /// Whether a chunk of the job panicked.
     failed: AtomicBool,
     /// Whether the threads should end; the mutex of `wake`.
-    over: Mutex<bool>,
+    should_end: Mutex<bool>,
     /// Signals sleeping threads.
     wake: Condvar,
     asleep: AtomicUsize,
@@ -58,7 +58,7 @@ impl ThreadTeam {
             job: UnsafeCell::new(None),
             done: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
-            over: Mutex::new(false),
+            should_end: Mutex::new(false),
             wake: Condvar::new(),
             asleep: AtomicUsize::new(0),
         });
@@ -66,7 +66,7 @@ impl ThreadTeam {
             let shared = Arc::clone(&shared);
             let name = format!("clenshaw-{thread}");
             let spawned = Builder::new().name(name).spawn(move || shared.run_worker(thread));
-            spawned.expect("thread team: the system starts another thread")
+            spawned.expect("thread team: cannot start a thread")
         };
         let workers = (1..threads).map(worker).collect();
         Self { shared, workers }
@@ -91,7 +91,7 @@ impl ThreadTeam {
 
 impl Drop for ThreadTeam {
     fn drop(&mut self) {
-        *self.shared.over.lock().expect("no thread panics while it holds the lock") = true;
+        *self.shared.should_end.lock().expect("no thread panics while it holds the lock") = true;
         self.shared.wake.notify_all();
         for worker in self.workers.drain(..) {
             let _ = worker.join();
@@ -111,7 +111,7 @@ impl TeamState {
         let number = (self.ticket.load(Relaxed) >> 32) + 1;
         self.ticket.store(number << 32 | u64::from(n), SeqCst);
         if self.asleep.load(SeqCst) > 0 {
-            let _guard = self.over.lock().expect("no thread panics while it holds the lock");
+            let _guard = self.should_end.lock().expect("no thread panics while it holds the lock");
             self.wake.notify_all();
         }
     }
@@ -161,13 +161,15 @@ impl TeamState {
 
     /// Sleeps until there is work; returns whether the thread should end.
     fn sleep(&self) -> bool {
-        let mut over = self.over.lock().expect("no thread panics while it holds the lock");
+        let mut should_end =
+            self.should_end.lock().expect("no thread panics while it holds the lock");
         self.asleep.fetch_add(1, SeqCst);
-        while !*over && self.ticket.load(SeqCst) as u32 == 0 {
-            over = self.wake.wait(over).expect("no thread panics while it holds the lock");
+        while !*should_end && self.ticket.load(SeqCst) as u32 == 0 {
+            should_end =
+                self.wake.wait(should_end).expect("no thread panics while it holds the lock");
         }
         self.asleep.fetch_sub(1, SeqCst);
-        *over
+        *should_end
     }
 }
 

@@ -79,7 +79,7 @@ pub enum Coef {
     /// A fixed number.
     Fixed(f64),
     /// Entry `.1` of the value `.0`, in row-major order.
-    At(Var, usize),
+    Entry(Var, usize),
     /// Row `.1` of the value `.0`: a factor per column.
     Row(Var, usize),
 }
@@ -108,7 +108,7 @@ impl OperatorVar {
 impl Var {
     /// Entry `k` of a one-row value, as a factor.
     pub fn at(self, k: usize) -> Coef {
-        Coef::At(self, k)
+        Coef::Entry(self, k)
     }
 
     /// Row `k` of a value, as a factor per column.

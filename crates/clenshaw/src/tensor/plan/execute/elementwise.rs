@@ -1,4 +1,4 @@
-//! Instructions that treat every entry alike.
+//! Element-wise instructions.
 
 use super::Scope;
 use crate::tensor::Real;
@@ -30,7 +30,7 @@ impl<T: Real> Scope<'_, T> {
                     out: self.write(dst, rows),
                 }),
                 Instr::SparseDropout { values, drop, dst } => {
-                    let stream = self.chance().numbered(drop.site);
+                    let stream = self.dropout_stream().numbered(drop.site);
                     dispatch(kernel::DropEntries {
                         drop: (drop.keep, &stream),
                         // Blocks start at multiples of 64.
@@ -41,11 +41,11 @@ impl<T: Real> Scope<'_, T> {
                 }
                 Instr::Map { map, src, dst } => {
                     let pairs = self.write(dst, rows).iter_mut().zip(self.read(src, rows));
-                    pairs.for_each(|(out, x)| *out = map.of(*x));
+                    pairs.for_each(|(out, x)| *out = map.apply(*x));
                 }
                 Instr::MapGrad { map, x, y, g, dst } => {
                     let (x, y, g) = (self.read(x, rows), self.read(y, rows), self.read(g, rows));
-                    self.fill(dst, rows, |i| map.slope(x[i], y[i]) * g[i]);
+                    self.fill(dst, rows, |i| map.derivative(x[i], y[i]) * g[i]);
                 }
                 Instr::Product { a, b, dst } => {
                     let (a, b) = (self.read(a, rows), self.read(b, rows));
@@ -87,7 +87,7 @@ impl<T: Real> Scope<'_, T> {
         mask: Option<Mask>,
         rows: &Range<usize>,
     ) {
-        let stream = drop.map(|drop| (drop.keep, self.chance().numbered(drop.site)));
+        let stream = drop.map(|drop| (drop.keep, self.dropout_stream().numbered(drop.site)));
         // SAFETY: guaranteed by the caller.
         unsafe {
             dispatch(kernel::Gate {

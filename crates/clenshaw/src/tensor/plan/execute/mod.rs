@@ -71,12 +71,14 @@ impl<'a, T: Real> Scope<'a, T> {
         // SAFETY: `schedule` placed the slots within the lengths that the workspace has.
         unsafe {
             match self.program.slots[buf] {
-                Slot::Arena(at) => memory.arena.add(at + row * cols),
-                Slot::Scratch(at) => {
-                    memory.scratch.add(self.thread * self.program.scratch_len + at)
+                Slot::Arena(offset) => memory.arena.add(offset + row * cols),
+                Slot::Scratch(offset) => {
+                    memory.scratch.add(self.thread * self.program.scratch_len + offset)
                 }
-                Slot::Fixed(BufKind::Param(at)) => memory.params.add(at + row * cols).cast_mut(),
-                Slot::Fixed(BufKind::Grad(at)) => memory.grads.add(at + row * cols),
+                Slot::Fixed(BufKind::Param(offset)) => {
+                    memory.params.add(offset + row * cols).cast_mut()
+                }
+                Slot::Fixed(BufKind::Grad(offset)) => memory.grads.add(offset + row * cols),
                 Slot::Fixed(BufKind::Const(i)) => {
                     self.plan.consts[i].as_slice().as_ptr().add(row * cols).cast_mut()
                 }
@@ -113,17 +115,17 @@ impl<'a, T: Real> Scope<'a, T> {
     /// Some rows of a mask.
     unsafe fn mask(&self, mask: Mask, rows: &Range<usize>) -> &'a mut [u64] {
         let words = self.program.mask_cols[mask].div_ceil(64);
-        let at = self.program.mask_offsets[mask] + rows.start * words;
+        let offset = self.program.mask_offsets[mask] + rows.start * words;
         // SAFETY: as for `write`.
-        unsafe { from_raw_parts_mut(self.memory.masks.add(at), rows.len() * words) }
+        unsafe { from_raw_parts_mut(self.memory.masks.add(offset), rows.len() * words) }
     }
 
     /// The partial sums of an instruction for a chunk.
     unsafe fn partial(&self, step: &Step, chunk: usize) -> &'a mut [T] {
         let partials = step.partials.expect("an instruction that sums over rows has partial sums");
-        let at = partials.offset + chunk * partials.stride;
+        let offset = partials.offset + chunk * partials.stride;
         // SAFETY: every chunk has its own range.
-        unsafe { from_raw_parts_mut(self.memory.partials.add(at), partials.size) }
+        unsafe { from_raw_parts_mut(self.memory.partials.add(offset), partials.size) }
     }
 
     fn cols(&self, buf: Buf) -> usize {
@@ -134,7 +136,7 @@ impl<'a, T: Real> Scope<'a, T> {
         self.training.expect("only a training program has a loss").0
     }
 
-    fn chance(&self) -> &'a Stream {
+    fn dropout_stream(&self) -> &'a Stream {
         self.training.expect("only a training program has dropout").1
     }
 }
@@ -194,10 +196,10 @@ impl<T: Real> Scope<'_, T> {
         unsafe {
             let dst: &mut [T] = match reduction.into {
                 ReduceInto::Buffer(dst) => self.write(dst, &(0..self.program.bufs[dst].rows)),
-                ReduceInto::Row(dst, at) => self.write(dst, &(at..at + 1)),
-                ReduceInto::Entry(dst, at) => {
+                ReduceInto::Row(dst, row) => self.write(dst, &(row..row + 1)),
+                ReduceInto::Entry(dst, entry) => {
                     let all = self.write(dst, &(0..self.program.bufs[dst].rows));
-                    std::slice::from_mut(&mut all[at])
+                    std::slice::from_mut(&mut all[entry])
                 }
                 ReduceInto::Loss => std::slice::from_mut(loss),
             };

@@ -1,4 +1,4 @@
-//! Instructions that treat every row as a whole, and the running product of a column.
+//! Row-wise instructions, and the running product of a column.
 
 use super::Scope;
 use crate::tensor::Real;

@@ -51,7 +51,7 @@ impl<T: Real> Scope<'_, T> {
             for (factor, src) in terms {
                 let factor = match *factor {
                     Factor::Fixed(c) => T::from_f64(c),
-                    Factor::At(source, k) => self.all(source)[k],
+                    Factor::Entry(source, k) => self.all(source)[k],
                     Factor::Row(..) => continue,
                 };
                 list[n_terms] = (factor, self.read(*src, rows));
