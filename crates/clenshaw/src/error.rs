@@ -124,8 +124,12 @@ impl Error {
         known: impl IntoIterator<Item = &'a str>,
     ) -> Self {
         let known: Vec<String> = known.into_iter().map(str::to_owned).collect();
+        let lower = name.to_lowercase();
+        // One edit in a short name, such as `gnc` for `gcn`, has a low Jaro-Winkler similarity.
         let score = |candidate: &String| {
-            strsim::jaro_winkler(&name.to_lowercase(), &candidate.to_lowercase())
+            let candidate = candidate.to_lowercase();
+            let one_edit = lower.len() > 2 && strsim::osa_distance(&lower, &candidate) == 1;
+            f64::from(one_edit) + strsim::jaro_winkler(&lower, &candidate)
         };
         let nearest = known
             .iter()
@@ -191,6 +195,8 @@ mod tests {
             error.to_string(),
             "unknown model `clenshaw`; did you mean `clenshaw-gcn`? known: mlp, gcn, clenshaw-gcn"
         );
+        let error = Error::unknown("model", "gnc", ["mlp", "gcn", "gcnii"]);
+        assert!(error.to_string().starts_with("unknown model `gnc`; did you mean `gcn`?"));
         let error = Error::unknown("model", "xyz", ["mlp", "gcn"]);
         assert_eq!(error.to_string(), "unknown model `xyz`; known: mlp, gcn");
     }
