@@ -2,8 +2,8 @@
 //!
 //! Each function returns system attributes to pass to
 //! [`Storage::set_study_attrs`](crate::Storage::set_study_attrs). Long text is split into numbered
-//! chunks. Attributes cannot be removed, so the surplus chunks of a text that became shorter are set to
-//! the empty string.
+//! chunks. Attributes cannot be removed, so surplus chunks of earlier, longer text are set to the empty
+//! string.
 //!
 //! ```text
 //! dashboard:note_ver           1, 2, ...: the dashboard does not save an outdated version
@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 /// The maximum length of a chunk in characters, as in optuna-dashboard.
 const CHUNK_LENGTH: usize = 2045;
 
-/// Returns the attributes that set a study's note, in Markdown. `current` are the study's system
-/// attributes.
+/// Returns the attributes that set a study's note, in Markdown. `current` contains the study's
+/// system attributes.
 pub fn note(current: &Attributes, text: &str) -> Attributes {
     let version = current.get("dashboard:note_ver").and_then(Value::as_u64).unwrap_or(0) + 1;
     let mut attrs = chunks(current, "dashboard:note_str:", text);
@@ -33,7 +33,7 @@ pub fn metric_name(name: &str) -> Attributes {
 }
 
 /// Returns the attributes that add a Plotly figure to a study, or replace the figure with this id.
-/// `current` are the study's system attributes.
+/// `current` contains the study's system attributes.
 ///
 /// # Panics
 /// If the id is empty or contains characters other than ASCII letters, digits, `-`, `_` and `.`.
@@ -44,7 +44,7 @@ pub fn plot(current: &Attributes, id: &str, figure: &Value) -> Attributes {
     chunks(current, &format!("dashboard:plot_data:{id}:"), &figure.to_string())
 }
 
-/// Splits a text into chunks; empty ones overwrite the surplus chunks of an earlier text.
+/// Splits text into chunks; surplus chunks of earlier, longer text are set to the empty string.
 fn chunks(current: &Attributes, prefix: &str, text: &str) -> Attributes {
     let characters: Vec<char> = text.chars().collect();
     let mut texts: Vec<String> = characters.chunks(CHUNK_LENGTH).map(String::from_iter).collect();

@@ -75,11 +75,11 @@ impl ParamValue {
     }
 }
 
-/// The tolerance of Optuna for the distance to a multiple of the step, in steps.
+/// Optuna's tolerance for the distance to a multiple of the step, in steps.
 const STEP_TOLERANCE: f64 = 1e-8;
 
 impl Distribution {
-    /// Checks bounds, step and choices, by the rules of Optuna.
+    /// Checks bounds, step and choices by Optuna's rules.
     ///
     /// # Errors
     /// If `low > high`, a step is not positive, a logarithmic scale includes values that are not

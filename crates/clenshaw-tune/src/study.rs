@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// A study in a storage, with the sampler and pruner of this worker.
 ///
-/// Any number of workers may run trials of one study at the same time, among them Optuna's.
+/// Any number of workers may run trials of one study at the same time, including Optuna's.
 pub struct Study<'a> {
     storage: &'a dyn Storage,
     id: u64,
@@ -20,7 +20,7 @@ pub struct Study<'a> {
 }
 
 impl<'a> Study<'a> {
-    /// Opens a study, which is created if it does not exist. Its sampler is TPE with seed 0; it has no
+    /// Opens a study and creates it if it does not exist. Its sampler is TPE with seed 0; it has no
     /// pruner.
     ///
     /// # Errors
@@ -122,7 +122,7 @@ impl<'a> Study<'a> {
         self.storage.finish(trial.id, outcome)
     }
 
-    /// Returns all trials by number.
+    /// Returns all trials, ordered by number.
     pub fn trials(&self) -> Result<Vec<Trial>> {
         self.storage.trials(self.id)
     }

@@ -52,7 +52,7 @@ impl TrialState {
 /// The outcome of a trial, as passed to [`Storage::finish`](crate::Storage::finish).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TrialOutcome {
-    /// The trial completed with this value. NaN and infinities fail the trial instead.
+    /// The trial completed with this value. With NaN or an infinity, the trial fails instead.
     Complete(f64),
     /// The trial was pruned, with its last intermediate value, if any.
     Pruned(Option<f64>),

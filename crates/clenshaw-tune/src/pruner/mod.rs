@@ -1,7 +1,7 @@
 //! Pruners: decide whether to stop a running trial early.
 //!
 //! A pruner is a pure function of the study's trials, called after every report. Optuna's pruners keep
-//! their first estimate of unset resources for the lifetime of a worker; these compute it anew each time,
+//! their first estimate of unset resources for the lifetime of a worker; these recompute it each time,
 //! so that all workers agree.
 
 mod hyperband;
@@ -17,7 +17,7 @@ pub use successive_halving::SuccessiveHalving;
 use crate::{Direction, Trial, TrialState};
 use std::collections::BTreeMap;
 
-/// A rule to stop trials early.
+/// A rule for stopping trials early.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pruner {
     /// Never prunes.
@@ -40,7 +40,7 @@ pub struct PruningDecision {
 }
 
 impl Pruner {
-    /// Decides about a trial by its intermediate values, given the study's trials.
+    /// Decides whether to prune a trial, given its intermediate values and the study's trials.
     ///
     /// `trials` may include `trial` itself, in its current or an earlier state.
     pub fn decide(&self, trial: &Trial, trials: &[Trial], direction: Direction) -> PruningDecision {

@@ -70,7 +70,7 @@ fn hyperband_matches_optuna() {
 }
 
 #[test]
-fn best_of_first_seven_and_two_of_eight_pass_a_rung() {
+fn best_of_first_seven_and_best_two_of_eight_are_promoted() {
     let halving = SuccessiveHalving { min_resource: Some(1), ..SuccessiveHalving::default() };
     let pruner = Pruner::SuccessiveHalving(halving);
     let mut trials: Vec<Trial> = Vec::new();

@@ -1,7 +1,7 @@
 //! Grid search: every combination of values once, in an order shuffled by the study's seed.
 //!
 //! Trial `i` takes the `i`-th combination, or the next one that no other trial has. Two workers that
-//! sample at the same time may choose the same point if the study also contains points that are not of
+//! sample at the same time may choose the same point if the study also contains points that are not on
 //! the grid.
 
 use super::{NumericRange, SamplingContext};
@@ -47,7 +47,7 @@ impl<'a> Axis<'a> {
         let values = values.ok_or_else(|| Error::BadValue {
             key: name.to_owned(),
             value: "a float without a step".to_owned(),
-            expected: "a float with a step, an integer or choices, to search a grid".to_owned(),
+            expected: "a float with a step, an integer or choices, for grid search".to_owned(),
         })?;
         Ok(Self { name, values })
     }
@@ -70,7 +70,7 @@ fn count(axes: &[Axis]) -> Result<usize> {
     })
 }
 
-/// Whether a trial counts as a visit of its point; points of failed trials are visited again.
+/// Whether a trial counts as a visit to its point; points of failed trials are visited again.
 fn occupies_point(trial: &Trial) -> bool {
     matches!(trial.state, TrialState::Complete | TrialState::Pruned | TrialState::Running)
 }

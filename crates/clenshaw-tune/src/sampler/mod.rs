@@ -18,7 +18,7 @@ use crate::{Direction, Distribution, Trial};
 use clenshaw_rng::Stream;
 use std::collections::BTreeMap;
 
-/// A method to choose the parameter values of a trial.
+/// A method for choosing the parameter values of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sampler {
     /// Samples uniformly, independently of earlier trials.
@@ -34,7 +34,7 @@ pub enum Sampler {
 pub struct SamplingContext<'a> {
     /// The search space.
     pub space: &'a BTreeMap<String, Distribution>,
-    /// The study's trials by number. The trial to sample for may be among them; it is ignored.
+    /// The study's trials, ordered by number. The trial to sample for may be among them; it is ignored.
     pub trials: &'a [Trial],
     /// The direction of the study.
     pub direction: Direction,

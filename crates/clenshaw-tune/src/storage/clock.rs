@@ -1,4 +1,4 @@
-//! The time of day as Optuna writes it, and identifiers made from it.
+//! Timestamps in Optuna's format, and unique identifiers.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -13,7 +13,7 @@ fn rfc3339(time: SystemTime) -> String {
     humantime::format_rfc3339_micros(time).to_string().replace('Z', "+00:00")
 }
 
-/// Returns a text that is unique among all workers: process id, time and a counter.
+/// Returns a string that is unique among all workers: process id, time and a counter.
 pub(super) fn unique_id() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let (pid, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));

@@ -24,7 +24,7 @@ pub enum StorageLocation {
 }
 
 impl StorageLocation {
-    /// Parses a location: a text with `://` is the URL of a database, any other the path of a journal.
+    /// Parses a location: text that contains `://` is a database URL, anything else a journal path.
     pub fn new(text: &Path) -> Result<Self> {
         match text.to_str().filter(|text| text.contains("://")) {
             Some(url) => DatabaseUrl::parse(url).map(Self::Database),

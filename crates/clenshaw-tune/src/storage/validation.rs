@@ -1,4 +1,4 @@
-//! Checks that all storages share, with the same error messages.
+//! Checks shared by all storages, with the same error messages.
 
 use super::StudySummary;
 use crate::error::{Error, Result};

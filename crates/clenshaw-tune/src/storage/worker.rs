@@ -1,4 +1,4 @@
-//! The worker process of a trial, by which trials of dead workers are recognized.
+//! The worker process of a trial, used to detect trials of dead workers.
 //!
 //! A process is identified by its id and start time, since ids are reused. Both are meaningful only
 //! within one boot of one machine, one process namespace and one user; a worker elsewhere is never
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn zombies_are_dead() {
+    fn zombie_processes_are_considered_dead() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let current = WorkerProcess::current().unwrap();
         let started = start_time(child.id()).unwrap();

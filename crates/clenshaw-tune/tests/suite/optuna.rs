@@ -175,7 +175,7 @@ fn check_fields(trial: &Value) {
 
 #[test]
 #[ignore = "needs Optuna: cargo xtask optuna"]
-fn both_continue_a_study_of_the_other() {
+fn optuna_and_this_crate_continue_each_others_studies() {
     for_every_storage(|version, test| {
         let (storage, study) = test.open();
         let storage = storage.as_ref();
@@ -208,7 +208,7 @@ fn both_continue_a_study_of_the_other() {
 
 #[test]
 #[ignore = "needs Optuna: cargo xtask optuna"]
-fn reads_what_only_optuna_writes() {
+fn reads_fields_that_only_optuna_writes() {
     for_every_storage(|version, test| {
         assert_eq!(optuna(version, "oddities", &test.location(), &["s"])["trials"], 3);
         let (storage, study) = test.open();
@@ -311,7 +311,7 @@ fn optuna_continues_after_a_truncated_line() {
 /// The server runs in another time zone.
 #[test]
 #[ignore = "needs Optuna: cargo xtask optuna"]
-fn both_find_the_same_stale_trials() {
+fn optuna_finds_the_same_stale_trials() {
     for (version, kind) in
         VERSIONS.iter().flat_map(|version| KINDS[1..].iter().map(move |k| (version, *k)))
     {

@@ -11,7 +11,7 @@ use super::{SamplingContext, has_result};
 use crate::{Direction, Trial, TrialState};
 use std::cmp::Ordering;
 
-/// Returns the good trials and the others, including running ones, each by number.
+/// Returns the good trials and the others, including running ones, each ordered by number.
 pub(super) fn split<'a>(context: &'a SamplingContext) -> (Vec<&'a Trial>, Vec<&'a Trial>) {
     let mut ranked: Vec<&Trial> =
         context.other_trials().filter(|trial| has_result(trial)).collect();

@@ -172,12 +172,12 @@ const STATES: [(TrialState, u64); 5] = [
     (TrialState::Waiting, 4),
 ];
 
-/// Optuna's code of a state.
+/// Optuna's code for a state.
 pub(super) fn state_code(state: TrialState) -> u64 {
     STATES.iter().find(|(known, _)| *known == state).map_or(0, |(_, code)| *code)
 }
 
-/// Optuna's code of a direction.
+/// Optuna's code for a direction.
 pub(super) fn direction_code(direction: Direction) -> u64 {
     match direction {
         Direction::Minimize => 1,

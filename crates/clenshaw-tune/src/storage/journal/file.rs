@@ -1,8 +1,8 @@
-//! The file of a journal, which only grows.
+//! The append-only file of a journal.
 //!
-//! A worker that dies while writing may leave a truncated line. Readers ignore an incomplete last line.
-//! The next writer of this crate holds the lock, so no one can complete the line any more, and removes
-//! it. Optuna's writers would append their entry to it, which makes the file unreadable.
+//! A worker that dies while writing may leave a truncated line. Readers ignore an incomplete last line. The
+//! next writer from this crate removes it: the writer holds the lock, so no other worker can still complete
+//! the line. Optuna's writers would append their entry to it, which makes the file unreadable.
 
 use crate::error::{Error, Result};
 use std::fs::{File, OpenOptions};
@@ -73,7 +73,7 @@ impl JournalFile {
     }
 }
 
-/// Writes a text after the last complete line, which ends at `end`, and syncs the file.
+/// Writes text after the last complete line, which ends at `end`, and syncs the file.
 fn append(path: &std::path::Path, end: u64, text: &str) -> std::io::Result<()> {
     let mut file = OpenOptions::new().append(true).create(true).open(path)?;
     if file.metadata()?.len() > end {
@@ -81,7 +81,7 @@ fn append(path: &std::path::Path, end: u64, text: &str) -> std::io::Result<()> {
     }
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     if written.is_err() {
-        // A full disk may have stored a part of it.
+        // A full disk may have stored only part of it.
         file.set_len(end)?;
     }
     written

@@ -1,8 +1,8 @@
 //! The lock of a journal: a symbolic link beside it, compatible with Optuna's `JournalFileSymlinkLock`.
 //!
-//! Creating a link fails if it exists, even on network file systems. A worker that dies with the lock
-//! leaves it behind, so a lock is broken if neither the link nor the journal it points to has changed for
-//! 30 seconds.
+//! Creating a link fails if it exists, even on network file systems. A worker that dies while holding the
+//! lock leaves it behind, so a lock is broken if neither the link nor the journal it points to has changed
+//! for 30 seconds.
 
 use crate::error::{Error, Result};
 use std::io::ErrorKind;
@@ -137,7 +137,7 @@ fn create_link(journal: &Path, link: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(journal, link)
 }
 
-/// Optuna's `JournalFileOpenLock`, an empty file of the same name: links need privileges on Windows.
+/// Optuna's `JournalFileOpenLock`, an empty file of the same name: links require privileges on Windows.
 #[cfg(not(unix))]
 fn create_link(_journal: &Path, link: &Path) -> io::Result<()> {
     fs::File::create_new(link).map(drop)

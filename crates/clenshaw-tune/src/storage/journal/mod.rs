@@ -4,10 +4,10 @@
 //! entries in one write, syncs the file and releases the lock. Since every writer takes the lock, nothing
 //! changes between check and write. Reading takes no lock.
 //!
-//! A worker that is killed can leave a truncated line, a lock and a running trial. The next writer
-//! removes the line, and the lock is broken after 30 seconds. The trial is failed by `fail_stale_trials`
-//! if its worker ran on this machine, in this boot and for this user. Journals have no heartbeats, so the
-//! trials of other workers, including Optuna's, keep running.
+//! A worker that is killed can leave a truncated line, a lock and a running trial. The next writer removes
+//! the line, and the lock is broken after 30 seconds. The trial is marked as failed by `fail_stale_trials`
+//! if its worker ran on this machine, since its last boot, as the same user. Journals have no heartbeats,
+//! so the trials of other workers, including Optuna's, keep running.
 
 mod entry;
 mod file;
@@ -33,7 +33,7 @@ use write::NewEntry;
 
 /// A storage in a journal file: Optuna's `JournalStorage` with its `JournalFileBackend`.
 ///
-/// No build feature is needed. Use it on one machine, or on a network file system for a few workers.
+/// Requires no cargo feature. Use it on one machine, or on a network file system for a few workers.
 pub struct JournalStorage {
     path: PathBuf,
     /// The `worker_id` of the entries of this storage.
@@ -55,7 +55,7 @@ impl JournalStorage {
         Self::open_with(path, LockOptions::default())
     }
 
-    /// Opens a journal with other lock timeouts than Optuna's.
+    /// Opens a journal with custom lock timeouts.
     pub fn open_with(path: impl AsRef<Path>, options: LockOptions) -> Result<Self> {
         let path = path.as_ref();
         let path = std::path::absolute(path).map_err(Error::io(path))?;

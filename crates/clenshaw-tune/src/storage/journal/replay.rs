@@ -1,8 +1,8 @@
 //! Replays the entries of a journal into studies and trials.
 //!
-//! Ids are not stored but counted: the id of a study is the number of studies created before it, that of
-//! a trial the number of trials created before it in all studies. All readers must therefore accept and
-//! ignore exactly the same entries. By Optuna's rules these are ignored: a second study of the same name,
+//! Ids are not stored but counted: the id of a study is the number of studies created before it, and the id
+//! of a trial is the number of trials created before it in all studies. All readers must therefore accept
+//! and ignore exactly the same entries. As in Optuna, these are ignored: a second study with the same name,
 //! a change to a finished trial, the start of a running trial, and an incompatible distribution.
 
 use super::entry::{LogEntry, OpCode, direction};

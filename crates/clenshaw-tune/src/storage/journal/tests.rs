@@ -47,7 +47,7 @@ fn writes_no_nan_or_infinity() {
 }
 
 #[test]
-fn rejects_other_directions_and_several_objectives() {
+fn rejects_other_directions_and_multiple_objectives() {
     let file = TestJournal::with_lines(&[
         "{\"op_code\":0,\"worker_id\":\"w\",\"study_name\":\"two\",\"directions\":[1,2]}\n",
         "{\"op_code\":0,\"worker_id\":\"w\",\"study_name\":\"up\",\"directions\":[2]}\n",

@@ -102,12 +102,12 @@ impl SqlRow {
         }
     }
 
-    /// A column with a text.
+    /// A text column.
     pub fn text(&self, column: usize) -> SqlResult<&str> {
         self.optional_text(column)?.ok_or_else(|| self.mismatch(column, "a text"))
     }
 
-    /// A column with a text or NULL.
+    /// A text column that may be NULL.
     pub fn optional_text(&self, column: usize) -> SqlResult<Option<&str>> {
         match &self.0[column] {
             SqlValue::Text(text) => Ok(Some(text)),
@@ -116,7 +116,7 @@ impl SqlRow {
         }
     }
 
-    /// A column with a number or NULL.
+    /// A numeric column that may be NULL.
     pub fn optional_f64(&self, column: usize) -> SqlResult<Option<f64>> {
         match self.0[column] {
             SqlValue::Real(value) => Ok(Some(value)),
@@ -133,7 +133,7 @@ impl SqlRow {
 
 impl From<u64> for SqlValue {
     fn from(value: u64) -> Self {
-        // No column contains a larger value, so nothing is found under it.
+        // No column contains a larger value, so no row matches.
         Self::Int(i64::try_from(value).unwrap_or(i64::MAX))
     }
 }

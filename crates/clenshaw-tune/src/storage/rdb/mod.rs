@@ -3,12 +3,12 @@
 //! Every call is one transaction. A call that writes locks the rows that it checks, so that nothing
 //! changes between check and write; a call that reads sees one snapshot.
 //!
-//! If the connection is lost, it is reopened after increasing pauses and the call is repeated. A lost
-//! connection does not tell whether a write was committed, so every write is idempotent: a trial is
-//! created with a request id by which a repeated call finds it, and finishing a trial again with the same
-//! result does nothing.
+//! If the connection is lost, it is reopened after increasing pauses and the call is repeated. After a lost
+//! connection it is unknown whether a write was committed, so every write is idempotent: a trial is created
+//! with a request id by which a repeated call finds it, and finishing a trial again with the same result
+//! does nothing.
 //!
-//! Times have no time zone: those of this crate and of Optuna 5 are UTC, those of Optuna 4 local, and the
+//! Times have no time zone: this crate and Optuna 5 store UTC, Optuna 4 stores local time, and the
 //! database does not distinguish them. Heartbeats use the clock of the database.
 
 mod connection;
@@ -52,7 +52,7 @@ impl Default for DatabaseOptions {
     }
 }
 
-/// A storage in a database: Optuna's `RDBStorage`. Needs the feature `sqlite` or `postgres`.
+/// A storage in a database: Optuna's `RDBStorage`. Requires the feature `sqlite` or `postgres`.
 pub struct RdbStorage {
     url: DatabaseUrl,
     options: DatabaseOptions,
@@ -90,7 +90,7 @@ impl RdbStorage {
         Self::open_with(url, DatabaseOptions::default())
     }
 
-    /// Opens a database with other timeouts than the default.
+    /// Opens a database with custom timeouts.
     pub fn open_with(url: DatabaseUrl, options: DatabaseOptions) -> Result<Self> {
         let process = WorkerProcess::current();
         let (session, finished) = (Mutex::default(), Mutex::default());

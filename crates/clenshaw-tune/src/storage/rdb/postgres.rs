@@ -21,7 +21,7 @@ static DIALECT: Dialect = Dialect {
     has_table: "SELECT 1 FROM pg_catalog.pg_class WHERE oid = to_regclass($1)",
     has_type: "SELECT 1 FROM pg_catalog.pg_type WHERE oid = to_regtype($1)",
     now: "(clock_timestamp() AT TIME ZONE 'UTC')",
-    // In the time zone of the session, which is that of the server, as in Optuna.
+    // In the time zone of the session, which is the server's, as in Optuna.
     heartbeat_now: "LOCALTIMESTAMP",
     heartbeat_age: "CAST(EXTRACT(EPOCH FROM LOCALTIMESTAMP - heartbeat) AS FLOAT)",
     types: &[
@@ -41,7 +41,7 @@ static DIALECT: Dialect = Dialect {
     ],
 };
 
-/// The time to wait for a response of the server.
+/// The time to wait for a response from the server.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A connection to a server.
@@ -66,7 +66,7 @@ pub(super) fn config(url: &str) -> Result<Config, String> {
     Ok(config)
 }
 
-/// Describes a server: `host db.example.org, port 5432`.
+/// Describes a server, such as `host db.example.org, port 5432`.
 fn describe(config: &Config) -> String {
     let host = match config.get_hosts().first() {
         Some(Host::Tcp(name)) => format!("host {name}"),

@@ -21,7 +21,7 @@ pub(super) fn state_name(state: TrialState) -> &'static str {
     STATES.iter().find(|(known, _)| *known == state).map_or("FAIL", |(_, name)| name)
 }
 
-/// The state of a name in the tables.
+/// Parses the name of a state in the tables.
 pub(super) fn state(name: &str) -> SqlResult<TrialState> {
     let known = STATES.iter().find(|(_, known)| *known == name);
     known
@@ -37,7 +37,7 @@ pub(super) fn direction_name(direction: Direction) -> &'static str {
     }
 }
 
-/// Returns studies by id, each with the number of its objectives. `filter` is a `WHERE` clause.
+/// Returns studies ordered by id, each with the number of its objectives. `filter` is a `WHERE` clause.
 pub(super) fn studies(
     db: &mut dyn Connection,
     filter: &str,
@@ -84,7 +84,7 @@ fn attr(row: &SqlRow, column: usize) -> SqlResult<(String, serde_json::Value)> {
     Ok((name.to_owned(), value))
 }
 
-/// Returns all trials of a study by number. The finished ones in `cached` are not read again.
+/// Returns all trials of a study, ordered by number. The finished ones in `cached` are not read again.
 pub(super) fn trials(
     db: &mut dyn Connection,
     study: u64,

@@ -125,7 +125,7 @@ pub(super) fn create(db: &mut dyn Connection) -> SqlResult<()> {
     Ok(())
 }
 
-/// Replaces the placeholders of a statement by the types of a database.
+/// Replaces the placeholders of a statement with the types of a database.
 fn fill_types(dialect: &Dialect, table: &str) -> String {
     let fill = |sql: String, (placeholder, name): &(&str, &str)| {
         sql.replace(&format!("{{{placeholder}}}"), name)

@@ -38,7 +38,7 @@ fn unreliable(storage: &RdbStorage) -> &RdbStorage {
 }
 
 #[test]
-fn repeated_writes_have_effect_once() {
+fn repeated_writes_take_effect_once() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:///{}", folder.path().join("study.db").display());
     let storage = RdbStorage::open(DatabaseUrl::parse(&url).unwrap()).unwrap();

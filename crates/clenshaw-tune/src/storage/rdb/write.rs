@@ -1,4 +1,4 @@
-//! Writes studies and trials to the tables. Every function may be repeated with the same effect.
+//! Writes studies and trials to the tables. Every function is idempotent.
 
 use super::super::worker::{WORKER, WorkerProcess};
 use super::super::{AttrKind, clock, json, validation};
