@@ -176,7 +176,7 @@ fn page(d: &Description) -> String {
     format!("{}\n{}\n\n{fields}{}", d.name, d.source, output::warnings(&d.warnings))
 }
 
-/// `4-7: 12` for bin 3 of the histogram.
+/// Formats a bin of the degree histogram, such as `4-7: 12` for bin 3.
 fn degree_bin((bin, count): (usize, &usize)) -> String {
     match bin {
         0 => format!("0: {count}"),

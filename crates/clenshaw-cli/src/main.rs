@@ -52,7 +52,7 @@ Examples:
   clenshaw train cora --preset paper --runs 10    Use the paper's settings on ten splits
   clenshaw models clenshaw-gcn                    Show a model's equation and hyper-parameters";
 
-/// The widest line of help.
+/// The maximum width of help lines.
 const HELP_WIDTH: usize = 100;
 
 /// A subcommand with its parsed arguments.

@@ -41,7 +41,7 @@ pub fn list(names: &[String]) -> String {
     if names.is_empty() { "none".into() } else { names.join(", ") }
 }
 
-/// `1 run`, `2 runs`.
+/// Formats a count with its noun: `1 run`, `2 runs`.
 pub fn count(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }

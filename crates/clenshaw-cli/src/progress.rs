@@ -100,7 +100,7 @@ impl Progress {
 /// Trains all jobs with a bar for each run and one for the whole batch.
 ///
 /// `costs` is the relative cost of an epoch of each job, which makes the estimate of the remaining
-/// time fair. The `on_event` of the options is replaced.
+/// time accurate. The `on_event` of the options is replaced.
 pub fn train_batch(
     label: &'static str,
     jobs: &[TrainingJob],

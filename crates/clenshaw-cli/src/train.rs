@@ -107,7 +107,7 @@ impl RunSubcommand for Train {
 }
 
 impl Train {
-    /// Combines defaults, preset, configuration file and options, in this order.
+    /// Combines defaults, preset, configuration file and options; later ones override earlier ones.
     fn request(&self, store: &Store) -> Result<Request> {
         let config = self.config.as_deref().map_or(Ok(Config::default()), read_config)?;
         let model = self.model.as_ref().or(config.model.as_ref());

@@ -45,7 +45,7 @@ Examples:
   clenshaw data get --all --offline              Verify all files";
 
 impl Get {
-    /// Downloads the graphs one after the other; the others continue if one fails.
+    /// Downloads the graphs one after the other; continues with the next if one fails.
     pub fn run(self) -> Result<()> {
         let sets = self.sets()?;
         let store = self.data.store();
