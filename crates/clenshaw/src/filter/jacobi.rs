@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn values_at_the_ends() {
+    fn values_at_minus_one_and_one() {
         let (a, b) = (1.0, 0.5);
         for k in 0..=10 {
             let sign = if k % 2 == 0 { 1.0 } else { -1.0 };

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Groups write to disjoint positions of one list, so no lock is needed; its entries are atomic with
-//! relaxed ordering, which costs nothing. Besides edges and result, memory holds one number per node
+//! relaxed ordering, which has no runtime cost. Besides edges and result, memory holds one number per node
 //! and group. Rows are sorted, so the result does not depend on the number of threads.
 
 use crate::parallel;

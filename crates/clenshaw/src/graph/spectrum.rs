@@ -1,4 +1,4 @@
-//! The extreme eigenvalues of a graph's operator, by Lanczos' method.
+//! The extreme eigenvalues of a graph's operator, by the Lanczos method.
 //!
 //! ```text
 //! b_{k+1} q_{k+1} = P q_k - a_k q_k - b_k q_{k-1}        a_k = q_k' P q_k,  |q_k| = 1
@@ -6,7 +6,7 @@
 //!
 //! The extreme eigenvalues of the tridiagonal matrix with diagonal `a` and off-diagonal `b` converge to
 //! those of P after few steps. Without reorthogonalisation some of them appear several times, which
-//! does no harm here.
+//! is harmless here.
 //! Lanczos, J. Res. Nat. Bur. Standards 1950; bisection with Sturm's sign counts (Sturm 1829).
 
 use crate::tensor::{Mat, Operator};
@@ -41,14 +41,14 @@ fn tridiagonal(p: &Operator) -> (Vec<f64>, Vec<f64>) {
         let (a_k, b_k) = (dot(&q, pq.as_slice()), b.last().copied().unwrap_or(0.0));
         a.push(a_k);
         let entries = pq.as_slice().iter().zip(&q).zip(&q1);
-        let rest: Vec<f64> = entries.map(|((pq, q), q1)| pq - a_k * q - b_k * q1).collect();
-        let length = dot(&rest, &rest).sqrt();
-        // A zero remainder means that every eigenvalue was found.
+        let residual: Vec<f64> = entries.map(|((pq, q), q1)| pq - a_k * q - b_k * q1).collect();
+        let length = dot(&residual, &residual).sqrt();
+        // A zero residual means that every eigenvalue was found.
         if a.len() == STEPS.min(n) || length < 1e-12 {
             return (a, b);
         }
         b.push(length);
-        (q1, q) = (q, rest.iter().map(|entry| entry / length).collect());
+        (q1, q) = (q, residual.iter().map(|entry| entry / length).collect());
     }
 }
 

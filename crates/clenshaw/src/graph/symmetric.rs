@@ -1,10 +1,10 @@
-//! Checks that a pattern is an undirected graph: no self-loops, and every arc with its reverse.
+//! Checks that a pattern is an undirected graph: no self-loops, and a reverse for every arc.
 //!
 //! Rows are ascending, so arcs `u -> v` with `u < v`, visited in order of `u`, must meet the entries of
 //! row `v` below `v` in order. One cursor per row is advanced by every such arc: it must point at `u`
 //! each time, and at the first column above `v` in the end. Threads own ranges of cursors.
 //!
-//! The cursors access memory at random. For files that this crate wrote, a comparison of two sums of
+//! The cursors access memory randomly. For files that this crate wrote, a comparison of two sums of
 //! hashes is several times faster:
 //!
 //! ```text
@@ -19,7 +19,7 @@ use std::ops::Range;
 /// Fewer arcs than this are checked by one thread.
 const CHUNK: usize = 1 << 14;
 
-/// Describes the problem of a square pattern; `None` if it is symmetric and has no self-loops.
+/// Describes a problem of a square pattern; `None` if it is symmetric and has no self-loops.
 pub(super) fn find_problem(adjacency: &Pattern) -> Option<String> {
     let problem = |rows| find_problem_within(adjacency, rows);
     parallel::map(usize::MAX, cut(adjacency), problem).into_iter().flatten().next()

@@ -14,8 +14,8 @@
 //!
 //! Its filter is the gain of the network without activation and biases: the root mean square over the
 //! entries of `G(mu) = (sum_k T_k(-mu) W0_k) (sum_k T_k(-mu) W1_k)`, [F, C], from features to scores.
-//! It includes both layers, since either can suppress a frequency. What the activation moves between
-//! frequencies is not part of it.
+//! It includes both layers, since either can suppress a frequency. Energy that the activation transfers
+//! between frequencies is not included.
 //! Defferrard et al., NeurIPS 2016, arXiv:1606.09375; two terms and width 32 as in the 60/20/20 papers.
 
 use super::{

@@ -5,7 +5,7 @@
 //! active(H) = relu( norm(H) )          norm: batch normalisation, unless `bn` is false
 //! ```
 //!
-//! Both follow the public code of LINKX (Lim et al., NeurIPS 2021), which has them as baselines.
+//! Both follow the public code of LINKX (Lim et al., NeurIPS 2021), which uses them as baselines.
 
 use super::{Net, glorot, training};
 use crate::hyper::{HyperParam, Params, TuningSpace};

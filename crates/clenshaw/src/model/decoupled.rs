@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A model is defined by its basis `phi` and the source of its coefficients `c`. The sum is evaluated by
-//! Clenshaw's method, from the last coefficient to the first: the network keeps two partial sums instead
+//! Clenshaw's algorithm, from the last coefficient to the first: the network keeps two partial sums instead
 //! of K + 1 signals, and the gradients of the coefficients need only Z. One [`PolynomialFilter`] defines
 //! both the network and its frequency response.
 

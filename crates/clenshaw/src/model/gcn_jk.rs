@@ -9,7 +9,7 @@
 //! ```
 //!
 //! `forward` and `backward` are LSTMs of width T d / 2 that read H(1), ..., H(T) in both directions, so
-//! that every node weights the depths by itself.
+//! that every node has its own weights over the depths.
 //! Xu et al., ICML 2018, arXiv:1806.03536, as rewritten for LINKX (Lim et al., NeurIPS 2021).
 
 use super::convolution::{self, active, convolution};

@@ -1,4 +1,4 @@
-//! GPRGNN: APPNP with learned weights of the propagation steps, which may be negative.
+//! GPRGNN: APPNP with learned weights for the propagation steps, which may be negative.
 //!
 //! ```text
 //! out = sum_k gamma_k P~^k drop(Z),   Z = head(X)              k = 0..=K

@@ -16,7 +16,7 @@ use crate::graph::Normalisation;
 use crate::hyper::{HyperParam, Params, StopRule, TuningSpace};
 use crate::tensor::{LinearInput, Var};
 
-/// All of 2000 epochs; of equal validation accuracies the last one is kept.
+/// All of 2000 epochs; among equal validation accuracies, the last epoch is kept.
 static TRAINING: [HyperParam; 5] = training(StopRule::AccuracyTies, 2000, 2000);
 
 pub static INFO: ModelInfo = ModelInfo {

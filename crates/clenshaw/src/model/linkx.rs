@@ -5,7 +5,7 @@
 //! out = MLP( relu( drop( [ h_A | h_X ] W + b ) + h_A + h_X ) )
 //! ```
 //!
-//! Nothing is averaged over neighbours, so heterophily does no harm; the first weight has one row per
+//! Nothing is averaged over neighbours, so heterophily is not a problem; the first weight has one row per
 //! node. Within an MLP, every layer except the last is followed by relu, batch normalisation and dropout,
 //! in this order.
 //! Lim et al., NeurIPS 2021, arXiv:2110.14446.

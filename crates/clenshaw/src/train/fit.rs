@@ -205,7 +205,7 @@ impl Fit {
         self.before + self.started.elapsed()
     }
 
-    /// The state of the run as a safetensors file; a run restored from it ends in the same bits.
+    /// The state of the run as a safetensors file; a restored run has bit-identical results.
     pub fn checkpoint(&self) -> Vec<u8> {
         let replayed = self.diverged.filter(|d| d.stepped).map(|_| self.replay());
         let current = (&self.params, &self.optimiser);
@@ -224,8 +224,8 @@ impl Fit {
 
     /// Parameters and optimiser before the step of the diverged epoch.
     ///
-    /// A run is a function of its settings and seed, so all steps before are taken again. That keeps
-    /// a copy of the state out of every epoch of every run that does not diverge.
+    /// A run is a function of its settings and seed, so the earlier steps are repeated. This avoids
+    /// copying the state in every epoch of runs that do not diverge.
     fn replay(&self) -> (AlignedVec<f32>, Optimiser<f32>) {
         let plan = self.setup.plan();
         let mut work = plan.workspace(ThreadTeam::new(self.threads));

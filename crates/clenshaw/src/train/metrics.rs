@@ -19,7 +19,7 @@
 /// let (predicted, truth) = ([0, 0, 0, 0], [0, 0, 0, 1]);
 /// assert_eq!(accuracy(&predicted, &truth), 0.75);
 /// assert_eq!(majority_share(&truth), 0.75); // so nothing was learned
-/// assert_eq!(balanced_accuracy(&predicted, &truth, 2), 0.5); // which this one shows
+/// assert_eq!(balanced_accuracy(&predicted, &truth, 2), 0.5); // as this metric shows
 /// ```
 pub fn accuracy(predicted: &[u32], truth: &[u32]) -> f64 {
     assert_same_length(predicted, truth);

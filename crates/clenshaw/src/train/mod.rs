@@ -67,7 +67,7 @@ pub fn test_scores(
     })
 }
 
-/// The class with the highest score; the first of equals.
+/// The class with the highest score; the first one if there are several.
 pub fn most_likely(scores: &[f32]) -> u32 {
     let better = |best: usize, c: usize| if scores[c] > scores[best] { c } else { best };
     (1..scores.len()).fold(0, better) as u32

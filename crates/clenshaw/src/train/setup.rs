@@ -79,7 +79,7 @@ impl Setup {
     pub fn targets(&self, split: &Split) -> Result<Targets<f32>> {
         split.check(&self.dataset)?;
         if split.train().is_empty() {
-            let problem = "no node is left for train".into();
+            let problem = "there are no training nodes".into();
             return Err(Error::Split { split: split.provenance().into(), problem });
         }
         let label = |i: u32| self.dataset.y[i as usize].expect("the split was checked");
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn named_parameters_make_the_same_vector() {
+    fn named_parameters_round_trip() {
         let dataset = data::load("csbm:nodes=50").unwrap();
         let info = model::find("gcn").unwrap();
         let setup = Setup::new(dataset, info, info.defaults()).unwrap();
