@@ -192,6 +192,9 @@ mod tests {
         );
         let unknown = Request::from_toml("run.toml", "graph = \"csbm\"\nmodel = \"mpl\"");
         let unknown = unknown.unwrap_err().to_string();
-        assert!(unknown.starts_with("run.toml: unknown model `mpl`; known: mlp, "), "{unknown}");
+        assert!(
+            unknown.starts_with("run.toml: unknown model `mpl`; did you mean `mlp`?"),
+            "{unknown}"
+        );
     }
 }
