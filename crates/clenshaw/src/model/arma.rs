@@ -119,17 +119,17 @@ fn n_weights(hp: &Params) -> (usize, usize) {
 fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
     let (layers, n_stacks) = (hp.int("layers"), hp.int("stacks"));
     let (n_w, n_v) = n_weights(hp);
-    let share = 1.0 / n_stacks as f64;
+    let weight = 1.0 / n_stacks as f64;
     let (w_out, v_0) = (weights("w_out"), weights(&name(0, "v", 0)));
     let mut a = vec![Mat::zeros(v_0.rows(), w_out.cols()); layers + 1];
     for s in 0..n_stacks {
         let mut suffix = w_out.clone(); // W_{t+1} ... W_{T-1} W'
         for t in (0..layers).rev() {
             let v = weights(&name(s, "v", t.min(n_v - 1)));
-            a[layers - 1 - t].add(share, &v.times(&suffix));
+            a[layers - 1 - t].add(weight, &v.times(&suffix));
             suffix = weights(&name(s, "w", t.min(n_w - 1))).times(&suffix);
         }
-        a[layers].add(share, &suffix);
+        a[layers].add(weight, &suffix);
     }
     Response::gain(&Basis::Monomial, &a)
 }

@@ -75,29 +75,30 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     let joined = match hp.choice("join") {
         Join::Max => layers[1..].iter().fold(layers[0], |most, h| net.max(most, *h)),
         Join::Concat => net.concat(&layers),
-        Join::Lstm => attended(net, &layers),
+        Join::Lstm => attention(net, &layers),
     };
     net.dense_layer(("w_out", "b_out"), joined, net.n_classes(), "all")
 }
 
 /// `sum_l s_l H(l)`; a bias added to `a` would cancel in the softmax.
-fn attended(net: &mut Net, layers: &[Var]) -> Var {
+fn attention(net: &mut Net, layers: &[Var]) -> Var {
     let inputs = net.shape(layers[0]).1;
     let width = (layers.len() * inputs / 2).max(1);
     let forward = Lstm::new(net, "forward", (inputs, width));
     let backward = Lstm::new(net, "backward", (inputs, width));
     let a = net.param("attention.w", 2 * width, 1, fan_in(2 * width), "all");
 
-    let ahead = forward.forward(net, layers.iter().copied());
-    let back = backward.forward(net, layers.iter().rev().copied());
-    let score = |(ahead, back): (&Var, &Var)| {
-        let both = net.concat(&[*ahead, *back]);
-        net.linear(both, a, None)
+    let forward_states = forward.hidden_states(net, layers.iter().copied());
+    let backward_states = backward.hidden_states(net, layers.iter().rev().copied());
+    let score = |(forward, backward): (&Var, &Var)| {
+        let states = net.concat(&[*forward, *backward]);
+        net.linear(states, a, None)
     };
-    let scores: Vec<Var> = ahead.iter().zip(back.iter().rev()).map(score).collect();
+    let scores: Vec<Var> =
+        forward_states.iter().zip(backward_states.iter().rev()).map(score).collect();
     let scores = net.concat(&scores);
-    let shares = net.softmax(scores); // [n, T]
-    let parts = layers.iter().enumerate().map(|(l, h)| net.scale_rows(*h, shares, l));
+    let weights = net.softmax(scores); // [n, T]
+    let parts = layers.iter().enumerate().map(|(l, h)| net.scale_rows(*h, weights, l));
     let parts: Vec<Var> = parts.collect();
     net.sum(parts.into_iter().map(|part| 1.0 * part))
 }

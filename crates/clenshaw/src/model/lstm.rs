@@ -38,7 +38,7 @@ impl Lstm {
     }
 
     /// Returns the hidden state `h` after each value of a sequence.
-    pub fn forward(&self, net: &mut Net, values: impl IntoIterator<Item = Var>) -> Vec<Var> {
+    pub fn hidden_states(&self, net: &mut Net, values: impl IntoIterator<Item = Var>) -> Vec<Var> {
         let mut previous = None;
         let mut states = Vec::new();
         for x in values {
@@ -58,8 +58,8 @@ impl Lstm {
         let g = net.tanh(g);
         let mut c = net.product(i, g);
         if let Some((_, c1)) = previous {
-            let kept = net.product(f, c1);
-            c = net.sum([1.0 * kept, 1.0 * c]);
+            let remembered = net.product(f, c1);
+            c = net.sum([1.0 * remembered, 1.0 * c]);
         }
         let activated = net.tanh(c);
         (net.product(o, activated), c)
