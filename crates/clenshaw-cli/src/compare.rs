@@ -139,9 +139,9 @@ impl Compare {
         let mut table = Table::new(header);
         for (m, info) in models.iter().enumerate() {
             let cells = (0..self.graphs.len()).map(|g| {
-                let at = g * models.len() + m;
-                let mark = if jobs[at].request.has_preset() { "" } else { " *" };
-                format!("{}{mark}", cell(&results[at]))
+                let index = g * models.len() + m;
+                let mark = if jobs[index].request.has_preset() { "" } else { " *" };
+                format!("{}{mark}", cell(&results[index]))
             });
             table.add_row(std::iter::once(info.name.to_owned()).chain(cells));
         }

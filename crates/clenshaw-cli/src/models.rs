@@ -134,8 +134,8 @@ fn model_json(info: &ModelInfo) -> Json {
 /// Describes a hyper-parameter: range and space are `{low, high}` or `{among}`, and the space is null
 /// if it is not tuned.
 pub fn hyper_json(hyper: &HyperParam) -> Json {
-    let whole = matches!(hyper.range, ValueRange::Int(..));
-    let number = |v: f64| if whole { json!(v as i64) } else { json!(v) };
+    let is_integer = matches!(hyper.range, ValueRange::Int(..));
+    let number = |v: f64| if is_integer { json!(v as i64) } else { json!(v) };
     let range = match hyper.range {
         ValueRange::Int(low, high) => json!({"low": low, "high": high}),
         ValueRange::Real(low, high) => json!({"low": low, "high": high}),
