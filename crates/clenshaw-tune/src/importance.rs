@@ -6,10 +6,10 @@
 //!
 //! `p` is the density of parameter `j` among all complete trials and `p*` among the best tenth, both
 //! estimated by Parzen estimators on a grid of at most 50 values with Scott's bandwidth. A parameter whose
-//! best values are distributed like all its values is unimportant. Interactions are not considered. A
-//! parameter with several distributions, or one that only some trials have, is treated separately for each
-//! distribution. Watanabe, Bansal & Hutter, IJCAI 2023, arXiv:2304.10255; the conditional form is
-//! arXiv:2601.20800.
+//! best values are distributed like all its values is unimportant. Interactions are not considered.
+//! A parameter with several distributions, or one that only some trials have, is treated separately for
+//! each distribution.
+//! Watanabe, Bansal & Hutter, IJCAI 2023, arXiv:2304.10255; the conditional form is arXiv:2601.20800.
 
 use crate::sampler::NumericRange;
 use crate::sampler::tpe::kernel::{Kernels, TruncatedNormals};

@@ -21,10 +21,10 @@ pub fn edge_homophily(graph: &Graph, classes: &[Option<u32>]) -> Option<f64> {
 /// nodes that have any.
 pub fn node_homophily(graph: &Graph, classes: &[Option<u32>]) -> Option<f64> {
     let fraction = |i: usize| {
-        let own = classes[i]?;
+        let class = classes[i]?;
         let known: Vec<u32> =
             graph.neighbours(i).iter().filter_map(|&j| classes[j as usize]).collect();
-        let agree = known.iter().filter(|&&class| class == own).count();
+        let agree = known.iter().filter(|&&other| other == class).count();
         (!known.is_empty()).then(|| agree as f64 / known.len() as f64)
     };
     let fractions: Vec<f64> = (0..graph.n_nodes()).filter_map(fraction).collect();

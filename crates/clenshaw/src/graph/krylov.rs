@@ -154,8 +154,8 @@ mod tests {
         let h = |mu: f64| mu.powi(7);
         let exact = Krylov::of(&p, &x, 8).apply(h);
         let short = Krylov::of(&p, &x, 7).apply(h);
-        let worst = max_abs(exact.iter().zip(&short).map(|(a, b)| a - b));
-        assert!(worst > 1e-6, "{worst}");
+        let error = max_abs(exact.iter().zip(&short).map(|(a, b)| a - b));
+        assert!(error > 1e-6, "{error}");
     }
 
     #[test]

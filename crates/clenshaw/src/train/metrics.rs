@@ -68,7 +68,7 @@ pub fn balanced_accuracy(predicted: &[u32], truth: &[u32], n_classes: usize) -> 
 pub fn roc_auc(scores: &[f64], truth: &[u32]) -> f64 {
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|&a, &b| scores[a].total_cmp(&scores[b]));
-    // In each group of ties, a one wins against all zeros below and half of the zeros in the group.
+    // In each group of ties, a one ranks above all zeros below the group and half of the zeros in it.
     let (mut zeros, mut ones, mut won) = (0.0, 0.0, 0.0);
     for group in order.chunk_by(|&a, &b| scores[a] == scores[b]) {
         let hits = group.iter().filter(|&&i| truth[i] == 1).count() as f64;
