@@ -6,7 +6,7 @@
 use super::{Dataset, DatasetInfo, DatasetOrigin, graph_file, public};
 use crate::error::Result;
 
-/// Cora's entry in the registry.
+/// The registry entry of Cora.
 pub static INFO: DatasetInfo = DatasetInfo {
     name: "cora",
     title: "Cora: machine-learning papers, linked by citations, classified by topic",

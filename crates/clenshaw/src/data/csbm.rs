@@ -8,7 +8,7 @@
 //! With `N_in` pairs within a class and `N_out` across, `p = h M / N_in` and `q = (1 - h) M / N_out`
 //! give `M = n degree / 2` edges on average, a share `h` of them within a class.
 //! With the default settings the features alone classify about 63% of the nodes correctly; a
-//! high-pass filter adds 20 points, a low-pass filter loses as many.
+//! high-pass filter adds 20 percentage points, a low-pass filter loses as many.
 //! Edges are sampled by geometric gaps (Batagelj & Brandes 2005), so the running time is proportional
 //! to the number of edges.
 //! Deshpande, Sen, Montanari & Mossel, NeurIPS 2018, arXiv:1807.09596.
@@ -19,7 +19,7 @@ use crate::graph::Graph;
 use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::rng::Stream;
 
-/// The model's entry in the registry.
+/// The registry entry of this data set.
 pub static INFO: DatasetInfo = DatasetInfo {
     name: "csbm",
     title: "contextual stochastic block model, heterophilous by default",
@@ -55,7 +55,7 @@ fn generate(params: &Params) -> Result<Dataset> {
     check_classes(n_classes, n)?;
     let stream = Stream::new(params.int("seed") as u64, "graph");
     let classes = shuffled_classes(&stream, n, n_classes);
-    let members = members(&classes, n_classes);
+    let members = nodes_by_class(&classes, n_classes);
     let (p, q) = probabilities(params, &members)?;
     let edges = block_edges(&mut stream.named("edges"), &members, p, q);
     let x = gaussian::features(&stream, &classes, params.int("features"), params.real("signal"));
@@ -69,7 +69,8 @@ fn shuffled_classes(stream: &Stream, n: usize, n_classes: usize) -> Vec<u32> {
     classes
 }
 
-fn members(classes: &[u32], n_classes: usize) -> Vec<Vec<u32>> {
+/// The nodes of each class, ascending.
+fn nodes_by_class(classes: &[u32], n_classes: usize) -> Vec<Vec<u32>> {
     let mut members = vec![vec![]; n_classes];
     for (node, &class) in (0..).zip(classes) {
         members[class as usize].push(node);
@@ -84,13 +85,16 @@ fn probabilities(params: &Params, members: &[Vec<u32>]) -> Result<(f64, f64)> {
     let n_in: f64 = members.iter().map(|class| pairs(class.len() as f64)).sum();
     let n_out = pairs(n) - n_in;
     // The largest M with p <= 1 and q <= 1.
-    let most = (n_in / h).min(n_out / (1.0 - h));
+    let max_edges = (n_in / h).min(n_out / (1.0 - h));
     let m = n * params.real("degree") / 2.0;
-    if m > most {
+    if m > max_edges {
         return Err(Error::OutOfRange {
             key: "degree".into(),
             value: params.real("degree").to_string(),
-            allowed: format!("0 to {} for these nodes, classes and homophily", 2.0 * most / n),
+            allowed: format!(
+                "0 to {} for this homophily and number of nodes and classes",
+                2.0 * max_edges / n
+            ),
         });
     }
     Ok((h * m / n_in, (1.0 - h) * m / n_out))
@@ -100,13 +104,13 @@ fn probabilities(params: &Params, members: &[Vec<u32>]) -> Result<(f64, f64)> {
 fn block_edges(stream: &mut Stream, members: &[Vec<u32>], p: f64, q: f64) -> Vec<(u32, u32)> {
     let mut edges = vec![];
     for (a, class) in members.iter().enumerate() {
-        let within = class.len() * class.len().saturating_sub(1) / 2;
-        sample(stream, within, p, |t| {
+        let n_pairs = class.len() * class.len().saturating_sub(1) / 2;
+        sample_indices(stream, n_pairs, p, |t| {
             let (i, j) = pair(t);
             edges.push((class[i], class[j]));
         });
         for other in &members[a + 1..] {
-            sample(stream, class.len() * other.len(), q, |t| {
+            sample_indices(stream, class.len() * other.len(), q, |t| {
                 edges.push((class[t / other.len()], other[t % other.len()]));
             });
         }
@@ -114,10 +118,10 @@ fn block_edges(stream: &mut Stream, members: &[Vec<u32>], p: f64, q: f64) -> Vec
     edges
 }
 
-/// Calls `each` for every number of `0..count` with probability `p`.
+/// Calls `each` for a random subset of `0..count`, which contains each number with probability `p`.
 ///
-/// The gaps are geometric: `floor(ln(1 - U) / ln(1 - p))`.
-fn sample(stream: &mut Stream, count: usize, p: f64, mut each: impl FnMut(usize)) {
+/// The gaps between the numbers are geometric: `floor(ln(1 - U) / ln(1 - p))`.
+fn sample_indices(stream: &mut Stream, count: usize, p: f64, mut each: impl FnMut(usize)) {
     if p == 0.0 {
         return;
     }
@@ -133,7 +137,7 @@ fn sample(stream: &mut Stream, count: usize, p: f64, mut each: impl FnMut(usize)
 fn pair(t: usize) -> (usize, usize) {
     let row = |i: usize| i * (i - 1) / 2;
     let guess = ((1.0 + (1.0 + 8.0 * t as f64).sqrt()) / 2.0) as usize;
-    // The square root may be off by one through rounding.
+    // Rounding can make the guess off by one.
     let i = if row(guess) > t { guess - 1 } else { guess };
     let i = if row(i + 1) <= t { i + 1 } else { i };
     (i, t - row(i))
@@ -191,12 +195,12 @@ mod tests {
         let distance = |i: usize, c: usize| -> f64 {
             x.row(i).iter().zip(means.row(c)).map(|(x, m)| (x - m).powi(2)).sum()
         };
-        let nearer = |i: usize, a: usize, b: usize| distance(i, a).total_cmp(&distance(i, b));
-        let nearest = |i: usize| (0..sizes.len()).min_by(|&a, &b| nearer(i, a, b));
+        let by_distance = |i: usize, a: usize, b: usize| distance(i, a).total_cmp(&distance(i, b));
+        let nearest = |i: usize| (0..sizes.len()).min_by(|&a, &b| by_distance(i, a, b));
         (0..x.rows()).filter(|&i| nearest(i) == Some(class(i))).count() as f64 / x.rows() as f64
     }
 
-    /// `sum_k (a P)^k X` for k up to 3, by Horner.
+    /// `sum_k (a P)^k X` for k up to 3, by Horner's method.
     fn filtered(dataset: &Dataset, a: f64) -> Mat<f64> {
         let p = operator(&dataset.graph, Normalisation::Plain);
         let x = dataset.x.to_dense().cast::<f64>();
@@ -219,9 +223,9 @@ mod tests {
     }
 
     #[test]
-    fn rejects_more_edges_than_pairs() {
+    fn rejects_degree_above_the_maximum() {
         let error = load("csbm:nodes=10,classes=2,homophily=0,degree=6").unwrap_err().to_string();
-        let allowed = "0 to 5 for these nodes, classes and homophily";
+        let allowed = "0 to 5 for this homophily and number of nodes and classes";
         assert_eq!(error, format!("`degree` is 6, outside {allowed}"));
         let full = load("csbm:nodes=10,classes=2,homophily=0,degree=5").unwrap();
         assert_eq!(full.graph.n_edges(), 25);

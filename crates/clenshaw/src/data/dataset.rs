@@ -7,8 +7,8 @@ use crate::graph::Graph;
 
 /// A graph with features, labels and a description.
 ///
-/// The fields can be changed freely; [`Setup::new`](crate::train::Setup::new) refuses parts that do
-/// not fit together.
+/// The fields can be changed freely; [`Setup::new`](crate::train::Setup::new) returns an error if
+/// they are inconsistent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dataset {
     /// The name under which it can be loaded.
@@ -42,7 +42,7 @@ pub struct FixedSplit {
     pub split: Split,
 }
 
-/// The metric of a data set.
+/// The evaluation metric of a data set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
@@ -54,7 +54,7 @@ pub enum Metric {
 }
 
 impl Dataset {
-    /// A data set of these parts, without splits, warnings and node names.
+    /// Creates a data set without splits, warnings or node names.
     pub fn new(
         name: impl Into<String>,
         graph: Graph,
@@ -76,8 +76,8 @@ impl Dataset {
         }
     }
 
-    /// Returns an error if the parts do not fit together or cannot be learned from: no features, a
-    /// value that is not finite, fewer than two classes with labels.
+    /// Returns the data set, or an error if it is inconsistent or cannot be trained on: it has no
+    /// features, a non-finite value, or fewer than two classes with labels.
     ///
     /// ```
     /// use clenshaw::data::{Dataset, Features};
@@ -99,13 +99,13 @@ impl Dataset {
         }
     }
 
-    /// The reason for which [`Dataset::checked`] refuses it.
+    /// The problem that [`Dataset::checked`] reports, if any.
     pub(super) fn problem(&self) -> Option<String> {
         let shape = self.shape_problem();
         shape.or_else(|| self.feature_problem()).or_else(|| self.label_problem())
     }
 
-    /// Returns an error if features or labels do not fit the graph or the class names.
+    /// Returns an error if features or labels do not match the graph or the class names.
     pub fn check_shapes(&self) -> Result<()> {
         match self.shape_problem() {
             Some(problem) => Err(Error::Data { place: self.name.clone(), problem }),
@@ -123,7 +123,7 @@ impl Dataset {
             && values.len() != pattern.n_entries()
         {
             let (values, entries) = (values.len(), pattern.n_entries());
-            return Some(format!("{values} values of sparse features, but {entries} entries"));
+            return Some(format!("{values} values for {entries} entries of sparse features"));
         }
         if labels != n {
             return Some(format!("{labels} labels, but the graph has {n} nodes"));
@@ -138,7 +138,7 @@ impl Dataset {
         if self.x.n_cols() == 0 {
             return Some("the nodes have no features; expected at least one column".into());
         }
-        self.x.first_not_finite().map(|(node, column, value)| {
+        self.x.first_non_finite().map(|(node, column, value)| {
             format!("node {node}, feature {column} is {value}; expected a finite number")
         })
     }
@@ -146,7 +146,7 @@ impl Dataset {
     fn label_problem(&self) -> Option<String> {
         match self.class_sizes().iter().filter(|&&size| size > 0).count() {
             0 => Some("no node has a label; expected labels of at least two classes".into()),
-            1 => Some("all labels are of one class; expected at least two".into()),
+            1 => Some("all labels have the same class; expected at least two".into()),
             _ => None,
         }
     }
@@ -173,14 +173,13 @@ impl Dataset {
     /// The SHA-256 of graph, features and labels, in hexadecimal; names and origin are not included.
     pub fn sha256(&self) -> String {
         let adjacency = self.graph.adjacency();
-        let offsets = |offsets: &[usize]| offsets.iter().map(|&o| o as u64).collect::<Vec<_>>();
+        let to_u64 = |offsets: &[usize]| offsets.iter().map(|&o| o as u64).collect::<Vec<_>>();
         let mut digest = Fingerprint::new("clenshaw dataset 1")
-            .list(offsets(adjacency.offsets()))
+            .list(to_u64(adjacency.offsets()))
             .list(adjacency.indices().iter().copied())
             .number(self.x.n_cols() as u64);
         if let Features::Sparse { pattern, .. } = &self.x {
-            digest =
-                digest.list(offsets(pattern.offsets())).list(pattern.indices().iter().copied());
+            digest = digest.list(to_u64(pattern.offsets())).list(pattern.indices().iter().copied());
         }
         digest
             .list(self.x.values().iter().map(|value| value.to_bits()))
@@ -200,28 +199,28 @@ mod tests {
         Dataset::new("path", graph, x, y, vec!["a".into(), "b".into()])
     }
 
-    fn numbers(values: &[f32]) -> Features {
+    fn one_column(values: &[f32]) -> Features {
         Features::Dense(Mat::from_vec(values.len(), 1, values.to_vec()))
     }
 
-    fn refused(x: Features, y: &[Option<u32>]) -> String {
+    fn check_error(x: Features, y: &[Option<u32>]) -> String {
         path(x, y.to_vec()).checked().unwrap_err().to_string()
     }
 
     #[test]
-    fn checked_names_what_is_wrong() {
+    fn checked_reports_each_problem() {
         let good = [Some(0), None, Some(1)];
-        let x = || numbers(&[1.0, 2.0, 3.0]);
+        let x = || one_column(&[1.0, 2.0, 3.0]);
         assert!(path(x(), good.to_vec()).checked().is_ok());
         let cases = [
-            (numbers(&[1.0]), &good[..], "path: 1 rows of features, but the graph has 3 nodes"),
+            (one_column(&[1.0]), &good[..], "path: 1 rows of features, but the graph has 3 nodes"),
             (
                 Features::Dense(Mat::zeros(3, 0)),
                 &good,
                 "path: the nodes have no features; expected at least one column",
             ),
             (
-                numbers(&[1.0, f32::INFINITY, 2.0]),
+                one_column(&[1.0, f32::INFINITY, 2.0]),
                 &good,
                 "path: node 1, feature 0 is inf; expected a finite number",
             ),
@@ -231,7 +230,7 @@ mod tests {
                     values: vec![1.0],
                 },
                 &good,
-                "path: 1 values of sparse features, but 2 entries",
+                "path: 1 values for 2 entries of sparse features",
             ),
             (x(), &good[..2], "path: 2 labels, but the graph has 3 nodes"),
             (
@@ -240,22 +239,22 @@ mod tests {
                 "path: node 2 has label 2, but there are 2 classes",
             ),
             (x(), &[None; 3], "path: no node has a label; expected labels of at least two classes"),
-            (x(), &[Some(1); 3], "path: all labels are of one class; expected at least two"),
+            (x(), &[Some(1); 3], "path: all labels have the same class; expected at least two"),
         ];
         for (x, y, message) in cases {
-            assert_eq!(refused(x, y), message);
+            assert_eq!(check_error(x, y), message);
         }
     }
 
     #[test]
     fn sha256_covers_content_but_not_names() {
-        let original = path(numbers(&[1.0, 2.0, 3.0]), vec![Some(0), None, Some(1)]);
+        let original = path(one_column(&[1.0, 2.0, 3.0]), vec![Some(0), None, Some(1)]);
         let digest = original.sha256();
         assert_eq!(digest.len(), 64);
         let renamed = Dataset { name: "other".into(), ..original.clone() };
         assert_eq!(renamed.sha256(), digest);
         let changed = [
-            Dataset { x: numbers(&[1.0, 2.0, 4.0]), ..original.clone() },
+            Dataset { x: one_column(&[1.0, 2.0, 4.0]), ..original.clone() },
             Dataset { y: vec![Some(0), Some(0), Some(1)], ..original.clone() },
             Dataset { graph: Graph::from_edges("x", 3, &[(0, 1)]).unwrap(), ..original },
         ];

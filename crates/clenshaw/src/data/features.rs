@@ -42,7 +42,7 @@ impl Features {
         }
     }
 
-    /// The matrix as a dense one.
+    /// Converts the features to a dense matrix.
     pub fn to_dense(&self) -> Mat<f32> {
         match self {
             Self::Dense(x) => x.clone(),
@@ -59,7 +59,7 @@ impl Features {
         }
     }
 
-    /// The scaled features; sparse features stay sparse if zeros stay zero.
+    /// The scaled features; sparse features stay sparse if the scaling maps zero to zero.
     ///
     /// ```
     /// use clenshaw::data::{Features, Scaling};
@@ -71,31 +71,31 @@ impl Features {
     pub fn scaled(&self, scaling: Scaling) -> Self {
         match scaling {
             Scaling::Raw => self.clone(),
-            Scaling::Row0 => self.rows_times(|sum| if sum == 0.0 { 0.0 } else { 1.0 / sum }),
-            Scaling::Row => self.minus_minimum().rows_times(|sum| 1.0 / sum.max(1.0)),
+            Scaling::Row0 => self.scale_rows(|sum| if sum == 0.0 { 0.0 } else { 1.0 / sum }),
+            Scaling::Row => self.subtract_minimum().scale_rows(|sum| 1.0 / sum.max(1.0)),
             Scaling::ZScore => Self::Dense(z_score(self.to_dense())),
         }
     }
 
-    /// The first value that is not finite, as (node, column, value).
-    pub(super) fn first_not_finite(&self) -> Option<(usize, usize, f32)> {
-        let e = self.values().iter().position(|value| !value.is_finite())?;
+    /// The first non-finite value, as (node, column, value).
+    pub(super) fn first_non_finite(&self) -> Option<(usize, usize, f32)> {
+        let index = self.values().iter().position(|value| !value.is_finite())?;
         let (node, column) = match self {
-            Self::Dense(x) => (e / x.cols(), e % x.cols()),
+            Self::Dense(x) => (index / x.cols(), index % x.cols()),
             Self::Sparse { pattern, .. } => {
-                let node = pattern.offsets().partition_point(|&start| start <= e) - 1;
-                (node, pattern.indices()[e] as usize)
+                let node = pattern.offsets().partition_point(|&start| start <= index) - 1;
+                (node, pattern.indices()[index] as usize)
             }
         };
-        Some((node, column, self.values()[e]))
+        Some((node, column, self.values()[index]))
     }
 
     /// Multiplies each row by a function of its sum.
-    fn rows_times(&self, factor: impl Fn(f64) -> f64) -> Self {
+    fn scale_rows(&self, factor: impl Fn(f64) -> f64) -> Self {
         let mut scaled = self.clone();
         let scale = |row: &mut [f32]| {
-            let by = factor(row.iter().map(|&v| f64::from(v)).sum());
-            row.iter_mut().for_each(|v| *v = (f64::from(*v) * by) as f32);
+            let factor = factor(row.iter().map(|&v| f64::from(v)).sum());
+            row.iter_mut().for_each(|v| *v = (f64::from(*v) * factor) as f32);
         };
         match &mut scaled {
             Self::Dense(x) => {
@@ -111,7 +111,7 @@ impl Features {
     }
 
     /// `x - min(X)`; the minimum includes the zeros of a sparse matrix.
-    fn minus_minimum(&self) -> Self {
+    fn subtract_minimum(&self) -> Self {
         let stored = self.values().iter().copied().fold(f32::INFINITY, f32::min);
         let all_stored = self.values().len() == self.n_rows() * self.n_cols();
         let minimum = if all_stored { stored } else { stored.min(0.0) };
@@ -124,7 +124,8 @@ impl Features {
     }
 }
 
-/// `(x - mean) / std` for every column, with `std^2 = sum (x - mean)^2 / (n - 1)`.
+/// `(x - mean) / std` for every column, with `std^2 = sum (x - mean)^2 / (n - 1)`; constant columns
+/// become zero.
 fn z_score(mut x: Mat<f32>) -> Mat<f32> {
     let n = x.rows();
     for j in 0..x.cols() {
@@ -170,7 +171,7 @@ mod tests {
 
     #[test]
     fn row_scaling_shifts_a_negative_minimum_to_zero() {
-        // Rows 6 4 10, 4 4 4 and 4 0 4 after lifting by 4.
+        // Rows 6 4 10, 4 4 4 and 4 0 4 after adding 4.
         let x = sparse(-4.0).scaled(Scaling::Row);
         let third = 1.0 / 3.0;
         assert_eq!(x.values(), [0.3, 0.2, 0.5, third, third, third, 0.5, 0.0, 0.5]);
@@ -178,16 +179,16 @@ mod tests {
 
     #[test]
     fn z_scores_use_the_unbiased_standard_deviation() {
-        // Column 1, 2, 3 has std 1; a constant column has none.
+        // Column 1, 2, 3 has std 1; a constant column becomes zero.
         let x = Features::Dense(Mat::from_vec(3, 2, vec![1.0, 5.0, 2.0, 5.0, 3.0, 5.0]));
         assert_eq!(x.scaled(Scaling::ZScore).values(), [-1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
     }
 
     #[test]
-    fn first_not_finite_returns_the_position() {
-        assert_eq!(sparse(1.0).first_not_finite(), None);
-        assert_eq!(sparse(f32::INFINITY).first_not_finite(), Some((2, 1, f32::INFINITY)));
+    fn first_non_finite_returns_the_position() {
+        assert_eq!(sparse(1.0).first_non_finite(), None);
+        assert_eq!(sparse(f32::INFINITY).first_non_finite(), Some((2, 1, f32::INFINITY)));
         let dense = Features::Dense(sparse(f32::NEG_INFINITY).to_dense());
-        assert_eq!(dense.first_not_finite(), Some((2, 1, f32::NEG_INFINITY)));
+        assert_eq!(dense.first_non_finite(), Some((2, 1, f32::NEG_INFINITY)));
     }
 }

@@ -17,7 +17,7 @@ use crate::rng::Stream;
 use crate::tensor::Mat;
 use std::f64::consts::TAU;
 
-/// The grid's entry in the registry.
+/// The registry entry of this data set.
 pub static INFO: DatasetInfo = DatasetInfo {
     name: "grid",
     title: "2-D grid of pixels that observe a smooth image with noise, classified by brightness",

@@ -15,7 +15,7 @@ use crate::graph::Graph;
 use crate::hyper::{HyperParam, Params, TuningSpace};
 use crate::rng::Stream;
 
-/// The model's entry in the registry.
+/// The registry entry of this data set.
 pub static INFO: DatasetInfo = DatasetInfo {
     name: "power-law",
     title: "preferential attachment with communities: few hubs, many leaves",
