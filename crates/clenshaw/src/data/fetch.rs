@@ -5,7 +5,7 @@
 //! otherwise, for each source:  .NAME.partial  ->  checksum matches  ->  renamed to NAME
 //! ```
 //!
-//! An existing file is only replaced, by a rename, after its successor has been verified.
+//! An existing file is only replaced, by a rename, after its replacement has been verified.
 //! A partial download is kept and resumed the next time, unless its checksum is wrong.
 //! Downloads without a known checksum always start from the beginning.
 //! HTTP requires the feature `download`; copying and verifying work without it.
@@ -51,7 +51,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use transfer::{Download, Transfer};
 
-/// Where to fetch from and to, and how.
+/// The source, the destination and the settings of a fetch.
 pub struct FetchOptions<'a> {
     /// The data folder; each data set has a folder in it.
     pub into: &'a Path,
@@ -63,14 +63,14 @@ pub struct FetchOptions<'a> {
     pub retry: RetryPolicy,
     /// Proxies for HTTP and HTTPS.
     pub proxies: Proxies,
-    /// Called with the progress.
+    /// Called on every progress event.
     pub on_event: &'a dyn Fn(FetchEvent<'_>),
     /// Set this flag to stop; partial downloads are kept.
     pub cancel: &'a AtomicBool,
 }
 
 impl<'a> FetchOptions<'a> {
-    /// Fetches from the published sources, without proxies and progress.
+    /// The published sources, without proxies or a progress callback.
     pub fn new(into: &'a Path, cancel: &'a AtomicBool) -> Self {
         Self {
             into,
@@ -93,7 +93,7 @@ pub struct RetryPolicy {
     pub read_timeout: Duration,
     /// Number of attempts per source.
     pub attempts: usize,
-    /// Delay before the second attempt; doubled before each further one.
+    /// Delay before the second attempt; doubled after each attempt.
     pub first_delay: Duration,
 }
 
@@ -114,14 +114,14 @@ impl Default for RetryPolicy {
 pub enum FetchEvent<'a> {
     /// A file is requested from a source.
     Requested {
-        /// Which file.
+        /// The file.
         file: &'a str,
-        /// Where.
+        /// The URL or path of the source.
         source: &'a str,
     },
     /// Bytes have been received.
     Received {
-        /// Which file.
+        /// The file.
         file: &'a str,
         /// Number of bytes received so far.
         received: u64,
@@ -130,9 +130,9 @@ pub enum FetchEvent<'a> {
     },
     /// A source failed.
     Failed {
-        /// Which file.
+        /// The file.
         file: &'a str,
-        /// Where.
+        /// The URL or path of the source.
         source: &'a str,
         /// The problem.
         problem: &'a str,
@@ -173,11 +173,11 @@ pub struct LocalFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileState {
-    /// It existed and was valid.
+    /// It was already present and valid.
     Kept,
-    /// It was missing.
+    /// It was missing and has been fetched.
     Fetched,
-    /// It existed and was invalid.
+    /// It was invalid and has been replaced.
     Replaced,
 }
 
@@ -188,24 +188,28 @@ pub fn fetch(manifest: &Manifest, options: &FetchOptions<'_>) -> Result<FetchRep
     }
     let base = SourceBase::parse(options.from)?;
     let client = Client::new(options);
-    let files = manifest.files.iter().map(|listed| obtain(listed, &base, &client));
+    let files = manifest.files.iter().map(|listed| keep_or_fetch(listed, &base, &client));
     let files: Result<Vec<LocalFile>> = files.collect();
     partial_file::clean_up(manifest, options.into, files.is_ok());
     Ok(report(manifest, files?))
 }
 
-/// Keeps a valid file, or fetches it.
-fn obtain(listed: &ManifestFile, base: &SourceBase<'_>, client: &Client<'_>) -> Result<LocalFile> {
+/// Keeps the file if it is valid; fetches it otherwise.
+fn keep_or_fetch(
+    listed: &ManifestFile,
+    base: &SourceBase<'_>,
+    client: &Client<'_>,
+) -> Result<LocalFile> {
     let options = client.options;
     let path = options.into.join(&listed.path);
     match digest(&path)? {
         Some(found) if listed.check(&found).is_ok() => {
-            Ok(done(listed, found, FileState::Kept, options))
+            Ok(finish(listed, found, FileState::Kept, options))
         }
-        before => {
+        existing => {
             let found = fetch_from_any(listed, &path, base, client)?;
-            let state = if before.is_some() { FileState::Replaced } else { FileState::Fetched };
-            Ok(done(listed, found, state, options))
+            let state = if existing.is_some() { FileState::Replaced } else { FileState::Fetched };
+            Ok(finish(listed, found, state, options))
         }
     }
 }
@@ -220,7 +224,7 @@ fn fetch_from_any(
     let options = client.options;
     create_folder(path.parent().unwrap_or(options.into))?;
     let mut partial = PartialFile::open(path)?;
-    let mut failed = Vec::new();
+    let mut failures = Vec::new();
     let mut sources = base.sources(listed).into_iter().peekable();
     while let Some(source) = sources.next() {
         if options.cancel.load(Ordering::Relaxed) {
@@ -230,21 +234,22 @@ fn fetch_from_any(
         let transfer = Transfer { file: &listed.path, source: &name, size: listed.bytes, options };
         let download = Download { listed, source: &source, client, transfer };
         match download.run(&mut partial) {
-            Ok(found) => return partial.accept().map(|()| found),
+            Ok(found) => return partial.move_to_destination().map(|()| found),
             Err(FetchError::Local(error)) => return Err(error),
             Err(FetchError::Source(error)) => {
                 if sources.peek().is_some() {
                     download.transfer.report_failure(&error.to_string(), None);
                 }
-                failed.push(format!("{name}: {error}"));
+                failures.push(format!("{name}: {error}"));
             }
         }
     }
     let advice = "existing files are unchanged; try again, or use another source";
-    Err(Error::io(path)(std::io::Error::other(format!("{}; {advice}", failed.join("; ")))))
+    Err(Error::io(path)(std::io::Error::other(format!("{}; {advice}", failures.join("; ")))))
 }
 
-fn done(
+/// Reports a valid file as done and returns its description.
+fn finish(
     listed: &ManifestFile,
     found: FileDigest,
     state: FileState,
@@ -257,7 +262,7 @@ fn done(
     file
 }
 
-/// Verifies existing files without any request.
+/// Verifies existing files without network access.
 fn verify(manifest: &Manifest, options: &FetchOptions<'_>) -> Result<FetchReport> {
     let (mut valid, mut invalid) = (Vec::new(), Vec::new());
     for listed in &manifest.files {
@@ -267,7 +272,7 @@ fn verify(manifest: &Manifest, options: &FetchOptions<'_>) -> Result<FetchReport
             Ok(found)
         });
         match checked {
-            Ok(found) => valid.push(done(listed, found, FileState::Kept, options)),
+            Ok(found) => valid.push(finish(listed, found, FileState::Kept, options)),
             Err(error) => invalid.push(format!("{}: {error}", listed.path)),
         }
     }

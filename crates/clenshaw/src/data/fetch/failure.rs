@@ -1,4 +1,4 @@
-//! Errors of a fetch: those of a source, where another source may help, and local ones.
+//! Fetch errors: source errors, after which the next source is tried, and local errors.
 
 use crate::error::Error;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 /// Why fetching a file from a source failed.
 #[derive(Debug)]
 pub(super) enum FetchError {
-    /// A local error, such as a full disk, or an interruption; other sources are not tried.
+    /// A local error, such as a full disk or an interruption; other sources are not tried.
     Local(Error),
     /// An error of the source; the next source is tried.
     Source(SourceError),
@@ -26,7 +26,7 @@ impl From<SourceError> for FetchError {
 
 /// What is wrong with a source or with the bytes that it returned.
 #[derive(Debug, thiserror::Error)]
-#[cfg_attr(not(feature = "download"), allow(dead_code, reason = "some are HTTP errors"))]
+#[cfg_attr(not(feature = "download"), allow(dead_code, reason = "some occur only with HTTP"))]
 pub(super) enum SourceError {
     #[error("file not found")]
     NotFound,
@@ -46,7 +46,7 @@ pub(super) enum SourceError {
     Connection(String),
     #[error("HTTP status {code} {reason}")]
     Status { code: u16, reason: &'static str },
-    #[error("the returned range does not start at byte {requested}, as requested")]
+    #[error("the returned range does not start at the requested byte {requested}")]
     Range { requested: u64 },
     #[error("more than {limit} redirects")]
     Redirects { limit: u32 },
@@ -69,7 +69,7 @@ impl SourceError {
     }
 
     /// Whether the received bytes are wrong and must be discarded.
-    pub(super) fn discards_content(&self) -> bool {
+    pub(super) fn is_invalid_content(&self) -> bool {
         matches!(self, Self::Checksum { .. } | Self::TooLong { .. } | Self::Archive(_))
     }
 }

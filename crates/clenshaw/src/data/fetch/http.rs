@@ -1,4 +1,4 @@
-//! HTTP downloads with retries, which resume partial files by range requests.
+//! HTTP downloads with retries; range requests resume partial files.
 
 use super::failure::{FetchError, SourceError};
 use super::partial_file::PartialFile;
@@ -97,7 +97,7 @@ impl<'a> HttpClient<'a> {
         Ok(())
     }
 
-    /// Sends one request for the bytes after those of the partial file.
+    /// Sends one request for the missing bytes and appends them to the partial file.
     fn request(
         &self,
         transfer: &Transfer<'_>,
@@ -133,7 +133,7 @@ impl<'a> HttpClient<'a> {
 
     fn get(&self, url: &str, start: u64) -> Result<Response<Body>, SourceError> {
         let secure = url.to_ascii_lowercase().starts_with("https:");
-        // A redirect must not lead from HTTPS to HTTP.
+        // Redirects from HTTPS to HTTP are rejected.
         let request = self.agent.get(url).config().https_only(secure);
         let request = request.proxy(proxy(&self.options.proxies, secure)?).build();
         let request = match start {
@@ -143,7 +143,7 @@ impl<'a> HttpClient<'a> {
         request.call().map_err(|error| self.request_error(error))
     }
 
-    /// Converts an error that occurred before the response.
+    /// Converts an error that occurred before a response was received.
     fn request_error(&self, error: ureq::Error) -> SourceError {
         let retry = self.options.retry;
         match error {
@@ -176,7 +176,7 @@ impl<'a> HttpClient<'a> {
     }
 }
 
-/// Returns an error if the announced size is not the known one or too large.
+/// Returns an error if the announced size differs from the expected size or exceeds the limit.
 fn check_size(transfer: &Transfer<'_>, total: Option<u64>) -> Result<(), SourceError> {
     match (total, transfer.size) {
         (Some(announced), Some(expected)) if announced != expected => {
@@ -196,17 +196,17 @@ fn content_length(response: &Response<Body>) -> Result<Option<u64>, SourceError>
     number.map(Some).ok_or_else(|| SourceError::Other("Content-Length is not a number".into()))
 }
 
-/// Returns `7` for `Content-Range: bytes 7-41/42`.
+/// The start of the returned range: `7` for `Content-Range: bytes 7-41/42`.
 fn first_byte(response: &Response<Body>) -> Option<u64> {
     let range = response.headers().get(header::CONTENT_RANGE)?.to_str().ok()?;
     range.strip_prefix("bytes ")?.split('-').next()?.trim().parse().ok()
 }
 
-/// The proxy for HTTPS or HTTP, with its exceptions.
+/// The proxy for HTTPS or HTTP, with the hosts that bypass it.
 fn proxy(proxies: &Proxies, secure: bool) -> Result<Option<Proxy>, SourceError> {
     let Some(text) = (if secure { &proxies.https } else { &proxies.http }) else { return Ok(None) };
-    let bad = |_| SourceError::Other(format!("proxy `{text}` is not a URL"));
-    let parsed = Proxy::new(text).map_err(bad)?;
+    let invalid = |_| SourceError::Other(format!("proxy `{text}` is not a URL"));
+    let parsed = Proxy::new(text).map_err(invalid)?;
     let mut builder = Proxy::builder(parsed.protocol()).host(parsed.host()).port(parsed.port());
     if let (Some(name), Some(password)) = (parsed.username(), parsed.password()) {
         builder = builder.username(name).password(password);
@@ -217,5 +217,5 @@ fn proxy(proxies: &Proxies, secure: bool) -> Result<Option<Proxy>, SourceError> 
             builder = builder.no_proxy(&format!(".{host}"));
         }
     }
-    builder.build().map(Some).map_err(bad)
+    builder.build().map(Some).map_err(invalid)
 }

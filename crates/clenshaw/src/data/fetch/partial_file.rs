@@ -1,4 +1,4 @@
-//! `.NAME.partial`: an unfinished download beside its destination.
+//! `.NAME.partial`: an unfinished download next to its destination.
 
 use super::Manifest;
 use super::manifest::FileSource;
@@ -19,22 +19,22 @@ pub(super) struct FileDigest {
 /// Returns the digest of a file, or `None` if it does not exist.
 pub(super) fn digest(path: &Path) -> Result<Option<FileDigest>> {
     let mut file = match File::open(path) {
-        Err(error) if is_absent(error.kind()) => return Ok(None),
+        Err(error) if is_not_found(error.kind()) => return Ok(None),
         file => file.map_err(Error::io(path))?,
     };
-    let (mut sum, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 16]);
+    let (mut hasher, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 16]);
     loop {
         match file.read(&mut buffer).map_err(Error::io(path))? {
-            0 => return Ok(Some(FileDigest { bytes, sha256: hex(&sum.finalize()) })),
+            0 => return Ok(Some(FileDigest { bytes, sha256: hex(&hasher.finalize()) })),
             n => {
-                sum.update(&buffer[..n]);
+                hasher.update(&buffer[..n]);
                 bytes += n as u64;
             }
         }
     }
 }
 
-fn is_absent(kind: ErrorKind) -> bool {
+fn is_not_found(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
@@ -88,8 +88,8 @@ impl PartialFile {
         digest(&self.path)?.ok_or_else(|| Error::io(&self.path)(ErrorKind::NotFound.into()))
     }
 
-    /// Moves the file to its destination.
-    pub(super) fn accept(self) -> Result<()> {
+    /// Renames the file to its destination.
+    pub(super) fn move_to_destination(self) -> Result<()> {
         let synced = self.file.sync_all();
         let renamed = synced.and_then(|()| fs::rename(&self.path, &self.destination));
         renamed.map_err(Error::io(&self.destination))
@@ -110,7 +110,7 @@ fn partial_path(destination: &Path) -> PathBuf {
     destination.with_file_name(format!(".{}.partial", name.trim_start_matches('.')))
 }
 
-/// Creates a folder and its parents; the error names a file that is in the way.
+/// Creates a folder and its parents; if one of them is a file, the error contains its path.
 pub(super) fn create_folder(folder: &Path) -> Result<()> {
     if let Some(file) = folder.ancestors().find(|path| path.is_file()) {
         let problem = "expected a folder, found a file";

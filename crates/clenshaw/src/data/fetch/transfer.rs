@@ -34,12 +34,12 @@ pub(super) struct Download<'a> {
 impl Download<'_> {
     /// Fills the partial file and verifies it.
     ///
-    /// Retries once from the beginning if a resumed file is invalid, because the part of the
+    /// Retries once from the beginning if a resumed file is invalid, because the bytes of the
     /// earlier attempt may be wrong.
     pub(super) fn run(&self, partial: &mut PartialFile) -> Result<FileDigest, FetchError> {
         let resumed = partial.bytes() > 0 || self.existing_archive().is_some();
         match self.fill_and_verify(partial) {
-            Err(FetchError::Source(error)) if error.discards_content() && resumed => {
+            Err(FetchError::Source(error)) if error.is_invalid_content() && resumed => {
                 self.transfer.report_failure(&error.to_string(), Some(Duration::ZERO));
                 self.fill_and_verify(partial)
             }
@@ -55,7 +55,7 @@ impl Download<'_> {
             Ok(found)
         });
         if let Err(FetchError::Source(error)) = &verified
-            && error.discards_content()
+            && error.is_invalid_content()
         {
             partial.clear()?;
             if let Some(archive) = self.existing_archive() {
@@ -100,7 +100,7 @@ fn fetch_archive(url: &str, path: &Path, client: &Client<'_>) -> Result<(), Fetc
     let file = url.rsplit('/').next().unwrap_or(url);
     let transfer = Transfer { file, source: url, size: None, options: client.options };
     client.resume(&transfer, url, &mut partial)?;
-    Ok(partial.accept()?)
+    Ok(partial.move_to_destination()?)
 }
 
 fn copy(transfer: &Transfer<'_>, path: &Path, partial: &mut PartialFile) -> Result<(), FetchError> {

@@ -163,7 +163,7 @@ mod tests {
         let transfer = Transfer { file: "out", source: "a.zip", size, options: &options };
         let mut partial = PartialFile::open(&out).unwrap();
         match extract(&transfer, &zip, name, &mut partial) {
-            Ok(()) => partial.accept().map_err(|error| error.to_string()),
+            Ok(()) => partial.move_to_destination().map_err(|error| error.to_string()),
             Err(FetchError::Source(error)) => Err(error.to_string()),
             Err(FetchError::Local(error)) => Err(error.to_string()),
         }?;

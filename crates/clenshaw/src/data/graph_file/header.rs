@@ -1,10 +1,10 @@
-//! The header of a safetensors file: the length of a JSON text, and the text.
+//! The header of a safetensors file: JSON, preceded by its length.
 //!
 //! ```text
 //! u64 length, {"__metadata__":{"checksum":"0123456789abcdef", ..}, "labels":{..}, ..}, spaces, data
 //! ```
 //!
-//! The order of the fields is that of the file.
+//! The fields are declared in the order in which they are written.
 
 use crate::data::Metric;
 use crate::tensor::LittleEndian;
@@ -15,15 +15,16 @@ use twox_hash::xxhash3_64::Hasher;
 
 /// The value of the metadata entry `format`.
 pub const FORMAT: &str = "clenshaw graph 1";
-/// Number of bytes of the header's length.
-pub const PREFIX: usize = 8;
+/// Size in bytes of the header's length.
+pub const LENGTH_BYTES: usize = 8;
 /// The start of every header, so that the checksum has a fixed position.
 pub const OPENING: &str = r#"{"__metadata__":{"checksum":""#;
 /// Position of the checksum in the file.
-pub const CHECKSUM_AT: usize = PREFIX + OPENING.len();
-/// Placeholder of the checksum while it is computed.
+pub const CHECKSUM_AT: usize = LENGTH_BYTES + OPENING.len();
+/// Placeholder for the checksum while it is computed.
 pub const NO_CHECKSUM: &str = "0000000000000000";
 
+/// The parsed header: the metadata, and the tensors by name.
 #[derive(Serialize, Deserialize)]
 pub struct GraphHeader {
     #[serde(rename = "__metadata__")]
@@ -32,6 +33,7 @@ pub struct GraphHeader {
     pub tensors: BTreeMap<String, TensorEntry>,
 }
 
+/// The metadata of a graph file; see [`graph_file`](crate::data::graph_file).
 #[derive(Serialize, Deserialize)]
 pub struct GraphMetadata {
     pub checksum: String,
@@ -61,16 +63,18 @@ pub struct TensorEntry {
     pub data_offsets: [usize; 2],
 }
 
-/// GraphMetadata values are strings, so lists are stored as JSON strings.
+/// Metadata values must be strings, so lists are stored as JSON strings.
 mod list {
     use serde::{Deserialize, Deserializer, Serializer, de, ser};
 
-    pub fn serialize<S: Serializer>(texts: &[String], to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&serde_json::to_string(texts).map_err(ser::Error::custom)?)
+    pub fn serialize<S: Serializer>(texts: &[String], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&serde_json::to_string(texts).map_err(ser::Error::custom)?)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
-        serde_json::from_str(&String::deserialize(from)?).map_err(de::Error::custom)
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<String>, D::Error> {
+        serde_json::from_str(&String::deserialize(deserializer)?).map_err(de::Error::custom)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reads and checks a data set from a graph file.
 
 use super::header::{
-    CHECKSUM_AT, FORMAT, GraphHeader, NO_CHECKSUM, OPENING, PREFIX, TensorElement, checksum,
+    CHECKSUM_AT, FORMAT, GraphHeader, LENGTH_BYTES, NO_CHECKSUM, OPENING, TensorElement, checksum,
 };
 use crate::data::{Dataset, Features, FixedSplit, Split, check_node_count};
 use crate::error::{Error, Result};
@@ -28,7 +28,7 @@ impl<'a> GraphFile<'a> {
     pub fn open(place: &'a str, bytes: Bytes) -> Result<Self> {
         let bad = |problem: String| Error::Data { place: place.into(), problem };
         let foreign = || bad("not a graph file; `clenshaw data import` writes one".into());
-        let opening = bytes.get(PREFIX..CHECKSUM_AT).ok_or_else(foreign)?;
+        let opening = bytes.get(LENGTH_BYTES..CHECKSUM_AT).ok_or_else(foreign)?;
         if opening != OPENING.as_bytes() {
             return Err(foreign());
         }
@@ -43,7 +43,7 @@ impl<'a> GraphFile<'a> {
             return Err(bad("the checksum is wrong; the file is damaged or truncated".into()));
         }
         let header = split_header(&bytes).ok_or_else(|| bad("the header is truncated".into()))?;
-        let data = PREFIX + header.len();
+        let data = LENGTH_BYTES + header.len();
         let header: GraphHeader =
             serde_json::from_slice(header).map_err(|e| bad(format!("header: {e}")))?;
         let format = &header.metadata.format;
@@ -225,6 +225,6 @@ fn tensors_fill_file(header: &GraphHeader, length: usize) -> bool {
 
 /// Returns the text of the header.
 fn split_header(bytes: &[u8]) -> Option<&[u8]> {
-    let (length, rest) = bytes.split_first_chunk::<PREFIX>()?;
+    let (length, rest) = bytes.split_first_chunk::<LENGTH_BYTES>()?;
     rest.get(..usize::try_from(u64::from_le_bytes(*length)).ok()?)
 }

@@ -1,6 +1,6 @@
 //! Round trips, damaged files and malicious files.
 
-use super::header::{CHECKSUM_AT, NO_CHECKSUM, PREFIX, checksum};
+use super::header::{CHECKSUM_AT, LENGTH_BYTES, NO_CHECKSUM, checksum};
 use super::*;
 use crate::data::{Features, FixedSplit, Metric, Split};
 use crate::graph::Graph;
@@ -150,7 +150,7 @@ proptest! {
     ) {
         let mut bytes = to_bytes(&dataset);
         let (length, _) = SafeTensors::read_metadata(&bytes).unwrap();
-        let data = PREFIX + length;
+        let data = LENGTH_BYTES + length;
         for (at, byte) in changes {
             let at = data + at.index(bytes.len() - data);
             bytes[at] = byte;
@@ -216,7 +216,7 @@ fn rejects_inconsistent_header() {
         Some("it: header: expected value")
     );
     let mut endless = to_bytes(&pair());
-    endless[..PREFIX].copy_from_slice(&u64::MAX.to_le_bytes());
+    endless[..LENGTH_BYTES].copy_from_slice(&u64::MAX.to_le_bytes());
     assert_eq!(read_error(with_checksum(endless)), "it: the header is truncated");
 }
 

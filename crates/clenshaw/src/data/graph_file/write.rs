@@ -1,8 +1,8 @@
 //! Writes a graph file: the header, then the tensors, widest elements first.
 
 use super::header::{
-    CHECKSUM_AT, FORMAT, GraphHeader, GraphMetadata, NO_CHECKSUM, OPENING, PREFIX, TensorElement,
-    TensorEntry, checksum,
+    CHECKSUM_AT, FORMAT, GraphHeader, GraphMetadata, LENGTH_BYTES, NO_CHECKSUM, OPENING,
+    TensorElement, TensorEntry, checksum,
 };
 use crate::data::{Dataset, Features, FixedSplit};
 use crate::error::{Error, Result};
@@ -116,7 +116,7 @@ fn header(dataset: &Dataset, stamp: Option<&str>, sections: &[TensorSection<'_>]
     let mut text = serde_json::to_string(&header).expect("all keys are strings");
     debug_assert!(text.starts_with(OPENING));
     // The data are aligned to the widest element.
-    while !text.len().is_multiple_of(PREFIX) {
+    while !text.len().is_multiple_of(LENGTH_BYTES) {
         text.push(' ');
     }
     [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat()

@@ -13,7 +13,7 @@ const RELEASE: DatasetRelease = DatasetRelease {
 
 pub static CHAMELEON_FILTERED: DatasetInfo = RELEASE.entry(
     "chameleon-filtered",
-    "Chameleon without duplicated nodes",
+    "Chameleon without duplicate nodes",
     "chameleon_filtered",
     Metric::Accuracy,
     &[],
@@ -22,7 +22,7 @@ pub static CHAMELEON_FILTERED: DatasetInfo = RELEASE.entry(
 
 pub static SQUIRREL_FILTERED: DatasetInfo = RELEASE.entry(
     "squirrel-filtered",
-    "Squirrel without duplicated nodes",
+    "Squirrel without duplicate nodes",
     "squirrel_filtered",
     Metric::Accuracy,
     &[],

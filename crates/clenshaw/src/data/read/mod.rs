@@ -1,7 +1,8 @@
 //! File readers, one module per format.
 //!
-//! A reader takes a path and returns a [`Dataset`] that the caller still has to check.
-//! Invalid input results in an error that names the file and the line or byte, and a reader never
+//! A reader takes a path and returns a [`Dataset`]; the caller validates it with
+//! [`Dataset::checked`].
+//! Invalid input results in an error with the file and the line or byte, and a reader never
 //! allocates more than a small multiple of the file's size.
 
 mod text;
@@ -34,7 +35,7 @@ use super::{Dataset, graph_file};
 use crate::error::Result;
 use std::path::{Path, PathBuf};
 
-/// Reads a user's own graph: a folder or file of tables, an `.npz`, a GraphML file or a graph file.
+/// Reads a user's own graph: tables (a folder or a file), an `.npz`, a GraphML file or a graph file.
 pub fn read_path(path: &Path) -> Result<Dataset> {
     let name = path.display().to_string();
     match text::extension(path) {
