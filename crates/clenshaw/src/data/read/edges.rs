@@ -28,7 +28,7 @@ use std::path::Path;
 const BLOCK_SIZE: usize = 4 << 20;
 /// Bytes that one task parses.
 const CHUNK_SIZE: usize = 256 << 10;
-/// Maximal length of a line.
+/// Maximum length of a line.
 const MAX_LINE: usize = 64 << 20;
 
 /// Without a node table, ids must be below `NODES_PER_EDGE * edges + MIN_NODE_LIMIT`.

@@ -102,7 +102,7 @@ impl<'a> FieldIter<'a> {
 /// The error message for a line with a wrong number of fields.
 pub(super) fn field_count_error(n: usize, expected: usize, first_line: usize) -> String {
     let s = if n == 1 { "" } else { "s" };
-    format!("the line has {n} field{s}; expected {expected}, as in line {first_line}")
+    format!("the line has {n} field{s}; expected {expected}, as on line {first_line}")
 }
 
 /// Whether a field is a number of any size or sign.

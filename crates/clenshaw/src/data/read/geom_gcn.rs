@@ -21,10 +21,10 @@ use std::path::Path;
 const NODES: &str = "out1_node_feature_label.txt";
 const EDGES: &str = "out1_graph_edges.txt";
 
-/// Maximal number of columns, each of which needs a row of weights.
+/// Maximum number of columns; a model allocates a row of weights for each.
 const MAX_COLUMNS: usize = 1 << 24;
 
-/// The notation of a node's features.
+/// How the features of a node are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeatureStyle {
     /// `0,1,0,0`.
@@ -45,8 +45,10 @@ impl FeatureStyle {
     }
 }
 
-/// Reads a folder; its splits are in it or in the folder `name` beside it, because both versions of
-/// Cornell have the same splits.
+/// Reads a folder and its splits.
+///
+/// If the folder has no splits, those of the folder `name` next to it are used: both versions of
+/// Cornell share their splits.
 pub fn read(folder: &Path, name: &str) -> Result<Dataset> {
     let [nodes, edges] = [NODES, EDGES].map(|file| text::find_file(folder, file));
     let texts = (text::read(&nodes)?, text::read(&edges)?);
@@ -55,13 +57,13 @@ pub fn read(folder: &Path, name: &str) -> Result<Dataset> {
     let dataset = dataset(&folder.display().to_string(), &nodes, &edges, None)?;
     let n = dataset.graph.n_nodes();
     let splits = match geom_splits(folder, name, n)? {
-        none if none.is_empty() => geom_splits(&folder.with_file_name(name), name, n)?,
+        found if found.is_empty() => geom_splits(&folder.with_file_name(name), name, n)?,
         splits => splits,
     };
     Ok(Dataset { name: name.into(), splits, ..dataset })
 }
 
-/// Reads the bytes of the two files of a folder; errors and the data set refer to it as `place`.
+/// Reads the bytes of the two files of a folder; `place` is its name in errors and in the data set.
 ///
 /// The default style is determined by the header of the node file.
 ///
@@ -73,7 +75,7 @@ pub fn read(folder: &Path, name: &str) -> Result<Dataset> {
 /// let error = read_bytes("pair", nodes, b"node_id\tnode_id\n0\t2\n", None).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "pair/out1_graph_edges.txt:2: node 2 in an edge; expected node numbers below 2"
+///     "pair/out1_graph_edges.txt:2: edge to node 2; expected node ids below 2"
 /// );
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
@@ -179,11 +181,11 @@ impl<'a> GeomTable<'a> {
             match nodes.get_mut(id) {
                 Some(empty @ None) => *empty = Some(node),
                 Some(Some(GeomNode { line: first, .. })) => {
-                    let problem = format!("duplicate node {id}; it is also in line {first}");
+                    let problem = format!("duplicate node {id}; it is also on line {first}");
                     return Err(self.bad(line, problem));
                 }
                 None => {
-                    let problem = format!("node {id}; expected node numbers below {n}");
+                    let problem = format!("node {id}; expected node ids below {n}");
                     return Err(self.bad(line, problem));
                 }
             }
@@ -220,7 +222,7 @@ impl<'a> GeomTable<'a> {
                 let (line, first) = (node.line, first.line);
                 return Err(self.bad(
                     line,
-                    format!("{found} features; expected {n_cols}, as in line {first}"),
+                    format!("{found} features; expected {n_cols}, as on line {first}"),
                 ));
             }
             rows.end_row();
@@ -235,10 +237,10 @@ impl<'a> GeomTable<'a> {
         for node in nodes {
             let mut row = vec![];
             for index in node.features.split(',').filter(|_| !node.features.is_empty()) {
-                match self.number(node.line, "feature", index)? {
+                match self.number(node.line, "feature index", index)? {
                     index if index < end => row.push(index as u32),
                     index => {
-                        let problem = format!("feature {index}; expected features below {end}");
+                        let problem = format!("feature index {index}; expected less than {end}");
                         return Err(self.bad(node.line, problem));
                     }
                 }
@@ -256,8 +258,7 @@ impl<'a> GeomTable<'a> {
         let node = |line: usize, text: &str| match self.number(line, "node id", text)? {
             id if id < n_nodes => Ok(id as u32),
             id => {
-                let problem =
-                    format!("node {id} in an edge; expected node numbers below {n_nodes}");
+                let problem = format!("edge to node {id}; expected node ids below {n_nodes}");
                 Err(self.bad(line, problem))
             }
         };

@@ -32,7 +32,7 @@ use std::path::Path;
 /// Names of the label key, in order of preference, if none is given.
 const LABELS: [&str; 3] = ["label", "class", "y"];
 
-/// Maximal number of values per byte of the file; defaults allow many values in a small file.
+/// Maximum number of values per byte of the file; defaults allow many values in a small file.
 const MAX_VALUES: usize = 16;
 
 /// Reads a file; `label` is the name of the label key, by default `label`, `class` or `y`.

@@ -9,7 +9,7 @@
 //!
 //! The label is `mature`; the features are all other columns except `numeric_id`, in this order.
 //! Dates are encoded as integers, 2018-10-05 as 20181005; languages are numbered in order of first
-//! occurrence. LINKX standardises the columns; here the scaling `zscore` does.
+//! occurrence. LINKX standardises the columns; the scaling `zscore` has the same effect.
 //! Lim et al., NeurIPS 2021, arXiv:2110.14446.
 
 use super::geom_splits::fixed_split;
@@ -29,7 +29,7 @@ const SPLITS: &str = "twitch-gamer-splits.npy";
 /// The feature columns.
 const FEATURES: [&str; 7] =
     ["views", "life_time", "created_at", "updated_at", "dead_account", "language", "affiliate"];
-/// Maximal number of splits; they may share a dictionary, so the file size is no limit.
+/// Maximum number of splits; they can share a dictionary, so the file size does not limit them.
 const MAX_SPLITS: usize = 1000;
 const LABEL: &str = "mature";
 const ID: &str = "numeric_id";
@@ -50,7 +50,7 @@ pub fn read(folder: &Path) -> Result<Dataset> {
     Ok(dataset("twitch-gamers", &nodes, graph, splits))
 }
 
-/// Reads the bytes of the files of a folder; errors and the data set refer to it as `place`.
+/// Reads the bytes of the files of a folder; `place` is its name in errors and in the data set.
 pub fn read_bytes(
     place: &str,
     nodes: &[u8],
@@ -95,7 +95,7 @@ pub fn read_splits(place: &str, bytes: &[u8], n_nodes: usize) -> Result<Vec<Fixe
                 .map_err(|problem| bad(format!("split {i}, `{key}`: {problem}")))
         };
         let parts = [part("train")?, part("valid")?, part("test")?];
-        // A node takes two bytes; there can only be more if splits share a list.
+        // A node takes at least two bytes, so a larger number means that splits share lists.
         n_listed += parts.iter().map(Vec::len).sum::<usize>();
         if n_listed > bytes.len() {
             return Err(bad("more nodes than the file can contain".into()));
@@ -160,7 +160,7 @@ impl<'a> TwitchTable<'a> {
 
     /// Returns the nodes ordered by number.
     fn nodes(&self) -> Result<Vec<TwitchNode>> {
-        let (id, label) = (self.column(ID)?, self.column(LABEL)?);
+        let (id_column, label_column) = (self.column(ID)?, self.column(LABEL)?);
         let columns = FEATURES.iter().map(|name| self.column(name)).collect::<Result<Vec<_>>>()?;
         let n = self.lines().count();
         check_node_count(&self.place, n)?;
@@ -173,7 +173,7 @@ impl<'a> TwitchTable<'a> {
             found.extend(fields(text));
             let row = TwitchRow { table: self, line, fields: &found };
             row.check_length()?;
-            let node = row.node(id, n)?;
+            let id = row.node_id(id_column, n)?;
             let mut features = [0.0; FEATURES.len()];
             for ((feature, name), &column) in features.iter_mut().zip(FEATURES).zip(&columns) {
                 *feature = match name {
@@ -185,9 +185,9 @@ impl<'a> TwitchTable<'a> {
                     _ => row.number(column)?,
                 };
             }
-            let node_of_row = TwitchNode { features, label: row.flag(label)? };
-            if nodes[node as usize].replace(node_of_row).is_some() {
-                return Err(row.bad(format!("duplicate node {node}")));
+            let node = TwitchNode { features, label: row.flag(label_column)? };
+            if nodes[id as usize].replace(node).is_some() {
+                return Err(row.bad(format!("duplicate node {id}")));
             }
         }
         // There are as many nodes as rows and no duplicates, so none is missing.
@@ -212,21 +212,21 @@ impl TwitchRow<'_, '_> {
         }
     }
 
-    fn node(&self, column: usize, n_nodes: usize) -> Result<u32> {
+    fn node_id(&self, column: usize, n_nodes: usize) -> Result<u32> {
         let id = self.fields[column].parse::<u32>().ok().filter(|&id| (id as usize) < n_nodes);
-        id.ok_or_else(|| self.expected(column, &format!("a node number below {n_nodes}")))
+        id.ok_or_else(|| self.field_error(column, &format!("a node number below {n_nodes}")))
     }
 
     fn number(&self, column: usize) -> Result<f32> {
         let number = self.fields[column].parse::<i64>().map(|number| number as f32);
-        number.map_err(|_| self.expected(column, "an integer"))
+        number.map_err(|_| self.field_error(column, "an integer"))
     }
 
     fn flag(&self, column: usize) -> Result<u32> {
         match self.fields[column] {
             "0" => Ok(0),
             "1" => Ok(1),
-            _ => Err(self.expected(column, "0 or 1")),
+            _ => Err(self.field_error(column, "0 or 1")),
         }
     }
 
@@ -240,10 +240,10 @@ impl TwitchRow<'_, '_> {
         let number = |digits: [u8; 8]| {
             digits.iter().fold(0, |number, digit| 10 * number + u32::from(digit - b'0')) as f32
         };
-        digits.map(number).ok_or_else(|| self.expected(column, "a date such as 2018-10-05"))
+        digits.map(number).ok_or_else(|| self.field_error(column, "a date such as 2018-10-05"))
     }
 
-    fn expected(&self, column: usize, expected: &str) -> Error {
+    fn field_error(&self, column: usize, expected: &str) -> Error {
         let (name, field) = (self.table.header[column], self.fields[column].escape_debug());
         self.bad(format!("{name} is `{field}`; expected {expected}"))
     }

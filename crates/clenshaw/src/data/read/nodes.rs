@@ -26,7 +26,7 @@ use crate::error::{Error, Result};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
-/// Maximal number of columns.
+/// Maximum number of columns.
 const MAX_COLUMNS: usize = 100_000;
 
 const ID: &[&str] = &["id", "node", "name"];

@@ -45,7 +45,7 @@ pub struct PlanetoidFiles<'a> {
 /// Number of validation nodes of the public split.
 const N_VAL: usize = 500;
 
-/// Maximal number of columns, each of which needs a row of weights.
+/// Maximum number of columns; a model allocates a row of weights for each.
 const MAX_COLUMNS: usize = 1 << 24;
 
 /// Reads `ind.<name>.*`, and Geom-GCN's splits if the folder has them.
@@ -222,7 +222,7 @@ fn graph(place: &str, bytes: &[u8]) -> Result<Graph> {
                 .ok_or_else(|| bad(format!("node {id} has the invalid neighbour {}", shown(v))))?;
             edges.push((id, v));
         }
-        // A neighbour takes two bytes; there can only be more if nodes share a list.
+        // A neighbour takes at least two bytes, so a larger number means that nodes share lists.
         if edges.len() > bytes.len() {
             return Err(bad("more neighbours than the file can contain".into()));
         }

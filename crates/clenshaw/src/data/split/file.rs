@@ -41,7 +41,7 @@ fn parse(place: &str, text: &str, y: &[Option<u32>]) -> Result<[Vec<u32>; 3]> {
             bad(format!("unknown part `{part}`; expected one of {}", PARTS.join(", ")))
         })?;
         if line_of[node] > 0 {
-            return Err(bad(format!("node {node} occurs twice, first in line {}", line_of[node])));
+            return Err(bad(format!("node {node} occurs twice, first on line {}", line_of[node])));
         }
         line_of[node] = line;
         parts[part].push(node as u32);
@@ -107,7 +107,7 @@ mod tests {
             (b"-1,test", "s.csv:1: node `-1`; expected a number below 5"),
             (b"0,val\n\nnode,part\n", "s.csv:3: node `node`; expected a number below 5"),
             (b"3,val", "s.csv:1: node 3 has no label"),
-            (b"1,val\n1,test", "s.csv:2: node 1 occurs twice, first in line 1"),
+            (b"1,val\n1,test", "s.csv:2: node 1 occurs twice, first on line 1"),
             (b"1,val,2\n", "s.csv:1: `1,val,2`; expected `node,part`"),
             (b"1,val\n2,t\xffst\n", "s.csv:2: the text is not UTF-8"),
         ];

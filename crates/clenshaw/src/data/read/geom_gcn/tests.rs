@@ -48,7 +48,7 @@ fn reads_index_lists_with_duplicates() {
     assert_eq!(read(Some(6)).unwrap().x.n_cols(), 6);
     assert_eq!(
         read(Some(3)).unwrap_err().to_string(),
-        "x/out1_node_feature_label.txt:2: feature 3; expected features below 3"
+        "x/out1_node_feature_label.txt:2: feature index 3; expected less than 3"
     );
 }
 
@@ -63,7 +63,7 @@ fn reads_compressed_files() {
     assert_eq!((packed.sha256(), packed.splits.len()), (plain.sha256(), 0));
     write(format!("{EDGES}.gz"), gzip(b"node_id\tnode_id\n0\t3\n"));
     let error = super::read(folder.path(), "x").unwrap_err().to_string();
-    let problem = "out1_graph_edges.txt.gz:2: node 3 in an edge; expected node numbers below 3";
+    let problem = "out1_graph_edges.txt.gz:2: edge to node 3; expected node ids below 3";
     assert!(error.ends_with(problem), "{error}");
     let bomb = gzip(&b"0\t1\n".repeat(8 << 20));
     let error = read_bytes("x", NODE_TEXT.as_bytes(), &bomb, None).unwrap_err().to_string();
@@ -73,15 +73,15 @@ fn reads_compressed_files() {
 #[test]
 fn node_errors_name_the_line() {
     let cases = [
-        ("0\t1,0\t0\n1\t1\t1\n", "3: 1 features; expected 2, as in line 2"),
-        ("0\t1,0\t0\n1\t1,0,\t1\n", "3: 3 features; expected 2, as in line 2"),
+        ("0\t1,0\t0\n1\t1\t1\n", "3: 1 features; expected 2, as on line 2"),
+        ("0\t1,0\t0\n1\t1,0,\t1\n", "3: 3 features; expected 2, as on line 2"),
         ("0\t1,0\t0\n1\t1,0\n", "3: 2 fields; expected 3, separated by tabs"),
         ("0\t1,2\t0\n", "2: feature 1 is `2`; expected 0 or 1"),
         ("0\t1,0.5\t0\n", "2: feature 1 is `0.`; expected 0 or 1"),
-        ("0\t1\t0\n2\t1\t1\n", "3: node 2; expected node numbers below 2"),
-        ("0\t1\t0\n0\t1\t1\n", "3: duplicate node 0; it is also in line 2"),
+        ("0\t1\t0\n2\t1\t1\n", "3: node 2; expected node ids below 2"),
+        ("0\t1\t0\n0\t1\t1\n", "3: duplicate node 0; it is also on line 2"),
         ("-1\t1\t0\n", "2: node id is `-1`; expected an integer"),
-        ("1099511627776\t1\t0\n", "2: node 1099511627776; expected node numbers below 1"),
+        ("1099511627776\t1\t0\n", "2: node 1099511627776; expected node ids below 1"),
         ("0\t1\tred\n", "2: label is `red`; expected an integer"),
         (
             "0\t1\t1099511627776\n",
@@ -107,7 +107,7 @@ fn rejects_too_many_features() {
 fn edge_errors_name_the_line() {
     let cases = [
         ("0\t1\n0\t-1\n", "3: node id is `-1`; expected an integer"),
-        ("0\t1099511627776\n", "2: node 1099511627776 in an edge; expected node numbers below 3"),
+        ("0\t1099511627776\n", "2: edge to node 1099511627776; expected node ids below 3"),
         ("0\n", "2: 1 fields; expected 2, separated by tabs"),
         ("0\t\n", "2: node id is ``; expected an integer"),
         ("0\t1\t2\n", "2: 3 fields; expected 2, separated by tabs"),

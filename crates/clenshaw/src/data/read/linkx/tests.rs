@@ -123,8 +123,8 @@ fn edge_errors_name_the_line() {
         ("4,0", "node 4, but the graph has 4 nodes, counted from 0"),
         ("1099511627776,0", "id 1099511627776; expected at most 4294967295"),
         (",0", "the id is empty"),
-        ("0", "the line has 1 field; expected 2, as in line 1"),
-        ("0,1,2", "the line has 3 fields; expected 2, as in line 1"),
+        ("0", "the line has 1 field; expected 2, as on line 1"),
+        ("0,1,2", "the line has 3 fields; expected 2, as on line 1"),
     ];
     for (line, problem) in cases {
         assert_eq!(edges(line), format!("{place}: {problem}"));

@@ -8,7 +8,7 @@ use crate::error::Result;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// Maximal number of categories of a feature column.
+/// Maximum number of categories of a feature column.
 pub(super) const MAX_CATEGORIES: usize = 100;
 
 /// The roles of the columns and the size of the feature matrix.

@@ -81,7 +81,7 @@ impl<'a> NodeRows<'a> {
         let id = id.into_owned();
         if let Some(&other) = self.numbers.get(&id) {
             let line = table.rows().nth(other as usize).map_or(0, |(line, _)| line);
-            return Err(format!("duplicate id `{id}`; it is also in line {line}"));
+            return Err(format!("duplicate id `{id}`; it is also on line {line}"));
         }
         self.names.push(id.clone());
         self.numbers.insert(id, node);

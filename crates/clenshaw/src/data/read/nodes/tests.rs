@@ -87,10 +87,10 @@ fn errors_name_line_and_column() {
     let cases = [
         ("", "n.csv:1: the table is empty; expected one row per node"),
         ("id,x,label\n", "n.csv: the table has no rows; expected one row per node"),
-        ("id,x,label\na,1,c\na,2,d\n", "n.csv:3: duplicate id `a`; it is also in line 2"),
+        ("id,x,label\na,1,c\na,2,d\n", "n.csv:3: duplicate id `a`; it is also on line 2"),
         ("id,x,label\n,1,c\n", "n.csv:2: the id is empty"),
-        ("id,x,label\na,1\n", "n.csv:2: the line has 2 fields; expected 3, as in line 1"),
-        ("id,x,label\na,1,c,d\n", "n.csv:2: the line has 4 fields; expected 3, as in line 1"),
+        ("id,x,label\na,1\n", "n.csv:2: the line has 2 fields; expected 3, as on line 1"),
+        ("id,x,label\na,1,c,d\n", "n.csv:2: the line has 4 fields; expected 3, as on line 1"),
         ("id,x,label\na,nan,c\n", "n.csv:2: column `x` is `nan`; expected a finite number"),
         ("a,1,c\nb,-inf,c\n", "n.csv:2: column 2 is `-inf`; expected a finite number"),
         ("id,x,label\na,1e99,c\n", "n.csv:2: column `x` is `1e99`; expected a finite number"),

@@ -95,7 +95,7 @@ fn errors_name_the_line() {
         (b"ann,bob\nann,zed\n", "edges:2: node `zed` is not in the node table; add a row for it"),
         (b"1,2\n", "edges:1: node `1` is not in the node table; add a row for it"),
         (b"u,v\nann,\n", "edges:2: the id is empty"),
-        (b"ann,bob\nann\n", "edges:2: the line has 1 field; expected 2, as in line 1"),
+        (b"ann,bob\nann\n", "edges:2: the line has 1 field; expected 2, as on line 1"),
         (b"ann,bob\nbob,\xc3\x28\n", "edges:2: not valid UTF-8"),
         (b"", "edges:1: the table is empty; expected lines with two ids"),
     ];
