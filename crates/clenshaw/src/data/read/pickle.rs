@@ -3,10 +3,10 @@
 //! A pickle is a program for a stack machine.
 //! This one supports the opcodes of protocols 0 to 5 that build plain values, and an allow-list of
 //! globals for NumPy arrays, SciPy CSR matrices and `defaultdict`.
-//! Any other global, such as `os.system`, is an error that contains its name and position.
+//! Any other global, such as `os.system`, causes an error with its name and position.
 //!
-//! Values with parts are stored in one table and referred to by index: shared values stay shared,
-//! cycles are harmless, and nothing is recursive.
+//! Strings, containers, arrays and objects are stored in one table and referred to by index: shared
+//! values stay shared, cycles are harmless, and no code is recursive.
 //! An opcode creates at most one value, so memory is a small multiple of the size of the pickle.
 //! <https://docs.python.org/3/library/pickletools.html>
 
@@ -29,7 +29,7 @@ pub struct Pickle<'a> {
     root: PickleValue,
 }
 
-/// A plain value, or a reference to a value with parts.
+/// A plain value, or a reference to a [`PickleNode`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PickleValue {
     /// `None`.
@@ -46,18 +46,18 @@ pub enum PickleValue {
     Node(u32),
 }
 
-/// A value with parts.
+/// A string, container, array or object.
 #[derive(Clone, Debug)]
 pub enum PickleNode<'a> {
     /// A byte string, or a Python 2 `str`.
     Bytes(Cow<'a, [u8]>),
-    /// A text.
+    /// A Unicode string.
     Text(Cow<'a, str>),
     /// A list.
     List(Vec<PickleValue>),
     /// A tuple.
     Tuple(Vec<PickleValue>),
-    /// A dictionary in insertion order; of equal keys, the last applies.
+    /// A dictionary in insertion order; the last of several equal keys applies.
     Dict(Vec<(PickleValue, PickleValue)>),
     /// The type of an array's entries.
     Dtype(Dtype),
@@ -109,7 +109,7 @@ impl<'a> Pickle<'a> {
         self.root
     }
 
-    /// Returns the parts of a value, if it has any.
+    /// Returns the node that a value refers to, if any.
     pub fn node(&self, value: PickleValue) -> Option<&PickleNode<'a>> {
         match value {
             PickleValue::Node(id) => self.nodes.get(id as usize),
@@ -133,13 +133,13 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    /// Returns the value of a text key in a dictionary.
+    /// Returns the value of a string key in a dictionary.
     pub fn get(&self, dict: PickleValue, key: &str) -> Option<PickleValue> {
         let pairs = self.pairs(dict)?.iter().rev();
         pairs.clone().find(|(found, _)| self.text(*found) == Some(key)).map(|(_, value)| *value)
     }
 
-    /// Returns a text, or a Python 2 string that is UTF-8.
+    /// Returns a Unicode string, or a Python 2 `str` that is valid UTF-8.
     pub fn text(&self, value: PickleValue) -> Option<&str> {
         self.node(value)?.text()
     }

@@ -170,19 +170,20 @@ impl<'a> PickleMachine<'_, 'a> {
         value.ok_or_else(|| self.bad("the scalar has no bytes".into()))
     }
 
-    /// Encodes a text as Latin-1.
+    /// Encodes a string as Latin-1.
     fn encode(&mut self, text: PickleValue, encoding: PickleValue) -> Result<PickleValue> {
         let (Some(text), Some("latin1" | "latin-1")) = (self.text_of(text), self.text_of(encoding))
         else {
             return Err(self.bad("the encoding is not Latin-1".into()));
         };
-        // Python encodes every text once; a malicious pickle could encode one text many times.
+        // Python encodes every string once; a malicious pickle could encode one string many times.
         let encoded = self.encoded + text.len();
         if encoded > self.input.bytes.len() {
             return Err(self.bad("more text is encoded than the file contains".into()));
         }
         let bytes: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(c).ok()).collect();
-        let bytes = bytes.ok_or_else(|| self.bad("a text cannot be encoded as Latin-1".into()))?;
+        let bytes =
+            bytes.ok_or_else(|| self.bad("the string cannot be encoded as Latin-1".into()))?;
         self.encoded = encoded;
         Ok(self.add(PickleNode::Bytes(bytes.into())))
     }

@@ -35,7 +35,8 @@ impl<'a> PickleInput<'_, 'a> {
         Ok(bytes.iter().rfold(0, |number, &byte| number << 8 | usize::from(byte)))
     }
 
-    pub(super) fn counted(&mut self, width: usize) -> Result<&'a [u8]> {
+    /// Reads bytes preceded by their length, which has `width` bytes.
+    pub(super) fn length_prefixed(&mut self, width: usize) -> Result<&'a [u8]> {
         let length = self.length(width)?;
         self.take(length)
     }

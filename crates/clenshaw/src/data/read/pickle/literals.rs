@@ -1,7 +1,7 @@
 //! Integer literals, and string literals of protocol 0.
 
 /// Parses a little-endian two's complement integer; no bytes mean zero.
-pub(super) fn two_complement(bytes: &[u8]) -> Option<i64> {
+pub(super) fn twos_complement(bytes: &[u8]) -> Option<i64> {
     let sign = bytes.last().map_or(0, |&last| if last >= 0x80 { 0xff } else { 0 });
     let mut word = [sign; 8];
     word.get_mut(..bytes.len())?.copy_from_slice(bytes);

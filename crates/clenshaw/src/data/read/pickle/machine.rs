@@ -1,7 +1,7 @@
 //! The stack machine that executes the opcodes.
 
 use super::input::PickleInput;
-use super::literals::{two_complement, unescaped, unquoted};
+use super::literals::{twos_complement, unescaped, unquoted};
 use super::{Global, PickleNode, PickleValue, globals};
 use crate::error::{Error, Result};
 use std::borrow::Cow;
@@ -34,6 +34,7 @@ pub(super) fn run<'a>(
     }
 }
 
+/// The state of the stack machine.
 pub(super) struct PickleMachine<'p, 'a> {
     pub(super) input: PickleInput<'p, 'a>,
     stack: Vec<PickleValue>,
@@ -56,7 +57,7 @@ impl<'a> PickleMachine<'_, 'a> {
             0x95 => self.frame()?,
             b'(' => self.marks.push(self.stack.len()),
             b'0' => self.discard()?,
-            b'1' => drop(self.since_mark()?),
+            b'1' => drop(self.pop_to_mark()?),
             b'2' => self.stack.push(self.top()?),
             b'N' => self.stack.push(PickleValue::None),
             0x88 => self.stack.push(PickleValue::Bool(true)),
@@ -125,7 +126,7 @@ impl<'a> PickleMachine<'_, 'a> {
             _ => {
                 let length = self.input.length(if opcode == 0x8a { 1 } else { 4 })?;
                 let bytes = self.input.take(length)?;
-                PickleValue::Int(two_complement(bytes).ok_or_else(|| {
+                PickleValue::Int(twos_complement(bytes).ok_or_else(|| {
                     self.bad(format!("an integer of {length} bytes; expected at most 8"))
                 })?)
             }
@@ -153,9 +154,9 @@ impl<'a> PickleMachine<'_, 'a> {
                 let problem = || self.bad("invalid string literal".into());
                 Cow::Owned(unquoted(quoted).ok_or_else(problem)?)
             }
-            b'U' | b'C' => Cow::Borrowed(self.input.counted(1)?),
-            b'T' | b'B' => Cow::Borrowed(self.input.counted(4)?),
-            _ => Cow::Borrowed(self.input.counted(8)?),
+            b'U' | b'C' => Cow::Borrowed(self.input.length_prefixed(1)?),
+            b'T' | b'B' => Cow::Borrowed(self.input.length_prefixed(4)?),
+            _ => Cow::Borrowed(self.input.length_prefixed(8)?),
         };
         self.push(PickleNode::Bytes(bytes));
         Ok(())
@@ -174,7 +175,7 @@ impl<'a> PickleMachine<'_, 'a> {
                     b'X' => 4,
                     _ => 8,
                 };
-                let bytes = self.input.counted(width)?;
+                let bytes = self.input.length_prefixed(width)?;
                 let text = std::str::from_utf8(bytes);
                 Cow::Borrowed(text.map_err(|_| self.bad("text is not valid UTF-8".into()))?)
             }
@@ -186,12 +187,12 @@ impl<'a> PickleMachine<'_, 'a> {
     /// Builds a list, tuple or dictionary from values on the stack.
     fn collect(&mut self, opcode: u8) -> Result<()> {
         let items = match opcode {
-            0x85..=0x87 => self.last(usize::from(opcode - 0x84))?,
-            _ => self.since_mark()?,
+            0x85..=0x87 => self.pop_many(usize::from(opcode - 0x84))?,
+            _ => self.pop_to_mark()?,
         };
         let node = match opcode {
             b'l' => PickleNode::List(items),
-            b'd' => PickleNode::Dict(self.paired(&items)?),
+            b'd' => PickleNode::Dict(self.to_pairs(&items)?),
             _ => PickleNode::Tuple(items),
         };
         self.push(node);
@@ -199,7 +200,7 @@ impl<'a> PickleMachine<'_, 'a> {
     }
 
     fn append(&mut self, opcode: u8) -> Result<()> {
-        let items = if opcode == b'a' { self.last(1)? } else { self.since_mark()? };
+        let items = if opcode == b'a' { self.pop_many(1)? } else { self.pop_to_mark()? };
         let top = self.top()?;
         match self.node_mut(top) {
             Some(PickleNode::List(list)) => list.extend(items),
@@ -209,8 +210,8 @@ impl<'a> PickleMachine<'_, 'a> {
     }
 
     fn set_items(&mut self, opcode: u8) -> Result<()> {
-        let items = if opcode == b's' { self.last(2)? } else { self.since_mark()? };
-        let pairs = self.paired(&items)?;
+        let items = if opcode == b's' { self.pop_many(2)? } else { self.pop_to_mark()? };
+        let pairs = self.to_pairs(&items)?;
         let top = self.top()?;
         match self.node_mut(top) {
             Some(PickleNode::Dict(dict)) => dict.extend(pairs),
@@ -290,7 +291,7 @@ impl<'a> PickleMachine<'_, 'a> {
         Ok(())
     }
 
-    /// `REDUCE` calls a function, `NEWOBJ` makes an object of a class.
+    /// Executes `REDUCE`, which calls a function, or `NEWOBJ`, which creates an object.
     fn call(&mut self, opcode: u8) -> Result<()> {
         let (arguments, callee) = (self.pop()?, self.pop()?);
         let value = match callee {
@@ -310,6 +311,7 @@ impl<'a> PickleMachine<'_, 'a> {
         self.set_state(target, state)
     }
 
+    /// Stores a node and returns a reference to it.
     pub(super) fn add(&mut self, node: PickleNode<'a>) -> PickleValue {
         self.nodes.push(node);
         let id = u32::try_from(self.nodes.len() - 1);
@@ -332,7 +334,7 @@ impl<'a> PickleMachine<'_, 'a> {
         }
     }
 
-    /// Returns a text, or bytes that are UTF-8.
+    /// Returns a Unicode string, or bytes that are valid UTF-8.
     pub(super) fn text_of(&self, value: PickleValue) -> Option<&str> {
         self.node(value)?.text()
     }
@@ -347,12 +349,12 @@ impl<'a> PickleMachine<'_, 'a> {
     }
 
     /// Returns the position of the last mark, below which values are not accessible.
-    fn floor(&self) -> usize {
+    fn mark_position(&self) -> usize {
         self.marks.last().copied().unwrap_or(0)
     }
 
     fn top(&self) -> Result<PickleValue> {
-        let reachable = self.stack.get(self.floor()..).unwrap_or_default();
+        let reachable = self.stack.get(self.mark_position()..).unwrap_or_default();
         reachable.last().copied().ok_or_else(|| self.bad("the stack is empty".into()))
     }
 
@@ -362,20 +364,22 @@ impl<'a> PickleMachine<'_, 'a> {
         Ok(top)
     }
 
-    fn last(&mut self, count: usize) -> Result<Vec<PickleValue>> {
+    /// Removes and returns the top `count` values.
+    fn pop_many(&mut self, count: usize) -> Result<Vec<PickleValue>> {
         match self.stack.len().checked_sub(count) {
-            Some(start) if start >= self.floor() => Ok(self.stack.drain(start..).collect()),
+            Some(start) if start >= self.mark_position() => Ok(self.stack.drain(start..).collect()),
             _ => Err(self.bad("the stack is empty".into())),
         }
     }
 
-    // `drain` instead of `split_off`, which would pass on the capacity of the whole stack.
-    fn since_mark(&mut self) -> Result<Vec<PickleValue>> {
+    /// Removes the last mark; removes and returns the values above it.
+    // `drain` instead of `split_off`, which would keep the capacity of the whole stack.
+    fn pop_to_mark(&mut self) -> Result<Vec<PickleValue>> {
         let mark = self.marks.pop().ok_or_else(|| self.bad("no mark on the stack".into()))?;
         Ok(self.stack.drain(mark..).collect())
     }
 
-    fn paired(&self, items: &[PickleValue]) -> Result<Vec<(PickleValue, PickleValue)>> {
+    fn to_pairs(&self, items: &[PickleValue]) -> Result<Vec<(PickleValue, PickleValue)>> {
         match items.as_chunks() {
             (pairs, []) => Ok(pairs.iter().map(|&[key, value]| (key, value)).collect()),
             _ => Err(self.bad("a dictionary key has no value".into())),
