@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use std::borrow::Cow;
 use std::fmt;
 
-/// A multi-dimensional array of numbers, booleans or texts.
+/// A multi-dimensional array of numbers, booleans or strings.
 #[derive(Clone, Debug)]
 pub struct NumpyArray<'a> {
     place: String,

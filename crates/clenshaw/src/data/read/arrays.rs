@@ -158,7 +158,7 @@ fn integer_labels(array: &NumpyArray) -> Result<(Vec<Option<u32>>, Vec<String>)>
     Ok((y, (0..n_classes).map(|class| class.to_string()).collect()))
 }
 
-/// Text labels; the classes are the distinct texts in alphabetical order.
+/// Text labels; the classes are the distinct labels in alphabetical order.
 fn text_labels(labels: &[String]) -> (Vec<Option<u32>>, Vec<String>) {
     let names: BTreeSet<&String> = labels.iter().filter(|label| !label.is_empty()).collect();
     let names: Vec<&String> = names.into_iter().collect();

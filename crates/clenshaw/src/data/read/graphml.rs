@@ -174,7 +174,7 @@ impl<'a> GraphmlParser<'a> {
         self.text.clear();
         match tag.name().into_inner() {
             "key" => self.key(tag),
-            "graph" if self.in_graph => Err(self.bad("a second graph; expected one")),
+            "graph" if self.in_graph => Err(self.bad("found a second graph; expected one")),
             "graph" => {
                 self.in_graph = true;
                 self.label = self.find_label()?;
@@ -183,7 +183,7 @@ impl<'a> GraphmlParser<'a> {
             "node" => self.node(tag),
             "data" if self.open_node.is_some() => self.data(tag),
             "edge" => self.edge(tag),
-            "hyperedge" => Err(self.bad("a hyperedge; expected edges between two nodes")),
+            "hyperedge" => Err(self.bad("found a hyperedge; expected edges between two nodes")),
             _ => Ok(()),
         }
     }
@@ -277,7 +277,7 @@ impl<'a> GraphmlParser<'a> {
         self.open_data = self.keys.find(&id);
         match self.open_data {
             Some(_) => Ok(()),
-            None => Err(self.bad(format!("no key `{id}` is declared"))),
+            None => Err(self.bad(format!("undeclared key `{id}`"))),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Encodes the label texts of nodes as class numbers.
+//! Encodes the label strings of nodes as class numbers.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 /// Collects the labels of nodes, given in node order.
 #[derive(Default)]
 pub(super) struct LabelEncoder<'a> {
-    /// Texts, numbered in order of first occurrence.
+    /// Label strings, numbered in order of first occurrence.
     numbers: HashMap<Cow<'a, str>, u32>,
     of_nodes: Vec<Option<u32>>,
     /// The number of the default label, once it was needed.

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Numbers may be stored in a smaller type than their class; they are converted to `f64`.
-//! Texts, cells, structs and objects are skipped, but kept by name, so that errors can name their type.
+//! Strings, cells, structs and objects are not read; their names and types are kept for errors.
 //! The memory for decompressed bytes and numbers is limited by [`max_memory`].
 //! "MAT-File Format", The MathWorks.
 
@@ -45,7 +45,7 @@ pub struct MatlabVariable {
 pub enum MatlabContent {
     /// A real matrix.
     Matrix(MatlabMatrix),
-    /// Another type: `a text`, `a struct`, ...
+    /// Another type: `a string`, `a struct`, ...
     Other(&'static str),
 }
 
@@ -87,7 +87,7 @@ impl MatFile {
             let element = input.element("a variable")?;
             variables.push(match element.kind {
                 COMPRESSED => budget.compressed(&input, element)?,
-                MATRIX => budget.variable(&input.inside(element))?,
+                MATRIX => budget.variable(&input.elements_of(element))?,
                 kind => {
                     let problem = format!("an element of type {kind}; expected a variable");
                     return Err(input.bad_at(element.at, problem));
@@ -173,11 +173,11 @@ impl MemoryBudget {
             .read_to_end(&mut bytes)
             .map_err(|e| bad(format!("cannot inflate: {e}")))?;
         let place = format!("{}: byte {}, inflated", input.place, element.at);
-        let mut inside = ElementReader { place: &place, start: 0, bytes: &bytes, at: 0, ..*input };
-        let element = inside.element("a variable")?;
+        let mut reader = ElementReader { place: &place, start: 0, bytes: &bytes, at: 0, ..*input };
+        let element = reader.element("a variable")?;
         match element.kind {
-            MATRIX => self.variable(&inside.inside(element)),
-            kind => Err(inside.bad_at(0, format!("an element of type {kind}; expected a matrix"))),
+            MATRIX => self.variable(&reader.elements_of(element)),
+            kind => Err(reader.bad_at(0, format!("an element of type {kind}; expected a matrix"))),
         }
     }
 
@@ -283,7 +283,7 @@ fn describe_class(class: u32) -> &'static str {
         1 => "a cell array",
         2 => "a struct",
         3 | OPAQUE => "an object",
-        4 => "a text",
+        4 => "a string",
         SPARSE..=UINT64 => "an array of more than two dimensions",
         16 => "a function",
         _ => "of an unknown class",

@@ -7,8 +7,8 @@
 //! | split | `split` | no split |
 //! | features | all others; columns without a name are ignored | |
 //!
-//! A column of numbers is one feature. A column of at most 100 different texts is one-hot encoded; an
-//! empty field is encoded as zeros. An empty label is unknown; the values of a split are `train`,
+//! A column of numbers is one feature. A column of at most 100 distinct strings is one-hot encoded;
+//! an empty field is encoded as zeros. An empty label is unknown; the values of a split are `train`,
 //! `val`, `test` or empty.
 //!
 //! The first line is a header if its first field is empty or the name of an id column, or if none of its

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Reads an array of numbers or texts; errors refer to it as `place`.
+/// Reads an array of numbers or strings; errors refer to it as `place`.
 ///
 /// ```
 /// let header = b"\x93NUMPY\x01\x00\x38\x00{'descr': '<u2', 'fortran_order': False, 'shape': (2,)}\n";
@@ -194,7 +194,7 @@ pub(super) mod tests {
       \x20                                          \n\0\x01\0\x04\0\x02\0\x05\0\x03\0\x06";
 
     #[test]
-    fn reads_file_of_numpy() {
+    fn reads_numpy_file() {
         let array = read_bytes("it", BIG_FORTRAN).unwrap();
         assert_eq!(array.shape(), [2, 3]);
         assert_eq!(array.to_i64().unwrap(), [1, 2, 3, 4, 5, 6]);

@@ -83,7 +83,7 @@ fn write_row(text: &mut String, row: &Row) -> std::result::Result<(), String> {
 
 fn quote(text: &mut String, field: &str) -> std::result::Result<(), String> {
     if field.contains('\n') {
-        return Err("a text has several lines; expected one".into());
+        return Err("a string has several lines; expected one".into());
     }
     text.push('"');
     text.push_str(&field.replace('"', "\"\""));
@@ -192,7 +192,7 @@ mod tests {
         let two_lines = file(&[("id", TestColumn::Text(&["a\nb"]))]);
         assert_eq!(
             read_bytes(&two_lines).unwrap_err().to_string(),
-            "n.parquet:2: a text has several lines; expected one"
+            "n.parquet:2: a string has several lines; expected one"
         );
         let ones = vec![1; 3 << 20];
         assert_eq!(

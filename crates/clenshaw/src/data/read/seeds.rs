@@ -25,14 +25,14 @@ fn seeds() -> Vec<(&'static str, Seeds)> {
         ("facebook100", facebook100_seeds()),
         ("geom_gcn", GEOM_GCN.map(|nodes| joined(&[nodes, GEOM_EDGES])).into()),
         ("geom_splits", geom_splits_seeds()),
-        ("graphml", vec![graphml::tests::BY_NETWORKX.into(), GRAPHML.into()]),
+        ("graphml", vec![graphml::tests::NETWORKX_FILE.into(), GRAPHML.into()]),
         ("heterophilous", vec![npz(&heterophilous::tests::arrays())]),
         ("linkx", vec![joined(&[linkx::tests::NODE_TABLE, linkx::tests::EDGE_TABLE])]),
         ("linkx_splits", vec![[&[4], linkx::tests::SPLITS_FILE].concat()]),
-        ("matlab", [vec![matlab::tests::by_scipy()], facebook100_seeds()].concat()),
+        ("matlab", [vec![matlab::tests::scipy_file()], facebook100_seeds()].concat()),
         ("nodes", NODES.iter().flat_map(|text| packed(text)).collect()),
         ("npy", npy_seeds()),
-        ("npz", vec![npz(&heterophilous::tests::arrays()), arrays::tests::BY_SCIPY.into()]),
+        ("npz", vec![npz(&heterophilous::tests::arrays()), arrays::tests::SCIPY_FILE.into()]),
         ("pickle", pickle_seeds()),
         ("planetoid", planetoid_seeds()),
         (
@@ -101,7 +101,7 @@ fn arrays_seeds() -> Seeds {
     let x = ("x", array("<f2", &[3, 1], &[0, 0x3c, 0, 0, 0, 0x40]));
     let y = ("y", array("<U1", &[3], b"a\0\0\0b\0\0\0\0\0\0\0"));
     let pyg = [vec![x.clone(), ("y", array("|i1", &[3], &[1, 0, 255]))], masks.collect()].concat();
-    vec![arrays::tests::path(&pyg), arrays::tests::path(&[x, y]), arrays::tests::BY_SCIPY.into()]
+    vec![arrays::tests::path(&pyg), arrays::tests::path(&[x, y]), arrays::tests::SCIPY_FILE.into()]
 }
 
 fn graph_file_seeds() -> Seeds {

@@ -7,7 +7,7 @@ use super::*;
 use proptest::prelude::*;
 
 /// `save_npz` of SciPy 1.17: `csr_matrix([[0, 1, 0], [1, 0, 2], [0, 0, 0]], dtype=float)`.
-pub(crate) const BY_SCIPY: &[u8] =
+pub(crate) const SCIPY_FILE: &[u8] =
     b"PK\x03\x04-\0\0\0\x08\0\0\0!\0\xf3\xa0\xb2\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x0b\0\x14\0\
       indices.npy\x01\0\x10\0\x8c\0\0\0\0\0\0\0J\0\0\0\0\0\0\0\x9b\xec\x17\xea\x1b\x10\xc9\xc8P\
       \xc6P\xad\x9e\x92Z\x9c\\\xa4n\xa5\xa0n\x93i\xa2\xae\xa3\xa0\x9e\x96_TR\x94\x98\x17\x9f_\
@@ -62,7 +62,7 @@ fn read_error(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn reads_arrays_of_pytorch_geometric() {
+fn reads_pytorch_geometric_arrays() {
     let masks = [
         ("train_mask", array("|b1", &[3, 2], &[1, 0, 0, 1, 0, 0])),
         ("val_mask", array("|b1", &[3, 2], &[0, 1, 1, 0, 0, 0])),
@@ -84,8 +84,8 @@ fn reads_arrays_of_pytorch_geometric() {
 }
 
 #[test]
-fn reads_sparse_matrix_of_scipy() {
-    let dataset = read_bytes("x.npz", BY_SCIPY).unwrap();
+fn reads_scipy_sparse_matrix() {
+    let dataset = read_bytes("x.npz", SCIPY_FILE).unwrap();
     assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
     assert_eq!(dataset.y, [None; 3]);
     assert_eq!(dataset.warnings, ["edge weights are not used"]);
@@ -205,7 +205,7 @@ proptest! {
     ) {
         let mask = |name| (name, array("|b1", &[3], &[0; 3]));
         let masks = MASKS.map(mask);
-        let whole = [path(&[&[x(), y(&[1, 0, -1])], &masks[..]].concat()), BY_SCIPY.to_vec()];
+        let whole = [path(&[&[x(), y(&[1, 0, -1])], &masks[..]].concat()), SCIPY_FILE.to_vec()];
         for mut bytes in whole {
             prop_assert!(read_bytes("x.npz", &bytes[..cut.index(bytes.len())]).is_err());
             for (at, byte) in &changes {

@@ -4,8 +4,8 @@ use super::*;
 use crate::data::read::text::tests::{gzip, zstd};
 use proptest::prelude::*;
 
-/// `nx.generate_graphml` of NetworkX 3, for a `MultiDiGraph` whose ages are of two types.
-pub(crate) const BY_NETWORKX: &str = r#"<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+/// `nx.generate_graphml` of NetworkX 3, for a `MultiDiGraph` with two types of `age`.
+pub(crate) const NETWORKX_FILE: &str = r#"<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
   <key id="d5" for="edge" attr.name="weight" attr.type="long" />
   <key id="d4" for="node" attr.name="age" attr.type="long" />
   <key id="d3" for="node" attr.name="city" attr.type="string" />
@@ -67,8 +67,8 @@ fn read_error(elements: &str) -> String {
 }
 
 #[test]
-fn reads_file_of_networkx() {
-    let dataset = read(BY_NETWORKX, None).unwrap().checked().unwrap();
+fn reads_networkx_file() {
+    let dataset = read(NETWORKX_FILE, None).unwrap().checked().unwrap();
     assert_eq!(dataset.node_names, ["ann", "b&b", "zoé"]);
     assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
     // One column for both types of age, one for `male`.
@@ -82,11 +82,11 @@ fn reads_file_of_networkx() {
 
 #[test]
 fn label_key_can_be_chosen() {
-    let dataset = read(BY_NETWORKX, Some("age")).unwrap();
+    let dataset = read(NETWORKX_FILE, Some("age")).unwrap();
     // Sorted by value, not alphabetically.
     assert_eq!(dataset.class_names, ["-2.0", "7", "31.5"]);
     assert_eq!(dataset.x.n_cols(), 1);
-    let error = read(BY_NETWORKX, Some("ages")).unwrap_err().to_string();
+    let error = read(NETWORKX_FILE, Some("ages")).unwrap_err().to_string();
     assert_eq!(error, "unknown key `ages`; did you mean `age`? known: age, city, male, label");
 }
 
@@ -115,13 +115,13 @@ fn errors_name_the_line() {
             "<node id='a'/>".into(),
             "4: the node has no value for `size`, and the key has no default",
         ),
-        ("<node id='a'><data key='z'/></node>".into(), "4: no key `z` is declared"),
+        ("<node id='a'><data key='z'/></node>".into(), "4: undeclared key `z`"),
         (
             format!("<node id='b'>{a}</node>"),
             "4: node `a` is outside the graph or inside another node",
         ),
-        ("<graph/>".into(), "4: a second graph; expected one"),
-        ("<hyperedge/>".into(), "4: a hyperedge; expected edges between two nodes"),
+        ("<graph/>".into(), "4: found a second graph; expected one"),
+        ("<hyperedge/>".into(), "4: found a hyperedge; expected edges between two nodes"),
         ("<key id='k'/>".into(), "4: key `k` after `<graph>`; expected it before"),
         ("</node>".into(), "4: ill-formed document: expected `</graph>`, but `</node>` was found"),
     ];
@@ -136,10 +136,10 @@ fn rejects_invalid_utf8_and_truncated_files() {
     assert_eq!(error, "x:2: not valid UTF-8");
     let whole = small(&node("a", "1", "0"));
     for end in 0..whole.len() {
-        assert!(read(&whole[..end], None).is_err(), "cut at {end}");
+        assert!(read(&whole[..end], None).is_err(), "truncated at byte {end}");
     }
-    let early = "unexpected end of file; expected `<graphml>` with one `<graph>`";
-    assert_eq!(read("", None).unwrap_err().to_string(), format!("x.graphml:1: {early}"));
+    let problem = "unexpected end of file; expected `<graphml>` with one `<graph>`";
+    assert_eq!(read("", None).unwrap_err().to_string(), format!("x.graphml:1: {problem}"));
 }
 
 #[test]
@@ -171,13 +171,13 @@ fn limits_memory_of_default_values() {
 
 #[test]
 fn reads_compressed_files() {
-    let plain = read(BY_NETWORKX, None).unwrap();
+    let plain = read(NETWORKX_FILE, None).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let packed = [
-        ("g.graphml.zst", zstd(BY_NETWORKX.as_bytes())),
-        ("g.xml.gz", gzip(BY_NETWORKX.as_bytes())),
+    let compressed = [
+        ("g.graphml.zst", zstd(NETWORKX_FILE.as_bytes())),
+        ("g.xml.gz", gzip(NETWORKX_FILE.as_bytes())),
     ];
-    for (name, bytes) in packed {
+    for (name, bytes) in compressed {
         let path = folder.path().join(name);
         std::fs::write(&path, bytes).unwrap();
         assert_eq!(super::super::read_path(&path).unwrap().sha256(), plain.sha256(), "{name}");
@@ -208,7 +208,7 @@ proptest! {
         cut: prop::sample::Index,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
-        let mut bytes = BY_NETWORKX.as_bytes().to_vec();
+        let mut bytes = NETWORKX_FILE.as_bytes().to_vec();
         let _ = read_bytes("x", &bytes[..cut.index(bytes.len())], None);
         for (at, byte) in changes {
             let at = at.index(bytes.len());

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 pub(super) const MATRIX: u32 = 14;
 pub(super) const COMPRESSED: u32 = 15;
 
-/// Bytes of the tag of a long element.
+/// Size in bytes of the tag of a long element.
 pub(super) const TAG: usize = 8;
 
 /// The type and data of an element, and the position of its tag in the file.
@@ -40,7 +40,7 @@ pub(super) struct ElementReader<'a> {
 }
 
 impl<'a> ElementReader<'a> {
-    /// Returns an error at a byte of the file.
+    /// Creates an error at a byte of the file.
     pub fn bad_at(&self, at: usize, problem: impl Into<String>) -> Error {
         Error::Data { place: format!("{}: byte {at}", self.place), problem: problem.into() }
     }
@@ -59,7 +59,7 @@ impl<'a> ElementReader<'a> {
         Ok(taken)
     }
 
-    /// Reads the next four bytes.
+    /// Reads the next four bytes as an unsigned integer.
     pub fn word(&mut self) -> Result<u32> {
         let bytes = self.take(4)?;
         Ok(bits(bytes, self.endian) as u32)
@@ -87,8 +87,8 @@ impl<'a> ElementReader<'a> {
         Ok(MatlabElement { kind, data, at })
     }
 
-    /// Returns a reader of the elements in a matrix.
-    pub fn inside(&self, matrix: MatlabElement<'a>) -> Self {
+    /// Returns a reader for the elements of a matrix.
+    pub fn elements_of(&self, matrix: MatlabElement<'a>) -> Self {
         Self { start: matrix.at + TAG, bytes: matrix.data, at: 0, ..*self }
     }
 
@@ -104,7 +104,7 @@ impl<'a> ElementReader<'a> {
             3 | 4 => 2,
             5..=7 => 4,
             9 | 12 | 13 => 8,
-            _ => return Err(self.bad_at(at, format!("{what} of type {kind}; expected numbers"))),
+            _ => return Err(self.bad_at(at, format!("{what} has type {kind}; expected numbers"))),
         };
         if !data.len().is_multiple_of(width) {
             let size = data.len();
@@ -116,17 +116,18 @@ impl<'a> ElementReader<'a> {
         Ok(data.chunks_exact(width).map(move |bytes| number(kind, bits(bytes, endian))))
     }
 
-    /// Returns the non-negative integers of an element.
+    /// Returns the numbers of an element, which must be non-negative integers.
     pub fn indices(&self, element: MatlabElement<'a>, what: &str) -> Result<Vec<u32>> {
         let index = |value: f64| match value as u32 {
             index if f64::from(index) == value => Ok(index),
-            _ => Err(self.bad_at(element.at, format!("{value} in {what}; expected an index"))),
+            _ => Err(self
+                .bad_at(element.at, format!("{value} in {what}; expected a non-negative integer"))),
         };
         self.numbers(element, what)?.map(index).collect()
     }
 }
 
-/// Combines up to eight bytes to an integer.
+/// Combines up to eight bytes into an integer.
 fn bits(bytes: &[u8], endian: Endian) -> u64 {
     let push = |bits: u64, byte: &u8| bits << 8 | u64::from(*byte);
     match endian {
@@ -135,7 +136,7 @@ fn bits(bytes: &[u8], endian: Endian) -> u64 {
     }
 }
 
-/// Converts the bits of a number of this type; 64-bit integers beyond 2^53 are rounded.
+/// Interprets `bits` as a number of type `kind`; 64-bit integers beyond 2^53 are rounded.
 fn number(kind: u32, bits: u64) -> f64 {
     match kind {
         1 => f64::from(bits as i8),

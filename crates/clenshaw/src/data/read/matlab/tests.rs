@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// The bytes after the text of the header of
+/// The bytes that follow the header text in the file written by
 ///
 /// ```python
 /// A = csc_matrix([[0, 1.5, 0], [2, 0, 0], [0, 0, -3], [4, 0, 5]])
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 /// b = csc_matrix([[True, False], [True, True]])
 /// savemat(f, dict(A=A, d=d, t='text', c=c, z=z, b=b), do_compression=True)
 /// ```
-const BY_SCIPY: &str = "\
+const SCIPY_BYTES: &str = "\
     0001494d0f00000047000000789ce36360609800c46c40cc01c4ac4818c4670162662066044247a8b808980f11\
     0701262436485e004d1c24c609c41a0c70e000a104a0f40f7b08cd7100428b380000d98104630f000000330000\
     00789ce36360607000623620e600626e06086085f299809819881981300548b300310f98cf02946305ca458094\
@@ -23,9 +23,9 @@ const BY_SCIPY: &str = "\
     37000000789ce36360604800623620e600625626060666100de533413123102641c579182080118a19d0c441ea\
     99e16c6606464646060056e7012d";
 
-pub(crate) fn by_scipy() -> Vec<u8> {
+pub(crate) fn scipy_file() -> Vec<u8> {
     let digit = |byte: u8| (byte as char).to_digit(16).unwrap() as u8;
-    let bytes = BY_SCIPY.as_bytes().chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1]));
+    let bytes = SCIPY_BYTES.as_bytes().chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1]));
     [b' '; 124].into_iter().chain(bytes).collect()
 }
 
@@ -76,7 +76,7 @@ impl MatlabWriter {
         self.variable(DOUBLE, dims, name, &[self.element(2, bytes)])
     }
 
-    /// The matrix `A`, all values 1 to 255.
+    /// The sparse matrix `A`, with values from 1 to 255.
     pub(crate) fn sparse(
         self,
         dims: &[u32],
@@ -108,8 +108,8 @@ fn read_error(variables: &[Vec<u8>]) -> String {
 }
 
 #[test]
-fn reads_file_of_scipy() {
-    let file = MatFile::read_bytes("x.mat", &by_scipy()).unwrap();
+fn reads_scipy_file() {
+    let file = MatFile::read_bytes("x.mat", &scipy_file()).unwrap();
     let read = |name| rows(file.matrix(name).unwrap());
     let a = [0.0, 1.5, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, -3.0, 4.0, 0.0, 5.0];
     assert_eq!(read("A"), Mat::from_vec(4, 3, a.to_vec()));
@@ -117,7 +117,7 @@ fn reads_file_of_scipy() {
     assert_eq!(read("b"), Mat::from_vec(2, 2, vec![1.0, 0.0, 1.0, 1.0]));
     assert!(matches!(file.matrix("A").unwrap(), MatlabMatrix::Sparse(_)));
     let error = |name| file.matrix(name).unwrap_err().to_string();
-    assert_eq!(error("t"), "x.mat: `t` is a text; expected a matrix of real numbers");
+    assert_eq!(error("t"), "x.mat: `t` is a string; expected a matrix of real numbers");
     assert_eq!(error("c"), "x.mat: `c` is a cell array; expected a matrix of real numbers");
     assert_eq!(error("z"), "x.mat: `z` is complex; expected a matrix of real numbers");
     assert_eq!(error("B"), "x.mat: no variable `B`; the file has: A, d, t, c, z, b");
@@ -128,7 +128,7 @@ fn reads_all_number_types_in_both_byte_orders() {
     let expected = Mat::from_vec(1, 2, vec![1.0, 100.0]);
     for order in [Endian::Little, Endian::Big] {
         let writer = MatlabWriter(order);
-        let turned = |mut bytes: Vec<u8>| {
+        let in_byte_order = |mut bytes: Vec<u8>| {
             if order == Endian::Big {
                 bytes.reverse();
             }
@@ -145,7 +145,7 @@ fn reads_all_number_types_in_both_byte_orders() {
             stored.push((kind, bytes.collect()));
         }
         for (kind, bytes) in stored {
-            let bytes = turned(bytes);
+            let bytes = in_byte_order(bytes);
             let parts = match bytes.len() {
                 1..=4 => writer.small(kind, &bytes),
                 _ => writer.element(kind, &bytes),
@@ -179,7 +179,7 @@ fn rejects_other_files() {
 }
 
 #[test]
-fn dense_errors_name_the_byte() {
+fn dense_errors_contain_the_position() {
     let huge = LITTLE.words(&[MATRIX, u32::MAX, 0, 0]);
     assert_eq!(read_error(&[huge]), "x.mat: byte 136: expected 4294967295 bytes, 8 left");
     assert_eq!(
@@ -202,7 +202,7 @@ fn dense_errors_name_the_byte() {
 }
 
 #[test]
-fn sparse_errors_name_the_byte() {
+fn sparse_errors_contain_the_position() {
     let sparse = |rows: &[u32], starts: &[u32], values: &[u8]| {
         read_error(&[LITTLE.sparse(&[3, 2], rows, starts, values)])
     };
@@ -214,9 +214,9 @@ fn sparse_errors_name_the_byte() {
     assert_eq!(sparse(&[0, 3], &[0, 1, 2], &[1, 1]), rows);
     assert_eq!(sparse(&[1, 0], &[0, 2, 2], &[1, 1]), rows);
     assert_eq!(sparse(&[1, 1], &[0, 2, 2], &[1, 1]), rows);
-    let few = "x.mat: byte 184: 2 row indices and 1 numbers; expected 2 of each";
-    assert_eq!(sparse(&[0, 1], &[0, 1, 2], &[1]), few);
-    let negative = "x.mat: byte 184: -1 in row indices; expected an index";
+    let unequal = "x.mat: byte 184: 2 row indices and 1 numbers; expected 2 of each";
+    assert_eq!(sparse(&[0, 1], &[0, 1, 2], &[1]), unequal);
+    let negative = "x.mat: byte 184: -1 in row indices; expected a non-negative integer";
     assert_eq!(sparse(&[u32::MAX, 1], &[0, 1, 2], &[1, 1]), negative);
     let tall = LITTLE.sparse(&[i32::MAX as u32, 0], &[], &[0], &[]);
     let error = read_error(&[tall]);
@@ -238,15 +238,15 @@ fn rejects_decompression_bomb() {
 
 #[test]
 fn matrix_without_columns_may_have_many_rows() {
-    let most = i32::MAX as u32;
-    let empty = LITTLE.dense("d", &[most, 0], &[]);
+    let max_rows = i32::MAX as u32;
+    let empty = LITTLE.dense("d", &[max_rows, 0], &[]);
     let file = MatFile::read_bytes("x.mat", &LITTLE.file(&vec![empty; 100])).unwrap();
     let MatlabMatrix::Dense(matrix) = file.matrix("d").unwrap() else { panic!("a sparse matrix") };
-    assert_eq!((matrix.rows(), matrix.cols()), (most as usize, 0));
+    assert_eq!((matrix.rows(), matrix.cols()), (max_rows as usize, 0));
 }
 
 #[test]
-fn errors_in_compressed_data_name_both_bytes() {
+fn errors_in_compressed_data_contain_both_positions() {
     let error = read_error(&[deflated(&LITTLE.dense("d", &[3, 4], &[1, 2, 3, 4, 5]))]);
     assert_eq!(error, "x.mat: byte 128, inflated: byte 56: 5 numbers; expected a matrix of 3 x 4");
 }
@@ -261,7 +261,7 @@ proptest! {
             LITTLE.sparse(&[3, 2], &[0, 2, 1], &[0, 2, 3], &[1, 2, 3]),
             LITTLE.dense("d", &[2, 2], &[1, 2, 3, 4]),
         ]);
-        for mut bytes in [by_scipy(), plain] {
+        for mut bytes in [scipy_file(), plain] {
             // A file truncated between two variables is valid.
             let _ = MatFile::read_bytes("x.mat", &bytes[..cut.index(bytes.len())]);
             for (at, bit) in &flips {

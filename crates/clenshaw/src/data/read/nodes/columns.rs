@@ -37,13 +37,13 @@ pub(super) enum ColumnRole<'a> {
 /// The kinds of values found in a column.
 #[derive(Default)]
 struct ColumnScan<'a> {
-    /// The first lines with a number, a text and an empty field; 0 if there are none.
+    /// The first lines with a number, text and an empty field; 0 if there are none.
     number_line: usize,
     text_line: usize,
     empty_line: usize,
     /// Number of fields that are neither empty nor zero.
     n_entries: usize,
-    /// Distinct texts, up to one more than the limit.
+    /// Distinct strings, up to one more than the limit.
     texts: BTreeSet<Cow<'a, str>>,
 }
 
@@ -77,8 +77,8 @@ impl<'a> ColumnScan<'a> {
             (true, true, _) => {
                 let (line, other) = (number.max(text), number.min(text));
                 let (here, there) = match number > text {
-                    true => ("a number", "a text"),
-                    false => ("a text", "a number"),
+                    true => ("a number", "text"),
+                    false => ("text", "a number"),
                 };
                 bad(
                     line,

@@ -97,11 +97,11 @@ fn errors_name_line_and_column() {
         ("id,x,label\na,1,c\nb,,c\n", "n.csv:3: column `x` is empty; expected a number"),
         (
             "id,x,label\na,1,c\nb,2,c\nc,two,c\n",
-            "n.csv:4: column `x` has a text, but line 2 has a number; expected one kind",
+            "n.csv:4: column `x` has text, but line 2 has a number; expected one kind",
         ),
         (
             "id,x,label\na,one,c\nb,2,c\n",
-            "n.csv:3: column `x` has a number, but line 2 has a text; expected one kind",
+            "n.csv:3: column `x` has a number, but line 2 has text; expected one kind",
         ),
         (
             "id,x,label\na,1,\nb,2,\n",

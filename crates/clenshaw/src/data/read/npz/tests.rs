@@ -100,7 +100,7 @@ const NUMPY: &[u8] =
       b.npyPK\x05\x06\0\0\0\0\x02\0\x02\0f\0\0\0\0\x01\0\0\0\0";
 
 #[test]
-fn reads_file_of_numpy() {
+fn reads_numpy_file() {
     let npz = read_bytes("it", NUMPY).unwrap();
     assert_eq!(npz.names().collect::<Vec<_>>(), ["a", "b"]);
     assert_eq!(npz.array("a").unwrap().to_u32().unwrap(), [0, 1, 2]);
