@@ -6,7 +6,7 @@
 //!
 //! An entry is used only if its stamp matches: the version of the readers, and the path, size and
 //! modification time of every source file.
-//! A damaged or foreign entry is rewritten, and failure to write the cache is not an error.
+//! An invalid entry is rewritten, and failure to write the cache is not an error.
 
 use super::fingerprint::Fingerprint;
 use super::{Dataset, graph_file};
@@ -17,10 +17,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Increase this when a reader returns a different result for the same files.
 const READER_VERSION: u64 = 1;
-/// The oldest entries are removed beyond this number.
+/// Maximum number of entries; the oldest ones are removed.
 const MAX_ENTRIES: usize = 64;
 
-/// What is read, which identifies a cache entry and its stamp.
+/// The source of a cache entry, which determines its file name and stamp.
 pub(super) struct CacheSource<'a> {
     /// The name that the user typed.
     pub name: &'a str,
@@ -42,7 +42,7 @@ pub(super) fn load_or_read(
         return Ok(dataset);
     }
     let dataset = read()?;
-    // Files that changed while they were read may have been read in part.
+    // Files that changed while they were read may have been read only partially.
     if dataset.problem().is_none() && self::stamp(source.files).as_ref() == Some(&stamp) {
         // If the entry cannot be written, the next load parses again.
         let _ = write(&dataset, &stamp, &entry);

@@ -41,7 +41,7 @@ pub struct Description {
     pub largest_component: usize,
     /// Number of nodes of degree 0, 1, 2-3, 4-7, ...
     pub degree_histogram: Vec<usize>,
-    /// The metric that is customary for this data set.
+    /// The metric that papers report on this data set.
     pub metric: Metric,
     /// Names of the published splits.
     pub splits: Vec<String>,

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 pub(super) struct Fingerprint(Sha256);
 
 impl Fingerprint {
-    /// Starts a digest with the name of the digested thing.
+    /// Starts a digest; `what` distinguishes digests of different kinds of data.
     pub(super) fn new(what: &str) -> Self {
         Self(Sha256::new()).list(what.bytes())
     }

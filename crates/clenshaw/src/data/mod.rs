@@ -111,7 +111,7 @@ pub struct FileDataset {
     pub licence: &'static str,
     /// Names of the published splits.
     pub splits: &'static str,
-    /// The metric that is customary for this data set.
+    /// The metric that papers report on this data set.
     pub metric: Metric,
     /// Known problems of the data, shown when it is loaded.
     pub warnings: &'static [&'static str],
@@ -185,7 +185,7 @@ impl DatasetInfo {
         Error::Absent { graph: self.name.into(), looked }
     }
 
-    /// Builds a generated data set whose name reproduces it.
+    /// Builds a generated data set; its name contains the settings that reproduce it.
     fn generated(
         &self,
         params: &Params,

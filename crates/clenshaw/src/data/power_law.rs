@@ -84,7 +84,8 @@ fn attach(stream: &mut Stream, classes: &[u32], params: &Params) -> Vec<(u32, u3
     edges
 }
 
-/// The end points of all edges by community: drawing one uniformly draws a node by its degree.
+/// The endpoints of all edges by community: a uniformly drawn endpoint is a node with probability
+/// proportional to its degree.
 struct EdgeEndpoints {
     by_class: Vec<Vec<u32>>,
     count: usize,

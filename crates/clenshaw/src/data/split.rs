@@ -1,4 +1,4 @@
-//! Which nodes train, validate and test.
+//! Splits of the labelled nodes into training, validation and test nodes.
 //!
 //! | name | meaning |
 //! |---|---|
@@ -114,7 +114,7 @@ impl SplitKind {
         self.split(parts, provenance)
     }
 
-    /// Makes the split; refuses empty parts and nodes that occur twice.
+    /// Creates the split; an error if a part is empty or a node occurs twice.
     fn split(&self, parts: [Vec<u32>; 3], provenance: String) -> Result<Split> {
         if let Some(empty) = parts.iter().position(Vec::is_empty) {
             let (part, sizes) = (PARTS[empty], sizes(&parts));
@@ -198,10 +198,10 @@ fn sizes(parts: &[Vec<u32>; 3]) -> String {
 }
 
 impl Split {
-    /// Makes a split of the nodes in `[train, val, test]`; parts may be empty.
+    /// Creates a split from the nodes of `[train, val, test]`; parts may be empty.
     ///
     /// # Errors
-    /// If a node occurs twice; `name` names the split in errors.
+    /// If a node occurs twice; the error refers to the split as `name`.
     ///
     /// ```
     /// use clenshaw::data::Split;

@@ -4,7 +4,7 @@
 //! In each, a data set has a folder of its own and an imported graph a file `NAME.graph`.
 //!
 //! Parsed graphs are cached in the folder `parsed` of the user's cache folder and memory-mapped the
-//! next time. `$CLENSHAW_CACHE` names another folder, or turns the cache off with the value `off`.
+//! next time. `$CLENSHAW_CACHE` sets another folder; the value `off` disables the cache.
 
 use std::path::{Path, PathBuf};
 

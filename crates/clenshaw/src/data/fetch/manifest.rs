@@ -113,7 +113,7 @@ impl ManifestGroup {
     }
 }
 
-/// Where all files of a fetch come from.
+/// The common source of all files of a fetch.
 pub(super) enum SourceBase<'a> {
     /// The published URLs of each file.
     Published,

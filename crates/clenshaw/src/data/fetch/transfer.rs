@@ -14,7 +14,7 @@ use std::time::Duration;
 /// The largest accepted file when its size is not known.
 const MAX_UNKNOWN_SIZE: u64 = 1 << 30;
 
-/// What is transferred, for progress reports and limits.
+/// The file and source of a transfer, for progress reports and size limits.
 pub(super) struct Transfer<'a> {
     pub(super) file: &'a str,
     pub(super) source: &'a str,

@@ -52,7 +52,7 @@ pub fn length(mut archive: &[u8], member: &str, limit: u64) -> std::result::Resu
     io::copy(&mut data.take(limit), &mut io::sink()).map_err(|error| damaged(error).to_string())
 }
 
-/// Returns the content of the member with this name; skips at most `limit` bytes of each other one.
+/// Returns the content of the member with this name; skips at most `limit` bytes of other members.
 fn find<'a>(
     reader: &'a mut impl BufRead,
     member: &str,

@@ -27,10 +27,10 @@ impl<'a> GraphFile<'a> {
     /// Verifies the checksum and reads the header.
     pub fn open(place: &'a str, bytes: Bytes) -> Result<Self> {
         let bad = |problem: String| Error::Data { place: place.into(), problem };
-        let foreign = || bad("not a graph file; `clenshaw data import` writes one".into());
-        let opening = bytes.get(LENGTH_BYTES..CHECKSUM_AT).ok_or_else(foreign)?;
+        let not_a_graph_file = || bad("not a graph file; `clenshaw data import` writes one".into());
+        let opening = bytes.get(LENGTH_BYTES..CHECKSUM_AT).ok_or_else(not_a_graph_file)?;
         if opening != OPENING.as_bytes() {
-            return Err(foreign());
+            return Err(not_a_graph_file());
         }
         let end = CHECKSUM_AT + NO_CHECKSUM.len();
         let pieces = bytes.get(CHECKSUM_AT..end).zip(bytes.get(end..));

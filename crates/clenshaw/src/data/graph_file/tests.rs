@@ -191,9 +191,9 @@ fn opens_mapped_file_and_compares_stamp() {
 
 #[test]
 fn rejects_other_files_and_formats() {
-    let foreign = "it: not a graph file; `clenshaw data import` writes one";
-    assert_eq!(read_error(b"PK".to_vec()), foreign);
-    assert_eq!(read_error(vec![0; 100]), foreign);
+    let not_a_graph_file = "it: not a graph file; `clenshaw data import` writes one";
+    assert_eq!(read_error(b"PK".to_vec()), not_a_graph_file);
+    assert_eq!(read_error(vec![0; 100]), not_a_graph_file);
     let cut = to_bytes(&pair())[..CHECKSUM_AT + 3].to_vec();
     assert_eq!(read_error(cut), "it: the checksum is wrong; the file is damaged or truncated");
     assert_eq!(
@@ -215,9 +215,9 @@ fn rejects_inconsistent_header() {
         changed(b"[2,1]", b"[2,x]").split(" at ").next(),
         Some("it: header: expected value")
     );
-    let mut endless = to_bytes(&pair());
-    endless[..LENGTH_BYTES].copy_from_slice(&u64::MAX.to_le_bytes());
-    assert_eq!(read_error(with_checksum(endless)), "it: the header is truncated");
+    let mut oversized = to_bytes(&pair());
+    oversized[..LENGTH_BYTES].copy_from_slice(&u64::MAX.to_le_bytes());
+    assert_eq!(read_error(with_checksum(oversized)), "it: the header is truncated");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! edges     edge_index [2, e] as in PyTorch Geometric
 //!           or indptr, indices, data, shape, format as in `scipy.sparse.save_npz`
 //! x [n, d]  features
-//! y [n]     labels: integers or text; a negative number or an empty text is unknown
+//! y [n]     labels: integers or text; a negative number or an empty string is unknown
 //! splits    train_mask, val_mask, test_mask, each [n] or [n, s]; named `fixed:0`, `fixed:1`, ...
 //! ```
 //!
@@ -92,7 +92,7 @@ fn edge_index(place: &str, npz: &Npz) -> Result<(Graph, bool)> {
     Ok((Graph::from_edges(&format!("{place}: edge_index"), n, &edges)?, weighted))
 }
 
-/// Returns the number of rows; arrays without columns are rejected, since they may claim any number.
+/// Returns the number of rows; arrays without columns are rejected, because they can have any.
 fn n_nodes(array: &NumpyArray) -> Result<usize> {
     match array.shape() {
         [n, columns @ ..] if !columns.contains(&0) => Ok(*n),

@@ -86,7 +86,7 @@ struct EdgeTable {
 }
 
 impl EdgeTable {
-    /// Returns the largest id plus one, or an error if it is out of proportion.
+    /// Returns the largest id plus one, or an error if it is too large for the number of edges.
     fn n_nodes(&self, place: &str) -> Result<usize> {
         let highest = |block: &Vec<EdgeEnds>| block.iter().map(|&(u, v)| u.max(v)).max();
         let Some(highest) = self.blocks.iter().filter_map(highest).max() else { return Ok(0) };
@@ -234,7 +234,7 @@ fn parse_simple_edge(bytes: &[u8], separator: u8) -> Option<(u32, u32, &[u8])> {
 fn parse_simple_number(bytes: &[u8]) -> Option<(u32, &[u8])> {
     const EACH: u64 = u64::from_le_bytes([1; 8]);
     let digits = u64::from_le_bytes(*bytes.first_chunk()?) ^ (EACH * u64::from(b'0'));
-    // The highest bit is set for bytes of ten or more; carries only affect bytes after the first such.
+    // The highest bit is set for bytes of ten or more; carries only affect later bytes.
     let non_digits = (digits.wrapping_add(EACH * (0x80 - 10)) | digits) & (EACH * 0x80);
     let n_digits = non_digits.trailing_zeros() as usize / 8;
     let has_leading_zero = bytes.first() == Some(&b'0') && n_digits > 1;

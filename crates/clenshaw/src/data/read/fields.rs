@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::result::Result;
 
-/// The result of parsing a line, whose error does not name the line yet.
+/// The result of parsing a line; the error does not include the line number.
 pub(super) type LineResult<T> = Result<T, String>;
 
 /// Whether the first line of a table contains column names.
@@ -14,7 +14,7 @@ pub(super) type LineResult<T> = Result<T, String>;
 pub(super) enum HeaderMode {
     /// Detect it from the content of the line.
     Detect,
-    /// It does.
+    /// The first line is a header.
     Present,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn fields(line: &str, separator: u8) -> FieldIter<'_> {
     FieldIter { rest: Some(line.trim_matches([' ', '\r'])), separator }
 }
 
-/// The iterator of [`fields`].
+/// The iterator returned by [`fields`].
 pub(super) struct FieldIter<'a> {
     rest: Option<&'a str>,
     separator: u8,

@@ -69,7 +69,7 @@ pub fn read(folder: &Path, name: &str) -> Result<Dataset> {
     Ok(Dataset { name: name.into(), ..dataset })
 }
 
-/// Reads the eight files; `place` is the common part of their names in errors, and names the data set.
+/// Reads the eight files; `place` is the prefix of their names in errors, and the data set's name.
 pub fn read_bytes(place: &str, files: &PlanetoidFiles) -> Result<Dataset> {
     let part = |name: &str| format!("{place}.{name}");
     let graph = graph(&part("graph"), files.graph)?;

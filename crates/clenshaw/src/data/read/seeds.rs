@@ -77,7 +77,7 @@ const GRAPHML: &str = r#"<?xml version="1.0"?><graphml>
 <node id="a"><data key="y"><![CDATA[blue]]></data></node><!-- b has defaults -->
 <node id="b"><data key="f">4</data></node><node id="&#99;&lt;"/></graph></graphml>"#;
 
-/// A text, plain and compressed.
+/// A text file, plain and compressed.
 fn packed(text: &[u8]) -> Seeds {
     vec![text.to_vec(), gzip(text), zstd(text)]
 }

@@ -65,7 +65,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     decompress(BufReader::new(file), size).map_err(io_error(path))
 }
 
-/// Returns a reader of the decompressed text of a file's bytes.
+/// Returns a reader for the decompressed text of a file's bytes.
 pub(super) fn decompress_bytes<'a>(
     path: &Path,
     bytes: &'a [u8],
@@ -73,7 +73,7 @@ pub(super) fn decompress_bytes<'a>(
     decompress(bytes, bytes.len() as u64).map_err(io_error(path))
 }
 
-/// Returns a reader of the decompressed text; plain text is passed through.
+/// Returns a reader for the decompressed text; plain text is passed through.
 fn decompress<'a>(
     mut compressed: impl BufRead + Send + 'a,
     size: u64,
@@ -95,7 +95,7 @@ pub(super) fn max_decompressed(size: u64) -> u64 {
     size.saturating_mul(MAX_RATIO).saturating_add(SLACK)
 }
 
-/// Converts bytes to text; the error names the line that is not UTF-8.
+/// Converts bytes to text; the error includes the line that is not UTF-8.
 fn utf8(place: &str, bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();

@@ -13,7 +13,7 @@ pub(super) fn read(path: &Path, y: &[Option<u32>]) -> Result<[Vec<u32>; 3]> {
     read_bytes(&path.display().to_string(), &bytes, y)
 }
 
-/// Reads the three parts from bytes; `place` names them in errors.
+/// Reads the three parts from the bytes of a file; errors refer to it as `place`.
 pub fn read_bytes(place: &str, bytes: &[u8], y: &[Option<u32>]) -> Result<[Vec<u32>; 3]> {
     parse(place, text(place, bytes)?, y)
 }
@@ -81,7 +81,7 @@ mod tests {
 
     const Y: [Option<u32>; 5] = [Some(0), Some(1), Some(0), None, Some(1)];
 
-    fn refused(bytes: &[u8]) -> String {
+    fn read_error(bytes: &[u8]) -> String {
         read_bytes("s.csv", bytes, &Y).unwrap_err().to_string()
     }
 
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_the_line() {
+    fn errors_include_the_line() {
         let cases: [(&[u8], &str); 8] = [
             (b"0,train\n1,dev\n", "s.csv:2: unknown part `dev`; expected one of train, val, test"),
             (b"5,test", "s.csv:1: node 5, but the graph has 5 nodes, counted from 0"),
@@ -112,12 +112,12 @@ mod tests {
             (b"1,val\n2,t\xffst\n", "s.csv:2: the text is not UTF-8"),
         ];
         for (bytes, message) in cases {
-            assert_eq!(refused(bytes), message);
+            assert_eq!(read_error(bytes), message);
         }
     }
 
     #[test]
-    fn missing_file_is_named() {
+    fn error_includes_the_missing_file() {
         let error = read(Path::new("/nowhere/split.csv"), &Y).unwrap_err();
         assert!(error.to_string().starts_with("/nowhere/split.csv: "), "{error}");
     }

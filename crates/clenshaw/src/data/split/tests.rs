@@ -1,4 +1,4 @@
-//! Tests that splits partition the labelled nodes, and of the errors.
+//! Splits partition the labelled nodes; impossible splits are rejected.
 
 use super::*;
 use crate::data::{Features, load};
@@ -68,19 +68,19 @@ fn ratios_are_proportions() {
 }
 
 #[test]
-fn impossible_splits_are_refused_with_the_reason() {
-    let refused = |text: &str, sizes| kind(text).draw(&sized(sizes), 0).unwrap_err().to_string();
+fn rejects_impossible_splits() {
+    let draw_error = |text: &str, sizes| kind(text).draw(&sized(sizes), 0).unwrap_err().to_string();
     assert_eq!(
-        refused("stratified", [5, 2, 9]),
+        draw_error("stratified", [5, 2, 9]),
         "cannot make the split `stratified`: class 1 (`bee`) has 2 labelled nodes; \
          each part needs one"
     );
     assert_eq!(
-        refused("ratio:98/1/1", [5, 5, 5]),
+        draw_error("ratio:98/1/1", [5, 5, 5]),
         "cannot make the split `ratio:98/1/1`: no node is left for val: 15 train, 0 val, 0 test"
     );
     assert_eq!(
-        refused("balanced", [2, 1, 1]),
+        draw_error("balanced", [2, 1, 1]),
         "cannot make the split `balanced`: no node is left for test: 3 train, 1 val, 0 test"
     );
 }
@@ -105,21 +105,21 @@ fn rejects_malformed_split_names() {
     for text in ["balanced", "stratified", "ratio:1/2.5/3", "file:a/b.csv"] {
         assert_eq!(kind(text).to_string(), text);
     }
-    let refused = |text: &str| text.parse::<SplitKind>().unwrap_err().to_string();
+    let parse_error = |text: &str| text.parse::<SplitKind>().unwrap_err().to_string();
     assert_eq!(
-        refused("balance"),
+        parse_error("balance"),
         "unknown split `balance`; did you mean `balanced`? \
          known: balanced, stratified, ratio:a/b/c, file:PATH, \
          public, geom:N, linkx:N, fixed:N, own, all"
     );
     for text in ["ratio:", "ratio:60/40", "ratio:60/0/40", "ratio:1/nan/1", "ratio:1/2/-3"] {
         let expected = "expected three positive numbers as in `ratio:60/20/20`";
-        assert_eq!(refused(text), format!("`split` is `{text}`; {expected}"));
+        assert_eq!(parse_error(text), format!("`split` is `{text}`; {expected}"));
     }
 }
 
 #[test]
-fn overlapping_parts_are_refused() {
+fn rejects_overlapping_parts() {
     let parts = [vec![1, 2], vec![3], vec![2]];
     let error = Split::new("balanced", parts).unwrap_err().to_string();
     assert_eq!(error, "cannot make the split `balanced`: node 2 occurs twice");
@@ -145,7 +145,7 @@ proptest! {
     }
 
     #[test]
-    fn other_seeds_give_other_splits(seed: u64) {
+    fn different_seeds_give_different_splits(seed: u64) {
         let dataset = sized([30, 30, 30]);
         let draw = |seed| SplitKind::Balanced.draw(&dataset, seed).unwrap().sha256();
         prop_assert_ne!(draw(seed), draw(seed.wrapping_add(1)));

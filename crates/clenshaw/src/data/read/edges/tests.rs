@@ -49,7 +49,7 @@ fn reads_compressed_tables() {
 }
 
 #[test]
-fn errors_name_the_line() {
+fn errors_include_the_line() {
     let cases: [(&[u8], &str); 14] = [
         (b"", "e.csv:1: the table is empty; expected lines with two ids"),
         (b"# only\n", "e.csv:2: the table is empty; expected lines with two ids"),
@@ -72,7 +72,7 @@ fn errors_name_the_line() {
 }
 
 #[test]
-fn rejects_ids_out_of_proportion() {
+fn rejects_ids_too_large_for_the_number_of_edges() {
     assert_eq!(
         read_error(b"0,1\n1,4000000000\n", None),
         "e.csv: node 4000000000 in a table of 2 edges; expected node numbers from 0 without \
@@ -120,8 +120,8 @@ fn result_does_not_depend_on_the_number_of_threads() {
 fn accepts_long_lines_up_to_a_limit() {
     let long = format!("0,1,{}\n1,2,x\n", "y".repeat(2 * BLOCK_SIZE));
     assert_eq!(edges(&long), [(0, 1), (1, 2)]);
-    let endless = vec![b'1'; MAX_LINE + BLOCK_SIZE];
-    assert_eq!(read_error(&endless, None), "e.csv: a line is longer than 64 MiB");
+    let too_long = vec![b'1'; MAX_LINE + BLOCK_SIZE];
+    assert_eq!(read_error(&too_long, None), "e.csv: a line is longer than 64 MiB");
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn reads_compressed_files() {
 }
 
 #[test]
-fn node_errors_name_the_line() {
+fn node_errors_include_the_line() {
     let cases = [
         ("0\t1,0\t0\n1\t1\t1\n", "3: 1 features; expected 2, as on line 2"),
         ("0\t1,0\t0\n1\t1,0,\t1\n", "3: 3 features; expected 2, as on line 2"),
@@ -104,7 +104,7 @@ fn rejects_too_many_features() {
 }
 
 #[test]
-fn edge_errors_name_the_line() {
+fn edge_errors_include_the_line() {
     let cases = [
         ("0\t1\n0\t-1\n", "3: node id is `-1`; expected an integer"),
         ("0\t1099511627776\n", "2: edge to node 1099511627776; expected node ids below 3"),

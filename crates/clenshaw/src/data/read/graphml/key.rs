@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// GraphmlKeys by id and by name.
+/// The declared keys, by id and by name.
 ///
 /// NetworkX declares one key per type, so an `age` that is int or float has two ids and one name.
 #[derive(Default)]

@@ -103,7 +103,7 @@ fn uses_defaults_and_accepts_edges_before_nodes() {
 }
 
 #[test]
-fn errors_name_the_line() {
+fn errors_include_the_line() {
     let a = node("a", "1", "0");
     let cases = [
         (format!("{a}{a}"), "4: duplicate node `a`"),

@@ -82,7 +82,7 @@ fn reads_compressed_tables() {
 }
 
 #[test]
-fn node_errors_name_the_line() {
+fn node_errors_include_the_line() {
     let with = |from: &str, to: &str| {
         let text = std::str::from_utf8(NODE_TABLE).unwrap();
         assert!(text.contains(from));
@@ -109,7 +109,7 @@ fn node_errors_name_the_line() {
 }
 
 #[test]
-fn edge_errors_name_the_line() {
+fn edge_errors_include_the_line() {
     let edges = |line: &str| {
         let text = format!("numeric_id_1,numeric_id_2\n0,1\n{line}\n");
         read_error(NODE_TABLE, text.as_bytes())
@@ -132,7 +132,7 @@ fn edge_errors_name_the_line() {
 }
 
 #[test]
-fn split_errors_name_the_split() {
+fn split_errors_include_the_split() {
     let message = |bytes: &[u8], n| read_splits("it", bytes, n).unwrap_err().to_string();
     assert_eq!(
         message(SPLITS_FILE, 3),

@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// The bytes that follow the header text in the file written by
+/// The bytes, in hexadecimal, that follow the header text in the file written by
 ///
 /// ```python
 /// A = csc_matrix([[0, 1.5, 0], [2, 0, 0], [0, 0, -3], [4, 0, 5]])
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 /// b = csc_matrix([[True, False], [True, True]])
 /// savemat(f, dict(A=A, d=d, t='text', c=c, z=z, b=b), do_compression=True)
 /// ```
-const SCIPY_BYTES: &str = "\
+const SCIPY_HEX: &str = "\
     0001494d0f00000047000000789ce36360609800c46c40cc01c4ac4818c4670162662066044247a8b808980f11\
     0701262436485e004d1c24c609c41a0c70e000a104a0f40f7b08cd7100428b380000d98104630f000000330000\
     00789ce36360607000623620e600626e06086085f299809819881981300548b300310f98cf02946305ca458094\
@@ -25,7 +25,7 @@ const SCIPY_BYTES: &str = "\
 
 pub(crate) fn scipy_file() -> Vec<u8> {
     let digit = |byte: u8| (byte as char).to_digit(16).unwrap() as u8;
-    let bytes = SCIPY_BYTES.as_bytes().chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1]));
+    let bytes = SCIPY_HEX.as_bytes().chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1]));
     [b' '; 124].into_iter().chain(bytes).collect()
 }
 
@@ -167,7 +167,7 @@ fn skips_arrays_of_more_than_two_dimensions() {
 }
 
 #[test]
-fn rejects_other_files() {
+fn rejects_other_file_formats() {
     let error = |bytes: &[u8]| MatFile::read_bytes("x.mat", bytes).unwrap_err().to_string();
     assert_eq!(
         error(&[0; 128]),
@@ -179,7 +179,7 @@ fn rejects_other_files() {
 }
 
 #[test]
-fn dense_errors_contain_the_position() {
+fn dense_errors_include_the_position() {
     let huge = LITTLE.words(&[MATRIX, u32::MAX, 0, 0]);
     assert_eq!(read_error(&[huge]), "x.mat: byte 136: expected 4294967295 bytes, 8 left");
     assert_eq!(
@@ -202,7 +202,7 @@ fn dense_errors_contain_the_position() {
 }
 
 #[test]
-fn sparse_errors_contain_the_position() {
+fn sparse_errors_include_the_position() {
     let sparse = |rows: &[u32], starts: &[u32], values: &[u8]| {
         read_error(&[LITTLE.sparse(&[3, 2], rows, starts, values)])
     };
@@ -246,7 +246,7 @@ fn matrix_without_columns_may_have_many_rows() {
 }
 
 #[test]
-fn errors_in_compressed_data_contain_both_positions() {
+fn errors_in_compressed_data_include_both_positions() {
     let error = read_error(&[deflated(&LITTLE.dense("d", &[3, 4], &[1, 2, 3, 4, 5]))]);
     assert_eq!(error, "x.mat: byte 128, inflated: byte 56: 5 numbers; expected a matrix of 3 x 4");
 }

@@ -83,7 +83,7 @@ fn mostly_zero_features_are_sparse() {
 }
 
 #[test]
-fn errors_name_line_and_column() {
+fn errors_include_line_and_column() {
     let cases = [
         ("", "n.csv:1: the table is empty; expected one row per node"),
         ("id,x,label\n", "n.csv: the table has no rows; expected one row per node"),

@@ -124,7 +124,7 @@ fn reads_stored_and_deflated_members() {
 }
 
 #[test]
-fn errors_name_the_array() {
+fn errors_include_the_array_name() {
     let bytes = npz(&[("a", file("<f8", MemoryOrder::C, &[1_000_000_000_000_000_000], &[0; 8]))]);
     assert_eq!(
         read_error(&bytes),
@@ -175,7 +175,7 @@ fn rejects_damaged_members() {
 }
 
 #[test]
-fn rejects_other_files() {
+fn rejects_other_file_formats() {
     let message = "it: not a zip archive, or truncated: no end of central directory";
     assert_eq!(read_error(b""), message);
     assert_eq!(read_error(&[0; 100]), message);

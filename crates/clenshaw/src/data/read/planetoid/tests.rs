@@ -196,7 +196,7 @@ fn limits_memory_of_shared_lists() {
 }
 
 #[test]
-fn missing_file_is_named() {
+fn error_includes_the_missing_file() {
     let error = read(Path::new("nowhere"), "cora").unwrap_err().to_string();
     assert!(error.starts_with("nowhere/ind.cora.x: "), "{error}");
 }

@@ -89,7 +89,7 @@ fn missing_and_ambiguous_tables_are_reported() {
 }
 
 #[test]
-fn errors_name_the_line() {
+fn errors_include_the_line() {
     let nodes = NODES.as_bytes();
     let cases: [(&[u8], &str); 6] = [
         (b"ann,bob\nann,zed\n", "edges:2: node `zed` is not in the node table; add a row for it"),
