@@ -71,16 +71,17 @@ pub enum Severity {
 
 /// Reads a graph without the cache and checks it; returns an error if it cannot be trained on.
 pub fn check(store: &Store, text: &str) -> Result<CheckReport> {
-    let fresh = store.clone().with_cache(None);
-    let dataset = load_from(&fresh, text)?;
+    let uncached = store.clone().with_cache(None);
+    let dataset = load_from(&uncached, text)?;
     let description = Description::of(&dataset);
     let mut findings = findings(&dataset, &description);
-    let (format, files) = match resolve(&fresh, text)? {
+    let (format, files) = match resolve(&uncached, text)? {
         ResolvedGraph::Imported(_) => ("graph file", None),
         ResolvedGraph::Path => (read::format(Path::new(text)), None),
         ResolvedGraph::Known(info) => {
-            let folder =
-                info.files().and_then(|files| Some((files, fresh.dataset_folder(files.folder)?)));
+            let folder = info
+                .files()
+                .and_then(|files| Some((files, uncached.dataset_folder(files.folder)?)));
             let files = folder.map(|(files, folder)| check_files(files.folder, &folder));
             let (files, checksum_findings) = files.transpose()?.unzip();
             findings.extend(checksum_findings.into_iter().flatten());
@@ -151,18 +152,21 @@ fn findings(dataset: &Dataset, d: &Description) -> Vec<Finding> {
         format!("{nodes} the same neighbours and class as an earlier node")
     });
     let [empty, missing, incomplete] = split_problems(dataset);
-    let of = d.splits.len();
+    let n_splits = d.splits.len();
     add("empty-parts", Warning, empty.len(), &|n| {
-        format!("{n} of {of} published splits have an empty part: {}", list(&empty))
+        format!("{n} of {n_splits} published splits have an empty part: {}", list(&empty))
     });
     add("class-not-in-train", Warning, missing.len(), &|n| {
         format!(
-            "{n} of {of} published splits have a class without training nodes: {}",
+            "{n} of {n_splits} published splits have a class without training nodes: {}",
             list(&missing)
         )
     });
     add("incomplete-splits", Note, incomplete.len(), &|n| {
-        format!("{n} of {of} published splits leave out labelled nodes: {}", list(&incomplete))
+        format!(
+            "{n} of {n_splits} published splits leave out labelled nodes: {}",
+            list(&incomplete)
+        )
     });
     add("unlabelled-nodes", Note, d.unlabelled, &|n| {
         format!("{} no label", count(n, "node has", "nodes have"))

@@ -135,7 +135,7 @@ impl SplitKind {
             stream.shuffle(&mut nodes);
             let fifth = round(0.2 * nodes.len() as f64).max(1);
             let train = nodes.len() - 2 * fifth;
-            for (part, nodes) in parts.iter_mut().zip(cut(&nodes, train, fifth)) {
+            for (part, nodes) in parts.iter_mut().zip(consecutive_parts(&nodes, train, fifth)) {
                 part.extend(nodes);
             }
         }
@@ -168,11 +168,11 @@ fn ratio(mut nodes: Vec<u32>, shares: [f64; 3], stream: &mut Stream) -> [Vec<u32
     let [train, val, _] = shares.map(|share| share / shares.iter().sum::<f64>());
     let n = nodes.len() as f64;
     stream.shuffle(&mut nodes);
-    cut(&nodes, round(train * n), round(val * n))
+    consecutive_parts(&nodes, round(train * n), round(val * n))
 }
 
 /// The first `train` nodes, the next `val` nodes, and the rest.
-fn cut(nodes: &[u32], train: usize, val: usize) -> [Vec<u32>; 3] {
+fn consecutive_parts(nodes: &[u32], train: usize, val: usize) -> [Vec<u32>; 3] {
     let (train, rest) = nodes.split_at(train.min(nodes.len()));
     let (val, test) = rest.split_at(val.min(rest.len()));
     [train, val, test].map(<[u32]>::to_vec)
@@ -254,7 +254,9 @@ impl Split {
         self.check_range(dataset)?;
         let mut nodes = self.parts().into_iter().flatten();
         match nodes.find(|&&node| dataset.y[node as usize].is_none()) {
-            Some(node) => Err(self.misfit(format!("node {node} of {} has no label", dataset.name))),
+            Some(node) => {
+                Err(self.mismatch(format!("node {node} of {} has no label", dataset.name)))
+            }
             None => Ok(()),
         }
     }
@@ -265,13 +267,13 @@ impl Split {
         match last.filter(|&&node| node as usize >= n) {
             Some(node) => {
                 let name = &dataset.name;
-                Err(self.misfit(format!("node {node} is not in {name}: the graph has {n} nodes")))
+                Err(self.mismatch(format!("node {node} is not in {name}: the graph has {n} nodes")))
             }
             None => Ok(()),
         }
     }
 
-    fn misfit(&self, problem: String) -> Error {
+    fn mismatch(&self, problem: String) -> Error {
         Error::Data { place: format!("split `{}`", self.provenance), problem }
     }
 
@@ -322,8 +324,8 @@ impl FromStr for SplitKind {
 fn parse_shares(text: &str) -> Option<[f64; 3]> {
     let shares = text.split('/').map(|share| share.trim().parse::<f64>().ok());
     let shares: [f64; 3] = shares.collect::<Option<Vec<_>>>()?.try_into().ok()?;
-    let fine = |share: &f64| share.is_finite() && *share > 0.0;
-    (shares.iter().all(fine) && shares.iter().sum::<f64>().is_finite()).then_some(shares)
+    let is_valid = |share: &f64| share.is_finite() && *share > 0.0;
+    (shares.iter().all(is_valid) && shares.iter().sum::<f64>().is_finite()).then_some(shares)
 }
 
 /// The name as in [`SplitKind::from_str`].

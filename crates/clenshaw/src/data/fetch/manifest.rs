@@ -192,8 +192,8 @@ mod tests {
                 assert!(file.urls.iter().all(|url| url.starts_with("https://")), "{}", file.path);
                 assert!(!file.urls.is_empty(), "{}", file.path);
                 assert_eq!(file.sha256.is_some(), file.bytes.is_some(), "{}", file.path);
-                let proper = |sum: &String| sum.len() == 64 && sum.chars().all(hex);
-                assert!(file.sha256.iter().all(proper), "{}", file.path);
+                let is_sha256 = |sum: &String| sum.len() == 64 && sum.chars().all(hex);
+                assert!(file.sha256.iter().all(is_sha256), "{}", file.path);
             }
         }
     }

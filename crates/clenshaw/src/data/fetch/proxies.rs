@@ -19,16 +19,16 @@ impl Proxies {
 
     /// Lower-case names take precedence, as in curl.
     fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
-        let either = |name: &str| {
+        let lookup = |name: &str| {
             let names = [name.to_lowercase(), name.to_owned()];
             let mut values = names.iter().filter_map(|name| variable(name));
             values.find(|value| !value.trim().is_empty())
         };
-        let no_proxy = either("NO_PROXY").unwrap_or_default();
+        let no_proxy = lookup("NO_PROXY").unwrap_or_default();
         let no_proxy = no_proxy.split(',').map(str::trim).filter(|host| !host.is_empty());
         Self {
-            http: either("HTTP_PROXY").or_else(|| either("ALL_PROXY")),
-            https: either("HTTPS_PROXY").or_else(|| either("ALL_PROXY")),
+            http: lookup("HTTP_PROXY").or_else(|| lookup("ALL_PROXY")),
+            https: lookup("HTTPS_PROXY").or_else(|| lookup("ALL_PROXY")),
             no_proxy: no_proxy.map(str::to_owned).collect(),
         }
     }

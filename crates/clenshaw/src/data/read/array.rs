@@ -228,26 +228,29 @@ impl<'a> NumpyArray<'a> {
         float: impl Fn(f64) -> Option<T>,
     ) -> Result<Vec<T>> {
         let stored = match (self.dtype.kind, self.dtype.size) {
-            (DtypeKind::Bool, 1) => self.each(|[b]: [u8; 1]| i128::from(b != 0), int, expected),
-            (DtypeKind::Int, 1) => self.each(|w| i8::from_le_bytes(w).into(), int, expected),
-            (DtypeKind::Int, 2) => self.each(|w| i16::from_le_bytes(w).into(), int, expected),
-            (DtypeKind::Int, 4) => self.each(|w| i32::from_le_bytes(w).into(), int, expected),
-            (DtypeKind::Int, 8) => self.each(|w| i64::from_le_bytes(w).into(), int, expected),
-            (DtypeKind::Uint, 1) => self.each(|w| u8::from_le_bytes(w).into(), int, expected),
-            (DtypeKind::Uint, 2) => self.each(|w| u16::from_le_bytes(w).into(), int, expected),
-            (DtypeKind::Uint, 4) => self.each(|w| u32::from_le_bytes(w).into(), int, expected),
-            (DtypeKind::Uint, 8) => self.each(|w| u64::from_le_bytes(w).into(), int, expected),
+            (DtypeKind::Bool, 1) => self.convert(|[b]: [u8; 1]| i128::from(b != 0), int, expected),
+            (DtypeKind::Int, 1) => self.convert(|w| i8::from_le_bytes(w).into(), int, expected),
+            (DtypeKind::Int, 2) => self.convert(|w| i16::from_le_bytes(w).into(), int, expected),
+            (DtypeKind::Int, 4) => self.convert(|w| i32::from_le_bytes(w).into(), int, expected),
+            (DtypeKind::Int, 8) => self.convert(|w| i64::from_le_bytes(w).into(), int, expected),
+            (DtypeKind::Uint, 1) => self.convert(|w| u8::from_le_bytes(w).into(), int, expected),
+            (DtypeKind::Uint, 2) => self.convert(|w| u16::from_le_bytes(w).into(), int, expected),
+            (DtypeKind::Uint, 4) => self.convert(|w| u32::from_le_bytes(w).into(), int, expected),
+            (DtypeKind::Uint, 8) => self.convert(|w| u64::from_le_bytes(w).into(), int, expected),
             (DtypeKind::Float, 2) => {
-                self.each(|w| half_to_f64(u16::from_le_bytes(w)), float, expected)
+                self.convert(|w| half_to_f64(u16::from_le_bytes(w)), float, expected)
             }
-            (DtypeKind::Float, 4) => self.each(|w| f32::from_le_bytes(w).into(), float, expected),
-            (DtypeKind::Float, 8) => self.each(f64::from_le_bytes, float, expected),
+            (DtypeKind::Float, 4) => {
+                self.convert(|w| f32::from_le_bytes(w).into(), float, expected)
+            }
+            (DtypeKind::Float, 8) => self.convert(f64::from_le_bytes, float, expected),
             _ => Err(self.bad(format!("entries of type `{}`; expected numbers", self.dtype))),
         }?;
         Ok(self.in_c_order(stored))
     }
 
-    fn each<const N: usize, W: Copy + fmt::Display, T>(
+    /// Reads each entry with `read` and converts it; an error if `convert` returns `None`.
+    fn convert<const N: usize, W: Copy + fmt::Display, T>(
         &self,
         read: impl Fn([u8; N]) -> W,
         convert: impl Fn(W) -> Option<T>,

@@ -172,7 +172,7 @@ fn splits(place: &str, npz: &Npz, n: usize) -> Result<Vec<FixedSplit>> {
     let n_splits = columns(&masks[0], n)?;
     if let Some(mask) = masks.iter().find(|mask| mask.shape() != masks[0].shape()) {
         let (found, expected) = (ShapeText(mask.shape()), ShapeText(masks[0].shape()));
-        return Err(bad(mask, format!("shape {found}; expected {expected} as `train_mask`")));
+        return Err(bad(mask, format!("shape {found}; expected {expected}, as for `train_mask`")));
     }
     let [train, val, test] = masks.each_ref().map(NumpyArray::to_bool);
     let masks = [train?, val?, test?];

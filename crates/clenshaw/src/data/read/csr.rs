@@ -26,9 +26,10 @@ impl CsrMatrix {
         let [n_rows, n_cols] = shape;
         let offsets: Vec<usize> = indptr.to_u32()?.into_iter().map(|o| o as usize).collect();
         let (indices, values) = (indices.to_u32()?, data.to_f32()?);
-        let starts_and_ends = (offsets.first(), offsets.last()) == (Some(&0), Some(&indices.len()));
-        let fits = n_rows.checked_add(1) == Some(offsets.len()) && indices.len() == values.len();
-        if !fits || !starts_and_ends || !offsets.is_sorted() {
+        let bounds_match = (offsets.first(), offsets.last()) == (Some(&0), Some(&indices.len()));
+        let lengths_match =
+            n_rows.checked_add(1) == Some(offsets.len()) && indices.len() == values.len();
+        if !lengths_match || !bounds_match || !offsets.is_sorted() {
             return Err(bad(format!(
                 "{} offsets, {} column indices and {} values are not a sparse matrix of shape {}",
                 offsets.len(),

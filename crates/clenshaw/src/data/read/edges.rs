@@ -45,7 +45,7 @@ const MIN_NODE_LIMIT: usize = 1 << 20;
 /// let graph = edges::read_bytes("path", b"from,to\n0,1\n1,2\n", None)?;
 /// assert_eq!((graph.n_nodes(), graph.n_edges()), (3, 2));
 /// let error = edges::read_bytes("path", b"from,to\n0,1\n1,-2\n", None).unwrap_err();
-/// assert_eq!(error.to_string(), "path:3: id `-2`; expected a node number, 0 or above");
+/// assert_eq!(error.to_string(), "path:3: id `-2`; expected a non-negative integer");
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
 pub fn read_edges(path: &Path, n_nodes: Option<usize>) -> Result<Graph> {

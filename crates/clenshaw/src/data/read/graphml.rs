@@ -229,7 +229,8 @@ impl<'a> GraphmlParser<'a> {
     fn key(&mut self, tag: &BytesStart) -> Result<()> {
         let id = self.required(tag, "id")?;
         if self.in_graph {
-            return Err(self.bad(format!("key `{id}` after `<graph>`; expected it before")));
+            let problem = format!("key `{id}` is declared after `<graph>`; expected it before");
+            return Err(self.bad(problem));
         }
         if self.keys.find(&id).is_some() {
             return Err(self.bad(format!("duplicate key `{id}`")));
@@ -329,11 +330,11 @@ impl<'a> GraphmlParser<'a> {
             node_names[number as usize] = name;
         }
         let keys = self.keys.list.iter().enumerate().filter(|(k, _)| Some(*k) != self.label);
-        let of = |kind: KeyKind| keys.clone().filter(move |(_, key)| key.kind == kind);
-        let warnings =
-            of(KeyKind::Text).map(|(_, key)| format!("text attribute `{}` is not used", key.name));
+        let keys_of = |kind: KeyKind| keys.clone().filter(move |(_, key)| key.kind == kind);
+        let warnings = keys_of(KeyKind::Text)
+            .map(|(_, key)| format!("text attribute `{}` is not used", key.name));
         let warnings = warnings.collect();
-        let x = Features::Dense(Mat::from_vec(n, of(KeyKind::Feature).count(), self.x));
+        let x = Features::Dense(Mat::from_vec(n, keys_of(KeyKind::Feature).count(), self.x));
         let (class_names, y) = self.labels.classes();
         Ok(Dataset {
             source: format!("GraphML, {}", self.place.name),

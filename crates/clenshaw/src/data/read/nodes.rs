@@ -132,11 +132,11 @@ impl<'a> NodeTable<'a> {
 }
 
 fn is_header(head: &[Cow<str>], numbers_in_next_row: bool) -> bool {
-    let among = |words: &[&str], name: &str| words.iter().any(|w| name.eq_ignore_ascii_case(w));
+    let is_one_of = |words: &[&str], name: &str| words.iter().any(|w| name.eq_ignore_ascii_case(w));
     let first = head.first().map_or("", |name| name);
-    let known = |name: &Cow<str>| [ID, LABEL, SPLIT].iter().any(|words| among(words, name));
+    let known = |name: &Cow<str>| [ID, LABEL, SPLIT].iter().any(|words| is_one_of(words, name));
     first.is_empty()
-        || among(ID, first)
+        || is_one_of(ID, first)
         || !head.iter().any(|name| is_number(name))
             && (numbers_in_next_row || head.iter().any(known))
 }

@@ -106,16 +106,17 @@ impl<'a> Npz<'a> {
     fn directory(&self) -> Result<(usize, usize)> {
         // The end record is followed only by a comment, whose length it contains.
         let last = self.bytes.len().checked_sub(END_LEN);
-        let ends = |&at: &usize| {
+        let is_end_record = |&at: &usize| {
             self.bytes[at..].starts_with(END)
                 && self
                     .u16(at + 20)
                     .is_ok_and(|n| at + END_LEN + usize::from(n) == self.bytes.len())
         };
         let earliest = last.map_or(0, |last| last.saturating_sub(u16::MAX.into()));
-        let end = last.and_then(|last| (earliest..=last).rev().find(ends)).ok_or_else(|| {
-            self.bad("not a zip archive, or truncated: no end of central directory".into())
-        })?;
+        let end =
+            last.and_then(|last| (earliest..=last).rev().find(is_end_record)).ok_or_else(|| {
+                self.bad("not a zip archive, or truncated: no end of central directory".into())
+            })?;
         let (count, at) = (self.u16(end + 10)?, self.u32(end + 16)?);
         if count == u16::MAX || at == u32::MAX {
             return Err(self.bad("zip64 archive; expected one of less than 4 GiB".into()));

@@ -189,7 +189,7 @@ fn rejects_inconsistent_arrays() {
                 mask("val_mask", &[3, 1], &[0; 3]),
                 mask("test_mask", &[3], &[0; 3]),
             ]),
-            "x.npz: val_mask: shape (3, 1); expected (3,) as `train_mask`",
+            "x.npz: val_mask: shape (3, 1); expected (3,), as for `train_mask`",
         ),
     ];
     for (bytes, problem) in cases {

@@ -79,7 +79,7 @@ impl<'a> IdLookup<'a> {
                 let digits = field.bytes().all(|byte| byte.is_ascii_digit());
                 let number = || field.parse::<u32>().ok();
                 match digits.then(number) {
-                    None => Err(format!("id `{field}`; expected a node number, 0 or above")),
+                    None => Err(format!("id `{field}`; expected a non-negative integer")),
                     Some(None) => Err(format!("id {field}; expected at most {}", u32::MAX)),
                     Some(Some(id)) if id as usize >= *end => {
                         Err(format!("node {id}, but the graph has {end} nodes, counted from 0"))

@@ -54,10 +54,10 @@ fn errors_include_the_line() {
         (b"", "e.csv:1: the table is empty; expected lines with two ids"),
         (b"# only\n", "e.csv:2: the table is empty; expected lines with two ids"),
         (b"7\n", "e.csv:1: `7`; expected two ids separated by a comma, tab, semicolon or space"),
-        (b"0,1\n1,-2\n", "e.csv:2: id `-2`; expected a node number, 0 or above"),
-        (b"-1,0\n", "e.csv:1: id `-1`; expected a node number, 0 or above"),
-        (b"0,1\n1,x\n", "e.csv:2: id `x`; expected a node number, 0 or above"),
-        (b"0,1\n1,0.5\n", "e.csv:2: id `0.5`; expected a node number, 0 or above"),
+        (b"0,1\n1,-2\n", "e.csv:2: id `-2`; expected a non-negative integer"),
+        (b"-1,0\n", "e.csv:1: id `-1`; expected a non-negative integer"),
+        (b"0,1\n1,x\n", "e.csv:2: id `x`; expected a non-negative integer"),
+        (b"0,1\n1,0.5\n", "e.csv:2: id `0.5`; expected a non-negative integer"),
         (b"a,b\n0,1\n1,\n", "e.csv:3: the id is empty"),
         (b"a,b\n0,1\n1\n", "e.csv:3: the line has 1 field; expected 2, as on line 1"),
         (b"0,1\n\n1,2,3\n", "e.csv:3: the line has 3 fields; expected 2, as on line 1"),
@@ -109,10 +109,7 @@ fn result_does_not_depend_on_the_number_of_threads() {
     let bad = text.clone() + "1,2\n1,oops\n1,2\n" + &text[26..] + "1,worse\n";
     for threads in [1, 2, 5] {
         let error = with_threads(threads, || read_error(bad.as_bytes(), None));
-        assert_eq!(
-            error,
-            format!("e.csv:{}: id `oops`; expected a node number, 0 or above", n + 3)
-        );
+        assert_eq!(error, format!("e.csv:{}: id `oops`; expected a non-negative integer", n + 3));
     }
 }
 

@@ -122,7 +122,7 @@ fn errors_include_the_line() {
         ),
         ("<graph/>".into(), "4: found a second graph; expected one"),
         ("<hyperedge/>".into(), "4: found a hyperedge; expected edges between two nodes"),
-        ("<key id='k'/>".into(), "4: key `k` after `<graph>`; expected it before"),
+        ("<key id='k'/>".into(), "4: key `k` is declared after `<graph>`; expected it before"),
         ("</node>".into(), "4: ill-formed document: expected `</graph>`, but `</node>` was found"),
     ];
     for (elements, problem) in cases {

@@ -116,7 +116,7 @@ fn edge_errors_include_the_line() {
     };
     let place = "it/large_twitch_edges.csv:3";
     for id in ["-1", "x", "1.5"] {
-        let problem = format!("id `{id}`; expected a node number, 0 or above");
+        let problem = format!("id `{id}`; expected a non-negative integer");
         assert_eq!(edges(&format!("{id},0")), format!("{place}: {problem}"));
     }
     let cases = [

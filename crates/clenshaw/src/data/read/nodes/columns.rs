@@ -106,9 +106,10 @@ pub(super) fn plan<'a>(table: &NodeTable<'a>) -> Result<ColumnPlan<'a>> {
     check_node_count(table.place, n_nodes)?;
     let id = table.find_column(ID).unwrap_or(0);
     let split = table.find_column(SPLIT);
-    let is_left = |column: &usize| *column != id && Some(*column) != split;
-    let label = table.find_column(LABEL).filter(is_left);
-    let last = || (0..columns.len()).rfind(is_left).filter(|&last| columns[last].text_line > 0);
+    let is_unassigned = |column: &usize| *column != id && Some(*column) != split;
+    let label = table.find_column(LABEL).filter(is_unassigned);
+    let last =
+        || (0..columns.len()).rfind(is_unassigned).filter(|&last| columns[last].text_line > 0);
     let label = label.or_else(last).ok_or_else(|| {
         table.error(format!(
             "no label column; expected a column named {}, or text in the last column",

@@ -94,7 +94,9 @@ impl<'a> NodeRows<'a> {
             Some(part) => part.push(node),
             None if word.is_empty() => {}
             None => {
-                return Err(format!("split value `{word}`; expected train, val, test or nothing"));
+                return Err(format!(
+                    "split value `{word}`; expected train, val, test or an empty field"
+                ));
             }
         }
         Ok(())

@@ -116,7 +116,7 @@ fn errors_include_line_and_column() {
         ("id,x,x,label\na,1,2,c\n", "n.csv:1: duplicate column `x`; expected distinct names"),
         (
             "id,x,split,label\na,1,dev,c\n",
-            "n.csv:2: split value `dev`; expected train, val, test or nothing",
+            "n.csv:2: split value `dev`; expected train, val, test or an empty field",
         ),
         ("id,x,label\na,\"1,c\n", "n.csv:2: a quoted field is not closed"),
     ];

@@ -84,7 +84,9 @@ impl<'a> PickleMachine<'_, 'a> {
             (Global::Bytes, []) => Ok(self.add(PickleNode::Bytes((&[]).into()))),
             (_, arguments) => {
                 let count = arguments.len();
-                Err(self.bad(format!("unexpected {count} arguments in a call of {function:?}")))
+                Err(self.bad(format!(
+                    "unexpected number of arguments in a call to {function:?}: {count}"
+                )))
             }
         }
     }

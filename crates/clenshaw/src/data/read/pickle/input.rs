@@ -53,7 +53,7 @@ impl<'a> PickleInput<'_, 'a> {
     pub(super) fn number<T: std::str::FromStr>(&self, digits: &[u8]) -> Result<T> {
         let text = std::str::from_utf8(digits).ok();
         text.and_then(|text| text.trim().parse().ok())
-            .ok_or_else(|| self.bad("invalid or too large number".into()))
+            .ok_or_else(|| self.bad("the number is invalid or too large".into()))
     }
 
     /// Returns the file and the position of the current opcode.

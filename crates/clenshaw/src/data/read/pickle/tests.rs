@@ -146,12 +146,12 @@ fn rejects_invalid_programs() {
         (b"h\0.", "byte 0: memo entry 0 does not exist"),
         (b"N)R.", "byte 2: the called value is not callable"),
         (b"cnumpy\ndtype\nNR.", "byte 14: the arguments of a call are not a tuple"),
-        (b"cnumpy\ndtype\n)R.", "byte 14: unexpected 0 arguments in a call of Dtype"),
+        (b"cnumpy\ndtype\n)R.", "byte 14: unexpected number of arguments in a call to Dtype: 0"),
         (b"cnumpy\ndtype\nU\x02V8\x85R.", "byte 18: entries of unsupported type `V8`"),
         (b"]Nb.", "byte 2: the state does not match its object"),
         (b"X\x01\0\0\0\xff.", "byte 0: text is not valid UTF-8"),
         (b"V\\u12\n.", "byte 0: invalid `\\u` escape"),
-        (b"F1.x\n.", "byte 0: invalid or too large number"),
+        (b"F1.x\n.", "byte 0: the number is invalid or too large"),
     ] {
         assert_eq!(read_error(bytes), format!("it: {message}"));
     }
