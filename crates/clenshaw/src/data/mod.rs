@@ -210,13 +210,13 @@ impl DatasetInfo {
 
 /// Returns an error if a class would have fewer than two nodes.
 fn check_classes(n_classes: usize, n_nodes: usize) -> Result<()> {
-    let most = n_nodes / 2;
+    let max_classes = n_nodes / 2;
     let too_many = || Error::OutOfRange {
         key: "classes".into(),
         value: n_classes.to_string(),
-        allowed: format!("2 to {most} for {n_nodes} nodes"),
+        allowed: format!("2 to {max_classes} for {n_nodes} nodes"),
     };
-    (n_classes <= most).then_some(()).ok_or_else(too_many)
+    (n_classes <= max_classes).then_some(()).ok_or_else(too_many)
 }
 
 /// Returns an error if a graph has too many nodes for node numbers of type `u32`.

@@ -146,8 +146,8 @@ mod tests {
             let text = format!("power-law:homophily={h},edges={m},classes={n_classes},features=1");
             let dataset = load(&text).unwrap();
             let edges = dataset.graph.n_edges() as f64;
-            let most = (2000 * m) as f64;
-            assert!(edges <= most && edges > 0.97 * most, "{text}: {edges} edges");
+            let max_edges = (2000 * m) as f64;
+            assert!(edges <= max_edges && edges > 0.97 * max_edges, "{text}: {edges} edges");
             // Founding pairs and merged edges shift the share slightly.
             let measured = edge_homophily(&dataset.graph, &dataset.y).unwrap();
             let error = (h * (1.0 - h) / edges).sqrt();

@@ -91,9 +91,9 @@ impl EdgeTable {
         let highest = |block: &Vec<EdgeEnds>| block.iter().map(|&(u, v)| u.max(v)).max();
         let Some(highest) = self.blocks.iter().filter_map(highest).max() else { return Ok(0) };
         let n_edges = self.blocks.iter().map(Vec::len).sum::<usize>();
-        let most = n_edges.saturating_mul(NODES_PER_EDGE).saturating_add(MIN_NODE_LIMIT);
+        let limit = n_edges.saturating_mul(NODES_PER_EDGE).saturating_add(MIN_NODE_LIMIT);
         match highest as usize {
-            highest if highest < most => Ok(highest + 1),
+            highest if highest < limit => Ok(highest + 1),
             highest => Err(Error::Data {
                 place: place.into(),
                 problem: format!(
