@@ -101,7 +101,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// As declared, but for dropout: off.
+    /// As declared, except that dropout is off.
     pub fn defaults(info: &'static ModelInfo) -> Self {
         Self { info, hp: info.defaults(), what: info.name.into() }.with_dropout(0.0)
     }
