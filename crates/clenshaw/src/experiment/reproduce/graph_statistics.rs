@@ -182,6 +182,6 @@ mod tests {
         for file in ["out1_node_feature_label.txt", "out1_graph_edges.txt"] {
             std::fs::write(folder.path().join("texas").join(file), "broken").unwrap();
         }
-        assert!(measure().unwrap_err().to_string().contains("no nodes after the header"));
+        assert!(measure().unwrap_err().to_string().contains("the table has no rows"));
     }
 }
