@@ -24,8 +24,6 @@ const TEST: [&str; 5] = ["test", "--workspace", "--no-fail-fast", "--", "--show-
 const DOC: [&str; 3] = ["doc", "--workspace", "--no-deps"];
 const PACKAGE: [&str; 4] = ["package", "--workspace", "--allow-dirty", "--no-verify"];
 const PACKAGE_AND_BUILD: [&str; 3] = ["package", "--workspace", "--allow-dirty"];
-/// In the build that tests use.
-const TEST_INSTRUCTIONS: [&str; 4] = ["test", "--workspace", "--bench", "instructions"];
 const RELEASE_ACCEPTANCE: [&str; 7] = [
     "test",
     "--release",
@@ -73,7 +71,6 @@ fn steps(long: bool, report: &mut TestReport) -> Result {
     }
     report.step("tests", &mut tests)?;
     report.step("documentation", cargo(&DOC).env("RUSTDOCFLAGS", "-D warnings"))?;
-    report.step("instructions", &mut cargo(&TEST_INSTRUCTIONS))?;
     if long {
         report.step("packages", &mut cargo(&PACKAGE_AND_BUILD))?;
         report.step("release acceptance", &mut cargo(&RELEASE_ACCEPTANCE))?;
