@@ -6,6 +6,7 @@
 mod memory;
 
 use clenshaw::data::read::{
+    Interpretation,
     arrays, edges, facebook100, geom_gcn, geom_splits, graphml, heterophilous, linkx, matlab,
     nodes_bytes, npy, npz, pickle, planetoid, tables, text_bytes,
 };
@@ -55,7 +56,7 @@ pub fn graph_file(bytes: &[u8]) {
 }
 
 pub fn graphml(bytes: &[u8]) {
-    access_dataset(graphml::read_bytes("it", bytes, None));
+    access_dataset(graphml::read_bytes("it", bytes, Interpretation::default()));
 }
 
 pub fn heterophilous(bytes: &[u8]) {
@@ -117,12 +118,12 @@ pub fn planetoid(bytes: &[u8]) {
 /// One of the five nodes has no label.
 pub fn split_file(bytes: &[u8]) {
     let y = [Some(0), Some(1), Some(0), None, Some(1)];
-    let _ = split::file_bytes("it", bytes, &y);
+    let _ = split::file_bytes("it", bytes, &[], &y);
 }
 
 pub fn tables(bytes: &[u8]) {
     let [edges, nodes] = files(bytes);
-    access_dataset(tables::read_bytes(edges, nodes));
+    access_dataset(tables::read_bytes(edges, nodes, Interpretation::default()));
 }
 
 pub fn text(bytes: &[u8]) {

@@ -52,6 +52,14 @@ pub enum Error {
         /// What was found and what was expected.
         problem: String,
     },
+    /// A node table in which no column has the name of a label.
+    #[error("{place}: no column is named `label`, `class`, `target` or `y`; columns: {}", .columns.join(", "))]
+    NoLabelColumn {
+        /// The node table.
+        place: String,
+        /// The names of its columns.
+        columns: Vec<String>,
+    },
     /// A public graph whose files are not on this machine.
     #[error("{graph}: files not found; looked in {}", folders(.looked))]
     Absent {

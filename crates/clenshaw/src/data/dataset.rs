@@ -1,7 +1,7 @@
 //! Data sets: a graph with node features and labels.
 
 use super::fingerprint::Fingerprint;
-use super::{Features, Split};
+use super::{Features, Schema, Split};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 
@@ -25,12 +25,16 @@ pub struct Dataset {
     pub source: String,
     /// Known flaws that affect results.
     pub warnings: Vec<String>,
+    /// What was done with the data when it was read.
+    pub notes: Vec<String>,
     /// The names of the nodes; empty if they have none.
     pub node_names: Vec<String>,
     /// The splits published with it.
     pub splits: Vec<FixedSplit>,
     /// The metric that papers report on it.
     pub metric: Metric,
+    /// The columns of its node table, if it was read from one.
+    pub schema: Option<Schema>,
 }
 
 /// A split published with a data set.
@@ -70,9 +74,11 @@ impl Dataset {
             class_names,
             source: String::new(),
             warnings: vec![],
+            notes: vec![],
             node_names: vec![],
             splits: vec![],
             metric: Metric::Accuracy,
+            schema: None,
         }
     }
 

@@ -11,6 +11,9 @@
 
 mod fingerprint;
 mod features;
+mod table;
+mod class_labels;
+pub mod schema;
 mod dataset;
 pub mod graph_file;
 pub mod split;
@@ -31,12 +34,14 @@ pub use crate::hyper::Scaling;
 pub use dataset::{Dataset, FixedSplit, Metric};
 pub use describe::Description;
 pub use features::Features;
+pub use schema::{Schema, TableOptions};
 pub use split::{Split, SplitKind};
 pub use store::{Store, graph_file_name};
 
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::hyper::{HyperParam, Params, TuningSpace, Value};
+use read::Interpretation;
 use std::path::{Path, PathBuf};
 
 /// All data sets that can be loaded by name.
@@ -282,10 +287,15 @@ pub fn load(text: &str) -> Result<Dataset> {
 ///
 /// Parsed files are written to the store's cache, if it has one, and memory-mapped the next time.
 pub fn load_from(store: &Store, text: &str) -> Result<Dataset> {
+    load_as(store, text, Interpretation::default())
+}
+
+/// [`load_from`] with an interpretation of the node table, if the data set is read from one.
+pub fn load_as(store: &Store, text: &str, interpretation: Interpretation) -> Result<Dataset> {
     let (name, settings) = text.split_once(':').unwrap_or((text, ""));
     let info = match resolve(store, text)? {
         ResolvedGraph::Known(info) => info,
-        ResolvedGraph::Path => return load_path(store, Path::new(text)),
+        ResolvedGraph::Path => return load_path(store, Path::new(text), interpretation),
         ResolvedGraph::Imported(path) => {
             return Ok(Dataset { name: text.into(), ..graph_file::open(&path)? });
         }
@@ -303,14 +313,26 @@ pub fn load_from(store: &Store, text: &str) -> Result<Dataset> {
 }
 
 /// Loads a user's own files, from the cache if possible.
-fn load_path(store: &Store, path: &Path) -> Result<Dataset> {
-    let read = || read::read_path(path);
+fn load_path(store: &Store, path: &Path, interpretation: Interpretation) -> Result<Dataset> {
     if read::format(path) == "graph file" {
-        return read()?.checked();
+        return read::read_path(path, interpretation)?.checked();
     }
-    let (name, files) = (&*path.display().to_string(), &*read::source_files(path)?);
-    let source = cache::CacheSource { name, path, files };
-    cache::load_or_read(store.cache_folder(), &source, read)?.checked()
+    let Interpretation::Inferred(options) = interpretation else {
+        return read::read_path(path, interpretation);
+    };
+    let (stated, schema_file) = read::schema_file(path)?;
+    let options = options.clone().or(stated);
+    let mut files = read::source_files(path)?;
+    files.extend(schema_file);
+    // The cache tells data sets apart by name, so the options are part of it.
+    let name = match options == TableOptions::default() {
+        true => path.display().to_string(),
+        false => format!("{} {options:?}", path.display()),
+    };
+    let source = cache::CacheSource { name: &name, path, files: &files };
+    let read = || read::read_path(path, Interpretation::Inferred(&options));
+    let dataset = cache::load_or_read(store.cache_folder(), &source, read)?;
+    Dataset { name: path.display().to_string(), ..dataset }.checked()
 }
 
 /// Loads a data set in the node order that its published splits use.

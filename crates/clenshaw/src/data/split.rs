@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `balanced` | the "60/20/20" of spectral GNN papers: `round(0.6 n / C)` training nodes per class |
 //! | `stratified` | 60/20/20 of each class |
-//! | `ratio:a/b/c` | `a : b : c` of all labelled nodes, regardless of class |
+//! | `ratio:a/b/c` | `a : b : c` of all labelled nodes, regardless of class; `b` and `c` may be 0 |
+//! | `all-labels` | all labelled nodes for training, none for validation and test |
 //! | `file:PATH` | lines `node,part` with part `train`, `val` or `test` |
 //! | `public`, `geom:3`, `linkx:0`, `fixed:2`, `own` | a split published with the data set |
 //! | `all` | all published splits: the run with seed `s` uses number `s` |
@@ -44,10 +45,13 @@ pub enum SplitKind {
     /// `min(p, class size)` training nodes per class, then `v` validation nodes from the rest, then
     /// test nodes, with `p = round(0.6 n / C)` and `v = round(0.2 n)`, ties to even.
     Balanced,
-    /// 60/20/20 within each class, at least one node of it in each part.
+    /// 60/20/20 within each class, at least one node of it in each part. Of a class with two nodes,
+    /// one is for training and one for test; a single node is for training.
     Stratified,
     /// Shares of the labelled nodes; only their proportions matter, so 3/1/1 is 60/20/20.
     Ratio([f64; 3]),
+    /// All labelled nodes for training.
+    AllLabels,
     /// Read from a file.
     File(PathBuf),
     /// The split of this name that was published with the data set.
@@ -101,50 +105,56 @@ impl SplitKind {
         let mut stream = Stream::new(seed, "split");
         let parts = match self {
             Self::Balanced => balanced(dataset, &mut stream),
-            Self::Stratified => self.stratified(dataset, &mut stream)?,
+            Self::Stratified => stratified(dataset, &mut stream),
             Self::Ratio(shares) => ratio(dataset.labelled(), *shares, &mut stream),
-            Self::File(path) => file::read(path, &dataset.y)?,
+            Self::AllLabels => [dataset.labelled(), vec![], vec![]],
+            Self::File(path) => file::read(path, dataset)?,
             Self::Published(_) | Self::All => return self.published(dataset, seed),
         };
         let sizes = sizes(&parts);
         let provenance = match self {
-            Self::File(_) => format!("{self}: {sizes}"),
+            Self::File(_) | Self::AllLabels => format!("{self}: {sizes}"),
             _ => format!("{self}: {sizes}, seed {seed}"),
         };
         self.split(parts, provenance)
     }
 
-    /// Creates the split; an error if a part is empty or a node occurs twice.
+    /// Creates the split; an error if a part is empty that should not be, or a node occurs twice.
     fn split(&self, parts: [Vec<u32>; 3], provenance: String) -> Result<Split> {
-        if let Some(empty) = parts.iter().position(Vec::is_empty) {
+        let may_be_empty = match self {
+            Self::Balanced | Self::Stratified => [false; 3],
+            Self::Ratio(shares) => shares.map(|share| share == 0.0),
+            Self::AllLabels | Self::File(_) | Self::Published(_) | Self::All => [false, true, true],
+        };
+        let is_empty = |part: &usize| parts[*part].is_empty() && !may_be_empty[*part];
+        if let Some(empty) = (0..3).find(is_empty) {
             let (part, sizes) = (PARTS[empty], sizes(&parts));
             return Err(self.error(format!("no node is left for {part}: {sizes}")));
         }
         Ok(Split { provenance, ..Split::new(&self.to_string(), parts)? })
     }
 
-    fn stratified(&self, dataset: &Dataset, stream: &mut Stream) -> Result<[Vec<u32>; 3]> {
-        let mut parts = [vec![], vec![], vec![]];
-        for (class, mut nodes) in classes(dataset).into_iter().enumerate() {
-            if nodes.len() < PARTS.len() {
-                let (name, size) = (&dataset.class_names[class], nodes.len());
-                return Err(self.error(format!(
-                    "class {class} (`{name}`) has {size} labelled nodes; each part needs one"
-                )));
-            }
-            stream.shuffle(&mut nodes);
-            let fifth = round(0.2 * nodes.len() as f64).max(1);
-            let train = nodes.len() - 2 * fifth;
-            for (part, nodes) in parts.iter_mut().zip(consecutive_parts(&nodes, train, fifth)) {
-                part.extend(nodes);
-            }
-        }
-        Ok(parts)
-    }
-
     fn error(&self, problem: String) -> Error {
         Error::Split { split: self.to_string(), problem }
     }
+}
+
+/// 60/20/20 of each class, at least one node for training, then for test, then for validation.
+fn stratified(dataset: &Dataset, stream: &mut Stream) -> [Vec<u32>; 3] {
+    let mut parts = [vec![], vec![], vec![]];
+    for mut nodes in classes(dataset) {
+        stream.shuffle(&mut nodes);
+        let n = nodes.len();
+        let fifth = round(0.2 * n as f64).max(1);
+        let (train, val) = match n {
+            0..=2 => (n.min(1), 0),
+            _ => (n - 2 * fifth, fifth),
+        };
+        for (part, nodes) in parts.iter_mut().zip(consecutive_parts(&nodes, train, val)) {
+            part.extend(nodes);
+        }
+    }
+    parts
 }
 
 /// `min(p, class size)` nodes of each class, then `v` of the rest, then the remaining nodes.
@@ -249,6 +259,37 @@ impl Split {
         &self.provenance
     }
 
+    /// Describes classes without training or test nodes, on which scores are no information.
+    pub fn class_warnings(&self, dataset: &Dataset) -> Vec<String> {
+        let missing = |nodes: &[u32]| -> Vec<&str> {
+            let mut found = vec![false; dataset.n_classes()];
+            for class in nodes.iter().filter_map(|&node| dataset.y[node as usize]) {
+                found[class as usize] = true;
+            }
+            let sizes = dataset.class_sizes();
+            let missing = (0..found.len()).filter(|&class| !found[class] && sizes[class] > 0);
+            missing.map(|class| dataset.class_names[class].as_str()).collect()
+        };
+        let warning = |names: &[&str], part: &str, [one, many]: [&str; 2]| {
+            let (list, effect) = match names {
+                [] => return None,
+                [name] => (format!("class `{name}` has"), one),
+                names => (format!("{} classes (`{}`) have", names.len(), names.join("`, `")), many),
+            };
+            Some(format!("{list} no {part} node in the split `{}`: {effect}", self.name()))
+        };
+        let test = if self.test.is_empty() { vec![] } else { missing(&self.test) };
+        let unlearned = ["it cannot be predicted", "they cannot be predicted"];
+        let unscored = ["test scores do not cover it", "test scores do not cover them"];
+        let train = warning(&missing(&self.train), "training", unlearned);
+        train.into_iter().chain(warning(&test, "test", unscored)).collect()
+    }
+
+    /// The name of the split, without its sizes.
+    fn name(&self) -> &str {
+        self.provenance.rsplit_once(": ").map_or(&self.provenance, |(name, _)| name)
+    }
+
     /// Returns an error unless every node is a labelled node of the data set.
     pub fn check(&self, dataset: &Dataset) -> Result<()> {
         self.check_range(dataset)?;
@@ -293,11 +334,13 @@ impl FromStr for SplitKind {
             ("balanced", "") => Ok(Self::Balanced),
             ("stratified", "") => Ok(Self::Stratified),
             ("ratio", shares) => parse_shares(shares).map(Self::Ratio).ok_or_else(|| {
-                let expected = "three positive numbers as in `ratio:60/20/20`".into();
+                let expected =
+                    "three numbers as in `ratio:60/20/20`, the first one positive".into();
                 Error::BadValue { key: "split".into(), value: text.into(), expected }
             }),
             ("file", path) if !path.is_empty() => Ok(Self::File(path.into())),
             ("all", "") => Ok(Self::All),
+            ("all-labels", "") => Ok(Self::AllLabels),
             ("public" | "own", "") => Ok(Self::Published(text.into())),
             ("geom" | "linkx" | "fixed", number) if number.parse::<u32>().is_ok() => {
                 Ok(Self::Published(text.into()))
@@ -307,6 +350,7 @@ impl FromStr for SplitKind {
                     "balanced",
                     "stratified",
                     "ratio:a/b/c",
+                    "all-labels",
                     "file:PATH",
                     "public",
                     "geom:N",
@@ -324,8 +368,9 @@ impl FromStr for SplitKind {
 fn parse_shares(text: &str) -> Option<[f64; 3]> {
     let shares = text.split('/').map(|share| share.trim().parse::<f64>().ok());
     let shares: [f64; 3] = shares.collect::<Option<Vec<_>>>()?.try_into().ok()?;
-    let is_valid = |share: &f64| share.is_finite() && *share > 0.0;
-    (shares.iter().all(is_valid) && shares.iter().sum::<f64>().is_finite()).then_some(shares)
+    let is_valid = |share: &f64| share.is_finite() && *share >= 0.0;
+    (shares.iter().all(is_valid) && shares[0] > 0.0 && shares.iter().sum::<f64>().is_finite())
+        .then_some(shares)
 }
 
 /// The name as in [`SplitKind::from_str`].
@@ -334,6 +379,7 @@ impl fmt::Display for SplitKind {
         match self {
             Self::Balanced => f.write_str("balanced"),
             Self::Stratified => f.write_str("stratified"),
+            Self::AllLabels => f.write_str("all-labels"),
             Self::Ratio([a, b, c]) => write!(f, "ratio:{a}/{b}/{c}"),
             Self::File(path) => write!(f, "file:{}", path.display()),
             Self::Published(name) => f.write_str(name),

@@ -50,6 +50,11 @@ pub struct GraphMetadata {
     pub splits: Vec<String>,
     #[serde(with = "list")]
     pub warnings: Vec<String>,
+    #[serde(with = "list", default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// The schema of the node table, as JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
     /// Identifies the source files of a cache entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamp: Option<String>,

@@ -68,9 +68,16 @@ impl<'a> GraphFile<'a> {
         let (x, y, node_names) = (self.features()?, self.labels()?, self.names(n)?);
         let splits = self.splits(n)?;
         let metadata = self.header.metadata;
+        let schema = metadata.schema.map(|json| serde_json::from_str(&json)).transpose();
+        let schema = schema.map_err(|error| Error::Data {
+            place: self.place.into(),
+            problem: format!("`schema`: {error}"),
+        })?;
         let dataset = Dataset {
             source: metadata.source,
             warnings: metadata.warnings,
+            notes: metadata.notes,
+            schema,
             node_names,
             splits,
             metric: metadata.metric,

@@ -110,6 +110,11 @@ fn header(dataset: &Dataset, stamp: Option<&str>, sections: &[TensorSection<'_>]
         classes: dataset.class_names.clone(),
         splits: dataset.splits.iter().map(|split| split.name.clone()).collect(),
         warnings: dataset.warnings.clone(),
+        notes: dataset.notes.clone(),
+        schema: dataset
+            .schema
+            .as_ref()
+            .map(|schema| serde_json::to_string(schema).expect("text and finite numbers")),
         stamp: stamp.map(Into::into),
     };
     let header = GraphHeader { metadata, tensors: sections.iter().map(entry).collect() };

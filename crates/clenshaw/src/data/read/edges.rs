@@ -15,6 +15,7 @@
 mod layout;
 
 use self::layout::{EdgeEnds, EdgeLayout, IdLookup};
+use super::assemble::ReadEdges;
 use super::fields::{HeaderMode, split_line};
 use super::text;
 use crate::error::{Error, Result};
@@ -66,16 +67,19 @@ fn read_numbered(path: &Path, input: impl Read + Send, n_nodes: Option<usize>) -
     table.graph(&place, n_nodes)
 }
 
-/// Reads a graph whose edges refer to nodes by name; also returns warnings.
+/// Reads a graph whose edges refer to nodes by name.
 pub(super) fn read_named(
     path: &Path,
     input: impl Read + Send,
     nodes: &HashMap<String, u32>,
     header: HeaderMode,
-) -> Result<(Graph, Vec<String>)> {
+) -> Result<ReadEdges> {
     let table = parse(path, input, &IdLookup::names(nodes), header)?;
     let graph = table.graph(&path.display().to_string(), nodes.len())?;
-    Ok((graph, table.layout.warnings))
+    let n_lines: usize = table.blocks.iter().map(Vec::len).sum();
+    let n_loops = table.blocks.iter().flatten().filter(|(u, v)| u == v).count();
+    let warnings = table.layout.warnings;
+    Ok(ReadEdges { graph, n_loops, n_listed: n_lines - n_loops, directed: false, warnings })
 }
 
 /// A parsed edge table.

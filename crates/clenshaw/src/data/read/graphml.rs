@@ -9,41 +9,41 @@
 //! </graph>
 //! ```
 //!
-//! One node key is the label; all other numeric and boolean keys are features.
+//! The node keys are the columns of a node table, see [`crate::data::schema`].
 //! The graph is undirected; loops and duplicate edges are removed.
 //! Entities other than the five predefined ones are rejected, so nothing is expanded.
 //! Brandes et al., GD 2001; <http://graphml.graphdrawing.org/specification.html>.
 
 mod key;
 
-use self::key::{GraphmlKeys, KeyKind};
-use super::labels::LabelEncoder;
-use super::text;
-use crate::data::{Dataset, Features};
+use self::key::GraphmlKeys;
+use super::assemble::{self, ReadEdges};
+use super::{Interpretation, text};
+use crate::data::Dataset;
+use crate::data::table::Table;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
-use crate::tensor::Mat;
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Names of the label key, in order of preference, if none is given.
-const LABELS: [&str; 3] = ["label", "class", "y"];
-
-/// Maximum number of values per byte of the file; defaults allow many values in a small file.
+/// Maximum number of values, and of bytes of default values, per byte of the file: defaults allow
+/// many values in a small file.
 const MAX_VALUES: usize = 16;
 
-/// Reads a file; `label` is the name of the label key, by default `label`, `class` or `y`.
-pub fn read(file: &Path, name: &str, label: Option<&str>) -> Result<Dataset> {
-    let dataset = parse(&file.display().to_string(), &text::read(file)?, label)?;
+/// Reads a file.
+pub fn read(file: &Path, name: &str, interpretation: Interpretation) -> Result<Dataset> {
+    let dataset = parse(&file.display().to_string(), &text::read(file)?, interpretation)?;
     Ok(Dataset { name: name.into(), ..dataset })
 }
 
 /// Reads the bytes of a file; errors and the data set refer to it as `place`.
 ///
 /// ```
+/// use clenshaw::data::{TableOptions, read::{Interpretation, graphml}};
+///
 /// let pair = br#"<graphml>
 ///     <key id="k" for="node" attr.name="size" attr.type="int"/>
 ///     <key id="l" for="node" attr.name="colour" attr.type="string"/>
@@ -53,19 +53,19 @@ pub fn read(file: &Path, name: &str, label: Option<&str>) -> Result<Dataset> {
 ///         <edge source="a" target="b"/>
 ///     </graph>
 /// </graphml>"#;
-/// let pair = clenshaw::data::read::graphml::read_bytes("pair", pair, Some("colour"))?;
+/// let options = TableOptions { label: Some("colour".into()), ..TableOptions::default() };
+/// let pair = graphml::read_bytes("pair", pair, Interpretation::Inferred(&options))?;
 /// assert_eq!(pair.class_names, ["blue", "red"]);
 /// assert_eq!(pair.x.values(), [3.0, 4.0]);
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
-pub fn read_bytes(place: &str, bytes: &[u8], label: Option<&str>) -> Result<Dataset> {
-    parse(place, &text::read_bytes(Path::new(place), bytes)?, label)
+pub fn read_bytes(place: &str, bytes: &[u8], interpretation: Interpretation) -> Result<Dataset> {
+    parse(place, &text::read_bytes(Path::new(place), bytes)?, interpretation)
 }
 
-fn parse(place: &str, text: &str, label: Option<&str>) -> Result<Dataset> {
+fn parse(place: &str, text: &str, interpretation: Interpretation) -> Result<Dataset> {
     let mut reader = Reader::from_str(text);
-    let mut document =
-        GraphmlParser::new(SourceText { name: place, bytes: text.as_bytes() }, label);
+    let mut document = GraphmlParser::new(SourceText { name: place, bytes: text.as_bytes() });
     loop {
         document.at = reader.buffer_position() as usize;
         match reader.read_event() {
@@ -79,7 +79,7 @@ fn parse(place: &str, text: &str, label: Option<&str>) -> Result<Dataset> {
             Ok(Event::CData(text)) => document.text.push_str(&text.xml10_content()),
             Ok(Event::GeneralRef(entity)) => document.entity(&entity)?,
             Ok(Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => {}
-            Ok(Event::Eof) => return document.dataset(),
+            Ok(Event::Eof) => return document.dataset(interpretation),
             Err(error) => {
                 let at = reader.error_position() as usize;
                 return Err(document.place.bad(at, error.to_string()));
@@ -113,40 +113,39 @@ struct GraphmlParser<'a> {
     /// Text since the last tag.
     text: String,
     keys: GraphmlKeys,
-    label_name: Option<&'a str>,
-    /// The label key, known once the graph starts.
-    label: Option<usize>,
     in_graph: bool,
+    directed: bool,
     /// The key that is being read.
     open_key: Option<usize>,
     /// The values of the current node by key.
     open_node: Option<Vec<Option<String>>>,
     open_data: Option<usize>,
     number_of: HashMap<String, u32>,
-    x: Vec<f32>,
-    labels: LabelEncoder<'static>,
+    /// Bytes of default values that nodes have so far.
+    default_bytes: usize,
+    /// The values of the nodes; its columns are known once the graph starts.
+    table: Table,
     edges: Vec<(u32, u32)>,
     /// Edges that precede their nodes, with their positions.
     pending_edges: Vec<(usize, [String; 2])>,
 }
 
 impl<'a> GraphmlParser<'a> {
-    fn new(place: SourceText<'a>, label_name: Option<&'a str>) -> Self {
+    fn new(place: SourceText<'a>) -> Self {
         Self {
             place,
             at: 0,
             depth: 0,
             text: String::new(),
             keys: GraphmlKeys::default(),
-            label_name,
-            label: None,
             in_graph: false,
+            directed: false,
             open_key: None,
             open_node: None,
             open_data: None,
             number_of: HashMap::new(),
-            x: vec![],
-            labels: LabelEncoder::default(),
+            default_bytes: 0,
+            table: Table::default(),
             edges: vec![],
             pending_edges: vec![],
         }
@@ -177,7 +176,8 @@ impl<'a> GraphmlParser<'a> {
             "graph" if self.in_graph => Err(self.bad("found a second graph; expected one")),
             "graph" => {
                 self.in_graph = true;
-                self.label = self.find_label()?;
+                self.directed = self.attribute(tag, "edgedefault")?.as_deref() == Some("directed");
+                self.table = Table::new(self.place.name, self.keys.node_names());
                 Ok(())
             }
             "node" => self.node(tag),
@@ -194,7 +194,7 @@ impl<'a> GraphmlParser<'a> {
         match name {
             "default" => {
                 if let Some(key) = self.open_key.and_then(|key| self.keys.list.get_mut(key)) {
-                    key.set_default(text.trim());
+                    key.default = text.trim().into();
                 }
             }
             "key" => self.open_key = None,
@@ -236,20 +236,10 @@ impl<'a> GraphmlParser<'a> {
             return Err(self.bad(format!("duplicate key `{id}`")));
         }
         let name = self.attribute(tag, "attr.name")?.unwrap_or_else(|| id.clone());
-        let (element, values) = (self.attribute(tag, "for")?, self.attribute(tag, "attr.type")?);
-        let kind = KeyKind::of(element.as_deref(), values.as_deref());
-        self.open_key = Some(self.keys.insert(id, name, kind));
+        let element = self.attribute(tag, "for")?;
+        let for_nodes = element.is_none_or(|element| element == "node" || element == "all");
+        self.open_key = Some(self.keys.insert(id, name, for_nodes));
         Ok(())
-    }
-
-    fn find_label(&self) -> Result<Option<usize>> {
-        let Some(label_name) = self.label_name else {
-            return Ok(LABELS.iter().find_map(|name| self.keys.named(name)));
-        };
-        let known = self.keys.list.iter().filter(|key| key.kind != KeyKind::NotForNodes);
-        let known = known.map(|key| key.name.as_str());
-        let label = self.keys.named(label_name).map(Some);
-        label.ok_or_else(|| Error::unknown("key", label_name, known))
     }
 
     fn node(&mut self, tag: &BytesStart) -> Result<()> {
@@ -282,23 +272,17 @@ impl<'a> GraphmlParser<'a> {
         }
     }
 
-    /// Adds the features and label of a node, from its data or the defaults of the keys.
+    /// Adds the values of a node, or the defaults of the keys.
     fn finish_node(&mut self) -> Result<()> {
         let values = self.open_node.take().unwrap_or_default();
-        let (mut label, mut default) = (None, None);
-        for (k, (key, value)) in self.keys.list.iter().zip(values).enumerate() {
-            if Some(k) == self.label {
-                (label, default) = (value, key.default.as_deref());
-            } else if key.kind == KeyKind::Feature {
-                let number = key.number(value.as_deref());
-                self.x.push(number.map_err(|problem| self.bad(problem))?);
-            }
+        let keys = self.keys.list.iter().zip(&values).filter(|(key, _)| key.for_nodes);
+        let unset = keys.clone().filter(|(_, value)| value.is_none());
+        self.default_bytes += unset.map(|(key, _)| key.default.len()).sum::<usize>();
+        if self.default_bytes > MAX_VALUES * self.place.bytes.len() {
+            return Err(self.bad("the defaults of the keys are too long for the size of the file"));
         }
-        match label {
-            Some(label) => self.labels.push(label.into()),
-            None => self.labels.push_default(default),
-        }
-        Ok(())
+        self.table
+            .push_row(keys.map(|(key, value)| value.as_ref().unwrap_or(&key.default).as_str()))
     }
 
     fn edge(&mut self, tag: &BytesStart) -> Result<()> {
@@ -311,7 +295,7 @@ impl<'a> GraphmlParser<'a> {
         Ok(())
     }
 
-    fn dataset(mut self) -> Result<Dataset> {
+    fn dataset(mut self, interpretation: Interpretation) -> Result<Dataset> {
         if self.depth > 0 || !self.in_graph {
             let problem = "unexpected end of file; expected `<graphml>` with one `<graph>`";
             return Err(self.bad(problem));
@@ -329,19 +313,11 @@ impl<'a> GraphmlParser<'a> {
         for (name, number) in self.number_of {
             node_names[number as usize] = name;
         }
-        let keys = self.keys.list.iter().enumerate().filter(|(k, _)| Some(*k) != self.label);
-        let keys_of = |kind: KeyKind| keys.clone().filter(move |(_, key)| key.kind == kind);
-        let warnings = keys_of(KeyKind::Text)
-            .map(|(_, key)| format!("text attribute `{}` is not used", key.name));
-        let warnings = warnings.collect();
-        let x = Features::Dense(Mat::from_vec(n, keys_of(KeyKind::Feature).count(), self.x));
-        let (class_names, y) = self.labels.classes();
-        Ok(Dataset {
-            source: format!("GraphML, {}", self.place.name),
-            warnings,
-            node_names,
-            ..Dataset::new(self.place.name, graph, x, y, class_names)
-        })
+        self.table.ids = Some(node_names);
+        let nodes = assemble::encode(&self.table, interpretation)?;
+        let edges = ReadEdges::new(graph, &self.edges, self.directed);
+        let source = format!("GraphML, {}", self.place.name);
+        assemble::dataset(self.place.name, source, nodes, edges, interpretation)
     }
 }
 

@@ -5,11 +5,11 @@
 //! Invalid input results in an error with the file and the line or byte, and a reader never
 //! allocates more than a small multiple of the file's size.
 
-mod text;
+pub(super) mod text;
 mod fields;
-mod labels;
+mod table_text;
+mod assemble;
 pub mod edges;
-mod nodes;
 pub mod tables;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -29,20 +29,22 @@ pub mod heterophilous;
 pub mod linkx;
 
 #[cfg(fuzzing)]
-pub use {nodes::read_bytes as nodes_bytes, text::read_bytes as text_bytes};
+pub use {tables::read_nodes as nodes_bytes, text::read_bytes as text_bytes};
 
-use super::{Dataset, graph_file};
+pub use assemble::Interpretation;
+
+use super::{Dataset, TableOptions, graph_file};
 use crate::error::Result;
 use std::path::{Path, PathBuf};
 
 /// Reads a user's own graph: tables (a folder or a file), an `.npz`, a GraphML file or a graph file.
-pub fn read_path(path: &Path) -> Result<Dataset> {
+pub fn read_path(path: &Path, interpretation: Interpretation) -> Result<Dataset> {
     let name = path.display().to_string();
     match text::extension(path) {
         Some("npz") => arrays::read(path, &name),
-        Some("graphml" | "xml") => graphml::read(path, &name, None),
+        Some("graphml" | "xml") => graphml::read(path, &name, interpretation),
         Some("graph") => Ok(Dataset { name, ..graph_file::open(path)? }),
-        _ => tables::read(path),
+        _ => tables::read(path, interpretation),
     }
 }
 
@@ -62,6 +64,26 @@ pub(super) fn source_files(path: &Path) -> Result<Vec<PathBuf>> {
         "tables" => tables::table_paths(path).map(Vec::from),
         _ => Ok(vec![path.to_owned()]),
     }
+}
+
+/// Reads what the user states about a graph in `schema.toml` in its folder, or in `NAME.schema.toml`
+/// beside a file; returns the path if the file exists.
+pub(super) fn schema_file(path: &Path) -> Result<(TableOptions, Option<PathBuf>)> {
+    let file = match path.is_dir() {
+        true => path.join("schema.toml"),
+        false => path.with_extension("schema.toml"),
+    };
+    if !file.is_file() {
+        return Ok((TableOptions::default(), None));
+    }
+    let options = TableOptions::from_toml(&file.display().to_string(), &text::read(&file)?)?;
+    Ok((options, Some(file)))
+}
+
+/// Parses a text table, for tests.
+#[cfg(test)]
+pub(crate) fn text_table(text: &str) -> Result<super::table::Table> {
+    table_text::read_bytes("nodes", text.as_bytes())
 }
 
 #[cfg(test)]

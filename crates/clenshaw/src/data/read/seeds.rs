@@ -6,7 +6,9 @@ use super::array::MemoryOrder;
 use super::npy::tests::file;
 use super::npz::tests::npz;
 use super::text::tests::{gzip, zstd};
-use super::{arrays, graphml, heterophilous, linkx, matlab, pickle, planetoid, tables};
+use super::{
+    Interpretation, arrays, graphml, heterophilous, linkx, matlab, pickle, planetoid, tables,
+};
 use crate::data::graph_file;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -105,7 +107,11 @@ fn arrays_seeds() -> Seeds {
 }
 
 fn graph_file_seeds() -> Seeds {
-    let dataset = tables::read_bytes(b"ann,bob\n", b"id,x,label\nann,1,a\nbob,0,b\ncid,0,\n");
+    let dataset = tables::read_bytes(
+        b"ann,bob\n",
+        b"id,x,label\nann,1,a\nbob,0,b\ncid,0,\n",
+        Interpretation::default(),
+    );
     vec![graph_file::to_bytes(&dataset.unwrap())]
 }
 

@@ -10,12 +10,13 @@
 //!
 //! Tables are CSV, TSV or text with other separators, optionally compressed with gzip or Zstandard, or
 //! Parquet. Nodes keep their names; every node of the edge table must have a row in the node table.
-//! The columns are described in `nodes.rs` and [`edges`].
+//! The columns of node tables are described in [`crate::data::schema`], those of edge tables in
+//! [`edges`].
 
 use super::fields::HeaderMode;
-use super::nodes::{self, NodeData};
-use super::{edges, text};
+use super::{Interpretation, assemble, edges, table_text, text};
 use crate::data::Dataset;
+use crate::data::table::Table;
 use crate::error::{Error, Result};
 use std::fs;
 use std::io::Read;
@@ -29,20 +30,21 @@ const PARQUET: &str = "parquet";
 /// `edges` and a node table with `nodes` instead: `my-edges.csv` and `my-nodes.csv.gz`.
 ///
 /// ```
-/// use clenshaw::data::read::tables;
+/// use clenshaw::data::read::{Interpretation, tables};
 ///
 /// let folder = tempfile::tempdir().unwrap();
 /// let write = |name, text| std::fs::write(folder.path().join(name), text).unwrap();
 /// write("edges.csv", "ann,bob\nbob,cid\n");
 /// write("nodes.csv", "id,age,label\nann,31,tea\nbob,27,coffee\ncid,45,\n");
-/// let graph = tables::read(folder.path())?;
+/// let graph = tables::read(folder.path(), Interpretation::default())?;
 /// assert_eq!(graph.node_names, ["ann", "bob", "cid"]);
 /// assert_eq!(graph.y, [Some(1), Some(0), None]);
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
-pub fn read(path: &Path) -> Result<Dataset> {
+pub fn read(path: &Path, interpretation: Interpretation) -> Result<Dataset> {
     let [edges, nodes] = table_paths(path)?;
-    Ok(Dataset { name: path.display().to_string(), ..read_pair(&edges, &nodes)? })
+    let name = path.display().to_string();
+    Ok(Dataset { name, ..read_pair(&edges, &nodes, interpretation)? })
 }
 
 /// Returns the paths of the edge table and the node table that a path refers to.
@@ -54,51 +56,48 @@ pub(super) fn table_paths(path: &Path) -> Result<[PathBuf; 2]> {
 }
 
 /// Reads a graph from an edge table and a node table with any names.
-pub fn read_pair(edges: &Path, nodes: &Path) -> Result<Dataset> {
+pub fn read_pair(edges: &Path, nodes: &Path, interpretation: Interpretation) -> Result<Dataset> {
+    let names = interpretation.column_names();
+    let place = nodes.display().to_string();
     let table = match is_parquet(nodes) {
-        true => nodes::parse(&nodes.display().to_string(), &parquet(nodes)?, HeaderMode::Present)?,
-        false => {
-            nodes::parse(&nodes.display().to_string(), &text::read(nodes)?, HeaderMode::Detect)?
-        }
+        true => table_text::parse(&place, &parquet(nodes)?, HeaderMode::Present, &names)?,
+        false => table_text::parse(&place, &text::read(nodes)?, HeaderMode::Detect, &names)?,
     };
     match is_parquet(edges) {
-        true => dataset(edges, parquet(edges)?.as_bytes(), nodes, table, HeaderMode::Present),
-        false => dataset(edges, text::open(edges)?, nodes, table, HeaderMode::Detect),
+        true => {
+            dataset(edges, parquet(edges)?.as_bytes(), &table, HeaderMode::Present, interpretation)
+        }
+        false => dataset(edges, text::open(edges)?, &table, HeaderMode::Detect, interpretation),
     }
 }
 
 /// Reads a graph from the bytes of two text tables; errors refer to them as `edges` and `nodes`.
-pub fn read_bytes(edges: &[u8], nodes: &[u8]) -> Result<Dataset> {
-    let (edges_path, nodes_path) = (Path::new("edges"), Path::new("nodes"));
-    let table = text::read_bytes(nodes_path, nodes)?;
-    let table = nodes::parse("nodes", &table, HeaderMode::Detect)?;
-    dataset(
-        edges_path,
-        text::decompress_bytes(edges_path, edges)?,
-        nodes_path,
-        table,
-        HeaderMode::Detect,
-    )
+pub fn read_bytes(edges: &[u8], nodes: &[u8], interpretation: Interpretation) -> Result<Dataset> {
+    let table = table_text::read_bytes("nodes", nodes)?;
+    let place = Path::new("edges");
+    let edges = text::decompress_bytes(place, edges)?;
+    dataset(place, edges, &table, HeaderMode::Detect, interpretation)
+}
+
+/// Reads a node table, for fuzzing.
+#[cfg(fuzzing)]
+pub fn read_nodes(bytes: &[u8]) -> Result<()> {
+    let table = table_text::read_bytes("nodes", bytes)?;
+    assemble::encode(&table, Interpretation::default()).map(drop)
 }
 
 fn dataset(
     edges: &Path,
     input: impl Read + Send,
-    nodes: &Path,
-    table: NodeData,
+    table: &Table,
     header: HeaderMode,
+    interpretation: Interpretation,
 ) -> Result<Dataset> {
-    let (graph, mut warnings) = edges::read_named(edges, input, &table.numbers, header)?;
-    warnings.extend(table.warnings);
+    let nodes = assemble::encode(table, interpretation)?;
+    let read = edges::read_named(edges, input, &nodes.numbers, header)?;
     let name = edges.display().to_string();
-    let source = format!("read from {name} and {}", nodes.display());
-    Ok(Dataset {
-        source,
-        warnings,
-        node_names: table.names,
-        splits: table.split.into_iter().collect(),
-        ..Dataset::new(name, graph, table.x, table.y, table.class_names)
-    })
+    let source = format!("read from {name} and {}", table.place);
+    assemble::dataset(&name, source, nodes, read, interpretation)
 }
 
 /// Finds the table in a folder whose name is `stem` and a supported extension.

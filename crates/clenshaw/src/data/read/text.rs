@@ -110,7 +110,7 @@ pub(super) const TOO_LARGE: &str =
     "decompresses to more than 200 times its size; if this is intended, decompress it first";
 
 /// An error in a line of a file.
-pub(super) fn line_error(place: &str, line: usize, problem: impl Into<String>) -> Error {
+pub(crate) fn line_error(place: &str, line: usize, problem: impl Into<String>) -> Error {
     Error::Data { place: format!("{place}:{line}"), problem: problem.into() }
 }
 

@@ -1,21 +1,30 @@
 //! Splits in text files: one line `node,part` per node.
 //!
-//! Fields are separated by a comma, tab or spaces. A first line `node,part` is a header. Empty lines are
-//! skipped. Nodes that are not listed are in no part.
+//! A node is given by its name, or by its number from 0 if nodes have no names. Fields are separated by
+//! a comma, tab or spaces. A first line `node,part` is a header. Empty lines are skipped. Nodes that are
+//! not listed are in no part.
 
 use super::PARTS;
+use crate::data::Dataset;
 use crate::error::{Error, Result};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Reads the three parts from a file; every node must have a label.
-pub(super) fn read(path: &Path, y: &[Option<u32>]) -> Result<[Vec<u32>; 3]> {
+pub(super) fn read(path: &Path, dataset: &Dataset) -> Result<[Vec<u32>; 3]> {
     let bytes = std::fs::read(path).map_err(Error::io(path))?;
-    read_bytes(&path.display().to_string(), &bytes, y)
+    read_bytes(&path.display().to_string(), &bytes, &dataset.node_names, &dataset.y)
 }
 
-/// Reads the three parts from the bytes of a file; errors refer to it as `place`.
-pub fn read_bytes(place: &str, bytes: &[u8], y: &[Option<u32>]) -> Result<[Vec<u32>; 3]> {
-    parse(place, text(place, bytes)?, y)
+/// Reads the three parts from the bytes of a file; errors refer to it as `place`. Without names, nodes
+/// are numbers.
+pub fn read_bytes(
+    place: &str,
+    bytes: &[u8],
+    names: &[String],
+    y: &[Option<u32>],
+) -> Result<[Vec<u32>; 3]> {
+    parse(place, text(place, bytes)?, names, y)
 }
 
 fn text<'a>(place: &str, bytes: &'a [u8]) -> Result<&'a str> {
@@ -27,7 +36,8 @@ fn text<'a>(place: &str, bytes: &'a [u8]) -> Result<&'a str> {
     })
 }
 
-fn parse(place: &str, text: &str, y: &[Option<u32>]) -> Result<[Vec<u32>; 3]> {
+fn parse(place: &str, text: &str, names: &[String], y: &[Option<u32>]) -> Result<[Vec<u32>; 3]> {
+    let numbers: HashMap<&str, usize> = names.iter().map(String::as_str).zip(0..).collect();
     let mut parts = [vec![], vec![], vec![]];
     let mut line_of = vec![0; y.len()];
     for (line, content) in (1..).zip(text.lines()) {
@@ -36,12 +46,17 @@ fn parse(place: &str, text: &str, y: &[Option<u32>]) -> Result<[Vec<u32>; 3]> {
         if line == 1 && (node, part) == ("node", "part") {
             continue;
         }
-        let node = labelled(node, y).map_err(bad)?;
+        let name = node;
+        let number = match names {
+            [] => labelled(name, y),
+            _ => labelled_name(name, &numbers, y),
+        };
+        let node = number.map_err(bad)?;
         let part = PARTS.iter().position(|name| *name == part).ok_or_else(|| {
             bad(format!("unknown part `{part}`; expected one of {}", PARTS.join(", ")))
         })?;
         if line_of[node] > 0 {
-            return Err(bad(format!("node {node} occurs twice, first on line {}", line_of[node])));
+            return Err(bad(format!("node {name} occurs twice, first on line {}", line_of[node])));
         }
         line_of[node] = line;
         parts[part].push(node as u32);
@@ -71,6 +86,18 @@ fn labelled(node: &str, y: &[Option<u32>]) -> std::result::Result<usize, String>
     }
 }
 
+fn labelled_name(
+    name: &str,
+    numbers: &HashMap<&str, usize>,
+    y: &[Option<u32>],
+) -> std::result::Result<usize, String> {
+    match numbers.get(name).map(|&node| (node, y[node])) {
+        None => Err(format!("node `{name}` is not in the graph; expected the name of a node")),
+        Some((_, None)) => Err(format!("node `{name}` has no label")),
+        Some((node, Some(_))) => Ok(node),
+    }
+}
+
 fn at(place: &str, line: usize, problem: String) -> Error {
     Error::Data { place: format!("{place}:{line}"), problem }
 }
@@ -82,7 +109,7 @@ mod tests {
     const Y: [Option<u32>; 5] = [Some(0), Some(1), Some(0), None, Some(1)];
 
     fn read_error(bytes: &[u8]) -> String {
-        read_bytes("s.csv", bytes, &Y).unwrap_err().to_string()
+        read_bytes("s.csv", bytes, &[], &Y).unwrap_err().to_string()
     }
 
     #[test]
@@ -93,10 +120,20 @@ mod tests {
             "4\ttrain\r\n1\tval\r\n\r\n2\ttest\r\n0\ttrain",
             "4 train\n1 val\n 2, test \n0,train\n\n",
         ] {
-            assert_eq!(parse("s.csv", text, &Y).unwrap(), expected, "{text:?}");
+            assert_eq!(parse("s.csv", text, &[], &Y).unwrap(), expected, "{text:?}");
         }
         let with_mark = text("s.csv", b"\xef\xbb\xbf1,val").unwrap();
-        assert_eq!(parse("s.csv", with_mark, &Y).unwrap()[1], [1]);
+        assert_eq!(parse("s.csv", with_mark, &[], &Y).unwrap()[1], [1]);
+    }
+
+    #[test]
+    fn nodes_with_names_are_found_by_name() {
+        let names = ["3", "1", "0", "x", "y z"].map(String::from);
+        let read = |text: &[u8]| read_bytes("s.csv", text, &names, &Y);
+        assert_eq!(read(b"3,train\n1,val\n0,test").unwrap(), [vec![0], vec![1], vec![2]]);
+        let error = read(b"2,train").unwrap_err().to_string();
+        assert_eq!(error, "s.csv:1: node `2` is not in the graph; expected the name of a node");
+        assert_eq!(read(b"x,val").unwrap_err().to_string(), "s.csv:1: node `x` has no label");
     }
 
     #[test]
@@ -118,7 +155,8 @@ mod tests {
 
     #[test]
     fn error_includes_the_missing_file() {
-        let error = read(Path::new("/nowhere/split.csv"), &Y).unwrap_err();
+        let dataset = crate::data::load("csbm:nodes=60").unwrap();
+        let error = read(Path::new("/nowhere/split.csv"), &dataset).unwrap_err();
         assert!(error.to_string().starts_with("/nowhere/split.csv: "), "{error}");
     }
 }

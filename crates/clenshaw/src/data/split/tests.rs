@@ -58,6 +58,32 @@ fn stratified_keeps_the_shares_of_every_class() {
 }
 
 #[test]
+fn rare_classes_are_in_training_first_and_reported() {
+    let dataset = sized([97, 2, 1]);
+    let split = SplitKind::Stratified.draw(&dataset, 4).unwrap();
+    assert_eq!(class_counts(&dataset, split.train()), [59, 1, 1]);
+    assert_eq!(class_counts(&dataset, split.val()), [19, 0, 0]);
+    assert_eq!(class_counts(&dataset, split.test()), [19, 1, 0]);
+    let warning =
+        "class `cat` has no test node in the split `stratified`: test scores do not cover it";
+    assert_eq!(split.class_warnings(&dataset), [warning]);
+    let untrained = Split::new("mine", [vec![0], vec![1], vec![2, 97, 99]]).unwrap();
+    let warning = "2 classes (`bee`, `cat`) have no training node in the split `mine`: \
+                   they cannot be predicted";
+    assert_eq!(untrained.class_warnings(&dataset), [warning]);
+}
+
+#[test]
+fn all_labels_or_shares_of_zero_leave_parts_empty() {
+    let dataset = labelled(vec![Some(0), None, Some(1), Some(2), Some(2)]);
+    assert_eq!(sizes(&kind("all-labels").draw(&dataset, 1).unwrap()), [4, 0, 0]);
+    assert_eq!(sizes(&kind("ratio:1/0/0").draw(&dataset, 1).unwrap()), [4, 0, 0]);
+    assert_eq!(sizes(&kind("ratio:1/0/1").draw(&dataset, 1).unwrap()), [2, 0, 2]);
+    let all = kind("all-labels").draw(&dataset, 1).unwrap();
+    assert!(all.class_warnings(&dataset).is_empty());
+}
+
+#[test]
 fn ratios_are_proportions() {
     let dataset = sized([4, 8, 8]);
     let first = kind("ratio:60/20/20").draw(&dataset, 2).unwrap();
@@ -71,9 +97,8 @@ fn ratios_are_proportions() {
 fn rejects_impossible_splits() {
     let draw_error = |text: &str, sizes| kind(text).draw(&sized(sizes), 0).unwrap_err().to_string();
     assert_eq!(
-        draw_error("stratified", [5, 2, 9]),
-        "cannot make the split `stratified`: class 1 (`bee`) has 2 labelled nodes; \
-         each part needs one"
+        draw_error("stratified", [2, 2, 1]),
+        "cannot make the split `stratified`: no node is left for val: 3 train, 0 val, 2 test"
     );
     assert_eq!(
         draw_error("ratio:98/1/1", [5, 5, 5]),
@@ -96,8 +121,10 @@ fn splits_are_read_from_files() {
     assert_eq!(split.provenance(), format!("{text}: 2 train, 1 val, 1 test"));
 
     std::fs::write(&path, "2,test\n1,train\n").unwrap();
+    assert_eq!(sizes(&kind(&text).draw(&sized([2, 2, 2]), 9).unwrap()), [1, 0, 1]);
+    std::fs::write(&path, "2,test\n1,val\n").unwrap();
     let error = kind(&text).draw(&sized([2, 2, 2]), 9).unwrap_err().to_string();
-    assert!(error.ends_with("no node is left for val: 1 train, 0 val, 1 test"), "{error}");
+    assert!(error.ends_with("no node is left for train: 0 train, 1 val, 1 test"), "{error}");
 }
 
 #[test]
@@ -109,11 +136,11 @@ fn rejects_malformed_split_names() {
     assert_eq!(
         parse_error("balance"),
         "unknown split `balance`; did you mean `balanced`? \
-         known: balanced, stratified, ratio:a/b/c, file:PATH, \
+         known: balanced, stratified, ratio:a/b/c, all-labels, file:PATH, \
          public, geom:N, linkx:N, fixed:N, own, all"
     );
-    for text in ["ratio:", "ratio:60/40", "ratio:60/0/40", "ratio:1/nan/1", "ratio:1/2/-3"] {
-        let expected = "expected three positive numbers as in `ratio:60/20/20`";
+    for text in ["ratio:", "ratio:60/40", "ratio:0/60/40", "ratio:1/nan/1", "ratio:1/2/-3"] {
+        let expected = "expected three numbers as in `ratio:60/20/20`, the first one positive";
         assert_eq!(parse_error(text), format!("`split` is `{text}`; {expected}"));
     }
 }

@@ -1,6 +1,7 @@
 //! Files written by NetworkX and by hand, truncated, damaged or inconsistent.
 
 use super::*;
+use crate::data::TableOptions;
 use crate::data::read::text::tests::{gzip, zstd};
 use proptest::prelude::*;
 
@@ -46,7 +47,8 @@ pub(crate) const NETWORKX_FILE: &str = r#"<graphml xmlns="http://graphml.graphdr
 </graphml>"#;
 
 fn read(text: &str, label: Option<&str>) -> Result<Dataset> {
-    read_bytes("x.graphml", text.as_bytes(), label)
+    let options = TableOptions { label: label.map(str::to_owned), ..TableOptions::default() };
+    read_bytes("x.graphml", text.as_bytes(), Interpretation::Inferred(&options))
 }
 
 /// A graph with these elements on line 4, a feature `size` and a label `y`.
@@ -71,13 +73,24 @@ fn reads_networkx_file() {
     let dataset = read(NETWORKX_FILE, None).unwrap().checked().unwrap();
     assert_eq!(dataset.node_names, ["ann", "b&b", "zoé"]);
     assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
-    // One column for both types of age, one for `male`.
+    // One column for both types of age.
+    let names = dataset.schema.as_ref().unwrap().feature_names();
+    assert_eq!(names, ["age", "city=<Oslo>", "city=Rome", "city=x", "male"]);
     let x = dataset.x.to_dense();
-    assert_eq!((x.rows(), x.cols()), (3, 2));
-    assert_eq!(x.as_slice(), [31.5, 0.0, 7.0, 1.0, -2.0, 1.0]);
+    assert_eq!(x.row(0), [31.5, 0.0, 1.0, 0.0, 0.0]);
+    assert_eq!(x.row(1), [7.0, 1.0, 0.0, 0.0, 1.0]);
+    assert_eq!(x.row(2), [-2.0, 0.0, 0.0, 1.0, 1.0]);
     assert_eq!(dataset.class_names, ["child", "doctor"]);
     assert_eq!(dataset.y, [Some(1), Some(0), None]);
-    assert_eq!(dataset.warnings, ["text attribute `city` is not used"]);
+    assert!(dataset.warnings.is_empty());
+    assert_eq!(
+        dataset.notes,
+        [
+            "1 edges from a node to itself were removed",
+            "1 repeated edges, in the same or the opposite direction, were merged",
+            "the file declares directed edges; directions are not used"
+        ]
+    );
 }
 
 #[test]
@@ -85,9 +98,9 @@ fn label_key_can_be_chosen() {
     let dataset = read(NETWORKX_FILE, Some("age")).unwrap();
     // Sorted by value, not alphabetically.
     assert_eq!(dataset.class_names, ["-2.0", "7", "31.5"]);
-    assert_eq!(dataset.x.n_cols(), 1);
     let error = read(NETWORKX_FILE, Some("ages")).unwrap_err().to_string();
-    assert_eq!(error, "unknown key `ages`; did you mean `age`? known: age, city, male, label");
+    let expected = "unknown column `ages`; did you mean `age`? known: age, city, male, label";
+    assert_eq!(error, format!("x.graphml: {expected}"));
 }
 
 #[test]
@@ -109,12 +122,6 @@ fn errors_include_the_line() {
         (format!("{a}{a}"), "4: duplicate node `a`"),
         (format!("{a}\n<edge source='a' target='b'/>"), "5: edge to unknown node `b`"),
         (format!("{a}<edge source='a'/>"), "4: element `edge` has no attribute `target`"),
-        (node("a", "one", "0"), "4: `size` is `one`; expected a finite number"),
-        (node("a", "1e99", "0"), "4: `size` is `1e99`; expected a finite number"),
-        (
-            "<node id='a'/>".into(),
-            "4: the node has no value for `size`, and the key has no default",
-        ),
         ("<node id='a'><data key='z'/></node>".into(), "4: undeclared key `z`"),
         (
             format!("<node id='b'>{a}</node>"),
@@ -132,7 +139,8 @@ fn errors_include_the_line() {
 
 #[test]
 fn rejects_invalid_utf8_and_truncated_files() {
-    let error = read_bytes("x", b"<graphml>\n\xff", None).unwrap_err().to_string();
+    let error =
+        read_bytes("x", b"<graphml>\n\xff", Interpretation::default()).unwrap_err().to_string();
     assert_eq!(error, "x:2: not valid UTF-8");
     let whole = small(&node("a", "1", "0"));
     for end in 0..whole.len() {
@@ -180,26 +188,26 @@ fn reads_compressed_files() {
     for (name, bytes) in compressed {
         let path = folder.path().join(name);
         std::fs::write(&path, bytes).unwrap();
-        assert_eq!(super::super::read_path(&path).unwrap().sha256(), plain.sha256(), "{name}");
+        assert_eq!(
+            super::super::read_path(&path, Interpretation::default()).unwrap().sha256(),
+            plain.sha256(),
+            "{name}"
+        );
     }
     let bomb = gzip(&vec![b' '; 30 << 20]);
-    let error = read_bytes("x.graphml.gz", &bomb, None).unwrap_err().to_string();
+    let error =
+        read_bytes("x.graphml.gz", &bomb, Interpretation::default()).unwrap_err().to_string();
     assert!(error.starts_with("x.graphml.gz: decompresses to more than 200 times"), "{error}");
 }
 
-/// Storing the default once per node would take 30 GB.
+/// The values would take 30 GB.
 #[test]
-fn nodes_share_default_values() {
+fn long_defaults_of_many_nodes_are_rejected() {
     let nodes: String = (0..30_000).map(|i| format!("<node id='{i}'/>")).collect();
-    let key = |id: &str, kind: &str, default: &str| {
-        format!("<key id='{id}' attr.type='{kind}'><default>{default}</default></key>")
-    };
-    let (long, number) = ("y".repeat(1 << 20), "0".repeat(1 << 20) + "7");
-    let keys = key("label", "string", &long) + &key("x", "int", &number);
-    let dataset = read(&format!("<graphml>{keys}<graph>{nodes}</graph></graphml>"), None).unwrap();
-    assert_eq!(dataset.class_names, [long]);
-    assert_eq!(dataset.y, vec![Some(0); 30_000]);
-    assert_eq!(dataset.x.values(), vec![7.0; 30_000]);
+    let key = format!("<key id='label'><default>{}</default></key>", "y".repeat(1 << 20));
+    let error = read(&format!("<graphml>{key}<graph>{nodes}</graph></graphml>"), None).unwrap_err();
+    let expected = "x.graphml:1: the defaults of the keys are too long for the size of the file";
+    assert_eq!(error.to_string(), expected);
 }
 
 proptest! {
@@ -209,12 +217,11 @@ proptest! {
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
         let mut bytes = NETWORKX_FILE.as_bytes().to_vec();
-        let _ = read_bytes("x", &bytes[..cut.index(bytes.len())], None);
+        let _ = read_bytes("x", &bytes[..cut.index(bytes.len())], Interpretation::default());
         for (at, byte) in changes {
             let at = at.index(bytes.len());
             bytes[at] = byte;
         }
-        let _ = read_bytes("x", &bytes, None);
-        let _ = read_bytes("x", &bytes[..cut.index(bytes.len())], Some("age"));
+        let _ = read_bytes("x", &bytes, Interpretation::default());
     }
 }

@@ -18,12 +18,12 @@ fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
 /// Returns the error for a folder, with its path replaced by `DIR`.
 fn read_error(files: &[(&str, &[u8])], path: &str) -> String {
     let folder = folder(files);
-    let error = read(&folder.path().join(path)).unwrap_err().to_string();
+    let error = read(&folder.path().join(path), Interpretation::default()).unwrap_err().to_string();
     error.replace(&folder.path().display().to_string(), "DIR")
 }
 
 fn read_bytes_error(edges: &[u8], nodes: &[u8]) -> String {
-    read_bytes(edges, nodes).unwrap_err().to_string()
+    read_bytes(edges, nodes, Interpretation::default()).unwrap_err().to_string()
 }
 
 #[test]
@@ -37,7 +37,8 @@ fn reads_folder_or_edge_table() {
     ];
     for (files, typed) in layouts {
         let folder = folder(&files);
-        let dataset = read(&folder.path().join(typed)).unwrap().checked().unwrap();
+        let dataset =
+            read(&folder.path().join(typed), Interpretation::default()).unwrap().checked().unwrap();
         assert_eq!(dataset.name, folder.path().join(typed).display().to_string());
         assert_eq!(dataset.node_names, ["ann", "bob", "cid"]);
         assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
@@ -50,7 +51,7 @@ fn reads_folder_or_edge_table() {
 fn numeric_names_are_compared_as_text() {
     let nodes = "id,x,label\n7,1,a\n-3,2,b\n007,3,a\n1000000,4,b\n3,5,a\n";
     let edges = b"007,7\n-3,7\n7,1000000\n3,1000000\n7,3\n";
-    let dataset = read_bytes(edges, nodes.as_bytes()).unwrap();
+    let dataset = read_bytes(edges, nodes.as_bytes(), Interpretation::default()).unwrap();
     assert_eq!(dataset.node_names, ["7", "-3", "007", "1000000", "3"]);
     let expected = [(0, 1), (0, 2), (0, 3), (0, 4), (3, 4)];
     assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), expected);
@@ -62,7 +63,8 @@ fn numeric_names_are_compared_as_text() {
 
 #[test]
 fn detected_header_gives_a_warning() {
-    let dataset = read_bytes(b"giver,taker\nann,bob\n", NODES.as_bytes()).unwrap();
+    let dataset =
+        read_bytes(b"giver,taker\nann,bob\n", NODES.as_bytes(), Interpretation::default()).unwrap();
     assert_eq!(dataset.graph.n_edges(), 1);
     assert_eq!(dataset.warnings, ["edges: line 1 (`giver`, `taker`) was taken as header"]);
 }
@@ -135,9 +137,9 @@ proptest! {
         let damaged = if in_edges { &mut edges } else { &mut nodes };
         let at = at.index(damaged.len());
         damaged[at] ^= 1 << bit;
-        let _ = read_bytes(&edges, &nodes);
+        let _ = read_bytes(&edges, &nodes, Interpretation::default());
         let damaged = if in_edges { &mut edges } else { &mut nodes };
         damaged.truncate(at);
-        let _ = read_bytes(&edges, &nodes);
+        let _ = read_bytes(&edges, &nodes, Interpretation::default());
     }
 }

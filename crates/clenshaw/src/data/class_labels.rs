@@ -1,0 +1,78 @@
+//! Class labels in text form: which are unknown, and how the others are numbered.
+
+use super::schema::is_missing;
+use std::collections::HashMap;
+
+/// The label that many tools write for an unlabelled node.
+const MINUS_ONE: &str = "-1";
+
+/// The classes of all nodes.
+#[derive(Debug, PartialEq)]
+pub(crate) struct ClassLabels {
+    pub y: Vec<Option<u32>>,
+    pub class_names: Vec<String>,
+    pub warnings: Vec<String>,
+}
+
+/// Numbers the labels of all nodes.
+///
+/// Missing cells are unlabelled, and so is `-1` if all other labels are non-negative whole numbers.
+/// Classes are sorted by value if all of them are numbers, otherwise alphabetically.
+pub(crate) fn read_labels<'a>(labels: impl Iterator<Item = &'a str> + Clone) -> ClassLabels {
+    let known = |label: &&str| !is_missing(label) && *label != MINUS_ONE;
+    let mut names: Vec<&str> = labels.clone().filter(known).collect();
+    names.sort_unstable();
+    names.dedup();
+    let minus_one_is_missing = names.iter().all(|name| name.parse::<u64>().is_ok());
+    if !minus_one_is_missing && labels.clone().any(|label| label == MINUS_ONE) {
+        names.push(MINUS_ONE);
+    }
+    let number = |name: &str| name.parse().ok().filter(|x: &f64| !x.is_nan());
+    match names.iter().all(|name| number(name).is_some()) {
+        true => names.sort_by(|a, b| {
+            number(a).unwrap_or(0.0).total_cmp(&number(b).unwrap_or(0.0)).then_with(|| a.cmp(b))
+        }),
+        false => names.sort_unstable(),
+    }
+    let classes: HashMap<&str, u32> = names.iter().copied().zip(0..).collect();
+    let y: Vec<Option<u32>> = labels.clone().map(|label| classes.get(label).copied()).collect();
+    let mut unlabelled: Vec<(&str, usize)> = vec![];
+    for label in labels.zip(&y).filter(|(_, class)| class.is_none()).map(|(label, _)| label) {
+        match unlabelled.iter_mut().find(|(other, _)| *other == label) {
+            Some((_, count)) => *count += 1,
+            None => unlabelled.push((label, 1)),
+        }
+    }
+    // An empty cell is the usual way to leave out a label; other spellings are reported.
+    let unusual = unlabelled.iter().filter(|(label, _)| !label.is_empty());
+    let warnings = unusual
+        .map(|(label, count)| format!("{count} nodes with the label `{label}` are unlabelled"))
+        .collect();
+    ClassLabels { y, class_names: names.into_iter().map(str::to_owned).collect(), warnings }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(labels: &[&str]) -> (Vec<Option<u32>>, Vec<String>, usize) {
+        let ClassLabels { y, class_names, warnings } = read_labels(labels.iter().copied());
+        (y, class_names, warnings.len())
+    }
+
+    #[test]
+    fn missing_labels_are_unknown() {
+        let (y, names, n_warnings) = read(&["tea", "", "nan", "?", "NA", "coffee", "tea"]);
+        assert_eq!(y, [Some(1), None, None, None, None, Some(0), Some(1)]);
+        assert_eq!((names, n_warnings), (vec!["coffee".into(), "tea".into()], 3));
+    }
+
+    #[test]
+    fn minus_one_is_unknown_among_whole_numbers_only() {
+        assert_eq!(read(&["-1", "10", "9"]).0, [None, Some(1), Some(0)]);
+        assert_eq!(read(&["-1", "1", "1"]).1, ["1"]);
+        let (y, names, n_warnings) = read(&["-1", "1.5", "-1"]);
+        assert_eq!((y, n_warnings), (vec![Some(0), Some(1), Some(0)], 0));
+        assert_eq!(names, ["-1", "1.5"]);
+    }
+}

@@ -1,0 +1,121 @@
+//! Reads single cells: missing values, numbers, flags and dates.
+
+use super::NumberFormat;
+
+/// Cells with these contents are missing, in lower or upper case.
+const MISSING: [&str; 9] = ["", "nan", "na", "n/a", "#n/a", "null", "none", "?", "<na>"];
+
+/// Whether a cell has no value.
+pub(crate) fn is_missing(cell: &str) -> bool {
+    // The longest word has four letters.
+    cell.len() <= 4 && MISSING.iter().any(|word| cell.eq_ignore_ascii_case(word))
+}
+
+/// Reads a number in this format; `None` if the cell is not one, or not finite.
+pub(super) fn number(format: NumberFormat, cell: &str) -> Option<f32> {
+    match format {
+        NumberFormat::Number => cell.parse().ok().filter(|number: &f32| number.is_finite()),
+        NumberFormat::DecimalComma => {
+            let plain = cell.matches(',').count() <= 1 && !cell.contains('.');
+            plain.then(|| number(NumberFormat::Number, &cell.replace(',', "."))).flatten()
+        }
+        NumberFormat::Flag => flag(cell).map(f32::from),
+        NumberFormat::Date => date(cell).map(|days| days as f32),
+    }
+}
+
+fn flag(cell: &str) -> Option<bool> {
+    let is = |words: &[&str]| words.iter().any(|word| cell.eq_ignore_ascii_case(word));
+    match () {
+        () if is(&["true", "yes"]) => Some(true),
+        () if is(&["false", "no"]) => Some(false),
+        () => None,
+    }
+}
+
+/// Reads 1, 0 or a flag, as in a mask.
+pub(super) fn mask(cell: &str) -> Option<bool> {
+    match cell {
+        "1" | "1.0" => Some(true),
+        "0" | "0.0" => Some(false),
+        _ => flag(cell),
+    }
+}
+
+/// Days since 1970-01-01 of `YYYY-MM-DD`, optionally followed by `T` or a space and `HH:MM[:SS]`.
+fn date(cell: &str) -> Option<f64> {
+    let (date, time) = match cell.split_once(['T', ' ']) {
+        Some((date, time)) => (date, time.trim_end_matches('Z')),
+        None => (cell, "00:00"),
+    };
+    let [year, month, day] = fields(date, '-', [4, 2, 2])?;
+    let (hours_minutes, seconds) = match time.len() {
+        5 => (time, 0.0),
+        _ => (time.get(..5)?, time.get(5..)?.strip_prefix(':')?.parse::<f64>().ok()?),
+    };
+    let [hour, minute] = fields(hours_minutes, ':', [2, 2])?;
+    let valid = (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60;
+    let fraction = (f64::from(hour * 60 + minute) * 60.0 + seconds) / 86_400.0;
+    let valid = valid && (0.0..60.0).contains(&seconds);
+    valid.then(|| days_since_1970(year, month, day) + fraction)
+}
+
+/// Reads numbers with fixed numbers of digits.
+fn fields<const N: usize>(text: &str, separator: char, digits: [usize; N]) -> Option<[i32; N]> {
+    let mut parts = text.split(separator);
+    let mut numbers = [0; N];
+    for (number, digits) in numbers.iter_mut().zip(digits) {
+        let part = parts.next()?;
+        let is_number = part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
+        *number = is_number.then(|| part.parse().ok()).flatten()?;
+    }
+    parts.next().is_none().then_some(numbers)
+}
+
+/// Years start in March, so that a leap day is the last day of a year; a cycle has 400 years.
+fn days_since_1970(year: i32, month: i32, day: i32) -> f64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let (cycle, year_of_cycle) = (year.div_euclid(400), year.rem_euclid(400));
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let day_of_cycle = year_of_cycle * 365 + year_of_cycle / 4 - year_of_cycle / 100 + day_of_year;
+    f64::from(cycle * 146_097 + day_of_cycle - 719_468)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_values_have_many_spellings() {
+        for cell in ["", "nan", "NaN", "NA", "n/a", "NULL", "None", "?", "<NA>"] {
+            assert!(is_missing(cell), "{cell}");
+        }
+        for cell in ["0", "-1", "no", "unknown", "nano"] {
+            assert!(!is_missing(cell), "{cell}");
+        }
+    }
+
+    #[test]
+    fn reads_numbers_flags_and_dates() {
+        let cases = [
+            (NumberFormat::Number, "-1e1", Some(-10.0)),
+            (NumberFormat::Number, "inf", None),
+            (NumberFormat::Number, "1,5", None),
+            (NumberFormat::DecimalComma, "1,5", Some(1.5)),
+            (NumberFormat::DecimalComma, "-2", Some(-2.0)),
+            (NumberFormat::DecimalComma, "1,000,5", None),
+            (NumberFormat::Flag, "Yes", Some(1.0)),
+            (NumberFormat::Flag, "false", Some(0.0)),
+            (NumberFormat::Date, "1970-01-01", Some(0.0)),
+            (NumberFormat::Date, "2000-03-01", Some(11_017.0)),
+            (NumberFormat::Date, "1969-12-31T12:00:00Z", Some(-0.5)),
+            (NumberFormat::Date, "2024-02-29 06:00", Some(19_782.25)),
+            (NumberFormat::Date, "2024-13-01", None),
+            (NumberFormat::Date, "24-01-01", None),
+            (NumberFormat::Date, "2024-01-01x", None),
+        ];
+        for (format, cell, expected) in cases {
+            assert_eq!(number(format, cell), expected, "{format:?} {cell}");
+        }
+    }
+}

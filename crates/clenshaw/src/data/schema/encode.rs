@@ -1,0 +1,336 @@
+//! Encodes the rows of a table as features, labels and a split, by a schema.
+
+use super::cell::{self, is_missing};
+use super::infer::{Labels, infer};
+use super::{ColumnRole, NumberFormat, Schema, TableOptions};
+use crate::data::class_labels::{ClassLabels, read_labels};
+use crate::data::table::{Table, TextColumn};
+use crate::data::{Features, FixedSplit, Split, check_node_count};
+use crate::error::Result;
+use crate::tensor::{Mat, Pattern};
+use std::collections::HashMap;
+
+/// The words for each part of a split.
+const PARTS: [&[&str]; 3] =
+    [&["train", "training"], &["val", "valid", "validation", "dev"], &["test", "testing"]];
+/// The name of the split of a node table.
+pub(crate) const OWN_SPLIT: &str = "own";
+
+/// The contents of a node table.
+#[derive(Debug)]
+pub(crate) struct EncodedNodes {
+    /// Node names in table order.
+    pub names: Vec<String>,
+    /// The node of each name.
+    pub numbers: HashMap<String, u32>,
+    pub x: Features,
+    pub y: Vec<Option<u32>>,
+    pub class_names: Vec<String>,
+    pub split: Option<FixedSplit>,
+    pub warnings: Vec<String>,
+    pub schema: Schema,
+}
+
+/// Infers the schema of a table and encodes its rows.
+pub(crate) fn encode(table: &Table, options: &TableOptions) -> Result<EncodedNodes> {
+    check_rows(table)?;
+    let (schema, mut warnings) = infer(table, options, Labels::Required)?;
+    let find = |role: &ColumnRole| {
+        schema.columns.iter().position(|column| column.role == *role).map(|i| &table.columns[i])
+    };
+    let (names, numbers) = node_names(table, find(&ColumnRole::Id), &mut warnings)?;
+    let labels = read_labels(find(&ColumnRole::Label).expect("the label is required").cells());
+    let ClassLabels { y, class_names, warnings: label_warnings } = labels;
+    warnings
+        .extend(label_warnings.into_iter().map(|warning| format!("{}: {warning}", table.place)));
+    let split = split(table, &schema, &y, &mut warnings)?;
+    let columns: Vec<Option<&TextColumn>> = schema
+        .features()
+        .map(|column| table.find(&column.name).map(|i| &table.columns[i]))
+        .collect();
+    let (x, _) = features(table, &schema, &columns);
+    Ok(EncodedNodes { names, numbers, x, y, class_names, split, warnings, schema })
+}
+
+/// Encodes a table by the schema of another table: columns are matched by name, and classes are those
+/// of the other table.
+pub(crate) fn encode_other(
+    table: &Table,
+    schema: &Schema,
+    class_names: &[String],
+) -> Result<EncodedNodes> {
+    check_rows(table)?;
+    let mut warnings = vec![];
+    let mut warn = |text: String| warnings.push(format!("{}: {text}", table.place));
+    let named = |role: &ColumnRole| {
+        schema.column(role).and_then(|column| table.find(&column.name)).map(|i| &table.columns[i])
+    };
+    let columns: Vec<Option<&TextColumn>> = schema
+        .features()
+        .map(|column| table.find(&column.name).map(|i| &table.columns[i]))
+        .collect();
+    let list = |names: Vec<&str>| names.join(", ");
+    let missing = schema.features().zip(&columns).filter(|(_, found)| found.is_none());
+    let missing: Vec<&str> = missing.map(|(column, _)| column.name.as_str()).collect();
+    if missing.len() == columns.len() && !columns.is_empty() {
+        return Err(table.error(format!(
+            "none of the feature columns of the model is in this table; expected {}",
+            list(missing)
+        )));
+    }
+    if !missing.is_empty() {
+        warn(format!("columns of the model that are missing here, filled: {}", list(missing)));
+    }
+    let is_known =
+        |name: &str| schema.columns.iter().any(|column| column.name.eq_ignore_ascii_case(name));
+    let extra: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
+    let extra: Vec<&str> = extra.into_iter().filter(|name| !is_known(name)).collect();
+    if !extra.is_empty() {
+        warn(format!("columns that the model does not know, ignored: {}", list(extra)));
+    }
+    let (x, notes) = features(table, schema, &columns);
+    notes.into_iter().for_each(&mut warn);
+    let y = match named(&ColumnRole::Label) {
+        None => vec![None; table.n_rows()],
+        Some(column) => known_labels(column, class_names, &mut warn),
+    };
+    let inferred = infer(table, &TableOptions::default(), Labels::Optional)?.0;
+    let id = named(&ColumnRole::Id).or_else(|| {
+        let id = inferred.columns.iter().position(|column| column.role == ColumnRole::Id);
+        id.map(|i| &table.columns[i])
+    });
+    let (names, numbers) = node_names(table, id, &mut warnings)?;
+    let (class_names, schema) = (class_names.to_vec(), schema.clone());
+    Ok(EncodedNodes { names, numbers, x, y, class_names, split: None, warnings, schema })
+}
+
+fn check_rows(table: &Table) -> Result<()> {
+    match table.n_rows() {
+        0 => Err(table.error("the table has no rows; expected one row per node")),
+        n => check_node_count(&table.place, n),
+    }
+}
+
+/// The known classes among the labels of a column.
+fn known_labels(
+    column: &TextColumn,
+    class_names: &[String],
+    warn: &mut impl FnMut(String),
+) -> Vec<Option<u32>> {
+    let class = |cell: &str| class_names.iter().position(|name| name == cell);
+    let y: Vec<Option<u32>> =
+        column.cells().map(|cell| class(cell).map(|class| class as u32)).collect();
+    let is_unknown = |(cell, class): &(&str, &Option<u32>)| class.is_none() && !is_missing(cell);
+    let mut unknown = column.cells().zip(&y).filter(is_unknown);
+    if let Some((example, _)) = unknown.next() {
+        let n = 1 + unknown.count();
+        warn(format!("{n} labels that the model does not know, ignored: `{example}`, ..."));
+    }
+    y
+}
+
+/// The names of the nodes; without an id column they are numbered from 0.
+fn node_names(
+    table: &Table,
+    id: Option<&TextColumn>,
+    warnings: &mut Vec<String>,
+) -> Result<(Vec<String>, HashMap<String, u32>)> {
+    let names: Vec<String> = match id {
+        None if table.ids.is_some() => table.ids.clone().unwrap_or_default(),
+        Some(column) => column.cells().map(str::to_owned).collect(),
+        None => {
+            warnings.push(format!("{}: no id column; nodes are numbered from 0", table.place));
+            (0..table.n_rows()).map(|node| node.to_string()).collect()
+        }
+    };
+    let mut numbers = HashMap::with_capacity(names.len());
+    for (node, name) in names.iter().enumerate() {
+        if name.is_empty() {
+            return Err(table.row_error(node, "the id is empty"));
+        }
+        if let Some(other) = numbers.insert(name.clone(), node as u32) {
+            let other = other as usize;
+            let also = table.lines.get(other).map_or_else(
+                || format!("also in row {}", other + 1),
+                |line| format!("it is also on line {line}"),
+            );
+            return Err(table.row_error(node, format!("duplicate id `{name}`; {also}")));
+        }
+    }
+    Ok((names, numbers))
+}
+
+/// The split in the column `split` or in mask columns.
+fn split(
+    table: &Table,
+    schema: &Schema,
+    y: &[Option<u32>],
+    warnings: &mut Vec<String>,
+) -> Result<Option<FixedSplit>> {
+    let mut parts: [Vec<u32>; 3] = Default::default();
+    let mut has_split = false;
+    for (column, cells) in schema.columns.iter().zip(&table.columns) {
+        let part_of = |cell: &str| match column.role {
+            ColumnRole::Split => part(cell),
+            ColumnRole::Mask { part } if is_missing(cell) => Some(None).filter(|_| part < 3),
+            ColumnRole::Mask { part } => cell::mask(cell).map(|inside| inside.then_some(part)),
+            _ => Some(None),
+        };
+        has_split |= matches!(column.role, ColumnRole::Split | ColumnRole::Mask { .. });
+        if !matches!(column.role, ColumnRole::Split | ColumnRole::Mask { .. }) {
+            continue;
+        }
+        for (node, cell) in cells.cells().enumerate() {
+            let expected = match column.role {
+                ColumnRole::Split => "train, val, test or an empty cell",
+                _ => "true, false, 1 or 0",
+            };
+            let part = part_of(cell).ok_or_else(|| {
+                table.row_error(node, format!("`{}` is `{cell}`; expected {expected}", column.name))
+            })?;
+            if let Some(part) = part {
+                parts[part].push(node as u32);
+            }
+        }
+    }
+    if !has_split {
+        return Ok(None);
+    }
+    let assigned: usize = parts.iter().map(Vec::len).sum();
+    parts.iter_mut().for_each(|part| part.retain(|&node| y[node as usize].is_some()));
+    let left_out = assigned - parts.iter().map(Vec::len).sum::<usize>();
+    if left_out > 0 {
+        let place = &table.place;
+        warnings.push(format!("{place}: {left_out} nodes of the split have no label, ignored"));
+    }
+    Ok(Some(FixedSplit { name: OWN_SPLIT.into(), split: Split::new(OWN_SPLIT, parts)? }))
+}
+
+/// The part that a cell names; `Some(None)` for none.
+fn part(cell: &str) -> Option<Option<usize>> {
+    let names = |words: &&[&str]| words.iter().any(|word| cell.eq_ignore_ascii_case(word));
+    match PARTS.iter().position(|words| names(words)) {
+        Some(part) => Some(Some(part)),
+        None => is_missing(cell).then_some(None),
+    }
+}
+
+/// The feature matrix, and notes on cells that the schema did not expect. `columns` are the feature
+/// columns of the schema, `None` if the table has no such column.
+fn features(
+    table: &Table,
+    schema: &Schema,
+    columns: &[Option<&TextColumn>],
+) -> (Features, Vec<String>) {
+    let n_rows = table.n_rows();
+    let mut builder = FeatureColumns { n_rows, columns: vec![] };
+    let mut notes = vec![];
+    for (column, cells) in schema.features().zip(columns) {
+        match &column.role {
+            ColumnRole::Number { format, fill, indicator } => {
+                let filled = builder.add_number(*cells, *format, *fill, *indicator);
+                if filled > 0 && !indicator && cells.is_some() {
+                    let name = &column.name;
+                    notes.push(format!(
+                        "column `{name}`: {filled} missing cells filled with {fill}"
+                    ));
+                }
+            }
+            ColumnRole::Category { values } => {
+                let unknown = builder.add_category(*cells, values);
+                if let Some((n, example)) = unknown {
+                    let name = &column.name;
+                    notes.push(format!(
+                        "column `{name}`: {n} cells with values that are not in the training table, \
+                         encoded as zeros: `{example}`, ..."
+                    ));
+                }
+            }
+            _ => {}
+        }
+    }
+    (builder.finish(), notes)
+}
+
+/// The features collected so far, column by column.
+struct FeatureColumns {
+    n_rows: usize,
+    /// The nonzero values of each column, by row.
+    columns: Vec<Vec<(u32, f32)>>,
+}
+
+impl FeatureColumns {
+    /// Adds one feature, or two with an indicator; returns the number of filled cells.
+    fn add_number(
+        &mut self,
+        cells: Option<&TextColumn>,
+        format: NumberFormat,
+        fill: f32,
+        indicator: bool,
+    ) -> usize {
+        let value = |row| cells.and_then(|cells| cell::number(format, cells.cell(row)));
+        let values: Vec<Option<f32>> = (0..self.n_rows).map(value).collect();
+        let filled = values.iter().map(|value| value.unwrap_or(fill));
+        self.columns.push((0..).zip(filled).filter(|(_, value)| *value != 0.0).collect());
+        let missing =
+            (0..).zip(&values).filter(|(_, value)| value.is_none()).map(|(row, _)| (row, 1.0));
+        let missing: Vec<(u32, f32)> = missing.collect();
+        let n_missing = missing.len();
+        if indicator {
+            self.columns.push(missing);
+        }
+        n_missing
+    }
+
+    /// Adds one feature per value; returns the number of cells with other values, and one of these.
+    fn add_category<'a>(
+        &mut self,
+        cells: Option<&'a TextColumn>,
+        values: &[String],
+    ) -> Option<(usize, &'a str)> {
+        let first = self.columns.len();
+        self.columns.extend(values.iter().map(|_| vec![]));
+        let (mut n_unknown, mut example) = (0, None);
+        for (row, cell) in (0..).zip(cells.into_iter().flat_map(TextColumn::cells)) {
+            match values.binary_search_by(|value| value.as_str().cmp(cell)) {
+                Ok(value) => self.columns[first + value].push((row, 1.0)),
+                Err(_) if is_missing(cell) => {}
+                Err(_) => {
+                    n_unknown += 1;
+                    example = example.or(Some(cell));
+                }
+            }
+        }
+        example.map(|example| (n_unknown, example))
+    }
+
+    /// The matrix; sparse if at most a quarter of the values are nonzero.
+    fn finish(self) -> Features {
+        let (n_rows, n_cols) = (self.n_rows, self.columns.len());
+        let n_entries: usize = self.columns.iter().map(Vec::len).sum();
+        if n_entries > n_rows * n_cols / 4 {
+            let mut x = Mat::zeros(n_rows, n_cols);
+            for (j, column) in self.columns.iter().enumerate() {
+                column.iter().for_each(|&(row, value)| x[(row as usize, j)] = value);
+            }
+            return Features::Dense(x);
+        }
+        let mut offsets = vec![0; n_rows + 1];
+        for &(row, _) in self.columns.iter().flatten() {
+            offsets[row as usize + 1] += 1;
+        }
+        for row in 0..n_rows {
+            offsets[row + 1] += offsets[row];
+        }
+        let (mut next, mut indices, mut values) =
+            (offsets.clone(), vec![0; n_entries], vec![0.0; n_entries]);
+        for (j, column) in self.columns.iter().enumerate() {
+            for &(row, value) in column {
+                let at = &mut next[row as usize];
+                (indices[*at], values[*at]) = (j as u32, value);
+                *at += 1;
+            }
+        }
+        Features::Sparse { pattern: Pattern::new(n_cols, offsets, indices), values }
+    }
+}

@@ -1,0 +1,337 @@
+//! Infers the meaning of columns from their names and cells.
+//!
+//! | role | rule |
+//! |---|---|
+//! | id | the column `id`, `node`, `name` or `node_id`; otherwise the first column if its cells are distinct and text or whole numbers; otherwise nodes are numbered from 0 |
+//! | label | the column `label`, `class`, `target` or `y`; `target` and `y` only if they are not decimal numbers |
+//! | split | the column `split`, or the columns `train_mask`, `val_mask` and `test_mask` |
+//! | ignored | columns without a name, empty and constant columns, numbers that only identify the row, and text with too many different values |
+//! | features | all others |
+//!
+//! Kinds of features, each if it fits all cells that are not missing: flags, numbers, numbers with a
+//! decimal comma, dates, categories. If at least nine tenths of the cells are numbers, the others
+//! count as missing.
+
+use super::cell::{self, is_missing};
+use super::options::{Fill, TableOptions};
+use super::{ColumnRole, ColumnSchema, NumberFormat, Schema};
+use crate::data::table::{Table, TextColumn};
+use crate::error::{Error, Result};
+use std::collections::{BTreeSet, HashSet};
+
+const ID: [&str; 4] = ["id", "node", "name", "node_id"];
+/// Names of the label column, in order of preference.
+pub(crate) const LABEL: [&str; 4] = ["label", "class", "target", "y"];
+/// Label names that are also common names of numeric features.
+const AMBIGUOUS_LABEL: [&str; 2] = ["target", "y"];
+const SPLIT: &str = "split";
+const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
+
+/// Maximum number of values of a category.
+pub(super) const MAX_CATEGORIES: usize = 100;
+/// Up to this number of values, a text column is a category even if most values occur only once.
+const FEW_CATEGORIES: usize = 10;
+/// Rows from which consecutive whole numbers are taken for row numbers.
+const MIN_ROWS_OF_SEQUENCE: usize = 10;
+
+/// Whether training needs labels.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Labels {
+    Required,
+    Optional,
+}
+
+/// Whether a name is one that [`infer`] gives a role to.
+pub(crate) fn is_known_name(name: &str) -> bool {
+    let known = ID.iter().chain(&LABEL).chain([&SPLIT]).chain(&MASKS);
+    known.into_iter().any(|word| name.eq_ignore_ascii_case(word))
+}
+
+/// Whether a name is that of an id column.
+pub(crate) fn is_id_name(name: &str) -> bool {
+    ID.iter().any(|word| name.eq_ignore_ascii_case(word))
+}
+
+/// Infers the schema of a table; also returns warnings.
+pub(crate) fn infer(
+    table: &Table,
+    options: &TableOptions,
+    labels: Labels,
+) -> Result<(Schema, Vec<String>)> {
+    if let Some(name) = options.names().find(|name| table.find(name).is_none()) {
+        let known = table.columns.iter().map(|column| column.name.as_str());
+        return Err(Error::unknown("column", name, known).within(&table.place));
+    }
+    let roles = SpecialColumns::of(table, options, labels)?;
+    let mut warnings = vec![];
+    let column = |(i, column): (usize, &TextColumn)| {
+        let (role, reason) = match roles.role(i) {
+            Some((role, reason)) => (role, reason.into()),
+            None => feature(table, i, options, &mut warnings),
+        };
+        ColumnSchema { name: column.name.clone(), role, reason }
+    };
+    let columns = table.columns.iter().enumerate().map(column).collect();
+    Ok((Schema { columns, structural: None }, warnings))
+}
+
+/// The columns that are not features, with the reason why they were chosen.
+struct SpecialColumns {
+    columns: Vec<(usize, ColumnRole, &'static str)>,
+}
+
+impl SpecialColumns {
+    fn of(table: &Table, options: &TableOptions, labels: Labels) -> Result<Self> {
+        let mut special = Self { columns: vec![] };
+        let chosen = |name: &Option<String>| name.as_ref().and_then(|name| table.find(name));
+        special.add(chosen(&options.id), ColumnRole::Id, "chosen");
+        special.add(chosen(&options.label), ColumnRole::Label, "chosen");
+        special.add(chosen(&options.split), ColumnRole::Split, "chosen");
+        if options.split.is_none() {
+            special.add(special.named(table, &[SPLIT]), ColumnRole::Split, "by its name");
+        }
+        for (part, name) in MASKS.iter().enumerate() {
+            special.add(special.named(table, &[name]), ColumnRole::Mask { part }, "by its name");
+        }
+        if options.id.is_none() && table.ids.is_none() {
+            match special.named(table, &ID) {
+                Some(id) => special.add(Some(id), ColumnRole::Id, "by its name"),
+                None if special.role(0).is_none() && identifies_rows(table, 0) => {
+                    let reason = "the first column, with distinct values";
+                    special.add(Some(0), ColumnRole::Id, reason);
+                }
+                None => {}
+            }
+        }
+        if options.label.is_none() {
+            let is_label = |&column: &usize| {
+                let name = &table.columns[column].name;
+                let ambiguous = AMBIGUOUS_LABEL.iter().any(|word| name.eq_ignore_ascii_case(word));
+                !ambiguous || !has_decimals(&table.columns[column])
+            };
+            let label =
+                LABEL.iter().filter_map(|name| special.named(table, &[name])).find(is_label);
+            if label.is_none() && labels == Labels::Required {
+                let columns = table.columns.iter().map(|column| column.name.clone()).collect();
+                return Err(Error::NoLabelColumn { place: table.place.clone(), columns });
+            }
+            special.add(label, ColumnRole::Label, "by its name");
+        }
+        Ok(special)
+    }
+
+    fn add(&mut self, column: Option<usize>, role: ColumnRole, reason: &'static str) {
+        self.columns.extend(column.map(|column| (column, role, reason)));
+    }
+
+    /// Returns the column with one of these names, unless it has a role.
+    fn named(&self, table: &Table, names: &[&str]) -> Option<usize> {
+        let found = names.iter().find_map(|name| table.find(name)).filter(|_| table.has_header);
+        found.filter(|&column| self.role(column).is_none())
+    }
+
+    fn role(&self, column: usize) -> Option<(ColumnRole, &'static str)> {
+        let found = self.columns.iter().find(|(other, ..)| *other == column);
+        found.map(|(_, role, reason)| (role.clone(), *reason))
+    }
+}
+
+/// Whether the cells of a column can be the names of nodes.
+fn identifies_rows(table: &Table, column: usize) -> bool {
+    let Some(column) = table.columns.get(column) else { return false };
+    let mut seen = HashSet::new();
+    let distinct = column.cells().all(|cell| !is_missing(cell) && seen.insert(cell));
+    distinct && !has_decimals(column)
+}
+
+fn has_decimals(column: &TextColumn) -> bool {
+    column.cells().any(|cell| cell.contains('.') && cell.parse::<f64>().is_ok())
+}
+
+/// The role of a column that may be a feature, and the reason.
+fn feature(
+    table: &Table,
+    index: usize,
+    options: &TableOptions,
+    warnings: &mut Vec<String>,
+) -> (ColumnRole, String) {
+    let column = &table.columns[index];
+    let is_in = |names: &[String]| names.iter().any(|name| table.find(name) == Some(index));
+    let ignored = |reason: String| (ColumnRole::Ignored, reason);
+    if is_in(&options.ignore) || !options.features.is_empty() && !is_in(&options.features) {
+        return ignored("not chosen".into());
+    }
+    if column.name.is_empty() {
+        return ignored("no name".into());
+    }
+    let cells = CellCounts::of(column);
+    let chosen = is_in(&options.features);
+    let present = table.n_rows() - cells.missing;
+    if present == 0 {
+        return ignored("empty".into());
+    }
+    if cells.distinct.len() == 1 && cells.missing == 0 && !chosen {
+        return ignored("the same for every node".into());
+    }
+    if is_in(&options.category) {
+        return category(column, &cells, present, true);
+    }
+    let Some((format, numbers)) = cells.format(present) else {
+        return category(column, &cells, present, chosen);
+    };
+    if format == NumberFormat::Number && !chosen && is_row_number(column) {
+        return ignored("whole numbers that identify the row".into());
+    }
+    let missing = table.n_rows() - numbers;
+    if numbers < present {
+        let is_text = |cell: &&str| !is_missing(cell) && cell::number(format, cell).is_none();
+        let example = column.cells().find(is_text).unwrap_or_default();
+        warnings.push(format!(
+            "{}: {} of {} cells are not finite numbers (`{example}`) and count as missing",
+            table.place,
+            table.title(index),
+            present - numbers
+        ));
+    }
+    let fill = fill_value(column, format, options.fill.unwrap_or_default());
+    let how = match (format, missing) {
+        (_, 0) => String::new(),
+        (_, n) => format!("; {n} missing, filled with {fill}"),
+    };
+    let reason = match format {
+        NumberFormat::Number => "numbers",
+        NumberFormat::DecimalComma => "numbers with a decimal comma",
+        NumberFormat::Flag => "true and false",
+        NumberFormat::Date => "dates, as days since 1970",
+    };
+    (ColumnRole::Number { format, fill, indicator: missing > 0 }, format!("{reason}{how}"))
+}
+
+/// A category if there are few values, else ignored.
+fn category(
+    column: &TextColumn,
+    cells: &CellCounts,
+    present: usize,
+    chosen: bool,
+) -> (ColumnRole, String) {
+    let n = cells.distinct.len();
+    let few = n <= FEW_CATEGORIES || n <= MAX_CATEGORIES && (2 * n <= present || chosen);
+    if !few {
+        let count =
+            if n > MAX_CATEGORIES { format!("more than {MAX_CATEGORIES}") } else { n.to_string() };
+        return (ColumnRole::Ignored, format!("text with {count} different values"));
+    }
+    let missing = column.cells().len() - present;
+    let reason = match missing {
+        0 => format!("{n} different values"),
+        missing => format!("{n} different values; {missing} missing, encoded as zeros"),
+    };
+    (
+        ColumnRole::Category { values: cells.distinct.iter().map(|v| (*v).to_owned()).collect() },
+        reason,
+    )
+}
+
+/// What the cells of a column look like.
+struct CellCounts<'a> {
+    missing: usize,
+    /// Number of cells that can be read in each format.
+    numbers: usize,
+    comma_numbers: usize,
+    flags: usize,
+    dates: usize,
+    /// Distinct values, up to one more than the maximum of a category.
+    distinct: BTreeSet<&'a str>,
+}
+
+impl<'a> CellCounts<'a> {
+    fn of(column: &'a TextColumn) -> Self {
+        let mut counts = Self {
+            missing: 0,
+            numbers: 0,
+            comma_numbers: 0,
+            flags: 0,
+            dates: 0,
+            distinct: BTreeSet::new(),
+        };
+        for value in column.cells() {
+            counts.add(value);
+        }
+        counts
+    }
+
+    fn add(&mut self, value: &'a str) {
+        if is_missing(value) {
+            self.missing += 1;
+            return;
+        }
+        if self.distinct.len() <= MAX_CATEGORIES {
+            self.distinct.insert(value);
+        }
+        let is = |format| usize::from(cell::number(format, value).is_some());
+        match is(NumberFormat::Number) {
+            1 => {
+                self.numbers += 1;
+                self.comma_numbers += usize::from(!value.contains('.'));
+            }
+            _ => {
+                self.comma_numbers += is(NumberFormat::DecimalComma);
+                self.flags += is(NumberFormat::Flag);
+                self.dates += is(NumberFormat::Date);
+            }
+        }
+    }
+
+    /// The format of numbers, and how many cells have it; `None` for text.
+    fn format(&self, present: usize) -> Option<(NumberFormat, usize)> {
+        let all = [
+            (NumberFormat::Number, self.numbers),
+            (NumberFormat::Flag, self.flags),
+            (NumberFormat::DecimalComma, self.comma_numbers),
+            (NumberFormat::Date, self.dates),
+        ];
+        let fits = all.into_iter().find(|(_, count)| *count == present);
+        let nearly =
+            (10 * self.numbers >= 9 * present).then_some((NumberFormat::Number, self.numbers));
+        fits.or(nearly)
+    }
+}
+
+/// Whether a column of numbers only identifies rows: distinct whole numbers that are consecutive, or
+/// whose name ends in `id` or is `index`.
+fn is_row_number(column: &TextColumn) -> bool {
+    let numbers: Option<Vec<i64>> = column.cells().map(|cell| cell.parse().ok()).collect();
+    let Some(mut numbers) = numbers else { return false };
+    let n = numbers.len();
+    numbers.sort_unstable();
+    let name = column.name.to_ascii_lowercase();
+    let named =
+        name == "id" || name == "index" || name.ends_with("_id") || column.name.ends_with("Id");
+    let distinct = numbers.windows(2).all(|pair| pair[0] < pair[1]);
+    let consecutive =
+        n >= MIN_ROWS_OF_SEQUENCE && numbers.windows(2).all(|pair| pair[1] - pair[0] == 1);
+    distinct && (named && n > 1 || consecutive)
+}
+
+fn fill_value(column: &TextColumn, format: NumberFormat, fill: Fill) -> f32 {
+    let mut values: Vec<f32> =
+        column.cells().filter_map(|cell| cell::number(format, cell)).collect();
+    let n = values.len();
+    match fill {
+        _ if n == 0 => 0.0,
+        Fill::Zero => 0.0,
+        Fill::Mean => {
+            // In ascending order, so that the order of rows does not matter.
+            values.sort_by(f32::total_cmp);
+            (values.iter().map(|&value| f64::from(value)).sum::<f64>() / n as f64) as f32
+        }
+        Fill::Median => {
+            let (below, middle, _) = values.select_nth_unstable_by(n / 2, f32::total_cmp);
+            let middle = *middle;
+            match n % 2 {
+                1 => middle,
+                _ => f32::midpoint(below.iter().copied().fold(f32::MIN, f32::max), middle),
+            }
+        }
+    }
+}

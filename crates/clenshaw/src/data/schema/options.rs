@@ -1,0 +1,95 @@
+//! What users state about their tables; everything else is inferred.
+
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// The columns that the user has chosen, on the command line or in a file `schema.toml`.
+///
+/// ```
+/// use clenshaw::data::TableOptions;
+/// let text = "label = \"diagnosis\"\nignore = [\"notes\"]\nfill = \"mean\"\n";
+/// let options = TableOptions::from_toml("schema.toml", text)?;
+/// assert_eq!(options.label.as_deref(), Some("diagnosis"));
+/// # Ok::<(), clenshaw::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TableOptions {
+    /// The column with the names of the nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The column with the classes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The column with the part of the split.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split: Option<String>,
+    /// The only columns to use as features; empty for all others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<String>,
+    /// Columns that are not used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignore: Vec<String>,
+    /// Columns whose values are categories even if they are numbers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub category: Vec<String>,
+    /// How missing numbers are filled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fill: Option<Fill>,
+}
+
+/// The value of missing numbers, computed from the other values of the column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fill {
+    /// The median.
+    #[default]
+    Median,
+    /// The mean.
+    Mean,
+    /// Zero.
+    Zero,
+}
+
+impl TableOptions {
+    /// Options that state nothing.
+    pub const fn new() -> Self {
+        Self {
+            id: None,
+            label: None,
+            split: None,
+            features: vec![],
+            ignore: vec![],
+            category: vec![],
+            fill: None,
+        }
+    }
+
+    /// Parses TOML; `place` names the file in errors.
+    pub fn from_toml(place: &str, text: &str) -> Result<Self> {
+        toml::from_str(text).map_err(|error| Error::Data {
+            place: place.into(),
+            problem: error.message().replace('\n', " "),
+        })
+    }
+
+    /// Returns these options, with those of `other` where these state nothing.
+    pub fn or(self, other: Self) -> Self {
+        let or = |ours: Vec<String>, theirs| if ours.is_empty() { theirs } else { ours };
+        Self {
+            id: self.id.or(other.id),
+            label: self.label.or(other.label),
+            split: self.split.or(other.split),
+            features: or(self.features, other.features),
+            ignore: or(self.ignore, other.ignore),
+            category: or(self.category, other.category),
+            fill: self.fill.or(other.fill),
+        }
+    }
+
+    /// All column names that occur in these options.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &String> {
+        let single = [&self.id, &self.label, &self.split].into_iter().flatten();
+        single.chain(&self.features).chain(&self.ignore).chain(&self.category)
+    }
+}

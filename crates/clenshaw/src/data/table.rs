@@ -1,0 +1,99 @@
+//! Tables of text cells, before their columns have a meaning.
+
+use super::read::text::line_error;
+use crate::error::{Error, Result};
+
+/// Maximum number of bytes in a column.
+const MAX_COLUMN_BYTES: usize = u32::MAX as usize;
+
+/// A table of text cells with named columns.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    /// The file, for error messages.
+    pub place: String,
+    pub columns: Vec<TextColumn>,
+    /// Whether the names of the columns are in the file; otherwise they are numbers from 1.
+    pub has_header: bool,
+    /// The names of the nodes, if the format has them outside the columns.
+    pub ids: Option<Vec<String>>,
+    /// The line of each row; empty if the format has no lines.
+    pub lines: Vec<u32>,
+    n_rows: usize,
+}
+
+/// One column: all cells in one string.
+#[derive(Debug, Default)]
+pub(crate) struct TextColumn {
+    pub name: String,
+    text: String,
+    ends: Vec<u32>,
+}
+
+impl Table {
+    pub fn new(place: &str, names: impl IntoIterator<Item = String>) -> Self {
+        let column = |name| TextColumn { name, ..TextColumn::default() };
+        let columns = names.into_iter().map(column).collect();
+        Self { place: place.into(), columns, has_header: true, ..Self::default() }
+    }
+
+    /// Adds a row with one cell per column.
+    pub fn push_row<'a>(&mut self, cells: impl IntoIterator<Item = &'a str>) -> Result<()> {
+        let mut n_cells = 0;
+        for (column, cell) in self.columns.iter_mut().zip(cells) {
+            if column.text.len() + cell.len() > MAX_COLUMN_BYTES {
+                let problem = format!("column `{}` is larger than 4 GiB", column.name);
+                return Err(Error::Data { place: self.place.clone(), problem });
+            }
+            column.text.push_str(cell);
+            column.ends.push(column.text.len() as u32);
+            n_cells += 1;
+        }
+        assert_eq!(n_cells, self.columns.len(), "push_row: one cell per column");
+        self.n_rows += 1;
+        Ok(())
+    }
+
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Returns the index of the column with this name; upper and lower case are the same.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        let exact = self.columns.iter().position(|column| column.name == name);
+        exact.or_else(|| {
+            self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
+        })
+    }
+
+    /// Describes a column in error messages.
+    pub fn title(&self, column: usize) -> String {
+        match self.has_header {
+            true => format!("column `{}`", self.columns[column].name),
+            false => format!("column {}", column + 1),
+        }
+    }
+
+    /// An error about the whole table.
+    pub fn error(&self, problem: impl Into<String>) -> Error {
+        Error::Data { place: self.place.clone(), problem: problem.into() }
+    }
+
+    /// An error about one row.
+    pub fn row_error(&self, row: usize, problem: impl Into<String>) -> Error {
+        match self.lines.get(row) {
+            Some(&line) => line_error(&self.place, line as usize, problem),
+            None => self.error(format!("row {}: {}", row + 1, problem.into())),
+        }
+    }
+}
+
+impl TextColumn {
+    pub fn cell(&self, row: usize) -> &str {
+        let start = row.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
+        &self.text[start..self.ends[row] as usize]
+    }
+
+    pub fn cells(&self) -> impl ExactSizeIterator<Item = &str> + Clone {
+        (0..self.ends.len()).map(|row| self.cell(row))
+    }
+}
