@@ -1,10 +1,13 @@
 //! `clenshaw compare`: train several models on several graphs, using the same splits.
 
-use crate::options::{DataOption, JsonOption, QuietOption, SPLITS, ThreadsOption, setting, whole};
+use crate::options::{
+    DataOption, JsonOption, QuietOption, ResumeOptions, SPLITS, TableArguments, ThreadsOption,
+    setting, whole,
+};
 use crate::output::{self, percent};
 use crate::{RunSubcommand, interrupt, progress};
 use clap::Parser;
-use clenshaw::data::{self, SplitKind};
+use clenshaw::data::{self, SplitKind, Store};
 use clenshaw::experiment::{Request, RunOptions, Summary, TrainingJob};
 use clenshaw::model::{self, MODELS, ModelInfo};
 use clenshaw::report::Table;
@@ -29,11 +32,15 @@ pub struct Compare {
     /// Seed of the first run, incremented for each further run
     #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = whole::<u64>, allow_negative_numbers = true)]
     seed: u64,
-    /// How to split the nodes into training, validation and test sets
-    #[arg(long, value_name = "NAME", default_value = "balanced")]
-    split: SplitKind,
+    /// How to split the nodes into training, validation and test sets; see below
+    #[arg(long, value_name = "NAME")]
+    split: Option<SplitKind>,
+    /// Use each model's preset for a graph, where there is one: published settings, or settings from our
+    /// own studies
+    #[arg(long)]
+    preset: bool,
     /// Set a hyper-parameter of all models that have it; can be repeated
-    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    #[arg(short, long, value_name = "KEY=VALUE", value_parser = setting)]
     set: Vec<(String, String)>,
     #[command(flatten)]
     threads: ThreadsOption,
@@ -42,25 +49,28 @@ pub struct Compare {
     /// Folder for the run folders and the table
     #[arg(short, long, value_name = "DIR", default_value = "runs/compare")]
     out: PathBuf,
-    /// Keep finished runs and resume the others from their checkpoints
-    #[arg(long)]
-    resume: bool,
+    #[command(flatten)]
+    resume: ResumeOptions,
     #[command(flatten)]
     json: JsonOption,
     #[command(flatten)]
     quiet: QuietOption,
+    #[command(flatten)]
+    table: TableArguments,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   clenshaw compare cora csbm --models mlp,gcn,clenshaw-gcn
-  clenshaw compare cora texas chameleon --runs 3
+  clenshaw compare my-graph/ --models mlp,gcn,clenshaw-gcn --label diagnosis
+  clenshaw compare cora texas chameleon --preset --runs 3
   clenshaw compare texas --models gcnii,clenshaw-gcn --runs 20 --split stratified --json";
 
 fn after_help() -> String {
     format!(
-        "Each model uses its preset `paper` for the graph, or its defaults (marked *) if there is \
-         none. If a model fails, its cell shows `failed` and the others continue.\n\n\
+        "Each model has the same settings as with `clenshaw train`: its defaults or, with --preset, \
+         its preset for the graph if there is one (cells without one are marked *). If a model \
+         fails, its cell shows `failed` and the others continue.\n\n\
          {SPLITS}\n\n{EXAMPLES}"
     )
 }
@@ -73,14 +83,14 @@ impl RunSubcommand for Compare {
         for graph in &self.graphs {
             data::resolve(&store, graph)?;
         }
-        let jobs = self.jobs(&models)?;
+        let jobs = self.jobs(&store, &models)?;
         let progress = self.quiet.progress();
         let options = RunOptions {
             threads: self.threads.count(),
             store: &store,
-            resume: self.resume,
+            resume: self.resume.resume(),
             on_event: &|_, _| {},
-            cancel: &interrupt::flag(&progress, interrupt::Resume::WithFlag),
+            cancel: &interrupt::flag(&progress, interrupt::Resume::Rerun),
         };
         let costs = vec![1; jobs.len()];
         let results = progress::train_batch("compare", &jobs, &costs, &progress, &options);
@@ -90,15 +100,18 @@ impl RunSubcommand for Compare {
 
 impl Compare {
     /// Returns one job per graph and model, grouped by graph.
-    fn jobs(&self, models: &[&'static ModelInfo]) -> Result<Vec<TrainingJob>> {
+    fn jobs(&self, store: &Store, models: &[&'static ModelInfo]) -> Result<Vec<TrainingJob>> {
         let pairs =
             self.graphs.iter().flat_map(|graph| models.iter().map(move |info| (graph, *info)));
-        pairs.map(|(graph, info)| self.job(graph, info)).collect()
+        pairs.map(|(graph, info)| self.job(store, graph, info)).collect()
     }
 
-    fn job(&self, graph: &str, info: &ModelInfo) -> Result<TrainingJob> {
+    fn job(&self, store: &Store, graph: &str, info: &ModelInfo) -> Result<TrainingJob> {
         let mut request = Request::new(graph, info.name)?;
-        if request.has_preset() {
+        request.table = self.table.options();
+        request.apply_graph_defaults(store)?;
+        let default_split = request.split.clone();
+        if self.preset && request.has_preset() {
             request.apply_preset("paper")?;
         }
         for (key, value) in &self.set {
@@ -106,7 +119,8 @@ impl Compare {
                 request.hyper.set(key, value)?;
             }
         }
-        request.split = self.split.clone();
+        // All models of a graph use the same split, whatever their presets say.
+        request.split = self.split.clone().unwrap_or(default_split);
         (request.runs, request.seed) = (self.runs, self.seed);
         request.check()?;
         let folder = Some(self.out.join(request.folder_name()));
@@ -140,8 +154,8 @@ impl Compare {
         for (m, info) in models.iter().enumerate() {
             let cells = (0..self.graphs.len()).map(|g| {
                 let index = g * models.len() + m;
-                let mark = if jobs[index].request.has_preset() { "" } else { " *" };
-                format!("{}{mark}", cell(&results[index]))
+                let is_default = self.preset && !jobs[index].request.has_preset();
+                format!("{}{}", cell(&results[index]), if is_default { " *" } else { "" })
             });
             table.add_row(std::iter::once(info.name.to_owned()).chain(cells));
         }
@@ -152,12 +166,16 @@ impl Compare {
         let mut lines = vec![
             table.to_text(),
             format!(
-                "test accuracy in percent{} over {}; split {}, seeds from {}",
+                "test accuracy in percent{} over {}; seeds from {}",
                 if self.runs == 1 { "" } else { ", mean ± standard deviation" },
                 output::count(self.runs, "run"),
-                self.split,
                 self.seed
             ),
+            self.splits_line(jobs),
+            match self.preset {
+                true => "settings: presets".into(),
+                false => "settings: defaults of each model; --preset uses published ones".into(),
+            },
         ];
         let majority: Vec<String> = self
             .graphs
@@ -181,6 +199,23 @@ impl Compare {
         let warnings = output::warnings(warnings);
         let folder = self.out.display();
         format!("{}\n{warnings}run folders and compare.md: {folder}\n", lines.join("\n"))
+    }
+
+    /// The split of each graph; one word if it is the same for all.
+    fn splits_line(&self, jobs: &[TrainingJob]) -> String {
+        let mut splits: Vec<(&str, String)> = jobs
+            .iter()
+            .map(|job| (job.request.graph.as_str(), job.request.split.to_string()))
+            .collect();
+        splits.dedup();
+        match splits.iter().all(|(_, split)| *split == splits[0].1) {
+            true => format!("split: {}", splits[0].1),
+            false => {
+                let each: Vec<String> =
+                    splits.iter().map(|(graph, split)| format!("{graph} {split}")).collect();
+                format!("splits: {}", each.join(", "))
+            }
+        }
     }
 
     fn document(&self, jobs: &[TrainingJob], results: &[Result<Summary>]) -> Json {

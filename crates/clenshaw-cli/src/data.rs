@@ -4,7 +4,7 @@ mod check;
 mod get;
 mod import;
 
-use crate::options::{DataOption, JsonOption};
+use crate::options::{DataOption, JsonOption, TableArguments};
 use crate::{RunSubcommand, models, output};
 use check::Check;
 use clap::{Parser, Subcommand};
@@ -44,6 +44,8 @@ enum DataAction {
         data: DataOption,
         #[command(flatten)]
         json: JsonOption,
+        #[command(flatten)]
+        table: TableArguments,
     },
     /// Download the files of public graphs and verify their checksums
     #[command(after_help = get::AFTER_HELP)]
@@ -89,8 +91,9 @@ impl RunSubcommand for Data {
                 let document: Json = known.chain(imports(&store).map(import_json)).collect();
                 json.print(&document, || table(&store))
             }
-            DataAction::Show { graph, data, json } => {
-                let description = Description::of(&data::load_from(&data.store(), &graph)?);
+            DataAction::Show { graph, data, json, table } => {
+                let dataset = table.load(&data.store(), &graph)?;
+                let description = Description::of(&dataset);
                 json.print(&description, || page(&description))
             }
         }

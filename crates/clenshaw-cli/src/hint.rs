@@ -16,6 +16,12 @@ pub fn hint(error: &Error) -> Option<String> {
         {
             Some("to use your own files, pass the path of an existing folder or file".into())
         }
+        Error::NoLabelColumn { .. } => {
+            Some("choose the column with the classes: --label COLUMN".into())
+        }
+        Error::Occupied { problem, .. } if problem.contains("different data") => Some(
+            "delete the earlier results with --fresh, or choose another folder with --out".into(),
+        ),
         Error::Occupied { .. } => Some("choose another folder with --out, or delete it".into()),
         Error::Busy { .. } => {
             Some("wait until it finishes, or choose another folder with --out".into())
@@ -23,7 +29,7 @@ pub fn hint(error: &Error) -> Option<String> {
         Error::Unfinished { folder } => {
             let folder = folder.display();
             Some(format!(
-                "finish one with `clenshaw train --config {folder}/run.toml --out {folder} --resume`"
+                "finish one with `clenshaw train --config {folder}/run.toml --out {folder}`"
             ))
         }
         Error::Data { place, .. } if place.starts_with("study `") => Some(

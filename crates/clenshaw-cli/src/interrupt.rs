@@ -9,8 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub enum Resume {
     /// It cannot be.
     Never,
-    /// By the same command with `--resume`.
-    WithFlag,
     /// By the same command.
     Rerun,
 }
@@ -19,9 +17,6 @@ impl Resume {
     fn message(self) -> &'static str {
         match self {
             Self::Never => "stopping (press Ctrl-C again to quit immediately)",
-            Self::WithFlag => {
-                "stopping; rerun with --resume to continue (press Ctrl-C again to quit immediately)"
-            }
             Self::Rerun => {
                 "stopping; rerun the same command to resume (press Ctrl-C again to quit immediately)"
             }

@@ -15,6 +15,9 @@ mod train;
 mod compare;
 mod tune;
 mod predict;
+mod run_folder;
+mod runs;
+mod filter;
 mod models;
 mod data;
 mod reproduce;
@@ -34,6 +37,8 @@ static SUBCOMMANDS: &[Subcommand] = &[
     Subcommand::of::<compare::Compare>(),
     Subcommand::of::<tune::Tune>(),
     Subcommand::of::<predict::Predict>(),
+    Subcommand::of::<filter::Filter>(),
+    Subcommand::of::<runs::Runs>(),
     Subcommand::of::<models::Models>(),
     Subcommand::of::<data::Data>(),
     Subcommand::of::<reproduce::Reproduce>(),
@@ -49,7 +54,8 @@ Exit codes: 0 success, 1 failure while running, 2 invalid arguments or input.
 Examples:
   clenshaw demo                                   Train five models on two graphs
   clenshaw train my-graph/                        Train on your own edges.csv and nodes.csv
-  clenshaw train cora --preset paper --runs 10    Use the paper's settings on ten splits
+  clenshaw predict latest --only unlabelled       Classify the nodes without a label
+  clenshaw train cora --preset --runs 10          Use the paper's settings on ten splits
   clenshaw models clenshaw-gcn                    Show a model's equation and hyper-parameters";
 
 /// The maximum width of help lines.

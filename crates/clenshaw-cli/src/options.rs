@@ -4,7 +4,9 @@ use crate::output;
 use crate::progress::Progress;
 use clap::Args;
 use clenshaw::Error;
-use clenshaw::data::Store;
+use clenshaw::data::read::Interpretation;
+use clenshaw::data::schema::Fill;
+use clenshaw::data::{self, Dataset, Store, TableOptions};
 use serde::Serialize;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -14,14 +16,95 @@ use std::time::Duration;
 /// The values of `--split`, for the help of the subcommands that have it.
 pub const SPLITS: &str = "\
 Splits:
-  balanced           the same number of training nodes from each class, 60% of all nodes in total,
-                     or the whole class if it is smaller; then 20% validation nodes
+  own                the column `split`, or the mask columns, of your node table
   stratified         60/20/20 within each class
-  ratio:A/B/C        random, in these proportions
+  balanced           0.6 n / C training nodes from each of the C classes (the whole class if it is
+                     smaller), 20% of all labelled nodes for validation, the rest for testing
+  ratio:A/B/C        random, in these proportions; B and C may be 0
+  all-labels         all labelled nodes for training, none for testing
   file:PATH          lines `node,part`, where part is train, val or test
-  public, geom:N, linkx:N, fixed:N, own
-                     a split that comes with the graph
-  all                all splits that come with the graph, one per run";
+  public, geom:N, linkx:N, fixed:N
+                     a split that comes with the graph; `clenshaw data show GRAPH` lists them
+  all                all splits that come with the graph, one per run
+Your own graph uses the split that comes with it, or else `stratified`; public graphs use
+`balanced`, as in the papers.";
+
+/// Options that state the meaning of the columns of a node table.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Columns of your node table")]
+pub struct TableArguments {
+    /// Column with the classes [default: the column label, class, target or y]
+    #[arg(long, value_name = "COLUMN")]
+    label: Option<String>,
+    /// Column with the names of the nodes [default: id, node or name, or else the first column]
+    #[arg(long, value_name = "COLUMN")]
+    id: Option<String>,
+    /// Use only these columns as features
+    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
+    features: Vec<String>,
+    /// Do not use these columns
+    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
+    ignore: Vec<String>,
+    /// Treat the numbers in these columns as categories
+    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
+    category: Vec<String>,
+    /// Value of missing numbers [default: median]
+    #[arg(long, value_name = "RULE", value_enum)]
+    fill: Option<FillRule>,
+}
+
+/// The values of `--fill`.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum FillRule {
+    /// The median of the column
+    Median,
+    /// The mean of the column
+    Mean,
+    /// Zero
+    Zero,
+}
+
+impl TableArguments {
+    /// Loads a graph with these options.
+    pub fn load(&self, store: &Store, graph: &str) -> clenshaw::Result<Dataset> {
+        data::load_as(store, graph, Interpretation::Inferred(&self.options()))
+    }
+
+    /// Returns what the user stated.
+    pub fn options(&self) -> TableOptions {
+        TableOptions {
+            id: self.id.clone(),
+            label: self.label.clone(),
+            features: self.features.clone(),
+            ignore: self.ignore.clone(),
+            category: self.category.clone(),
+            fill: self.fill.map(|rule| match rule {
+                FillRule::Median => Fill::Median,
+                FillRule::Mean => Fill::Mean,
+                FillRule::Zero => Fill::Zero,
+            }),
+            ..TableOptions::default()
+        }
+    }
+}
+
+/// Options that decide whether earlier results are kept.
+#[derive(Args)]
+pub struct ResumeOptions {
+    /// Delete earlier results of the same command and start again
+    #[arg(long)]
+    fresh: bool,
+    /// Accepted for compatibility: earlier results are always kept and unfinished runs resumed
+    #[arg(long, hide = true, conflicts_with = "fresh")]
+    resume: bool,
+}
+
+impl ResumeOptions {
+    /// Returns whether earlier results are kept.
+    pub fn resume(&self) -> bool {
+        !self.fresh
+    }
+}
 
 /// The `--threads` option.
 #[derive(Args)]
@@ -63,7 +146,7 @@ pub fn data_home(store: &Store) -> clenshaw::Result<&Path> {
 }
 
 /// The `--json` option.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct JsonOption {
     /// Print the result as one JSON document
     #[arg(long)]
@@ -90,7 +173,7 @@ impl JsonOption {
 #[derive(Args)]
 pub struct QuietOption {
     /// Do not show progress
-    #[arg(long)]
+    #[arg(short, long)]
     quiet: bool,
 }
 

@@ -1,22 +1,29 @@
 //! `clenshaw predict`: classify the nodes of a graph with a trained model.
 
-use crate::options::{DataOption, ThreadsOption, whole};
-use crate::{RunSubcommand, output};
-use clap::Parser;
-use clenshaw::{Error, Result, experiment};
+use crate::options::{DataOption, JsonOption, ThreadsOption, whole};
+use crate::{RunSubcommand, output, run_folder};
+use clap::{Parser, ValueEnum};
+use clenshaw::experiment::{self, Predictions};
+use clenshaw::train::TrainedModel;
+use clenshaw::{Error, Result};
+use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 
-/// Predict the class of every node with a trained model, as CSV
+/// Predict the class of every node with a trained model and print the result as CSV
 #[derive(Parser)]
 #[command(name = "predict", after_help = AFTER_HELP)]
 pub struct Predict {
-    /// Run folder written by `clenshaw train`
+    /// Run folder written by `clenshaw train`: a path, a name in `runs`, the start of one, or `latest`;
+    /// or a model file (.safetensors)
     run: PathBuf,
-    /// Another graph with the same features and classes [default: the graph of the run]
+    /// Another graph with the same features [default: the graph of the run]
     graph: Option<String>,
     /// Use the run with this seed [default: the run with the lowest validation loss]
     #[arg(long, value_name = "SEED", value_parser = whole::<u64>, allow_negative_numbers = true)]
     seed: Option<u64>,
+    /// Print only some of the nodes
+    #[arg(long, value_name = "NODES", value_enum)]
+    only: Option<Selection>,
     /// Write to this file instead of stdout
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -24,29 +31,90 @@ pub struct Predict {
     threads: ThreadsOption,
     #[command(flatten)]
     data: DataOption,
+    #[command(flatten)]
+    json: JsonOption,
+}
+
+/// The values of `--only`.
+#[derive(Clone, Copy, ValueEnum)]
+enum Selection {
+    /// Nodes without a label
+    Unlabelled,
+    /// Nodes of the test set
+    Test,
 }
 
 const AFTER_HELP: &str = "\
-The columns are `node`, `prediction`, one probability per class, and `part`: train, val, test or empty.
+The columns are `node`, `prediction`, one probability per class, and `part`: the part of the split
+that contains the node (train, val or test), or empty if none does.
+
+For another graph, the columns of its node table are matched by name with those of the training
+table; labels are not needed. Missing columns and unknown categories are filled and reported.
 
 Examples:
-  clenshaw predict runs/cora-clenshaw-gcn-0a1b2c3d
-  clenshaw predict runs/cora-clenshaw-gcn-0a1b2c3d --seed 3 --out cora.csv
-  clenshaw predict runs/csbm-gcn-0a1b2c3d csbm:seed=1";
+  clenshaw predict latest --only unlabelled
+  clenshaw predict latest next-year/ --out next-year.csv
+  clenshaw predict runs/cora-clenshaw-gcn-0a1b2c3d --seed 3
+  clenshaw predict runs/mine-gcn-0a1b2c3d/runs/0/model.safetensors other-graph/ --json";
 
 impl RunSubcommand for Predict {
     fn run(self) -> Result<()> {
-        if !self.run.join("run.toml").is_file() {
-            let place = self.run.display().to_string();
-            let problem = "no run.toml; expected a run folder written by `clenshaw train`".into();
-            return Err(Error::Data { place, problem });
+        let predictions = self.predictions()?;
+        for warning in &predictions.warnings {
+            output::message(&format!("warning: {warning}"));
         }
-        let (graph, store) = (self.graph.as_deref(), self.data.store());
-        let threads = self.threads.count();
-        let csv = experiment::predict(&self.run, &store, graph, self.seed, threads)?.to_csv();
+        let rows: Vec<usize> = (0..predictions.parts.len())
+            .filter(|&node| match self.only {
+                None => true,
+                Some(Selection::Unlabelled) => !predictions.is_labelled[node],
+                Some(Selection::Test) => predictions.parts[node] == "test",
+            })
+            .collect();
+        let text = match self.json.is_set() {
+            true => output::json(&document(&predictions, &rows)),
+            false => predictions.to_csv(&rows),
+        };
         match self.out {
-            Some(path) => output::save(&path, &csv),
-            None => output::print(&csv),
+            Some(path) => output::save(&path, &text),
+            None => output::print(&text),
         }
     }
+}
+
+impl Predict {
+    fn predictions(&self) -> Result<Predictions> {
+        let (store, threads) = (self.data.store(), self.threads.count());
+        if !self.run.is_file() {
+            let folder = run_folder::find(&self.run)?;
+            let graph = self.graph.as_deref();
+            return experiment::predict(&folder, &store, graph, self.seed, threads);
+        }
+        let model = TrainedModel::load(&self.run)?;
+        let graph = self.graph.as_ref().ok_or_else(|| Error::Data {
+            place: self.run.display().to_string(),
+            problem: "a model file has no graph; pass GRAPH on the command line".into(),
+        })?;
+        experiment::predict_with(&model, &store, graph, threads)
+    }
+}
+
+/// One object per node.
+fn document(predictions: &Predictions, rows: &[usize]) -> Json {
+    let classes = &predictions.class_names;
+    let node = |&node: &usize| {
+        let probabilities = predictions.probabilities.row(node);
+        let by_class: serde_json::Map<String, Json> =
+            classes.iter().cloned().zip(probabilities.iter().map(|p| json!(p))).collect();
+        json!({
+            "node": predictions.node_name(node),
+            "prediction": classes[predictions.class(node)],
+            "probabilities": by_class,
+            "part": predictions.parts[node],
+        })
+    };
+    json!({
+        "classes": classes,
+        "warnings": predictions.warnings,
+        "nodes": rows.iter().map(node).collect::<Json>(),
+    })
 }

@@ -1,17 +1,18 @@
 //! `clenshaw train`: train one model on one graph.
 
 use crate::options::{
-    DataOption, JsonOption, QuietOption, SPLITS, ThreadsOption, read_argument_file, setting, whole,
+    DataOption, JsonOption, QuietOption, ResumeOptions, SPLITS, TableArguments, ThreadsOption,
+    read_argument_file, setting, whole,
 };
 use crate::output::{self, percent};
 use crate::{RunSubcommand, interrupt};
 use clap::Parser;
-use clenshaw::data::{self, Dataset, SplitKind, Store};
+use clenshaw::data::{self, Dataset, Metric, Scaling, Schema, SplitKind, Store};
 use clenshaw::experiment::{
     self, Config, Request, RunEvent, RunOptions, RunRecord, Summary, TrainingJob,
 };
 use clenshaw::graph::edge_homophily;
-use clenshaw::report::Table;
+use clenshaw::report::{Statistic, Table};
 use clenshaw::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -27,17 +28,17 @@ pub struct Train {
     /// Model to train; `clenshaw models` lists them [default: clenshaw-gcn]
     #[arg(short, long, value_name = "MODEL")]
     model: Option<String>,
-    /// Start from a preset; `paper` has settings for this model and graph, published ones where they
-    /// exist
-    #[arg(long, value_name = "NAME")]
+    /// Start from the preset of this model and graph: the published settings or, where there are none,
+    /// settings from our own studies
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "paper")]
     preset: Option<String>,
     /// Read settings from a TOML file, such as the run.toml of an earlier run
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Set a hyper-parameter; `clenshaw models MODEL` lists them; can be repeated
-    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    #[arg(short, long, value_name = "KEY=VALUE", value_parser = setting)]
     set: Vec<(String, String)>,
-    /// How to split the nodes into training, validation and test sets [default: balanced]
+    /// How to split the nodes into training, validation and test sets; see below
     #[arg(long, value_name = "NAME")]
     split: Option<String>,
     /// Number of runs, each with its own seed and split [default: 1; with --split all, one per split]
@@ -54,27 +55,31 @@ pub struct Train {
     /// settings]
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Keep finished runs in the run folder and resume the others from their checkpoints
-    #[arg(long)]
-    resume: bool,
+    #[command(flatten)]
+    resume: ResumeOptions,
     #[command(flatten)]
     json: JsonOption,
     #[command(flatten)]
     quiet: QuietOption,
+    #[command(flatten)]
+    table: TableArguments,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  clenshaw train my-graph/ --split stratified
-  clenshaw train cora --preset paper --runs 10
+  clenshaw train my-graph/
+  clenshaw train my-graph/ --label diagnosis --ignore notes --runs 10
+  clenshaw train cora --preset --runs 10
   clenshaw train csbm:nodes=500,homophily=0.3 --model gcnii --set L=16 --json
-  clenshaw train --config runs/cora-clenshaw-gcn-0a1b2c3d/run.toml --resume";
+  clenshaw train --config runs/cora-clenshaw-gcn-0a1b2c3d/run.toml";
 
 fn after_help() -> String {
     format!(
         "Precedence: defaults < --preset < --config < --set and other options\n\n\
          Your own graph is a folder with edges.csv and nodes.csv (or .tsv, .txt, .parquet), or one \
-         .npz, .graphml or .graph file. Nodes without a label are left out of all splits and classified by `clenshaw predict`.\n\n\
+         .npz, .graphml or .graph file. `clenshaw data check GRAPH` shows how its columns are used. \
+         Nodes without a label are left out of all splits and classified by `clenshaw predict`.\n\n\
+         Rerun the same command to resume it after an interruption.\n\n\
          {SPLITS}\n\n{EXAMPLES}"
     )
 }
@@ -86,23 +91,23 @@ impl RunSubcommand for Train {
         let folder = self.out.clone().unwrap_or_else(|| request.default_folder());
         let progress = self.quiet.progress();
         let run_progress = progress.runs(&request);
-        let graph_line = OnceLock::new();
+        let graph_lines = OnceLock::new();
         let on_event = |_, event: RunEvent<'_>| {
             if let RunEvent::Loaded { dataset } = &event {
-                graph_line.get_or_init(|| describe(dataset));
+                graph_lines.get_or_init(|| describe(dataset) + &how_it_was_read(dataset));
             }
             run_progress.update(&event);
         };
         let options = RunOptions {
             threads: self.threads.count(),
             store: &store,
-            resume: self.resume,
+            resume: self.resume.resume(),
             on_event: &on_event,
-            cancel: &interrupt::flag(&progress, interrupt::Resume::WithFlag),
+            cancel: &interrupt::flag(&progress, interrupt::Resume::Rerun),
         };
         let job = TrainingJob { request, folder: Some(folder.clone()) };
         let summary = experiment::run(&job, &options)?;
-        self.json.print(&summary, || page(graph_line.get().map_or("", |s| s), &summary, &folder))
+        self.json.print(&summary, || page(graph_lines.get().map_or("", |s| s), &summary, &folder))
     }
 }
 
@@ -117,6 +122,8 @@ impl Train {
         })?;
         data::resolve(store, graph)?;
         let mut request = Request::new(graph, model.map_or("clenshaw-gcn", |name| name))?;
+        request.table = self.table.options().or(config.table.clone());
+        request.apply_graph_defaults(store)?;
         if let Some(name) = &self.preset {
             request.apply_preset(name)?;
         }
@@ -154,15 +161,27 @@ pub fn describe(dataset: &Dataset) -> String {
     )
 }
 
+/// States how the columns and edges of a user's own graph are used, one note per line.
+pub fn how_it_was_read(dataset: &Dataset) -> String {
+    let columns = dataset.schema.iter().flat_map(Schema::summary);
+    let lines = columns.chain(dataset.notes.iter().cloned());
+    lines.map(|line| format!("\n  {line}")).collect()
+}
+
 /// Formats the results of a request as text.
-pub fn page(graph_line: &str, summary: &Summary, folder: &Path) -> String {
+pub fn page(graph_lines: &str, summary: &Summary, folder: &Path) -> String {
+    let scaling = summary.hyper.choice::<Scaling>("scaling");
+    let scaling = match scaling {
+        Scaling::Raw => String::new(),
+        scaling => format!(", scaling {scaling}"),
+    };
     format!(
-        "{graph_line}\n{}{}, split {}\n\n{}\n{}\nrun folder: {}\n",
+        "{graph_lines}\n{}{}{scaling}, split {}\n\n{}\n{}\nrun folder: {}\n",
         output::warnings(&summary.warnings),
         summary.model,
         splits(&summary.runs),
         table(&summary.runs).to_text(),
-        test_accuracy(summary),
+        headline(summary),
         folder.display()
     )
 }
@@ -179,37 +198,51 @@ fn splits(runs: &[RunRecord]) -> String {
 }
 
 fn table(runs: &[RunRecord]) -> Table {
-    let mut table = Table::new([
-        "seed",
-        "epochs",
-        "best epoch",
-        "val acc",
-        "test acc",
-        "macro-F1",
-        "balanced acc",
-        "seconds",
-    ]);
+    let has_auc = runs.iter().all(|run| run.roc_auc.is_some());
+    let mut header = vec!["seed", "epochs", "best epoch", "val acc", "test acc", "macro-F1"];
+    header.push("balanced acc");
+    header.extend(has_auc.then_some("ROC AUC"));
+    header.push("seconds");
+    let mut table = Table::new(header);
     for run in runs {
-        table.add_row([
+        let mut row = vec![
             run.seed.to_string(),
             run.epochs.to_string(),
             run.best_epoch.to_string(),
             run.val_accuracy.map_or("-".into(), percent),
-            percent(run.test_accuracy),
-            percent(run.macro_f1),
-            percent(run.balanced_accuracy),
-            format!("{:.1}", run.seconds),
-        ]);
+            score(run.test_accuracy),
+            score(run.macro_f1),
+            score(run.balanced_accuracy),
+        ];
+        row.extend(run.roc_auc.map(score).filter(|_| has_auc));
+        row.push(format!("{:.1}", run.seconds));
+        table.add_row(row);
     }
     table
 }
 
-fn test_accuracy(summary: &Summary) -> String {
+/// Formats a score in percent; without test nodes there is none.
+fn score(score: f64) -> String {
+    if score.is_nan() { "-".into() } else { percent(score) }
+}
+
+/// The score in the metric of the graph, over all runs.
+fn headline(summary: &Summary) -> String {
+    if summary.test_accuracy.mean.is_nan() {
+        return "no test nodes: there is no estimate of the accuracy".into();
+    }
     let runs = output::count(summary.runs.len(), "run");
-    let accuracy = match summary.runs.len() {
-        1 => percent(summary.test_accuracy.mean),
-        _ => summary.test_accuracy.in_percent(),
+    let value = |statistic: &Statistic| match summary.runs.len() {
+        1 => percent(statistic.mean),
+        _ => statistic.in_percent(),
     };
     let majority = 100.0 * summary.majority_share;
-    format!("test accuracy {accuracy} over {runs}; majority class {majority:.1}%")
+    let accuracy = value(&summary.test_accuracy);
+    match (summary.metric, &summary.roc_auc) {
+        (Metric::RocAuc, Some(auc)) => format!(
+            "test ROC AUC {} over {runs}; accuracy {accuracy}, majority class {majority:.1}%",
+            value(auc)
+        ),
+        _ => format!("test accuracy {accuracy} over {runs}; majority class {majority:.1}%"),
+    }
 }

@@ -5,8 +5,8 @@ mod report;
 mod study;
 
 use crate::options::{
-    DataOption, JsonOption, QuietOption, SPLITS, ThreadsOption, duration, read_argument_file,
-    setting, whole,
+    DataOption, JsonOption, QuietOption, SPLITS, TableArguments, ThreadsOption, duration,
+    read_argument_file, setting, whole,
 };
 use crate::progress::Progress;
 use crate::{RunSubcommand, interrupt, output, train};
@@ -42,15 +42,15 @@ pub struct Tune {
     /// Number of splits per trial; the objective is the mean validation accuracy over them
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole::<usize>, allow_negative_numbers = true)]
     splits: usize,
-    /// How to split the nodes into training, validation and test sets [default: balanced]
+    /// How to split the nodes into training, validation and test sets; see below
     #[arg(long, value_name = "NAME")]
     split: Option<SplitKind>,
-    /// Take the settings that are not tuned from a preset; `paper` has settings for this model and
-    /// graph, published ones where they exist
-    #[arg(long, value_name = "NAME")]
+    /// Preset for the settings that are not tuned: the published settings of this model and graph or,
+    /// where there are none, settings from our own studies
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "paper")]
     preset: Option<String>,
     /// Fix a hyper-parameter instead of tuning it; can be repeated
-    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    #[arg(short, long, value_name = "KEY=VALUE", value_parser = setting)]
     set: Vec<(String, String)>,
     /// Read the search space from a TOML file [default: the model's]
     #[arg(long, value_name = "FILE")]
@@ -88,6 +88,8 @@ pub struct Tune {
     json: JsonOption,
     #[command(flatten)]
     quiet: QuietOption,
+    #[command(flatten)]
+    table: TableArguments,
 }
 
 const DETAILS: &str = "\
@@ -164,6 +166,8 @@ impl Tune {
     fn request(&self, store: &Store) -> Result<Request> {
         data::resolve(store, &self.graph)?;
         let mut request = Request::new(&self.graph, &self.model)?;
+        request.table = self.table.options();
+        request.apply_graph_defaults(store)?;
         if let Some(name) = &self.preset {
             request.apply_preset(name)?;
         }

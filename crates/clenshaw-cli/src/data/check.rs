@@ -1,10 +1,12 @@
 //! `clenshaw data check`: verify that a graph can be used for training.
 
-use crate::options::{DataOption, JsonOption};
+use crate::options::{DataOption, JsonOption, TableArguments};
 use crate::output;
 use clap::Args;
 use clenshaw::Result;
+use clenshaw::data::Schema;
 use clenshaw::data::check::{self, CheckReport, Severity};
+use clenshaw::report::Table;
 
 /// The arguments of `data check`.
 #[derive(Args)]
@@ -15,6 +17,8 @@ pub struct Check {
     data: DataOption,
     #[command(flatten)]
     json: JsonOption,
+    #[command(flatten)]
+    table: TableArguments,
 }
 
 pub const AFTER_HELP: &str = "\
@@ -30,18 +34,20 @@ Your own graph is a folder with edges.csv and nodes.csv:
   bob,cid          bob,27,Bath,coffee,val
                    cid,45,York,,
 
-Numeric columns become features, text columns one feature per value. Nodes with an empty label are
-the ones to predict. The column `split` is optional.
+The output lists every column, how it is used and why. Numbers, flags and dates become one feature
+each, categories one feature per value; missing numbers are filled and marked by a second feature.
+Nodes with an empty label are the ones to predict. The column `split` is optional.
 
 Examples:
   clenshaw data check my-graph/
+  clenshaw data check my-graph/ --label diagnosis --ignore notes
   clenshaw data check mine --json
   clenshaw data check texas";
 
 impl Check {
     /// Reads the graph and prints what was found.
     pub fn run(self) -> Result<()> {
-        let checkup = check::check(&self.data.store(), &self.graph)?;
+        let checkup = check::check(&self.data.store(), &self.graph, &self.table.options())?;
         self.json.print(&checkup, || page(&checkup))
     }
 }
@@ -69,6 +75,23 @@ fn page(checkup: &CheckReport) -> String {
         .iter()
         .map(|finding| format!("{}: {}\n", level(finding.severity), finding.text))
         .collect();
+    let columns =
+        checkup.schema.as_ref().map_or(String::new(), |schema| columns(schema).to_text() + "\n");
     let (name, source, fields) = (&d.name, &d.source, output::fields(fields));
-    format!("{name}\n{source}\n\n{fields}{findings}ok: the graph can be used for training\n")
+    format!(
+        "{name}\n{source}\n\n{fields}\n{columns}{findings}ok: the graph can be used for training\n"
+    )
+}
+
+/// One row per column of the node table.
+fn columns(schema: &Schema) -> Table {
+    let mut table = Table::new(["column", "use", "features", "why"]);
+    for column in &schema.columns {
+        let features = match column.n_features() {
+            0 => "-".into(),
+            n => n.to_string(),
+        };
+        table.add_row([&column.name, column.kind(), &features, &column.reason]);
+    }
+    table
 }

@@ -1,6 +1,6 @@
 //! `clenshaw data import`: convert a graph to one file that is found by name.
 
-use crate::options::{DataOption, JsonOption, data_home};
+use crate::options::{DataOption, JsonOption, TableArguments, data_home};
 use crate::output;
 use clap::Args;
 use clenshaw::data::{self, Dataset, Store, graph_file, graph_file_name};
@@ -23,6 +23,8 @@ pub struct Import {
     data: DataOption,
     #[command(flatten)]
     json: JsonOption,
+    #[command(flatten)]
+    table: TableArguments,
 }
 
 pub const AFTER_HELP: &str = "\
@@ -62,7 +64,7 @@ impl Import {
             });
         }
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let dataset = Dataset { name, ..data::load_from(&store, &self.graph)? };
+        let dataset = Dataset { name, ..self.table.load(&store, &self.graph)? };
         if let Some(folder) = file.parent() {
             output::create_folder(folder)?;
         }

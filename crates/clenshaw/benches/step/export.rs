@@ -12,7 +12,7 @@
 //! and a loss there would test little of the layers.
 
 use super::{Outcome, Training, generate};
-use clenshaw::data::{self, Dataset, Features, Scaling, SplitKind, Store, graph_file};
+use clenshaw::data::{self, Dataset, Features, Scaler, Scaling, SplitKind, Store, graph_file};
 use clenshaw::experiment::Request;
 use clenshaw::graph::operator;
 use clenshaw::model::OptimiserKind;
@@ -139,7 +139,7 @@ fn tensors(request: &Request, dataset: &Dataset) -> Outcome<Vec<u8>> {
     let train = request.split.draw(dataset, request.seed)?.train().to_vec();
     let scaling: Scaling = request.hyper.choice("scaling");
     let mut arrays = operator_arrays(&p);
-    arrays.extend(feature_arrays(&dataset.x.scaled(scaling)));
+    arrays.extend(feature_arrays(&Scaler::fit(scaling, &dataset.x).apply(&dataset.x)));
     arrays.push(Array::ints("y", dataset.y.iter().map(|y| y.unwrap_or(0))));
     arrays.push(Array::ints("train", train.into_iter()));
     let views = arrays.iter().map(|array| {

@@ -1,8 +1,8 @@
 //! Checks a graph for problems before training.
 //!
 //! ```
-//! use clenshaw::data::{Store, check::check};
-//! let cora = check(&Store::only("nowhere"), "cora")?;
+//! use clenshaw::data::{Store, TableOptions, check::check};
+//! let cora = check(&Store::only("nowhere"), "cora", &TableOptions::default())?;
 //! assert_eq!(cora.format, "embedded");
 //! let kinds: Vec<&str> = cora.findings.iter().map(|finding| finding.kind).collect();
 // The constant feature is word 444, which no paper contains.
@@ -12,8 +12,8 @@
 
 use super::fetch::{self, FetchEvent, FetchOptions};
 use super::{
-    Dataset, DatasetOrigin, Description, Features, FixedSplit, ResolvedGraph, Store, load_from,
-    read, resolve,
+    Dataset, DatasetOrigin, Description, Features, FixedSplit, ResolvedGraph, Schema, Store,
+    TableOptions, load_as, read, resolve,
 };
 use crate::error::Result;
 use serde::Serialize;
@@ -33,6 +33,8 @@ pub struct CheckReport {
     pub findings: Vec<Finding>,
     /// Statistics of the data set.
     pub description: Description,
+    /// The columns of the node table, if it was read from one.
+    pub schema: Option<Schema>,
 }
 
 /// Comparison of the published files with their known checksums.
@@ -70,9 +72,9 @@ pub enum Severity {
 }
 
 /// Reads a graph without the cache and checks it; returns an error if it cannot be trained on.
-pub fn check(store: &Store, text: &str) -> Result<CheckReport> {
+pub fn check(store: &Store, text: &str, options: &TableOptions) -> Result<CheckReport> {
     let uncached = store.clone().with_cache(None);
-    let dataset = load_from(&uncached, text)?;
+    let dataset = load_as(&uncached, text, read::Interpretation::Inferred(options))?;
     let description = Description::of(&dataset);
     let mut findings = findings(&dataset, &description);
     let (format, files) = match resolve(&uncached, text)? {
@@ -92,7 +94,7 @@ pub fn check(store: &Store, text: &str) -> Result<CheckReport> {
         }
     };
     findings.sort_by_key(|finding| finding.severity);
-    Ok(CheckReport { format, files, findings, description })
+    Ok(CheckReport { format, files, findings, description, schema: dataset.schema })
 }
 
 /// Verifies the files of a folder; a finding lists the missing and invalid ones.
@@ -131,6 +133,7 @@ fn findings(dataset: &Dataset, d: &Description) -> Vec<Finding> {
     use Severity::{Note, Warning};
     let reader = |text: &String| finding("reader", Warning, 1, |_| text.clone());
     let mut findings: Vec<Finding> = dataset.warnings.iter().map(reader).collect();
+    findings.extend(dataset.notes.iter().map(|text| finding("reader", Note, 1, |_| text.clone())));
     let mut add = |kind, severity, count: usize, text: &dyn Fn(usize) -> String| {
         if count > 0 {
             findings.push(finding(kind, severity, count, text));

@@ -1,6 +1,5 @@
-//! Node features, dense or sparse, and their scaling.
+//! Node features, dense or sparse.
 
-use crate::hyper::Scaling;
 use crate::tensor::{Mat, Pattern};
 
 /// A matrix with one row per node.
@@ -59,24 +58,6 @@ impl Features {
         }
     }
 
-    /// The scaled features; sparse features stay sparse if the scaling maps zero to zero.
-    ///
-    /// ```
-    /// use clenshaw::data::{Features, Scaling};
-    /// use clenshaw::tensor::Mat;
-    /// let x = Features::Dense(Mat::from_vec(2, 2, vec![1.0, 3.0, 0.0, 0.5]));
-    /// assert_eq!(x.scaled(Scaling::Row0).values(), [0.25, 0.75, 0.0, 1.0]);
-    /// assert_eq!(x.scaled(Scaling::Row).values(), [0.25, 0.75, 0.0, 0.5]);
-    /// ```
-    pub fn scaled(&self, scaling: Scaling) -> Self {
-        match scaling {
-            Scaling::Raw => self.clone(),
-            Scaling::Row0 => self.scale_rows(|sum| if sum == 0.0 { 0.0 } else { 1.0 / sum }),
-            Scaling::Row => self.subtract_minimum().scale_rows(|sum| 1.0 / sum.max(1.0)),
-            Scaling::ZScore => Self::Dense(z_score(self.to_dense())),
-        }
-    }
-
     /// The first non-finite value, as (node, column, value).
     pub(super) fn first_non_finite(&self) -> Option<(usize, usize, f32)> {
         let index = self.values().iter().position(|value| !value.is_finite())?;
@@ -89,103 +70,18 @@ impl Features {
         };
         Some((node, column, self.values()[index]))
     }
-
-    /// Multiplies each row by a function of its sum.
-    fn scale_rows(&self, factor: impl Fn(f64) -> f64) -> Self {
-        let mut scaled = self.clone();
-        let scale = |row: &mut [f32]| {
-            let factor = factor(row.iter().map(|&v| f64::from(v)).sum());
-            row.iter_mut().for_each(|v| *v = (f64::from(*v) * factor) as f32);
-        };
-        match &mut scaled {
-            Self::Dense(x) => {
-                let cols = x.cols().max(1);
-                x.as_mut_slice().chunks_mut(cols).for_each(scale);
-            }
-            Self::Sparse { pattern, values } => {
-                let bounds = pattern.offsets().windows(2);
-                bounds.for_each(|row| scale(&mut values[row[0]..row[1]]));
-            }
-        }
-        scaled
-    }
-
-    /// `x - min(X)`; the minimum includes the zeros of a sparse matrix.
-    fn subtract_minimum(&self) -> Self {
-        let stored = self.values().iter().copied().fold(f32::INFINITY, f32::min);
-        let all_stored = self.values().len() == self.n_rows() * self.n_cols();
-        let minimum = if all_stored { stored } else { stored.min(0.0) };
-        if minimum == 0.0 {
-            return self.clone();
-        }
-        let mut dense = self.to_dense();
-        dense.as_mut_slice().iter_mut().for_each(|v| *v -= minimum);
-        Self::Dense(dense)
-    }
-}
-
-/// `(x - mean) / std` for every column, with `std^2 = sum (x - mean)^2 / (n - 1)`; constant columns
-/// become zero.
-fn z_score(mut x: Mat<f32>) -> Mat<f32> {
-    let n = x.rows();
-    for j in 0..x.cols() {
-        let mean = (0..n).map(|i| f64::from(x[(i, j)])).sum::<f64>() / n as f64;
-        let square = |i| (f64::from(x[(i, j)]) - mean).powi(2);
-        let variance = (0..n).map(square).sum::<f64>() / (n as f64 - 1.0).max(1.0);
-        let std = if variance > 0.0 { variance.sqrt() } else { 1.0 };
-        for i in 0..n {
-            x[(i, j)] = ((f64::from(x[(i, j)]) - mean) / std) as f32;
-        }
-    }
-    x
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// ```text
-    /// 2 0 6
-    /// 0 0 0
-    /// 0 v 0
-    /// ```
-    fn sparse(v: f32) -> Features {
-        let pattern = Pattern::new(3, vec![0, 2, 2, 3], vec![0, 2, 1]);
-        Features::Sparse { pattern, values: vec![2.0, 6.0, v] }
-    }
-
-    #[test]
-    fn sparse_and_dense_scaling_agree() {
-        for (v, scaling) in [(0.5, Scaling::Row0), (0.5, Scaling::Row), (-4.0, Scaling::Row)] {
-            let x = sparse(v);
-            let dense = Features::Dense(x.to_dense()).scaled(scaling);
-            assert_eq!(x.scaled(scaling).to_dense(), dense.to_dense(), "{v} {scaling:?}");
-        }
-    }
-
-    #[test]
-    fn row_scaling_does_not_scale_up_small_rows() {
-        assert_eq!(sparse(0.5).scaled(Scaling::Row).values(), [0.25, 0.75, 0.5]);
-        assert_eq!(sparse(0.5).scaled(Scaling::Row0).values(), [0.25, 0.75, 1.0]);
-    }
-
-    #[test]
-    fn row_scaling_shifts_a_negative_minimum_to_zero() {
-        // Rows 6 4 10, 4 4 4 and 4 0 4 after adding 4.
-        let x = sparse(-4.0).scaled(Scaling::Row);
-        let third = 1.0 / 3.0;
-        assert_eq!(x.values(), [0.3, 0.2, 0.5, third, third, third, 0.5, 0.0, 0.5]);
-    }
-
-    #[test]
-    fn z_scores_use_the_unbiased_standard_deviation() {
-        // Column 1, 2, 3 has std 1; a constant column becomes zero.
-        let x = Features::Dense(Mat::from_vec(3, 2, vec![1.0, 5.0, 2.0, 5.0, 3.0, 5.0]));
-        assert_eq!(x.scaled(Scaling::ZScore).values(), [-1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
-    }
-
     #[test]
     fn first_non_finite_returns_the_position() {
+        let sparse = |v| {
+            let pattern = Pattern::new(3, vec![0, 2, 2, 3], vec![0, 2, 1]);
+            Features::Sparse { pattern, values: vec![2.0, 6.0, v] }
+        };
         assert_eq!(sparse(1.0).first_non_finite(), None);
         assert_eq!(sparse(f32::INFINITY).first_non_finite(), Some((2, 1, f32::INFINITY)));
         let dense = Features::Dense(sparse(f32::NEG_INFINITY).to_dense());

@@ -11,6 +11,7 @@
 
 mod fingerprint;
 mod features;
+mod scaler;
 mod table;
 mod class_labels;
 pub mod schema;
@@ -34,6 +35,7 @@ pub use crate::hyper::Scaling;
 pub use dataset::{Dataset, FixedSplit, Metric};
 pub use describe::Description;
 pub use features::Features;
+pub use scaler::Scaler;
 pub use schema::{Schema, TableOptions};
 pub use split::{Split, SplitKind};
 pub use store::{Store, graph_file_name};

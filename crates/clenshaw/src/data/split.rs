@@ -64,6 +64,15 @@ pub enum SplitKind {
 const PARTS: [&str; 3] = ["train", "val", "test"];
 
 impl SplitKind {
+    /// The split for a user's own graph: the one that comes with it, or all of them, or `stratified`.
+    pub fn default_for(dataset: &Dataset) -> Self {
+        match &dataset.splits[..] {
+            [] => Self::Stratified,
+            [only] => Self::Published(only.name.clone()),
+            _ => Self::All,
+        }
+    }
+
     /// Returns whether it depends on the published order of nodes.
     pub fn is_published(&self) -> bool {
         matches!(self, Self::Published(_) | Self::All)

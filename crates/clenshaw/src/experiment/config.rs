@@ -11,7 +11,9 @@
 //! K = 8
 //! ```
 
+use crate::data::TableOptions;
 use crate::error::{Error, Result};
+use serde::Deserialize;
 use toml::{Table, Value};
 
 /// The contents of a settings file; every key is optional.
@@ -29,11 +31,13 @@ pub struct Config {
     pub runs: Option<usize>,
     /// Seed of the first run.
     pub seed: Option<u64>,
+    /// What is stated about the columns of the node table.
+    pub table: TableOptions,
     /// Hyper-parameters, in command-line syntax.
     pub hyper: Vec<(String, String)>,
 }
 
-const KEYS: [&str; 6] = ["graph", "model", "split", "runs", "seed", "hyper"];
+const KEYS: [&str; 7] = ["graph", "model", "split", "runs", "seed", "table", "hyper"];
 
 impl Config {
     /// Parses TOML; `place` names the file in errors.
@@ -67,9 +71,15 @@ impl Config {
             Some(Value::Table(hyper)) => settings(hyper),
             Some(other) => return Err(invalid(format!("`hyper` is {other}; expected a table"))),
         };
+        let options = match table.get("table") {
+            None => TableOptions::default(),
+            Some(stated) => TableOptions::deserialize(stated.clone())
+                .map_err(|e: toml::de::Error| invalid(format!("`table`: {}", e.message())))?,
+        };
         let (graph, model, split) = (string("graph")?, string("model")?, string("split")?);
         let (runs, seed) = (number("runs")?.map(|n| n as usize), number("seed")?);
-        Ok(Self { place: place.into(), graph, model, split, runs, seed, hyper })
+        let place = place.into();
+        Ok(Self { place, graph, model, split, runs, seed, table: options, hyper })
     }
 }
 
@@ -103,7 +113,7 @@ mod tests {
         assert_eq!(
             parse_error("modle = \"gcn\""),
             "c.toml: unknown key `modle`; did you mean `model`? \
-             known: graph, model, split, runs, seed, hyper"
+             known: graph, model, split, runs, seed, table, hyper"
         );
         assert_eq!(parse_error("runs = -1"), "c.toml: `runs` is -1; expected a whole number");
         assert_eq!(parse_error("model = 3"), "c.toml: `model` is 3; expected a string in quotes");

@@ -4,10 +4,10 @@
 use super::{Provenance, Request, RunRecord, Summary};
 use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
+use crate::files::write_atomically;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 pub(super) struct RunFolder {
@@ -218,17 +218,9 @@ pub(super) fn json(value: &impl Serialize) -> Vec<u8> {
     bytes
 }
 
-/// Writes a temporary file and renames it, so that readers see either the old or the new contents.
+/// Writes a file so that readers see either the old or the new contents.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let name = path.file_name().expect("a file, not a folder").to_string_lossy();
-    let partial = path.with_file_name(format!(".{name}.partial"));
-    let replace = || {
-        let mut file = File::create(&partial)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&partial, path)
-    };
-    replace().map_err(Error::io(path))
+    write_atomically(path, [bytes])
 }
 
 /// Converts the result of removing a path; a missing file or folder is not an error.

@@ -6,8 +6,7 @@ use super::{Predictions, Request, RunRecord, Summary};
 use crate::data::{Dataset, Split, Store};
 use crate::error::{Error, Result};
 use crate::graph::{Normalisation, dirichlet_energy, operator};
-use crate::tensor::Mat;
-use crate::train::{Fit, Outcome, RunEnd, Setup, test_scores, write_weights};
+use crate::train::{Fit, ModelProvenance, Outcome, RunEnd, Setup, TrainedModel, test_scores};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -21,12 +20,13 @@ const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(30);
 /// Graphs in use by some job, each loaded once.
 #[derive(Default)]
 pub(super) struct DatasetCache {
-    loaded: Mutex<HashMap<(String, bool), Weak<Dataset>>>,
+    loaded: Mutex<HashMap<(String, bool, String), Weak<Dataset>>>,
 }
 
 impl DatasetCache {
     fn load(&self, request: &Request, store: &Store) -> Result<Arc<Dataset>> {
-        let key = (request.graph.clone(), request.split.is_published());
+        let table = format!("{:?}", request.table);
+        let key = (request.graph.clone(), request.split.is_published(), table);
         let mut loaded = self.loaded.lock().expect("loading returns its errors");
         if let Some(dataset) = loaded.get(&key).and_then(Weak::upgrade) {
             return Ok(dataset);
@@ -43,6 +43,7 @@ pub(super) struct ActiveJob<'a> {
     request: &'a Request,
     options: &'a RunOptions<'a>,
     dataset: Arc<Dataset>,
+    data_sha256: String,
     splits: Vec<Split>,
     setup: Arc<Setup>,
     /// The run folder, if results are kept, and the data they are computed from.
@@ -66,8 +67,9 @@ impl<'a> ActiveJob<'a> {
         let dataset = datasets.load(request, options.store)?;
         (options.on_event)(index, RunEvent::Loaded { dataset: &dataset });
         let splits = request.splits(&dataset)?;
+        let data_sha256 = dataset.sha256();
         let open = |path: &Path| {
-            let fingerprint = DataFingerprint::new(dataset.sha256(), request.seed, &splits);
+            let fingerprint = DataFingerprint::new(data_sha256.clone(), request.seed, &splits);
             let folder = RunFolder::open(path, request, &fingerprint, options.resume)?;
             Ok::<_, Error>((folder, fingerprint))
         };
@@ -76,7 +78,19 @@ impl<'a> ActiveJob<'a> {
         let setup = Arc::new(setup);
         let results = Mutex::new((0..request.runs).map(|_| None).collect());
         let failed = AtomicBool::new(false);
-        Ok(Self { index, request, options, dataset, splits, setup, folder, start, failed, results })
+        Ok(Self {
+            index,
+            request,
+            options,
+            dataset,
+            data_sha256,
+            splits,
+            setup,
+            folder,
+            start,
+            failed,
+            results,
+        })
     }
 
     /// Number of runs.
@@ -118,7 +132,9 @@ impl<'a> ActiveJob<'a> {
 
     fn summary(&self, records: Vec<RunRecord>) -> Result<Summary> {
         let (request, seconds) = (self.request, self.start.elapsed().as_secs_f64());
-        let summary = Summary::new(request, &self.dataset.warnings, records, seconds);
+        let mut warnings = self.dataset.warnings.clone();
+        warnings.extend(self.splits[0].class_warnings(&self.dataset));
+        let summary = Summary::new(request, self.dataset.metric, warnings, records, seconds);
         if let Some((folder, fingerprint)) = &self.folder {
             let threads = self.options.threads;
             let receipt = RunReceipt::new(&self.dataset, fingerprint.clone(), threads, seconds);
@@ -227,19 +243,20 @@ impl<'a> ActiveJob<'a> {
     fn files(&self, split: &Split, outcome: Outcome, record: &RunRecord) -> RunFiles {
         let line = |epoch| serde_json::to_string(epoch).expect("numbers only") + "\n";
         let epochs: String = outcome.history.iter().map(line).collect();
-        let metadata = serde_json::json!({
-            "model": self.request.model.name,
-            "graph": self.request.graph,
-            "hyper": self.request.hyper,
-            "classes": self.dataset.class_names,
-            "seed": record.seed,
-        });
-        let weights: Vec<(String, Mat<f32>)> = self.setup.named(&outcome.weights);
+        let provenance = ModelProvenance {
+            graph: self.request.graph.clone(),
+            data_sha256: self.data_sha256.clone(),
+            split: record.split.clone(),
+            seed: record.seed,
+            version: env!("CARGO_PKG_VERSION").into(),
+        };
+        let model = TrainedModel::new(&self.setup, &outcome.weights, provenance);
         let predictions = Predictions::new(&self.dataset, Some(split), outcome.probabilities);
+        let all: Vec<usize> = (0..self.dataset.graph.n_nodes()).collect();
         vec![
             ("epochs.jsonl", epochs.into_bytes()),
-            ("model.safetensors", write_weights(&weights, &metadata.to_string())),
-            ("predictions.csv", predictions.to_csv().into_bytes()),
+            ("model.safetensors", model.to_bytes()),
+            ("predictions.csv", predictions.to_csv(&all).into_bytes()),
             ("record.json", json(record)),
         ]
     }

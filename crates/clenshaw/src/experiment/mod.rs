@@ -10,7 +10,7 @@
 //! <folder>/summary.json                    the records of all runs and their statistics
 //! <folder>/runs/<seed>/record.json         the scores of one run
 //!                     /epochs.jsonl        one line per epoch
-//!                     /model.safetensors   weights and filter coefficients
+//!                     /model.safetensors   the trained model: weights, hyper-parameters, columns, scaling, classes
 //!                     /predictions.csv     node, predicted class, probability per class, part of the split
 //! <folder>/runs/<seed>.checkpoint          an unfinished run
 //! ```
@@ -32,7 +32,7 @@ mod tuning;
 
 pub use config::Config;
 use folder::DataFingerprint;
-pub use predict::{Predictions, predict};
+pub use predict::{FinishedRun, Predictions, predict, predict_with, read_run};
 pub use preset::{SettingsOrigin, preset_graphs, preset_origin, preset_settings, preset_source};
 use provenance::Provenance;
 pub use record::{RunRecord, Summary};

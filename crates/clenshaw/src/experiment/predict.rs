@@ -3,13 +3,12 @@
 use super::folder::RunFolder;
 use super::record::best_record;
 use super::{Request, RunRecord};
-use crate::data::{self, Dataset, Split, Store};
+use crate::data::{Dataset, Split, Store};
 use crate::error::{Error, Result};
 use crate::tensor::Mat;
-use crate::train::{Setup, most_likely, read_weights};
+use crate::train::{TrainedModel, most_likely};
 use std::fmt::Write;
 use std::path::Path;
-use std::sync::Arc;
 
 /// Class probabilities for every node.
 #[derive(Clone, Debug)]
@@ -22,6 +21,10 @@ pub struct Predictions {
     pub probabilities: Mat<f32>,
     /// The part of the split each node is in: `train`, `val`, `test` or empty.
     pub parts: Vec<&'static str>,
+    /// Whether the graph has a label for each node.
+    pub is_labelled: Vec<bool>,
+    /// What is to be known about the graph and how it was read.
+    pub warnings: Vec<String>,
 }
 
 impl Predictions {
@@ -32,28 +35,54 @@ impl Predictions {
             nodes.iter().for_each(|&i| parts[i as usize] = part);
         }
         let (node_names, class_names) = (dataset.node_names.clone(), dataset.class_names.clone());
-        Self { node_names, class_names, probabilities, parts }
+        let is_labelled = dataset.y.iter().map(Option::is_some).collect();
+        let warnings = dataset.warnings.clone();
+        Self { node_names, class_names, probabilities, parts, is_labelled, warnings }
     }
 
-    /// CSV with the columns `node`, `prediction`, one per class, and `part`.
-    pub fn to_csv(&self) -> String {
+    /// The name of a node, or its number from 0.
+    pub fn node_name(&self, node: usize) -> String {
+        self.node_names.get(node).map_or_else(|| node.to_string(), String::clone)
+    }
+
+    /// The index of the most likely class of a node.
+    pub fn class(&self, node: usize) -> usize {
+        most_likely(self.probabilities.row(node)) as usize
+    }
+
+    /// CSV of these nodes with the columns `node`, `prediction`, one per class, and `part`.
+    pub fn to_csv(&self, nodes: &[usize]) -> String {
         let classes: Vec<String> = self.class_names.iter().map(|name| quoted(name)).collect();
         let mut csv = format!("node,prediction,{},part\n", classes.join(","));
-        for (i, part) in self.parts.iter().enumerate() {
-            let row = self.probabilities.row(i);
-            let node = self.node_names.get(i).map_or_else(|| i.to_string(), |name| quoted(name));
-            write!(csv, "{node},{}", classes[most_likely(row) as usize])
+        for &node in nodes {
+            write!(csv, "{},{}", quoted(&self.node_name(node)), classes[self.class(node)])
                 .expect("writing to a string cannot fail");
-            row.iter()
-                .for_each(|p| write!(csv, ",{p:.6}").expect("writing to a string cannot fail"));
-            writeln!(csv, ",{part}").expect("writing to a string cannot fail");
+            for probability in self.probabilities.row(node) {
+                write!(csv, ",{probability:.6}").expect("writing to a string cannot fail");
+            }
+            writeln!(csv, ",{}", self.parts[node]).expect("writing to a string cannot fail");
         }
         csv
     }
 }
 
-/// Applies a trained run to the graph it was trained on, or to another graph with the same features and
-/// classes.
+/// A finished run of a run folder.
+#[derive(Clone, Debug)]
+pub struct FinishedRun {
+    /// The request of the folder.
+    pub request: Request,
+    /// The scores of the run.
+    pub record: RunRecord,
+}
+
+/// Reads a finished run; without `seed`, the one with the lowest validation loss.
+pub fn read_run(folder: &Path, seed: Option<u64>) -> Result<FinishedRun> {
+    let (files, request) = RunFolder::open_existing(folder)?;
+    let record = choose(&files, &request, &folder.display().to_string(), seed)?;
+    Ok(FinishedRun { request, record })
+}
+
+/// Applies a trained run to the graph it was trained on, or to another graph with the same features.
 ///
 /// Without `seed`, the run with the lowest validation loss is used.
 pub fn predict(
@@ -66,21 +95,30 @@ pub fn predict(
     let (files, request) = RunFolder::open_existing(folder)?;
     let place = folder.display().to_string();
     let seed = choose(&files, &request, &place, seed)?.seed;
-    let other = graph.filter(|graph| *graph != request.graph);
-    let dataset = match other {
-        Some(graph) => data::load_from(store, graph)?,
-        None => request.load(store)?,
-    };
-    let dataset = Arc::new(dataset);
-    let setup = Setup::new(dataset.clone(), request.model, request.hyper.clone())?;
     let file = format!("{place}/runs/{seed}/model.safetensors");
-    let stored = read_weights(&file, &files.read(seed, "model.safetensors")?)?.tensors;
-    let params = setup.params_from(&file, &stored)?;
-    let split = match other {
-        Some(_) => None,
-        None => Some(request.split.draw(&dataset, seed)?),
-    };
-    Ok(Predictions::new(&dataset, split.as_ref(), setup.predict(&params, threads)))
+    let model = TrainedModel::from_bytes(&file, &files.read(seed, "model.safetensors")?)?;
+    match graph.filter(|graph| *graph != request.graph) {
+        Some(graph) => predict_with(&model, store, graph, threads),
+        None => {
+            let dataset = request.load(store)?;
+            let split = request.split.draw(&dataset, seed)?;
+            let probabilities = model.predict(&dataset, threads)?;
+            Ok(Predictions::new(&dataset, Some(&split), probabilities))
+        }
+    }
+}
+
+/// Applies a trained model to a graph.
+pub fn predict_with(
+    model: &TrainedModel,
+    store: &Store,
+    graph: &str,
+    threads: usize,
+) -> Result<Predictions> {
+    let dataset = model.load_graph(store, graph)?;
+    let probabilities = model.predict(&dataset, threads)?;
+    let dataset = Dataset { class_names: model.class_names().to_vec(), ..dataset };
+    Ok(Predictions::new(&dataset, None, probabilities))
 }
 
 fn choose(

@@ -1,10 +1,11 @@
 //! Scores of single runs and their summary.
 
 use super::Request;
+use crate::data::Metric;
 use crate::filter::Response;
 use crate::hyper::Params;
 use crate::report::Statistic;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The scores of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,13 +24,17 @@ pub struct RunRecord {
     pub val_loss: Option<f64>,
     /// Its validation accuracy; `None` (`null` in JSON) without validation nodes.
     pub val_accuracy: Option<f64>,
-    /// Accuracy on the test nodes.
+    /// Accuracy on the test nodes; NaN (`null` in JSON) without test nodes, like the next three.
+    #[serde(deserialize_with = "nan_if_null")]
     pub test_accuracy: f64,
     /// Mean F1 over classes on the test nodes.
+    #[serde(deserialize_with = "nan_if_null")]
     pub macro_f1: f64,
     /// Mean recall over classes on the test nodes.
+    #[serde(deserialize_with = "nan_if_null")]
     pub balanced_accuracy: f64,
     /// The test accuracy of always predicting the most frequent class.
+    #[serde(deserialize_with = "nan_if_null")]
     pub majority_share: f64,
     /// Area under the ROC curve on the test nodes; only with two classes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,6 +47,11 @@ pub struct RunRecord {
     pub energy: Option<f64>,
     /// Training time in seconds.
     pub seconds: f64,
+}
+
+/// Reads `null`, which JSON has instead of NaN.
+fn nan_if_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
 
 /// All runs of a request and their statistics.
@@ -57,7 +67,9 @@ pub struct Summary {
     pub split: String,
     /// Seed of the first run.
     pub seed: u64,
-    /// Known problems of the graph that limit what its results mean.
+    /// The metric that papers report on this graph.
+    pub metric: Metric,
+    /// Problems of the graph and the split that limit what the results mean.
     pub warnings: Vec<String>,
     /// One record per run.
     pub runs: Vec<RunRecord>,
@@ -79,7 +91,8 @@ pub struct Summary {
 impl Summary {
     pub(super) fn new(
         request: &Request,
-        warnings: &[String],
+        metric: Metric,
+        warnings: Vec<String>,
         runs: Vec<RunRecord>,
         seconds: f64,
     ) -> Self {
@@ -92,7 +105,8 @@ impl Summary {
             hyper: request.hyper.clone(),
             split: request.split.to_string(),
             seed: request.seed,
-            warnings: warnings.to_vec(),
+            metric,
+            warnings,
             test_accuracy: statistic(|run| run.test_accuracy),
             macro_f1: statistic(|run| run.macro_f1),
             balanced_accuracy: statistic(|run| run.balanced_accuracy),

@@ -1,13 +1,14 @@
 //! Training requests: a graph, a model and everything else that determines the result.
 
 use super::{Config, preset};
-use crate::data::{self, Dataset, Split, SplitKind, Store};
+use crate::data::read::Interpretation;
+use crate::data::{self, Dataset, ResolvedGraph, Split, SplitKind, Store, TableOptions};
 use crate::error::{Error, Result};
-use crate::hyper::Params;
+use crate::hyper::{Params, Scaling};
 use crate::model::{self, ModelInfo};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A graph, a model, its hyper-parameters, the split and the seeds: everything that determines a result.
 #[derive(Clone, Debug)]
@@ -24,6 +25,8 @@ pub struct Request {
     pub seed: u64,
     /// The hyper-parameters, within the model's ranges.
     pub hyper: Params,
+    /// What the user states about the columns of a node table.
+    pub table: TableOptions,
 }
 
 impl Request {
@@ -32,8 +35,19 @@ impl Request {
     /// The graph is looked up later, by [`load`](Self::load).
     pub fn new(graph: &str, model: &str) -> Result<Self> {
         let model = model::find(model)?;
-        let (graph, hyper) = (graph.to_owned(), model.defaults());
-        Ok(Self { graph, model, split: SplitKind::Balanced, runs: 1, seed: 0, hyper })
+        let (graph, hyper, table) = (graph.to_owned(), model.defaults(), TableOptions::default());
+        Ok(Self { graph, model, split: SplitKind::Balanced, runs: 1, seed: 0, hyper, table })
+    }
+
+    /// For a user's own graph, sets the split and the scaling that fit it: the split that comes with the
+    /// graph or else `stratified`, and standardised columns. Other graphs keep the defaults of the
+    /// literature.
+    pub fn apply_graph_defaults(&mut self, store: &Store) -> Result<()> {
+        if let ResolvedGraph::Known(_) = data::resolve(store, &self.graph)? {
+            return Ok(());
+        }
+        self.split = SplitKind::default_for(&self.load(store)?);
+        self.hyper.set_value("scaling", Scaling::Standard.word())
     }
 
     /// Whether there is a preset of this model for this graph, or for all graphs.
@@ -53,6 +67,7 @@ impl Request {
     pub fn apply(&mut self, config: &Config) -> Result<()> {
         self.runs = config.runs.unwrap_or(self.runs);
         self.seed = config.seed.unwrap_or(self.seed);
+        self.table = config.table.clone().or(std::mem::take(&mut self.table));
         let hyper = config.hyper.iter().map(|(key, value)| (key.as_str(), value));
         let mut settings = config.split.iter().map(|split| ("split", split)).chain(hyper);
         let set = settings.try_for_each(|(key, value)| self.set(key, value));
@@ -73,7 +88,7 @@ impl Request {
         if self.split.is_published() {
             data::load_published(store, &self.graph)
         } else {
-            data::load_from(store, &self.graph)
+            data::load_as(store, &self.graph, Interpretation::Inferred(&self.table))
         }
     }
 
@@ -127,11 +142,14 @@ impl Request {
             split: String,
             runs: usize,
             seed: u64,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            table: Option<&'a TableOptions>,
             hyper: &'a Params,
         }
-        let Self { graph, model, split, runs, seed, hyper } = self;
+        let Self { graph, model, split, runs, seed, hyper, table } = self;
         let (model, split) = (model.name, split.to_string());
-        let run = RunToml { graph, model, split, runs: *runs, seed: *seed, hyper };
+        let table = Some(table).filter(|table| **table != TableOptions::default());
+        let run = RunToml { graph, model, split, runs: *runs, seed: *seed, table, hyper };
         toml::to_string(&run).expect("text and numbers only")
     }
 
@@ -147,11 +165,19 @@ impl Request {
         format!("{}-{short}", self.label())
     }
 
-    /// The graph and the model in characters that are safe in file names, as in `cora-gcn`.
+    /// The graph and the model in characters that are safe in file names, as in `cora-gcn`. Of a path,
+    /// only the last part is used.
     pub fn label(&self) -> String {
-        let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.=".contains(c) { c } else { '-' };
-        let graph: String = self.graph.chars().map(safe).take(60).collect();
-        format!("{graph}-{}", self.model.name)
+        let safe = |c: char| if c.is_alphanumeric() || "-_.=".contains(c) { c } else { '-' };
+        let path = Path::new(&self.graph);
+        let resolved = if path.is_dir() { path.canonicalize().ok() } else { None };
+        let name = match resolved.as_deref().unwrap_or(path).file_name() {
+            Some(name) => name.to_string_lossy().into_owned(),
+            None => self.graph.clone(),
+        };
+        let name: String = name.chars().map(safe).take(60).collect();
+        let name = name.trim_start_matches(['.', '-']);
+        format!("{}-{}", if name.is_empty() { "graph" } else { name }, self.model.name)
     }
 }
 
@@ -188,7 +214,8 @@ mod tests {
         assert!(error("[hyper]\ndroput = 0.5").starts_with(unknown));
         assert_eq!(
             error("split = \"ratio:1\""),
-            "my/run.toml: `split` is `ratio:1`; expected three positive numbers as in `ratio:60/20/20`"
+            "my/run.toml: `split` is `ratio:1`; expected three numbers as in `ratio:60/20/20`, \
+             the first one positive"
         );
         let unknown = Request::from_toml("run.toml", "graph = \"csbm\"\nmodel = \"mpl\"");
         let unknown = unknown.unwrap_err().to_string();

@@ -68,9 +68,20 @@ pub enum Scaling {
     Row,
     /// `(x - mean) / std` of every column, unbiased std; a constant column becomes zero.
     ZScore,
+    /// `zscore` for columns of numbers; columns of zeros and ones, and mostly zero columns of sparse
+    /// features, stay as they are.
+    Standard,
 }
 
-choices!(Scaling, "scaling", Raw = "raw", Row0 = "row0", Row = "row", ZScore = "zscore");
+choices!(
+    Scaling,
+    "scaling",
+    Raw = "raw",
+    Row0 = "row0",
+    Row = "row",
+    ZScore = "zscore",
+    Standard = "standard",
+);
 
 /// When training stops before its last epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,12 +6,14 @@ mod stop;
 mod step_timing;
 mod fit;
 mod weights;
+mod trained_model;
 
 pub use crate::hyper::StopRule;
 pub use fit::{Epoch, Fit, Outcome, RunEnd};
 pub use setup::{Setup, optimiser};
 pub use step_timing::{PhaseTiming, StepTiming};
 pub use stop::EarlyStopping;
+pub use trained_model::{ModelProvenance, TrainedModel};
 pub use weights::{WeightFile, read_weights, write_weights};
 
 use crate::data::{Dataset, Split};

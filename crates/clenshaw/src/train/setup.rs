@@ -1,6 +1,6 @@
 //! A model compiled for a data set, shared by all runs on it.
 
-use crate::data::{Dataset, Features, Split};
+use crate::data::{Dataset, Features, Scaler, Split};
 use crate::error::{Error, Result};
 use crate::filter::Response;
 use crate::graph::operator;
@@ -18,11 +18,12 @@ pub struct Setup {
     dataset: Arc<Dataset>,
     info: &'static ModelInfo,
     hp: Params,
+    scaler: Scaler,
     plan: Plan<f32>,
 }
 
 impl Setup {
-    /// Scales the features, builds the model and compiles it.
+    /// Fits the scaling to the features, builds the model and compiles it.
     ///
     /// # Errors
     /// If features or labels do not fit the graph, see [`Dataset::check_shapes`].
@@ -44,12 +45,27 @@ impl Setup {
     ) -> Result<Self> {
         let dataset = dataset.into();
         dataset.check_shapes()?;
+        let scaler = Scaler::fit(hp.choice("scaling"), &dataset.x);
+        Self::with_scaler(dataset, info, hp, scaler)
+    }
+
+    /// [`Setup::new`] with a scaling that was fitted to another graph.
+    ///
+    /// # Panics
+    /// If the scaling was fitted to another number of features.
+    pub fn with_scaler(
+        dataset: Arc<Dataset>,
+        info: &'static ModelInfo,
+        hp: Params,
+        scaler: Scaler,
+    ) -> Result<Self> {
+        dataset.check_shapes()?;
         let declared = info.hyper_params().map(|hyper| hyper.name);
         let is_own = declared.eq(hp.iter().map(|(hyper, _)| hyper.name));
         assert!(is_own, "setup: these are not the hyper-parameters of {}", info.name);
-        let (net, logits) = record(&dataset, info, &hp);
+        let (net, logits) = record(&dataset, info, &hp, &scaler);
         let plan = Plan::compile_with(&net.into_tape(), logits, hp.choice("gather"));
-        Ok(Self { dataset, info, hp, plan })
+        Ok(Self { dataset, info, hp, scaler, plan })
     }
 
     /// The data set.
@@ -65,6 +81,11 @@ impl Setup {
     /// The hyper-parameters.
     pub fn hp(&self) -> &Params {
         &self.hp
+    }
+
+    /// The scaling of the features.
+    pub fn scaler(&self) -> &Scaler {
+        &self.scaler
     }
 
     /// The compiled model.
@@ -148,7 +169,7 @@ impl Setup {
     /// The hidden representation of every node before the last layer, `[n, hidden]`; `None` if the
     /// model marks none with [`Net::set_hidden`].
     pub fn hidden(&self, params: &[f32]) -> Option<Mat<f32>> {
-        let (net, _) = record(&self.dataset, self.info, &self.hp);
+        let (net, _) = record(&self.dataset, self.info, &self.hp, &self.scaler);
         let hidden = net.hidden()?;
         let plan = Plan::<f32>::compile(&net.into_tape(), hidden);
         let (n, width) = plan.shape();
@@ -170,9 +191,9 @@ impl Setup {
 }
 
 /// Records the model's equations for this data set; returns the tape and the class scores on it.
-fn record(dataset: &Dataset, info: &ModelInfo, hp: &Params) -> (Net, Var) {
+fn record(dataset: &Dataset, info: &ModelInfo, hp: &Params, scaler: &Scaler) -> (Net, Var) {
     let p = info.operator.map(|kind| operator(&dataset.graph, kind));
-    let mut net = match dataset.x.scaled(hp.choice("scaling")) {
+    let mut net = match scaler.apply(&dataset.x) {
         Features::Dense(x) => Net::dense(x.cast(), p, dataset.n_classes()),
         Features::Sparse { pattern, values } => {
             let values = values.into_iter().map(f64::from).collect();

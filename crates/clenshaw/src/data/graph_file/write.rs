@@ -5,13 +5,11 @@ use super::header::{
     TensorElement, TensorEntry, checksum,
 };
 use crate::data::{Dataset, Features, FixedSplit};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::files::write_atomically;
 use crate::tensor::little_endian_bytes;
 use std::borrow::Cow;
-use std::fs::{self, File};
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
 
 /// The parts of a graph file, in order.
 pub struct GraphFileWriter<'a> {
@@ -63,29 +61,11 @@ impl<'a> GraphFileWriter<'a> {
         self.pieces().collect::<Vec<_>>().concat()
     }
 
-    /// Writes a temporary file and renames it; returns the number of bytes.
+    /// Writes the file; returns the number of bytes.
     pub fn save(&self, path: &Path) -> Result<u64> {
-        let temporary = temporary_path(path);
-        let written = self.write(&temporary).and_then(|()| fs::rename(&temporary, path));
-        if written.is_err() {
-            let _ = fs::remove_file(&temporary);
-        }
-        written.map_err(Error::io(path))?;
+        write_atomically(path, self.pieces())?;
         Ok(self.pieces().map(|piece| piece.len() as u64).sum())
     }
-
-    fn write(&self, path: &Path) -> std::io::Result<()> {
-        let mut file = File::create(path)?;
-        self.pieces().try_for_each(|piece| file.write_all(piece))
-    }
-}
-
-/// A temporary path that is unique even if several threads write the same file.
-fn temporary_path(path: &Path) -> PathBuf {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}-{number}.partial", std::process::id()))
 }
 
 fn header(dataset: &Dataset, stamp: Option<&str>, sections: &[TensorSection<'_>]) -> Vec<u8> {

@@ -98,6 +98,7 @@ fn error(place: &str, problem: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::read::Interpretation;
     use crate::data::read::tables::read_pair;
     use parquet::basic::Compression;
     use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
@@ -180,7 +181,7 @@ mod tests {
         let edges = file(&[("a", TestColumn::Text(ends[0])), ("b", TestColumn::Text(ends[1]))]);
         std::fs::write(&paths[0], edges).unwrap();
         std::fs::write(&paths[1], nodes()).unwrap();
-        let dataset = read_pair(&paths[0], &paths[1]).unwrap();
+        let dataset = read_pair(&paths[0], &paths[1], Interpretation::default()).unwrap();
         assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1), (0, 2)]);
         assert_eq!(dataset.class_names, ["1", "9", "10"]);
         assert_eq!(dataset.x.values(), [31.0, 27.5, 1e-3]);

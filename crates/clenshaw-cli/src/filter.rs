@@ -1,0 +1,99 @@
+//! `clenshaw filter`: show the filter that a run learned, over the spectrum of its graph.
+
+use crate::options::{DataOption, whole};
+use crate::{RunSubcommand, filter_plot, output, run_folder};
+use clap::Parser;
+use clenshaw::experiment;
+use clenshaw::filter::Response;
+use clenshaw::report::{LineChart, LineSeries, svg_to_png};
+use clenshaw::{Error, Result};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Show the filter that a run learned, over the spectrum of its graph
+#[derive(Parser)]
+#[command(name = "filter", after_help = AFTER_HELP)]
+pub struct Filter {
+    /// Run folder written by `clenshaw train`: a path, a name in `runs`, the start of one, or `latest`
+    run: PathBuf,
+    /// Use the run with this seed [default: the run with the lowest validation loss]
+    #[arg(long, value_name = "SEED", value_parser = whole::<u64>, allow_negative_numbers = true)]
+    seed: Option<u64>,
+    /// Write the curve as CSV with the columns mu and h
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Write the chart as SVG
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Write the chart as PNG
+    #[arg(long, value_name = "FILE")]
+    png: Option<PathBuf>,
+    #[command(flatten)]
+    data: DataOption,
+}
+
+const AFTER_HELP: &str = "\
+h(mu) is the factor by which the model multiplies a signal on the graph of frequency mu. At mu = 1 the
+signal is the same at neighbouring nodes; at the left end neighbours differ most. A filter that is large
+near 1 averages neighbours, one that is large at the left contrasts them.
+
+Examples:
+  clenshaw filter latest
+  clenshaw filter cora-clenshaw-gcn --svg filter.svg";
+
+impl RunSubcommand for Filter {
+    fn run(self) -> Result<()> {
+        let folder = run_folder::find(&self.run)?;
+        let store = self.data.store();
+        let run = experiment::read_run(&folder, self.seed)?;
+        let filter = run.record.filter.as_ref().ok_or_else(|| Error::Data {
+            place: folder.display().to_string(),
+            problem: format!("the model {} has no filter", run.request.model.name),
+        })?;
+        let dataset = run.request.load(&store)?;
+        let title = format!("{} on {}", run.request.model.title, dataset.name);
+        let (_, points) = filter_plot::points(filter, &dataset);
+        let chart = || {
+            let series =
+                LineSeries { name: format!("seed {}", run.record.seed), points: points.clone() };
+            LineChart::responses(&title, vec![series]).to_svg()
+        };
+        let mut wrote = false;
+        if let Some(path) = &self.csv {
+            output::save(path, &csv(&points))?;
+            wrote = true;
+        }
+        if let Some(path) = &self.svg {
+            output::save(path, &chart())?;
+            wrote = true;
+        }
+        if let Some(path) = &self.png {
+            output::save_bytes(path, &svg_to_png(&chart())?)?;
+            wrote = true;
+        }
+        match wrote {
+            true => Ok(()),
+            false => output::print(&page(&title, run.record.seed, filter, &dataset)),
+        }
+    }
+}
+
+fn page(title: &str, seed: u64, filter: &Response, dataset: &clenshaw::data::Dataset) -> String {
+    let plot = filter_plot::in_terminal(title, filter, dataset);
+    let coefficients = match filter {
+        Response::Shared(filter) => {
+            let list: Vec<String> = filter.coefficients.iter().map(|c| format!("{c:.3}")).collect();
+            format!("coefficients: {}\n", list.join(" "))
+        }
+        _ => String::new(),
+    };
+    format!("{plot}\n{coefficients}seed {seed}\n")
+}
+
+fn csv(points: &[(f64, f64)]) -> String {
+    let mut csv = String::from("mu,h\n");
+    for (mu, h) in points {
+        writeln!(csv, "{mu},{h}").expect("writing to a string cannot fail");
+    }
+    csv
+}

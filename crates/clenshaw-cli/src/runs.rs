@@ -1,0 +1,157 @@
+//! `clenshaw runs`: list, show and remove run folders.
+
+use crate::options::JsonOption;
+use crate::{RunSubcommand, output, run_folder};
+use clap::{Args, Parser, Subcommand};
+use clenshaw::report::Table;
+use clenshaw::{Error, Result};
+use serde_json::{Value as Json, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// List, show and remove run folders
+#[derive(Parser)]
+#[command(name = "runs", after_help = AFTER_HELP)]
+pub struct Runs {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// List the run folders in `runs`, oldest first (default)
+    List(List),
+    /// Show the settings and results of a run folder
+    Show(Show),
+    /// Remove run folders
+    Rm(Rm),
+}
+
+/// The arguments of `runs list`.
+#[derive(Args)]
+struct List {
+    /// Folder to search
+    #[arg(default_value = run_folder::RUNS)]
+    folder: PathBuf,
+    #[command(flatten)]
+    json: JsonOption,
+}
+
+/// The arguments of `runs show`.
+#[derive(Args)]
+struct Show {
+    /// A path, a name in `runs`, the start of one, or `latest`
+    run: PathBuf,
+    #[command(flatten)]
+    json: JsonOption,
+}
+
+/// The arguments of `runs rm`.
+#[derive(Args)]
+struct Rm {
+    /// Paths, names in `runs`, or starts of names
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  clenshaw runs
+  clenshaw runs show latest
+  clenshaw runs rm cora-gcn-0a1b";
+
+impl RunSubcommand for Runs {
+    fn run(self) -> Result<()> {
+        let folder = PathBuf::from(run_folder::RUNS);
+        let default = Action::List(List { folder, json: JsonOption::default() });
+        match self.action.unwrap_or(default) {
+            Action::List(list) => list.run(),
+            Action::Show(show) => show.run(),
+            Action::Rm(rm) => rm.run(),
+        }
+    }
+}
+
+impl List {
+    fn run(self) -> Result<()> {
+        let mut folders = run_folder::list(&self.folder)?;
+        folders.sort_by_key(|folder| run_folder::modified(folder));
+        let runs: Vec<Json> = folders.iter().map(|folder| overview(folder)).collect();
+        self.json.print(&runs, || match runs.is_empty() {
+            true => format!("no runs in {}\n", self.folder.display()),
+            false => table(&runs).to_text() + "\n",
+        })
+    }
+}
+
+impl Show {
+    fn run(self) -> Result<()> {
+        let folder = run_folder::find(&self.run)?;
+        let settings = fs::read_to_string(folder.join("run.toml")).map_err(Error::io(&folder))?;
+        let overview = overview(&folder);
+        let document =
+            json!({ "run": overview, "settings": settings, "summary": summary(&folder) });
+        self.json.print(&document, || {
+            let fields = ["folder", "state", "accuracy"].map(|key| (key, text(&overview[key])));
+            format!("{}\n{settings}", output::fields(fields))
+        })
+    }
+}
+
+impl Rm {
+    fn run(self) -> Result<()> {
+        let folders: Vec<PathBuf> =
+            self.runs.iter().map(|run| run_folder::find(run)).collect::<Result<_>>()?;
+        for folder in folders {
+            fs::remove_dir_all(&folder).map_err(Error::io(&folder))?;
+            output::message(&format!("removed {}", folder.display()));
+        }
+        Ok(())
+    }
+}
+
+fn summary(folder: &Path) -> Json {
+    let bytes = fs::read(folder.join("summary.json")).unwrap_or_default();
+    serde_json::from_slice(&bytes).unwrap_or(Json::Null)
+}
+
+/// Name, graph, model, state and accuracy of a run folder.
+fn overview(folder: &Path) -> Json {
+    let summary = summary(folder);
+    let settings = fs::read_to_string(folder.join("run.toml")).unwrap_or_default();
+    let setting = |key: &str| {
+        let line = settings.lines().find(|line| line.starts_with(&format!("{key} = ")));
+        line.and_then(|line| line.split_once(" = "))
+            .map(|(_, value)| value.trim_matches('"').to_owned())
+    };
+    let finished = summary["runs"].as_array().map_or_else(|| finished_seeds(folder), Vec::len);
+    let accuracy = summary["test_accuracy"]["mean"].as_f64();
+    json!({
+        "name": run_folder::name(folder),
+        "folder": folder,
+        "graph": setting("graph"),
+        "model": setting("model"),
+        "split": setting("split"),
+        "state": format!("{finished} of {} finished", setting("runs").unwrap_or_default()),
+        "accuracy": accuracy.map(output::percent),
+    })
+}
+
+/// Counts the finished runs of a folder without a summary.
+fn finished_seeds(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder.join("runs")).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.path().join("record.json").is_file()).count()
+}
+
+fn table(runs: &[Json]) -> Table {
+    let columns = ["name", "graph", "model", "split", "state", "accuracy"];
+    let mut table = Table::new(columns);
+    for run in runs {
+        table.add_row(columns.map(|column| text(&run[column])));
+    }
+    table
+}
+
+fn text(value: &Json) -> String {
+    value.as_str().unwrap_or("-").to_owned()
+}
