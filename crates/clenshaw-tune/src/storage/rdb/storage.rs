@@ -54,7 +54,7 @@ impl Storage for RdbStorage {
             if let Some(row) = db.query_first(sql, &[name.into()])? {
                 let sql = "INSERT INTO study_directions (direction, study_id, objective) \
                            VALUES ($1, $2, 0)";
-                let direction = read::direction_name(direction);
+                let direction = direction.to_string().to_uppercase();
                 db.execute(sql, &[direction.into(), row.u64(0)?.into()])?;
             }
             let found = self.find_study(db, name, direction)?;
