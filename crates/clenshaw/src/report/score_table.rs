@@ -7,10 +7,10 @@
 //! A cell without measurements shows the reason; one with unfinished runs shows how many are finished.
 
 use super::{Claim, ResultPage, Statistic, Table};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The measure of spread printed after `±`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spread {
     /// The standard deviation of the runs.

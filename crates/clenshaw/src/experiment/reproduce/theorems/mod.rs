@@ -68,7 +68,8 @@ impl Theorems {
     pub fn from_toml(place: &str, text: &str) -> Result<Self> {
         let invalid = |problem: String| Error::Data { place: place.into(), problem };
         let theorems: Self = toml::from_str(text).map_err(|e| invalid(one_line(&e)))?;
-        for (key, value) in [("channels", theorems.channels)].into_iter().chain(theorems.orders()) {
+        let orders = theorems.orders.iter().map(|&order| ("orders", order));
+        for (key, value) in [("channels", theorems.channels)].into_iter().chain(orders) {
             if !(1..=256).contains(&value) {
                 return Err(invalid(format!("`{key}` is {value}, outside 1 to 256")));
             }
@@ -80,10 +81,6 @@ impl Theorems {
             }
         }
         Ok(theorems)
-    }
-
-    fn orders(&self) -> impl Iterator<Item = (&'static str, usize)> + '_ {
-        self.orders.iter().map(|&order| ("orders", order))
     }
 
     /// The graphs in the order of the table, those used only for training last.
