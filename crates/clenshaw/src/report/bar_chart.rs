@@ -1,6 +1,7 @@
 //! Grouped bar charts with error bars, as self-contained SVG.
 
 use super::axis::Axis;
+use super::distinct;
 use super::line_chart::{
     BOTTOM, HEIGHT, LEFT, STROKES, TOP, WIDTH, draw_y_label, push_line, push_rect, push_text,
     svg_header,
@@ -44,8 +45,8 @@ impl BarChart {
             push_text(&mut svg, (LEFT - 8.0, y(tick) + 4.0), "end", &axis.label(tick));
         }
         draw_y_label(&mut svg, &self.y_label);
-        let (groups, names) =
-            (distinct(&self.bars, |bar| &bar.0), distinct(&self.bars, |bar| &bar.1));
+        let groups = distinct(self.bars.iter().map(|bar| bar.0.as_str()));
+        let names = distinct(self.bars.iter().map(|bar| bar.1.as_str()));
         let group_width = (RIGHT - LEFT) / groups.len().max(1) as f64;
         let width = group_width * (1.0 - GAP) / names.len().max(1) as f64;
         for (g, group) in groups.iter().enumerate() {
@@ -81,18 +82,6 @@ fn draw_legend(svg: &mut String, names: &[&str]) {
         push_text(svg, (x + 14.0, y), "start", name);
         x += letter * letters(name);
     }
-}
-
-/// The distinct strings of a list, in order.
-fn distinct<'a, T>(list: &'a [T], string: impl Fn(&'a T) -> &'a String) -> Vec<&'a str> {
-    let mut strings: Vec<&str> = vec![];
-    for entry in list {
-        let string = string(entry).as_str();
-        if !strings.contains(&string) {
-            strings.push(string);
-        }
-    }
-    strings
 }
 
 #[cfg(test)]

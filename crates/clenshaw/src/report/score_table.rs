@@ -6,7 +6,7 @@
 //!
 //! A cell without measurements shows the reason; one with unfinished runs shows how many are finished.
 
-use super::{Claim, ResultPage, Statistic, Table};
+use super::{Claim, ResultPage, Statistic, Table, distinct};
 use serde::{Deserialize, Serialize, Serializer};
 
 /// The measure of spread printed after `±`.
@@ -227,11 +227,8 @@ impl ScoreTable {
 
     /// Our scores with one row per model and one column per graph.
     fn matrix(&self) -> Table {
-        let (mut columns, mut models): (Vec<&str>, Vec<&str>) = (vec![], vec![]);
-        for cell in &self.cells {
-            push_new(&mut columns, &cell.column);
-            push_new(&mut models, &cell.model);
-        }
+        let columns = distinct(self.cells.iter().map(|cell| cell.column.as_str()));
+        let models = distinct(self.cells.iter().map(|cell| cell.model.as_str()));
         let header = [&["model"], columns.as_slice(), &["minutes"]].concat();
         let mut table = Table::new(header);
         for model in models {
@@ -308,12 +305,6 @@ impl ScoreTable {
 fn minutes<'a>(cells: impl Iterator<Item = &'a ScoreCell>) -> String {
     let seconds = cells.filter_map(|cell| Some(cell.ours?.seconds)).reduce(|a, b| a + b);
     seconds.map_or("-".into(), |seconds| format!("{:.1}", seconds / 60.0))
-}
-
-fn push_new<'a>(list: &mut Vec<&'a str>, name: &'a str) {
-    if !list.contains(&name) {
-        list.push(name);
-    }
 }
 
 #[cfg(test)]

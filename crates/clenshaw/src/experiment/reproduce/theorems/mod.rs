@@ -22,7 +22,7 @@ use crate::data::{DATASETS, Dataset};
 use crate::error::{Error, Result};
 use crate::experiment::Request;
 use crate::experiment::config::one_line;
-use crate::report::{ResultPage, Table};
+use crate::report::{ResultPage, Table, distinct};
 use check::{CheckSettings, ReferenceMethod, TheoremCheck};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -85,13 +85,8 @@ impl Theorems {
 
     /// The graphs in the order of the table, those used only for training last.
     fn graphs(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = vec![];
-        for name in self.exact.iter().chain(&self.lanczos).chain(&self.trained) {
-            if !names.contains(&name.as_str()) {
-                names.push(name);
-            }
-        }
-        names
+        let names = self.exact.iter().chain(&self.lanczos).chain(&self.trained);
+        distinct(names.map(String::as_str))
     }
 
     /// Rejects selections and options that this experiment does not have.
