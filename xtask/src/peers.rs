@@ -17,7 +17,6 @@
 mod comparison;
 mod process;
 mod environment;
-mod goals;
 mod statistics;
 mod report;
 

@@ -18,22 +18,7 @@ pub(crate) fn trial(
     values: &BTreeMap<String, f64>,
 ) -> Trial {
     let params = values.iter().map(|(name, x)| (name.clone(), (space[name].clone(), *x)));
-    Trial { params: params.collect(), ..empty_trial(number, state) }
-}
-
-fn empty_trial(number: u64, state: TrialState) -> Trial {
-    Trial {
-        id: number,
-        number,
-        state,
-        value: None,
-        params: BTreeMap::new(),
-        intermediate_values: BTreeMap::new(),
-        user_attrs: BTreeMap::new(),
-        system_attrs: BTreeMap::new(),
-        datetime_start: None,
-        datetime_complete: None,
-    }
+    Trial { params: params.collect(), ..Trial::new(number, number, state) }
 }
 
 /// Converts Optuna's direction code: 1 to minimize, 2 to maximize.
@@ -70,13 +55,7 @@ fn read_trial(
     stored: &Value,
     distributions: &BTreeMap<String, Distribution>,
 ) -> Trial {
-    let state = match stored["state"].as_u64().unwrap() {
-        0 => TrialState::Running,
-        1 => TrialState::Complete,
-        2 => TrialState::Pruned,
-        3 => TrialState::Fail,
-        _ => TrialState::Waiting,
-    };
+    let state = TrialState::ALL[stored["state"].as_u64().unwrap() as usize];
     let pairs = |key: &str| stored[key].as_object().unwrap().iter();
     let param = |(name, pair): (&String, &Value)| {
         let distribution = distributions[pair[0].as_str().unwrap()].clone();
@@ -89,6 +68,6 @@ fn read_trial(
             .map(|(step, v)| (step.parse().unwrap(), number(v)))
             .collect(),
         system_attrs: pairs("attrs").map(|(key, v)| (key.clone(), v.clone())).collect(),
-        ..empty_trial(trial_number, state)
+        ..Trial::new(trial_number, trial_number, state)
     }
 }

@@ -45,11 +45,10 @@ pub fn param_importances(trials: &[Trial], direction: Direction) -> Vec<(String,
 
 /// The numbers of the best tenth of trials, including ties.
 fn best_trials(all: &[(&Trial, f64)], direction: Direction) -> BTreeSet<u64> {
-    let loss = |value: f64| if direction == Direction::Minimize { value } else { -value };
-    let mut losses: Vec<f64> = all.iter().map(|(_, value)| loss(*value)).collect();
+    let mut losses: Vec<f64> = all.iter().map(|(_, value)| direction.loss(*value)).collect();
     losses.sort_by(f64::total_cmp);
     let last = ((BEST_FRACTION * all.len() as f64).ceil() as usize).max(1) - 1;
-    let within = |value: f64| losses.get(last).is_some_and(|last| loss(value) <= *last);
+    let within = |value: f64| losses.get(last).is_some_and(|last| direction.loss(value) <= *last);
     all.iter().filter(|(_, value)| within(*value)).map(|(trial, _)| trial.number).collect()
 }
 

@@ -51,16 +51,36 @@ impl<'a> Study<'a> {
     /// Starts the first waiting trial or a new one, and sets its parameters; `None` if a grid has no points
     /// left.
     pub fn ask(&self, space: &BTreeMap<String, Distribution>) -> Result<Option<Trial>> {
+        self.ask_with(space, |trials, number| {
+            let trials = &self.pruner.visible_trials(trials, number);
+            let (direction, seed) = (self.direction, self.seed);
+            self.sampler.sample(&SamplingContext { space, trials, direction, seed, number })
+        })
+    }
+
+    /// Like [`ask`](Self::ask), with values from `propose` instead of the sampler. `propose` gets the trials
+    /// of the study and the number of the trial; `None` if it returns `None`.
+    pub fn ask_with(
+        &self,
+        space: &BTreeMap<String, Distribution>,
+        propose: impl Fn(&[Trial], u64) -> Result<Option<BTreeMap<String, f64>>>,
+    ) -> Result<Option<Trial>> {
+        let trials = self.trials()?;
         let waiting = self.storage.claim_waiting_trial(self.id)?;
+        let number = waiting.as_ref().map_or(trials.len() as u64, |trial| trial.number);
+        let mut proposed = propose(&trials, number)?;
         let mut trial = match waiting {
             Some(trial) => trial,
-            None if self.is_exhausted(space)? => return Ok(None),
+            None if proposed.is_none() => return Ok(None),
             None => self.storage.create_trial(self.id)?,
         };
-        let sampled = self.sample(space, &self.trials()?, trial.number)?.unwrap_or_default();
+        // Another worker has created a trial in the meantime, and values depend on the number.
+        if trial.number != number {
+            proposed = propose(&self.trials()?, trial.number)?;
+        }
         let param = |(name, distribution): (&String, &Distribution)| {
             let fixed = trial.fixed_param(name, distribution);
-            let internal = fixed.or_else(|| sampled.get(name).copied())?;
+            let internal = fixed.or_else(|| proposed.as_ref()?.get(name).copied())?;
             Some((name.clone(), (distribution.clone(), internal)))
         };
         let params: Option<Params> = space.iter().map(param).collect();
@@ -71,34 +91,6 @@ impl<'a> Study<'a> {
         self.storage.set_params(trial.id, &params)?;
         trial.params = params;
         Ok(Some(trial))
-    }
-
-    /// Whether a grid has no points left.
-    fn is_exhausted(&self, space: &BTreeMap<String, Distribution>) -> Result<bool> {
-        if self.sampler != Sampler::Grid {
-            return Ok(false);
-        }
-        let trials = self.trials()?;
-        Ok(self.sample(space, &trials, trials.len() as u64)?.is_none())
-    }
-
-    fn sample(
-        &self,
-        space: &BTreeMap<String, Distribution>,
-        trials: &[Trial],
-        number: u64,
-    ) -> Result<Option<BTreeMap<String, f64>>> {
-        let (direction, seed) = (self.direction, self.seed);
-        let sample = |trials| {
-            self.sampler.sample(&SamplingContext { space, trials, direction, seed, number })
-        };
-        match &self.pruner {
-            Pruner::Hyperband(hyperband) => {
-                let bracket = hyperband.trials_in_bracket(number, trials);
-                sample(&bracket.into_iter().cloned().collect::<Vec<_>>())
-            }
-            _ => sample(trials),
-        }
     }
 
     /// Reports an intermediate value, and returns whether the pruner stops the trial.
@@ -132,13 +124,9 @@ impl<'a> Study<'a> {
         let trials = self.trials()?.into_iter();
         let complete = trials.filter(|trial| trial.state == TrialState::Complete);
         let valued = complete.filter_map(|trial| Some((trial.value?, trial)));
-        let best = valued.reduce(|best, next| {
-            let is_better = match self.direction {
-                Direction::Minimize => next.0 < best.0,
-                Direction::Maximize => next.0 > best.0,
-            };
-            if is_better { next } else { best }
-        });
+        let loss = |value| self.direction.loss(value);
+        let best =
+            valued.reduce(|best, next| if loss(next.0) < loss(best.0) { next } else { best });
         Ok(best.map(|(_, trial)| trial))
     }
 }

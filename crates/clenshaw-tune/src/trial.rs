@@ -9,13 +9,23 @@ pub type Attributes = BTreeMap<String, serde_json::Value>;
 /// Parameters by name: the distribution of each and its internal value.
 pub type Params = BTreeMap<String, (Distribution, f64)>;
 
-/// Whether a study minimizes or maximizes its objective.
+/// Whether a study minimizes or maximizes its objective, with Optuna's codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Small values are better.
-    Minimize,
+    Minimize = 1,
     /// Large values are better.
-    Maximize,
+    Maximize = 2,
+}
+
+impl Direction {
+    /// The value with the sign that makes smaller better.
+    pub(crate) fn loss(self, value: f64) -> f64 {
+        match self {
+            Self::Minimize => value,
+            Self::Maximize => -value,
+        }
+    }
 }
 
 impl std::fmt::Display for Direction {
@@ -27,7 +37,7 @@ impl std::fmt::Display for Direction {
     }
 }
 
-/// The state of a trial.
+/// The state of a trial, in the order of Optuna's codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrialState {
     /// A worker is evaluating the trial.
@@ -43,6 +53,10 @@ pub enum TrialState {
 }
 
 impl TrialState {
+    /// All states, each at the index of its code.
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Running, Self::Complete, Self::Pruned, Self::Fail, Self::Waiting];
+
     /// Whether the trial has ended; a finished trial cannot be changed.
     pub fn is_finished(self) -> bool {
         matches!(self, Self::Complete | Self::Pruned | Self::Fail)
@@ -101,6 +115,22 @@ pub struct Trial {
 pub(crate) const FIXED_PARAMS: &str = "fixed_params";
 
 impl Trial {
+    /// A trial without parameters, values and times.
+    pub(crate) fn new(id: u64, number: u64, state: TrialState) -> Self {
+        Self {
+            id,
+            number,
+            state,
+            value: None,
+            params: BTreeMap::new(),
+            intermediate_values: BTreeMap::new(),
+            user_attrs: BTreeMap::new(),
+            system_attrs: BTreeMap::new(),
+            datetime_start: None,
+            datetime_complete: None,
+        }
+    }
+
     /// The internal value of a parameter that was fixed when the trial was enqueued; `None` if it was
     /// not fixed, or if the value does not belong to the distribution.
     pub fn fixed_param(&self, name: &str, distribution: &Distribution) -> Option<f64> {

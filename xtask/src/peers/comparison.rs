@@ -21,9 +21,10 @@ const LAYERS: [&str; 5] = ["gcn", "gcnii", "cheb-net", "appnp", "arma"];
 /// The implementation that all others are compared with.
 pub const CLENSHAW: &str = "clenshaw";
 pub const TORCH_CSR: &str = "PyTorch CSR";
-pub const MESSAGE_PASSING: &str = "PyG message passing";
-pub const DGL: &str = "DGL";
-pub const PYG_LAYER: &str = "PyG layer";
+const MESSAGE_PASSING: &str = "PyG message passing";
+const DGL: &str = "DGL";
+const PYG_LAYER: &str = "PyG layer";
+pub const OTHERS: [&str; 4] = [TORCH_CSR, MESSAGE_PASSING, DGL, PYG_LAYER];
 
 /// Relative tolerance of the initial loss.
 const LOSS_TOLERANCE: f64 = 1e-4;

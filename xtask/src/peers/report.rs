@@ -1,10 +1,9 @@
 //! The table of results, and the files it is written to.
 
 use super::PeerOptions;
-use super::comparison::{CLENSHAW, Measurement, Timing};
+use super::comparison::{CLENSHAW, Measurement, OTHERS, Timing};
 use super::environment::Environments;
-use super::goals::goal_lines;
-use super::statistics::MedianRange;
+use super::statistics::{MedianRange, geometric_mean};
 use crate::Result;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -58,11 +57,24 @@ impl Report {
         text.push('\n');
         let notes =
             self.measurements.iter().flat_map(|measurement| measurement.notes.iter().cloned());
-        for line in notes.chain(goal_lines(&self.measurements)) {
+        for line in notes.chain(self.mean_ratios()) {
             text += &line;
             text.push('\n');
         }
         text
+    }
+
+    /// The geometric mean of the ratios of each other implementation.
+    fn mean_ratios(&self) -> Vec<String> {
+        let line = |name: &&str| {
+            let timings = self.measurements.iter().filter_map(|measurement| {
+                let theirs = measurement.results.iter().find(|result| result.name == *name)?;
+                Some(MedianRange::ratio(&theirs.seconds, baseline(measurement)).median)
+            });
+            let mean = geometric_mean(&timings.collect::<Vec<f64>>())?;
+            Some(format!("{name}: ratio {mean:.2} in the geometric mean"))
+        };
+        OTHERS.iter().filter_map(line).collect()
     }
 
     /// Writes `peers.txt` and `peers.json`.
@@ -97,16 +109,21 @@ impl Report {
             "threads": self.threads,
             "rounds": self.rounds,
             "comparisons": self.measurements.iter().map(measurement).collect::<Vec<_>>(),
-            "goals": goal_lines(&self.measurements),
+            "mean_ratios": self.mean_ratios(),
         })
     }
 }
 
 /// One row per implementation.
 fn rows(measurement: &Measurement) -> Vec<Vec<String>> {
-    let baseline = measurement.results.iter().find(|result| result.name == CLENSHAW);
-    let baseline = baseline.map_or(&[][..], |timing| &timing.seconds);
+    let baseline = baseline(measurement);
     measurement.results.iter().map(|result| row(measurement, result, baseline)).collect()
+}
+
+/// The times of clenshaw.
+fn baseline(measurement: &Measurement) -> &[f64] {
+    let found = measurement.results.iter().find(|result| result.name == CLENSHAW);
+    found.map_or(&[], |timing| &timing.seconds)
 }
 
 fn row(measurement: &Measurement, result: &Timing, baseline: &[f64]) -> Vec<String> {
@@ -224,9 +241,7 @@ clenshaw-gcn  cora   real  clenshaw        2.00  1.00..4.00                     
 clenshaw-gcn  cora   real  PyTorch CSR     20.0  15.0..20.0   10.0  5.00..15.0      753         3
 
 DGL: no
-3.5 times PyTorch CSR on each: met
-5 times PyTorch CSR in the geometric mean: met, 10.00
-a fifth of the memory of each: met
+PyTorch CSR: ratio 10.00 in the geometric mean
 ";
         assert_eq!(report().text(), expected);
     }

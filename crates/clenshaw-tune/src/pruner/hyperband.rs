@@ -57,8 +57,8 @@ impl Hyperband {
         halving.decide(trial, &self.trials_in_bracket(trial.number, trials), direction)
     }
 
-    /// Returns the trials in the bracket of trial `number`. Optuna's samplers use only these.
-    pub fn trials_in_bracket<'a>(&self, number: u64, trials: &'a [Trial]) -> Vec<&'a Trial> {
+    /// Returns the trials in the bracket of trial `number`.
+    pub(super) fn trials_in_bracket<'a>(&self, number: u64, trials: &'a [Trial]) -> Vec<&'a Trial> {
         let budgets = self.budgets(trials);
         let bracket = self.bracket(&budgets, number);
         trials.iter().filter(|other| self.bracket(&budgets, other.number) == bracket).collect()

@@ -51,10 +51,7 @@ impl Median {
         if others.len() < self.n_min_trials {
             return false;
         }
-        median(others).is_some_and(|median| match direction {
-            Direction::Minimize => best > median,
-            Direction::Maximize => best < median,
-        })
+        median(others).is_some_and(|median| direction.loss(best) > direction.loss(median))
     }
 
     /// Whether the last report is the first one at or after a decision step.
@@ -73,10 +70,7 @@ impl Median {
 /// The best intermediate value; `None` if all are NaN.
 fn best_value(trial: &Trial, direction: Direction) -> Option<f64> {
     let numbers = trial.intermediate_values.values().copied().filter(|value| !value.is_nan());
-    numbers.reduce(|a, b| match direction {
-        Direction::Minimize => a.min(b),
-        Direction::Maximize => a.max(b),
-    })
+    numbers.reduce(|a, b| if direction.loss(b) < direction.loss(a) { b } else { a })
 }
 
 fn median(mut values: Vec<f64>) -> Option<f64> {

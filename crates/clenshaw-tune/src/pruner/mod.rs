@@ -56,6 +56,17 @@ impl Pruner {
             Self::Hyperband(hyperband) => hyperband.decide(trial, trials, direction),
         }
     }
+
+    /// The trials that a sampler learns from when it samples for trial `number`: with Hyperband, those in
+    /// the same bracket, as in Optuna.
+    pub fn visible_trials(&self, trials: &[Trial], number: u64) -> Vec<Trial> {
+        match self {
+            Self::Hyperband(hyperband) => {
+                hyperband.trials_in_bracket(number, trials).into_iter().cloned().collect()
+            }
+            _ => trials.to_vec(),
+        }
+    }
 }
 
 /// The largest step of all complete trials.

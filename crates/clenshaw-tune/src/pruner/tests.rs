@@ -13,12 +13,7 @@ fn assert_same_decisions(name: &str, pruner: &Pruner) {
         let number = event[0].as_u64().unwrap();
         while trials.len() as u64 <= number {
             let next = trials.len() as u64;
-            trials.push(fixtures::trial(
-                next,
-                TrialState::Running,
-                &BTreeMap::new(),
-                &BTreeMap::new(),
-            ));
+            trials.push(Trial::new(next, next, TrialState::Running));
         }
         let i = number as usize;
         if event.as_array().unwrap().len() == 2 {
@@ -76,9 +71,7 @@ fn best_of_first_seven_and_best_two_of_eight_are_promoted() {
     let mut trials: Vec<Trial> = Vec::new();
     let losses = [3.0, 4.0, 2.0, 5.0, 6.0, 7.0, 8.0, 2.5];
     for (number, loss) in losses.into_iter().enumerate() {
-        let none = BTreeMap::new();
-        let mut trial =
-            fixtures::trial(number as u64, TrialState::Running, &BTreeMap::new(), &none);
+        let mut trial = Trial::new(number as u64, number as u64, TrialState::Running);
         trial.intermediate_values.insert(1, loss);
         let decision = pruner.decide(&trial, &trials, Direction::Minimize);
         // 3 and 2 are the best so far; 2.5 is the second best of eight.

@@ -10,23 +10,15 @@
 
 use crate::error::{Error, Result};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The URL of a database. Its `Display` and `Debug` forms contain no password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DatabaseUrl {
-    backend: Backend,
     /// The URL including the password.
     url: String,
-}
-
-/// The database system.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Backend {
-    /// A file.
-    Sqlite(PathBuf),
-    /// A server.
-    Postgresql,
+    /// The file of an SQLite database; `None` for a PostgreSQL server.
+    file: Option<PathBuf>,
 }
 
 const EXPECTED: &str = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/DATABASE";
@@ -39,15 +31,12 @@ impl DatabaseUrl {
     pub fn parse(url: &str) -> Result<Self> {
         let (scheme, rest) = url.split_once("://").ok_or_else(|| invalid(url, EXPECTED))?;
         let database = scheme.split('+').next().unwrap_or(scheme);
-        let backend = match database {
-            "sqlite" => Backend::Sqlite(sqlite_file(url, rest)?),
-            "postgresql" | "postgres" => {
-                check_password(url, rest)?;
-                Backend::Postgresql
-            }
+        let file = match database {
+            "sqlite" => Some(sqlite_file(url, rest)?),
+            "postgresql" | "postgres" => check_password(url, rest).map(|()| None)?,
             _ => return Err(invalid(url, EXPECTED)),
         };
-        Ok(Self { backend, url: format!("{database}://{rest}") })
+        Ok(Self { url: format!("{database}://{rest}"), file })
     }
 
     /// The error if the crate is built without support for this database.
@@ -58,11 +47,6 @@ impl DatabaseUrl {
         Error::Data { location: self.to_string(), problem }
     }
 
-    #[cfg(any(feature = "postgres", feature = "sqlite"))]
-    pub(super) fn backend(&self) -> &Backend {
-        &self.backend
-    }
-
     /// The URL including the password, for the driver only.
     #[cfg(feature = "postgres")]
     pub(super) fn with_password(&self) -> &str {
@@ -70,11 +54,8 @@ impl DatabaseUrl {
     }
 
     /// The file of an SQLite database; `None` for a server.
-    pub fn file(&self) -> Option<&std::path::Path> {
-        match &self.backend {
-            Backend::Sqlite(path) => Some(path),
-            Backend::Postgresql => None,
-        }
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
     }
 }
 

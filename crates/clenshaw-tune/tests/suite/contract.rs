@@ -5,6 +5,7 @@ use clenshaw_tune::{
     TrialOutcome, TrialState,
 };
 use serde_json::json;
+use std::path::Path;
 
 /// Opens the same storage again, as another worker would.
 pub type Opener<'a> = &'a dyn Fn() -> Box<dyn Storage>;
@@ -227,4 +228,53 @@ fn trials_of_dead_workers_are_failed(open: Opener<'_>) {
     let states: Vec<TrialState> =
         storage.trials(study).unwrap().iter().map(|t: &Trial| t.state).collect();
     assert_eq!(states, [TrialState::Running, TrialState::Fail]);
+}
+
+/// Trials are failed if their last heartbeat is older than 120 seconds; `age_heartbeat` makes the heartbeat
+/// of a trial older by a number of seconds.
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub fn check_heartbeats(storage: &dyn Storage, age_heartbeat: impl Fn(u64, u64)) {
+    let study = storage.open_study("s", Direction::Minimize).unwrap();
+    let [no_heartbeat, alive, stale, done] =
+        [(); 4].map(|()| storage.create_trial(study).unwrap().id);
+    for trial in [alive, stale, done] {
+        storage.record_heartbeat(trial).unwrap();
+    }
+    storage.finish(done, TrialOutcome::Complete(1.0)).unwrap();
+    for (trial, age) in [(alive, 100), (stale, 121), (done, 121)] {
+        age_heartbeat(trial, age);
+    }
+    assert_eq!(storage.fail_stale_trials(study).unwrap(), [stale]);
+    let state = |id| storage.trials(study).unwrap().iter().find(|t| t.id == id).unwrap().state;
+    assert_eq!([no_heartbeat, alive, stale, done].map(state), {
+        use TrialState::{Complete, Fail, Running};
+        [Running, Running, Fail, Complete]
+    });
+    storage.record_heartbeat(stale).unwrap();
+    assert_eq!(state(stale), TrialState::Fail, "a heartbeat must not revive a trial");
+}
+
+/// Other users can read a file in a read-only folder, but not write it. The test `name` of this binary runs
+/// again as an unprivileged user, with the path in a variable.
+pub fn check_read_only(
+    name: &str,
+    open: impl Fn(&Path) -> Box<dyn Storage>,
+    expected_error: [&str; 2],
+) {
+    const VARIABLE: &str = "CLENSHAW_READ_ONLY";
+    if let Some(path) = std::env::var_os(VARIABLE) {
+        let storage = open(Path::new(&path));
+        let study = storage.open_study("s", Direction::Minimize).unwrap();
+        let error = storage.create_trial(study).unwrap_err().to_string();
+        let [part, end] = expected_error;
+        assert!(error.contains(part) && error.ends_with(end), "{error}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("study");
+    open(&path).open_study("s", Direction::Minimize).unwrap();
+    crate::set_mode(folder.path(), 0o555);
+    let output = crate::run_unprivileged(name, VARIABLE, &path);
+    crate::set_mode(folder.path(), 0o755);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }

@@ -1,6 +1,6 @@
 //! Journals: the storage contract, workers that are killed, and read-only files.
 
-use crate::contract::CONTRACT;
+use crate::contract::{CONTRACT, check_read_only};
 use clenshaw_rng::Stream;
 use clenshaw_tune::{
     AttrKind, Direction, Distribution, JournalStorage, LockOptions, Storage, Trial, TrialOutcome,
@@ -130,20 +130,7 @@ fn check_trials(trials: &[Trial], n_kills: usize) {
 
 #[test]
 fn read_only_journal_can_be_read() {
-    if let Some(path) = std::env::var_os("CLENSHAW_JOURNAL_READER") {
-        let journal = JournalStorage::open(path).unwrap();
-        let study = journal.open_study("s", Direction::Minimize).unwrap();
-        let error = journal.create_trial(study).unwrap_err().to_string();
-        assert!(error.contains("study.log: cannot be locked: "), "{error}");
-        assert!(error.ends_with("its folder must be writable"), "{error}");
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("study.log");
-    JournalStorage::open(&path).unwrap().open_study("s", Direction::Minimize).unwrap();
-    crate::set_mode(folder.path(), 0o555);
-    let test = "journal::read_only_journal_can_be_read";
-    let output = crate::run_unprivileged(test, "CLENSHAW_JOURNAL_READER", &path);
-    crate::set_mode(folder.path(), 0o755);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let name = "journal::read_only_journal_can_be_read";
+    let expected = ["study: cannot be locked: ", "its folder must be writable"];
+    check_read_only(name, |path| Box::new(JournalStorage::open(path).unwrap()), expected);
 }

@@ -15,7 +15,6 @@ mod postgres_server;
 mod postgresql;
 #[cfg(all(feature = "postgres", feature = "sqlite"))]
 mod python;
-mod sampling;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 

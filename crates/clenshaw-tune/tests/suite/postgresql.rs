@@ -1,6 +1,6 @@
 //! PostgreSQL servers: the storage contract, heartbeats, restarts and connection errors.
 
-use crate::contract::CONTRACT;
+use crate::contract::{CONTRACT, check_heartbeats};
 use crate::postgres_server::{Database, Server};
 use clenshaw_tune::{
     DatabaseOptions, DatabaseUrl, Direction, Error, RdbStorage, Storage, TrialOutcome, TrialState,
@@ -24,22 +24,12 @@ fn servers_fulfil_the_contract() {
 #[ignore = "needs PostgreSQL: cargo xtask optuna"]
 fn fails_trials_without_recent_heartbeat() {
     let database = Database::new();
-    let storage = open(&database.url()).unwrap();
-    let study = storage.open_study("s", Direction::Minimize).unwrap();
-    let [no_heartbeat, alive, stale] = [(); 3].map(|()| storage.create_trial(study).unwrap().id);
-    for trial in [alive, stale] {
-        storage.record_heartbeat(trial).unwrap();
-    }
-    database.execute(&format!(
-        "UPDATE trial_heartbeats SET heartbeat = heartbeat - interval '121 seconds'
-         WHERE trial_id = {stale};
-         UPDATE trial_heartbeats SET heartbeat = heartbeat - interval '100 seconds'
-         WHERE trial_id = {alive}"
-    ));
-    assert_eq!(storage.fail_stale_trials(study).unwrap(), [stale]);
-    let state = |id| storage.trials(study).unwrap().iter().find(|t| t.id == id).unwrap().state;
-    let expected = [TrialState::Running, TrialState::Running, TrialState::Fail];
-    assert_eq!([no_heartbeat, alive, stale].map(state), expected);
+    check_heartbeats(&open(&database.url()).unwrap(), |trial, age| {
+        database.execute(&format!(
+            "UPDATE trial_heartbeats SET heartbeat = heartbeat - interval '{age} seconds'
+             WHERE trial_id = {trial}"
+        ));
+    });
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! SQLite files: the storage contract, heartbeats, schema versions and file errors.
 
-use crate::contract::CONTRACT;
+use crate::contract::{CONTRACT, check_heartbeats, check_read_only};
 use clenshaw_tune::{
-    DatabaseOptions, DatabaseUrl, Direction, Error, RdbStorage, Storage, TrialOutcome, TrialState,
+    DatabaseOptions, DatabaseUrl, Direction, Error, RdbStorage, Storage, TrialOutcome,
 };
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -63,29 +63,12 @@ fn finishing_twice_with_the_same_outcome_is_allowed() {
 #[test]
 fn fails_trials_without_recent_heartbeat() {
     let file = TestFile::new();
-    let storage = file.open();
-    let study = storage.open_study("s", Direction::Minimize).unwrap();
-    let [no_heartbeat, alive, stale, done] =
-        [(); 4].map(|()| storage.create_trial(study).unwrap().id);
-    for trial in [alive, stale, done] {
-        storage.record_heartbeat(trial).unwrap();
-    }
-    storage.finish(done, TrialOutcome::Complete(1.0)).unwrap();
-    // A heartbeat is valid for 120 seconds.
-    file.execute(&format!(
-        "UPDATE trial_heartbeats SET heartbeat = datetime('now', '-121 seconds')
-         WHERE trial_id IN ({stale}, {done});
-         UPDATE trial_heartbeats SET heartbeat = datetime('now', '-100 seconds') || '.000000'
-         WHERE trial_id = {alive}"
-    ));
-    assert_eq!(storage.fail_stale_trials(study).unwrap(), [stale]);
-    let state = |id| storage.trials(study).unwrap().iter().find(|t| t.id == id).unwrap().state;
-    assert_eq!([no_heartbeat, alive, stale, done].map(state), {
-        use TrialState::{Complete, Fail, Running};
-        [Running, Running, Fail, Complete]
+    check_heartbeats(&file.open(), |trial, age| {
+        file.execute(&format!(
+            "UPDATE trial_heartbeats SET heartbeat = datetime('now', '-{age} seconds') || '.000000'
+             WHERE trial_id = {trial}"
+        ));
     });
-    storage.record_heartbeat(stale).unwrap();
-    assert_eq!(state(stale), TrialState::Fail, "a heartbeat must not revive a trial");
 }
 
 #[test]
@@ -172,19 +155,9 @@ fn locked_file_is_unavailable_after_the_timeout() {
 
 #[test]
 fn read_only_file_can_be_read() {
-    if let Some(path) = std::env::var_os("CLENSHAW_SQLITE_READER") {
-        let storage = open(Path::new(&path), DatabaseOptions::default()).unwrap();
-        let study = storage.open_study("s", Direction::Minimize).unwrap();
-        let error = storage.create_trial(study).unwrap_err().to_string();
-        let expected = "is read-only; the file and its folder must be writable";
-        assert!(error.ends_with(expected), "{error}");
-        return;
-    }
-    let file = TestFile::new();
-    file.open().open_study("s", Direction::Minimize).unwrap();
-    crate::set_mode(file.0.path(), 0o555);
-    let test = "sqlite::read_only_file_can_be_read";
-    let output = crate::run_unprivileged(test, "CLENSHAW_SQLITE_READER", &file.path());
-    crate::set_mode(file.0.path(), 0o755);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let open = |path: &Path| -> Box<dyn Storage> {
+        Box::new(open(path, DatabaseOptions::default()).unwrap())
+    };
+    let expected = ["is read-only; ", "the file and its folder must be writable"];
+    check_read_only("sqlite::read_only_file_can_be_read", open, expected);
 }

@@ -1,7 +1,7 @@
 //! A training job in progress: its graph, its compiled model, its folder and the results so far.
 
 use super::folder::{DataFingerprint, RunFiles, RunFolder, RunReceipt, json};
-use super::scheduler::{RunEvent, RunOptions, TrainingJob};
+use super::scheduler::{RunEvent, RunOptions, TrainingJob, all_or_first_error};
 use super::{Predictions, Request, RunRecord, Summary};
 use crate::data::{Dataset, Split, Store};
 use crate::error::{Error, Result};
@@ -120,14 +120,7 @@ impl<'a> ActiveJob<'a> {
             return None;
         }
         let results = std::mem::take(&mut *results).into_iter().flatten();
-        // A failed run interrupts the others; report the failure, not the interruptions.
-        let (records, failures): (Vec<_>, Vec<_>) = results.partition(Result::is_ok);
-        let mut failures: Vec<Error> = failures.into_iter().filter_map(Result::err).collect();
-        failures.sort_by_key(|error| matches!(error, Error::Interrupted));
-        Some(match failures.into_iter().next() {
-            Some(error) => Err(error),
-            None => self.summary(records.into_iter().flatten().collect()),
-        })
+        Some(all_or_first_error(results).and_then(|records| self.summary(records)))
     }
 
     fn summary(&self, records: Vec<RunRecord>) -> Result<Summary> {

@@ -130,6 +130,20 @@ pub(super) fn finished_job(job: &TrainingJob) -> Result<Option<(RunReceipt, Vec<
     Ok(receipt.filter(|_| records.len() == job.request.runs).map(|receipt| (receipt, records)))
 }
 
+/// All values, or an error. A failure interrupts the other tasks, so it takes precedence over
+/// interruptions.
+pub(super) fn all_or_first_error<T>(
+    results: impl IntoIterator<Item = Result<T>>,
+) -> Result<Vec<T>> {
+    let (values, failures): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
+    let mut failures: Vec<Error> = failures.into_iter().filter_map(Result::err).collect();
+    failures.sort_by_key(|error| matches!(error, Error::Interrupted));
+    match failures.into_iter().next() {
+        Some(error) => Err(error),
+        None => Ok(values.into_iter().flatten().collect()),
+    }
+}
+
 /// The folder of a job, if it exists and contains the same request.
 fn existing_folder(job: &TrainingJob) -> Result<Option<RunFolder>> {
     let folder = job.folder.as_deref().filter(|path| path.join("run.toml").exists());

@@ -1,8 +1,9 @@
 //! Grouped bar charts with error bars, as self-contained SVG.
 
 use super::axis::Axis;
+use super::distinct;
 use super::line_chart::{
-    BOTTOM, HEIGHT, LEFT, STROKES, TOP, WIDTH, draw_y_label, push_element, push_line, push_text,
+    BOTTOM, HEIGHT, LEFT, STROKES, TOP, WIDTH, draw_y_label, push_line, push_rect, push_text,
     svg_header,
 };
 
@@ -44,8 +45,8 @@ impl BarChart {
             push_text(&mut svg, (LEFT - 8.0, y(tick) + 4.0), "end", &axis.label(tick));
         }
         draw_y_label(&mut svg, &self.y_label);
-        let (groups, names) =
-            (distinct(&self.bars, |bar| &bar.0), distinct(&self.bars, |bar| &bar.1));
+        let groups = distinct(self.bars.iter().map(|bar| bar.0.as_str()));
+        let names = distinct(self.bars.iter().map(|bar| bar.1.as_str()));
         let group_width = (RIGHT - LEFT) / groups.len().max(1) as f64;
         let width = group_width * (1.0 - GAP) / names.len().max(1) as f64;
         for (g, group) in groups.iter().enumerate() {
@@ -58,15 +59,7 @@ impl BarChart {
             let left = LEFT + group_width * (g as f64 + GAP / 2.0) + width * n as f64;
             let (top, middle) = (y(*mean), left + width / 2.0);
             let (colour, _) = STROKES[n % STROKES.len()];
-            push_element(
-                &mut svg,
-                format_args!(
-                    "<rect x=\"{:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{colour}\"/>",
-                    left + 1.0,
-                    width - 2.0,
-                    y(0.0) - top
-                ),
-            );
+            push_rect(&mut svg, (left + 1.0, top), (width - 2.0, y(0.0) - top), colour);
             push_line(&mut svg, (middle, y(mean - half)), (middle, y(mean + half)), "#222");
             push_text(&mut svg, (middle, y(mean + half) - 5.0), "middle", &format!("{mean:.1}"));
         }
@@ -82,28 +75,13 @@ fn draw_legend(svg: &mut String, names: &[&str]) {
     let (mut x, y) = (LEFT, HEIGHT - 18.0);
     for (n, name) in names.iter().enumerate() {
         let (colour, _) = STROKES[n % STROKES.len()];
-        push_element(
-            svg,
-            format_args!(
-                "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"10\" height=\"10\" fill=\"{colour}\"/>",
-                y - 9.0
-            ),
+        *svg += &format!(
+            "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"10\" height=\"10\" fill=\"{colour}\"/>\n",
+            y - 9.0
         );
         push_text(svg, (x + 14.0, y), "start", name);
         x += letter * letters(name);
     }
-}
-
-/// The distinct strings of a list, in order.
-fn distinct<'a, T>(list: &'a [T], string: impl Fn(&'a T) -> &'a String) -> Vec<&'a str> {
-    let mut strings: Vec<&str> = vec![];
-    for entry in list {
-        let string = string(entry).as_str();
-        if !strings.contains(&string) {
-            strings.push(string);
-        }
-    }
-    strings
 }
 
 #[cfg(test)]

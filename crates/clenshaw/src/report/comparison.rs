@@ -2,11 +2,9 @@
 //!
 //! A cell agrees if our number, rounded to the paper's number of decimals, equals the printed one.
 
+use super::wrap::{PAGE_WIDTH, paragraph};
 use super::{Table, wrap_text};
 use serde::{Serialize, Serializer};
-
-/// Maximum line length of notes in the text form.
-const WIDTH: usize = 100;
 
 /// A table of a paper with our measurements.
 ///
@@ -121,10 +119,8 @@ impl Comparison {
             text += if i == 0 { "\n" } else { "" };
             text += &hanging_paragraph(&format!("{mark:<widest$}  "), &format!("{cell}: {why}"));
         }
-        for (i, note) in self.notes.iter().enumerate() {
-            text += if i == 0 { "\n" } else { "" };
-            text += &hanging_paragraph("", note);
-        }
+        text += if self.notes.is_empty() { "" } else { "\n" };
+        text.extend(self.notes.iter().map(|note| paragraph(note)));
         text
     }
 
@@ -166,62 +162,39 @@ impl Comparison {
 
     /// The table: per column the paper's numbers and ours, or ours alone if the paper has none.
     fn table(&self, footnotes: &[Footnote], format_mark: impl Fn(&str) -> String) -> Table {
-        let columns = self.rows.first().map_or(0, |row| row.cells.len());
-        let columns: Vec<PrintedColumns> =
-            (0..columns).map(|c| self.column(c, footnotes, &format_mark)).collect();
+        let has_paper = |c: usize| self.rows.iter().any(|row| row.cells[c].paper.is_some());
+        let mark = |r: usize, c: usize| {
+            let note = footnotes.iter().find(|note| (note.row, note.column) == (r, c));
+            note.map_or(String::new(), |note| format_mark(&note.mark))
+        };
         let some_missing = self.missing().next().is_some();
         let mut header = vec![self.row_label.clone()];
-        header.extend(columns.iter().flat_map(|column| column.header.clone()));
+        for (c, cell) in self.rows.iter().take(1).flat_map(|row| &row.cells).enumerate() {
+            header.push(cell.column.into());
+            header.extend(has_paper(c).then(|| "ours".into()));
+        }
         header.extend(some_missing.then(String::new));
         let mut table = Table::new(header);
         for (r, row) in self.rows.iter().enumerate() {
-            let status = if row.is_measured { "" } else { "no data" };
             let mut entries = vec![row.name.clone()];
-            entries.extend(columns.iter().flat_map(|column| column.rows[r].clone()));
+            for (c, cell) in row.cells.iter().enumerate() {
+                // Marks are padded so that the numbers stay aligned.
+                let widest = (0..self.rows.len()).map(|r| mark(r, c).len()).max().unwrap_or(0);
+                entries.extend(has_paper(c).then(|| cell.paper_text()));
+                entries.push(format!("{}{:<widest$}", cell.our_text(), mark(r, c)));
+            }
+            let status = if row.is_measured { "" } else { "no data" };
             entries.extend(some_missing.then(|| status.to_owned()));
             table.add_row(entries);
         }
         table
     }
-
-    /// Formats one column; footnote marks are padded so that the numbers stay aligned.
-    fn column(
-        &self,
-        c: usize,
-        footnotes: &[Footnote],
-        format_mark: impl Fn(&str) -> String,
-    ) -> PrintedColumns {
-        let mark = |r: usize| {
-            let note = footnotes.iter().find(|note| (note.row, note.column) == (r, c));
-            note.map_or(String::new(), |note| format_mark(&note.mark))
-        };
-        let widest = (0..self.rows.len()).map(|r| mark(r).len()).max().unwrap_or(0);
-        let cells: Vec<&ComparisonCell> = self.rows.iter().map(|row| &row.cells[c]).collect();
-        let ours = |r: usize| format!("{}{:<widest$}", cells[r].our_text(), mark(r));
-        let name = cells[0].column;
-        match cells.iter().any(|cell| cell.paper.is_some()) {
-            true => PrintedColumns {
-                header: vec![name.into(), "ours".into()],
-                rows: (0..cells.len()).map(|r| vec![cells[r].paper_text(), ours(r)]).collect(),
-            },
-            false => PrintedColumns {
-                header: vec![name.into()],
-                rows: (0..cells.len()).map(|r| vec![ours(r)]).collect(),
-            },
-        }
-    }
-}
-
-/// One or two printed columns: headers, and the entries of each row.
-struct PrintedColumns {
-    header: Vec<String>,
-    rows: Vec<Vec<String>>,
 }
 
 /// A wrapped paragraph with a hanging indent as wide as its mark.
 fn hanging_paragraph(mark: &str, text: &str) -> String {
     let indent = mark.chars().count();
-    let lines = wrap_text(text, WIDTH - indent);
+    let lines = wrap_text(text, PAGE_WIDTH - indent);
     let line = |(i, line): (usize, &String)| match i {
         0 => format!("{mark}{line}\n"),
         _ => format!("{:indent$}{line}\n", ""),
@@ -327,7 +300,7 @@ mod tests {
         let mut table = example();
         table.rows[1].cells[0].explanation = Some("word ".repeat(60).trim().to_owned());
         let text = table.to_text();
-        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= PAGE_WIDTH), "{text}");
         assert!(text.contains("\n   word"), "{text}");
     }
 }

@@ -4,7 +4,6 @@
 //! distinguish the lines in black-and-white print.
 
 use super::axis::{Axis, Scale};
-use std::fmt::Write;
 
 /// Colours of Okabe & Ito (2008) that are visible on white, each with a dash pattern.
 pub(super) const STROKES: [(&str, &str); 6] = [
@@ -15,6 +14,7 @@ pub(super) const STROKES: [(&str, &str); 6] = [
     ("#E69F00", "5 4"),
     ("#56B4E9", "14 4"),
 ];
+const HISTOGRAM_COLOUR: &str = "#e3e3e3";
 pub(super) const WIDTH: f64 = 640.0;
 pub(super) const HEIGHT: f64 = 360.0;
 pub(super) const LEFT: f64 = 62.0;
@@ -128,11 +128,8 @@ pub(super) fn svg_header(title: &str) -> String {
 pub(super) fn draw_y_label(svg: &mut String, name: &str) {
     let middle = (TOP + HEIGHT - BOTTOM) / 2.0;
     let (name, rotation) = (escaped(name), format!("rotate(-90 16 {middle:.1})"));
-    push_element(
-        svg,
-        format_args!(
-            "<text x=\"16\" y=\"{middle:.1}\" text-anchor=\"middle\" transform=\"{rotation}\">{name}</text>"
-        ),
+    *svg += &format!(
+        "<text x=\"16\" y=\"{middle:.1}\" text-anchor=\"middle\" transform=\"{rotation}\">{name}</text>\n"
     );
 }
 
@@ -196,13 +193,10 @@ impl PlotArea {
         let coordinates: Vec<String> =
             points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let coordinates = coordinates.join(" ");
-        push_element(svg, format_args!("<polyline points=\"{coordinates}\" {}/>", stroke(i)));
+        *svg += &format!("<polyline points=\"{coordinates}\" {}/>\n", stroke(i));
         let colour = STROKES[i % STROKES.len()].0;
         for (x, y) in points.iter().filter(|_| points.len() <= MAX_MARKERS) {
-            push_element(
-                svg,
-                format_args!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"{colour}\"/>"),
-            );
+            *svg += &format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"{colour}\"/>\n");
         }
     }
 
@@ -214,17 +208,17 @@ impl PlotArea {
             let edge = |value: f64| self.x(value).clamp(LEFT, self.right);
             let (x, width) = (edge(left), edge(right) - edge(left));
             let height = height / highest * (bottom - TOP);
-            push_rect(svg, (x, bottom - height), (width, height));
+            push_rect(svg, (x, bottom - height), (width, height), HISTOGRAM_COLOUR);
         }
         let (x, y) = (self.right + 14.0, TOP + 8.0 + 20.0 * i as f64);
-        push_rect(svg, (x, y - 6.0), (28.0, 12.0));
+        push_rect(svg, (x, y - 6.0), (28.0, 12.0), HISTOGRAM_COLOUR);
         push_text(svg, (x + LEGEND_LINE, y + 4.0), "start", &histogram.name);
     }
 
     fn draw_legend_entry(&self, svg: &mut String, i: usize, series: &LineSeries) {
         let (x, y) = (self.right + 14.0, TOP + 8.0 + 20.0 * i as f64);
         let points = format!("{x:.1},{y:.1} {:.1},{y:.1}", x + 28.0);
-        push_element(svg, format_args!("<polyline points=\"{points}\" {}/>", stroke(i)));
+        *svg += &format!("<polyline points=\"{points}\" {}/>\n", stroke(i));
         push_text(svg, (x + LEGEND_LINE, y + 4.0), "start", &series.name);
     }
 }
@@ -243,33 +237,25 @@ pub(super) fn push_line(
     (x2, y2): (f64, f64),
     colour: &str,
 ) {
-    push_element(
-        svg,
-        format_args!(
-            "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"{colour}\"/>"
-        ),
+    *svg += &format!(
+        "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"{colour}\"/>\n"
     );
 }
 
-fn push_rect(svg: &mut String, (x, y): (f64, f64), (width, height): (f64, f64)) {
-    push_element(
-        svg,
-        format_args!(
-            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"#e3e3e3\"/>"
-        ),
+pub(super) fn push_rect(
+    svg: &mut String,
+    (x, y): (f64, f64),
+    (width, height): (f64, f64),
+    colour: &str,
+) {
+    *svg += &format!(
+        "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{colour}\"/>\n"
     );
 }
 
 pub(super) fn push_text(svg: &mut String, (x, y): (f64, f64), anchor: &str, content: &str) {
     let content = escaped(content);
-    push_element(
-        svg,
-        format_args!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{content}</text>"),
-    );
-}
-
-pub(super) fn push_element(svg: &mut String, element: std::fmt::Arguments) {
-    writeln!(svg, "{element}").expect("writing to a string cannot fail");
+    *svg += &format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{content}</text>\n");
 }
 
 fn escaped(text: &str) -> String {

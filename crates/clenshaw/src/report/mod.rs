@@ -28,3 +28,14 @@ pub use stats::Statistic;
 pub use table::Table;
 pub use terminal_plot::terminal_plot;
 pub use wrap::wrap_text;
+
+/// The distinct strings of a list, in order.
+pub(crate) fn distinct<'a>(strings: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    for string in strings {
+        if !found.contains(&string) {
+            found.push(string);
+        }
+    }
+    found
+}

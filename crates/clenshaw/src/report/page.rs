@@ -1,11 +1,9 @@
 //! A page of results: tables, figures and notes.
 
-use super::{LineChart, Table, wrap_text};
+use super::wrap::paragraph;
+use super::{LineChart, Table};
 use serde::Serialize;
 use serde_json::Value;
-
-/// Maximum line length of notes in the text form.
-const WIDTH: usize = 100;
 
 /// The results of an experiment, with the records they were computed from.
 ///
@@ -23,7 +21,7 @@ pub struct ResultPage {
     pub title: String,
     /// The publication that the results refer to.
     pub source: String,
-    /// Headings and tables.
+    /// Tables, each with a heading, which may be empty.
     #[serde(skip)]
     pub tables: Vec<(String, Table)>,
     /// File names and charts.
@@ -40,15 +38,13 @@ pub struct ResultPage {
 impl ResultPage {
     /// Title, tables and notes as plain text.
     pub fn to_text(&self) -> String {
-        let mut text = format!("{}\n", self.title);
-        text.extend(wrap_text(&self.source, WIDTH).into_iter().map(|line| line + "\n"));
+        let mut text = format!("{}\n{}", self.title, paragraph(&self.source));
         for (heading, table) in &self.tables {
-            text += &format!("\n{heading}\n\n{}", table.to_text());
+            let heading = if heading.is_empty() { String::new() } else { format!("\n{heading}\n") };
+            text += &format!("{heading}\n{}", table.to_text());
         }
         text += if self.notes.is_empty() { "" } else { "\n" };
-        for note in &self.notes {
-            text.extend(wrap_text(note, WIDTH).into_iter().map(|line| line + "\n"));
-        }
+        text.extend(self.notes.iter().map(|note| paragraph(note)));
         text
     }
 

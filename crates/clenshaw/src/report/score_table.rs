@@ -6,14 +6,11 @@
 //!
 //! A cell without measurements shows the reason; one with unfinished runs shows how many are finished.
 
-use super::{Claim, Statistic, Table, wrap_text};
-use serde::{Serialize, Serializer};
-
-/// Maximum line length of notes in the text form.
-const WIDTH: usize = 100;
+use super::{Claim, ResultPage, Statistic, Table, distinct};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The measure of spread printed after `±`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spread {
     /// The standard deviation of the runs.
@@ -184,31 +181,25 @@ impl ScoreCell {
 impl ScoreTable {
     /// Title, one line per cell, claims and notes as plain text.
     pub fn to_text(&self) -> String {
-        let notes = self.all_notes();
-        let notes = notes.iter().flat_map(|note| wrap_text(note, WIDTH)).map(|line| line + "\n");
-        let notes: String = notes.collect();
-        let claims = match self.claims.as_slice() {
-            [] => String::new(),
-            claims => Claim::table(claims).to_text() + "\n",
-        };
-        let source: String = wrap_text(&self.source, WIDTH).join("\n");
-        format!("{}\n{source}\n\n{}\n{claims}{notes}", self.title, self.lines().to_text())
+        let tables = [self.lines()].into_iter().chain(self.claims_table());
+        self.page(tables.map(|table| (String::new(), table)).collect()).to_text()
     }
 
     /// The page in Markdown: our scores as a matrix, claims, one line per cell, and notes.
     pub fn to_markdown(&self) -> String {
-        let notes: String = self.all_notes().iter().map(|note| format!("- {note}\n")).collect();
-        let claims = match self.claims.as_slice() {
-            [] => String::new(),
-            claims => format!("## Claims\n\n{}\n", Claim::table(claims).to_markdown()),
-        };
-        format!(
-            "# {}\n\n{}.\n\n## Our scores\n\n{}\n{claims}## Scores by cell\n\n{}\n{notes}",
-            self.title,
-            self.source,
-            self.matrix().to_markdown(),
-            self.lines().to_markdown()
-        )
+        let mut tables = vec![("Our scores".to_owned(), self.matrix())];
+        tables.extend(self.claims_table().map(|table| ("Claims".to_owned(), table)));
+        tables.push(("Scores by cell".to_owned(), self.lines()));
+        self.page(tables).to_markdown()
+    }
+
+    fn page(&self, tables: Vec<(String, Table)>) -> ResultPage {
+        let (title, source, notes) = (self.title.clone(), self.source.clone(), self.all_notes());
+        ResultPage { title, source, tables, notes, ..ResultPage::default() }
+    }
+
+    fn claims_table(&self) -> Option<Table> {
+        (!self.claims.is_empty()).then(|| Claim::table(&self.claims))
     }
 
     fn all_notes(&self) -> Vec<String> {
@@ -236,11 +227,8 @@ impl ScoreTable {
 
     /// Our scores with one row per model and one column per graph.
     fn matrix(&self) -> Table {
-        let (mut columns, mut models): (Vec<&str>, Vec<&str>) = (vec![], vec![]);
-        for cell in &self.cells {
-            push_new(&mut columns, &cell.column);
-            push_new(&mut models, &cell.model);
-        }
+        let columns = distinct(self.cells.iter().map(|cell| cell.column.as_str()));
+        let models = distinct(self.cells.iter().map(|cell| cell.model.as_str()));
         let header = [&["model"], columns.as_slice(), &["minutes"]].concat();
         let mut table = Table::new(header);
         for model in models {
@@ -317,12 +305,6 @@ impl ScoreTable {
 fn minutes<'a>(cells: impl Iterator<Item = &'a ScoreCell>) -> String {
     let seconds = cells.filter_map(|cell| Some(cell.ours?.seconds)).reduce(|a, b| a + b);
     seconds.map_or("-".into(), |seconds| format!("{:.1}", seconds / 60.0))
-}
-
-fn push_new<'a>(list: &mut Vec<&'a str>, name: &'a str) {
-    if !list.contains(&name) {
-        list.push(name);
-    }
 }
 
 #[cfg(test)]

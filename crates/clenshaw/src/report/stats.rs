@@ -113,10 +113,4 @@ mod tests {
         let values = [0.0, 10.0, 20.0, 30.0, 40.0];
         assert_eq!([0.0, 0.25, 0.3, 1.0].map(|q| quantile(&values, q)), [0.0, 10.0, 12.0, 40.0]);
     }
-
-    #[test]
-    fn percentages_have_two_decimals() {
-        let paper = Statistic { mean: 0.889, std: 0.0126, ci95: 0.0059 };
-        assert_eq!(paper.in_percent(), "88.90 ± 1.26 [95% ± 0.59]");
-    }
 }

@@ -19,3 +19,11 @@ pub fn wrap_text(text: &str, width: usize) -> Vec<String> {
     }
     lines
 }
+
+/// Maximum line length of pages in the text form.
+pub(super) const PAGE_WIDTH: usize = 100;
+
+/// A paragraph of a page in the text form.
+pub(super) fn paragraph(text: &str) -> String {
+    wrap_text(text, PAGE_WIDTH).join("\n") + "\n"
+}

@@ -1,7 +1,9 @@
 //! Training jobs end to end: results are bit-identical for any number of threads and after interruptions.
 
 use clenshaw::data::Store;
-use clenshaw::experiment::{Request, RunEvent, RunOptions, TrainingJob, predict, run, run_all};
+use clenshaw::experiment::{
+    Request, RunEvent, RunOptions, Summary, TrainingJob, predict, run, run_all,
+};
 use clenshaw::{Error, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,25 +20,33 @@ fn request(runs: usize) -> Request {
     request
 }
 
+/// Trains jobs, keeping finished runs.
+fn run_jobs(
+    jobs: &[TrainingJob],
+    threads: usize,
+    cancel: &AtomicBool,
+    on_event: &(dyn Fn(usize, RunEvent<'_>) + Sync),
+) -> Vec<Result<Summary>> {
+    let store = &Store::new(None);
+    run_all(jobs, &RunOptions { threads, store, resume: true, on_event, cancel })
+}
+
+/// The summary without times.
+fn json(mut summary: Summary) -> String {
+    summary.seconds = 0.0;
+    summary.runs.iter_mut().for_each(|record| record.seconds = 0.0);
+    serde_json::to_string(&summary).unwrap()
+}
+
 fn summary_json(
     request: &Request,
     threads: usize,
     folder: Option<PathBuf>,
     resume: bool,
 ) -> Result<String> {
-    let cancel = AtomicBool::new(false);
-    let options = RunOptions {
-        threads,
-        store: &Store::new(None),
-        resume,
-        on_event: &|_, _| {},
-        cancel: &cancel,
-    };
-    run(&TrainingJob { request: request.clone(), folder }, &options).map(|mut summary| {
-        summary.seconds = 0.0;
-        summary.runs.iter_mut().for_each(|record| record.seconds = 0.0);
-        serde_json::to_string(&summary).unwrap()
-    })
+    let (cancel, store) = (AtomicBool::new(false), &Store::new(None));
+    let options = RunOptions { threads, store, resume, on_event: &|_, _| {}, cancel: &cancel };
+    run(&TrainingJob { request: request.clone(), folder }, &options).map(json)
 }
 
 /// Cancels after the given epoch of the given run.
@@ -50,10 +60,7 @@ fn interrupt(request: &Request, folder: &Path, at: (usize, usize)) {
         }
     };
     let job = TrainingJob { request: request.clone(), folder: Some(folder.to_owned()) };
-    let store = &Store::new(None);
-    let options =
-        RunOptions { threads: 1, store, resume: true, on_event: &on_event, cancel: &cancel };
-    assert!(matches!(run(&job, &options), Err(Error::Interrupted)));
+    assert!(matches!(run_jobs(&[job], 1, &cancel, &on_event)[0], Err(Error::Interrupted)));
 }
 
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
@@ -160,10 +167,8 @@ fn panic_in_one_worker_does_not_block_the_other() {
         let on_event = |_, event: RunEvent<'_>| {
             assert!(!matches!(event, RunEvent::Loaded { .. }), "intended panic");
         };
-        let (cancel, store) = (AtomicBool::new(false), &Store::new(None));
-        let options =
-            RunOptions { threads: 2, store, resume: true, on_event: &on_event, cancel: &cancel };
-        run_all(&[TrainingJob { request: request(2), folder: None }], &options);
+        let job = TrainingJob { request: request(2), folder: None };
+        run_jobs(&[job], 2, &AtomicBool::new(false), &on_event);
     };
     assert!(std::panic::catch_unwind(all).is_err());
 }
@@ -174,20 +179,14 @@ fn predict_reproduces_the_saved_predictions() {
     let out = folder.path().join("run");
     summary_json(&request(2), 1, Some(out.clone()), false).unwrap();
     let written = fs::read_to_string(out.join("runs/1/predictions.csv")).unwrap();
-    let predictions = predict(&out, &Store::new(None), None, Some(1), 2).unwrap();
+let predictions = predict(&out, &Store::new(None), None, Some(1), 2).unwrap();
     let all: Vec<usize> = (0..predictions.parts.len()).collect();
     assert_eq!(predictions.to_csv(&all), written);
-    assert_eq!(
-        predict(&out, &Store::new(None), None, Some(7), 1)
-            .unwrap_err()
-            .to_string()
-            .split(": ")
-            .nth(1),
-        Some("no finished run with seed 7")
-    );
+    let missing = predict(&out, &Store::new(None), None, Some(7), 1).unwrap_err().to_string();
+    assert_eq!(missing.split(": ").nth(1), Some("no finished run with seed 7"));
     let other = predict(&out, &Store::new(None), Some("cora"), None, 1).unwrap_err();
     assert!(
-        other.to_string().contains("`w_in` is 32 x 16, but on cora the model needs 1433 x 16"),
+        other.to_string().contains("cora: 1433 features, but the model was trained with 32"),
         "{other}"
     );
 }
@@ -220,20 +219,11 @@ fn jobs_in_parallel_give_the_same_results_as_alone() {
     let jobs: Vec<TrainingJob> = ["mlp", "gcn", "clenshaw-gcn"]
         .map(|model| TrainingJob { request: small(model), folder: None })
         .to_vec();
-    let cancel = AtomicBool::new(false);
-    let together = |threads| {
-        let store = &Store::new(None);
-        let options =
-            RunOptions { threads, store, resume: false, on_event: &|_, _| {}, cancel: &cancel };
-        run_all(&jobs, &options)
-    };
     for threads in [1, 2, 5] {
-        for (job, summary) in jobs.iter().zip(together(threads)) {
+        let together = run_jobs(&jobs, threads, &AtomicBool::new(false), &|_, _| {});
+        for (job, summary) in jobs.iter().zip(together) {
             let alone = summary_json(&job.request, 1, None, false).unwrap();
-            let mut summary = summary.unwrap();
-            summary.seconds = 0.0;
-            summary.runs.iter_mut().for_each(|record| record.seconds = 0.0);
-            assert_eq!(serde_json::to_string(&summary).unwrap(), alone, "{threads} threads");
+            assert_eq!(json(summary.unwrap()), alone, "{threads} threads");
         }
     }
 }
@@ -242,10 +232,7 @@ fn jobs_in_parallel_give_the_same_results_as_alone() {
 fn failed_job_does_not_stop_the_others() {
     let missing = Request { graph: "no-such-file.csv".into(), ..small("mlp") };
     let jobs = [missing, small("mlp")].map(|request| TrainingJob { request, folder: None });
-    let (cancel, store) = (AtomicBool::new(false), &Store::new(None));
-    let options =
-        RunOptions { threads: 2, store, resume: false, on_event: &|_, _| {}, cancel: &cancel };
-    let results = run_all(&jobs, &options);
+    let results = run_jobs(&jobs, 2, &AtomicBool::new(false), &|_, _| {});
     assert!(matches!(results[0], Err(Error::Unknown { .. })), "{:?}", results[0]);
     assert_eq!(results[1].as_ref().unwrap().runs.len(), 3);
 }

@@ -7,8 +7,7 @@ use clenshaw::experiment::{
 };
 use clenshaw::{Error, Result};
 use clenshaw_tune::{
-    AttrKind, Direction, Distribution, JournalStorage, ParamValue, Storage, Trial, TrialOutcome,
-    TrialState,
+    AttrKind, Direction, Distribution, JournalStorage, Storage, Trial, TrialOutcome, TrialState,
 };
 use std::fmt::Write;
 use std::fs;
@@ -59,15 +58,35 @@ impl TestStudy {
         cancel: &AtomicBool,
         on_event: &(dyn Fn(TuneEvent<'_>) + Sync),
     ) -> Result<TuneResult> {
+        self.tune_in(&self.storage(), study, cancel, on_event)
+    }
+
+    fn tune_in(
+        &self,
+        storage: &dyn Storage,
+        study: &TuneRequest,
+        cancel: &AtomicBool,
+        on_event: &(dyn Fn(TuneEvent<'_>) + Sync),
+    ) -> Result<TuneResult> {
         let (jobs, timeout, store) = (self.jobs, self.timeout, &Store::only(self.folder.path()));
         let options = TuneOptions { threads: 2, jobs, timeout, store, on_event, cancel };
-        tune(study, &self.storage(), &options)
+        tune(study, storage, &options)
     }
 
     fn trials(&self) -> Vec<Trial> {
         let storage = self.storage();
-        storage.trials(storage.open_study("test", Direction::Maximize).unwrap()).unwrap()
+        storage.trials(id(&storage)).unwrap()
     }
+}
+
+/// The id of the study in a storage.
+fn id(storage: &dyn Storage) -> u64 {
+    storage.open_study("test", Direction::Maximize).unwrap()
+}
+
+/// Whether the settings of a trial were tried again and completed.
+fn was_repeated(trials: &[Trial], trial: &Trial) -> bool {
+    trials.iter().any(|t| t.state == TrialState::Complete && t.params == trial.params)
 }
 
 /// Number, parameters, value and reports of every trial, as text.
@@ -126,8 +145,7 @@ fn interrupted_study_resumes_to_the_requested_trials() {
     assert_eq!(tuned.count(TrialState::Complete), 6);
     for trial in interrupted {
         assert_eq!(trial.user_attrs["interrupted"], true);
-        let again = |t: &&Trial| t.state == TrialState::Complete && t.params == trial.params;
-        assert!(tuned.trials.iter().any(|t| again(&t)), "trial {} is lost", trial.number);
+        assert!(was_repeated(&tuned.trials, trial), "trial {} is lost", trial.number);
     }
     let n = tuned.trials.len();
     assert_eq!(test.tune(&study).unwrap().trials.len(), n, "a complete study runs no trials");
@@ -204,12 +222,8 @@ fn no_configuration_is_tried_twice() {
 fn queued_duplicate_completes_without_training() {
     let (test, mut study) = (TestStudy::new(1), study_request(SMALL, 1));
     let first = test.tune(&study).unwrap().trials.remove(0);
-    let external = first.external_params();
-    let fixed: std::collections::BTreeMap<String, ParamValue> =
-        external.into_iter().map(|(name, choice)| (name.to_owned(), choice)).collect();
     let storage = test.storage();
-    let study_id = storage.open_study("test", Direction::Maximize).unwrap();
-    storage.enqueue_trial(study_id, &fixed).unwrap();
+    storage.enqueue_trial(id(&storage), &first.retry_params()).unwrap();
     study.trials = 2;
     let second = test.tune(&study).unwrap().trials.remove(1);
     assert_eq!(second.user_attrs["duplicate_of"], 0);
@@ -219,10 +233,10 @@ fn queued_duplicate_completes_without_training() {
 #[test]
 fn poor_trials_are_pruned_and_do_not_count() {
     // Trials with a learning rate of zero do not improve.
-    for (splits, epochs) in [(5, "8"), (1, "8")] {
+    for splits in [5, 1] {
         let mut study = study_request(SMALL, 8);
         study.training.runs = splits;
-        study.training.set("max_epochs", epochs).unwrap();
+        study.training.set("max_epochs", "8").unwrap();
         study.space.clear();
         let space = "[space]\nlr_conv = [0.0, 0.01, 0.02, 0.03, 0.04, 0.05]\n\
                      lr_dense = [0.0, 0.01, 0.02, 0.03, 0.04, 0.05]\nlr_alpha = [0.0, 0.01]";
@@ -311,8 +325,7 @@ fn dashboard_has_a_note_and_the_best_filter() {
     study.command = "clenshaw tune csbm".into();
     let tuned = test.tune(&study).unwrap();
     let storage = test.storage();
-    let study_id = storage.open_study("test", Direction::Maximize).unwrap();
-    let system = storage.study_attrs(study_id, AttrKind::System).unwrap();
+    let system = storage.study_attrs(id(&storage), AttrKind::System).unwrap();
     assert_eq!(system["study:metric_names"][0], "validation accuracy");
     let note = system["dashboard:note_str:0"].as_str().unwrap();
     assert!(note.contains("clenshaw tune csbm") && note.contains("`dropout`"), "{note}");
@@ -332,8 +345,7 @@ fn trials_failed_at(step: u64) -> Vec<Trial> {
         if matches!(event, TuneEvent::Reported { number: 0, step: now, .. } if now == step) {
             let trial = test.trials().remove(0);
             storage.finish(trial.id, TrialOutcome::Fail).unwrap();
-            let study_id = storage.open_study("test", Direction::Maximize).unwrap();
-            storage.enqueue_trial(study_id, &trial.retry_params()).unwrap();
+            storage.enqueue_trial(id(&storage), &trial.retry_params()).unwrap();
         }
     };
     let tuned = test.tune_with(&study, &AtomicBool::new(false), &on_event).unwrap();
@@ -357,8 +369,7 @@ fn late_result_is_stored_as_a_new_trial() {
 #[test]
 fn trial_failed_by_others_is_stopped() {
     let trials = trials_failed_at(1);
-    let again = |t: &&Trial| t.state == TrialState::Complete && t.params == trials[0].params;
-    assert!(trials.iter().any(|trial| again(&trial)), "its settings were not tried again");
+    assert!(was_repeated(&trials, &trials[0]), "its settings were not tried again");
 }
 
 /// Heartbeats and outages of a database.
@@ -366,12 +377,12 @@ mod databases {
     use super::*;
     use clenshaw_tune::{DatabaseOptions, DatabaseUrl, RdbStorage};
 
-    fn database(folder: &Path) -> RdbStorage {
+    /// A database with this interval between heartbeats and this timeout, in milliseconds.
+    fn database(folder: &Path, heartbeat_interval: u64, timeout: u64) -> RdbStorage {
         let url = format!("sqlite:///{}", folder.join("study.db").display());
-        let options = DatabaseOptions {
-            heartbeat_interval: Duration::from_millis(200),
-            ..DatabaseOptions::default()
-        };
+        let [heartbeat_interval, timeout] =
+            [heartbeat_interval, timeout].map(Duration::from_millis);
+        let options = DatabaseOptions { heartbeat_interval, timeout };
         RdbStorage::open_with(DatabaseUrl::parse(&url).unwrap(), options).unwrap()
     }
 
@@ -379,10 +390,11 @@ mod databases {
     /// settings are tried again before the study ends.
     #[test]
     fn trials_of_dead_workers_are_requeued() {
-        let folder = tempdir().unwrap();
-        let (ours, theirs) = (database(folder.path()), database(folder.path()));
+        let test = TestStudy::new(1);
+        let folder = test.folder.path();
+        let [ours, theirs] = [(); 2].map(|()| database(folder, 200, 60_000));
         let study = study_request(SMALL, 3);
-        let file = rusqlite::Connection::open(folder.path().join("study.db")).unwrap();
+        let file = rusqlite::Connection::open(folder.join("study.db")).unwrap();
         file.busy_timeout(Duration::from_secs(60)).unwrap();
         let file = std::sync::Mutex::new(file);
         let dead = std::sync::OnceLock::new();
@@ -390,7 +402,7 @@ mod databases {
             if !matches!(event, TuneEvent::Reported { number: 0, step: 1, .. }) {
                 return;
             }
-            let study_id = theirs.open_study("test", Direction::Maximize).unwrap();
+            let study_id = id(&theirs);
             let trial = theirs.create_trial(study_id).unwrap();
             let point = |(name, distribution): (&String, &Distribution)| {
                 (name.clone(), (distribution.clone(), lowest(distribution)))
@@ -408,17 +420,11 @@ mod databases {
                 std::thread::sleep(Duration::from_millis(5));
             }
         };
-        let (store, cancel) = (&Store::only(folder.path()), &AtomicBool::new(false));
-        let options =
-            TuneOptions { threads: 1, jobs: 1, timeout: None, store, on_event: &on_event, cancel };
-        let tuned = tune(&study, &ours, &options).unwrap();
+        let cancel = AtomicBool::new(false);
+        let tuned = test.tune_in(&ours, &study, &cancel, &on_event).unwrap();
         let dead = &tuned.trials[*dead.get().unwrap()];
         assert_eq!(dead.state, TrialState::Fail);
-        let again = |t: &&Trial| t.state == TrialState::Complete && t.params == dead.params;
-        assert!(
-            tuned.trials.iter().any(|trial| again(&trial)),
-            "its settings were not tried again"
-        );
+        assert!(was_repeated(&tuned.trials, dead), "its settings were not tried again");
         let sql = "SELECT COUNT(*) FROM trials t WHERE NOT EXISTS \
                    (SELECT 1 FROM trial_heartbeats h WHERE h.trial_id = t.trial_id) \
                    AND t.datetime_start IS NOT NULL";
@@ -428,15 +434,12 @@ mod databases {
 
     /// Another process locks the file while the first trial runs; `then` is called when the study notices.
     fn tune_with_lock(
-        folder: &Path,
         cancel: &AtomicBool,
         then: &(dyn Fn(&rusqlite::Connection) + Sync),
     ) -> Result<TuneResult> {
-        let url = format!("sqlite:///{}", folder.join("study.db").display());
-        let options =
-            DatabaseOptions { timeout: Duration::from_millis(50), ..DatabaseOptions::default() };
-        let storage = RdbStorage::open_with(DatabaseUrl::parse(&url).unwrap(), options).unwrap();
-        let other = rusqlite::Connection::open(folder.join("study.db")).unwrap();
+        let test = TestStudy::new(1);
+        let storage = database(test.folder.path(), 60_000, 50);
+        let other = rusqlite::Connection::open(test.folder.path().join("study.db")).unwrap();
         let other = std::sync::Mutex::new(other);
         let on_event = |event: TuneEvent<'_>| match event {
             TuneEvent::Reported { number: 0, step: 1, .. } => {
@@ -448,17 +451,14 @@ mod databases {
             }
             _ => {}
         };
-        let store = &Store::only(folder);
-        let options =
-            TuneOptions { threads: 1, jobs: 1, timeout: None, store, on_event: &on_event, cancel };
-        tune(&study_request(SMALL, 2), &storage, &options)
+        test.tune_in(&storage, &study_request(SMALL, 2), cancel, &on_event)
     }
 
     #[test]
     fn study_waits_for_an_unavailable_database() {
-        let (folder, cancel) = (tempdir().unwrap(), AtomicBool::new(false));
+        let cancel = AtomicBool::new(false);
         let back = |other: &rusqlite::Connection| other.execute_batch("COMMIT").unwrap();
-        let tuned = tune_with_lock(folder.path(), &cancel, &back).unwrap();
+        let tuned = tune_with_lock(&cancel, &back).unwrap();
         assert_eq!((tuned.end, tuned.trials.len()), (StudyEnd::TrialsCompleted, 2));
         assert_eq!(tuned.count(TrialState::Complete), 2);
         assert_eq!(
@@ -469,9 +469,9 @@ mod databases {
 
     #[test]
     fn waiting_for_a_database_can_be_cancelled() {
-        let (folder, cancel) = (tempdir().unwrap(), AtomicBool::new(false));
+        let cancel = AtomicBool::new(false);
         let stop = |_: &rusqlite::Connection| cancel.store(true, Ordering::Relaxed);
-        let error = tune_with_lock(folder.path(), &cancel, &stop).unwrap_err();
+        let error = tune_with_lock(&cancel, &stop).unwrap_err();
         assert!(matches!(error, Error::Study(clenshaw_tune::Error::Unavailable { .. })), "{error}");
     }
 

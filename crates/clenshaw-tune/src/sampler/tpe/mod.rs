@@ -14,6 +14,8 @@ pub(crate) mod mixture;
 mod normal;
 mod split;
 #[cfg(test)]
+mod optuna_tests;
+#[cfg(test)]
 mod tests;
 
 use super::{SamplingContext, random};

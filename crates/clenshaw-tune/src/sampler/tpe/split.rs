@@ -41,10 +41,7 @@ fn compare(a: [f64; 3], b: [f64; 3]) -> Ordering {
 
 /// The value with the sign that makes smaller better; NaN is worst.
 fn loss(value: f64, direction: Direction) -> f64 {
-    let loss = match direction {
-        Direction::Minimize => value,
-        Direction::Maximize => -value,
-    };
+    let loss = direction.loss(value);
     // Adding 0 turns -0 into 0, which `total_cmp` would order before it.
     if loss.is_nan() { f64::INFINITY } else { loss + 0.0 }
 }

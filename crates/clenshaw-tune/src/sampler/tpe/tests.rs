@@ -20,6 +20,19 @@ fn assert_close(what: &str, ours: &[f64], theirs: &[f64]) {
     }
 }
 
+/// The distributions of all parameters.
+fn space(trials: &[Trial]) -> BTreeMap<String, Distribution> {
+    let params = trials.iter().flat_map(|trial| &trial.params);
+    params.map(|(name, (distribution, _))| (name.clone(), distribution.clone())).collect()
+}
+
+/// The trials of a stored study, and the distributions of the first one.
+fn mixed_study() -> (Vec<Trial>, BTreeMap<String, Distribution>) {
+    let trials = fixtures::trials(&fixtures::load("tpe")["mixed"]["study"]);
+    let space = space(&trials[..1]);
+    (trials, space)
+}
+
 /// Calls a check for every stored case: a group of parameters and what Optuna computes for it.
 fn for_every_case(mut check: impl FnMut(&str, &SamplingContext, &Group, &Value)) {
     let stored = fixtures::load("tpe");
@@ -27,19 +40,9 @@ fn for_every_case(mut check: impl FnMut(&str, &SamplingContext, &Group, &Value))
         let history = &stored[name];
         let (study, alone) = (&history["study"], history["alone"].as_object().unwrap());
         let trials = fixtures::trials(study);
-        let space: BTreeMap<String, Distribution> = trials
-            .iter()
-            .flat_map(|t| &t.params)
-            .map(|(k, (d, _))| (k.clone(), d.clone()))
-            .collect();
-        let direction = fixtures::direction(study);
-        let context = SamplingContext {
-            space: &space,
-            trials: &trials,
-            direction,
-            seed: 0,
-            number: u64::MAX,
-        };
+        let space = space(&trials);
+        let (space, trials, direction) = (&space, &trials, fixtures::direction(study));
+        let context = SamplingContext { space, trials, direction, seed: 0, number: u64::MAX };
         for (parameter, view) in alone {
             let group = Group::from([(parameter.as_str(), &space[parameter])]);
             check(&format!("{name} {parameter}"), &context, &group, view);
@@ -142,11 +145,7 @@ fn samples_follow_the_density() {
 
 #[test]
 fn values_depend_on_seed_and_number_only() {
-    let stored = fixtures::load("tpe");
-    let study = &stored["mixed"]["study"];
-    let trials = fixtures::trials(study);
-    let space: BTreeMap<String, Distribution> =
-        trials[0].params.iter().map(|(k, (d, _))| (k.clone(), d.clone())).collect();
+    let (trials, space) = mixed_study();
     let sample = |seed, number, trials| {
         let direction = Direction::Minimize;
         Tpe::default().sample(&SamplingContext { space: &space, trials, direction, seed, number })
@@ -161,10 +160,7 @@ fn values_depend_on_seed_and_number_only() {
 
 #[test]
 fn parameters_of_all_trials_are_sampled_jointly() {
-    let stored = fixtures::load("tpe");
-    let trials = fixtures::trials(&stored["mixed"]["study"]);
-    let space: BTreeMap<String, Distribution> =
-        trials[0].params.iter().map(|(k, (d, _))| (k.clone(), d.clone())).collect();
+    let (trials, space) = mixed_study();
     let direction = Direction::Minimize;
     let context =
         SamplingContext { space: &space, trials: &trials, direction, seed: 0, number: 99 };

@@ -89,7 +89,7 @@ impl JournalStorage {
         contents.replay.last_own_trial = None;
         let entries = decide(&contents.replay)?;
         let text: String =
-            entries.iter().map(|(op, fields)| op.to_line(&self.worker_id, fields)).collect();
+            entries.iter().map(|entry| write::line(&self.worker_id, entry)).collect();
         if !text.is_empty() {
             contents.file.append(&text)?;
         }

@@ -5,8 +5,10 @@
 //! and ignore exactly the same entries. As in Optuna, these are ignored: a second study with the same name,
 //! a change to a finished trial, the start of a running trial, and an incompatible distribution.
 
-use super::entry::{LogEntry, OpCode, direction};
-use crate::{Attributes, Distribution, StudySummary, Trial, TrialState};
+use super::super::validation;
+use super::entry::{self, LogEntry, NewParam, NewState, NewStudy, NewTrial, Report};
+use super::entry::{StudyAttr, StudyId, TrialAttr};
+use crate::{AttrKind, Attributes, Direction, Distribution, StudySummary, Trial, TrialState};
 
 /// All studies and trials of a journal.
 pub(super) struct Replay {
@@ -24,10 +26,16 @@ pub(super) struct StudyRecord {
     pub summary: StudySummary,
     pub n_objectives: usize,
     is_deleted: bool,
-    pub user_attrs: Attributes,
-    pub system_attrs: Attributes,
+    /// User and system attributes.
+    attrs: [Attributes; 2],
     /// Trial ids by number.
     trials: Vec<usize>,
+}
+
+impl StudyRecord {
+    pub fn attrs(&self, kind: AttrKind) -> &Attributes {
+        &self.attrs[kind as usize]
+    }
 }
 
 impl Replay {
@@ -70,130 +78,122 @@ impl Replay {
     /// Applies one line. A line that cannot be parsed changes nothing and is an error.
     pub fn apply(&mut self, line: &str) -> Result<(), String> {
         let entry = LogEntry::parse(line)?;
-        match entry.op()? {
-            OpCode::CreateStudy => self.create_study(&entry)?,
-            OpCode::DeleteStudy => {
-                if let Some(study) = self.study_mut(&entry)? {
+        let (op, is_own) = (entry.op_code, entry.worker_id == self.worker_id);
+        match op {
+            entry::CREATE_STUDY => self.create_study(entry.fields()?),
+            entry::DELETE_STUDY => {
+                let StudyId { study_id } = entry.fields()?;
+                if let Some(study) = self.study_mut(study_id) {
                     study.is_deleted = true;
                 }
             }
-            OpCode::StudyUserAttr | OpCode::StudySystemAttr => self.set_study_attr(&entry)?,
-            OpCode::CreateTrial => self.create_trial(&entry)?,
-            OpCode::Param => self.set_param(&entry)?,
-            OpCode::StateValues => self.set_state(&entry)?,
-            OpCode::IntermediateValue => {
-                let report = entry.intermediate_value()?;
-                if let Some(trial) = self.unfinished_trial_mut(&entry)? {
-                    trial.intermediate_values.extend(report);
+            entry::STUDY_USER_ATTR | entry::STUDY_SYSTEM_ATTR => {
+                let StudyAttr { study_id, attr } = entry.fields()?;
+                if let Some(study) = self.study_mut(study_id) {
+                    study.attrs[(op - entry::STUDY_USER_ATTR) as usize].extend(attr);
                 }
             }
-            OpCode::TrialUserAttr | OpCode::TrialSystemAttr => self.set_trial_attr(&entry)?,
-            OpCode::DiscardTrials => {}
+            entry::CREATE_TRIAL => self.create_trial(entry.fields()?, is_own)?,
+            entry::SET_PARAM => self.set_param(entry.fields()?)?,
+            entry::SET_STATE => self.set_state(entry.fields()?, is_own)?,
+            entry::REPORT => {
+                let Report { trial_id, step, intermediate_value } = entry.fields()?;
+                if let Some(trial) = self.unfinished_trial_mut(trial_id) {
+                    trial
+                        .intermediate_values
+                        .extend(intermediate_value.map(|value| (step, value.0)));
+                }
+            }
+            entry::TRIAL_USER_ATTR | entry::TRIAL_SYSTEM_ATTR => {
+                let TrialAttr { trial_id, attr } = entry.fields()?;
+                match self.unfinished_trial_mut(trial_id) {
+                    Some(trial) if op == entry::TRIAL_USER_ATTR => trial.user_attrs.extend(attr),
+                    Some(trial) => trial.system_attrs.extend(attr),
+                    None => {}
+                }
+            }
+            entry::DISCARD_TRIALS => {}
+            _ => return Err(format!("unknown op_code {op}; known: 0 to 10")),
         }
         Ok(())
     }
 
-    fn set_study_attr(&mut self, entry: &LogEntry) -> Result<(), String> {
-        let Some(study) = self.study_mut(entry)? else { return Ok(()) };
-        match entry.op()? {
-            OpCode::StudyUserAttr => study.user_attrs.extend(entry.user_attr()?),
-            _ => study.system_attrs.extend(entry.system_attr()?),
-        }
-        Ok(())
-    }
-
-    fn set_trial_attr(&mut self, entry: &LogEntry) -> Result<(), String> {
-        let Some(trial) = self.unfinished_trial_mut(entry)? else { return Ok(()) };
-        match entry.op()? {
-            OpCode::TrialUserAttr => trial.user_attrs.extend(entry.user_attr()?),
-            _ => trial.system_attrs.extend(entry.system_attr()?),
-        }
-        Ok(())
-    }
-
-    fn create_study(&mut self, entry: &LogEntry) -> Result<(), String> {
-        let (name, directions) = entry.new_study()?;
+    fn create_study(&mut self, NewStudy { study_name: name, directions }: NewStudy) {
         if self.studies().any(|study| study.summary.name == name) {
-            return Ok(());
+            return;
         }
-        let direction = direction(&directions);
+        // A study with several objectives has no direction.
+        let direction = match directions[..] {
+            [1] => Some(Direction::Minimize),
+            [2] => Some(Direction::Maximize),
+            _ => None,
+        };
         self.studies.push(StudyRecord {
             summary: StudySummary { id: self.studies.len() as u64, name, direction },
             n_objectives: directions.len(),
             is_deleted: false,
-            user_attrs: Attributes::new(),
-            system_attrs: Attributes::new(),
+            attrs: Default::default(),
             trials: Vec::new(),
         });
-        Ok(())
     }
 
-    /// The study of an entry, unless it is missing or deleted.
-    fn study_mut(&mut self, entry: &LogEntry) -> Result<Option<&mut StudyRecord>, String> {
-        let study = self.studies.get_mut(entry.study_id()? as usize);
-        Ok(study.filter(|study| !study.is_deleted))
+    /// A study, unless it is missing or deleted.
+    fn study_mut(&mut self, id: u64) -> Option<&mut StudyRecord> {
+        self.studies.get_mut(id as usize).filter(|study| !study.is_deleted)
     }
 
-    /// The trial of an entry, unless it is missing or finished.
-    fn unfinished_trial_mut(&mut self, entry: &LogEntry) -> Result<Option<&mut Trial>, String> {
-        let found = self.trials.get_mut(entry.trial_id()? as usize);
-        Ok(found.map(|(_, trial)| trial).filter(|trial| !trial.state.is_finished()))
+    /// A trial, unless it is missing or finished.
+    fn unfinished_trial_mut(&mut self, id: u64) -> Option<&mut Trial> {
+        let found = self.trials.get_mut(id as usize).map(|(_, trial)| trial);
+        found.filter(|trial| !trial.state.is_finished())
     }
 
-    fn create_trial(&mut self, entry: &LogEntry) -> Result<(), String> {
-        let id = self.trials.len();
-        let mut trial = Trial {
-            id: id as u64,
-            number: 0,
-            state: entry.state()?,
-            value: entry.value(),
-            params: entry.params()?,
-            intermediate_values: entry.intermediate_values(),
-            user_attrs: entry.user_attrs.clone().unwrap_or_default(),
-            system_attrs: entry.system_attrs.clone().unwrap_or_default(),
-            datetime_start: entry.datetime_start.clone(),
-            datetime_complete: entry.datetime_complete.clone(),
-        };
-        let Some(study) = self.study_mut(entry)? else { return Ok(()) };
+    fn create_trial(&mut self, new: NewTrial, is_own: bool) -> Result<(), String> {
+        let (id, study_id) = (self.trials.len(), new.study_id);
+        let mut trial = new.into_trial(id as u64)?;
+        let Some(study) = self.study_mut(study_id) else { return Ok(()) };
         trial.number = study.trials.len() as u64;
         study.trials.push(id);
-        self.trials.push((entry.study_id()? as usize, trial));
-        if entry.worker_id == self.worker_id {
+        self.trials.push((study_id as usize, trial));
+        if is_own {
             self.last_own_trial = Some(id as u64);
         }
         Ok(())
     }
 
-    fn set_param(&mut self, entry: &LogEntry) -> Result<(), String> {
-        let (name, param) = entry.param()?;
-        let found = self.trial(entry.trial_id()?);
+    fn set_param(&mut self, new: NewParam) -> Result<(), String> {
+        let NewParam { trial_id, param_name: name, param_value_internal, distribution } = new;
+        let param = validation::parse_param(&name, &distribution, param_value_internal.0)?;
+        let found = self.trial(trial_id);
         let old = found.and_then(|(study, _)| self.distribution(study, &name));
         if old.is_none_or(|old| old.is_compatible(&param.0))
-            && let Some(trial) = self.unfinished_trial_mut(entry)?
+            && let Some(trial) = self.unfinished_trial_mut(trial_id)
         {
             trial.params.insert(name, param);
         }
         Ok(())
     }
 
-    fn set_state(&mut self, entry: &LogEntry) -> Result<(), String> {
-        let (state, value) = (entry.state()?, entry.value());
-        let is_own = entry.worker_id == self.worker_id;
-        let Some(trial) = self.unfinished_trial_mut(entry)? else { return Ok(()) };
+    fn set_state(
+        &mut self,
+        NewState { trial_id, status }: NewState,
+        is_own: bool,
+    ) -> Result<(), String> {
+        let (state, value) = (status.state()?, status.value());
+        let Some(trial) = self.unfinished_trial_mut(trial_id) else { return Ok(()) };
         if state == TrialState::Running {
             if trial.state == TrialState::Running {
                 return Ok(());
             }
-            trial.datetime_start = entry.datetime_start.clone();
+            trial.datetime_start = status.datetime_start;
         }
         if state.is_finished() {
-            trial.datetime_complete = entry.datetime_complete.clone();
+            trial.datetime_complete = status.datetime_complete;
         }
         trial.state = state;
         trial.value = value.or(trial.value);
-        let id = trial.id;
         if is_own && state == TrialState::Running {
-            self.last_own_trial = Some(id);
+            self.last_own_trial = Some(trial_id);
         }
         Ok(())
     }

@@ -2,7 +2,6 @@
 
 use super::super::worker::WorkerProcess;
 use super::super::{AttrKind, Storage, StudySummary, validation};
-use super::entry::OpCode;
 use super::replay::Replay;
 use super::{JournalStorage, write};
 use crate::error::Result;
@@ -32,20 +31,13 @@ impl Storage for JournalStorage {
     fn study_attrs(&self, study: u64, kind: AttrKind) -> Result<Attributes> {
         let contents = self.read()?;
         let study = self.find_study(&contents.replay, study)?;
-        Ok(match kind {
-            AttrKind::User => study.user_attrs.clone(),
-            AttrKind::System => study.system_attrs.clone(),
-        })
+        Ok(study.attrs(kind).clone())
     }
 
     fn set_study_attrs(&self, study: u64, kind: AttrKind, attrs: &Attributes) -> Result<()> {
-        let op = match kind {
-            AttrKind::User => OpCode::StudyUserAttr,
-            AttrKind::System => OpCode::StudySystemAttr,
-        };
         let decide = |replay: &Replay| {
             self.find_study(replay, study)?;
-            Ok(write::attrs(op, ("study_id", study), attrs))
+            Ok(write::study_attrs(study, kind, attrs))
         };
         self.append(decide).map(drop)
     }
@@ -71,7 +63,7 @@ impl Storage for JournalStorage {
             let Some(id) = first_waiting(replay)? else { return Ok(vec![]) };
             // The worker comes first: if only this entry is written, the trial is still waiting.
             let worker = WorkerProcess::to_attrs(self.process.as_ref());
-            let worker = write::attrs(OpCode::TrialSystemAttr, ("trial_id", id), &worker);
+            let worker = write::trial_attrs(id, AttrKind::System, &worker);
             Ok(worker.into_iter().chain([write::start(id)]).collect())
         })?;
         Ok(contents.replay.last_own_trial())
@@ -101,13 +93,9 @@ impl Storage for JournalStorage {
     }
 
     fn set_trial_attrs(&self, trial: u64, kind: AttrKind, attrs: &Attributes) -> Result<()> {
-        let op = match kind {
-            AttrKind::User => OpCode::TrialUserAttr,
-            AttrKind::System => OpCode::TrialSystemAttr,
-        };
         let decide = |replay: &Replay| {
             self.study_of_unfinished(replay, trial)?;
-            Ok(write::attrs(op, ("trial_id", trial), attrs))
+            Ok(write::trial_attrs(trial, kind, attrs))
         };
         self.append(decide).map(drop)
     }

@@ -1,16 +1,25 @@
 //! The entries that this crate writes, with the fields that Optuna requires.
 
 use super::super::clock;
-use super::entry::{OpCode, direction_code, state_code};
-use crate::{Attributes, Direction, Distribution, TrialState};
+use super::entry;
+use crate::{AttrKind, Attributes, Direction, Distribution, TrialState};
 use serde_json::{Value, json};
 
 /// An entry to append: its operation and its fields.
-pub(super) type NewEntry = (OpCode, Value);
+pub(super) type NewEntry = (u64, Value);
+
+/// The line of an entry, including the line feed.
+pub(super) fn line(worker_id: &str, (op, fields): &NewEntry) -> String {
+    let mut line = json!({"op_code": op, "worker_id": worker_id});
+    for (key, value) in fields.as_object().expect("fields are an object") {
+        line[key] = value.clone();
+    }
+    format!("{line}\n")
+}
 
 /// Creates a study.
 pub(super) fn study(name: &str, direction: Direction) -> NewEntry {
-    (OpCode::CreateStudy, json!({"study_name": name, "directions": [direction_code(direction)]}))
+    (entry::CREATE_STUDY, json!({"study_name": name, "directions": [direction as u64]}))
 }
 
 /// Creates a trial with its system attributes in one entry, so that it never exists without them. A
@@ -18,11 +27,11 @@ pub(super) fn study(name: &str, direction: Direction) -> NewEntry {
 pub(super) fn trial(study: u64, state: TrialState, system_attrs: &Attributes) -> NewEntry {
     let start = (state == TrialState::Running).then(clock::now);
     let fields = json!({
-        "study_id": study, "datetime_start": start, "state": state_code(state),
+        "study_id": study, "datetime_start": start, "state": state as u64,
         "value": null, "values": null, "distributions": {}, "params": {},
         "user_attrs": {}, "system_attrs": system_attrs, "intermediate_values": {},
     });
-    (OpCode::CreateTrial, fields)
+    (entry::CREATE_TRIAL, fields)
 }
 
 /// Sets a parameter.
@@ -36,42 +45,46 @@ pub(super) fn param(
         "trial_id": trial, "param_name": name, "param_value_internal": internal,
         "distribution": distribution.to_json(),
     });
-    (OpCode::Param, fields)
+    (entry::SET_PARAM, fields)
 }
 
 /// Reports an intermediate value.
 pub(super) fn intermediate_value(trial: u64, step: u64, value: f64) -> NewEntry {
     let fields = json!({"trial_id": trial, "step": step, "intermediate_value": value});
-    (OpCode::IntermediateValue, fields)
+    (entry::REPORT, fields)
 }
 
 /// Starts a waiting trial.
 pub(super) fn start(trial: u64) -> NewEntry {
     let fields = json!({
-        "trial_id": trial, "state": state_code(TrialState::Running), "values": null,
+        "trial_id": trial, "state": TrialState::Running as u64, "values": null,
         "datetime_start": clock::now(),
     });
-    (OpCode::StateValues, fields)
+    (entry::SET_STATE, fields)
 }
 
 /// Finishes a trial.
 pub(super) fn finish(trial: u64, state: TrialState, value: Option<f64>) -> NewEntry {
     let fields = json!({
-        "trial_id": trial, "state": state_code(state), "values": value.map(|value| [value]),
+        "trial_id": trial, "state": state as u64, "values": value.map(|value| [value]),
         "datetime_complete": clock::now(),
     });
-    (OpCode::StateValues, fields)
+    (entry::SET_STATE, fields)
 }
 
-/// Sets attributes of a study or trial, one entry each. `owner` is the name of the id field and the id.
-pub(super) fn attrs(op: OpCode, owner: (&str, u64), attrs: &Attributes) -> Vec<NewEntry> {
-    let key = match op {
-        OpCode::StudyUserAttr | OpCode::TrialUserAttr => "user_attr",
-        _ => "system_attr",
-    };
-    let entry = |(name, value): (&String, &Value)| {
-        let attr: Attributes = [(name.clone(), value.clone())].into();
-        (op, json!({owner.0: owner.1, key: attr}))
-    };
-    attrs.iter().map(entry).collect()
+/// Sets attributes of a study, one entry each.
+pub(super) fn study_attrs(study: u64, kind: AttrKind, attrs: &Attributes) -> Vec<NewEntry> {
+    self::attrs(entry::STUDY_USER_ATTR, ("study_id", study), kind, attrs)
+}
+
+/// Sets attributes of a trial, one entry each.
+pub(super) fn trial_attrs(trial: u64, kind: AttrKind, attrs: &Attributes) -> Vec<NewEntry> {
+    self::attrs(entry::TRIAL_USER_ATTR, ("trial_id", trial), kind, attrs)
+}
+
+/// `user_op` is the operation for user attributes, which the one for system attributes follows.
+fn attrs(user_op: u64, owner: (&str, u64), kind: AttrKind, attrs: &Attributes) -> Vec<NewEntry> {
+    let key = ["user_attr", "system_attr"][kind as usize];
+    let fields = |(name, value): (&String, &Value)| json!({owner.0: owner.1, key: {name: value}});
+    attrs.iter().map(|attr| (user_op + kind as u64, fields(attr))).collect()
 }

@@ -23,7 +23,7 @@ mod storage;
 mod tests;
 mod write;
 
-use super::database_url::{Backend, DatabaseUrl};
+use super::database_url::DatabaseUrl;
 use super::worker::WorkerProcess;
 use crate::Trial;
 use crate::error::{Error, Result};
@@ -145,11 +145,11 @@ impl RdbStorage {
     }
 
     fn connect(&self) -> SqlResult<Box<dyn Connection>> {
-        match self.url.backend() {
+        match self.url.file() {
             #[cfg(feature = "sqlite")]
-            Backend::Sqlite(path) => sqlite::connect(path, self.options.timeout),
+            Some(path) => sqlite::connect(path, self.options.timeout),
             #[cfg(feature = "postgres")]
-            Backend::Postgresql => {
+            None => {
                 let config = postgres::config(self.url.with_password());
                 let config = config.map_err(|problem| self.invalid(problem))?;
                 postgres::connect(&config, self.options.timeout)

@@ -8,33 +8,19 @@ use std::collections::BTreeMap;
 /// If more trials than this are read, they are selected by a range of ids instead of a list.
 const MAX_LISTED: usize = 500;
 
-const STATES: [(TrialState, &str); 5] = [
-    (TrialState::Running, "RUNNING"),
-    (TrialState::Complete, "COMPLETE"),
-    (TrialState::Pruned, "PRUNED"),
-    (TrialState::Fail, "FAIL"),
-    (TrialState::Waiting, "WAITING"),
-];
+/// The names of states in the tables, in the order of [`TrialState::ALL`].
+const STATE_NAMES: [&str; 5] = ["RUNNING", "COMPLETE", "PRUNED", "FAIL", "WAITING"];
 
 /// The name of a state in the tables.
 pub(super) fn state_name(state: TrialState) -> &'static str {
-    STATES.iter().find(|(known, _)| *known == state).map_or("FAIL", |(_, name)| name)
+    STATE_NAMES[state as usize]
 }
 
 /// Parses the name of a state in the tables.
 pub(super) fn state(name: &str) -> SqlResult<TrialState> {
-    let known = STATES.iter().find(|(_, known)| *known == name);
-    known
-        .map(|(state, _)| *state)
-        .ok_or_else(|| SqlError::Rejected(format!("unknown trial state `{name}`")))
-}
-
-/// The name of a direction in the tables.
-pub(super) fn direction_name(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Minimize => "MINIMIZE",
-        Direction::Maximize => "MAXIMIZE",
-    }
+    let code = STATE_NAMES.iter().position(|known| *known == name);
+    let unknown = || SqlError::Rejected(format!("unknown trial state `{name}`"));
+    code.map(|code| TrialState::ALL[code]).ok_or_else(unknown)
 }
 
 /// Returns studies ordered by id, each with the number of its objectives. `filter` is a `WHERE` clause.
@@ -124,16 +110,9 @@ fn trial_rows(db: &mut dyn Connection, filter: &str, params: &[SqlValue]) -> Sql
     );
     let trial = |row: SqlRow| {
         Ok(Trial {
-            id: row.u64(0)?,
-            number: row.u64(1)?,
-            state: state(row.text(2)?)?,
-            value: None,
-            params: BTreeMap::new(),
-            intermediate_values: BTreeMap::new(),
-            user_attrs: BTreeMap::new(),
-            system_attrs: BTreeMap::new(),
             datetime_start: row.optional_text(3)?.map(iso8601),
             datetime_complete: row.optional_text(4)?.map(iso8601),
+            ..Trial::new(row.u64(0)?, row.u64(1)?, state(row.text(2)?)?)
         })
     };
     db.query(&sql, params)?.into_iter().map(trial).collect()

@@ -54,7 +54,7 @@ impl Storage for RdbStorage {
             if let Some(row) = db.query_first(sql, &[name.into()])? {
                 let sql = "INSERT INTO study_directions (direction, study_id, objective) \
                            VALUES ($1, $2, 0)";
-                let direction = read::direction_name(direction);
+                let direction = direction.to_string().to_uppercase();
                 db.execute(sql, &[direction.into(), row.u64(0)?.into()])?;
             }
             let found = self.find_study(db, name, direction)?;
@@ -104,8 +104,8 @@ impl Storage for RdbStorage {
             if let Some(row) = db.query_first(sql, &[trial.into()])? {
                 self.lock_study(db, row.u64(0)?)?;
             }
-            let study = self.lock_unfinished(db, trial)?;
-            self.check_params(db, &study, params)?;
+            let locked = self.lock_unfinished(db, trial)?;
+            self.check_params(db, &locked, params)?;
             params.iter().try_for_each(|(name, value)| write::param(db, trial, name, value))
         })
     }
@@ -134,14 +134,14 @@ impl Storage for RdbStorage {
     fn finish(&self, trial: u64, outcome: TrialOutcome) -> Result<TrialState> {
         let (state, value) = outcome.state_and_value();
         self.transaction(Access::Write, |db, _| {
-            let (current, study) = self.lock_trial(db, trial)?;
-            if !current.is_finished() {
+            let locked = self.lock_trial(db, trial)?;
+            if !locked.state.is_finished() {
                 return write::finish(db, trial, state, value);
             }
             // An earlier attempt may have been committed before the connection was lost.
             match read::trial(db, trial)? {
                 Some(stored) if (stored.state, stored.value) == (state, value) => Ok(()),
-                _ => Err(self.finished_error(db, trial, study)),
+                _ => Err(self.finished_error(locked)),
             }
         })?;
         Ok(state)
@@ -178,8 +178,7 @@ impl Storage for RdbStorage {
             self.lock_study(db, study)?;
             let mut failed = Vec::new();
             for id in find(db)? {
-                let (state, _) = self.lock_trial(db, id)?;
-                if state == TrialState::Running {
+                if self.lock_trial(db, id)?.state == TrialState::Running {
                     write::finish(db, id, TrialState::Fail, None)?;
                     failed.push(id);
                 }

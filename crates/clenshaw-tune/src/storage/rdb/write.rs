@@ -24,10 +24,12 @@ pub(super) fn check_name(name: &str) -> Result<()> {
     Err(Error::BadValue { key: "name".into(), value, expected })
 }
 
-/// The study of a trial.
-pub(super) struct StudyRow {
-    pub id: u64,
-    pub name: String,
+/// A trial that is locked until the transaction ends.
+pub(super) struct LockedTrial {
+    pub state: TrialState,
+    number: u64,
+    study_id: u64,
+    study_name: String,
 }
 
 /// The table of attributes; `owner` is `study` or `trial`.
@@ -120,65 +122,48 @@ pub(super) fn heartbeat(db: &mut dyn Connection, trial: u64) -> SqlResult<()> {
 impl RdbStorage {
     /// Returns an error if a study does not exist.
     pub(super) fn check_study(&self, db: &mut dyn Connection, study: u64) -> SqlResult<()> {
-        let found = db.query_first("SELECT 1 FROM studies WHERE study_id = $1", &[study.into()])?;
-        found.map(drop).ok_or_else(|| self.invalid(validation::missing_study(study)))
+        self.select_study(db, study, "")
     }
 
     /// Locks a study until the transaction ends, so that no other trial is created in it.
     pub(super) fn lock_study(&self, db: &mut dyn Connection, study: u64) -> SqlResult<()> {
         let lock = db.dialect().lock_rows;
+        self.select_study(db, study, lock)
+    }
+
+    fn select_study(&self, db: &mut dyn Connection, study: u64, lock: &str) -> SqlResult<()> {
         let sql = format!("SELECT 1 FROM studies WHERE study_id = $1{lock}");
         let found = db.query_first(&sql, &[study.into()])?;
         found.map(drop).ok_or_else(|| self.invalid(validation::missing_study(study)))
     }
 
-    /// Locks a trial until the transaction ends, and returns its state and study.
-    pub(super) fn lock_trial(
-        &self,
-        db: &mut dyn Connection,
-        trial: u64,
-    ) -> SqlResult<(TrialState, StudyRow)> {
+    /// Locks a trial until the transaction ends.
+    pub(super) fn lock_trial(&self, db: &mut dyn Connection, trial: u64) -> SqlResult<LockedTrial> {
         let lock = db.dialect().lock_rows;
-        let sql = format!("SELECT study_id, state FROM trials WHERE trial_id = $1{lock}");
+        let sql = format!("SELECT study_id, state, number FROM trials WHERE trial_id = $1{lock}");
         let row = db.query_first(&sql, &[trial.into()])?;
         let row = row.ok_or_else(|| self.invalid(validation::missing_trial(trial)))?;
-        let (study, state) = (row.u64(0)?, read::state(row.text(1)?)?);
-        let name =
-            db.query_first("SELECT study_name FROM studies WHERE study_id = $1", &[study.into()])?;
-        let name = name.ok_or_else(|| self.invalid(validation::missing_study(study)))?;
-        Ok((state, StudyRow { id: study, name: name.text(0)?.to_owned() }))
+        let (study_id, state, number) = (row.u64(0)?, read::state(row.text(1)?)?, row.u64(2)?);
+        let sql = "SELECT study_name FROM studies WHERE study_id = $1";
+        let name = db.query_first(sql, &[study_id.into()])?;
+        let name = name.ok_or_else(|| self.invalid(validation::missing_study(study_id)))?;
+        Ok(LockedTrial { state, number, study_id, study_name: name.text(0)?.to_owned() })
     }
 
-    /// Locks a trial and returns its study, or an error if the trial is finished.
+    /// Locks a trial, or returns an error if it is finished.
     pub(super) fn lock_unfinished(
         &self,
         db: &mut dyn Connection,
         trial: u64,
-    ) -> SqlResult<StudyRow> {
-        let (state, study) = self.lock_trial(db, trial)?;
-        if state.is_finished() {
-            return Err(self.finished_error(db, trial, study));
-        }
-        Ok(study)
+    ) -> SqlResult<LockedTrial> {
+        let locked = self.lock_trial(db, trial)?;
+        if locked.state.is_finished() { Err(self.finished_error(locked)) } else { Ok(locked) }
     }
 
     /// The error for changing a finished trial.
-    pub(super) fn finished_error(
-        &self,
-        db: &mut dyn Connection,
-        trial: u64,
-        study: StudyRow,
-    ) -> SqlError {
-        let sql = "SELECT number FROM trials WHERE trial_id = $1";
-        let row = db.query_first(sql, &[trial.into()]);
-        match row.and_then(|row| row.map(|row| row.u64(0)).transpose()) {
-            Ok(number) => SqlError::Invalid(Error::TrialFinished {
-                location: self.url.to_string(),
-                study: study.name,
-                number: number.unwrap_or_default(),
-            }),
-            Err(error) => error,
-        }
+    pub(super) fn finished_error(&self, trial: LockedTrial) -> SqlError {
+        let LockedTrial { number, study_name: study, .. } = trial;
+        SqlError::Invalid(Error::TrialFinished { location: self.url.to_string(), study, number })
     }
 
     /// Creates a trial, or finds the one that an earlier attempt of this call has created.
@@ -235,7 +220,7 @@ impl RdbStorage {
     pub(super) fn check_params(
         &self,
         db: &mut dyn Connection,
-        study: &StudyRow,
+        trial: &LockedTrial,
         params: &Params,
     ) -> SqlResult<()> {
         let sql = "SELECT p.distribution_json FROM trial_params p \
@@ -244,11 +229,12 @@ impl RdbStorage {
         for (name, (new, internal)) in params {
             check_name(name)?;
             validation::check_param(name, new, *internal)?;
-            let Some(row) = db.query_first(sql, &[study.id.into(), name.as_str().into()])? else {
+            let Some(row) = db.query_first(sql, &[trial.study_id.into(), name.as_str().into()])?
+            else {
                 continue;
             };
             let old = Distribution::from_json(row.text(0)?)?;
-            if let Some(problem) = validation::conflict(name, &study.name, &old, new) {
+            if let Some(problem) = validation::conflict(name, &trial.study_name, &old, new) {
                 return Err(self.invalid(problem));
             }
         }

@@ -11,13 +11,14 @@
 use super::Selection;
 use crate::data::Store;
 use crate::error::{Error, Result};
+use crate::experiment::scheduler::all_or_first_error;
 use crate::experiment::{Provenance, folder};
+use crate::parallel;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// How an experiment is executed, and which part of it.
@@ -78,38 +79,22 @@ impl ExperimentOptions<'_> {
     ) -> Result<CellResults<R>> {
         let folder = self.folder.join("records");
         fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
-        let (next, done, failed) =
-            (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
-        let results: Vec<OnceLock<Result<StoredRecord<R>>>> =
-            cells.iter().map(|_| OnceLock::new()).collect();
-        (self.on_progress)(CellProgress { done: 0, total: cells.len(), cell: None });
-        let worker = || {
-            while !self.cancel.load(Ordering::Relaxed) && !failed.load(Ordering::Relaxed) {
-                let i = next.fetch_add(1, Ordering::Relaxed);
-                let Some(cell) = cells.get(i) else { break };
-                let result = load_or_compute(&folder, cell, &compute);
-                failed.fetch_or(result.is_err(), Ordering::Relaxed);
-                if result.is_ok() {
-                    let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-                    let (total, cell) = (cells.len(), Some(cell.name.as_str()));
-                    (self.on_progress)(CellProgress { done, total, cell });
-                }
-                let _ = results[i].set(result);
+        let (done, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let total = cells.len();
+        (self.on_progress)(CellProgress { done: 0, total, cell: None });
+        let results = parallel::map(self.threads, cells, |cell| {
+            if self.cancel.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
             }
-        };
-        std::thread::scope(|scope| {
-            (1..self.threads.min(cells.len())).for_each(|_| drop(scope.spawn(worker)));
-            worker();
+            let result = load_or_compute(&folder, cell, &compute);
+            failed.fetch_or(result.is_err(), Ordering::Relaxed);
+            if result.is_ok() {
+                let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+                (self.on_progress)(CellProgress { done, total, cell: Some(&cell.name) });
+            }
+            result
         });
-        let mut results: Vec<Option<Result<StoredRecord<R>>>> =
-            results.into_iter().map(OnceLock::into_inner).collect();
-        // An error is reported rather than the cells that were not started because of it.
-        let failed = results.iter_mut().find(|result| matches!(result, Some(Err(_))));
-        if let Some(Err(error)) = failed.and_then(Option::take) {
-            return Err(error);
-        }
-        let results = results.into_iter().map(|result| result.unwrap_or(Err(Error::Interrupted)));
-        let stored: Vec<StoredRecord<R>> = results.collect::<Result<_>>()?;
+        let stored: Vec<StoredRecord<R>> = all_or_first_error(results)?;
         let provenance = Provenance::sentence(stored.iter().map(|stored| &stored.provenance));
         let records = stored.into_iter().map(|stored| stored.record).collect();
         Ok(CellResults { records, provenance })
@@ -148,17 +133,10 @@ mod tests {
         store: &'a Store,
         cancel: &'a AtomicBool,
     ) -> ExperimentOptions<'a> {
-        static ALL: OnceLock<Selection> = OnceLock::new();
-        let selection = ALL.get_or_init(Selection::default);
-        ExperimentOptions {
-            threads: 3,
-            store,
-            folder,
-            selection,
-            runs: None,
-            on_progress: &|_| {},
-            cancel,
-        }
+        static ALL: std::sync::LazyLock<Selection> = std::sync::LazyLock::new(Selection::default);
+        let on_progress = &|_: CellProgress<'_>| {};
+        let selection = &*ALL;
+        ExperimentOptions { threads: 3, store, folder, selection, runs: None, on_progress, cancel }
     }
 
     fn cells(factor: u64) -> Vec<CellTask<u64>> {

@@ -2,13 +2,13 @@
 //! early if the pruner ends the trial.
 
 use super::pruning::report_interval;
-use super::{DIRECTION, TuneEvent, TuneOptions, TuneRequest};
+use super::{TuneEvent, TuneOptions, TuneRequest};
 use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
 use crate::experiment::Request;
 use crate::filter::Response;
 use crate::train::{EarlyStopping, Epoch, Fit, RunEnd, Setup};
-use clenshaw_tune::{AttrKind, Pruner, Storage};
+use clenshaw_tune::{Pruner, Storage, Study, Trial};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -17,17 +17,10 @@ pub(super) struct StudyContext<'a> {
     pub request: &'a TuneRequest,
     pub pruner: Pruner,
     pub storage: &'a dyn Storage,
-    pub study_id: u64,
+    pub study: Study<'a>,
     pub dataset: &'a Arc<Dataset>,
     pub splits: &'a [Split],
     pub options: &'a TuneOptions<'a>,
-}
-
-/// The id and the number of a trial.
-#[derive(Clone, Copy)]
-pub(super) struct TrialRef {
-    pub id: u64,
-    pub number: u64,
 }
 
 /// The outcome of a trial that did not fail.
@@ -54,7 +47,7 @@ impl StudyContext<'_> {
     /// Trains with these settings; `should_continue` is called after every epoch.
     pub fn evaluate(
         &self,
-        trial: TrialRef,
+        trial: &Trial,
         request: &Request,
         threads: usize,
         should_continue: &dyn Fn() -> bool,
@@ -85,7 +78,7 @@ impl StudyContext<'_> {
     /// Trains on one split; returns the last reported value if the trial is pruned.
     fn train(
         &self,
-        trial: TrialRef,
+        trial: &Trial,
         fit: &mut Fit,
         stop: EarlyStopping,
         should_continue: &dyn Fn() -> bool,
@@ -109,7 +102,7 @@ impl StudyContext<'_> {
     /// Reports an epoch if it is due; returns the reported value if the pruner ends the trial.
     fn report_epoch(
         &self,
-        trial: TrialRef,
+        trial: &Trial,
         fit: &Fit,
         epoch: &Epoch,
         stop: EarlyStopping,
@@ -124,21 +117,10 @@ impl StudyContext<'_> {
     }
 
     /// Reports an intermediate value; returns whether the pruner ends the trial.
-    fn report(&self, trial: TrialRef, step: u64, value: f64) -> Result<bool> {
-        self.storage.report(trial.id, step, value)?;
+    fn report(&self, trial: &Trial, step: u64, value: f64) -> Result<bool> {
+        let is_pruned = self.study.report(trial, step, value)?;
         let number = trial.number;
         (self.options.on_event)(TuneEvent::Reported { number, step, value });
-        if self.pruner == Pruner::Never {
-            return Ok(false);
-        }
-        let trials = self.storage.trials(self.study_id)?;
-        let current = trials.iter().find(|other| other.id == trial.id);
-        let current = current.expect("trials are never removed");
-        let decision = self.pruner.decide(current, &trials, DIRECTION);
-        if !decision.system_attrs.is_empty() {
-            let attrs = decision.system_attrs.into_iter().map(|(key, value)| (key, value.into()));
-            self.storage.set_trial_attrs(trial.id, AttrKind::System, &attrs.collect())?;
-        }
-        Ok(decision.prune)
+        Ok(is_pruned)
     }
 }

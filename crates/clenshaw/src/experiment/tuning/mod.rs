@@ -39,7 +39,7 @@ pub use result::{StudyEnd, TuneResult, ranked_trials};
 use super::Request;
 use crate::data::{Dataset, Store};
 use crate::error::{Error, Result};
-use clenshaw_tune::{Direction, Distribution, Params, Sampler, Storage, Tpe, Trial};
+use clenshaw_tune::{Direction, Distribution, Params, Sampler, Storage, Study, Tpe, Trial};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -239,15 +239,11 @@ pub fn tune(
     let splits = request.training.splits(&dataset)?;
     let study_id = study::open(request, storage)?;
     (options.on_event)(TuneEvent::Loaded { dataset: &dataset, trials: &storage.trials(study_id)? });
-    let context = evaluate::StudyContext {
-        request,
-        pruner: request.build_pruner(),
-        storage: &retrying_storage::RetryingStorage { storage, options },
-        study_id,
-        dataset: &dataset,
-        splits: &splits,
-        options,
-    };
+    let storage = &retrying_storage::RetryingStorage { storage, options };
+    let (pruner, dataset, splits) = (request.build_pruner(), &dataset, &splits);
+    let study = Study::open(storage, &request.study, DIRECTION)?.with_pruner(pruner.clone());
+    let context =
+        evaluate::StudyContext { request, pruner, storage, study, dataset, splits, options };
     let end = trial_queue::run_trials(&context, deadline)?;
-    TuneResult::new(request, &dataset, context.storage.trials(study_id)?, end)
+    TuneResult::new(request, dataset, context.study.trials()?, end)
 }

@@ -4,10 +4,9 @@
 //! replaced by random sampling, and finally by the grid, which detects an exhausted space.
 
 use super::{DIRECTION, TuneRequest};
-use crate::error::Result;
 use crate::rng::Stream;
 use clenshaw_tune::{
-    Distribution, ParamValue, Pruner, Sampler, SamplingContext, Trial, TrialState,
+    Distribution, ParamValue, Pruner, Result, Sampler, SamplingContext, Trial, TrialState,
 };
 use std::collections::BTreeMap;
 
@@ -20,7 +19,7 @@ const SAMPLER_ATTEMPTS: u64 = 10;
 const RANDOM_ATTEMPTS: u64 = 100;
 
 /// A value for every tuned parameter.
-pub(super) type TrialValues = BTreeMap<String, f64>;
+type TrialValues = BTreeMap<String, f64>;
 
 /// Untried values for trial `number`; `None` if every point of the space has been tried.
 pub(super) fn propose(
@@ -30,7 +29,7 @@ pub(super) fn propose(
     number: u64,
 ) -> Result<Option<TrialValues>> {
     let trials: Vec<Trial> = trials.iter().map(failed_as_pruned).collect();
-    let visible = visible_trials(pruner, &trials, number);
+    let visible = pruner.visible_trials(&trials, number);
     let seed = request.training.seed;
     let context = |trials, seed| SamplingContext {
         space: &request.space,
@@ -43,7 +42,7 @@ pub(super) fn propose(
         !trials.iter().any(|trial| is_tried(trial) && has_values(trial, request, values))
     };
     if request.sampler == Sampler::Grid {
-        return Ok(Sampler::Grid.sample(&context(&trials, seed))?);
+        return Sampler::Grid.sample(&context(&trials, seed));
     }
     for attempt in 0..SAMPLER_ATTEMPTS + RANDOM_ATTEMPTS {
         let sampler = if attempt < SAMPLER_ATTEMPTS { &request.sampler } else { &Sampler::Random };
@@ -60,12 +59,12 @@ pub(super) fn propose(
 pub(super) fn known_value(
     request: &TuneRequest,
     trials: &[Trial],
-    number: u64,
-    values: &TrialValues,
+    trial: &Trial,
 ) -> Option<(u64, f64)> {
-    let others = trials.iter().filter(|trial| trial.number != number);
-    let mut complete = others.filter(|trial| trial.state == TrialState::Complete);
-    let duplicate = complete.find(|trial| has_values(trial, request, values))?;
+    let values = trial.params.iter().map(|(name, (_, value))| (name.clone(), *value)).collect();
+    let others = trials.iter().filter(|other| other.number != trial.number);
+    let mut complete = others.filter(|other| other.state == TrialState::Complete);
+    let duplicate = complete.find(|other| has_values(other, request, &values))?;
     Some((duplicate.number, duplicate.value?))
 }
 
@@ -81,16 +80,6 @@ fn attempt_seed(seed: u64, attempt: u64) -> u64 {
 fn failed_as_pruned(trial: &Trial) -> Trial {
     let failed = trial.state == TrialState::Fail && trial.user_attrs.contains_key(FAILED);
     Trial { state: if failed { TrialState::Pruned } else { trial.state }, ..trial.clone() }
-}
-
-/// The trials that the sampler learns from: with Hyperband, those of the same bracket.
-fn visible_trials(pruner: &Pruner, trials: &[Trial], number: u64) -> Vec<Trial> {
-    match pruner {
-        Pruner::Hyperband(hyperband) => {
-            hyperband.trials_in_bracket(number, trials).into_iter().cloned().collect()
-        }
-        _ => trials.to_vec(),
-    }
 }
 
 /// Whether the configuration of a trial is tried; an interrupted trial does not count.

@@ -37,53 +37,29 @@ impl RetryingStorage<'_> {
     }
 }
 
+/// Implements methods of [`Storage`] that repeat the call of the inner storage.
+macro_rules! retried_calls {
+    ($($name:ident($($argument:ident: $kind:ty),*) -> $output:ty;)*) => {
+        $(fn $name(&self, $($argument: $kind),*) -> Result<$output> {
+            self.retry(|| self.storage.$name($($argument),*))
+        })*
+    };
+}
+
 impl Storage for RetryingStorage<'_> {
-    fn studies(&self) -> Result<Vec<StudySummary>> {
-        self.retry(|| self.storage.studies())
-    }
-
-    fn open_study(&self, name: &str, direction: Direction) -> Result<u64> {
-        self.retry(|| self.storage.open_study(name, direction))
-    }
-
-    fn study_attrs(&self, study: u64, kind: AttrKind) -> Result<Attributes> {
-        self.retry(|| self.storage.study_attrs(study, kind))
-    }
-
-    fn set_study_attrs(&self, study: u64, kind: AttrKind, attrs: &Attributes) -> Result<()> {
-        self.retry(|| self.storage.set_study_attrs(study, kind, attrs))
-    }
-
-    fn create_trial(&self, study: u64) -> Result<Trial> {
-        self.retry(|| self.storage.create_trial(study))
-    }
-
-    fn enqueue_trial(&self, study: u64, fixed: &BTreeMap<String, ParamValue>) -> Result<Trial> {
-        self.retry(|| self.storage.enqueue_trial(study, fixed))
-    }
-
-    fn claim_waiting_trial(&self, study: u64) -> Result<Option<Trial>> {
-        self.retry(|| self.storage.claim_waiting_trial(study))
-    }
-
-    fn set_params(&self, trial: u64, params: &Params) -> Result<()> {
-        self.retry(|| self.storage.set_params(trial, params))
-    }
-
-    fn report(&self, trial: u64, step: u64, value: f64) -> Result<()> {
-        self.retry(|| self.storage.report(trial, step, value))
-    }
-
-    fn set_trial_attrs(&self, trial: u64, kind: AttrKind, attrs: &Attributes) -> Result<()> {
-        self.retry(|| self.storage.set_trial_attrs(trial, kind, attrs))
-    }
-
-    fn finish(&self, trial: u64, outcome: TrialOutcome) -> Result<TrialState> {
-        self.retry(|| self.storage.finish(trial, outcome))
-    }
-
-    fn trials(&self, study: u64) -> Result<Vec<Trial>> {
-        self.retry(|| self.storage.trials(study))
+    retried_calls! {
+        studies() -> Vec<StudySummary>;
+        open_study(name: &str, direction: Direction) -> u64;
+        study_attrs(study: u64, kind: AttrKind) -> Attributes;
+        set_study_attrs(study: u64, kind: AttrKind, attrs: &Attributes) -> ();
+        create_trial(study: u64) -> Trial;
+        enqueue_trial(study: u64, fixed: &BTreeMap<String, ParamValue>) -> Trial;
+        claim_waiting_trial(study: u64) -> Option<Trial>;
+        set_params(trial: u64, params: &Params) -> ();
+        report(trial: u64, step: u64, value: f64) -> ();
+        set_trial_attrs(trial: u64, kind: AttrKind, attrs: &Attributes) -> ();
+        finish(trial: u64, outcome: TrialOutcome) -> TrialState;
+        trials(study: u64) -> Vec<Trial>;
     }
 
     fn heartbeat_interval(&self) -> Duration {

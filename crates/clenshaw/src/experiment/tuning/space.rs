@@ -124,9 +124,10 @@ fn parse_range(hyper: &HyperParam, table: &Table) -> Result<Distribution> {
         Some(toml::Value::Boolean(log)) => *log,
         Some(_) => return Err(invalid("`log = true` or `log = false`")),
     };
+    let number = |value: &toml::Value| value.as_float().or(value.as_integer().map(|n| n as f64));
     let step = match table.get("step") {
         None => None,
-        Some(value) => Some(parse_step(value).ok_or_else(|| invalid("a `step` above 0"))?),
+        Some(value) => Some(number(value).ok_or_else(|| invalid("a number as `step`"))?),
     };
     if log && step.is_some() {
         return Err(invalid("either `log` or `step`"));
@@ -140,28 +141,9 @@ fn parse_range(hyper: &HyperParam, table: &Table) -> Result<Distribution> {
         (Value::Real(low), Value::Real(high)) => Distribution::Float { low, high, log, step },
         _ => return Err(invalid("a list of values in brackets")),
     };
-    let (low, high) = bounds(&distribution);
-    match () {
-        () if low > high => Err(invalid("`low` at most `high`")),
-        () if log && low <= 0.0 => Err(invalid("`low` above 0 with `log`")),
-        () => Ok(distribution),
-    }
-}
-
-fn parse_step(value: &toml::Value) -> Option<f64> {
-    let number = match value {
-        toml::Value::Integer(integer) => *integer as f64,
-        toml::Value::Float(real) => *real,
-        _ => return None,
-    };
-    Some(number).filter(|step| *step > 0.0 && step.is_finite())
-}
-
-fn bounds(distribution: &Distribution) -> (f64, f64) {
-    match *distribution {
-        Distribution::Float { low, high, .. } => (low, high),
-        Distribution::Int { low, high, .. } => (low as f64, high as f64),
-        Distribution::Categorical { .. } => (0.0, 0.0),
+    match distribution.check(hyper.name) {
+        Err(clenshaw_tune::Error::BadValue { expected, .. }) => Err(invalid(&expected)),
+        checked => Ok(checked.map(|()| distribution)?),
     }
 }
 
@@ -262,12 +244,15 @@ mod tests {
         );
         for (line, expected) in [
             ("K = { low = 8 }", "`{ low = 8 }`; expected both `low` and `high`"),
-            ("K = { low = 8, high = 4 }", "expected `low` at most `high`"),
+            ("K = { low = 8, high = 4 }", "expected low <= high"),
             ("K = { low = 8, high = 9, step = 0.5 }", "expected an integer `step`"),
-            ("K = { low = 8, high = 9, step = 0 }", "expected a `step` above 0"),
+            ("K = { low = 8, high = 9, step = 0 }", "expected a step of at least 1"),
             ("K = { low = 1, high = 9, step = 2, log = true }", "expected either `log` or `step`"),
             ("K = 8.5", "`K` is `8.5`; expected a whole number"),
-            ("dropout = { low = 0, high = 0.5, log = true }", "expected `low` above 0"),
+            (
+                "dropout = { low = 0, high = 0.5, log = true }",
+                "expected low above 0 on a logarithmic scale",
+            ),
             ("dropout = []", "`[]`; expected at least one value, without duplicates"),
             ("dropout = [0.5, 0.5]", "expected at least one value, without duplicates"),
         ] {

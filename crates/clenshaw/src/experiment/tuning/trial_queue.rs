@@ -6,12 +6,12 @@
 
 mod execute;
 
-use super::evaluate::{StudyContext, TrialRef};
-use super::propose::{TrialValues, propose};
+use super::evaluate::StudyContext;
+use super::propose::propose;
 use super::result::StudyEnd;
 use super::study;
 use crate::error::Result;
-use clenshaw_tune::{Params, Trial, TrialOutcome, TrialState};
+use clenshaw_tune::{Trial, TrialState};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -42,15 +42,9 @@ struct QueueStatus {
     end: Option<Result<StudyEnd>>,
 }
 
-/// Why workers stop before the study is complete.
-enum StopReason {
-    Cancelled,
-    TimedOut,
-}
-
 /// What a worker does next.
 enum NextStep {
-    Run(TrialRef, TrialValues),
+    Run(Box<Trial>),
     Wait,
     End(StudyEnd),
 }
@@ -85,8 +79,8 @@ pub(super) fn run_trials(
 
 impl TrialQueue<'_> {
     fn work(&self, threads: usize) {
-        while let Some((trial, values)) = self.next() {
-            let result = self.run_trial(trial, &values, threads);
+        while let Some(trial) = self.next() {
+            let result = self.run_trial(&trial, threads);
             let mut status = self.status();
             status.running.remove(&trial.id);
             match result {
@@ -114,24 +108,24 @@ impl TrialQueue<'_> {
         self.changed.notify_all();
     }
 
-    fn stop_reason(&self) -> Option<StopReason> {
+    /// Why workers stop before the study is complete, if they do.
+    fn early_end(&self) -> Option<StudyEnd> {
         let cancelled = self.context.options.cancel.load(Ordering::Relaxed);
         let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        match (cancelled || self.failed.load(Ordering::Relaxed), late) {
-            (true, _) => Some(StopReason::Cancelled),
-            (false, true) => Some(StopReason::TimedOut),
-            (false, false) => None,
+        match cancelled || self.failed.load(Ordering::Relaxed) {
+            true => Some(StudyEnd::Interrupted),
+            false => late.then_some(StudyEnd::TimedOut),
         }
     }
 
     /// Waits for the next trial; `None` when the study has ended.
-    fn next(&self) -> Option<(TrialRef, TrialValues)> {
+    fn next(&self) -> Option<Box<Trial>> {
         let mut status = self.status();
         while status.end.is_none() {
             match self.next_step(&status) {
-                Ok(NextStep::Run(trial, values)) => {
+                Ok(NextStep::Run(trial)) => {
                     status.running.insert(trial.id);
-                    return Some((trial, values));
+                    return Some(trial);
                 }
                 Ok(NextStep::Wait) => {
                     let waited = self.changed.wait_timeout(status, POLL_INTERVAL);
@@ -145,69 +139,33 @@ impl TrialQueue<'_> {
     }
 
     fn next_step(&self, status: &QueueStatus) -> Result<NextStep> {
-        match self.stop_reason() {
-            Some(StopReason::Cancelled) => return Ok(NextStep::End(StudyEnd::Interrupted)),
-            Some(StopReason::TimedOut) => return Ok(NextStep::End(StudyEnd::TimedOut)),
-            None => {}
+        if let Some(end) = self.early_end() {
+            return Ok(NextStep::End(end));
         }
-        let StudyContext { request, storage, study_id, .. } = *self.context;
-        let trials = storage.trials(study_id)?;
+        let StudyContext { request, storage, ref study, ref pruner, .. } = *self.context;
+        let trials = study.trials()?;
         let complete = trials.iter().filter(|trial| trial.state == TrialState::Complete).count();
-        let taken = match complete + status.running.len() < request.trials {
-            true => self.take_trial(&trials)?,
-            false => None,
-        };
-        Ok(match taken {
-            Some((trial, values)) => NextStep::Run(trial, values),
-            None if !status.running.is_empty() => NextStep::Wait,
-            None if complete >= request.trials => NextStep::End(StudyEnd::TrialsCompleted),
-            None => NextStep::End(StudyEnd::SpaceExhausted),
+        if complete + status.running.len() < request.trials {
+            let propose = |trials: &[Trial], number| propose(request, pruner, trials, number);
+            if let Some(trial) = study.ask_with(&request.space, propose)? {
+                storage.record_heartbeat(trial.id)?;
+                return Ok(NextStep::Run(trial.into()));
+            }
+        }
+        Ok(match status.running.is_empty() {
+            false => NextStep::Wait,
+            true if complete >= request.trials => NextStep::End(StudyEnd::TrialsCompleted),
+            true => NextStep::End(StudyEnd::SpaceExhausted),
         })
-    }
-
-    /// Claims a waiting trial or creates a new one; `None` if no untried configuration is left.
-    fn take_trial(&self, trials: &[Trial]) -> Result<Option<(TrialRef, TrialValues)>> {
-        let StudyContext { request, storage, study_id, ref pruner, .. } = *self.context;
-        let waiting = storage.claim_waiting_trial(study_id)?;
-        let number = waiting.as_ref().map_or(trials.len() as u64, |trial| trial.number);
-        let drawn = propose(request, pruner, trials, number)?;
-        let trial = match waiting {
-            Some(trial) => trial,
-            None if drawn.is_none() => return Ok(None),
-            None => storage.create_trial(study_id)?,
-        };
-        storage.record_heartbeat(trial.id)?;
-        // If another process created a trial meanwhile, draw again: values depend on its number.
-        let drawn = match trial.number == number {
-            true => drawn,
-            false => propose(request, pruner, &storage.trials(study_id)?, trial.number)?,
-        };
-        let value = |name: &String| {
-            let fixed = trial.fixed_param(name, &request.space[name]);
-            fixed.or_else(|| drawn.as_ref()?.get(name).copied())
-        };
-        let values: Option<TrialValues> =
-            request.space.keys().map(|name| Some((name.clone(), value(name)?))).collect();
-        let Some(values) = values else {
-            storage.finish(trial.id, TrialOutcome::Fail)?;
-            return Ok(None);
-        };
-        storage.set_params(trial.id, &self.params(&values))?;
-        Ok(Some((TrialRef { id: trial.id, number: trial.number }, values)))
-    }
-
-    fn params(&self, values: &TrialValues) -> Params {
-        let space = &self.context.request.space;
-        values.iter().map(|(name, x)| (name.clone(), (space[name].clone(), *x))).collect()
     }
 
     /// Sends heartbeats for our trials and requeues those of dead workers.
     ///
     /// Errors are ignored here: the workers run into the same errors and report them.
     fn send_heartbeats(&self) {
-        let StudyContext { storage, study_id, .. } = *self.context;
+        let StudyContext { storage, ref study, .. } = *self.context;
         let running = self.status().running.clone();
         running.iter().for_each(|trial| drop(storage.record_heartbeat(*trial)));
-        drop(study::requeue_dead_trials(storage, study_id));
+        drop(study::requeue_dead_trials(storage, study.id()));
     }
 }

@@ -39,28 +39,23 @@ pub struct FitResult {
     pub epochs: usize,
 }
 
-/// Trains a network with one output per pixel and returns the parameters of the best epoch; training
-/// stops at a loss that is not finite.
-pub fn fit_network<T: Real>(
-    plan: &Plan<T>,
-    start: AlignedVec<T>,
-    problem: &Problem,
+/// Minimises a loss with Adam and returns the parameters of the best epoch; stops at a loss that is not
+/// finite. `loss_and_gradient` writes the gradient to its second argument.
+fn minimise<T: Real>(
+    start: &[T],
+    ranges: impl IntoIterator<Item = Range<usize>>,
     settings: &FitSettings,
-    cancel: &AtomicBool,
+    mut loss_and_gradient: impl FnMut(&[T], &mut [T]) -> Result<f64>,
 ) -> Result<(AlignedVec<T>, FitResult)> {
-    let values = Mat::from_vec(problem.y.len(), 1, problem.y.clone());
-    let targets = Targets::squares(&values, &problem.mask);
-    let mut optimiser = adam(plan.ranges(), settings);
-    let mut workspace = plan.workspace(ThreadTeam::new(1));
-    let dropout = Stream::new(0, "dropout"); // unused: dropout is 0
-    let (mut params, mut best) = (start.clone(), start);
+    // Without weight decay.
+    let adam = OptimiserSettings { rule: UpdateRule::Adam, rate: settings.rate, decay: 0.0 };
+    let mut optimiser = Optimiser::new(ranges.into_iter().map(|range| (range, adam)).collect());
+    let vector = || start.iter().copied().collect::<AlignedVec<T>>();
+    let (mut params, mut best, mut gradient) = (vector(), vector(), vector());
     let mut result = FitResult { sum_of_squares: f64::INFINITY, best_epoch: 0, epochs: 0 };
     while settings.should_continue(&result) {
-        if cancel.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
-        }
         result.epochs += 1;
-        let loss = plan.gradient(&mut workspace, &params, &targets, &dropout).to_f64();
+        let loss = loss_and_gradient(&params, &mut gradient)?;
         if !loss.is_finite() {
             break;
         }
@@ -68,8 +63,31 @@ pub fn fit_network<T: Real>(
             (result.sum_of_squares, result.best_epoch) = (loss, result.epochs);
             best.copy_from_slice(&params);
         }
-        optimiser.step(&mut params, workspace.gradients());
+        optimiser.step(&mut params, &gradient);
     }
+    Ok((best, result))
+}
+
+/// Trains a network with one output per pixel and returns the parameters of the best epoch.
+pub fn fit_network<T: Real>(
+    plan: &Plan<T>,
+    start: &[T],
+    problem: &Problem,
+    settings: &FitSettings,
+    cancel: &AtomicBool,
+) -> Result<(AlignedVec<T>, FitResult)> {
+    let values = Mat::from_vec(problem.y.len(), 1, problem.y.clone());
+    let targets = Targets::squares(&values, &problem.mask);
+    let mut workspace = plan.workspace(ThreadTeam::new(1));
+    let dropout = Stream::new(0, "dropout"); // unused: dropout is 0
+    let (best, mut result) = minimise(start, plan.ranges(), settings, |params, gradient| {
+        if cancel.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        let loss = plan.gradient(&mut workspace, params, &targets, &dropout).to_f64();
+        gradient.copy_from_slice(workspace.gradients());
+        Ok(loss)
+    })?;
     let scores: Vec<f64> = plan.scores(&mut workspace, &best).iter().map(|z| z.to_f64()).collect();
     result.sum_of_squares = problem.sum_of_squares(&scores);
     Ok((best, result))
@@ -97,47 +115,26 @@ impl QuadraticLoss {
         }
     }
 
-    /// The sum of squares, and its gradient `2 (G c - b)`.
-    fn at(&self, c: &[f64]) -> (f64, Vec<f64>) {
+    /// The sum of squares; its gradient `2 (G c - b)` is written to `gradient`.
+    fn at(&self, c: &[f64], gradient: &mut [f64]) -> f64 {
         let row = |k: usize| self.g.row(k).iter().zip(c).map(|(g, c)| g * c).sum::<f64>();
         let gc: Vec<f64> = (0..c.len()).map(row).collect();
         let terms = c.iter().zip(&gc).zip(&self.b).map(|((c, gc), b)| c * (gc - 2.0 * b));
-        (
-            self.yy + terms.sum::<f64>(),
-            gc.iter().zip(&self.b).map(|(gc, b)| 2.0 * (gc - b)).collect(),
-        )
+        for (slope, (gc, b)) in gradient.iter_mut().zip(gc.iter().zip(&self.b)) {
+            *slope = 2.0 * (gc - b);
+        }
+        self.yy + terms.sum::<f64>()
     }
 }
 
 /// The same steps as [`fit_network`] on a quadratic loss, without a network.
 pub fn fit_coefficients(
     quadratic: &QuadraticLoss,
-    start: Vec<f64>,
+    start: &[f64],
     settings: &FitSettings,
 ) -> (Vec<f64>, FitResult) {
-    let mut optimiser = adam(std::iter::once(0..start.len()), settings);
-    let (mut c, mut best) = (start.clone(), start);
-    let mut result = FitResult { sum_of_squares: f64::INFINITY, best_epoch: 0, epochs: 0 };
-    while settings.should_continue(&result) {
-        result.epochs += 1;
-        let (loss, gradient) = quadratic.at(&c);
-        if !loss.is_finite() {
-            break;
-        }
-        if loss < result.sum_of_squares {
-            (result.sum_of_squares, result.best_epoch) = (loss, result.epochs);
-            best.copy_from_slice(&c);
-        }
-        optimiser.step(&mut c, &gradient);
-    }
-    (best, result)
-}
-
-/// Adam without weight decay for these parameter ranges.
-fn adam<T: Real>(
-    ranges: impl IntoIterator<Item = Range<usize>>,
-    settings: &FitSettings,
-) -> Optimiser<T> {
-    let settings = OptimiserSettings { rule: UpdateRule::Adam, rate: settings.rate, decay: 0.0 };
-    Optimiser::new(ranges.into_iter().map(|range| (range, settings)).collect())
+    let ranges = std::iter::once(0..start.len());
+    let fitted = minimise(start, ranges, settings, |c, gradient| Ok(quadratic.at(c, gradient)));
+    let (best, result) = fitted.expect("a quadratic loss has no errors");
+    (best.to_vec(), result)
 }

@@ -24,7 +24,7 @@ pub fn learn_coefficients(
     let apply = |filter: &Filter| filter.apply(p, &x).as_slice().to_vec();
     let columns: Vec<Vec<f64>> = (0..=order).map(|k| apply(&filter(unit(order, k)))).collect();
     let loss = QuadraticLoss::new(problem, &columns);
-    let (c, mut result) = fit_coefficients(&loss, unit(order, 0), settings);
+    let (c, mut result) = fit_coefficients(&loss, &unit(order, 0), settings);
     let learned = filter(c);
     result.sum_of_squares = problem.sum_of_squares(&apply(&learned));
     (learned, result)
@@ -73,7 +73,7 @@ pub fn learn_network(
     let scores = (info.build)(&mut net, hp);
     let plan = Plan::<f32>::compile(&net, scores);
     let start = plan.initial(&Stream::new(0, "weights"));
-    Ok(fit_network(&plan, start, problem, settings, cancel)?.1)
+    Ok(fit_network(&plan, &start, problem, settings, cancel)?.1)
 }
 
 fn column(x: &[f64]) -> Mat<f64> {
@@ -124,10 +124,8 @@ mod tests {
             let (filter, result) = learn_coefficients(&basis, &p, &problem, 5, &SETTINGS);
             let z = filter.apply(&p, &column(&problem.x));
             let recomputed = problem.sum_of_squares(z.as_slice());
-            assert!(
-                (recomputed / result.sum_of_squares - 1.0).abs() < 1e-9,
-                "{name}: {recomputed}"
-            );
+            let difference = (recomputed / result.sum_of_squares - 1.0).abs();
+            assert!(difference < 1e-9, "{name}: {recomputed}");
             assert!(recomputed >= best * (1.0 - 1e-9), "{name}: {recomputed} below {best}");
         }
         assert!(basis("fourier", (0.0, 0.0), &p, &problem.x, 5).is_none());
@@ -142,10 +140,8 @@ mod tests {
         let scores = basis.sum(&mut net, &c, &x);
         let plan = Plan::<f64>::compile(&net, scores);
         let start = plan.initial(&Stream::new(0, "weights"));
-        fit_network(&plan, start, problem, settings, &AtomicBool::new(false))
-            .unwrap()
-            .1
-            .sum_of_squares
+        let cancel = AtomicBool::new(false);
+        fit_network(&plan, &start, problem, settings, &cancel).unwrap().1.sum_of_squares
     }
 
     #[test]

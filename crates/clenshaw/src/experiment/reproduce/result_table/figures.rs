@@ -2,7 +2,9 @@
 
 use super::ResultTable;
 use crate::model::ModelInfo;
-use crate::report::{BarChart, LineChart, LineSeries, MeasuredScore, Scale, ScoreCell, ScoreTable};
+use crate::report::{
+    BarChart, LineChart, LineSeries, MeasuredScore, Scale, ScoreCell, ScoreTable, distinct,
+};
 
 impl ResultTable {
     /// The bar chart of complete cells, if the experiment has one.
@@ -19,12 +21,8 @@ impl ResultTable {
 
     /// Two charts over depth per graph, by name: the score and the Dirichlet energy.
     pub fn depth_charts(&self, table: &ScoreTable) -> Vec<(String, LineChart)> {
-        let mut graphs: Vec<&str> = vec![];
-        for column in self.columns.iter().filter(|column| column.depth.is_some()) {
-            if !graphs.contains(&column.graph()) {
-                graphs.push(column.graph());
-            }
-        }
+        let deep = self.columns.iter().filter(|column| column.depth.is_some());
+        let graphs = distinct(deep.map(|column| column.graph()));
         let charts = |graph: &str| {
             let lines = |number: fn(&MeasuredScore) -> Option<f64>| -> Vec<LineSeries> {
                 let models = self.models.iter();

@@ -45,34 +45,26 @@ use toml::{Table, Value};
 const RUNS: usize = 20;
 
 /// An experiment that trains models on graphs and compares their scores with a paper's.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ResultTable {
     title: String,
     source: String,
     spread: Spread,
+    #[serde(default)]
     notes: Vec<String>,
     bars: Option<String>,
+    #[serde(default)]
     claims: Vec<Vec<String>>,
+    #[serde(default)]
     runs: BTreeMap<String, usize>,
+    #[serde(rename = "models")]
+    model_names: Vec<String>,
+    /// The models of these names.
+    #[serde(skip)]
     models: Vec<&'static ModelInfo>,
+    #[serde(rename = "column")]
     columns: Vec<TableColumn>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ResultTableFile {
-    title: String,
-    source: String,
-    spread: String,
-    models: Vec<String>,
-    #[serde(default)]
-    notes: Vec<String>,
-    bars: Option<String>,
-    #[serde(default)]
-    claims: Vec<Vec<String>>,
-    #[serde(default)]
-    runs: BTreeMap<String, usize>,
-    column: Vec<TableColumn>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -105,26 +97,24 @@ pub struct PlannedCell {
 impl ResultTable {
     /// Parses a file of `experiments/`; `place` names it in errors.
     pub fn from_toml(place: &str, text: &str) -> Result<Self> {
-        let invalid = |problem: String| Error::Data { place: place.into(), problem };
-        let file: ResultTableFile = toml::from_str(text).map_err(|e| invalid(one_line(&e)))?;
-        let spread = match file.spread.as_str() {
-            "std" => Spread::Std,
-            "ci95" => Spread::Ci95,
-            other => return Err(invalid(format!("`spread` is `{other}`; expected std or ci95"))),
-        };
-        let models = file.models.iter().map(|name| model::find(name));
-        let models: Vec<_> = models.collect::<Result<_>>().map_err(|e| e.within(place))?;
-        for column in &file.column {
-            column.check(&models).map_err(|e| e.within(place))?;
+        let invalid =
+            |e: toml::de::Error| Error::Data { place: place.into(), problem: one_line(&e) };
+        let mut table: Self = toml::from_str(text).map_err(invalid)?;
+        table.find_models().map_err(|error| error.within(place))?;
+        Ok(table)
+    }
+
+    /// Looks up the models and checks that no others are mentioned.
+    fn find_models(&mut self) -> Result<()> {
+        let models = self.model_names.iter().map(|name| model::find(name));
+        self.models = models.collect::<Result<_>>()?;
+        self.columns.iter().try_for_each(|column| column.check(&self.models))?;
+        let known = || self.models.iter().map(|info| info.name);
+        let mut named = self.claims.iter().flatten().chain(self.runs.keys());
+        match named.find(|name| !known().any(|m| m == *name)) {
+            Some(name) => Err(Error::unknown("model", name, known())),
+            None => Ok(()),
         }
-        let known = || models.iter().map(|info| info.name);
-        let mut named = file.claims.iter().flatten().chain(file.runs.keys());
-        if let Some(name) = named.find(|name| !known().any(|m| m == *name)) {
-            return Err(Error::unknown("model", name, known()).within(place));
-        }
-        let ResultTableFile { title, source, notes, bars, claims, runs, column: columns, .. } =
-            file;
-        Ok(Self { title, source, spread, notes, bars, claims, runs, models, columns })
     }
 
     /// The selected cells, column by column, each with its folder in `runs_folder`.

@@ -95,7 +95,7 @@ impl Receipts {
     /// Appends the receipts of `others` for cells without a receipt in `self`.
     pub fn merge(mut self, others: Self) -> Self {
         let mut others = others.0;
-        others.retain(|other| !self.0.iter().any(|receipt| receipt.is_same_cell(other)));
+        others.retain(|other| !self.0.iter().any(|receipt| receipt.key() == other.key()));
         self.0.append(&mut others);
         self
     }
@@ -164,22 +164,18 @@ impl CellReceipt {
         }))
     }
 
-    /// Whether it has the settings and seeds of a request.
-    fn matches(&self, request: &Request) -> bool {
-        self.graph == request.graph
-            && self.model == request.model.name
-            && self.split == request.split.to_string()
-            && self.hyper == json!(request.hyper)
-            && self.seeds().eq(request.seeds())
+    /// What identifies its cell: the settings and seeds.
+    fn key(&self) -> (&str, &str, &str, &Json, Vec<u64>) {
+        let seeds = self.scores.runs.iter().map(|run| run.seed).collect();
+        (&self.graph, &self.model, &self.split, &self.hyper, seeds)
     }
 
-    /// Whether another receipt has the same settings and seeds.
-    fn is_same_cell(&self, other: &Self) -> bool {
-        self.graph == other.graph
-            && self.model == other.model
-            && self.split == other.split
-            && self.hyper == other.hyper
-            && self.seeds().eq(other.seeds())
+    /// Whether it has the settings and seeds of a request.
+    fn matches(&self, request: &Request) -> bool {
+        let Request { graph, model, split, hyper, .. } = request;
+        let seeds = request.seeds().collect();
+        let (split, hyper) = (split.to_string(), json!(hyper));
+        self.key() == (graph.as_str(), model.name, split.as_str(), &hyper, seeds)
     }
 
     /// Whether it was measured on this data and these splits.
@@ -187,10 +183,6 @@ impl CellReceipt {
         let splits = self.scores.runs.iter().map(|run| &run.split_sha256);
         self.data_sha256 == fingerprint.data_sha256
             && splits.eq(fingerprint.splits.iter().map(|split| &split.sha256))
-    }
-
-    fn seeds(&self) -> impl Iterator<Item = u64> {
-        self.scores.runs.iter().map(|run| run.seed)
     }
 }
 

@@ -22,7 +22,7 @@ use crate::data::{DATASETS, Dataset};
 use crate::error::{Error, Result};
 use crate::experiment::Request;
 use crate::experiment::config::one_line;
-use crate::report::{ResultPage, Table};
+use crate::report::{ResultPage, Table, distinct};
 use check::{CheckSettings, ReferenceMethod, TheoremCheck};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -68,7 +68,8 @@ impl Theorems {
     pub fn from_toml(place: &str, text: &str) -> Result<Self> {
         let invalid = |problem: String| Error::Data { place: place.into(), problem };
         let theorems: Self = toml::from_str(text).map_err(|e| invalid(one_line(&e)))?;
-        for (key, value) in [("channels", theorems.channels)].into_iter().chain(theorems.orders()) {
+        let orders = theorems.orders.iter().map(|&order| ("orders", order));
+        for (key, value) in [("channels", theorems.channels)].into_iter().chain(orders) {
             if !(1..=256).contains(&value) {
                 return Err(invalid(format!("`{key}` is {value}, outside 1 to 256")));
             }
@@ -82,19 +83,10 @@ impl Theorems {
         Ok(theorems)
     }
 
-    fn orders(&self) -> impl Iterator<Item = (&'static str, usize)> + '_ {
-        self.orders.iter().map(|&order| ("orders", order))
-    }
-
     /// The graphs in the order of the table, those used only for training last.
     fn graphs(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = vec![];
-        for name in self.exact.iter().chain(&self.lanczos).chain(&self.trained) {
-            if !names.contains(&name.as_str()) {
-                names.push(name);
-            }
-        }
-        names
+        let names = self.exact.iter().chain(&self.lanczos).chain(&self.trained);
+        distinct(names.map(String::as_str))
     }
 
     /// Rejects selections and options that this experiment does not have.
