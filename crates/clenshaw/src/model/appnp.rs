@@ -10,8 +10,8 @@
 
 use super::decoupled::{self, Coefficients, PolynomialFilter, page_rank};
 use super::head::{self, head};
-use super::{MEAN_200, ModelFamily, ModelInfo, Net, WeightLookup};
-use crate::filter::{Basis, Response};
+use super::{MEAN_200, ModelFamily, ModelInfo, Net};
+use crate::filter::Basis;
 use crate::graph::Normalisation;
 use crate::hyper::Params;
 use crate::tensor::Var;
@@ -35,7 +35,7 @@ pub static INFO: ModelInfo = ModelInfo {
     presets: include_str!("../../experiments/presets/appnp.toml"),
     groups: &[head::DENSE],
     build,
-    filter: Some(filter),
+    filter: Some(|weights, hp| polynomial(hp).response(weights)),
 };
 
 fn polynomial(hp: &Params) -> PolynomialFilter {
@@ -46,8 +46,4 @@ fn polynomial(hp: &Params) -> PolynomialFilter {
 fn build(net: &mut Net, hp: &Params) -> Var {
     let z = head(net, hp);
     polynomial(hp).apply(net, z)
-}
-
-fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
-    polynomial(hp).response(weights)
 }

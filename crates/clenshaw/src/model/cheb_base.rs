@@ -8,11 +8,11 @@
 //! It is initialised to the identity. He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580.
 
 use super::decoupled::{self, Coefficients, LearnedCoefficients, PolynomialFilter, first_only};
-use super::{MEAN_200, ModelFamily, ModelInfo, Net, WeightLookup, head};
-use crate::filter::{Basis, Response};
+use super::{MEAN_200, ModelFamily, ModelInfo, head};
+use crate::filter::Basis;
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace};
-use crate::tensor::{Mat, Var};
+use crate::hyper::{HyperParam, Params};
+use crate::tensor::Mat;
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "cheb-base",
@@ -24,13 +24,8 @@ pub static INFO: ModelInfo = ModelInfo {
     hyper: &[
         decoupled::ORDER,
         head::HIDDEN,
-        HyperParam::real(
-            "q",
-            0.0,
-            (0.0, 4.0),
-            TuningSpace::Among(&[0.0, 1.0]),
-            "exponent of the damping 1 / k^q",
-        ),
+        HyperParam::real("q", 0.0, (0.0, 4.0), "exponent of the damping 1 / k^q")
+            .tune_among(&[0.0, 1.0]),
         head::DROPOUT,
         decoupled::DROPOUT_PROP,
         head::LR,
@@ -41,8 +36,8 @@ pub static INFO: ModelInfo = ModelInfo {
     training: &MEAN_200,
     presets: include_str!("../../experiments/presets/cheb-base.toml"),
     groups: &decoupled::GROUPS,
-    build,
-    filter: Some(filter),
+    build: |net, hp| decoupled::network(net, hp, &polynomial(hp)),
+    filter: Some(|weights, hp| polynomial(hp).response(weights)),
 };
 
 /// `1 / max(k, 1)^q` on the diagonal.
@@ -62,12 +57,4 @@ fn polynomial(hp: &Params) -> PolynomialFilter {
         map: Some(damping(order, hp.real("q"))),
     };
     PolynomialFilter { basis: Basis::ChebyshevLaplacian, coefficients: Coefficients::Learned(w) }
-}
-
-fn build(net: &mut Net, hp: &Params) -> Var {
-    decoupled::network(net, hp, &polynomial(hp))
-}
-
-fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
-    polynomial(hp).response(weights)
 }

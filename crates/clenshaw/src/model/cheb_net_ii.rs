@@ -10,11 +10,10 @@
 //! ChebBase. He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580.
 
 use super::decoupled::{self, Coefficients, LearnedCoefficients, PolynomialFilter, all_ones};
-use super::{MEAN_200, ModelFamily, ModelInfo, Net, WeightLookup, head};
-use crate::filter::{Basis, Response, interpolation_matrix};
+use super::{MEAN_200, ModelFamily, ModelInfo, head};
+use crate::filter::{Basis, interpolation_matrix};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace};
-use crate::tensor::Var;
+use crate::hyper::{HyperParam, Params};
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "cheb-net-ii",
@@ -27,12 +26,7 @@ pub static INFO: ModelInfo = ModelInfo {
     hyper: &[
         decoupled::ORDER,
         head::HIDDEN,
-        HyperParam::flag(
-            "relu",
-            true,
-            TuningSpace::Fixed,
-            "whether the filter's values are nonnegative",
-        ),
+        HyperParam::flag("relu", true, "whether the filter's values are nonnegative"),
         head::DROPOUT,
         decoupled::DROPOUT_PROP,
         head::LR,
@@ -43,8 +37,8 @@ pub static INFO: ModelInfo = ModelInfo {
     training: &MEAN_200,
     presets: include_str!("../../experiments/presets/cheb-net-ii.toml"),
     groups: &decoupled::GROUPS,
-    build,
-    filter: Some(filter),
+    build: |net, hp| decoupled::network(net, hp, &polynomial(hp)),
+    filter: Some(|weights, hp| polynomial(hp).response(weights)),
 };
 
 fn polynomial(hp: &Params) -> PolynomialFilter {
@@ -60,12 +54,4 @@ fn polynomial(hp: &Params) -> PolynomialFilter {
         basis: Basis::ChebyshevLaplacian,
         coefficients: Coefficients::Learned(theta),
     }
-}
-
-fn build(net: &mut Net, hp: &Params) -> Var {
-    decoupled::network(net, hp, &polynomial(hp))
-}
-
-fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
-    polynomial(hp).response(weights)
 }

@@ -14,7 +14,7 @@ use super::residual::{self, LayerSettings, decaying};
 use super::{ModelFamily, ModelInfo, Net, PATIENCE_300, WeightLookup};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace, choices, concat};
+use crate::hyper::{HyperParam, Params, choices, concat};
 use crate::tensor::Var;
 
 pub static INFO: ModelInfo = ModelInfo {
@@ -28,19 +28,14 @@ pub static INFO: ModelInfo = ModelInfo {
     hyper: &concat::<13>(
         &residual::FROZEN,
         &[
-            HyperParam::real(
-                "alpha",
-                0.1,
-                (0.0, 1.0),
-                TuningSpace::Among(&[0.1, 0.2, 0.5, 0.9]),
-                "restart probability a",
-            ),
+            HyperParam::real("alpha", 0.1, (0.0, 1.0), "restart probability a")
+                .tune_among(&[0.1, 0.2, 0.5, 0.9]),
             HyperParam::choice::<CoefficientOrder>(
                 "order",
                 CoefficientOrder::Released.word(),
-                TuningSpace::Any,
                 "variant of the frozen coefficients",
-            ),
+            )
+            .tune_all(),
         ],
     ),
     training: &PATIENCE_300,

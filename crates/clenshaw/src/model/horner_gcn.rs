@@ -12,7 +12,7 @@ use super::residual::{self, LayerSettings, by_degree, decaying, identity_filter}
 use super::{ModelFamily, ModelInfo, Net, PATIENCE_300, WeightLookup};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace, concat};
+use crate::hyper::{HyperParam, Params, concat};
 use crate::tensor::Var;
 
 pub static INFO: ModelInfo = ModelInfo {
@@ -28,7 +28,6 @@ pub static INFO: ModelInfo = ModelInfo {
         &[HyperParam::flag(
             "decay",
             true,
-            TuningSpace::Fixed,
             "whether beta_l decays; false: beta_l = 1/2 in every layer",
         )],
     ),

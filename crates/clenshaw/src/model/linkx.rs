@@ -12,20 +12,11 @@
 
 use super::training::{self, DECOUPLED};
 use super::{ALL_500, ModelFamily, ModelInfo, Net, convolution};
-use crate::hyper::{HyperParam, Params, TuningSpace};
+use crate::hyper::{HyperParam, Params};
 use crate::tensor::{FeatureVar, Var};
 
-/// A hyper-parameter for a number of dense layers.
-const fn depth(
-    name: &'static str,
-    default: i64,
-    space: TuningSpace,
-    meaning: &'static str,
-) -> HyperParam {
-    HyperParam::int(name, default, (1, 16), space, meaning)
-}
-
-const ONE_OR_TWO: TuningSpace = TuningSpace::Among(&[1.0, 2.0]);
+/// The allowed numbers of dense layers.
+const DEPTHS: (i64, i64) = (1, 16);
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "linkx",
@@ -35,36 +26,23 @@ pub static INFO: ModelInfo = ModelInfo {
     equation: "h_A = MLP_A(A); h_X = MLP_X(X); out = MLP(relu([h_A | h_X] W + b + h_A + h_X))",
     operator: None,
     hyper: &[
-        depth("layers_A", 1, ONE_OR_TWO, "dense layers on the adjacency"),
-        depth("layers_X", 1, ONE_OR_TWO, "dense layers on the features"),
-        depth("layers", 2, TuningSpace::Among(&[1.0, 2.0, 3.0, 4.0]), "dense layers after joining"),
-        HyperParam::int(
-            "hidden",
-            64,
-            (1, 4096),
-            TuningSpace::Among(&[64.0, 128.0, 256.0, 512.0]),
-            "width of the hidden layers",
-        ),
-        HyperParam::real(
-            "dropout",
-            0.5,
-            (0.0, 0.99),
-            TuningSpace::Among(&[0.0, 0.5]),
-            "dropout within the last MLP",
-        ),
+        HyperParam::int("layers_A", 1, DEPTHS, "dense layers on the adjacency")
+            .tune_among(&[1.0, 2.0]),
+        HyperParam::int("layers_X", 1, DEPTHS, "dense layers on the features")
+            .tune_among(&[1.0, 2.0]),
+        HyperParam::int("layers", 2, DEPTHS, "dense layers after joining")
+            .tune_among(&[1.0, 2.0, 3.0, 4.0]),
+        HyperParam::int("hidden", 64, (1, 4096), "width of the hidden layers")
+            .tune_among(&[64.0, 128.0, 256.0, 512.0]),
+        HyperParam::real("dropout", 0.5, (0.0, 0.99), "dropout within the last MLP")
+            .tune_among(&[0.0, 0.5]),
         HyperParam::real(
             "dropout_inner",
             0.0,
             (0.0, 0.99),
-            TuningSpace::Fixed,
             "dropout after joining adjacency and features",
         ),
-        HyperParam::flag(
-            "relu_inner",
-            false,
-            TuningSpace::Fixed,
-            "whether an activation follows, before the sum",
-        ),
+        HyperParam::flag("relu_inner", false, "whether an activation follows, before the sum"),
         convolution::BN_EPS,
         training::LR,
         training::WD,

@@ -22,13 +22,12 @@
 use super::decoupled::{
     self, Coefficients, LearnedCoefficients, PolynomialFilter, all_ones, first_only, page_rank,
 };
-use super::{MEAN_200, ModelFamily, ModelInfo, Net, WeightLookup, head};
-use crate::filter::{Basis, Filter, Response};
+use super::{MEAN_200, ModelFamily, ModelInfo, head};
+use crate::filter::{Basis, Filter};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace, choices};
-use crate::tensor::Var;
+use crate::hyper::{HyperParam, Params, choices};
 
-const EXPONENTS: TuningSpace = TuningSpace::Among(&[-0.5, 0.0, 0.5, 1.0]);
+const EXPONENTS: &[f64] = &[-0.5, 0.0, 0.5, 1.0];
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "poly",
@@ -41,21 +40,18 @@ pub static INFO: ModelInfo = ModelInfo {
         HyperParam::choice::<FilterKind>(
             "filter",
             FilterKind::Chebyshev.word(),
-            TuningSpace::Any,
             "fixed: sgc, ppr, heat, gaussian; learned: the others",
-        ),
+        )
+        .tune_all(),
         decoupled::ORDER,
         head::HIDDEN,
         decoupled::restart("restart probability (ppr)"),
-        HyperParam::real(
-            "t",
-            1.0,
-            (0.0, 20.0),
-            TuningSpace::Among(&[0.5, 1.0, 2.0, 5.0]),
-            "diffusion time (heat, gaussian)",
-        ),
-        HyperParam::real("a", 1.0, (-0.99, 10.0), EXPONENTS, "exponent of 1 - mu (jacobi)"),
-        HyperParam::real("b", 1.0, (-0.99, 10.0), EXPONENTS, "exponent of 1 + mu (jacobi)"),
+        HyperParam::real("t", 1.0, (0.0, 20.0), "diffusion time (heat, gaussian)")
+            .tune_among(&[0.5, 1.0, 2.0, 5.0]),
+        HyperParam::real("a", 1.0, (-0.99, 10.0), "exponent of 1 - mu (jacobi)")
+            .tune_among(EXPONENTS),
+        HyperParam::real("b", 1.0, (-0.99, 10.0), "exponent of 1 + mu (jacobi)")
+            .tune_among(EXPONENTS),
         head::DROPOUT,
         decoupled::DROPOUT_PROP,
         head::LR,
@@ -66,8 +62,8 @@ pub static INFO: ModelInfo = ModelInfo {
     training: &MEAN_200,
     presets: include_str!("../../experiments/presets/poly.toml"),
     groups: &decoupled::GROUPS,
-    build,
-    filter: Some(filter),
+    build: |net, hp| decoupled::network(net, hp, &polynomial(hp)),
+    filter: Some(|weights, hp| polynomial(hp).response(weights)),
 };
 
 /// The filter, see the module's table.
@@ -138,14 +134,6 @@ fn learned(basis: Basis, order: usize) -> PolynomialFilter {
     let start = if relu { all_ones(order) } else { first_only(order) };
     let theta = LearnedCoefficients { name: "theta", order, start, relu, map: None };
     PolynomialFilter { basis, coefficients: Coefficients::Learned(theta) }
-}
-
-fn build(net: &mut Net, hp: &Params) -> Var {
-    decoupled::network(net, hp, &polynomial(hp))
-}
-
-fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
-    polynomial(hp).response(weights)
 }
 
 #[cfg(test)]
