@@ -8,7 +8,7 @@
 //! Only the head has parameters; the filter is low-pass for every data set.
 //! Gasteiger, Bojchevski & Günnemann, ICLR 2019, arXiv:1810.05997.
 
-use super::decoupled::{self, Coefficients, PolynomialFilter, page_rank};
+use super::decoupled::{self, PolynomialFilter, page_rank};
 use super::head::{self, head};
 use super::{MEAN_200, ModelFamily, ModelInfo, Net};
 use crate::filter::Basis;
@@ -39,8 +39,7 @@ pub static INFO: ModelInfo = ModelInfo {
 };
 
 fn polynomial(hp: &Params) -> PolynomialFilter {
-    let coefficients = Coefficients::Fixed(page_rank(hp.real("alpha"), hp.int("K")));
-    PolynomialFilter { basis: Basis::Monomial, coefficients }
+    PolynomialFilter::fixed(Basis::Monomial, page_rank(hp.real("alpha"), hp.int("K")))
 }
 
 fn build(net: &mut Net, hp: &Params) -> Var {

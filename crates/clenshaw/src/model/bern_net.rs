@@ -10,7 +10,7 @@
 //! has no weight decay.
 //! He, Wei, Huang & Xu, NeurIPS 2021, arXiv:2106.10994.
 
-use super::decoupled::{self, Coefficients, LearnedCoefficients, PolynomialFilter, all_ones};
+use super::decoupled::{self, LearnedCoefficients, PolynomialFilter, all_ones};
 use super::{MEAN_200, ModelFamily, ModelInfo, head};
 use crate::filter::Basis;
 use crate::graph::Normalisation;
@@ -44,5 +44,5 @@ fn polynomial(hp: &Params) -> PolynomialFilter {
     let order = hp.int("K");
     let theta =
         LearnedCoefficients { name: "theta", order, start: all_ones(order), relu: true, map: None };
-    PolynomialFilter { basis: Basis::Bernstein, coefficients: Coefficients::Learned(theta) }
+    PolynomialFilter::learned(Basis::Bernstein, theta)
 }

@@ -7,7 +7,7 @@
 //! With `q = 0` nothing is damped and the filter overfits, which motivates ChebNetII.
 //! It is initialised to the identity. He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580.
 
-use super::decoupled::{self, Coefficients, LearnedCoefficients, PolynomialFilter, first_only};
+use super::decoupled::{self, LearnedCoefficients, PolynomialFilter, first_only};
 use super::{MEAN_200, ModelFamily, ModelInfo, head};
 use crate::filter::Basis;
 use crate::graph::Normalisation;
@@ -56,5 +56,5 @@ fn polynomial(hp: &Params) -> PolynomialFilter {
         relu: false,
         map: Some(damping(order, hp.real("q"))),
     };
-    PolynomialFilter { basis: Basis::ChebyshevLaplacian, coefficients: Coefficients::Learned(w) }
+    PolynomialFilter::learned(Basis::ChebyshevLaplacian, w)
 }

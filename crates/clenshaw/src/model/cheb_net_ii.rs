@@ -9,7 +9,7 @@
 //! It is initialised to the identity, theta = 1. Interpolation bounds the coefficients, which are free in
 //! ChebBase. He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580.
 
-use super::decoupled::{self, Coefficients, LearnedCoefficients, PolynomialFilter, all_ones};
+use super::decoupled::{self, LearnedCoefficients, PolynomialFilter, all_ones};
 use super::{MEAN_200, ModelFamily, ModelInfo, head};
 use crate::filter::{Basis, interpolation_matrix};
 use crate::graph::Normalisation;
@@ -50,8 +50,5 @@ fn polynomial(hp: &Params) -> PolynomialFilter {
         relu: hp.flag("relu"),
         map: Some(interpolation_matrix(order)),
     };
-    PolynomialFilter {
-        basis: Basis::ChebyshevLaplacian,
-        coefficients: Coefficients::Learned(theta),
-    }
+    PolynomialFilter::learned(Basis::ChebyshevLaplacian, theta)
 }

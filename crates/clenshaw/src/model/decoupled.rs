@@ -49,11 +49,11 @@ pub(super) const GROUPS: [OptimiserGroup; 2] = [head::DENSE, PROP];
 
 /// A polynomial filter: a basis and the source of its coefficients.
 pub(super) struct PolynomialFilter {
-    pub basis: Basis,
-    pub coefficients: Coefficients,
+    basis: Basis,
+    coefficients: Coefficients,
 }
 
-pub(super) enum Coefficients {
+enum Coefficients {
     /// Constants.
     Fixed(Vec<f64>),
     /// Computed from a parameter.
@@ -82,6 +82,16 @@ pub(super) fn network(net: &mut Net, hp: &Params, filter: &PolynomialFilter) -> 
 }
 
 impl PolynomialFilter {
+    /// A filter with constant coefficients.
+    pub fn fixed(basis: Basis, c: Vec<f64>) -> Self {
+        Self { basis, coefficients: Coefficients::Fixed(c) }
+    }
+
+    /// A filter with learned coefficients.
+    pub fn learned(basis: Basis, coefficients: LearnedCoefficients) -> Self {
+        Self { basis, coefficients: Coefficients::Learned(coefficients) }
+    }
+
     /// `sum_k c_k phi_k(P) Z`.
     pub fn apply(&self, net: &mut Net, z: Var) -> Var {
         match &self.coefficients {

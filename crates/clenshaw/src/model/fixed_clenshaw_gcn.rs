@@ -10,7 +10,7 @@
 //! There are three variants because the released class does not run; see `docs/divergences.md`.
 //! Guo & Wei, KDD 2023, arXiv:2210.16508.
 
-use super::residual::{self, LayerSettings, decaying};
+use super::residual::{self, decaying};
 use super::{ModelFamily, ModelInfo, Net, PATIENCE_300, WeightLookup};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
@@ -62,13 +62,8 @@ choices!(
 );
 
 fn build(net: &mut Net, hp: &Params) -> Var {
-    let layers = LayerSettings {
-        beta: decaying(hp.real("lambda"), hp.int("K")),
-        use_weight: hp.flag("use_weight"),
-        use_act: hp.flag("use_act"),
-    };
-    let alpha = frozen(hp);
-    residual::network(net, hp, &layers, |net, l, h1, h2, h_star| {
+    let (beta, alpha) = (decaying(hp.real("lambda"), hp.int("K")), frozen(hp));
+    residual::network(net, hp, &beta, |net, l, h1, h2, h_star| {
         vec![2.0 * net.p().of(h1), -1.0 * h2, alpha[l] * h_star]
     })
 }

@@ -13,7 +13,7 @@
 //! identity, with `alpha = 0` it is `mu^K`.
 //! gamma has no weight decay. Chien, Peng, Li & Milenkovic, ICLR 2021, arXiv:2006.07988.
 
-use super::decoupled::{self, Coefficients, LearnedCoefficients, PolynomialFilter, page_rank};
+use super::decoupled::{self, LearnedCoefficients, PolynomialFilter, page_rank};
 use super::{MEAN_200, ModelFamily, ModelInfo, OptimiserGroup, head};
 use crate::filter::Basis;
 use crate::graph::Normalisation;
@@ -88,7 +88,7 @@ fn polynomial(hp: &Params) -> PolynomialFilter {
         relu: false,
         map: None,
     };
-    PolynomialFilter { basis: Basis::Monomial, coefficients: Coefficients::Learned(gamma) }
+    PolynomialFilter::learned(Basis::Monomial, gamma)
 }
 
 #[cfg(test)]

@@ -54,26 +54,10 @@ pub static INFO: ModelInfo = ModelInfo {
     filter: None,
 };
 
-/// A stack of dense layers.
-struct DenseStack {
-    name: &'static str,
-    layers: usize,
-    width: usize,
-    outputs: usize,
-    drop: f64,
-}
-
 fn build(net: &mut Net, hp: &Params) -> Var {
     let (a, x, width) = (net.adjacency(), net.x(), hp.int("hidden"));
-    let mlp = |name, layers, outputs, drop| DenseStack {
-        name,
-        layers: hp.int(layers),
-        width,
-        outputs,
-        drop,
-    };
-    let h_a = mlp("a", "layers_A", width, 0.0).forward(net, a, hp);
-    let h_x = mlp("x", "layers_X", width, 0.0).forward(net, x, hp);
+    let h_a = mlp(net, hp, ("a", "layers_A"), a, width, 0.0);
+    let h_x = mlp(net, hp, ("x", "layers_X"), x, width, 0.0);
     let both = net.concat(&[h_a, h_x]);
     let mut h = net.dense_layer(("both.w", "both.b"), both, width, "all");
     h = net.dropout(h, hp.real("dropout_inner"));
@@ -82,19 +66,25 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     }
     let h = net.sum([1.0 * h, 1.0 * h_a, 1.0 * h_x]);
     let h = net.relu(h);
-    mlp("out", "layers", net.n_classes(), hp.real("dropout")).forward(net, h.into(), hp)
+    mlp(net, hp, ("out", "layers"), h.into(), net.n_classes(), hp.real("dropout"))
 }
 
-impl DenseStack {
-    fn forward(&self, net: &mut Net, mut h: FeatureVar, hp: &Params) -> Var {
-        let name = |part: &str, l| format!("{}.{l}.{part}", self.name);
-        for l in 0..self.layers - 1 {
-            let z = net.dense_layer((&name("w", l), &name("b", l)), h, self.width, "all");
-            let z = net.relu(z);
-            let z = net.batch_norm(&name("bn", l), z, hp.real("bn_eps"), "all");
-            h = net.dropout(z, self.drop).into();
-        }
-        let last = self.layers - 1;
-        net.dense_layer((&name("w", last), &name("b", last)), h, self.outputs, "all")
+/// A stack of dense layers with parameters `NAME.LAYER`; the hyper-parameter `layers` is their number.
+fn mlp(
+    net: &mut Net,
+    hp: &Params,
+    (name, layers): (&str, &str),
+    mut h: FeatureVar,
+    outputs: usize,
+    drop: f64,
+) -> Var {
+    let param = |part: &str, l| format!("{name}.{l}.{part}");
+    let last = hp.int(layers) - 1;
+    for l in 0..last {
+        let z = net.dense_layer((&param("w", l), &param("b", l)), h, hp.int("hidden"), "all");
+        let z = net.relu(z);
+        let z = net.batch_norm(&param("bn", l), z, hp.real("bn_eps"), "all");
+        h = net.dropout(z, drop).into();
     }
+    net.dense_layer((&param("w", last), &param("b", last)), h, outputs, "all")
 }

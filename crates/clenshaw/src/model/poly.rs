@@ -20,7 +20,7 @@
 //! where we depart from its formulas.
 
 use super::decoupled::{
-    self, Coefficients, LearnedCoefficients, PolynomialFilter, all_ones, first_only, page_rank,
+    self, LearnedCoefficients, PolynomialFilter, all_ones, first_only, page_rank,
 };
 use super::{MEAN_200, ModelFamily, ModelInfo, head};
 use crate::filter::{Basis, Filter};
@@ -105,7 +105,7 @@ fn polynomial(hp: &Params) -> PolynomialFilter {
         FilterKind::Gaussian => {
             let Filter { basis, coefficients } =
                 Filter::interpolate(order, |mu| (-t * (1.0 - mu).powi(2)).exp());
-            PolynomialFilter { basis, coefficients: Coefficients::Fixed(coefficients) }
+            PolynomialFilter::fixed(basis, coefficients)
         }
         FilterKind::Monomial => learned(Basis::Monomial, order),
         FilterKind::Chebyshev2 => learned(Basis::ChebyshevSecond, order),
@@ -118,7 +118,7 @@ fn polynomial(hp: &Params) -> PolynomialFilter {
 
 /// A fixed filter in powers of P~.
 fn powers(c: Vec<f64>) -> PolynomialFilter {
-    PolynomialFilter { basis: Basis::Monomial, coefficients: Coefficients::Fixed(c) }
+    PolynomialFilter::fixed(Basis::Monomial, c)
 }
 
 /// `c_k = e^-t t^k / k!`.
@@ -133,7 +133,7 @@ fn learned(basis: Basis, order: usize) -> PolynomialFilter {
     let relu = basis == Basis::Bernstein;
     let start = if relu { all_ones(order) } else { first_only(order) };
     let theta = LearnedCoefficients { name: "theta", order, start, relu, map: None };
-    PolynomialFilter { basis, coefficients: Coefficients::Learned(theta) }
+    PolynomialFilter::learned(basis, theta)
 }
 
 #[cfg(test)]

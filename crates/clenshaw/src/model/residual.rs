@@ -62,24 +62,16 @@ pub(super) const GROUPS: [OptimiserGroup; 3] = [
     },
 ];
 
-/// Settings of the inner layers.
-pub(super) struct LayerSettings {
-    /// `beta_l` for `l = 0..=K`.
-    pub beta: Vec<f64>,
-    /// Whether the layers have `W(l)` and `b(l)`.
-    pub use_weight: bool,
-    /// Whether the inner layers have an activation.
-    pub use_act: bool,
-}
-
-/// The network for a recurrence; `residuals(net, l, h1, h2, h_star)` returns the terms of Z.
+/// The network for a recurrence and `beta_0, ..., beta_K`; `residuals(net, l, h1, h2, h_star)` returns the
+/// terms of Z.
 pub(super) fn network(
     net: &mut Net,
     hp: &Params,
-    layers: &LayerSettings,
+    beta: &[f64],
     residuals: impl Fn(&Net, usize, Var, Var, Var) -> Vec<Term>,
 ) -> Var {
     let (drop, width, order) = (hp.real("dropout"), hp.int("hidden"), hp.int("K"));
+    let (use_weight, use_act) = (hp.flag("use_weight"), hp.flag("use_act"));
     let x = net.x();
     let x = net.dropout(x, drop);
     let h_star = net.dense_layer(("w_in", "b_in"), x, width, "dense");
@@ -90,10 +82,10 @@ pub(super) fn network(
     for l in 0..=order {
         let terms = residuals(net, l, h1, h2, h_star);
         let mut h = net.sum(terms);
-        if layers.use_weight {
-            h = transform(net, l, h, layers.beta[l]);
+        if use_weight {
+            h = transform(net, l, h, beta[l]);
         }
-        if layers.use_act && l + 2 <= order {
+        if use_act && l + 2 <= order {
             h = net.relu_star(h);
             h = net.dropout(h, hp.real("dropout_conv"));
         }

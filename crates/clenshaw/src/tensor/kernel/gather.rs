@@ -8,7 +8,6 @@
 
 use super::Arith;
 use crate::tensor::Real;
-use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
 
 /// An operation on a few adjacent columns of one row.
@@ -59,20 +58,11 @@ impl<T: Real> Stored<T> for T {
     }
 }
 
-/// A number in bf16.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-pub(super) struct Bf16(u16);
-
-// SAFETY: a u16, of which every bit pattern is valid.
-unsafe impl Zeroable for Bf16 {}
-// SAFETY: as above.
-unsafe impl Pod for Bf16 {}
-
-impl<T: Real> Stored<T> for Bf16 {
+/// The bits of a bf16 number.
+impl<T: Real> Stored<T> for u16 {
     #[inline(always)]
     fn value(self) -> T {
-        T::from_bf16(self.0)
+        T::from_bf16(self)
     }
 }
 

@@ -14,23 +14,19 @@ mod gemm;
 mod gate;
 #[cfg(target_arch = "x86_64")]
 mod gate_x86;
-mod nll;
-mod squares;
+mod loss;
 mod sparse;
 mod reduce;
-mod columns;
 mod rows;
 mod map;
 
-pub(crate) use columns::{add_columns, column_dots};
 pub(crate) use gate::{Act, DropEntries, Gate, GateGrad};
 pub(crate) use gemm::Gemm;
+pub(crate) use loss::{Nll, Squares, log_sum_exp};
 pub(crate) use map::Map;
-pub(crate) use nll::{Nll, log_sum_exp};
-pub(crate) use reduce::{accumulate, column_sums, dot};
+pub(crate) use reduce::{accumulate, add_columns, column_dots, column_sums, dot};
 pub(crate) use rows::{shrink, shrink_gradient, softmax, softmax_gradient};
 pub(crate) use sparse::{SparseProduct, SparseTransposeProduct};
-pub(crate) use squares::Squares;
 pub(crate) use sum::{Gather, GatherSource, MAX_TERMS, Sum, ToBf16, bf16_stride};
 
 use super::Real;

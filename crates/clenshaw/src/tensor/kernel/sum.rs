@@ -6,7 +6,7 @@
 //!
 //! With one gather and two terms this is Clenshaw's step, `2 P H1 - H2 + alpha H*`, in one pass.
 
-use super::gather::{Bf16, Columns, Rows, by_columns};
+use super::gather::{Columns, Rows, by_columns};
 use super::{Arith, Kernel};
 use crate::tensor::Real;
 
@@ -114,7 +114,7 @@ impl<T: Real> Gather<'_, T> {
                 }
                 GatherSource::Bf16(src) => {
                     let stride = bf16_stride::<T>(cols) * size_of::<T>() / size_of::<u16>();
-                    let rows = Rows::new(bytemuck::cast_slice::<T, Bf16>(src), stride, indices);
+                    let rows = Rows::new(bytemuck::cast_slice::<T, u16>(src), stride, indices);
                     rows.sum::<T, A, W>(entries, c, weight)
                 }
             }

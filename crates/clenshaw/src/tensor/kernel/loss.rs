@@ -1,14 +1,18 @@
-//! The loss: mean negative log-likelihood of the softmax, and its gradient.
+//! The loss functions and their gradients.
 //!
 //! ```text
-//! loss  = sum_i w_i (log sum_c exp z_ic - z_iy)          w_i = 1/m on the m training nodes, else 0
-//! dz_ic = w_i (softmax(z_i)_c - [c = y_i])
+//! Nll      loss  = sum_i w_i (log sum_c exp z_ic - z_iy)          w_i = 1/m on the m training nodes, else 0
+//!          dz_ic = w_i (softmax(z_i)_c - [c = y_i])
+//! Squares  loss  = sum_i w_i sum_c (z_ic - y_ic)^2
+//!          dz_ic = 2 w_i (z_ic - y_ic)
 //! ```
+//!
+//! Both kernels return the part of the loss of the rows of one block.
 
 use super::{Arith, Kernel};
 use crate::tensor::Real;
 
-/// Loss and gradient for the rows of one block; returns the block's part of the loss.
+/// Mean negative log-likelihood of the softmax.
 pub(crate) struct Nll<'a, T> {
     pub cols: usize,
     pub logits: &'a [T],
@@ -49,6 +53,35 @@ pub(crate) fn log_sum_exp<T: Real>(z: &[T]) -> T {
     largest + sum.ln()
 }
 
+/// Squared error with a weight per row.
+pub(crate) struct Squares<'a, T> {
+    pub cols: usize,
+    pub scores: &'a [T],
+    pub values: &'a [T],
+    pub weights: &'a [T],
+    pub grad: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Squares<'_, T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn run<A: Arith>(self) -> T {
+        let mut loss = T::ZERO;
+        let rows = self.scores.chunks_exact(self.cols).zip(self.values.chunks_exact(self.cols));
+        let rows = rows.zip(self.grad.chunks_exact_mut(self.cols)).zip(self.weights);
+        for (((z, y), grad), &weight) in rows {
+            for ((z, y), grad) in z.iter().zip(y).zip(grad) {
+                // Rows of weight zero may hold any number, even NaN.
+                let error = if weight == T::ZERO { T::ZERO } else { *z - *y };
+                *grad = (weight + weight) * error;
+                loss += weight * error * error;
+            }
+        }
+        loss
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::dispatch;
@@ -68,5 +101,19 @@ mod tests {
         assert!((loss - 2f64.ln()).abs() < 1e-12, "{loss}");
         assert!((grad[0] - 0.5).abs() < 1e-12 && (grad[1] + 0.5).abs() < 1e-12, "{grad:?}");
         assert_eq!(grad[2..], [0.0, 0.0]);
+    }
+
+    #[test]
+    fn two_rows_match_hand_computation() {
+        let mut grad = [9.0f64; 6];
+        let loss = dispatch(Squares {
+            cols: 2,
+            scores: &[1.0, 5.0, 0.5, -1.0, f64::NAN, 2.0],
+            values: &[0.0, 2.0, 0.5, 1.0, 7.0, 7.0],
+            weights: &[1.0, 0.5, 0.0],
+            grad: &mut grad,
+        });
+        assert_eq!(loss, 1.0 + 9.0 + 0.5 * 4.0);
+        assert_eq!(grad, [2.0, 6.0, 0.0, -2.0, 0.0, 0.0]);
     }
 }
