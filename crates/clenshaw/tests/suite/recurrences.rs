@@ -8,8 +8,7 @@
 //! ```
 
 use crate::common::problem::{Problem, Setting};
-use crate::common::spectrum::through_the_spectrum;
-use crate::common::{assert_close, largest, lookup};
+use crate::common::{assert_close, largest, lookup, through_the_spectrum};
 use clenshaw::filter::{Filter, Response};
 use clenshaw::graph::{Graph, Normalisation, operator};
 use clenshaw::hyper::Params;
