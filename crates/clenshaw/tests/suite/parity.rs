@@ -17,12 +17,7 @@ type Arrays = BTreeMap<String, Array>;
 fn fixtures() -> Vec<PathBuf> {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden");
     let folder = std::env::var_os("GOLDEN_DIR").map_or(PathBuf::from(default), PathBuf::from);
-    let listing = std::fs::read_dir(&folder).expect("the fixtures' folder");
-    let mut files: Vec<PathBuf> = listing.map(|entry| entry.unwrap().path()).collect();
-    files.retain(|path| path.extension().is_some_and(|e| e == "npz"));
-    files.sort();
-    assert!(!files.is_empty(), "no fixtures in {}", folder.display());
-    files
+    npz::fixtures(&folder)
 }
 
 /// The model and hyper-parameters of a fixture, with dropout off.

@@ -13,7 +13,7 @@ use clenshaw::rng::Stream;
 use clenshaw::tensor::{AlignedVec, Mat, Param, Plan, Targets, ThreadTeam, Workspace, log_sum_exp};
 use clenshaw::train::optimiser;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Names of hyper-parameters in the reference and here.
 const KEYS: [(&str, &str); 7] = [
@@ -157,11 +157,7 @@ fn our_layout(param: &Param, values: &[f64]) -> Vec<f64> {
 #[test]
 fn losses_gradients_and_parameters_follow_the_reference() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden-training");
-    let listing = std::fs::read_dir(&folder).expect("the fixtures' folder");
-    let mut files: Vec<PathBuf> = listing.map(|entry| entry.unwrap().path()).collect();
-    files.retain(|path| path.extension().is_some_and(|e| e == "npz"));
-    assert!(!files.is_empty(), "no fixtures in {}", folder.display());
-    for path in files {
+    for path in npz::fixtures(&folder) {
         Trajectory::read(&path).check(1e-11);
     }
 }
