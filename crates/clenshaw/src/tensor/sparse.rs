@@ -304,6 +304,7 @@ impl Operator {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tensor::assert_panics;
     use proptest::prelude::*;
 
     #[test]
@@ -373,26 +374,20 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "operator: entry (0, 1) without entry (1, 0)")]
-    fn asymmetric_operators_are_rejected() {
-        Operator::new(Arc::new(Pattern::new(2, vec![0, 1, 1], vec![1])), vec![1.0; 2]);
-    }
-
-    #[test]
-    #[should_panic(expected = "expected a square pattern")]
-    fn operators_are_square() {
-        Operator::new(Arc::new(Pattern::new(3, vec![0, 1, 2], vec![0, 1])), vec![1.0; 2]);
-    }
-
-    #[test]
-    #[should_panic(expected = "expected one scale factor for each of 2 nodes")]
-    fn operators_have_a_scale_factor_per_node() {
-        Operator::new(Arc::new(Pattern::new(2, vec![0, 1, 2], vec![1, 0])), vec![1.0; 1]);
-    }
-
-    #[test]
-    #[should_panic(expected = "expected one value for each of 1 entries")]
-    fn sparse_matrices_have_a_value_per_entry() {
-        Sparse::new(Pattern::new(2, vec![0, 1], vec![1]), vec![]);
+    fn parts_that_do_not_fit_are_rejected() {
+        let operator = |n_cols, offsets: &[usize], indices: &[u32], n_scales| {
+            let pattern = Pattern::new(n_cols, offsets.to_vec(), indices.to_vec());
+            Operator::new(Arc::new(pattern), vec![1.0; n_scales]);
+        };
+        assert_panics(&[
+            ("operator: entry (0, 1) without entry (1, 0)", &|| operator(2, &[0, 1, 1], &[1], 2)),
+            ("operator: 2 rows and 3 columns", &|| operator(3, &[0, 1, 2], &[0, 1], 2)),
+            ("operator: expected one scale factor for each of 2 nodes", &|| {
+                operator(2, &[0, 1, 2], &[1, 0], 1);
+            }),
+            ("sparse matrix: expected one value for each of 1 entries", &|| {
+                Sparse::new(Pattern::new(2, vec![0, 1], vec![1]), vec![]);
+            }),
+        ]);
     }
 }
