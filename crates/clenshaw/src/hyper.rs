@@ -212,35 +212,17 @@ impl HyperParam {
     }
 }
 
-impl From<i32> for Value {
-    fn from(value: i32) -> Self {
-        Self::Int(value.into())
-    }
+macro_rules! value_from {
+    ($($number:ty => $variant:ident),+) => {
+        $(impl From<$number> for Value {
+            fn from(value: $number) -> Self {
+                Self::$variant(value.into())
+            }
+        })+
+    };
 }
 
-impl From<i64> for Value {
-    fn from(value: i64) -> Self {
-        Self::Int(value)
-    }
-}
-
-impl From<f64> for Value {
-    fn from(value: f64) -> Self {
-        Self::Real(value)
-    }
-}
-
-impl From<bool> for Value {
-    fn from(value: bool) -> Self {
-        Self::Flag(value)
-    }
-}
-
-impl From<&'static str> for Value {
-    fn from(word: &'static str) -> Self {
-        Self::Word(word)
-    }
-}
+value_from!(i32 => Int, i64 => Int, f64 => Real, bool => Flag, &'static str => Word);
 
 impl std::fmt::Display for Value {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

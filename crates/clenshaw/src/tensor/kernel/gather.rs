@@ -46,6 +46,27 @@ pub(super) fn by_columns<A: Arith>(work: &mut impl Columns, rows: usize, cols: u
     }
 }
 
+/// `out[..W] (+)= acc + bias[c..c + W]`.
+#[inline(always)]
+pub(super) fn store<T: Real, const W: usize>(
+    mut acc: [T; W],
+    c: usize,
+    bias: Option<&[T]>,
+    out: &mut [T],
+    add: bool,
+) {
+    if let Some(bias) = bias {
+        let bias = &bias[c..c + W];
+        for i in 0..W {
+            acc[i] += bias[i];
+        }
+    }
+    let out = &mut out[..W];
+    for i in 0..W {
+        out[i] = if add { out[i] + acc[i] } else { acc[i] };
+    }
+}
+
 /// The representation of a number in memory.
 pub(super) trait Stored<T>: Copy {
     fn value(self) -> T;

@@ -26,7 +26,7 @@ pub(crate) use loss::{Nll, Squares, log_sum_exp};
 pub(crate) use map::Map;
 pub(crate) use reduce::{accumulate, add_columns, column_dots, column_sums, dot};
 pub(crate) use rows::{shrink, shrink_gradient, softmax, softmax_gradient};
-pub(crate) use sparse::{SparseProduct, SparseTransposeProduct};
+pub(crate) use sparse::SparseProduct;
 pub(crate) use sum::{Gather, GatherSource, MAX_TERMS, Sum, ToBf16, bf16_stride};
 
 use super::Real;
