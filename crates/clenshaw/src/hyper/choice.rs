@@ -13,7 +13,23 @@ pub trait Choice: Copy + PartialEq + std::fmt::Debug + 'static {
 }
 
 /// Implements [`Choice`], `word`, `Display` and `FromStr` for an enum; `$what` names it in errors.
+///
+/// The enum is declared elsewhere, or here with a word for each variant.
 macro_rules! choices {
+    (
+        $(#[$meta:meta])*
+        $visibility:vis enum $name:ident: $what:literal {
+            $($(#[$variant_meta:meta])* $variant:ident = $word:literal),+ $(,)?
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $visibility enum $name {
+            $($(#[$variant_meta])* $variant,)+
+        }
+
+        $crate::hyper::choices!($name, $what, $($variant = $word),+);
+    };
     ($name:ident, $what:literal, $($variant:ident = $word:literal),+ $(,)?) => {
         impl $name {
             /// The word that selects this variant.
@@ -56,49 +72,39 @@ macro_rules! choices {
 
 pub(crate) use choices;
 
-/// How features are scaled before training.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scaling {
-    /// No scaling.
-    #[default]
-    Raw,
-    /// `x / sum_j x_j`; a row whose sum is zero becomes zero.
-    Row0,
-    /// `x - min(X)`, then `x / max(1, sum_j x_j)`: rows with a small sum are not scaled up.
-    Row,
-    /// `(x - mean) / std` of every column, unbiased std; a constant column becomes zero.
-    ZScore,
+choices! {
+    /// How features are scaled before training.
+    #[derive(Default)]
+    pub enum Scaling: "scaling" {
+        /// No scaling.
+        #[default]
+        Raw = "raw",
+        /// `x / sum_j x_j`; a row whose sum is zero becomes zero.
+        Row0 = "row0",
+        /// `x - min(X)`, then `x / max(1, sum_j x_j)`: rows with a small sum are not scaled up.
+        Row = "row",
+        /// `(x - mean) / std` of every column, unbiased std; a constant column becomes zero.
+        ZScore = "zscore",
+    }
 }
 
-choices!(Scaling, "scaling", Raw = "raw", Row0 = "row0", Row = "row", ZScore = "zscore");
-
-/// When training stops before its last epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StopRule {
-    /// After `patience` epochs without a lower validation loss.
-    Patience,
-    /// When the validation loss exceeds the mean of the `patience` losses before it.
-    Mean,
-    /// The same as `Mean`, but only in the second half of the epochs.
-    LateMean,
-    /// After `patience` epochs without a higher validation accuracy.
-    Accuracy,
-    /// After `patience` epochs without an equal or higher validation accuracy.
-    AccuracyTies,
-    /// Never: all epochs are trained.
-    None,
+choices! {
+    /// When training stops before its last epoch.
+    pub enum StopRule: "stopping rule" {
+        /// After `patience` epochs without a lower validation loss.
+        Patience = "patience",
+        /// When the validation loss exceeds the mean of the `patience` losses before it.
+        Mean = "mean",
+        /// The same as `Mean`, but only in the second half of the epochs.
+        LateMean = "late-mean",
+        /// After `patience` epochs without a higher validation accuracy.
+        Accuracy = "accuracy",
+        /// After `patience` epochs without an equal or higher validation accuracy.
+        AccuracyTies = "accuracy-ties",
+        /// Never: all epochs are trained.
+        None = "none",
+    }
 }
-
-choices!(
-    StopRule,
-    "stopping rule",
-    Patience = "patience",
-    Mean = "mean",
-    LateMean = "late-mean",
-    Accuracy = "accuracy",
-    AccuracyTies = "accuracy-ties",
-    None = "none",
-);
 
 #[cfg(test)]
 mod tests {

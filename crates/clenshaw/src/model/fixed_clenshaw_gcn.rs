@@ -45,21 +45,14 @@ pub static INFO: ModelInfo = ModelInfo {
     filter: Some(filter),
 };
 
-/// The frozen coefficients, see the module's table.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum CoefficientOrder {
-    Released,
-    Ppr,
-    PprTail,
+choices! {
+    /// The frozen coefficients, see the module's table.
+    enum CoefficientOrder: "coefficient order" {
+        Released = "released",
+        Ppr = "ppr",
+        PprTail = "ppr-tail",
+    }
 }
-
-choices!(
-    CoefficientOrder,
-    "coefficient order",
-    Released = "released",
-    Ppr = "ppr",
-    PprTail = "ppr-tail",
-);
 
 fn build(net: &mut Net, hp: &Params) -> Var {
     let (beta, alpha) = (decaying(hp.real("lambda"), hp.int("K")), frozen(hp));

@@ -47,15 +47,14 @@ pub static INFO: ModelInfo = ModelInfo {
     filter: None,
 };
 
-/// How the layers' outputs are joined.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Join {
-    Max,
-    Concat,
-    Lstm,
+choices! {
+    /// How the layers' outputs are joined.
+    enum Join: "join" {
+        Max = "max",
+        Concat = "concat",
+        Lstm = "lstm",
+    }
 }
-
-choices!(Join, "join", Max = "max", Concat = "concat", Lstm = "lstm");
 
 fn build(net: &mut Net, hp: &Params) -> Var {
     let (width, last) = (hp.int("hidden"), hp.int("layers") - 1);

@@ -51,16 +51,15 @@ pub static INFO: ModelInfo = ModelInfo {
     filter: Some(|weights, hp| polynomial(hp).response(weights)),
 };
 
-/// The initial gamma, see the module's table.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum GammaInit {
-    Ppr,
-    NPpr,
-    Sgc,
-    Random,
+choices! {
+    /// The initial gamma, see the module's table.
+    enum GammaInit: "initial gamma" {
+        Ppr = "ppr",
+        NPpr = "nppr",
+        Sgc = "sgc",
+        Random = "random",
+    }
 }
-
-choices!(GammaInit, "initial gamma", Ppr = "ppr", NPpr = "nppr", Sgc = "sgc", Random = "random");
 
 /// The initial values of gamma.
 fn start(hp: &Params) -> Init {

@@ -66,35 +66,21 @@ pub static INFO: ModelInfo = ModelInfo {
     filter: Some(|weights, hp| polynomial(hp).response(weights)),
 };
 
-/// The filter, see the module's table.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum FilterKind {
-    Chebyshev,
-    Chebyshev2,
-    Legendre,
-    Jacobi,
-    Bernstein,
-    Monomial,
-    Sgc,
-    Ppr,
-    Heat,
-    Gaussian,
+choices! {
+    /// The filter, see the module's table.
+    enum FilterKind: "filter" {
+        Chebyshev = "chebyshev",
+        Chebyshev2 = "chebyshev2",
+        Legendre = "legendre",
+        Jacobi = "jacobi",
+        Bernstein = "bernstein",
+        Monomial = "monomial",
+        Sgc = "sgc",
+        Ppr = "ppr",
+        Heat = "heat",
+        Gaussian = "gaussian",
+    }
 }
-
-choices!(
-    FilterKind,
-    "filter",
-    Chebyshev = "chebyshev",
-    Chebyshev2 = "chebyshev2",
-    Legendre = "legendre",
-    Jacobi = "jacobi",
-    Bernstein = "bernstein",
-    Monomial = "monomial",
-    Sgc = "sgc",
-    Ppr = "ppr",
-    Heat = "heat",
-    Gaussian = "gaussian",
-);
 
 fn polynomial(hp: &Params) -> PolynomialFilter {
     let (order, t) = (hp.int("K"), hp.real("t"));

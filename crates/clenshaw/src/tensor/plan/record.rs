@@ -481,7 +481,7 @@ mod tests {
         Operator::new(Arc::new(pattern), vec![1.0; n])
     }
 
-    /// Asserts that every operation panics with a message that starts with its text.
+    /// Asserts that every operation panics with a message that contains its text.
     fn assert_rejected(tape: &Tape, operations: &[(&str, &dyn Fn(&mut Tape))]) {
         for (expected, operation) in operations {
             assert_panics(&[(*expected, &|| operation(&mut tape.clone()))]);
