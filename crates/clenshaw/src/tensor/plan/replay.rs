@@ -370,7 +370,7 @@ mod tests {
             ("targets: 3 values per node for a plan of 2", &|| {
                 gradient_with(&Targets::squares(&Mat::zeros(2, 3), &[1.0, 1.0]));
             }),
-            ("compile: a value of another tape", &|| {
+            ("a value of another tape", &|| {
                 let logits = Tape::new().features(Mat::zeros(2, 2));
                 Plan::<f64>::compile(&Tape::new(), logits);
             }),
