@@ -100,6 +100,13 @@ impl Basis {
     }
 }
 
+/// `h` at `n >= 2` equally spaced points from -1 to 1, both included.
+fn sample(n: usize, h: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
+    assert!(n >= 2, "sample: expected at least 2 points, got {n}");
+    let mu = |i| 2.0 * i as f64 / (n - 1) as f64 - 1.0;
+    (0..n).map(mu).map(|mu| (mu, h(mu))).collect()
+}
+
 /// `v M`.
 pub(crate) fn times(v: &[f64], m: &Mat<f64>) -> Vec<f64> {
     let entry = |k: usize| v.iter().enumerate().map(|(j, v)| v * m[(j, k)]).sum();
@@ -150,9 +157,7 @@ impl Filter {
     /// assert_eq!(square.sample(3), [(-1.0, 1.0), (0.0, 0.0), (1.0, 1.0)]);
     /// ```
     pub fn sample(&self, n: usize) -> Vec<(f64, f64)> {
-        assert!(n >= 2, "sample: expected at least 2 points, got {n}");
-        let mu = |i| 2.0 * i as f64 / (n - 1) as f64 - 1.0;
-        (0..n).map(mu).map(|mu| (mu, self.at(mu))).collect()
+        sample(n, |mu| self.at(mu))
     }
 
     /// The filtered signal `h(P) x`.

@@ -12,13 +12,13 @@ pub trait Choice: Copy + PartialEq + std::fmt::Debug + 'static {
     fn from_word(word: &str) -> Option<Self>;
 }
 
-/// Implements [`Choice`], `word`, `Display` and `FromStr` for an enum; `$what` names it in errors.
+/// Implements [`Choice`], `word` and `Display` for an enum.
 ///
 /// The enum is declared elsewhere, or here with a word for each variant.
 macro_rules! choices {
     (
         $(#[$meta:meta])*
-        $visibility:vis enum $name:ident: $what:literal {
+        $visibility:vis enum $name:ident {
             $($(#[$variant_meta:meta])* $variant:ident = $word:literal),+ $(,)?
         }
     ) => {
@@ -28,9 +28,9 @@ macro_rules! choices {
             $($(#[$variant_meta])* $variant,)+
         }
 
-        $crate::hyper::choices!($name, $what, $($variant = $word),+);
+        $crate::hyper::choices!($name, $($variant = $word),+);
     };
-    ($name:ident, $what:literal, $($variant:ident = $word:literal),+ $(,)?) => {
+    ($name:ident, $($variant:ident = $word:literal),+ $(,)?) => {
         impl $name {
             /// The word that selects this variant.
             pub const fn word(self) -> &'static str {
@@ -56,17 +56,6 @@ macro_rules! choices {
                 f.pad(self.word())
             }
         }
-
-        impl std::str::FromStr for $name {
-            type Err = $crate::error::Error;
-
-            fn from_str(text: &str) -> $crate::error::Result<Self> {
-                use $crate::hyper::Choice;
-                let words = || Self::WORDS.iter().copied();
-                let unknown = || $crate::error::Error::unknown($what, text, words());
-                Self::from_word(text).ok_or_else(unknown)
-            }
-        }
     };
 }
 
@@ -75,7 +64,7 @@ pub(crate) use choices;
 choices! {
     /// How features are scaled before training.
     #[derive(Default)]
-    pub enum Scaling: "scaling" {
+    pub enum Scaling {
         /// No scaling.
         #[default]
         Raw = "raw",
@@ -90,7 +79,7 @@ choices! {
 
 choices! {
     /// When training stops before its last epoch.
-    pub enum StopRule: "stopping rule" {
+    pub enum StopRule {
         /// After `patience` epochs without a lower validation loss.
         Patience = "patience",
         /// When the validation loss exceeds the mean of the `patience` losses before it.
@@ -113,16 +102,11 @@ mod tests {
     #[test]
     fn every_word_selects_the_variant_that_prints_it() {
         for word in Scaling::WORDS {
-            assert_eq!(word.parse::<Scaling>().unwrap().to_string(), *word);
+            assert_eq!(Scaling::from_word(word).unwrap().to_string(), *word);
         }
         for word in StopRule::WORDS {
-            assert_eq!(word.parse::<StopRule>().unwrap().to_string(), *word);
+            assert_eq!(StopRule::from_word(word).unwrap().to_string(), *word);
         }
-    }
-
-    #[test]
-    fn unknown_word_suggests_the_nearest_one() {
-        let error = "zscor".parse::<Scaling>().unwrap_err().to_string();
-        assert!(error.starts_with("unknown scaling `zscor`; did you mean `zscore`?"), "{error}");
+        assert_eq!(Scaling::from_word("zscor"), None);
     }
 }

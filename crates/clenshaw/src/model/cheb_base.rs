@@ -11,7 +11,7 @@ use super::decoupled::{self, LearnedCoefficients, PolynomialFilter, first_only};
 use super::{MEAN_200, ModelFamily, ModelInfo, head};
 use crate::filter::Basis;
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params};
+use crate::hyper::{HyperParam, Params, concat};
 use crate::tensor::Mat;
 
 pub static INFO: ModelInfo = ModelInfo {
@@ -21,18 +21,15 @@ pub static INFO: ModelInfo = ModelInfo {
     family: ModelFamily::Spectral,
     equation: "out = sum_k w_k / max(k,1)^q T_k(L^) drop(Z), Z = head(X)",
     operator: Some(Normalisation::Plain),
-    hyper: &[
-        decoupled::ORDER,
-        head::HIDDEN,
-        HyperParam::real("q", 0.0, (0.0, 4.0), "exponent of the damping 1 / k^q")
-            .tune_among(&[0.0, 1.0]),
-        head::DROPOUT,
-        decoupled::DROPOUT_PROP,
-        head::LR,
-        decoupled::LR_PROP,
-        head::WD,
-        decoupled::WD_PROP,
-    ],
+    hyper: &concat::<9>(
+        &[
+            decoupled::ORDER,
+            head::HIDDEN,
+            HyperParam::real("q", 0.0, (0.0, 4.0), "exponent of the damping 1 / k^q")
+                .tune_among(&[0.0, 1.0]),
+        ],
+        &decoupled::LEARNED,
+    ),
     training: &MEAN_200,
     presets: include_str!("../../experiments/presets/cheb-base.toml"),
     groups: &decoupled::GROUPS,

@@ -13,7 +13,7 @@ use super::decoupled::{self, LearnedCoefficients, PolynomialFilter, all_ones};
 use super::{MEAN_200, ModelFamily, ModelInfo, head};
 use crate::filter::{Basis, interpolation_matrix};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params};
+use crate::hyper::{HyperParam, Params, concat};
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "cheb-net-ii",
@@ -23,17 +23,14 @@ pub static INFO: ModelInfo = ModelInfo {
     equation: "out = sum_k c_k T_k(L^) drop(Z), Z = head(X); \
                c_k = (2 - [k=0])/(K+1) sum_j relu(theta_j) T_k(x_j), x_j the Chebyshev nodes",
     operator: Some(Normalisation::Plain),
-    hyper: &[
-        decoupled::ORDER,
-        head::HIDDEN,
-        HyperParam::flag("relu", true, "whether the filter's values are nonnegative"),
-        head::DROPOUT,
-        decoupled::DROPOUT_PROP,
-        head::LR,
-        decoupled::LR_PROP,
-        head::WD,
-        decoupled::WD_PROP,
-    ],
+    hyper: &concat::<9>(
+        &[
+            decoupled::ORDER,
+            head::HIDDEN,
+            HyperParam::flag("relu", true, "whether the filter's values are nonnegative"),
+        ],
+        &decoupled::LEARNED,
+    ),
     training: &MEAN_200,
     presets: include_str!("../../experiments/presets/cheb-net-ii.toml"),
     groups: &decoupled::GROUPS,

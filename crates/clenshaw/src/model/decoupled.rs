@@ -44,6 +44,10 @@ pub(super) const NO_WD_PROP: HyperParam = HyperParam::real(
 /// The optimiser group of the filter coefficients.
 pub(super) const PROP: OptimiserGroup = OptimiserGroup::adam("prop", "lr_prop", "wd_prop");
 
+/// The hyper-parameters of dropout and of both optimiser groups.
+pub(super) const LEARNED: [HyperParam; 6] =
+    [head::DROPOUT, DROPOUT_PROP, head::LR, LR_PROP, head::WD, WD_PROP];
+
 /// The optimiser groups of the head and the coefficients.
 pub(super) const GROUPS: [OptimiserGroup; 2] = [head::DENSE, PROP];
 

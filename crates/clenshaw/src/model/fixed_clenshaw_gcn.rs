@@ -47,7 +47,7 @@ pub static INFO: ModelInfo = ModelInfo {
 
 choices! {
     /// The frozen coefficients, see the module's table.
-    enum CoefficientOrder: "coefficient order" {
+    enum CoefficientOrder {
         Released = "released",
         Ppr = "ppr",
         PprTail = "ppr-tail",

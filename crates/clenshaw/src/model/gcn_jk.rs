@@ -49,7 +49,7 @@ pub static INFO: ModelInfo = ModelInfo {
 
 choices! {
     /// How the layers' outputs are joined.
-    enum Join: "join" {
+    enum Join {
         Max = "max",
         Concat = "concat",
         Lstm = "lstm",

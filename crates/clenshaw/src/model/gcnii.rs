@@ -11,9 +11,9 @@
 //! with fixed positive coefficients, which ClenshawGCN learns instead.
 //! Chen et al., ICML 2020, arXiv:2007.02133.
 
-use super::residual::blend;
+use super::residual::{self, blend};
 use super::training::training;
-use super::{ModelFamily, ModelInfo, Net, OptimiserGroup, fan_out};
+use super::{ModelFamily, ModelInfo, Net, fan_out};
 use crate::graph::Normalisation;
 use crate::hyper::{HyperParam, Params, StopRule};
 use crate::tensor::Var;
@@ -45,10 +45,7 @@ pub static INFO: ModelInfo = ModelInfo {
     ],
     training: &TRAINING,
     presets: include_str!("../../experiments/presets/gcnii.toml"),
-    groups: &[
-        OptimiserGroup::adam("conv", "lr_conv", "wd_conv"),
-        OptimiserGroup::adam("dense", "lr_dense", "wd_dense"),
-    ],
+    groups: residual::GROUPS.split_at(2).0,
     build,
     filter: None,
 };

@@ -53,7 +53,7 @@ pub static INFO: ModelInfo = ModelInfo {
 
 choices! {
     /// The initial gamma, see the module's table.
-    enum GammaInit: "initial gamma" {
+    enum GammaInit {
         Ppr = "ppr",
         NPpr = "nppr",
         Sgc = "sgc",

@@ -25,7 +25,7 @@ use super::decoupled::{
 use super::{MEAN_200, ModelFamily, ModelInfo, head};
 use crate::filter::{Basis, Filter};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, choices};
+use crate::hyper::{HyperParam, Params, choices, concat};
 
 const EXPONENTS: &[f64] = &[-0.5, 0.0, 0.5, 1.0];
 
@@ -36,29 +36,26 @@ pub static INFO: ModelInfo = ModelInfo {
     family: ModelFamily::Spectral,
     equation: "out = sum_k c_k phi_k(P~) drop(Z), Z = head(X); phi and c by the chosen filter",
     operator: Some(Normalisation::Looped),
-    hyper: &[
-        HyperParam::choice::<FilterKind>(
-            "filter",
-            FilterKind::Chebyshev.word(),
-            "fixed: sgc, ppr, heat, gaussian; learned: the others",
-        )
-        .tune_all(),
-        decoupled::ORDER,
-        head::HIDDEN,
-        decoupled::restart("restart probability (ppr)"),
-        HyperParam::real("t", 1.0, (0.0, 20.0), "diffusion time (heat, gaussian)")
-            .tune_among(&[0.5, 1.0, 2.0, 5.0]),
-        HyperParam::real("a", 1.0, (-0.99, 10.0), "exponent of 1 - mu (jacobi)")
-            .tune_among(EXPONENTS),
-        HyperParam::real("b", 1.0, (-0.99, 10.0), "exponent of 1 + mu (jacobi)")
-            .tune_among(EXPONENTS),
-        head::DROPOUT,
-        decoupled::DROPOUT_PROP,
-        head::LR,
-        decoupled::LR_PROP,
-        head::WD,
-        decoupled::WD_PROP,
-    ],
+    hyper: &concat::<13>(
+        &[
+            HyperParam::choice::<FilterKind>(
+                "filter",
+                FilterKind::Chebyshev.word(),
+                "fixed: sgc, ppr, heat, gaussian; learned: the others",
+            )
+            .tune_all(),
+            decoupled::ORDER,
+            head::HIDDEN,
+            decoupled::restart("restart probability (ppr)"),
+            HyperParam::real("t", 1.0, (0.0, 20.0), "diffusion time (heat, gaussian)")
+                .tune_among(&[0.5, 1.0, 2.0, 5.0]),
+            HyperParam::real("a", 1.0, (-0.99, 10.0), "exponent of 1 - mu (jacobi)")
+                .tune_among(EXPONENTS),
+            HyperParam::real("b", 1.0, (-0.99, 10.0), "exponent of 1 + mu (jacobi)")
+                .tune_among(EXPONENTS),
+        ],
+        &decoupled::LEARNED,
+    ),
     training: &MEAN_200,
     presets: include_str!("../../experiments/presets/poly.toml"),
     groups: &decoupled::GROUPS,
@@ -68,7 +65,7 @@ pub static INFO: ModelInfo = ModelInfo {
 
 choices! {
     /// The filter, see the module's table.
-    enum FilterKind: "filter" {
+    enum FilterKind {
         Chebyshev = "chebyshev",
         Chebyshev2 = "chebyshev2",
         Legendre = "legendre",
@@ -85,9 +82,11 @@ choices! {
 fn polynomial(hp: &Params) -> PolynomialFilter {
     let (order, t) = (hp.int("K"), hp.real("t"));
     match hp.choice("filter") {
-        FilterKind::Sgc => powers(page_rank(0.0, order)),
-        FilterKind::Ppr => powers(page_rank(hp.real("alpha"), order)),
-        FilterKind::Heat => powers(heat(t, order)),
+        FilterKind::Sgc => PolynomialFilter::fixed(Basis::Monomial, page_rank(0.0, order)),
+        FilterKind::Ppr => {
+            PolynomialFilter::fixed(Basis::Monomial, page_rank(hp.real("alpha"), order))
+        }
+        FilterKind::Heat => PolynomialFilter::fixed(Basis::Monomial, heat(t, order)),
         FilterKind::Gaussian => {
             let Filter { basis, coefficients } =
                 Filter::interpolate(order, |mu| (-t * (1.0 - mu).powi(2)).exp());
@@ -100,11 +99,6 @@ fn polynomial(hp: &Params) -> PolynomialFilter {
         FilterKind::Bernstein => learned(Basis::Bernstein, order),
         FilterKind::Chebyshev => learned(Basis::ChebyshevFirst, order),
     }
-}
-
-/// A fixed filter in powers of P~.
-fn powers(c: Vec<f64>) -> PolynomialFilter {
-    PolynomialFilter::fixed(Basis::Monomial, c)
 }
 
 /// `c_k = e^-t t^k / k!`.

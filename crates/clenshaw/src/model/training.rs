@@ -5,7 +5,7 @@ use super::{OptimiserGroup, OptimiserKind};
 use crate::hyper::{HyperParam, Scaling, StopRule, choices};
 use crate::tensor::GatherPrecision;
 
-choices!(GatherPrecision, "gather precision", Full = "f32", Bf16 = "bf16");
+choices!(GatherPrecision, Full = "f32", Bf16 = "bf16");
 
 const SCALING: &str = "raw: features unchanged; row0: rows sum to 1; row: the same, but rows are never \
                        scaled up; zscore: columns are standardised";

@@ -135,7 +135,11 @@ fn scores_are_finite() {
                 assert_eq!(scores.len(), problem.n_nodes() * problem.n_classes);
                 let bad = scores.iter().position(|score| !score.is_finite());
                 assert_eq!(bad, None, "{} ({form:?}): a score is not finite", setting.what);
-                assert!(largest(&wide(scores)) > 0.0, "{}: all scores are 0", setting.what);
+                assert!(
+                    scores.iter().any(|score| *score != 0.0),
+                    "{}: all scores are 0",
+                    setting.what
+                );
             }
         }
     }
@@ -307,18 +311,15 @@ fn scores_are_computed_without_dropout() {
 }
 
 #[test]
-fn every_spectral_model_has_a_filter() {
-    for info in MODELS {
-        let is_spectral = matches!(info.family, ModelFamily::Spectral | ModelFamily::Clenshaw);
-        assert!(info.filter.is_some() || !is_spectral, "{}", info.name);
-    }
-}
-
-#[test]
-fn filter_responses_are_finite() {
+fn filters_of_spectral_models_have_finite_responses() {
     let problem = Problem::random(12, 10);
     for setting in every_setting() {
-        let Some(filter) = setting.info.filter else { continue };
+        let Some(filter) = setting.info.filter else {
+            let is_filter =
+                [ModelFamily::Spectral, ModelFamily::Clenshaw].contains(&setting.info.family);
+            assert!(!is_filter, "{} has no filter", setting.what);
+            continue;
+        };
         let plan = setting.compile::<f64>(&problem, Form::Dense);
         let weights = perturbed(&plan, 1);
         let filter = filter(&crate::common::lookup(&plan, &weights), &setting.hp);
@@ -355,8 +356,4 @@ fn trained(setting: &Setting, problem: &Problem, form: Form, threads: usize) -> 
         numbers.extend(plan.scores(&mut work, &params));
     }
     numbers.iter().flat_map(|v| v.to_le_bytes()).collect()
-}
-
-fn wide(values: &[f32]) -> Vec<f64> {
-    values.iter().map(|v| f64::from(*v)).collect()
 }

@@ -8,7 +8,7 @@ use clenshaw::graph::{Graph, operator};
 use clenshaw::hyper::{Params, ValueRange};
 use clenshaw::model::{self, ModelInfo, Net};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Mat, Plan, RUNNING, Real, Targets, ThreadTeam};
+use clenshaw::tensor::{Mat, Plan, RUNNING, Real, ThreadTeam};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -82,11 +82,7 @@ fn check<T: Real>(path: &Path, tolerance: f64) {
     let scores = plan.scores(&mut work, &params);
     assert_close(&format!("{file}: logits"), scores, expected, largest(expected), tolerance);
 
-    let train: Vec<u32> = (0..arrays["y"].values.len() as u32)
-        .filter(|&i| arrays["train_mask"].values[i as usize] == 1.0)
-        .collect();
-    let label = |i: u32| arrays["y"].values[i as usize] as u32;
-    let targets = Targets::mean_over(arrays["y"].values.len(), &train, label);
+    let targets = npz::targets(&arrays);
     let loss = plan.gradient(&mut work, &params, &targets, &Stream::new(0, "dropout"));
     assert_close(&format!("{file}: loss"), &[loss], &arrays["loss"].values, 1.0, tolerance);
 

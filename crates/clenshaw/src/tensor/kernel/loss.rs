@@ -45,9 +45,12 @@ impl<T: Real> Kernel for Nll<'_, T> {
     }
 }
 
-/// `log sum_c exp z_c`, computed relative to the largest entry.
+/// `log sum_c exp z_c`, computed relative to the largest entry, so that large scores do not overflow.
+///
+/// # Panics
+/// If there are no scores.
 #[inline(always)]
-pub(crate) fn log_sum_exp<T: Real>(z: &[T]) -> T {
+pub fn log_sum_exp<T: Real>(z: &[T]) -> T {
     let largest = z.iter().copied().fold(z[0], |m, v| if v > m { v } else { m });
     let sum = z.iter().fold(T::ZERO, |sum, v| sum + (*v - largest).exp());
     largest + sum.ln()

@@ -22,7 +22,8 @@ mod map;
 
 pub(crate) use gate::{Act, DropEntries, Gate, GateGrad};
 pub(crate) use gemm::Gemm;
-pub(crate) use loss::{Nll, Squares, log_sum_exp};
+pub use loss::log_sum_exp;
+pub(crate) use loss::{Nll, Squares};
 pub(crate) use map::Map;
 pub(crate) use reduce::{accumulate, add_columns, column_dots, column_sums, dot};
 pub(crate) use rows::{shrink, shrink_gradient, softmax, softmax_gradient};
@@ -123,8 +124,10 @@ pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     }
 }
 
-/// The instruction set that [`dispatch`] uses; the last bits of results depend on it.
-pub(crate) fn instruction_set() -> &'static str {
+/// The instruction set that the kernels use on this processor: `avx512`, `avx2` or `portable`.
+///
+/// The last bits of results depend on it.
+pub fn instruction_set() -> &'static str {
     match level() {
         SimdLevel::Portable => "portable",
         SimdLevel::Avx2 => "avx2",

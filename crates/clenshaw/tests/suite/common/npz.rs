@@ -1,6 +1,7 @@
 //! Fixtures: `.npz` files with the results of other programs.
 
 use clenshaw::data::read::npz;
+use clenshaw::tensor::{Real, Targets};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,13 @@ pub fn fixtures(folder: &Path) -> Vec<PathBuf> {
     files.sort();
     assert!(!files.is_empty(), "no fixtures in {}", folder.display());
     files
+}
+
+/// The mean over the training nodes of a fixture.
+pub fn targets<T: Real>(arrays: &BTreeMap<String, Array>) -> Targets<T> {
+    let (y, mask) = (&arrays["y"].values, &arrays["train_mask"].values);
+    let train: Vec<u32> = (0..y.len() as u32).filter(|&i| mask[i as usize] == 1.0).collect();
+    Targets::mean_over(y.len(), &train, |i| y[i as usize] as u32)
 }
 
 /// All arrays of a file by name.
