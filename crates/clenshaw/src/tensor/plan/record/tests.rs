@@ -8,8 +8,10 @@ fn loop_operator(n: usize) -> Operator {
     Operator::new(Arc::new(pattern), vec![1.0; n])
 }
 
+type Operation<'a> = &'a dyn Fn(&mut Tape);
+
 /// Asserts that every operation panics with a message that contains its text.
-fn assert_rejected(tape: &Tape, operations: &[(&str, &dyn Fn(&mut Tape))]) {
+fn assert_rejected(tape: &Tape, operations: &[(&str, Operation<'_>)]) {
     for (expected, operation) in operations {
         assert_panics(&[(*expected, &|| operation(&mut tape.clone()))]);
     }
