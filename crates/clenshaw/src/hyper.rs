@@ -11,6 +11,8 @@ use crate::error::{Error, Result};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 /// The declaration of one hyper-parameter.
+///
+/// It is not tuned unless one of the `tune` methods is called.
 #[derive(Clone, Copy, Debug)]
 pub struct HyperParam {
     /// Its name on the command line and in records.
@@ -92,64 +94,75 @@ impl HyperParam {
     pub const fn int(
         name: &'static str,
         default: i64,
-        bounds: (i64, i64),
-        space: TuningSpace,
+        (low, high): (i64, i64),
         meaning: &'static str,
     ) -> Self {
-        let range = ValueRange::Int(bounds.0, bounds.1);
-        Self { name, default: Value::Int(default), range, space, meaning }
+        Self::fixed(name, Value::Int(default), ValueRange::Int(low, high), meaning)
     }
 
     /// A real number between two bounds.
     pub const fn real(
         name: &'static str,
         default: f64,
-        bounds: (f64, f64),
-        space: TuningSpace,
+        (low, high): (f64, f64),
         meaning: &'static str,
     ) -> Self {
-        let range = ValueRange::Real(bounds.0, bounds.1);
-        Self { name, default: Value::Real(default), range, space, meaning }
+        Self::fixed(name, Value::Real(default), ValueRange::Real(low, high), meaning)
     }
 
     /// A flag.
-    pub const fn flag(
-        name: &'static str,
-        default: bool,
-        space: TuningSpace,
-        meaning: &'static str,
-    ) -> Self {
-        Self { name, default: Value::Flag(default), range: ValueRange::Flag, space, meaning }
+    pub const fn flag(name: &'static str, default: bool, meaning: &'static str) -> Self {
+        Self::fixed(name, Value::Flag(default), ValueRange::Flag, meaning)
     }
 
     /// One variant of the enum `C`, given by its word.
     pub const fn choice<C: Choice>(
         name: &'static str,
         default: &'static str,
-        space: TuningSpace,
         meaning: &'static str,
     ) -> Self {
-        let range = ValueRange::OneOf(C::WORDS);
-        Self { name, default: Value::Word(default), range, space, meaning }
+        Self::fixed(name, Value::Word(default), ValueRange::OneOf(C::WORDS), meaning)
+    }
+
+    const fn fixed(
+        name: &'static str,
+        default: Value,
+        range: ValueRange,
+        meaning: &'static str,
+    ) -> Self {
+        Self { name, default, range, space: TuningSpace::Fixed, meaning }
+    }
+
+    /// The same, tuned over these numbers.
+    pub const fn tune_among(self, values: &'static [f64]) -> Self {
+        Self { space: TuningSpace::Among(values), ..self }
+    }
+
+    /// The same, tuned over `low, low + step, ..., high`.
+    pub const fn tune_steps(self, low: f64, high: f64, step: f64) -> Self {
+        Self { space: TuningSpace::Steps { low, high, step }, ..self }
+    }
+
+    /// The same, tuned over every word or flag of the range.
+    pub const fn tune_all(self) -> Self {
+        Self { space: TuningSpace::Any, ..self }
     }
 
     /// A learning rate, tuned over the grid in the authors' logs.
     pub const fn learning_rate(name: &'static str, default: f64, meaning: &'static str) -> Self {
-        const GRID: TuningSpace =
-            TuningSpace::Among(&[0.0005, 0.001, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05]);
-        Self::real(name, default, (0.0, 10.0), GRID, meaning)
+        let grid = &[0.0005, 0.001, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05];
+        Self::real(name, default, (0.0, 10.0), meaning).tune_among(grid)
     }
 
     /// A weight decay, tuned over powers of ten.
     pub const fn weight_decay(name: &'static str, default: f64, meaning: &'static str) -> Self {
-        const GRID: TuningSpace = TuningSpace::Among(&[1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3]);
-        Self::real(name, default, (0.0, 10.0), GRID, meaning)
+        let grid = &[1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3];
+        Self::real(name, default, (0.0, 10.0), meaning).tune_among(grid)
     }
 
     /// A dropout rate, tuned in steps of a tenth.
     pub const fn dropout(name: &'static str, default: f64, meaning: &'static str) -> Self {
-        let steps = TuningSpace::Steps { low: 0.0, high: 0.7, step: 0.1 };
-        Self::real(name, default, (0.0, 0.99), steps, meaning)
+        Self::real(name, default, (0.0, 0.99), meaning).tune_steps(0.0, 0.7, 0.1)
     }
 
     /// Parses a value; an error names the expected kind or the allowed range.
@@ -199,35 +212,17 @@ impl HyperParam {
     }
 }
 
-impl From<i32> for Value {
-    fn from(value: i32) -> Self {
-        Self::Int(value.into())
-    }
+macro_rules! value_from {
+    ($($number:ty => $variant:ident),+) => {
+        $(impl From<$number> for Value {
+            fn from(value: $number) -> Self {
+                Self::$variant(value.into())
+            }
+        })+
+    };
 }
 
-impl From<i64> for Value {
-    fn from(value: i64) -> Self {
-        Self::Int(value)
-    }
-}
-
-impl From<f64> for Value {
-    fn from(value: f64) -> Self {
-        Self::Real(value)
-    }
-}
-
-impl From<bool> for Value {
-    fn from(value: bool) -> Self {
-        Self::Flag(value)
-    }
-}
-
-impl From<&'static str> for Value {
-    fn from(word: &'static str) -> Self {
-        Self::Word(word)
-    }
-}
+value_from!(i32 => Int, i64 => Int, f64 => Real, bool => Flag, &'static str => Word);
 
 impl std::fmt::Display for Value {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -382,22 +377,10 @@ mod tests {
     use super::*;
 
     static DECLARED: [HyperParam; 4] = [
-        HyperParam::int(
-            "K",
-            8,
-            (1, 64),
-            TuningSpace::Steps { low: 8.0, high: 32.0, step: 4.0 },
-            "order",
-        ),
-        HyperParam::real(
-            "lambda",
-            1.0,
-            (0.0, 10.0),
-            TuningSpace::Among(&[1.0, 1.5, 2.0]),
-            "strength",
-        ),
-        HyperParam::flag("star", false, TuningSpace::Fixed, "variant"),
-        HyperParam::choice::<StopRule>("stop", "patience", TuningSpace::Fixed, "rule"),
+        HyperParam::int("K", 8, (1, 64), "order").tune_steps(8.0, 32.0, 4.0),
+        HyperParam::real("lambda", 1.0, (0.0, 10.0), "strength").tune_among(&[1.0, 1.5, 2.0]),
+        HyperParam::flag("star", false, "variant"),
+        HyperParam::choice::<StopRule>("stop", "patience", "rule"),
     ];
 
     fn refused(key: &str, text: &str) -> String {

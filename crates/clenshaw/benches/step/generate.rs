@@ -18,49 +18,24 @@ struct GraphSize {
 }
 
 const SIZES: [GraphSize; 7] = [
-    GraphSize { name: "cora", nodes: 2708, edges: 5278, features: 1433, nonzero: 18, classes: 7 },
-    GraphSize {
-        name: "citeseer",
-        nodes: 3327,
-        edges: 4552,
-        features: 3703,
-        nonzero: 32,
-        classes: 6,
-    },
-    GraphSize {
-        name: "pubmed",
-        nodes: 19_717,
-        edges: 44_324,
-        features: 500,
-        nonzero: 50,
-        classes: 3,
-    },
-    GraphSize {
-        name: "chameleon",
-        nodes: 2277,
-        edges: 31_371,
-        features: 2325,
-        nonzero: 13,
-        classes: 5,
-    },
-    GraphSize {
-        name: "squirrel",
-        nodes: 5201,
-        edges: 198_353,
-        features: 2089,
-        nonzero: 18,
-        classes: 5,
-    },
-    GraphSize { name: "actor", nodes: 7600, edges: 26_659, features: 932, nonzero: 5, classes: 5 },
-    GraphSize {
-        name: "twitch-gamers",
-        nodes: 168_114,
-        edges: 6_797_557,
-        features: 7,
-        nonzero: 7,
-        classes: 2,
-    },
+    size("cora", 2708, 5278, (1433, 18), 7),
+    size("citeseer", 3327, 4552, (3703, 32), 6),
+    size("pubmed", 19_717, 44_324, (500, 50), 3),
+    size("chameleon", 2277, 31_371, (2325, 13), 5),
+    size("squirrel", 5201, 198_353, (2089, 18), 5),
+    size("actor", 7600, 26_659, (932, 5), 5),
+    size("twitch-gamers", 168_114, 6_797_557, (7, 7), 2),
 ];
+
+const fn size(
+    name: &'static str,
+    nodes: usize,
+    edges: usize,
+    (features, nonzero): (usize, usize),
+    classes: usize,
+) -> GraphSize {
+    GraphSize { name, nodes, edges, features, nonzero, classes }
+}
 
 /// A graph with as many nodes, edges, features and classes as a public one.
 pub fn like(name: &str) -> Option<Dataset> {

@@ -91,18 +91,6 @@ impl Training {
         };
         self.train.iter().map(loss).sum::<f64>() / self.train.len() as f64
     }
-
-    /// Sets the initial parameters that all programs share.
-    fn set_params(&mut self, weights: &[u8]) -> Outcome {
-        let given = read_weights("initial.safetensors", weights)?.tensors;
-        let plan = self.setup.plan();
-        for (param, range) in plan.params().iter().zip(plan.ranges()) {
-            let found = given.iter().find(|(name, _)| *name == param.name);
-            let (_, values) = found.ok_or_else(|| format!("no weights for {}", param.name))?;
-            self.params[range].copy_from_slice(values.as_slice());
-        }
-        Ok(())
-    }
 }
 
 /// Trains as commanded on the standard input.
@@ -113,7 +101,9 @@ fn run(folder: &Path, threads: usize) -> Outcome {
     let dataset = request.load(&Store::only(folder))?;
     let mut training = Training::new(&request, &dataset, threads)?;
     drop(dataset);
-    training.set_params(&fs::read(folder.join("initial.safetensors"))?)?;
+    let initial = "initial.safetensors"; // shared by all programs
+    let weights = read_weights(initial, &fs::read(folder.join(initial))?)?;
+    training.params = training.setup.params_from(initial, &weights.tensors)?;
     answer(&json!({ "ready": true, "loss": training.loss() }))?;
     for line in io::stdin().lock().lines() {
         let line = line?;

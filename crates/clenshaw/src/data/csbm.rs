@@ -16,7 +16,7 @@
 use super::{Dataset, DatasetInfo, DatasetOrigin, SEED, check_classes, gaussian};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
-use crate::hyper::{HyperParam, Params, TuningSpace};
+use crate::hyper::{HyperParam, Params};
 use crate::rng::Stream;
 
 /// The registry entry of this data set.
@@ -29,24 +29,12 @@ pub static INFO: DatasetInfo = DatasetInfo {
 };
 
 static HYPER: &[HyperParam] = &[
-    HyperParam::int("nodes", 2000, (10, 1_000_000), TuningSpace::Fixed, "number of nodes"),
-    HyperParam::int("classes", 3, (2, 100), TuningSpace::Fixed, "number of classes, of equal size"),
-    HyperParam::real(
-        "degree",
-        15.0,
-        (0.0, 200.0),
-        TuningSpace::Fixed,
-        "average number of neighbours",
-    ),
-    HyperParam::real(
-        "homophily",
-        0.1,
-        (0.0, 1.0),
-        TuningSpace::Fixed,
-        "share of edges within a class",
-    ),
-    HyperParam::int("features", 32, (1, 1000), TuningSpace::Fixed, "number of features"),
-    HyperParam::real("signal", 1.0, (0.0, 100.0), TuningSpace::Fixed, "length of the class means"),
+    HyperParam::int("nodes", 2000, (10, 1_000_000), "number of nodes"),
+    HyperParam::int("classes", 3, (2, 100), "number of classes, of equal size"),
+    HyperParam::real("degree", 15.0, (0.0, 200.0), "average number of neighbours"),
+    HyperParam::real("homophily", 0.1, (0.0, 1.0), "share of edges within a class"),
+    HyperParam::int("features", 32, (1, 1000), "number of features"),
+    HyperParam::real("signal", 1.0, (0.0, 100.0), "length of the class means"),
     SEED,
 ];
 

@@ -39,7 +39,6 @@ use self::read::GraphFile;
 use self::write::GraphFileWriter;
 use super::Dataset;
 use crate::error::{Error, Result};
-use crate::graph::Graph;
 use crate::tensor::Bytes;
 use std::path::Path;
 
@@ -64,7 +63,7 @@ pub fn open(path: &Path) -> Result<Dataset> {
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
 pub fn read_bytes(place: &str, bytes: impl Into<Bytes>) -> Result<Dataset> {
-    GraphFile::open(place, bytes.into())?.dataset(Graph::from_adjacency)
+    GraphFile::open(place, bytes.into())?.dataset()
 }
 
 /// Returns the bytes of the graph file of a data set.
@@ -83,17 +82,12 @@ pub(super) fn save_stamped(dataset: &Dataset, stamp: &str, path: &Path) -> Resul
 }
 
 /// Memory-maps a file if it has this stamp and is valid.
-///
-/// The adjacency is checked less thoroughly, because the cache is as trusted as its source files.
 pub(super) fn open_stamped(path: &Path, stamp: &str) -> Option<Dataset> {
     let place = path.display().to_string();
     // SAFETY: the cache replaces its files by renaming and never changes them in place.
     let bytes = unsafe { Bytes::map(path) }.ok()?;
     let file = GraphFile::open(&place, bytes).ok()?;
-    match file.stamp() == Some(stamp) {
-        true => file.dataset(Graph::from_saved_adjacency).ok(),
-        false => None,
-    }
+    if file.stamp() == Some(stamp) { file.dataset().ok() } else { None }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@
 use super::{Dataset, DatasetInfo, DatasetOrigin, Features, SEED, check_classes};
 use crate::error::Result;
 use crate::graph::Graph;
-use crate::hyper::{HyperParam, Params, TuningSpace};
+use crate::hyper::{HyperParam, Params};
 use crate::rng::Stream;
 use crate::tensor::Mat;
 use std::f64::consts::TAU;
@@ -27,17 +27,11 @@ pub static INFO: DatasetInfo = DatasetInfo {
 };
 
 static HYPER: &[HyperParam] = &[
-    HyperParam::int("rows", 40, (2, 1000), TuningSpace::Fixed, "height of the image"),
-    HyperParam::int("columns", 40, (2, 1000), TuningSpace::Fixed, "width of the image"),
-    HyperParam::int("classes", 4, (2, 100), TuningSpace::Fixed, "number of brightness classes"),
-    HyperParam::int("features", 8, (1, 1000), TuningSpace::Fixed, "number of features"),
-    HyperParam::real(
-        "noise",
-        0.5,
-        (0.0, 100.0),
-        TuningSpace::Fixed,
-        "standard deviation of the noise",
-    ),
+    HyperParam::int("rows", 40, (2, 1000), "height of the image"),
+    HyperParam::int("columns", 40, (2, 1000), "width of the image"),
+    HyperParam::int("classes", 4, (2, 100), "number of brightness classes"),
+    HyperParam::int("features", 8, (1, 1000), "number of features"),
+    HyperParam::real("noise", 0.5, (0.0, 100.0), "standard deviation of the noise"),
     SEED,
 ];
 

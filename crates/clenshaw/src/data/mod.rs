@@ -42,7 +42,7 @@ pub use store::{Store, graph_file_name};
 
 use crate::error::{Error, Result};
 use crate::graph::Graph;
-use crate::hyper::{HyperParam, Params, TuningSpace, Value};
+use crate::hyper::{HyperParam, Params, Value};
 use read::Interpretation;
 use std::path::{Path, PathBuf};
 
@@ -144,8 +144,7 @@ impl FileDataset {
 }
 
 /// The setting that every generator has.
-const SEED: HyperParam =
-    HyperParam::int("seed", 0, (0, i64::MAX), TuningSpace::Fixed, "random seed");
+const SEED: HyperParam = HyperParam::int("seed", 0, (0, i64::MAX), "random seed");
 
 impl DatasetInfo {
     /// Returns `embedded`, `generated` or `files`.

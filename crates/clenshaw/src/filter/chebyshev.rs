@@ -79,29 +79,6 @@ mod tests {
         Filter { basis: Basis::ChebyshevSecond, coefficients: a.to_vec() }.at(x)
     }
 
-    /// `sum_k a_k phi_k(x)` with `phi_{k+1} = 2x phi_k - phi_{k-1}` from `phi_0 = 1` and `phi_1`.
-    fn direct_sum(a: &[f64], x: f64, phi_1: f64) -> f64 {
-        let (mut phi, mut next, mut sum) = (1.0, phi_1, 0.0);
-        for a_k in a {
-            sum += a_k * phi;
-            (phi, next) = (next, 2.0 * x * next - phi);
-        }
-        sum
-    }
-
-    #[test]
-    fn clenshaw_agrees_with_the_direct_sum() {
-        for order in ORDERS {
-            let a = coefficients(order);
-            for i in 0..=40 {
-                let x = i as f64 / 20.0 - 1.0;
-                let what = format!("order {order} at {x}");
-                assert_close(second(&a, x), direct_sum(&a, x, 2.0 * x), &what);
-                assert_close(first(&a, x), direct_sum(&a, x, x), &what);
-            }
-        }
-    }
-
     #[test]
     fn clenshaw_agrees_with_the_trigonometric_sum() {
         for order in ORDERS {

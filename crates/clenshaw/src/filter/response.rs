@@ -1,6 +1,6 @@
 //! The frequency response of a trained model.
 
-use super::{Basis, Filter};
+use super::{Basis, Filter, sample};
 use crate::tensor::Mat;
 use serde::{Deserialize, Serialize};
 
@@ -54,9 +54,7 @@ impl Response {
     /// assert_eq!(mean.sample(3), [(-1.0, -2.0), (0.0, 0.0), (1.0, 2.0)]);
     /// ```
     pub fn sample(&self, n: usize) -> Vec<(f64, f64)> {
-        assert!(n >= 2, "sample: expected at least 2 points, got {n}");
-        let mu = |i| 2.0 * i as f64 / (n - 1) as f64 - 1.0;
-        (0..n).map(mu).map(|mu| (mu, self.at(mu))).collect()
+        sample(n, |mu| self.at(mu))
     }
 
     /// The response at one frequency: the mean over channels.

@@ -108,11 +108,11 @@ impl Krylov {
     }
 }
 
-fn dot(x: &[f64], y: &[f64]) -> f64 {
+pub(super) fn dot(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
-fn norm(x: &[f64]) -> f64 {
+pub(super) fn norm(x: &[f64]) -> f64 {
     dot(x, x).sqrt()
 }
 

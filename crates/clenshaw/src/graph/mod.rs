@@ -4,7 +4,6 @@ mod operator;
 mod homophily;
 mod energy;
 mod components;
-mod max_abs;
 mod spectrum;
 mod eigen;
 mod krylov;
@@ -16,7 +15,6 @@ pub use eigen::Eigen;
 pub use energy::dirichlet_energy;
 pub use homophily::{edge_homophily, node_homophily};
 pub use krylov::Krylov;
-pub(crate) use max_abs::max_abs;
 pub use operator::{Normalisation, operator};
 pub use spectrum::extreme_eigenvalues;
 
@@ -106,16 +104,6 @@ impl Graph {
         }
     }
 
-    /// [`Graph::from_adjacency`] with a faster check, for files that this crate wrote.
-    pub(crate) fn from_saved_adjacency(place: &str, adjacency: Pattern) -> Result<Self> {
-        let (rows, columns) = (adjacency.n_rows(), adjacency.n_cols());
-        let is_square = rows > 0 && rows == columns;
-        match is_square && symmetric::hashes_agree(&adjacency) {
-            true => Self::from_symmetric(place, adjacency),
-            false => Self::from_adjacency(place, adjacency),
-        }
-    }
-
     /// The number of nodes.
     pub fn n_nodes(&self) -> usize {
         self.adjacency.n_rows()
@@ -149,6 +137,11 @@ impl Graph {
     }
 }
 
+/// The largest absolute value; 0 for an empty list, NaN if any value is NaN.
+pub(crate) fn max_abs(values: impl IntoIterator<Item = f64>) -> f64 {
+    values.into_iter().map(f64::abs).max_by(f64::total_cmp).unwrap_or(0.0)
+}
+
 /// Returns an error if `count` exceeds `u32::MAX`.
 fn check_count(count: usize, what: &str) -> std::result::Result<(), String> {
     let max = u32::MAX as usize;
@@ -158,6 +151,13 @@ fn check_count(count: usize, what: &str) -> std::result::Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn max_abs_propagates_nan() {
+        assert_eq!(max_abs([1.0, -3.0, 2.0]), 3.0);
+        assert_eq!(max_abs([]), 0.0);
+        assert!(max_abs([1.0, -f64::NAN, f64::INFINITY]).is_nan());
+    }
 
     #[test]
     fn more_than_u32_max_nodes_are_rejected() {

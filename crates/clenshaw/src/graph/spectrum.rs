@@ -7,8 +7,10 @@
 //! The extreme eigenvalues of the tridiagonal matrix with diagonal `a` and off-diagonal `b` converge to
 //! those of P after few steps. Without reorthogonalisation some of them appear several times, which
 //! is harmless here.
-//! Lanczos, J. Res. Nat. Bur. Standards 1950; bisection with Sturm's sign counts (Sturm 1829).
+//! Lanczos, J. Res. Nat. Bur. Standards 1950.
 
+use super::Eigen;
+use super::krylov::{dot, norm};
 use crate::tensor::{Mat, Operator};
 
 /// The number of steps; more do not change the result on Cora and on the spectra in the tests.
@@ -25,14 +27,16 @@ const STEPS: usize = 120;
 /// ```
 pub fn extreme_eigenvalues(p: &Operator) -> (f64, f64) {
     let (a, b) = tridiagonal(p);
-    (eigenvalue(&a, &b, 1), eigenvalue(&a, &b, a.len()))
+    let values = Eigen::tridiagonal(&a, &b).values;
+    let [lowest, highest] = [f64::min, f64::max].map(|pick| values.iter().copied().reduce(pick));
+    (lowest.unwrap_or(f64::NAN), highest.unwrap_or(f64::NAN))
 }
 
 /// `a_0, a_1, ...` and `b_1, b_2, ...` for a start vector without symmetries.
 fn tridiagonal(p: &Operator) -> (Vec<f64>, Vec<f64>) {
     let n = p.n_nodes();
     let start: Vec<f64> = (0..n).map(|i| (i as f64 + 1.0).sin()).collect();
-    let length = dot(&start, &start).sqrt();
+    let length = norm(&start);
     let mut q1: Vec<f64> = vec![0.0; n];
     let mut q: Vec<f64> = start.iter().map(|entry| entry / length).collect();
     let (mut a, mut b): (Vec<f64>, Vec<f64>) = (vec![], vec![]);
@@ -42,7 +46,7 @@ fn tridiagonal(p: &Operator) -> (Vec<f64>, Vec<f64>) {
         a.push(a_k);
         let entries = pq.as_slice().iter().zip(&q).zip(&q1);
         let residual: Vec<f64> = entries.map(|((pq, q), q1)| pq - a_k * q - b_k * q1).collect();
-        let length = dot(&residual, &residual).sqrt();
+        let length = norm(&residual);
         // A zero residual means that every eigenvalue was found.
         if a.len() == STEPS.min(n) || length < 1e-12 {
             return (a, b);
@@ -50,35 +54,6 @@ fn tridiagonal(p: &Operator) -> (Vec<f64>, Vec<f64>) {
         b.push(length);
         (q1, q) = (q, residual.iter().map(|entry| entry / length).collect());
     }
-}
-
-/// The `k`-th lowest eigenvalue, counted from 1, by bisection.
-fn eigenvalue(a: &[f64], b: &[f64], k: usize) -> f64 {
-    let (mut low, mut high) = (-1.5, 1.5);
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        match below(a, b, middle) >= k {
-            true => high = middle,
-            false => low = middle,
-        }
-    }
-    0.5 * (low + high)
-}
-
-/// The number of eigenvalues of the tridiagonal matrix T below `x`: the negative pivots of `T - x I`.
-fn below(a: &[f64], b: &[f64], x: f64) -> usize {
-    let mut pivot = a[0] - x;
-    let mut count = usize::from(pivot < 0.0);
-    for (a, b) in a[1..].iter().zip(b) {
-        let divisor = if pivot == 0.0 { f64::MIN_POSITIVE } else { pivot };
-        pivot = a - x - b * b / divisor;
-        count += usize::from(pivot < 0.0);
-    }
-    count
-}
-
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
 #[cfg(test)]

@@ -3,16 +3,8 @@
 //! Rows are ascending, so arcs `u -> v` with `u < v`, visited in order of `u`, must meet the entries of
 //! row `v` below `v` in order. One cursor per row is advanced by every such arc: it must point at `u`
 //! each time, and at the first column above `v` in the end. Threads own ranges of cursors.
-//!
-//! The cursors access memory randomly. For files that this crate wrote, a comparison of two sums of
-//! hashes is several times faster:
-//!
-//! ```text
-//! sum of h(u, v) over arcs with u < v  =  sum of h(v, u) over arcs with u > v
-//! ```
 
 use crate::parallel;
-use crate::rng::mix;
 use crate::tensor::Pattern;
 use std::ops::Range;
 
@@ -23,25 +15,6 @@ const CHUNK: usize = 1 << 14;
 pub(super) fn find_problem(adjacency: &Pattern) -> Option<String> {
     let problem = |rows| find_problem_within(adjacency, rows);
     parallel::map(usize::MAX, cut(adjacency), problem).into_iter().flatten().next()
-}
-
-/// Returns whether the sums of both directions agree: always if the pattern is symmetric and has no
-/// self-loops, otherwise with probability `2^-64`.
-pub(super) fn hashes_agree(adjacency: &Pattern) -> bool {
-    let (offsets, columns) = (adjacency.offsets(), adjacency.indices());
-    let row_sum = |u: usize| {
-        columns[offsets[u]..offsets[u + 1]].iter().fold(0u64, |sum, &v| {
-            let (u, v) = (u as u64, u64::from(v));
-            if u < v { sum.wrapping_add(hash(u, v)) } else { sum.wrapping_sub(hash(v, u)) }
-        })
-    };
-    let sum = |rows: Range<usize>| rows.map(row_sum).fold(0, u64::wrapping_add);
-    parallel::map(usize::MAX, cut(adjacency), sum).into_iter().fold(0, u64::wrapping_add) == 0
-}
-
-/// `h(u, v)`, a bijection of pairs; only the pair of the two largest numbers becomes 0.
-fn hash(u: u64, v: u64) -> u64 {
-    mix((u << 32 | v).wrapping_add(1))
 }
 
 /// Ranges of rows with about the same number of arcs, one per thread.
@@ -105,17 +78,10 @@ mod tests {
             }
             let adjacency = pattern(9, &arcs);
             prop_assert_eq!(find_problem(&adjacency).is_none(), is_undirected(&arcs));
-            prop_assert_eq!(hashes_agree(&adjacency), is_undirected(&arcs));
             let halves = [0..cut.min(9), cut.min(9)..9];
             let found = halves.into_iter().any(|rows| find_problem_within(&adjacency, rows).is_some());
             prop_assert_eq!(!found, is_undirected(&arcs));
         }
-    }
-
-    #[test]
-    fn hashes_detect_a_self_loop_of_the_first_node() {
-        assert!(!hashes_agree(&pattern(2, &BTreeSet::from([(0, 0)]))));
-        assert!(hashes_agree(&pattern(2, &BTreeSet::from([(0, 1), (1, 0)]))));
     }
 
     #[test]

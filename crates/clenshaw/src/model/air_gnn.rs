@@ -15,7 +15,7 @@ use super::head::{self, head};
 use super::training::training;
 use super::{ModelFamily, ModelInfo, Net};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, StopRule, TuningSpace};
+use crate::hyper::{HyperParam, Params, StopRule};
 use crate::tensor::Var;
 
 static TRAINING: [HyperParam; 5] = training(StopRule::LateMean, 100, 1000);
@@ -29,15 +29,15 @@ pub static INFO: ModelInfo = ModelInfo {
                X_i <- Z_i + max(0, 1 - gamma lambda / |R_i|) R_i, K times",
     operator: Some(Normalisation::Looped),
     hyper: &[
-        HyperParam::int("K", 10, (0, 256), TuningSpace::Fixed, "number of propagation steps"),
+        HyperParam::int("K", 10, (0, 256), "number of propagation steps"),
         head::HIDDEN,
         HyperParam::real(
             "lambda",
             0.5,
             (0.0, 0.99),
-            TuningSpace::Steps { low: 0.1, high: 0.9, step: 0.1 },
             "threshold below which a node keeps its own value",
-        ),
+        )
+        .tune_steps(0.1, 0.9, 0.1),
         head::DROPOUT,
         head::LR,
         head::WD,

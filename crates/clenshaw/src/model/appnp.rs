@@ -8,10 +8,10 @@
 //! Only the head has parameters; the filter is low-pass for every data set.
 //! Gasteiger, Bojchevski & Günnemann, ICLR 2019, arXiv:1810.05997.
 
-use super::decoupled::{self, Coefficients, PolynomialFilter, page_rank};
+use super::decoupled::{self, PolynomialFilter, page_rank};
 use super::head::{self, head};
-use super::{MEAN_200, ModelFamily, ModelInfo, Net, WeightLookup};
-use crate::filter::{Basis, Response};
+use super::{MEAN_200, ModelFamily, ModelInfo, Net};
+use crate::filter::Basis;
 use crate::graph::Normalisation;
 use crate::hyper::Params;
 use crate::tensor::Var;
@@ -35,19 +35,14 @@ pub static INFO: ModelInfo = ModelInfo {
     presets: include_str!("../../experiments/presets/appnp.toml"),
     groups: &[head::DENSE],
     build,
-    filter: Some(filter),
+    filter: Some(|weights, hp| polynomial(hp).response(weights)),
 };
 
 fn polynomial(hp: &Params) -> PolynomialFilter {
-    let coefficients = Coefficients::Fixed(page_rank(hp.real("alpha"), hp.int("K")));
-    PolynomialFilter { basis: Basis::Monomial, coefficients }
+    PolynomialFilter::fixed(Basis::Monomial, page_rank(hp.real("alpha"), hp.int("K")))
 }
 
 fn build(net: &mut Net, hp: &Params) -> Var {
     let z = head(net, hp);
     polynomial(hp).apply(net, z)
-}
-
-fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
-    polynomial(hp).response(weights)
 }

@@ -14,12 +14,10 @@
 //! entries of `G(mu) = (mean of G_T) W'`, [F, C], with `G_0 = I` and `G_{t+1} = mu G_t W_t + V_t`.
 //! Bianchi et al., TPAMI 2021, arXiv:1901.01343.
 
-use super::{
-    MEAN_200, ModelFamily, ModelInfo, Net, OptimiserGroup, OptimiserKind, WeightLookup, glorot,
-};
+use super::{MEAN_200, ModelFamily, ModelInfo, Net, OptimiserGroup, WeightLookup, glorot};
 use crate::filter::{Basis, Response};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace};
+use crate::hyper::{HyperParam, Params};
 use crate::tensor::{FeatureVar, Init, Mat, Var};
 
 pub static INFO: ModelInfo = ModelInfo {
@@ -31,27 +29,12 @@ pub static INFO: ModelInfo = ModelInfo {
                out = drop(mean over stacks of H(T)) W' + b'",
     operator: Some(Normalisation::Plain),
     hyper: &[
-        HyperParam::int(
-            "stacks",
-            1,
-            (1, 64),
-            TuningSpace::Among(&[1.0, 2.0, 3.0]),
-            "number of stacks, which are averaged",
-        ),
-        HyperParam::int(
-            "layers",
-            2,
-            (1, 64),
-            TuningSpace::Among(&[1.0, 2.0, 3.0]),
-            "number of layers T per stack",
-        ),
-        HyperParam::flag(
-            "shared",
-            true,
-            TuningSpace::Any,
-            "whether the layers share their weights",
-        ),
-        HyperParam::int("hidden", 64, (1, 4096), TuningSpace::Fixed, "width of the layers"),
+        HyperParam::int("stacks", 1, (1, 64), "number of stacks, which are averaged")
+            .tune_among(&[1.0, 2.0, 3.0]),
+        HyperParam::int("layers", 2, (1, 64), "number of layers T per stack")
+            .tune_among(&[1.0, 2.0, 3.0]),
+        HyperParam::flag("shared", true, "whether the layers share their weights").tune_all(),
+        HyperParam::int("hidden", 64, (1, 4096), "width of the layers"),
         HyperParam::dropout("dropout", 0.5, "dropout before the last layer"),
         HyperParam::dropout("dropout_root", 0.5, "dropout on the features that V multiplies"),
         HyperParam::learning_rate("lr", 0.01, "learning rate"),
@@ -59,12 +42,7 @@ pub static INFO: ModelInfo = ModelInfo {
     ],
     training: &MEAN_200,
     presets: include_str!("../../experiments/presets/arma.toml"),
-    groups: &[OptimiserGroup {
-        name: "weights",
-        kind: OptimiserKind::Adam,
-        rate: "lr",
-        decay: "wd",
-    }],
+    groups: &[OptimiserGroup::adam("weights", "lr", "wd")],
     build,
     filter: Some(filter),
 };

@@ -10,12 +10,11 @@
 //! has no weight decay.
 //! He, Wei, Huang & Xu, NeurIPS 2021, arXiv:2106.10994.
 
-use super::decoupled::{self, Coefficients, LearnedCoefficients, PolynomialFilter, all_ones};
-use super::{MEAN_200, ModelFamily, ModelInfo, Net, WeightLookup, head};
-use crate::filter::{Basis, Response};
+use super::decoupled::{self, LearnedCoefficients, PolynomialFilter, all_ones};
+use super::{MEAN_200, ModelFamily, ModelInfo, head};
+use crate::filter::Basis;
 use crate::graph::Normalisation;
 use crate::hyper::Params;
-use crate::tensor::Var;
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "bern-net",
@@ -37,21 +36,13 @@ pub static INFO: ModelInfo = ModelInfo {
     training: &MEAN_200,
     presets: include_str!("../../experiments/presets/bern-net.toml"),
     groups: &decoupled::GROUPS,
-    build,
-    filter: Some(filter),
+    build: |net, hp| decoupled::network(net, hp, &polynomial(hp)),
+    filter: Some(|weights, hp| polynomial(hp).response(weights)),
 };
 
 fn polynomial(hp: &Params) -> PolynomialFilter {
     let order = hp.int("K");
     let theta =
         LearnedCoefficients { name: "theta", order, start: all_ones(order), relu: true, map: None };
-    PolynomialFilter { basis: Basis::Bernstein, coefficients: Coefficients::Learned(theta) }
-}
-
-fn build(net: &mut Net, hp: &Params) -> Var {
-    decoupled::network(net, hp, &polynomial(hp))
-}
-
-fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
-    polynomial(hp).response(weights)
+    PolynomialFilter::learned(Basis::Bernstein, theta)
 }

@@ -7,12 +7,12 @@
 //! With `q = 0` nothing is damped and the filter overfits, which motivates ChebNetII.
 //! It is initialised to the identity. He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580.
 
-use super::decoupled::{self, Coefficients, LearnedCoefficients, PolynomialFilter, first_only};
-use super::{MEAN_200, ModelFamily, ModelInfo, Net, WeightLookup, head};
-use crate::filter::{Basis, Response};
+use super::decoupled::{self, LearnedCoefficients, PolynomialFilter, first_only};
+use super::{MEAN_200, ModelFamily, ModelInfo, head};
+use crate::filter::Basis;
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace};
-use crate::tensor::{Mat, Var};
+use crate::hyper::{HyperParam, Params, concat};
+use crate::tensor::Mat;
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "cheb-base",
@@ -21,28 +21,20 @@ pub static INFO: ModelInfo = ModelInfo {
     family: ModelFamily::Spectral,
     equation: "out = sum_k w_k / max(k,1)^q T_k(L^) drop(Z), Z = head(X)",
     operator: Some(Normalisation::Plain),
-    hyper: &[
-        decoupled::ORDER,
-        head::HIDDEN,
-        HyperParam::real(
-            "q",
-            0.0,
-            (0.0, 4.0),
-            TuningSpace::Among(&[0.0, 1.0]),
-            "exponent of the damping 1 / k^q",
-        ),
-        head::DROPOUT,
-        decoupled::DROPOUT_PROP,
-        head::LR,
-        decoupled::LR_PROP,
-        head::WD,
-        decoupled::WD_PROP,
-    ],
+    hyper: &concat::<9>(
+        &[
+            decoupled::ORDER,
+            head::HIDDEN,
+            HyperParam::real("q", 0.0, (0.0, 4.0), "exponent of the damping 1 / k^q")
+                .tune_among(&[0.0, 1.0]),
+        ],
+        &decoupled::LEARNED,
+    ),
     training: &MEAN_200,
     presets: include_str!("../../experiments/presets/cheb-base.toml"),
     groups: &decoupled::GROUPS,
-    build,
-    filter: Some(filter),
+    build: |net, hp| decoupled::network(net, hp, &polynomial(hp)),
+    filter: Some(|weights, hp| polynomial(hp).response(weights)),
 };
 
 /// `1 / max(k, 1)^q` on the diagonal.
@@ -61,13 +53,5 @@ fn polynomial(hp: &Params) -> PolynomialFilter {
         relu: false,
         map: Some(damping(order, hp.real("q"))),
     };
-    PolynomialFilter { basis: Basis::ChebyshevLaplacian, coefficients: Coefficients::Learned(w) }
-}
-
-fn build(net: &mut Net, hp: &Params) -> Var {
-    decoupled::network(net, hp, &polynomial(hp))
-}
-
-fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
-    polynomial(hp).response(weights)
+    PolynomialFilter::learned(Basis::ChebyshevLaplacian, w)
 }

@@ -18,12 +18,10 @@
 //! between frequencies is not included.
 //! Defferrard et al., NeurIPS 2016, arXiv:1606.09375; two terms and width 32 as in the 60/20/20 papers.
 
-use super::{
-    MEAN_200, ModelFamily, ModelInfo, Net, OptimiserGroup, OptimiserKind, WeightLookup, glorot,
-};
+use super::{MEAN_200, ModelFamily, ModelInfo, Net, OptimiserGroup, WeightLookup, glorot};
 use crate::filter::{Basis, Response};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace};
+use crate::hyper::{HyperParam, Params};
 use crate::tensor::{Init, LinearInput, Mat, Var};
 
 pub static INFO: ModelInfo = ModelInfo {
@@ -34,27 +32,17 @@ pub static INFO: ModelInfo = ModelInfo {
     equation: "H = relu(sum_k T_k(L^) X W0_k + b0); out = sum_k T_k(L^) drop(H) W1_k + b1, L^ = -P",
     operator: Some(Normalisation::Plain),
     hyper: &[
-        HyperParam::int(
-            "terms",
-            2,
-            (1, 65),
-            TuningSpace::Among(&[2.0, 3.0, 5.0, 11.0]),
-            "number of polynomials per layer: degree + 1",
-        ),
-        HyperParam::int(
-            "hidden",
-            32,
-            (1, 4096),
-            TuningSpace::Among(&[16.0, 32.0, 64.0]),
-            "width of the hidden layer",
-        ),
+        HyperParam::int("terms", 2, (1, 65), "number of polynomials per layer: degree + 1")
+            .tune_among(&[2.0, 3.0, 5.0, 11.0]),
+        HyperParam::int("hidden", 32, (1, 4096), "width of the hidden layer")
+            .tune_among(&[16.0, 32.0, 64.0]),
         HyperParam::dropout("dropout", 0.5, "dropout on the hidden layer"),
         HyperParam::learning_rate("lr", 0.01, "learning rate"),
         HyperParam::weight_decay("wd", 5e-4, "weight decay"),
     ],
     training: &MEAN_200,
     presets: include_str!("../../experiments/presets/cheb-net.toml"),
-    groups: &[OptimiserGroup { name: "conv", kind: OptimiserKind::Adam, rate: "lr", decay: "wd" }],
+    groups: &[OptimiserGroup::adam("conv", "lr", "wd")],
     build,
     filter: Some(filter),
 };

@@ -9,12 +9,11 @@
 //! It is initialised to the identity, theta = 1. Interpolation bounds the coefficients, which are free in
 //! ChebBase. He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580.
 
-use super::decoupled::{self, Coefficients, LearnedCoefficients, PolynomialFilter, all_ones};
-use super::{MEAN_200, ModelFamily, ModelInfo, Net, WeightLookup, head};
-use crate::filter::{Basis, Response, interpolation_matrix};
+use super::decoupled::{self, LearnedCoefficients, PolynomialFilter, all_ones};
+use super::{MEAN_200, ModelFamily, ModelInfo, head};
+use crate::filter::{Basis, interpolation_matrix};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace};
-use crate::tensor::Var;
+use crate::hyper::{HyperParam, Params, concat};
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "cheb-net-ii",
@@ -24,27 +23,19 @@ pub static INFO: ModelInfo = ModelInfo {
     equation: "out = sum_k c_k T_k(L^) drop(Z), Z = head(X); \
                c_k = (2 - [k=0])/(K+1) sum_j relu(theta_j) T_k(x_j), x_j the Chebyshev nodes",
     operator: Some(Normalisation::Plain),
-    hyper: &[
-        decoupled::ORDER,
-        head::HIDDEN,
-        HyperParam::flag(
-            "relu",
-            true,
-            TuningSpace::Fixed,
-            "whether the filter's values are nonnegative",
-        ),
-        head::DROPOUT,
-        decoupled::DROPOUT_PROP,
-        head::LR,
-        decoupled::LR_PROP,
-        head::WD,
-        decoupled::WD_PROP,
-    ],
+    hyper: &concat::<9>(
+        &[
+            decoupled::ORDER,
+            head::HIDDEN,
+            HyperParam::flag("relu", true, "whether the filter's values are nonnegative"),
+        ],
+        &decoupled::LEARNED,
+    ),
     training: &MEAN_200,
     presets: include_str!("../../experiments/presets/cheb-net-ii.toml"),
     groups: &decoupled::GROUPS,
-    build,
-    filter: Some(filter),
+    build: |net, hp| decoupled::network(net, hp, &polynomial(hp)),
+    filter: Some(|weights, hp| polynomial(hp).response(weights)),
 };
 
 fn polynomial(hp: &Params) -> PolynomialFilter {
@@ -56,16 +47,5 @@ fn polynomial(hp: &Params) -> PolynomialFilter {
         relu: hp.flag("relu"),
         map: Some(interpolation_matrix(order)),
     };
-    PolynomialFilter {
-        basis: Basis::ChebyshevLaplacian,
-        coefficients: Coefficients::Learned(theta),
-    }
-}
-
-fn build(net: &mut Net, hp: &Params) -> Var {
-    decoupled::network(net, hp, &polynomial(hp))
-}
-
-fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
-    polynomial(hp).response(weights)
+    PolynomialFilter::learned(Basis::ChebyshevLaplacian, theta)
 }

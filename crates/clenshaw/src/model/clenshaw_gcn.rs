@@ -14,7 +14,7 @@
 //! receive one.
 //! Guo & Wei, KDD 2023, arXiv:2210.16508.
 
-use super::residual::{self, LayerSettings, by_degree, decaying, identity_filter};
+use super::residual::{self, by_degree, decaying, identity_filter};
 use super::{ModelFamily, ModelInfo, Net, PATIENCE_300, WeightLookup};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
@@ -39,13 +39,9 @@ pub static INFO: ModelInfo = ModelInfo {
 
 fn build(net: &mut Net, hp: &Params) -> Var {
     let order = hp.int("K");
-    let layers = LayerSettings {
-        beta: decaying(hp.real("lambda"), order),
-        use_weight: hp.flag("use_weight"),
-        use_act: hp.flag("use_act"),
-    };
+    let beta = decaying(hp.real("lambda"), order);
     let alpha = net.param("alpha", 1, order + 1, identity_filter(order), "alpha");
-    residual::network(net, hp, &layers, |net, l, h1, h2, h_star| {
+    residual::network(net, hp, &beta, |net, l, h1, h2, h_star| {
         vec![2.0 * net.p().of(h1), -1.0 * h2, alpha.at(l) * h_star]
     })
 }

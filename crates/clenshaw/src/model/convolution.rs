@@ -8,7 +8,7 @@
 //! Both follow the public code of LINKX (Lim et al., NeurIPS 2021), which uses them as baselines.
 
 use super::{Net, glorot, training};
-use crate::hyper::{HyperParam, Params, TuningSpace};
+use crate::hyper::{HyperParam, Params};
 use crate::tensor::{Init, LinearInput, Var};
 
 pub(super) const DROPOUT: HyperParam =
@@ -18,15 +18,14 @@ pub(super) const BN_EPS: HyperParam = HyperParam::real(
     "bn_eps",
     1e-5,
     (0.0, 1.0),
-    TuningSpace::Fixed,
     "epsilon that batch normalisation adds to the variance",
 );
 
 /// The hyper-parameters that GCN+JK and MixHop share.
 pub(super) const STACK: [HyperParam; 6] = [
-    HyperParam::int("layers", 2, (1, 64), TuningSpace::Among(&[2.0, 3.0]), "number of layers"),
+    HyperParam::int("layers", 2, (1, 64), "number of layers").tune_among(&[2.0, 3.0]),
     DROPOUT,
-    HyperParam::flag("bn", true, TuningSpace::Fixed, "batch normalisation between the layers"),
+    HyperParam::flag("bn", true, "batch normalisation between the layers"),
     BN_EPS,
     training::LR,
     training::WD,

@@ -11,19 +11,17 @@
 //! both the network and its frequency response.
 
 use super::head::{self, head};
-use super::{Net, OptimiserGroup, OptimiserKind, WeightLookup};
+use super::{Net, OptimiserGroup, WeightLookup};
 use crate::filter::{self, Basis, Filter, Response};
-use crate::hyper::{HyperParam, Params, TuningSpace};
+use crate::hyper::{HyperParam, Params};
 use crate::tensor::{Coef, Init, Mat, Var};
 
 /// The order K.
-pub(super) const ORDER: HyperParam =
-    HyperParam::int("K", 10, (1, 64), TuningSpace::Fixed, "order of the filter");
+pub(super) const ORDER: HyperParam = HyperParam::int("K", 10, (1, 64), "order of the filter");
 
 /// The restart probability of PageRank.
 pub(super) const fn restart(meaning: &'static str) -> HyperParam {
-    let space = TuningSpace::Among(&[0.1, 0.2, 0.5, 0.9]);
-    HyperParam::real("alpha", 0.1, (0.0, 1.0), space, meaning)
+    HyperParam::real("alpha", 0.1, (0.0, 1.0), meaning).tune_among(&[0.1, 0.2, 0.5, 0.9])
 }
 
 pub(super) const DROPOUT_PROP: HyperParam =
@@ -40,24 +38,26 @@ pub(super) const NO_WD_PROP: HyperParam = HyperParam::real(
     "wd_prop",
     0.0,
     (0.0, 10.0),
-    TuningSpace::Fixed,
     "weight decay of the filter coefficients; 0 in the paper",
 );
 
 /// The optimiser group of the filter coefficients.
-pub(super) const PROP: OptimiserGroup =
-    OptimiserGroup { name: "prop", kind: OptimiserKind::Adam, rate: "lr_prop", decay: "wd_prop" };
+pub(super) const PROP: OptimiserGroup = OptimiserGroup::adam("prop", "lr_prop", "wd_prop");
+
+/// The hyper-parameters of dropout and of both optimiser groups.
+pub(super) const LEARNED: [HyperParam; 6] =
+    [head::DROPOUT, DROPOUT_PROP, head::LR, LR_PROP, head::WD, WD_PROP];
 
 /// The optimiser groups of the head and the coefficients.
 pub(super) const GROUPS: [OptimiserGroup; 2] = [head::DENSE, PROP];
 
 /// A polynomial filter: a basis and the source of its coefficients.
 pub(super) struct PolynomialFilter {
-    pub basis: Basis,
-    pub coefficients: Coefficients,
+    basis: Basis,
+    coefficients: Coefficients,
 }
 
-pub(super) enum Coefficients {
+enum Coefficients {
     /// Constants.
     Fixed(Vec<f64>),
     /// Computed from a parameter.
@@ -86,6 +86,16 @@ pub(super) fn network(net: &mut Net, hp: &Params, filter: &PolynomialFilter) -> 
 }
 
 impl PolynomialFilter {
+    /// A filter with constant coefficients.
+    pub fn fixed(basis: Basis, c: Vec<f64>) -> Self {
+        Self { basis, coefficients: Coefficients::Fixed(c) }
+    }
+
+    /// A filter with learned coefficients.
+    pub fn learned(basis: Basis, coefficients: LearnedCoefficients) -> Self {
+        Self { basis, coefficients: Coefficients::Learned(coefficients) }
+    }
+
     /// `sum_k c_k phi_k(P) Z`.
     pub fn apply(&self, net: &mut Net, z: Var) -> Var {
         match &self.coefficients {

@@ -10,11 +10,11 @@
 //! There are three variants because the released class does not run; see `docs/divergences.md`.
 //! Guo & Wei, KDD 2023, arXiv:2210.16508.
 
-use super::residual::{self, LayerSettings, decaying};
+use super::residual::{self, decaying};
 use super::{ModelFamily, ModelInfo, Net, PATIENCE_300, WeightLookup};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace, choices, concat};
+use crate::hyper::{HyperParam, Params, choices, concat};
 use crate::tensor::Var;
 
 pub static INFO: ModelInfo = ModelInfo {
@@ -28,19 +28,14 @@ pub static INFO: ModelInfo = ModelInfo {
     hyper: &concat::<13>(
         &residual::FROZEN,
         &[
-            HyperParam::real(
-                "alpha",
-                0.1,
-                (0.0, 1.0),
-                TuningSpace::Among(&[0.1, 0.2, 0.5, 0.9]),
-                "restart probability a",
-            ),
+            HyperParam::real("alpha", 0.1, (0.0, 1.0), "restart probability a")
+                .tune_among(&[0.1, 0.2, 0.5, 0.9]),
             HyperParam::choice::<CoefficientOrder>(
                 "order",
                 CoefficientOrder::Released.word(),
-                TuningSpace::Any,
                 "variant of the frozen coefficients",
-            ),
+            )
+            .tune_all(),
         ],
     ),
     training: &PATIENCE_300,
@@ -50,30 +45,18 @@ pub static INFO: ModelInfo = ModelInfo {
     filter: Some(filter),
 };
 
-/// The frozen coefficients, see the module's table.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum CoefficientOrder {
-    Released,
-    Ppr,
-    PprTail,
+choices! {
+    /// The frozen coefficients, see the module's table.
+    enum CoefficientOrder {
+        Released = "released",
+        Ppr = "ppr",
+        PprTail = "ppr-tail",
+    }
 }
 
-choices!(
-    CoefficientOrder,
-    "coefficient order",
-    Released = "released",
-    Ppr = "ppr",
-    PprTail = "ppr-tail",
-);
-
 fn build(net: &mut Net, hp: &Params) -> Var {
-    let layers = LayerSettings {
-        beta: decaying(hp.real("lambda"), hp.int("K")),
-        use_weight: hp.flag("use_weight"),
-        use_act: hp.flag("use_act"),
-    };
-    let alpha = frozen(hp);
-    residual::network(net, hp, &layers, |net, l, h1, h2, h_star| {
+    let (beta, alpha) = (decaying(hp.real("lambda"), hp.int("K")), frozen(hp));
+    residual::network(net, hp, &beta, |net, l, h1, h2, h_star| {
         vec![2.0 * net.p().of(h1), -1.0 * h2, alpha[l] * h_star]
     })
 }

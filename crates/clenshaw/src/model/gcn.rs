@@ -9,9 +9,9 @@
 //! parameters. Kipf & Welling, ICLR 2017, arXiv:1609.02907.
 
 use super::convolution::{self, convolution};
-use super::{MEAN_200, ModelFamily, ModelInfo, Net, OptimiserGroup, OptimiserKind, head};
+use super::{MEAN_200, ModelFamily, ModelInfo, Net, OptimiserGroup, head};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace};
+use crate::hyper::{HyperParam, Params};
 use crate::tensor::Var;
 
 pub static INFO: ModelInfo = ModelInfo {
@@ -22,7 +22,7 @@ pub static INFO: ModelInfo = ModelInfo {
     equation: "H(l) = relu(P~ drop(H(l-1)) W(l) + b(l)), H(0) = X; out = P~ drop(H(L-1)) W(L) + b(L)",
     operator: Some(Normalisation::Looped),
     hyper: &[
-        HyperParam::int("layers", 2, (1, 64), TuningSpace::Fixed, "number of layers"),
+        HyperParam::int("layers", 2, (1, 64), "number of layers"),
         head::HIDDEN,
         convolution::DROPOUT,
         head::LR,
@@ -30,7 +30,7 @@ pub static INFO: ModelInfo = ModelInfo {
     ],
     training: &MEAN_200,
     presets: include_str!("../../experiments/presets/gcn.toml"),
-    groups: &[OptimiserGroup { name: "all", kind: OptimiserKind::Adam, rate: "lr", decay: "wd" }],
+    groups: &[OptimiserGroup::adam("all", "lr", "wd")],
     build,
     filter: None,
 };

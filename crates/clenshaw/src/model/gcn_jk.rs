@@ -17,7 +17,7 @@ use super::lstm::Lstm;
 use super::training::DECOUPLED;
 use super::{ALL_500, ModelFamily, ModelInfo, Net, fan_in};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace, choices, concat};
+use crate::hyper::{HyperParam, Params, choices, concat};
 use crate::tensor::Var;
 
 pub static INFO: ModelInfo = ModelInfo {
@@ -30,19 +30,14 @@ pub static INFO: ModelInfo = ModelInfo {
     hyper: &concat::<8>(
         &convolution::STACK,
         &[
-            HyperParam::int(
-                "hidden",
-                64,
-                (1, 4096),
-                TuningSpace::Among(&[4.0, 8.0, 16.0, 32.0, 64.0]),
-                "width of the hidden layers",
-            ),
+            HyperParam::int("hidden", 64, (1, 4096), "width of the hidden layers")
+                .tune_among(&[4.0, 8.0, 16.0, 32.0, 64.0]),
             HyperParam::choice::<Join>(
                 "join",
                 Join::Max.word(),
-                TuningSpace::Any,
                 "how the layers' outputs are joined",
-            ),
+            )
+            .tune_all(),
         ],
     ),
     training: &ALL_500,
@@ -52,15 +47,14 @@ pub static INFO: ModelInfo = ModelInfo {
     filter: None,
 };
 
-/// How the layers' outputs are joined.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Join {
-    Max,
-    Concat,
-    Lstm,
+choices! {
+    /// How the layers' outputs are joined.
+    enum Join {
+        Max = "max",
+        Concat = "concat",
+        Lstm = "lstm",
+    }
 }
-
-choices!(Join, "join", Max = "max", Concat = "concat", Lstm = "lstm");
 
 fn build(net: &mut Net, hp: &Params) -> Var {
     let (width, last) = (hp.int("hidden"), hp.int("layers") - 1);

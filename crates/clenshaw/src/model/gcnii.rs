@@ -11,11 +11,11 @@
 //! with fixed positive coefficients, which ClenshawGCN learns instead.
 //! Chen et al., ICML 2020, arXiv:2007.02133.
 
-use super::residual::blend;
+use super::residual::{self, blend};
 use super::training::training;
-use super::{ModelFamily, ModelInfo, Net, OptimiserGroup, OptimiserKind, fan_out};
+use super::{ModelFamily, ModelInfo, Net, fan_out};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, StopRule, TuningSpace};
+use crate::hyper::{HyperParam, Params, StopRule};
 use crate::tensor::Var;
 
 static TRAINING: [HyperParam; 5] = training(StopRule::Patience, 100, 1500);
@@ -28,34 +28,15 @@ pub static INFO: ModelInfo = ModelInfo {
     equation: "S = (1 - alpha) P~ H + alpha H0; H = relu(t_l S W_l + (1 - t_l) S), t_l = ln(lambda/l + 1)",
     operator: Some(Normalisation::Looped),
     hyper: &[
-        HyperParam::int(
-            "L",
-            64,
-            (1, 256),
-            TuningSpace::Among(&[2.0, 8.0, 16.0, 32.0, 64.0]),
-            "number of layers",
-        ),
-        HyperParam::int("hidden", 64, (1, 4096), TuningSpace::Fixed, "width of the hidden layers"),
-        HyperParam::real(
-            "alpha",
-            0.5,
-            (0.0, 1.0),
-            TuningSpace::Among(&[0.1, 0.2, 0.5]),
-            "weight of the initial residual",
-        ),
-        HyperParam::real(
-            "lambda",
-            0.5,
-            (0.0, 10.0),
-            TuningSpace::Among(&[0.5, 1.0, 1.5]),
-            "strength of the weights",
-        ),
-        HyperParam::flag(
-            "star",
-            false,
-            TuningSpace::Any,
-            "GCNII*: separate weights for the initial residual",
-        ),
+        HyperParam::int("L", 64, (1, 256), "number of layers")
+            .tune_among(&[2.0, 8.0, 16.0, 32.0, 64.0]),
+        HyperParam::int("hidden", 64, (1, 4096), "width of the hidden layers"),
+        HyperParam::real("alpha", 0.5, (0.0, 1.0), "weight of the initial residual")
+            .tune_among(&[0.1, 0.2, 0.5]),
+        HyperParam::real("lambda", 0.5, (0.0, 10.0), "strength of the weights")
+            .tune_among(&[0.5, 1.0, 1.5]),
+        HyperParam::flag("star", false, "GCNII*: separate weights for the initial residual")
+            .tune_all(),
         HyperParam::dropout("dropout", 0.5, "dropout before every layer"),
         HyperParam::learning_rate("lr_conv", 0.01, "learning rate of the inner layers"),
         HyperParam::learning_rate("lr_dense", 0.01, "learning rate of the dense layers"),
@@ -64,20 +45,7 @@ pub static INFO: ModelInfo = ModelInfo {
     ],
     training: &TRAINING,
     presets: include_str!("../../experiments/presets/gcnii.toml"),
-    groups: &[
-        OptimiserGroup {
-            name: "conv",
-            kind: OptimiserKind::Adam,
-            rate: "lr_conv",
-            decay: "wd_conv",
-        },
-        OptimiserGroup {
-            name: "dense",
-            kind: OptimiserKind::Adam,
-            rate: "lr_dense",
-            decay: "wd_dense",
-        },
-    ],
+    groups: residual::GROUPS.split_at(2).0,
     build,
     filter: None,
 };

@@ -13,12 +13,12 @@
 //! identity, with `alpha = 0` it is `mu^K`.
 //! gamma has no weight decay. Chien, Peng, Li & Milenkovic, ICLR 2021, arXiv:2006.07988.
 
-use super::decoupled::{self, Coefficients, LearnedCoefficients, PolynomialFilter, page_rank};
-use super::{MEAN_200, ModelFamily, ModelInfo, Net, OptimiserGroup, WeightLookup, head};
-use crate::filter::{Basis, Response};
+use super::decoupled::{self, LearnedCoefficients, PolynomialFilter, page_rank};
+use super::{MEAN_200, ModelFamily, ModelInfo, OptimiserGroup, head};
+use crate::filter::Basis;
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace, choices};
-use crate::tensor::{Init, Var};
+use crate::hyper::{HyperParam, Params, choices};
+use crate::tensor::Init;
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "gpr-gnn",
@@ -30,18 +30,12 @@ pub static INFO: ModelInfo = ModelInfo {
     hyper: &[
         decoupled::ORDER,
         head::HIDDEN,
-        HyperParam::choice::<GammaInit>(
-            "init",
-            GammaInit::Ppr.word(),
-            TuningSpace::Fixed,
-            "initial gamma",
-        ),
+        HyperParam::choice::<GammaInit>("init", GammaInit::Ppr.word(), "initial gamma"),
         decoupled::restart("restart probability of the initial gamma (ppr, nppr)"),
         HyperParam::int(
             "hop",
             2,
             (0, 64),
-            TuningSpace::Fixed,
             "the only step with a nonzero initial weight (sgc), K at most",
         ),
         head::DROPOUT,
@@ -53,20 +47,19 @@ pub static INFO: ModelInfo = ModelInfo {
     training: &MEAN_200,
     presets: include_str!("../../experiments/presets/gpr-gnn.toml"),
     groups: &[head::DENSE, OptimiserGroup { rate: "lr", ..decoupled::PROP }],
-    build,
-    filter: Some(filter),
+    build: |net, hp| decoupled::network(net, hp, &polynomial(hp)),
+    filter: Some(|weights, hp| polynomial(hp).response(weights)),
 };
 
-/// The initial gamma, see the module's table.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum GammaInit {
-    Ppr,
-    NPpr,
-    Sgc,
-    Random,
+choices! {
+    /// The initial gamma, see the module's table.
+    enum GammaInit {
+        Ppr = "ppr",
+        NPpr = "nppr",
+        Sgc = "sgc",
+        Random = "random",
+    }
 }
-
-choices!(GammaInit, "initial gamma", Ppr = "ppr", NPpr = "nppr", Sgc = "sgc", Random = "random");
 
 /// The initial values of gamma.
 fn start(hp: &Params) -> Init {
@@ -94,15 +87,7 @@ fn polynomial(hp: &Params) -> PolynomialFilter {
         relu: false,
         map: None,
     };
-    PolynomialFilter { basis: Basis::Monomial, coefficients: Coefficients::Learned(gamma) }
-}
-
-fn build(net: &mut Net, hp: &Params) -> Var {
-    decoupled::network(net, hp, &polynomial(hp))
-}
-
-fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
-    polynomial(hp).response(weights)
+    PolynomialFilter::learned(Basis::Monomial, gamma)
 }
 
 #[cfg(test)]

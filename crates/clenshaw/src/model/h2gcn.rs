@@ -11,9 +11,9 @@
 //! Zhu et al., NeurIPS 2020, arXiv:2006.11468.
 
 use super::training::training;
-use super::{ModelFamily, ModelInfo, Net, OptimiserGroup, OptimiserKind, glorot, head};
+use super::{ModelFamily, ModelInfo, Net, OptimiserGroup, glorot, head};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, StopRule, TuningSpace};
+use crate::hyper::{HyperParam, Params, StopRule};
 use crate::tensor::{LinearInput, Var};
 
 /// All of 2000 epochs; among equal validation accuracies, the last epoch is kept.
@@ -27,35 +27,20 @@ pub static INFO: ModelInfo = ModelInfo {
     equation: "r0 = relu(X W); r_k = [B1 r_{k-1} | B2 r_{k-1}]; out = drop([r0 | r1 | ...]) W'",
     operator: Some(Normalisation::Plain),
     hyper: &[
-        HyperParam::int(
-            "rounds",
-            2,
-            (1, 8),
-            TuningSpace::Among(&[1.0, 2.0]),
-            "number of aggregation rounds",
-        ),
+        HyperParam::int("rounds", 2, (1, 8), "number of aggregation rounds")
+            .tune_among(&[1.0, 2.0]),
         head::HIDDEN,
-        HyperParam::flag("relu", true, TuningSpace::Any, "whether r0 has an activation"),
-        HyperParam::real(
-            "dropout",
-            0.5,
-            (0.0, 0.99),
-            TuningSpace::Among(&[0.0, 0.5]),
-            "dropout before the last layer",
-        ),
+        HyperParam::flag("relu", true, "whether r0 has an activation").tune_all(),
+        HyperParam::real("dropout", 0.5, (0.0, 0.99), "dropout before the last layer")
+            .tune_among(&[0.0, 0.5]),
         HyperParam::learning_rate("lr", 0.01, "learning rate"),
         // The paper's penalty wd |W|^2 has the gradient 2 wd W, ours wd W; hence twice its values.
-        HyperParam::real(
-            "wd",
-            1e-3,
-            (0.0, 10.0),
-            TuningSpace::Among(&[2e-5, 1e-3]),
-            "weight decay, twice the value in the paper",
-        ),
+        HyperParam::real("wd", 1e-3, (0.0, 10.0), "weight decay, twice the value in the paper")
+            .tune_among(&[2e-5, 1e-3]),
     ],
     training: &TRAINING,
     presets: include_str!("../../experiments/presets/h2gcn.toml"),
-    groups: &[OptimiserGroup { name: "dense", kind: OptimiserKind::Adam, rate: "lr", decay: "wd" }],
+    groups: &[OptimiserGroup::adam("dense", "lr", "wd")],
     build,
     filter: None,
 };

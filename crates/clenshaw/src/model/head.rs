@@ -4,12 +4,12 @@
 //! Z = drop( relu( drop(X) W1 + b1 ) ) W2 + b2                  [n, C]
 //! ```
 
-use super::{Net, OptimiserGroup, OptimiserKind};
-use crate::hyper::{HyperParam, Params, TuningSpace};
+use super::{Net, OptimiserGroup};
+use crate::hyper::{HyperParam, Params};
 use crate::tensor::Var;
 
 pub(super) const HIDDEN: HyperParam =
-    HyperParam::int("hidden", 64, (1, 4096), TuningSpace::Fixed, "width of the hidden layer");
+    HyperParam::int("hidden", 64, (1, 4096), "width of the hidden layer");
 
 pub(super) const DROPOUT: HyperParam =
     HyperParam::dropout("dropout", 0.5, "dropout on the features and on the hidden layer");
@@ -21,8 +21,7 @@ pub(super) const WD: HyperParam =
     HyperParam::weight_decay("wd", 5e-4, "weight decay of the dense layers");
 
 /// The optimiser group of the dense layers.
-pub(super) const DENSE: OptimiserGroup =
-    OptimiserGroup { name: "dense", kind: OptimiserKind::Adam, rate: "lr", decay: "wd" };
+pub(super) const DENSE: OptimiserGroup = OptimiserGroup::adam("dense", "lr", "wd");
 
 /// Records `Z` with the parameters `w_in`, `b_in`, `w_out` and `b_out`.
 pub(super) fn head(net: &mut Net, hp: &Params) -> Var {

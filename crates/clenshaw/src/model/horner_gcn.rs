@@ -8,11 +8,11 @@
 //! Without `W`, `b` and the activation the last layer is `sum_k alpha_{K-k} P~^k H*`.
 //! Guo & Wei, KDD 2023, arXiv:2210.16508, where it is called the incomplete ClenshawGCN.
 
-use super::residual::{self, LayerSettings, by_degree, decaying, identity_filter};
+use super::residual::{self, by_degree, decaying, identity_filter};
 use super::{ModelFamily, ModelInfo, Net, PATIENCE_300, WeightLookup};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace, concat};
+use crate::hyper::{HyperParam, Params, concat};
 use crate::tensor::Var;
 
 pub static INFO: ModelInfo = ModelInfo {
@@ -28,7 +28,6 @@ pub static INFO: ModelInfo = ModelInfo {
         &[HyperParam::flag(
             "decay",
             true,
-            TuningSpace::Fixed,
             "whether beta_l decays; false: beta_l = 1/2 in every layer",
         )],
     ),
@@ -43,10 +42,8 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     let order = hp.int("K");
     let beta =
         if hp.flag("decay") { decaying(hp.real("lambda"), order) } else { vec![0.5; order + 1] };
-    let layers =
-        LayerSettings { beta, use_weight: hp.flag("use_weight"), use_act: hp.flag("use_act") };
     let alpha = net.param("alpha", 1, order + 1, identity_filter(order), "alpha");
-    residual::network(net, hp, &layers, |net, l, h1, _, h_star| {
+    residual::network(net, hp, &beta, |net, l, h1, _, h_star| {
         vec![net.p().of(h1), alpha.at(l) * h_star]
     })
 }

@@ -13,12 +13,10 @@
 //! Wang & Zhang, ICML 2022, arXiv:2205.11172.
 
 use super::training::training;
-use super::{
-    ModelFamily, ModelInfo, Net, OptimiserGroup, OptimiserKind, WeightLookup, decoupled, head,
-};
+use super::{ModelFamily, ModelInfo, Net, OptimiserGroup, WeightLookup, decoupled, head};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, StopRule, TuningSpace};
+use crate::hyper::{HyperParam, Params, StopRule};
 use crate::tensor::{Coef, Init, Var};
 
 static TRAINING: [HyperParam; 5] = training(StopRule::AccuracyTies, 200, 1000);
@@ -33,32 +31,16 @@ pub static INFO: ModelInfo = ModelInfo {
     operator: Some(Normalisation::Plain),
     hyper: &[
         decoupled::ORDER,
-        HyperParam::real(
-            "a",
-            1.0,
-            (-1.0, 10.0),
-            exponents(-1.0),
-            "exponent of 1 - mu in the weight",
-        ),
+        HyperParam::real("a", 1.0, (-1.0, 10.0), "exponent of 1 - mu in the weight")
+            .tune_steps(-1.0, 2.0, 0.25),
         // The polynomials are not defined for a = b = -1.
-        HyperParam::real(
-            "b",
-            1.0,
-            (-0.99, 10.0),
-            exponents(-0.75),
-            "exponent of 1 + mu in the weight",
-        ),
-        HyperParam::real(
-            "alpha",
-            1.0,
-            (0.0, 10.0),
-            TuningSpace::Among(&[0.5, 1.0, 1.5, 2.0]),
-            "upper bound of the factors g_k",
-        ),
+        HyperParam::real("b", 1.0, (-0.99, 10.0), "exponent of 1 + mu in the weight")
+            .tune_steps(-0.75, 2.0, 0.25),
+        HyperParam::real("alpha", 1.0, (0.0, 10.0), "upper bound of the factors g_k")
+            .tune_among(&[0.5, 1.0, 1.5, 2.0]),
         HyperParam::flag(
             "released_sign",
             false,
-            TuningSpace::Fixed,
             "the recurrence of the authors' code, with one sign flipped",
         ),
         HyperParam::dropout("dropout", 0.5, "dropout on the features"),
@@ -72,19 +54,10 @@ pub static INFO: ModelInfo = ModelInfo {
     ],
     training: &TRAINING,
     presets: include_str!("../../experiments/presets/jacobi-conv.toml"),
-    groups: &[
-        head::DENSE,
-        OptimiserGroup { name: "eta", kind: OptimiserKind::Adam, rate: "lr_eta", decay: "wd_eta" },
-        decoupled::PROP,
-    ],
+    groups: &[head::DENSE, OptimiserGroup::adam("eta", "lr_eta", "wd_eta"), decoupled::PROP],
     build,
     filter: Some(filter),
 };
-
-/// The authors' grid: steps of 1/4 up to 2.
-const fn exponents(low: f64) -> TuningSpace {
-    TuningSpace::Steps { low, high: 2.0, step: 0.25 }
-}
 
 fn basis(hp: &Params) -> Basis {
     let (a, b) = (hp.real("a"), hp.real("b"));

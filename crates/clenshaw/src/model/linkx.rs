@@ -12,20 +12,11 @@
 
 use super::training::{self, DECOUPLED};
 use super::{ALL_500, ModelFamily, ModelInfo, Net, convolution};
-use crate::hyper::{HyperParam, Params, TuningSpace};
+use crate::hyper::{HyperParam, Params};
 use crate::tensor::{FeatureVar, Var};
 
-/// A hyper-parameter for a number of dense layers.
-const fn depth(
-    name: &'static str,
-    default: i64,
-    space: TuningSpace,
-    meaning: &'static str,
-) -> HyperParam {
-    HyperParam::int(name, default, (1, 16), space, meaning)
-}
-
-const ONE_OR_TWO: TuningSpace = TuningSpace::Among(&[1.0, 2.0]);
+/// The allowed numbers of dense layers.
+const DEPTHS: (i64, i64) = (1, 16);
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "linkx",
@@ -35,36 +26,23 @@ pub static INFO: ModelInfo = ModelInfo {
     equation: "h_A = MLP_A(A); h_X = MLP_X(X); out = MLP(relu([h_A | h_X] W + b + h_A + h_X))",
     operator: None,
     hyper: &[
-        depth("layers_A", 1, ONE_OR_TWO, "dense layers on the adjacency"),
-        depth("layers_X", 1, ONE_OR_TWO, "dense layers on the features"),
-        depth("layers", 2, TuningSpace::Among(&[1.0, 2.0, 3.0, 4.0]), "dense layers after joining"),
-        HyperParam::int(
-            "hidden",
-            64,
-            (1, 4096),
-            TuningSpace::Among(&[64.0, 128.0, 256.0, 512.0]),
-            "width of the hidden layers",
-        ),
-        HyperParam::real(
-            "dropout",
-            0.5,
-            (0.0, 0.99),
-            TuningSpace::Among(&[0.0, 0.5]),
-            "dropout within the last MLP",
-        ),
+        HyperParam::int("layers_A", 1, DEPTHS, "dense layers on the adjacency")
+            .tune_among(&[1.0, 2.0]),
+        HyperParam::int("layers_X", 1, DEPTHS, "dense layers on the features")
+            .tune_among(&[1.0, 2.0]),
+        HyperParam::int("layers", 2, DEPTHS, "dense layers after joining")
+            .tune_among(&[1.0, 2.0, 3.0, 4.0]),
+        HyperParam::int("hidden", 64, (1, 4096), "width of the hidden layers")
+            .tune_among(&[64.0, 128.0, 256.0, 512.0]),
+        HyperParam::real("dropout", 0.5, (0.0, 0.99), "dropout within the last MLP")
+            .tune_among(&[0.0, 0.5]),
         HyperParam::real(
             "dropout_inner",
             0.0,
             (0.0, 0.99),
-            TuningSpace::Fixed,
             "dropout after joining adjacency and features",
         ),
-        HyperParam::flag(
-            "relu_inner",
-            false,
-            TuningSpace::Fixed,
-            "whether an activation follows, before the sum",
-        ),
+        HyperParam::flag("relu_inner", false, "whether an activation follows, before the sum"),
         convolution::BN_EPS,
         training::LR,
         training::WD,
@@ -76,26 +54,10 @@ pub static INFO: ModelInfo = ModelInfo {
     filter: None,
 };
 
-/// A stack of dense layers.
-struct DenseStack {
-    name: &'static str,
-    layers: usize,
-    width: usize,
-    outputs: usize,
-    drop: f64,
-}
-
 fn build(net: &mut Net, hp: &Params) -> Var {
     let (a, x, width) = (net.adjacency(), net.x(), hp.int("hidden"));
-    let mlp = |name, layers, outputs, drop| DenseStack {
-        name,
-        layers: hp.int(layers),
-        width,
-        outputs,
-        drop,
-    };
-    let h_a = mlp("a", "layers_A", width, 0.0).forward(net, a, hp);
-    let h_x = mlp("x", "layers_X", width, 0.0).forward(net, x, hp);
+    let h_a = mlp(net, hp, ("a", "layers_A"), a, width, 0.0);
+    let h_x = mlp(net, hp, ("x", "layers_X"), x, width, 0.0);
     let both = net.concat(&[h_a, h_x]);
     let mut h = net.dense_layer(("both.w", "both.b"), both, width, "all");
     h = net.dropout(h, hp.real("dropout_inner"));
@@ -104,19 +66,25 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     }
     let h = net.sum([1.0 * h, 1.0 * h_a, 1.0 * h_x]);
     let h = net.relu(h);
-    mlp("out", "layers", net.n_classes(), hp.real("dropout")).forward(net, h.into(), hp)
+    mlp(net, hp, ("out", "layers"), h.into(), net.n_classes(), hp.real("dropout"))
 }
 
-impl DenseStack {
-    fn forward(&self, net: &mut Net, mut h: FeatureVar, hp: &Params) -> Var {
-        let name = |part: &str, l| format!("{}.{l}.{part}", self.name);
-        for l in 0..self.layers - 1 {
-            let z = net.dense_layer((&name("w", l), &name("b", l)), h, self.width, "all");
-            let z = net.relu(z);
-            let z = net.batch_norm(&name("bn", l), z, hp.real("bn_eps"), "all");
-            h = net.dropout(z, self.drop).into();
-        }
-        let last = self.layers - 1;
-        net.dense_layer((&name("w", last), &name("b", last)), h, self.outputs, "all")
+/// A stack of dense layers with parameters `NAME.LAYER`; the hyper-parameter `layers` is their number.
+fn mlp(
+    net: &mut Net,
+    hp: &Params,
+    (name, layers): (&str, &str),
+    mut h: FeatureVar,
+    outputs: usize,
+    drop: f64,
+) -> Var {
+    let param = |part: &str, l| format!("{name}.{l}.{part}");
+    let last = hp.int(layers) - 1;
+    for l in 0..last {
+        let z = net.dense_layer((&param("w", l), &param("b", l)), h, hp.int("hidden"), "all");
+        let z = net.relu(z);
+        let z = net.batch_norm(&param("bn", l), z, hp.real("bn_eps"), "all");
+        h = net.dropout(z, drop).into();
     }
+    net.dense_layer((&param("w", last), &param("b", last)), h, outputs, "all")
 }

@@ -11,13 +11,8 @@
 use super::{Net, fan_out};
 use crate::tensor::Var;
 
-/// The parameters of the four gates.
-pub(super) struct Lstm {
-    input: LstmGate,
-    forget: LstmGate,
-    output: LstmGate,
-    candidate: LstmGate,
-}
+/// The parameters of i, f, o and g.
+pub(super) struct Lstm([LstmGate; 4]);
 
 struct LstmGate {
     w: Var,
@@ -28,13 +23,12 @@ struct LstmGate {
 impl Lstm {
     /// Declares the parameters `NAME.GATE.w`, `.u` and `.b`.
     pub fn new(net: &mut Net, name: &str, (inputs, width): (usize, usize)) -> Self {
-        let mut gate = |letter: char| {
+        Self(['i', 'f', 'o', 'g'].map(|letter| {
             let mut param = |part: &str, rows| {
                 net.param(format!("{name}.{letter}.{part}"), rows, width, fan_out(width), "all")
             };
             LstmGate { w: param("w", inputs), u: param("u", width), b: param("b", 1) }
-        };
-        Self { input: gate('i'), forget: gate('f'), output: gate('o'), candidate: gate('g') }
+        }))
     }
 
     /// Returns the hidden state `h` after each value of a sequence.
@@ -52,8 +46,7 @@ impl Lstm {
     /// The next `(h, c)`.
     fn step(&self, net: &mut Net, x: Var, previous: Option<(Var, Var)>) -> (Var, Var) {
         let h = previous.map(|(h, _)| h);
-        let [i, f, o, g] = [&self.input, &self.forget, &self.output, &self.candidate]
-            .map(|gate| gate.forward(net, x, h));
+        let [i, f, o, g] = self.0.each_ref().map(|gate| gate.forward(net, x, h));
         let [i, f, o] = [i, f, o].map(|gate| net.sigmoid(gate));
         let g = net.tanh(g);
         let mut c = net.product(i, g);

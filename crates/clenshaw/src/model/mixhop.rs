@@ -13,7 +13,7 @@ use super::convolution::{self, active};
 use super::training::DECOUPLED;
 use super::{ALL_500, ModelFamily, ModelInfo, Net, fan_in};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace, concat};
+use crate::hyper::{HyperParam, Params, concat};
 use crate::tensor::{LinearInput, Var};
 
 pub static INFO: ModelInfo = ModelInfo {
@@ -27,20 +27,9 @@ pub static INFO: ModelInfo = ModelInfo {
     hyper: &concat::<8>(
         &convolution::STACK,
         &[
-            HyperParam::int(
-                "hops",
-                2,
-                (0, 16),
-                TuningSpace::Fixed,
-                "largest power of the operator",
-            ),
-            HyperParam::int(
-                "hidden",
-                32,
-                (1, 4096),
-                TuningSpace::Among(&[8.0, 16.0, 32.0]),
-                "width of the hidden layers per power",
-            ),
+            HyperParam::int("hops", 2, (0, 16), "largest power of the operator"),
+            HyperParam::int("hidden", 32, (1, 4096), "width of the hidden layers per power")
+                .tune_among(&[8.0, 16.0, 32.0]),
         ],
     ),
     training: &ALL_500,

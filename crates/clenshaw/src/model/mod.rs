@@ -126,6 +126,13 @@ pub struct OptimiserGroup {
     pub decay: &'static str,
 }
 
+impl OptimiserGroup {
+    /// A group that is trained by Adam.
+    pub const fn adam(name: &'static str, rate: &'static str, decay: &'static str) -> Self {
+        Self { name, kind: OptimiserKind::Adam, rate, decay }
+    }
+}
+
 /// The kind of optimiser of a group.
 #[derive(Clone, Copy, Debug)]
 pub enum OptimiserKind {

@@ -11,9 +11,9 @@
 //! Guo & Wei, ICML 2023, arXiv:2302.12432.
 
 use super::training::training;
-use super::{Net, OptimiserGroup, OptimiserKind};
+use super::{Net, OptimiserGroup};
 use crate::filter::{Basis, Filter, RecurrenceStep, Response};
-use crate::hyper::{HyperParam, Params, StopRule, TuningSpace};
+use crate::hyper::{HyperParam, Params, StopRule};
 use crate::tensor::{Init, Mat, Var};
 
 /// A basis ends at the first `s_k` that is not larger (Lanczos breakdown): further vectors are only
@@ -24,14 +24,9 @@ pub(super) static TRAINING: [HyperParam; 5] = training(StopRule::Accuracy, 300, 
 
 /// The hyper-parameters of both models.
 pub(super) const SHARED: [HyperParam; 8] = [
-    HyperParam::int(
-        "K",
-        16,
-        (1, 256),
-        TuningSpace::Among(&[2.0, 4.0, 8.0, 12.0, 16.0, 20.0]),
-        "order of the filters",
-    ),
-    HyperParam::int("hidden", 64, (1, 4096), TuningSpace::Fixed, "number of channels"),
+    HyperParam::int("K", 16, (1, 256), "order of the filters")
+        .tune_among(&[2.0, 4.0, 8.0, 12.0, 16.0, 20.0]),
+    HyperParam::int("hidden", 64, (1, 4096), "number of channels"),
     HyperParam::dropout("dropout", 0.5, "dropout on the features and before the last layer"),
     HyperParam::dropout("dropout_basis", 0.5, "dropout on Z, from which the basis is computed"),
     HyperParam::learning_rate("lr_dense", 0.01, "learning rate of the dense layers"),
@@ -42,24 +37,9 @@ pub(super) const SHARED: [HyperParam; 8] = [
 
 /// The optimiser groups of dense layers, coefficients and, last, a learned basis.
 pub(super) const GROUPS: [OptimiserGroup; 3] = [
-    OptimiserGroup {
-        name: "dense",
-        kind: OptimiserKind::Adam,
-        rate: "lr_dense",
-        decay: "wd_dense",
-    },
-    OptimiserGroup {
-        name: "alpha",
-        kind: OptimiserKind::Adam,
-        rate: "lr_alpha",
-        decay: "wd_alpha",
-    },
-    OptimiserGroup {
-        name: "basis",
-        kind: OptimiserKind::Adam,
-        rate: "lr_basis",
-        decay: "wd_basis",
-    },
+    OptimiserGroup::adam("dense", "lr_dense", "wd_dense"),
+    OptimiserGroup::adam("alpha", "lr_alpha", "wd_alpha"),
+    OptimiserGroup::adam("basis", "lr_basis", "wd_basis"),
 ];
 
 /// The network for a basis; `basis(net, z)` returns `B_0, ..., B_K`.

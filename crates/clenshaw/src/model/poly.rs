@@ -20,15 +20,14 @@
 //! where we depart from its formulas.
 
 use super::decoupled::{
-    self, Coefficients, LearnedCoefficients, PolynomialFilter, all_ones, first_only, page_rank,
+    self, LearnedCoefficients, PolynomialFilter, all_ones, first_only, page_rank,
 };
-use super::{MEAN_200, ModelFamily, ModelInfo, Net, WeightLookup, head};
-use crate::filter::{Basis, Filter, Response};
+use super::{MEAN_200, ModelFamily, ModelInfo, head};
+use crate::filter::{Basis, Filter};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params, TuningSpace, choices};
-use crate::tensor::Var;
+use crate::hyper::{HyperParam, Params, choices, concat};
 
-const EXPONENTS: TuningSpace = TuningSpace::Among(&[-0.5, 0.0, 0.5, 1.0]);
+const EXPONENTS: &[f64] = &[-0.5, 0.0, 0.5, 1.0];
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "poly",
@@ -37,79 +36,61 @@ pub static INFO: ModelInfo = ModelInfo {
     family: ModelFamily::Spectral,
     equation: "out = sum_k c_k phi_k(P~) drop(Z), Z = head(X); phi and c by the chosen filter",
     operator: Some(Normalisation::Looped),
-    hyper: &[
-        HyperParam::choice::<FilterKind>(
-            "filter",
-            FilterKind::Chebyshev.word(),
-            TuningSpace::Any,
-            "fixed: sgc, ppr, heat, gaussian; learned: the others",
-        ),
-        decoupled::ORDER,
-        head::HIDDEN,
-        decoupled::restart("restart probability (ppr)"),
-        HyperParam::real(
-            "t",
-            1.0,
-            (0.0, 20.0),
-            TuningSpace::Among(&[0.5, 1.0, 2.0, 5.0]),
-            "diffusion time (heat, gaussian)",
-        ),
-        HyperParam::real("a", 1.0, (-0.99, 10.0), EXPONENTS, "exponent of 1 - mu (jacobi)"),
-        HyperParam::real("b", 1.0, (-0.99, 10.0), EXPONENTS, "exponent of 1 + mu (jacobi)"),
-        head::DROPOUT,
-        decoupled::DROPOUT_PROP,
-        head::LR,
-        decoupled::LR_PROP,
-        head::WD,
-        decoupled::WD_PROP,
-    ],
+    hyper: &concat::<13>(
+        &[
+            HyperParam::choice::<FilterKind>(
+                "filter",
+                FilterKind::Chebyshev.word(),
+                "fixed: sgc, ppr, heat, gaussian; learned: the others",
+            )
+            .tune_all(),
+            decoupled::ORDER,
+            head::HIDDEN,
+            decoupled::restart("restart probability (ppr)"),
+            HyperParam::real("t", 1.0, (0.0, 20.0), "diffusion time (heat, gaussian)")
+                .tune_among(&[0.5, 1.0, 2.0, 5.0]),
+            HyperParam::real("a", 1.0, (-0.99, 10.0), "exponent of 1 - mu (jacobi)")
+                .tune_among(EXPONENTS),
+            HyperParam::real("b", 1.0, (-0.99, 10.0), "exponent of 1 + mu (jacobi)")
+                .tune_among(EXPONENTS),
+        ],
+        &decoupled::LEARNED,
+    ),
     training: &MEAN_200,
     presets: include_str!("../../experiments/presets/poly.toml"),
     groups: &decoupled::GROUPS,
-    build,
-    filter: Some(filter),
+    build: |net, hp| decoupled::network(net, hp, &polynomial(hp)),
+    filter: Some(|weights, hp| polynomial(hp).response(weights)),
 };
 
-/// The filter, see the module's table.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum FilterKind {
-    Chebyshev,
-    Chebyshev2,
-    Legendre,
-    Jacobi,
-    Bernstein,
-    Monomial,
-    Sgc,
-    Ppr,
-    Heat,
-    Gaussian,
+choices! {
+    /// The filter, see the module's table.
+    enum FilterKind {
+        Chebyshev = "chebyshev",
+        Chebyshev2 = "chebyshev2",
+        Legendre = "legendre",
+        Jacobi = "jacobi",
+        Bernstein = "bernstein",
+        Monomial = "monomial",
+        Sgc = "sgc",
+        Ppr = "ppr",
+        Heat = "heat",
+        Gaussian = "gaussian",
+    }
 }
-
-choices!(
-    FilterKind,
-    "filter",
-    Chebyshev = "chebyshev",
-    Chebyshev2 = "chebyshev2",
-    Legendre = "legendre",
-    Jacobi = "jacobi",
-    Bernstein = "bernstein",
-    Monomial = "monomial",
-    Sgc = "sgc",
-    Ppr = "ppr",
-    Heat = "heat",
-    Gaussian = "gaussian",
-);
 
 fn polynomial(hp: &Params) -> PolynomialFilter {
     let (order, t) = (hp.int("K"), hp.real("t"));
     match hp.choice("filter") {
-        FilterKind::Sgc => powers(page_rank(0.0, order)),
-        FilterKind::Ppr => powers(page_rank(hp.real("alpha"), order)),
-        FilterKind::Heat => powers(heat(t, order)),
+        FilterKind::Sgc => PolynomialFilter::fixed(Basis::Monomial, page_rank(0.0, order)),
+        FilterKind::Ppr => {
+            PolynomialFilter::fixed(Basis::Monomial, page_rank(hp.real("alpha"), order))
+        }
+        FilterKind::Heat => PolynomialFilter::fixed(Basis::Monomial, heat(t, order)),
         FilterKind::Gaussian => {
             let Filter { basis, coefficients } =
                 Filter::interpolate(order, |mu| (-t * (1.0 - mu).powi(2)).exp());
-            PolynomialFilter { basis, coefficients: Coefficients::Fixed(coefficients) }
+            PolynomialFilter::fixed(basis, coefficients)
         }
         FilterKind::Monomial => learned(Basis::Monomial, order),
         FilterKind::Chebyshev2 => learned(Basis::ChebyshevSecond, order),
@@ -118,11 +99,6 @@ fn polynomial(hp: &Params) -> PolynomialFilter {
         FilterKind::Bernstein => learned(Basis::Bernstein, order),
         FilterKind::Chebyshev => learned(Basis::ChebyshevFirst, order),
     }
-}
-
-/// A fixed filter in powers of P~.
-fn powers(c: Vec<f64>) -> PolynomialFilter {
-    PolynomialFilter { basis: Basis::Monomial, coefficients: Coefficients::Fixed(c) }
 }
 
 /// `c_k = e^-t t^k / k!`.
@@ -137,15 +113,7 @@ fn learned(basis: Basis, order: usize) -> PolynomialFilter {
     let relu = basis == Basis::Bernstein;
     let start = if relu { all_ones(order) } else { first_only(order) };
     let theta = LearnedCoefficients { name: "theta", order, start, relu, map: None };
-    PolynomialFilter { basis, coefficients: Coefficients::Learned(theta) }
-}
-
-fn build(net: &mut Net, hp: &Params) -> Var {
-    decoupled::network(net, hp, &polynomial(hp))
-}
-
-fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
-    polynomial(hp).response(weights)
+    PolynomialFilter::learned(basis, theta)
 }
 
 #[cfg(test)]

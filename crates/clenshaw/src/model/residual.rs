@@ -10,42 +10,31 @@
 //! Layers K - 1 and K have no activation and no dropout. H* is added after its dropout.
 
 use super::{Net, OptimiserGroup, OptimiserKind, fan_out};
-use crate::hyper::{HyperParam, Params, TuningSpace, concat};
+use crate::hyper::{HyperParam, Params, concat};
 use crate::tensor::{Init, Mat, Term, Var};
 
 /// The hyper-parameters of all three models.
 pub(super) const FROZEN: [HyperParam; 11] = [
-    HyperParam::int(
-        "K",
-        8,
-        (1, 256),
-        TuningSpace::Steps { low: 4.0, high: 32.0, step: 4.0 },
-        "order of the filter; K + 1 layers",
-    ),
-    HyperParam::int("hidden", 64, (1, 4096), TuningSpace::Fixed, "width of the hidden layers"),
+    HyperParam::int("K", 8, (1, 256), "order of the filter; K + 1 layers")
+        .tune_steps(4.0, 32.0, 4.0),
+    HyperParam::int("hidden", 64, (1, 4096), "width of the hidden layers"),
     HyperParam::real(
         "lambda",
         1.0,
         (0.0, 10.0),
-        TuningSpace::Among(&[1.0, 1.5, 2.0]),
         "strength of the weights: beta_l = min(1, ln(lambda / l + 1))",
-    ),
+    )
+    .tune_among(&[1.0, 1.5, 2.0]),
     HyperParam::dropout("dropout", 0.5, "dropout on the features, on H* and before the last layer"),
     HyperParam::dropout("dropout_conv", 0.0, "dropout after the inner activations"),
     HyperParam::learning_rate("lr_conv", 0.01, "learning rate of the inner layers"),
     HyperParam::learning_rate("lr_dense", 0.01, "learning rate of the dense layers"),
     HyperParam::weight_decay("wd_conv", 1e-5, "weight decay of the inner layers"),
     HyperParam::weight_decay("wd_dense", 1e-3, "weight decay of the dense layers"),
-    HyperParam::flag(
-        "use_weight",
-        true,
-        TuningSpace::Fixed,
-        "ablation: false removes W(l) and b(l)",
-    ),
+    HyperParam::flag("use_weight", true, "ablation: false removes W(l) and b(l)"),
     HyperParam::flag(
         "use_act",
         true,
-        TuningSpace::Fixed,
         "ablation: false removes the inner activations and the dropout after them",
     ),
 ];
@@ -55,26 +44,16 @@ pub(super) const LEARNED: [HyperParam; 14] = concat(
     &FROZEN,
     &[
         HyperParam::learning_rate("lr_alpha", 0.01, "learning rate of the filter coefficients"),
-        HyperParam::real(
-            "momentum",
-            0.9,
-            (0.0, 0.999),
-            TuningSpace::Among(&[0.8, 0.85, 0.9, 0.95]),
-            "momentum of the filter coefficients",
-        ),
+        HyperParam::real("momentum", 0.9, (0.0, 0.999), "momentum of the filter coefficients")
+            .tune_among(&[0.8, 0.85, 0.9, 0.95]),
         HyperParam::weight_decay("wd_alpha", 1e-5, "weight decay of the filter coefficients"),
     ],
 );
 
 /// The optimiser groups of inner layers, dense layers and, last, filter coefficients.
 pub(super) const GROUPS: [OptimiserGroup; 3] = [
-    OptimiserGroup { name: "conv", kind: OptimiserKind::Adam, rate: "lr_conv", decay: "wd_conv" },
-    OptimiserGroup {
-        name: "dense",
-        kind: OptimiserKind::Adam,
-        rate: "lr_dense",
-        decay: "wd_dense",
-    },
+    OptimiserGroup::adam("conv", "lr_conv", "wd_conv"),
+    OptimiserGroup::adam("dense", "lr_dense", "wd_dense"),
     OptimiserGroup {
         name: "alpha",
         kind: OptimiserKind::Momentum("momentum"),
@@ -83,24 +62,16 @@ pub(super) const GROUPS: [OptimiserGroup; 3] = [
     },
 ];
 
-/// Settings of the inner layers.
-pub(super) struct LayerSettings {
-    /// `beta_l` for `l = 0..=K`.
-    pub beta: Vec<f64>,
-    /// Whether the layers have `W(l)` and `b(l)`.
-    pub use_weight: bool,
-    /// Whether the inner layers have an activation.
-    pub use_act: bool,
-}
-
-/// The network for a recurrence; `residuals(net, l, h1, h2, h_star)` returns the terms of Z.
+/// The network for a recurrence and `beta_0, ..., beta_K`; `residuals(net, l, h1, h2, h_star)` returns the
+/// terms of Z.
 pub(super) fn network(
     net: &mut Net,
     hp: &Params,
-    layers: &LayerSettings,
+    beta: &[f64],
     residuals: impl Fn(&Net, usize, Var, Var, Var) -> Vec<Term>,
 ) -> Var {
     let (drop, width, order) = (hp.real("dropout"), hp.int("hidden"), hp.int("K"));
+    let (use_weight, use_act) = (hp.flag("use_weight"), hp.flag("use_act"));
     let x = net.x();
     let x = net.dropout(x, drop);
     let h_star = net.dense_layer(("w_in", "b_in"), x, width, "dense");
@@ -111,10 +82,10 @@ pub(super) fn network(
     for l in 0..=order {
         let terms = residuals(net, l, h1, h2, h_star);
         let mut h = net.sum(terms);
-        if layers.use_weight {
-            h = transform(net, l, h, layers.beta[l]);
+        if use_weight {
+            h = transform(net, l, h, beta[l]);
         }
-        if layers.use_act && l + 2 <= order {
+        if use_act && l + 2 <= order {
             h = net.relu_star(h);
             h = net.dropout(h, hp.real("dropout_conv"));
         }

@@ -2,10 +2,10 @@
 //! precision of products with the graph.
 
 use super::{OptimiserGroup, OptimiserKind};
-use crate::hyper::{HyperParam, Scaling, StopRule, TuningSpace, choices};
+use crate::hyper::{HyperParam, Scaling, StopRule, choices};
 use crate::tensor::GatherPrecision;
 
-choices!(GatherPrecision, "gather precision", Full = "f32", Bf16 = "bf16");
+choices!(GatherPrecision, Full = "f32", Bf16 = "bf16");
 
 const SCALING: &str = "raw: features unchanged; row0: rows sum to 1; row: the same, but rows are never \
                        scaled up; zscore: columns are standardised; standard: the same, except for \
@@ -32,38 +32,21 @@ pub(super) const DECOUPLED: OptimiserGroup =
     OptimiserGroup { name: "all", kind: OptimiserKind::AdamW, rate: "lr", decay: "wd" };
 
 /// Learning rate of [`DECOUPLED`].
-pub(super) const LR: HyperParam = HyperParam::real(
-    "lr",
-    0.01,
-    (0.0, 10.0),
-    TuningSpace::Among(&[0.001, 0.002, 0.01, 0.05, 0.1]),
-    "learning rate",
-);
+pub(super) const LR: HyperParam = HyperParam::real("lr", 0.01, (0.0, 10.0), "learning rate")
+    .tune_among(&[0.001, 0.002, 0.01, 0.05, 0.1]);
 
 /// Weight decay of [`DECOUPLED`], which these papers do not tune.
 pub(super) const WD: HyperParam =
-    HyperParam::real("wd", 1e-3, (0.0, 10.0), TuningSpace::Fixed, "decoupled weight decay");
+    HyperParam::real("wd", 1e-3, (0.0, 10.0), "decoupled weight decay");
 
 /// The declarations with these defaults.
 pub(super) const fn training(stop: StopRule, patience: i64, max_epochs: i64) -> [HyperParam; 5] {
     const BOUNDS: (i64, i64) = (1, 1_000_000);
-    const FIXED: TuningSpace = TuningSpace::Fixed;
     [
-        HyperParam::choice::<Scaling>("scaling", Scaling::Raw.word(), FIXED, SCALING),
-        HyperParam::int("max_epochs", max_epochs, BOUNDS, FIXED, "maximum number of epochs"),
-        HyperParam::int(
-            "patience",
-            patience,
-            BOUNDS,
-            FIXED,
-            "window of the stopping rule, in epochs",
-        ),
-        HyperParam::choice::<StopRule>("stop", stop.word(), FIXED, STOP),
-        HyperParam::choice::<GatherPrecision>(
-            "gather",
-            GatherPrecision::Full.word(),
-            FIXED,
-            GATHER,
-        ),
+        HyperParam::choice::<Scaling>("scaling", Scaling::Raw.word(), SCALING),
+        HyperParam::int("max_epochs", max_epochs, BOUNDS, "maximum number of epochs"),
+        HyperParam::int("patience", patience, BOUNDS, "window of the stopping rule, in epochs"),
+        HyperParam::choice::<StopRule>("stop", stop.word(), STOP),
+        HyperParam::choice::<GatherPrecision>("gather", GatherPrecision::Full.word(), GATHER),
     ]
 }

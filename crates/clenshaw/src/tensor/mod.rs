@@ -11,6 +11,7 @@ mod optimiser;
 mod roofline;
 
 pub use aligned_vec::AlignedVec;
+pub use kernel::{instruction_set, log_sum_exp};
 pub use mat::Mat;
 pub use optimiser::{Optimiser, OptimiserSettings, UpdateRule};
 pub use plan::{
@@ -24,15 +25,13 @@ pub use shared_slice::Bytes;
 pub(crate) use shared_slice::{LittleEndian, SharedSlice, little_endian_bytes};
 pub use sparse::{Operator, Pattern, Sparse};
 
-/// `log sum_c exp z_c`, without overflow for large scores.
-///
-/// # Panics
-/// If there are no scores.
-pub fn log_sum_exp<T: Real>(z: &[T]) -> T {
-    kernel::log_sum_exp(z)
-}
-
-/// The instruction set that the kernels use on this processor: `avx512`, `avx2` or `portable`.
-pub fn instruction_set() -> &'static str {
-    kernel::instruction_set()
+/// Asserts that every case panics with a message that contains its text.
+#[cfg(test)]
+fn assert_panics(cases: &[(&str, &dyn Fn())]) {
+    for (expected, case) in cases {
+        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(case)).unwrap_err();
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap();
+        assert!(text.contains(expected), "`{text}`; expected `{expected}`");
+    }
 }

@@ -179,7 +179,7 @@ fn predict_reproduces_the_saved_predictions() {
     let out = folder.path().join("run");
     summary_json(&request(2), 1, Some(out.clone()), false).unwrap();
     let written = fs::read_to_string(out.join("runs/1/predictions.csv")).unwrap();
-let predictions = predict(&out, &Store::new(None), None, Some(1), 2).unwrap();
+    let predictions = predict(&out, &Store::new(None), None, Some(1), 2).unwrap();
     let all: Vec<usize> = (0..predictions.parts.len()).collect();
     assert_eq!(predictions.to_csv(&all), written);
     let missing = predict(&out, &Store::new(None), None, Some(7), 1).unwrap_err().to_string();

@@ -113,83 +113,183 @@ fn of_the_squared_error() {
     }
 }
 
+/// Records an unusual computation; returns the class scores.
+type Recording = fn(&mut TapeTest) -> Var;
+
+/// What is unusual, the number of nodes, and the computation.
+const TAPES: [(&str, usize, Recording); 16] = [
+    ("a value used many times", 12, |b| {
+        let h = b.projected("w", 3);
+        let mut y = b.tape.relu(h);
+        for l in 0..7 {
+            let terms = [0.5 * b.p.of(y), 0.1 * l as f64 * h, -0.2 * h];
+            y = b.tape.sum(terms);
+            y = b.tape.relu_star(y);
+        }
+        b.tape.sum([1.0 * y, b.p.of(h)])
+    }),
+    ("a value multiplied by P many times", 12, |b| {
+        let h = b.projected("w", 3);
+        let products: Vec<Var> =
+            (1..=6).map(|c| b.tape.sum([c as f64 * b.p.of(h), -1.0 * h])).collect();
+        b.tape.sum(products.into_iter().map(|v| 0.3 * v))
+    }),
+    ("a long sum", 12, |b| {
+        let alpha = b.param("alpha", 1, 11);
+        let bias = b.param("bias", 1, 3);
+        let parts: Vec<Var> = (0..11).map(|k| b.projected(&format!("w{k}"), 3)).collect();
+        let mut terms: Vec<_> = parts.iter().enumerate().map(|(k, v)| alpha.at(k) * *v).collect();
+        terms.extend(parts.iter().map(|v| -0.5 * *v));
+        terms.extend([2.0 * b.p.of(parts[0]), 1.0 * bias]);
+        b.tape.sum(terms)
+    }),
+    ("a shared weight", 12, |b| {
+        let w = b.param("w", 3, 3);
+        let bias = b.param("bias", 1, 3);
+        let h = b.projected("w_in", 3);
+        let first = b.tape.linear(h, w, Some(bias));
+        let first = b.tape.relu(first);
+        let eye = b.tape.constant(Mat::identity(3));
+        let mixed = b.tape.sum([0.4 * w, 0.6 * eye]);
+        let second = b.tape.linear(first, mixed, Some(bias));
+        let third = b.tape.linear(second, w, None);
+        b.tape.sum([1.0 * third, 0.5 * first, 1.0 * bias])
+    }),
+    ("a weight used on nodes, then among parameters", 12, |b| {
+        let (w, bias) = (b.param("w", 3, 3), b.param("bias", 1, 3));
+        let h = b.projected("w_in", 3);
+        let h = b.tape.linear(h, w, Some(bias));
+        let h = b.tape.relu(h);
+        let product = b.param("v", 3, 3);
+        let product = b.tape.linear(product, w, Some(bias)); // V W + b: no row per node
+        b.tape.linear(h, product, None)
+    }),
+    ("a weight used among parameters, then on nodes", 12, |b| {
+        let (w, bias) = (b.param("w", 3, 3), b.param("bias", 1, 3));
+        let product = b.param("v", 3, 3);
+        let product = b.tape.linear(product, w, Some(bias));
+        let product = b.tape.relu(product);
+        let h = b.projected("w_in", 3);
+        let h = b.tape.linear(h, w, Some(bias));
+        b.tape.linear(h, product, None)
+    }),
+    ("a computed weight as tall as the graph", 7, |b| {
+        // The weight's gradient is a sum over all nodes and has as many rows as there are nodes.
+        let w = b.param("w", 7, 7);
+        let doubled = b.tape.sum([2.0 * w]);
+        let h = b.tape.linear(b.x, doubled, None);
+        let w_out = b.param("w_out", 7, 3);
+        b.tape.linear(h, w_out, None)
+    }),
+    ("shared parts of concatenations", 12, |b| {
+        let h = b.projected("w", 2);
+        let g = b.projected("v", 3);
+        let ph = b.tape.sum([b.p.of(h)]);
+        let wide = b.tape.concat(&[h, g, ph, h, b.x]);
+        let wide = b.tape.relu(wide);
+        let wider = b.tape.concat(&[wide, h]);
+        let (_, width) = b.tape.shape(wider);
+        let w_out = b.param("w_out", width, 3);
+        let y = b.tape.linear(wider, w_out, None);
+        b.tape.sum([1.0 * y, 0.5 * g])
+    }),
+    ("a learned factor used twice", 12, |b| {
+        let alpha = b.param("alpha", 1, 3);
+        let (h, g) = (b.projected("w", 3), b.projected("v", 3));
+        let s = b.tape.sum([b.p.of(h), alpha.at(1) * h, alpha.at(1) * g]);
+        let s = b.tape.relu_star(s);
+        // and once as a bias
+        b.tape.sum([alpha.at(1) * s, alpha.at(0) * h, 1.0 * alpha])
+    }),
+    ("a computed factor", 12, |b| {
+        let alpha = b.param("alpha", 1, 4);
+        let t = b.tape.constant(Mat::from_vec(4, 4, (0..16).map(|i| (i as f64).sin()).collect()));
+        let gamma = b.tape.linear(alpha, t, None);
+        let gamma = b.tape.relu(gamma);
+        let h = b.projected("w", 3);
+        b.tape.sum((0..4).map(|k| gamma.at(k) * h).chain([alpha.at(3) * h]))
+    }),
+    ("dropout behind an activation with other users", 12, |b| {
+        let h = b.projected("w", 3);
+        let active = b.tape.relu(h);
+        let dropped = b.tape.dropout(active, 0.5);
+        let again = b.tape.dropout(dropped, 0.25);
+        b.tape.sum([b.p.of(dropped), 0.5 * active, 2.0 * again, -0.3 * h])
+    }),
+    ("factors by column", 150, |b| {
+        let alpha = b.param("alpha", 4, 3);
+        let h = b.projected("w", 3);
+        let (mut h1, mut h2) = (h, b.tape.zeros_like(h));
+        for k in 0..3 {
+            let terms = [b.p.of(h1), alpha.row(k) * h1, -0.5 * h2, alpha.row(k + 1) * h];
+            (h1, h2) = (b.tape.sum(terms), h1);
+        }
+        b.tape.sum([alpha.row(3) * h1, 1.0 * h2])
+    }),
+    ("functions of parameters", 12, |b| {
+        let eta = b.param("eta", 4, 1);
+        let s = b.param("s", 5, 3);
+        let w = b.param("w_out", 5, 3);
+        let g = b.tape.tanh(eta);
+        let products = b.tape.running_product(g);
+        let w = b.tape.scale_rows(w, products, 0);
+        let s = b.tape.at_least(s, 0.2);
+        let s = b.tape.sigmoid(s);
+        let s = b.tape.reciprocal(s);
+        let w = b.tape.product(w, s);
+        let h = b.projected("w", 3);
+        b.tape.sum((0..5).map(|k| w.row(k) * h))
+    }),
+    ("an orthogonal basis", 150, |b| {
+        // One Lanczos step per column: gradients pass through norms and inner products.
+        let alpha = b.param("alpha", 2, 3);
+        let unit = |b: &mut TapeTest, v: Var| {
+            let square = b.tape.column_dots(v, v);
+            let square = b.tape.at_least(square, 1e-16);
+            let norm = b.tape.root(square);
+            let inverse = b.tape.reciprocal(norm);
+            b.tape.sum([inverse.row(0) * v])
+        };
+        let z = b.projected("w", 3);
+        let b0 = unit(b, z);
+        let v = b.tape.sum([b.p.of(b0)]);
+        let along = b.tape.column_dots(v, b0);
+        let along = b.tape.sum([-1.0 * along]);
+        let v = b.tape.sum([1.0 * v, along.row(0) * b0]);
+        let b1 = unit(b, v);
+        b.tape.sum([alpha.row(0) * b0, alpha.row(1) * b1])
+    }),
+    ("maximum, shrinkage and softmax", 150, |b| {
+        let parts: Vec<Var> = (0..3).map(|k| b.projected(&format!("w{k}"), 3)).collect();
+        let largest = b.tape.max(parts[0], parts[1]);
+        let largest = b.tape.max(largest, parts[2]);
+        let residue = b.tape.sum([b.p.of(largest), -1.0 * largest]);
+        let shrunk = b.tape.shrink(residue, 0.4);
+        let shares = b.tape.softmax(parts[2]);
+        let scaled = b.tape.scale_rows(shrunk, shares, 1);
+        let again = b.tape.scale_rows(largest, shares, 2);
+        let gate = b.tape.sigmoid(parts[0]);
+        let gated = b.tape.product(gate, again);
+        b.tape.sum([1.0 * scaled, 1.0 * gated, 0.5 * shrunk])
+    }),
+    ("batch normalisation", 150, |b| {
+        let h = b.projected("w0", 4);
+        let h = b.tape.batch_norm("bn.0", h, 1e-5, "test");
+        let h = b.tape.relu(h);
+        let w = b.param("w1", 4, 3);
+        let h = b.tape.linear(h, w, None);
+        let h = b.tape.sum([b.p.of(h)]);
+        b.tape.batch_norm("bn.1", h, 1e-5, "test")
+    }),
+];
+
 #[test]
-fn of_a_value_used_many_times() {
-    let mut b = TapeTest::new();
-    let h = b.projected("w", 3);
-    let mut y = b.tape.relu(h);
-    for l in 0..7 {
-        let terms = [0.5 * b.p.of(y), 0.1 * l as f64 * h, -0.2 * h];
-        y = b.tape.sum(terms);
-        y = b.tape.relu_star(y);
+fn of_unusual_tapes() {
+    for (what, n_nodes, record) in TAPES {
+        let mut b = TapeTest::on(n_nodes);
+        let y = record(&mut b);
+        b.check(what, y);
     }
-    let y = b.tape.sum([1.0 * y, b.p.of(h)]);
-    b.check("a value used many times", y);
-}
-
-#[test]
-fn of_a_value_multiplied_by_p_many_times() {
-    let mut b = TapeTest::new();
-    let h = b.projected("w", 3);
-    let products: Vec<Var> =
-        (1..=6).map(|c| b.tape.sum([c as f64 * b.p.of(h), -1.0 * h])).collect();
-    let y = b.tape.sum(products.into_iter().map(|v| 0.3 * v));
-    b.check("a value multiplied by P many times", y);
-}
-
-#[test]
-fn of_sums_with_more_terms_than_one_pass_takes() {
-    let mut b = TapeTest::new();
-    let alpha = b.param("alpha", 1, 11);
-    let bias = b.param("bias", 1, 3);
-    let parts: Vec<Var> = (0..11).map(|k| b.projected(&format!("w{k}"), 3)).collect();
-    let mut terms: Vec<_> = parts.iter().enumerate().map(|(k, v)| alpha.at(k) * *v).collect();
-    terms.extend(parts.iter().map(|v| -0.5 * *v));
-    terms.extend([2.0 * b.p.of(parts[0]), 1.0 * bias]);
-    let y = b.tape.sum(terms);
-    b.check("a long sum", y);
-}
-
-#[test]
-fn of_a_weight_shared_by_linears_and_a_sum() {
-    let mut b = TapeTest::new();
-    let w = b.param("w", 3, 3);
-    let bias = b.param("bias", 1, 3);
-    let h = b.projected("w_in", 3);
-    let first = b.tape.linear(h, w, Some(bias));
-    let first = b.tape.relu(first);
-    let eye = b.tape.constant(Mat::identity(3));
-    let mixed = b.tape.sum([0.4 * w, 0.6 * eye]);
-    let second = b.tape.linear(first, mixed, Some(bias));
-    let third = b.tape.linear(second, w, None);
-    let y = b.tape.sum([1.0 * third, 0.5 * first, 1.0 * bias]);
-    b.check("a shared weight", y);
-}
-
-#[test]
-fn of_a_weight_used_on_nodes_and_then_among_parameters() {
-    let mut b = TapeTest::new();
-    let (w, bias) = (b.param("w", 3, 3), b.param("bias", 1, 3));
-    let h = b.projected("w_in", 3);
-    let h = b.tape.linear(h, w, Some(bias));
-    let h = b.tape.relu(h);
-    let product = b.param("v", 3, 3);
-    let product = b.tape.linear(product, w, Some(bias)); // V W + b: no row per node
-    let y = b.tape.linear(h, product, None);
-    b.check("a weight used on nodes, then among parameters", y);
-}
-
-#[test]
-fn of_a_weight_used_among_parameters_and_then_on_nodes() {
-    let mut b = TapeTest::new();
-    let (w, bias) = (b.param("w", 3, 3), b.param("bias", 1, 3));
-    let product = b.param("v", 3, 3);
-    let product = b.tape.linear(product, w, Some(bias));
-    let product = b.tape.relu(product);
-    let h = b.projected("w_in", 3);
-    let h = b.tape.linear(h, w, Some(bias));
-    let y = b.tape.linear(h, product, None);
-    b.check("a weight used among parameters, then on nodes", y);
 }
 
 /// A way to use a parameter `w` of shape `[n, n]` on a graph of n nodes with features `h`, also
@@ -269,68 +369,6 @@ fn of_a_frozen_plan_with_dropout() {
 }
 
 #[test]
-fn of_a_computed_weight_as_tall_as_the_graph() {
-    // The weight's gradient is a sum over all nodes and has as many rows as there are nodes.
-    let mut b = TapeTest::on(7);
-    let w = b.param("w", 7, 7);
-    let doubled = b.tape.sum([2.0 * w]);
-    let h = b.tape.linear(b.x, doubled, None);
-    let w_out = b.param("w_out", 7, 3);
-    let y = b.tape.linear(h, w_out, None);
-    b.check("a computed weight as tall as the graph", y);
-}
-
-#[test]
-fn of_parts_shared_by_concatenations() {
-    let mut b = TapeTest::new();
-    let h = b.projected("w", 2);
-    let g = b.projected("v", 3);
-    let ph = b.tape.sum([b.p.of(h)]);
-    let wide = b.tape.concat(&[h, g, ph, h, b.x]);
-    let wide = b.tape.relu(wide);
-    let wider = b.tape.concat(&[wide, h]);
-    let (_, width) = b.tape.shape(wider);
-    let w_out = b.param("w_out", width, 3);
-    let y = b.tape.linear(wider, w_out, None);
-    let y = b.tape.sum([1.0 * y, 0.5 * g]);
-    b.check("shared parts of concatenations", y);
-}
-
-#[test]
-fn of_a_learned_factor_used_twice() {
-    let mut b = TapeTest::new();
-    let alpha = b.param("alpha", 1, 3);
-    let (h, g) = (b.projected("w", 3), b.projected("v", 3));
-    let s = b.tape.sum([b.p.of(h), alpha.at(1) * h, alpha.at(1) * g]);
-    let s = b.tape.relu_star(s);
-    let y = b.tape.sum([alpha.at(1) * s, alpha.at(0) * h, 1.0 * alpha]); // and once as a bias
-    b.check("a learned factor used twice", y);
-}
-
-#[test]
-fn of_a_factor_that_is_computed() {
-    let mut b = TapeTest::new();
-    let alpha = b.param("alpha", 1, 4);
-    let t = b.tape.constant(Mat::from_vec(4, 4, (0..16).map(|i| (i as f64).sin()).collect()));
-    let gamma = b.tape.linear(alpha, t, None);
-    let gamma = b.tape.relu(gamma);
-    let h = b.projected("w", 3);
-    let y = b.tape.sum((0..4).map(|k| gamma.at(k) * h).chain([alpha.at(3) * h]));
-    b.check("a computed factor", y);
-}
-
-#[test]
-fn of_dropout_of_an_activation_with_other_uses() {
-    let mut b = TapeTest::new();
-    let h = b.projected("w", 3);
-    let active = b.tape.relu(h);
-    let dropped = b.tape.dropout(active, 0.5);
-    let again = b.tape.dropout(dropped, 0.25);
-    let y = b.tape.sum([b.p.of(dropped), 0.5 * active, 2.0 * again, -0.3 * h]);
-    b.check("dropout behind an activation with other users", y);
-}
-
-#[test]
 fn of_two_dropouts_of_one_value() {
     let mut b = TapeTest::new();
     let h = b.projected("w", 3);
@@ -359,91 +397,6 @@ fn is_exactly_zero_for_unused_parameters() {
         assert_eq!(unused, [0.0; 6]);
         assert!(used.iter().all(|g| *g != 0.0), "{used:?}");
     }
-}
-
-#[test]
-fn of_factors_per_column() {
-    let mut b = TapeTest::on(150);
-    let alpha = b.param("alpha", 4, 3);
-    let h = b.projected("w", 3);
-    let (mut h1, mut h2) = (h, b.tape.zeros_like(h));
-    for k in 0..3 {
-        let terms = [b.p.of(h1), alpha.row(k) * h1, -0.5 * h2, alpha.row(k + 1) * h];
-        (h1, h2) = (b.tape.sum(terms), h1);
-    }
-    let y = b.tape.sum([alpha.row(3) * h1, 1.0 * h2]);
-    b.check("factors by column", y);
-}
-
-#[test]
-fn of_functions_of_parameters() {
-    let mut b = TapeTest::new();
-    let eta = b.param("eta", 4, 1);
-    let s = b.param("s", 5, 3);
-    let w = b.param("w_out", 5, 3);
-    let g = b.tape.tanh(eta);
-    let products = b.tape.running_product(g);
-    let w = b.tape.scale_rows(w, products, 0);
-    let s = b.tape.at_least(s, 0.2);
-    let s = b.tape.sigmoid(s);
-    let s = b.tape.reciprocal(s);
-    let w = b.tape.product(w, s);
-    let h = b.projected("w", 3);
-    let y = b.tape.sum((0..5).map(|k| w.row(k) * h));
-    b.check("functions of parameters", y);
-}
-
-#[test]
-fn of_an_orthogonal_basis() {
-    // One Lanczos step per column: gradients pass through norms and inner products.
-    let mut b = TapeTest::on(150);
-    let alpha = b.param("alpha", 2, 3);
-    let unit = |b: &mut TapeTest, v: Var| {
-        let square = b.tape.column_dots(v, v);
-        let square = b.tape.at_least(square, 1e-16);
-        let norm = b.tape.root(square);
-        let inverse = b.tape.reciprocal(norm);
-        b.tape.sum([inverse.row(0) * v])
-    };
-    let z = b.projected("w", 3);
-    let b0 = unit(&mut b, z);
-    let v = b.tape.sum([b.p.of(b0)]);
-    let along = b.tape.column_dots(v, b0);
-    let along = b.tape.sum([-1.0 * along]);
-    let v = b.tape.sum([1.0 * v, along.row(0) * b0]);
-    let b1 = unit(&mut b, v);
-    let y = b.tape.sum([alpha.row(0) * b0, alpha.row(1) * b1]);
-    b.check("an orthogonal basis", y);
-}
-
-#[test]
-fn of_maximum_shrinkage_and_softmax() {
-    let mut b = TapeTest::on(150);
-    let parts: Vec<Var> = (0..3).map(|k| b.projected(&format!("w{k}"), 3)).collect();
-    let largest = b.tape.max(parts[0], parts[1]);
-    let largest = b.tape.max(largest, parts[2]);
-    let residue = b.tape.sum([b.p.of(largest), -1.0 * largest]);
-    let shrunk = b.tape.shrink(residue, 0.4);
-    let shares = b.tape.softmax(parts[2]);
-    let scaled = b.tape.scale_rows(shrunk, shares, 1);
-    let again = b.tape.scale_rows(largest, shares, 2);
-    let gate = b.tape.sigmoid(parts[0]);
-    let gated = b.tape.product(gate, again);
-    let y = b.tape.sum([1.0 * scaled, 1.0 * gated, 0.5 * shrunk]);
-    b.check("maximum, shrinkage and softmax", y);
-}
-
-#[test]
-fn of_batch_normalisation() {
-    let mut b = TapeTest::on(150);
-    let h = b.projected("w0", 4);
-    let h = b.tape.batch_norm("bn.0", h, 1e-5, "test");
-    let h = b.tape.relu(h);
-    let w = b.param("w1", 4, 3);
-    let h = b.tape.linear(h, w, None);
-    let h = b.tape.sum([b.p.of(h)]);
-    let y = b.tape.batch_norm("bn.1", h, 1e-5, "test");
-    b.check("batch normalisation", y);
 }
 
 #[test]

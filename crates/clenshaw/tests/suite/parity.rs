@@ -8,7 +8,7 @@ use clenshaw::graph::{Graph, operator};
 use clenshaw::hyper::{Params, ValueRange};
 use clenshaw::model::{self, ModelInfo, Net};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{Mat, Plan, RUNNING, Real, Targets, ThreadTeam};
+use clenshaw::tensor::{Mat, Plan, RUNNING, Real, ThreadTeam};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -17,12 +17,7 @@ type Arrays = BTreeMap<String, Array>;
 fn fixtures() -> Vec<PathBuf> {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden");
     let folder = std::env::var_os("GOLDEN_DIR").map_or(PathBuf::from(default), PathBuf::from);
-    let listing = std::fs::read_dir(&folder).expect("the fixtures' folder");
-    let mut files: Vec<PathBuf> = listing.map(|entry| entry.unwrap().path()).collect();
-    files.retain(|path| path.extension().is_some_and(|e| e == "npz"));
-    files.sort();
-    assert!(!files.is_empty(), "no fixtures in {}", folder.display());
-    files
+    npz::fixtures(&folder)
 }
 
 /// The model and hyper-parameters of a fixture, with dropout off.
@@ -87,11 +82,7 @@ fn check<T: Real>(path: &Path, tolerance: f64) {
     let scores = plan.scores(&mut work, &params);
     assert_close(&format!("{file}: logits"), scores, expected, largest(expected), tolerance);
 
-    let train: Vec<u32> = (0..arrays["y"].values.len() as u32)
-        .filter(|&i| arrays["train_mask"].values[i as usize] == 1.0)
-        .collect();
-    let label = |i: u32| arrays["y"].values[i as usize] as u32;
-    let targets = Targets::mean_over(arrays["y"].values.len(), &train, label);
+    let targets = npz::targets(&arrays);
     let loss = plan.gradient(&mut work, &params, &targets, &Stream::new(0, "dropout"));
     assert_close(&format!("{file}: loss"), &[loss], &arrays["loss"].values, 1.0, tolerance);
 

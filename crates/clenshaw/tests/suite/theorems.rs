@@ -11,8 +11,7 @@
 //! declared filters can be compared with their outputs.
 
 use crate::common::problem::{Form, Problem, Setting};
-use crate::common::spectrum::through_the_spectrum;
-use crate::common::{assert_close, largest, lookup};
+use crate::common::{assert_close, largest, lookup, through_the_spectrum};
 use clenshaw::filter::{self, Filter};
 use clenshaw::graph::{Graph, Normalisation, operator};
 use clenshaw::hyper::Params;

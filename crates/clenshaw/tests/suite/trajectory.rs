@@ -10,10 +10,10 @@ use clenshaw::graph::{Graph, operator};
 use clenshaw::hyper::Params;
 use clenshaw::model::{self, ModelInfo, Net};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{AlignedVec, Mat, Param, Plan, Targets, ThreadTeam, Workspace, log_sum_exp};
+use clenshaw::tensor::{AlignedVec, Mat, Param, Plan, ThreadTeam, Workspace, log_sum_exp};
 use clenshaw::train::optimiser;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Names of hyper-parameters in the reference and here.
 const KEYS: [(&str, &str); 7] = [
@@ -86,14 +86,8 @@ impl Trajectory {
         assert_close(&format!("{}: {key}", self.file), &log_p, expected, 1.0, tolerance);
     }
 
-    fn targets(&self) -> Targets<f64> {
-        let (y, mask) = (&self.arrays["y"].values, &self.arrays["train_mask"].values);
-        let train: Vec<u32> = (0..y.len() as u32).filter(|&i| mask[i as usize] == 1.0).collect();
-        Targets::mean_over(y.len(), &train, |i| y[i as usize] as u32)
-    }
-
     fn check(mut self, tolerance: f64) {
-        let (targets, chance) = (self.targets(), Stream::new(0, "dropout"));
+        let (targets, chance) = (npz::targets(&self.arrays), Stream::new(0, "dropout"));
         let mut params = self.stored("param");
         self.assert_log_probabilities("logprobs", &params, tolerance);
         let mut optimiser = optimiser(&self.plan, self.info, &self.hp);
@@ -157,11 +151,7 @@ fn our_layout(param: &Param, values: &[f64]) -> Vec<f64> {
 #[test]
 fn losses_gradients_and_parameters_follow_the_reference() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden-training");
-    let listing = std::fs::read_dir(&folder).expect("the fixtures' folder");
-    let mut files: Vec<PathBuf> = listing.map(|entry| entry.unwrap().path()).collect();
-    files.retain(|path| path.extension().is_some_and(|e| e == "npz"));
-    assert!(!files.is_empty(), "no fixtures in {}", folder.display());
-    for path in files {
+    for path in npz::fixtures(&folder) {
         Trajectory::read(&path).check(1e-11);
     }
 }

@@ -61,9 +61,10 @@ impl<'a> GraphFile<'a> {
         self.header.metadata.stamp.as_deref()
     }
 
-    /// Reads and checks the data set; `graph` builds the graph from its adjacency.
-    pub fn dataset(self, graph: fn(&str, Pattern) -> Result<Graph>) -> Result<Dataset> {
-        let graph = graph(&format!("{}: `adjacency`", self.place), self.adjacency()?)?;
+    /// Reads and checks the data set.
+    pub fn dataset(self) -> Result<Dataset> {
+        let place = format!("{}: `adjacency`", self.place);
+        let graph = Graph::from_adjacency(&place, self.adjacency()?)?;
         let n = graph.n_nodes();
         let (x, y, node_names) = (self.features()?, self.labels()?, self.names(n)?);
         let splits = self.splits(n)?;

@@ -46,10 +46,11 @@ impl CsrMatrix {
             )));
         }
         let ascends = |row: &[usize]| indices[row[0]..row[1]].is_sorted_by(|a, b| a < b);
-        if offsets.windows(2).all(ascends) {
-            return Ok(Self { pattern: Pattern::new(n_cols, offsets, indices), values });
-        }
-        Ok(sorted(n_cols, &offsets, &indices, &values))
+        let (offsets, indices, values) = match offsets.windows(2).all(ascends) {
+            true => (offsets, indices, values),
+            false => sorted(&offsets, &indices, &values),
+        };
+        Ok(Self { pattern: Pattern::try_new(n_cols, offsets, indices).map_err(bad)?, values })
     }
 
     /// Returns the columns and values of row `i`.
@@ -59,7 +60,7 @@ impl CsrMatrix {
     }
 }
 
-fn sorted(n_cols: usize, offsets: &[usize], indices: &[u32], values: &[f32]) -> CsrMatrix {
+fn sorted(offsets: &[usize], indices: &[u32], values: &[f32]) -> (Vec<usize>, Vec<u32>, Vec<f32>) {
     let (mut new_offsets, mut new_indices, mut new_values) = (vec![0], vec![], vec![]);
     for row in offsets.windows(2) {
         let entries = indices[row[0]..row[1]].iter().zip(&values[row[0]..row[1]]);
@@ -71,7 +72,7 @@ fn sorted(n_cols: usize, offsets: &[usize], indices: &[u32], values: &[f32]) -> 
         }
         new_offsets.push(new_indices.len());
     }
-    CsrMatrix { pattern: Pattern::new(n_cols, new_offsets, new_indices), values: new_values }
+    (new_offsets, new_indices, new_values)
 }
 
 #[cfg(test)]
@@ -120,5 +121,9 @@ mod tests {
         }
         assert!(csr([2, 2], &[0, 3, 1], &[0], &[1]).is_err());
         assert!(csr([usize::MAX, 2], &[0], &[], &[]).is_err());
+        assert_eq!(
+            message(csr([0, 1 << 32], &[0], &[], &[])),
+            "it: 4294967296 columns; expected at most 4294967295"
+        );
     }
 }

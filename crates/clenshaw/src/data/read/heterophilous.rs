@@ -85,7 +85,7 @@ fn expect_shape(array: &NumpyArray, expected: &[usize]) -> Result<()> {
 /// Builds features, sparse if at most a quarter of the entries are non-zero.
 pub(super) fn features(n: usize, d: usize, values: Vec<f32>) -> Features {
     let stored = values.iter().filter(|value| **value != 0.0).count();
-    if 4 * stored > values.len() || d == 0 {
+    if 4 * stored > values.len() || values.is_empty() {
         return Features::Dense(Mat::from_vec(n, d, values));
     }
     let (mut offsets, mut indices) = (vec![0], Vec::with_capacity(stored));

@@ -193,7 +193,7 @@ mod tests {
         let Some(Distribution::Categorical { choices }) = of("momentum") else { panic!() };
         assert_eq!(choices, [0.8, 0.85, 0.9, 0.95].map(ParamValue::Float));
         assert_eq!(of("max_epochs"), None);
-        let flag = HyperParam::flag("star", false, TuningSpace::Any, "");
+        let flag = HyperParam::flag("star", false, "").tune_all();
         let both = vec![ParamValue::Bool(false), ParamValue::Bool(true)];
         assert_eq!(declared_distribution(&flag), Some(Distribution::Categorical { choices: both }));
     }

@@ -166,47 +166,45 @@ fn pass<T: Real>(open: u64, scale: T, x: &[T], out: &mut [T]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{SimdLevel, dispatch, testing::*};
+    use super::super::{SimdLevel, testing::*};
     use super::*;
+
+    /// The result and the mask of a gate.
+    fn run<'a>(
+        level: SimdLevel,
+        (act, drop): (Act, Option<(Bernoulli, &'a Stream)>),
+        cols: usize,
+        first: usize,
+        src: &'a [f32],
+    ) -> (Vec<f32>, Vec<u64>) {
+        let mut out = vec![9.0; src.len()];
+        let mut mask = vec![0; src.len() / cols * cols.div_ceil(64)];
+        let mask_out = Some(&mut mask[..]);
+        dispatch_at(level, Gate { cols, act, drop, first, src, out: &mut out, mask: mask_out });
+        (out, mask)
+    }
+
+    fn gradient(level: SimdLevel, cols: usize, scale: f32, mask: &[u64], src: &[f32]) -> Vec<f32> {
+        let mut out = vec![9.0; src.len()];
+        dispatch_at(level, GateGrad { cols, scale, mask, src, out: &mut out });
+        out
+    }
 
     #[test]
     fn relu_and_relu_star_differ_at_zero_only() {
-        let src = [-1.0f32, 0.0, 2.0, -0.0];
         for (act, open) in [(Act::Relu, 0b0100), (Act::ReluStar, 0b1110)] {
-            let (mut out, mut mask) = ([9.0f32; 4], [0u64]);
-            let mask_out = Some(&mut mask[..]);
-            dispatch(Gate {
-                cols: 4,
-                act,
-                drop: None,
-                first: 0,
-                src: &src,
-                out: &mut out,
-                mask: mask_out,
-            });
+            let (out, mask) = run(LEVELS[2], (act, None), 4, 0, &[-1.0, 0.0, 2.0, -0.0]);
             assert_eq!(out, [0.0, 0.0, 2.0, 0.0]);
             assert_eq!(mask[0] & 0b1111, open);
-            let mut grad = [9.0f32; 4];
-            dispatch(GateGrad { cols: 4, scale: 1.0, mask: &mask, src: &[1.0; 4], out: &mut grad });
             let expected: Vec<f32> = (0..4).map(|j| (open >> j & 1) as f32).collect();
-            assert_eq!(grad[..], expected);
+            assert_eq!(gradient(LEVELS[2], 4, 1.0, &mask, &[1.0; 4]), expected);
         }
     }
 
     #[test]
     fn nan_passes() {
         for act in [Act::Relu, Act::ReluStar] {
-            let mut out = [0.0f32; 9];
-            let src = [f32::NAN; 9];
-            dispatch(Gate {
-                cols: 9,
-                act,
-                drop: None,
-                first: 0,
-                src: &src,
-                out: &mut out,
-                mask: None,
-            });
+            let (out, _) = run(LEVELS[2], (act, None), 9, 0, &[f32::NAN; 9]);
             assert!(out.iter().all(|v| v.is_nan()), "{out:?}");
         }
     }
@@ -214,51 +212,31 @@ mod tests {
     #[test]
     fn dropout_keeps_the_mean_and_the_gradient_uses_the_same_mask() {
         let (stream, bernoulli) = (Stream::new(1, "dropout"), Bernoulli::from_drop_rate(0.3));
-        let (rows, cols) = (500, 71);
-        let src = vec![1.0f32; rows * cols];
-        let mut out = vec![0.0; rows * cols];
-        let mut mask = vec![0; rows * 2];
-        let drop = Some((bernoulli, &stream));
-        let act = Act::Identity;
-        dispatch(Gate {
-            cols,
-            act,
-            drop,
-            first: 0,
-            src: &src,
-            out: &mut out,
-            mask: Some(&mut mask),
-        });
+        let (src, cols, drop) = (vec![1.0; 500 * 71], 71, Some((bernoulli, &stream)));
+        let (out, mask) = run(LEVELS[2], (Act::Identity, drop), cols, 0, &src);
         let mean = out.iter().sum::<f32>() / out.len() as f32;
         assert!((mean - 1.0).abs() < 0.02, "{mean}");
-        let mut grad = vec![0.0; rows * cols];
         let scale = (1.0 / bernoulli.keep()) as f32;
-        dispatch(GateGrad { cols, scale, mask: &mask, src: &src, out: &mut grad });
-        assert_eq!(grad, out);
+        assert_eq!(gradient(LEVELS[2], cols, scale, &mask, &src), out);
     }
 
     #[test]
     fn instruction_sets_agree_bit_for_bit_at_every_width() {
         let (stream, bernoulli) = (Stream::new(3, "dropout"), Bernoulli::from_drop_rate(0.3));
-        let run = |level, act, drop, cols: usize| {
+        let result = |level, gate, cols: usize| {
             let mut src = numbers(5 * cols, 4);
             (src[0], src[cols - 1]) = (0.0, f32::NAN);
-            let (mut out, words) = (vec![7.0; 5 * cols], cols.div_ceil(64));
-            let (mut mask, mut grad) = (vec![0; 5 * words], vec![7.0; 5 * cols]);
-            let (first, mask_out) = (2, Some(&mut mask[..]));
-            let gate = Gate { cols, act, drop, first, src: &src, out: &mut out, mask: mask_out };
-            dispatch_at(level, gate);
-            let (scale, ones) = (1.5, vec![1.0; 5 * cols]);
-            let mask = &mask;
-            dispatch_at(level, GateGrad { cols, scale, mask, src: &ones, out: &mut grad });
-            (out.iter().map(|v: &f32| v.to_bits()).collect::<Vec<_>>(), grad)
+            let (out, mask) = run(level, gate, cols, 2, &src);
+            let grad = gradient(level, cols, 1.5, &mask, &vec![1.0; 5 * cols]);
+            (out.iter().map(|v| v.to_bits()).collect::<Vec<_>>(), grad)
         };
         for act in [Act::Identity, Act::Relu, Act::ReluStar] {
             for drop in [None, Some((bernoulli, &stream))] {
                 for cols in [1, 7, 8, 13, 64, 71, 128] {
-                    let plain = run(SimdLevel::Portable, act, drop, cols);
+                    let plain = result(SimdLevel::Portable, (act, drop), cols);
                     for level in LEVELS {
-                        assert_eq!(run(level, act, drop, cols), plain, "{act:?}, {cols} columns");
+                        let actual = result(level, (act, drop), cols);
+                        assert_eq!(actual, plain, "{act:?}, {cols} columns");
                     }
                 }
             }
@@ -268,18 +246,12 @@ mod tests {
     #[test]
     fn masks_do_not_depend_on_the_block() {
         let (stream, bernoulli) = (Stream::new(2, "dropout"), Bernoulli::from_drop_rate(0.5));
-        let src = numbers(10 * 64, 3);
-        let run = |level, first: usize, rows: usize| {
-            let mut out = vec![0.0; rows * 64];
-            let src = &src[first * 64..(first + rows) * 64];
-            let drop = Some((bernoulli, &stream));
-            let act = Act::ReluStar;
-            dispatch_at(level, Gate { cols: 64, act, drop, first, src, out: &mut out, mask: None });
-            out
-        };
-        let whole = run(SimdLevel::Portable, 0, 10);
+        let (src, gate) = (numbers(10 * 64, 3), (Act::ReluStar, Some((bernoulli, &stream))));
+        let (whole, _) = run(SimdLevel::Portable, gate, 64, 0, &src);
         for level in LEVELS {
-            assert_eq!([run(level, 0, 4), run(level, 4, 6)].concat(), whole);
+            let (upper, _) = run(level, gate, 64, 0, &src[..4 * 64]);
+            let (lower, _) = run(level, gate, 64, 4, &src[4 * 64..]);
+            assert_eq!([upper, lower].concat(), whole);
         }
     }
 }

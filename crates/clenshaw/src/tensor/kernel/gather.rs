@@ -8,7 +8,6 @@
 
 use super::Arith;
 use crate::tensor::Real;
-use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
 
 /// An operation on a few adjacent columns of one row.
@@ -47,6 +46,27 @@ pub(super) fn by_columns<A: Arith>(work: &mut impl Columns, rows: usize, cols: u
     }
 }
 
+/// `out[..W] (+)= acc + bias[c..c + W]`.
+#[inline(always)]
+pub(super) fn store<T: Real, const W: usize>(
+    mut acc: [T; W],
+    c: usize,
+    bias: Option<&[T]>,
+    out: &mut [T],
+    add: bool,
+) {
+    if let Some(bias) = bias {
+        let bias = &bias[c..c + W];
+        for i in 0..W {
+            acc[i] += bias[i];
+        }
+    }
+    let out = &mut out[..W];
+    for i in 0..W {
+        out[i] = if add { out[i] + acc[i] } else { acc[i] };
+    }
+}
+
 /// The representation of a number in memory.
 pub(super) trait Stored<T>: Copy {
     fn value(self) -> T;
@@ -59,20 +79,11 @@ impl<T: Real> Stored<T> for T {
     }
 }
 
-/// A number in bf16.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-pub(super) struct Bf16(u16);
-
-// SAFETY: a u16, of which every bit pattern is valid.
-unsafe impl Zeroable for Bf16 {}
-// SAFETY: as above.
-unsafe impl Pod for Bf16 {}
-
-impl<T: Real> Stored<T> for Bf16 {
+/// The bits of a bf16 number.
+impl<T: Real> Stored<T> for u16 {
     #[inline(always)]
     fn value(self) -> T {
-        T::from_bf16(self.0)
+        T::from_bf16(self)
     }
 }
 

@@ -45,15 +45,15 @@ impl<T: Real> Kernel for Gemm<'_, T> {
         assert!(self.b.len() >= k * n && self.c.len() >= m * n, "gemm: B or C is too short");
         let mut j = 0;
         while A::WIDE && n - j >= 64 {
-            self.column_of_tiles::<A, 64>(j);
+            self.wide_column::<A, 64>(j);
             j += 64;
         }
         while A::WIDE && n - j >= 32 {
-            self.column_of_tiles::<A, 32>(j);
+            self.wide_column::<A, 32>(j);
             j += 32;
         }
         while n - j >= 16 {
-            self.column_of_tiles::<A, 16>(j);
+            self.wide_column::<A, 16>(j);
             j += 16;
         }
         while j < n {
@@ -63,47 +63,31 @@ impl<T: Real> Kernel for Gemm<'_, T> {
     }
 }
 
-impl<T: Real> Gemm<'_, T> {
-    #[inline(always)]
-    fn column_of_tiles<A: Arith, const NR: usize>(&mut self, j: usize) {
-        let mut i = 0;
-        while NR == 32 && self.m - i >= 8 {
-            self.tile::<A, 8, NR>(i, j);
-            i += 8;
-        }
-        while self.m - i >= 4 {
-            self.tile::<A, 4, NR>(i, j);
-            i += 4;
-        }
-        while i < self.m {
-            self.tile::<A, 1, NR>(i, j);
-            i += 1;
-        }
-    }
+/// Some rows and columns of B.
+struct Panel<T> {
+    /// The first column, and the number of columns that are stored to C.
+    j: usize,
+    width: usize,
+    /// The first row, and the number of rows.
+    start: usize,
+    depth: usize,
+    /// The entries, whose rows are `row_stride` apart.
+    b: *const T,
+    row_stride: usize,
+}
 
-    /// `C[i..i+MR, j..j+NR]`, accumulated in registers.
+impl<T: Real> Gemm<'_, T> {
+    /// `C[.., j..j+NR]`.
     #[inline(always)]
-    fn tile<A: Arith, const MR: usize, const NR: usize>(&mut self, i: usize, j: usize) {
-        // SAFETY: `i + MR <= m` and `j + NR <= n`; `run` checked all three extents.
-        let acc = unsafe {
-            let b = self.b.as_ptr().add(j);
-            product::<T, A, MR, NR>(
-                self.a.as_ptr().add(i * self.a_row_stride),
-                self.a_row_stride,
-                self.a_col_stride,
-                b,
-                self.n,
-                self.k,
-            )
-        };
-        for r in 0..MR {
-            self.store(i + r, j, &acc[r]);
-        }
+    fn wide_column<A: Arith, const NR: usize>(&mut self, j: usize) {
+        let (b, row_stride) = (self.b.as_ptr().wrapping_add(j), self.n);
+        self.tiles::<A, NR>(&Panel { j, width: NR, start: 0, depth: self.k, b, row_stride });
     }
 
     /// `C[.., j..j+width]` for a width up to eight; the columns of B are padded with zeros.
     #[inline(always)]
     fn narrow_column<A: Arith>(&mut self, j: usize, width: usize) {
+        let (add, bias) = (self.add, self.bias);
         let mut packed = [[T::ZERO; NARROW]; PACKED];
         let mut start = 0;
         loop {
@@ -112,64 +96,48 @@ impl<T: Real> Gemm<'_, T> {
                 let row = (start + p) * self.n + j;
                 packed[p][..width].copy_from_slice(&self.b[row..row + width]);
             }
-            self.narrow_rows::<A>(j, width, start, depth, &packed);
+            let b = packed.as_ptr().cast();
+            self.tiles::<A, NARROW>(&Panel { j, width, start, depth, b, row_stride: NARROW });
+            (self.add, self.bias) = (true, None);
             start += depth;
             if start >= self.k {
                 break;
             }
         }
+        (self.add, self.bias) = (add, bias);
     }
 
     #[inline(always)]
-    fn narrow_rows<A: Arith>(
-        &mut self,
-        j: usize,
-        width: usize,
-        start: usize,
-        depth: usize,
-        packed: &[[T; NARROW]; PACKED],
-    ) {
-        let (add, bias) = (self.add, self.bias);
-        if start > 0 {
-            (self.add, self.bias) = (true, None);
-        }
-        let b = packed.as_ptr().cast::<T>();
+    fn tiles<A: Arith, const NR: usize>(&mut self, panel: &Panel<T>) {
         let mut i = 0;
-        while i < self.m {
-            let a = self.a.as_ptr().wrapping_add(i * self.a_row_stride + start * self.a_col_stride);
-            if self.m - i >= 4 {
-                // SAFETY: rows `i..i+4` of A and `depth` columns from `start` exist; `b` is `packed`.
-                let acc = unsafe {
-                    product::<T, A, 4, NARROW>(
-                        a,
-                        self.a_row_stride,
-                        self.a_col_stride,
-                        b,
-                        NARROW,
-                        depth,
-                    )
-                };
-                for r in 0..4 {
-                    self.store(i + r, j, &acc[r][..width]);
-                }
-                i += 4;
-            } else {
-                // SAFETY: as above, for one row.
-                let acc = unsafe {
-                    product::<T, A, 1, NARROW>(
-                        a,
-                        self.a_row_stride,
-                        self.a_col_stride,
-                        b,
-                        NARROW,
-                        depth,
-                    )
-                };
-                self.store(i, j, &acc[0][..width]);
-                i += 1;
-            }
+        while NR == 32 && self.m - i >= 8 {
+            self.tile::<A, 8, NR>(i, panel);
+            i += 8;
         }
-        (self.add, self.bias) = (add, bias);
+        while self.m - i >= 4 {
+            self.tile::<A, 4, NR>(i, panel);
+            i += 4;
+        }
+        while i < self.m {
+            self.tile::<A, 1, NR>(i, panel);
+            i += 1;
+        }
+    }
+
+    /// The product of rows `i..i+MR` of A with a panel, accumulated in registers.
+    #[inline(always)]
+    fn tile<A: Arith, const MR: usize, const NR: usize>(&mut self, i: usize, panel: &Panel<T>) {
+        let (row_stride, col_stride) = (self.a_row_stride, self.a_col_stride);
+        let a = self.a.as_ptr().wrapping_add(i * row_stride + panel.start * col_stride);
+        // SAFETY: `i + MR <= m`, the panel has `depth` rows of `NR` entries, and A has as many columns
+        // from `start`; `run` checked the extents of A and B.
+        let acc = unsafe {
+            let (b, b_row_stride) = (panel.b, panel.row_stride);
+            product::<T, A, MR, NR>(a, row_stride, col_stride, b, b_row_stride, panel.depth)
+        };
+        for r in 0..MR {
+            self.store(i + r, panel.j, &acc[r][..panel.width]);
+        }
     }
 
     #[inline(always)]

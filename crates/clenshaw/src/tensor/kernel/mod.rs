@@ -14,23 +14,20 @@ mod gemm;
 mod gate;
 #[cfg(target_arch = "x86_64")]
 mod gate_x86;
-mod nll;
-mod squares;
+mod loss;
 mod sparse;
 mod reduce;
-mod columns;
 mod rows;
 mod map;
 
-pub(crate) use columns::{add_columns, column_dots};
 pub(crate) use gate::{Act, DropEntries, Gate, GateGrad};
 pub(crate) use gemm::Gemm;
+pub use loss::log_sum_exp;
+pub(crate) use loss::{Nll, Squares};
 pub(crate) use map::Map;
-pub(crate) use nll::{Nll, log_sum_exp};
-pub(crate) use reduce::{accumulate, column_sums, dot};
+pub(crate) use reduce::{accumulate, add_columns, column_dots, column_sums, dot};
 pub(crate) use rows::{shrink, shrink_gradient, softmax, softmax_gradient};
-pub(crate) use sparse::{SparseProduct, SparseTransposeProduct};
-pub(crate) use squares::Squares;
+pub(crate) use sparse::SparseProduct;
 pub(crate) use sum::{Gather, GatherSource, MAX_TERMS, Sum, ToBf16, bf16_stride};
 
 use super::Real;
@@ -127,8 +124,10 @@ pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     }
 }
 
-/// The instruction set that [`dispatch`] uses; the last bits of results depend on it.
-pub(crate) fn instruction_set() -> &'static str {
+/// The instruction set that the kernels use on this processor: `avx512`, `avx2` or `portable`.
+///
+/// The last bits of results depend on it.
+pub fn instruction_set() -> &'static str {
     match level() {
         SimdLevel::Portable => "portable",
         SimdLevel::Avx2 => "avx2",

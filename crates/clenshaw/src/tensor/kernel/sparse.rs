@@ -5,24 +5,28 @@
 //! dW    = X^T g                                   a gather as well, through the transposed pattern
 //! ```
 
-use super::gather::{Columns, Rows, by_columns};
+use super::gather::{Columns, Rows, by_columns, store};
 use super::{Arith, Kernel};
 use crate::tensor::Real;
 
-/// `out = X W + bias` for the rows of one block.
+/// `out (+)= X W + bias` or `out (+)= X^T W` for the rows of one block.
 pub(crate) struct SparseProduct<'a, T> {
     /// Columns of W and of the result.
     pub cols: usize,
-    /// Offsets of the block's rows, and the end of its last row.
+    /// Offsets of the block's rows, and the end of its last row, in the pattern of X or its transpose.
     pub offsets: &'a [usize],
-    /// The column of each entry of X, below `n_cols`.
+    /// The row of W for each entry, below `n_rows`.
     pub indices: &'a [u32],
-    /// Columns of X.
-    pub n_cols: usize,
+    /// Rows of W.
+    pub n_rows: usize,
+    /// For each transposed entry, the index of its value; `None` if the order is that of the values.
+    pub value_index: Option<&'a [u32]>,
     pub values: &'a [T],
     pub w: &'a [T],
     pub bias: Option<&'a [T]>,
     pub out: &'a mut [T],
+    /// Add to `out` instead of overwriting it.
+    pub add: bool,
 }
 
 impl<T: Real> Kernel for SparseProduct<'_, T> {
@@ -30,7 +34,7 @@ impl<T: Real> Kernel for SparseProduct<'_, T> {
 
     #[inline(always)]
     fn run<A: Arith>(mut self) {
-        assert_eq!(self.w.len(), self.n_cols * self.cols, "sparse product: shape of W");
+        assert_eq!(self.w.len(), self.n_rows * self.cols, "sparse product: shape of W");
         let (rows, cols) = (self.out.len() / self.cols.max(1), self.cols);
         by_columns::<A>(&mut self, rows, cols);
     }
@@ -39,61 +43,16 @@ impl<T: Real> Kernel for SparseProduct<'_, T> {
 impl<T: Real> Columns for SparseProduct<'_, T> {
     #[inline(always)]
     fn columns<A: Arith, const W: usize>(&mut self, r: usize, c: usize) {
-        let rows = Rows::new(self.w, self.cols, self.indices);
+        let (rows, values) = (Rows::new(self.w, self.cols, self.indices), self.values);
         let entries = self.offsets[r]..self.offsets[r + 1];
-        // SAFETY: columns of a pattern are below `n_cols`, and W has that many rows (asserted).
-        let mut acc = unsafe { rows.sum::<T, A, W>(entries, c, |e, _| self.values[e]) };
-        if let Some(bias) = self.bias {
-            let bias = &bias[c..c + W];
-            for i in 0..W {
-                acc[i] += bias[i];
+        // SAFETY: the indices of a pattern are below `n_rows`, and W has that many rows (asserted).
+        let acc = unsafe {
+            match self.value_index {
+                None => rows.sum::<T, A, W>(entries, c, |e, _| values[e]),
+                Some(at) => rows.sum::<T, A, W>(entries, c, |e, _| values[at[e] as usize]),
             }
-        }
-        self.out[r * self.cols + c..][..W].copy_from_slice(&acc);
-    }
-}
-
-/// `out (+)= X^T g` for a block of rows of the result, which are columns of X.
-pub(crate) struct SparseTransposeProduct<'a, T> {
-    /// Columns of the gradient and of the result.
-    pub cols: usize,
-    /// Offsets, into the transposed pattern, of the block's rows.
-    pub offsets: &'a [usize],
-    /// The row of each entry of X, below `n_rows`.
-    pub indices: &'a [u32],
-    /// Rows of X.
-    pub n_rows: usize,
-    /// For each transposed entry, the index of its value.
-    pub value_index: &'a [u32],
-    pub values: &'a [T],
-    pub g: &'a [T],
-    pub out: &'a mut [T],
-    pub add: bool,
-}
-
-impl<T: Real> Kernel for SparseTransposeProduct<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<A: Arith>(mut self) {
-        assert_eq!(self.g.len(), self.n_rows * self.cols, "sparse product: shape of the gradient");
-        let (rows, cols) = (self.out.len() / self.cols.max(1), self.cols);
-        by_columns::<A>(&mut self, rows, cols);
-    }
-}
-
-impl<T: Real> Columns for SparseTransposeProduct<'_, T> {
-    #[inline(always)]
-    fn columns<A: Arith, const W: usize>(&mut self, r: usize, c: usize) {
-        let rows = Rows::new(self.g, self.cols, self.indices);
-        let entries = self.offsets[r]..self.offsets[r + 1];
-        let weight = |e: usize, _| self.values[self.value_index[e] as usize];
-        // SAFETY: rows of a pattern are below `n_rows`, and the gradient has that many (asserted).
-        let acc = unsafe { rows.sum::<T, A, W>(entries, c, weight) };
-        let out = &mut self.out[r * self.cols + c..][..W];
-        for i in 0..W {
-            out[i] = if self.add { out[i] + acc[i] } else { acc[i] };
-        }
+        };
+        store(acc, c, self.bias, &mut self.out[r * self.cols + c..], self.add);
     }
 }
 
@@ -116,11 +75,13 @@ mod tests {
             cols: 2,
             offsets: &OFFSETS,
             indices: &INDICES,
-            n_cols: 3,
+            n_rows: 3,
+            value_index: None,
             values: &VALUES,
             w: &w,
             bias: Some(&bias),
             out,
+            add: false,
         };
         let mut outs = [[9.0; 6]; 3];
         for (level, out) in LEVELS.into_iter().zip(&mut outs) {
@@ -134,14 +95,15 @@ mod tests {
         let g = [1.0, 10.0, 5.0, 50.0, 2.0, 20.0];
         let (mut written, mut added) = ([[7.0; 6]; 3], [[1.0; 6]; 3]);
         for (i, level) in LEVELS.into_iter().enumerate() {
-            let product = |out, add| SparseTransposeProduct {
+            let product = |out, add| SparseProduct {
                 cols: 2,
                 offsets: &[0, 1, 2, 4],
                 indices: &[0, 2, 0, 2],
                 n_rows: 3,
-                value_index: &[0, 2, 1, 3],
+                value_index: Some(&[0, 2, 1, 3]),
                 values: &VALUES,
-                g: &g,
+                w: &g,
+                bias: None,
                 out,
                 add,
             };

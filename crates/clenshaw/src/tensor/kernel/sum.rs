@@ -6,7 +6,7 @@
 //!
 //! With one gather and two terms this is Clenshaw's step, `2 P H1 - H2 + alpha H*`, in one pass.
 
-use super::gather::{Bf16, Columns, Rows, by_columns};
+use super::gather::{Columns, Rows, by_columns, store};
 use super::{Arith, Kernel};
 use crate::tensor::Real;
 
@@ -85,16 +85,7 @@ impl<T: Real> Columns for Sum<'_, T> {
                 acc[i] = A::madd(*coef, x[i], acc[i]);
             }
         }
-        if let Some(bias) = self.bias {
-            let bias = &bias[c..c + W];
-            for i in 0..W {
-                acc[i] += bias[i];
-            }
-        }
-        let out = &mut self.out[at..at + W];
-        for i in 0..W {
-            out[i] = if self.add { out[i] + acc[i] } else { acc[i] };
-        }
+        store(acc, c, self.bias, &mut self.out[at..], self.add);
     }
 }
 
@@ -114,7 +105,7 @@ impl<T: Real> Gather<'_, T> {
                 }
                 GatherSource::Bf16(src) => {
                     let stride = bf16_stride::<T>(cols) * size_of::<T>() / size_of::<u16>();
-                    let rows = Rows::new(bytemuck::cast_slice::<T, Bf16>(src), stride, indices);
+                    let rows = Rows::new(bytemuck::cast_slice::<T, u16>(src), stride, indices);
                     rows.sum::<T, A, W>(entries, c, weight)
                 }
             }

@@ -329,6 +329,7 @@ impl<T: Real> Plan<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tensor::assert_panics;
 
     fn plan_of_width(hidden: usize) -> Plan<f64> {
         let mut t = Tape::new();
@@ -344,30 +345,6 @@ mod tests {
         Plan::compile(&t, y)
     }
 
-    #[test]
-    #[should_panic(expected = "plan: the workspace of another plan")]
-    fn gradients_refuse_the_workspace_of_another_plan() {
-        let (small, large) = (plan_of_width(1), plan_of_width(40));
-        assert_eq!(small.zeros().len(), large.zeros().len());
-        let mut work = small.workspace(ThreadTeam::new(1));
-        let targets = Targets::mean_over(2, &[0], |_| 1);
-        large.gradient(&mut work, &large.zeros(), &targets, &Stream::new(0, "dropout"));
-    }
-
-    #[test]
-    #[should_panic(expected = "plan: the workspace of another plan")]
-    fn scores_refuse_the_workspace_of_another_plan() {
-        let (small, large) = (plan_of_width(1), plan_of_width(40));
-        large.scores(&mut small.workspace(ThreadTeam::new(1)), &large.zeros());
-    }
-
-    #[test]
-    #[should_panic(expected = "plan: 3 parameters; expected 4")]
-    fn parameter_vectors_have_the_length_of_the_plan() {
-        let plan = plan_of_width(1);
-        plan.scores(&mut plan.workspace(ThreadTeam::new(1)), &[0.0; 3]);
-    }
-
     fn gradient_with(targets: &Targets<f64>) -> f64 {
         let plan = plan_of_width(1);
         let mut work = plan.workspace(ThreadTeam::new(2));
@@ -375,27 +352,29 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "targets: 3 nodes for a plan of 2")]
-    fn targets_have_the_nodes_of_the_plan() {
-        gradient_with(&Targets::mean_over(3, &[0], |_| 1));
-    }
-
-    #[test]
-    #[should_panic(expected = "targets: class 2 for a plan of 2")]
-    fn targets_have_the_classes_of_the_plan() {
-        gradient_with(&Targets::mean_over(2, &[0], |_| 2));
-    }
-
-    #[test]
-    #[should_panic(expected = "targets: node 2 of 2")]
-    fn targets_have_no_node_beyond_the_graph() {
-        gradient_with(&Targets::mean_over(2, &[2], |_| 0));
-    }
-
-    #[test]
-    #[should_panic(expected = "targets: 3 values per node for a plan of 2")]
-    fn regression_targets_have_the_columns_of_the_plan() {
-        gradient_with(&Targets::squares(&Mat::zeros(2, 3), &[1.0, 1.0]));
+    fn arguments_that_do_not_fit_the_plan_are_rejected() {
+        let (small, large) = (plan_of_width(1), plan_of_width(40));
+        assert_eq!(small.zeros().len(), large.zeros().len());
+        let (work, stream) = (|| small.workspace(ThreadTeam::new(1)), Stream::new(0, "dropout"));
+        let targets = |n_nodes, node, class| Targets::mean_over(n_nodes, &[node], |_| class);
+        let another = "plan: the workspace of another plan";
+        assert_panics(&[
+            (another, &|| {
+                large.gradient(&mut work(), &large.zeros(), &targets(2, 0, 1), &stream);
+            }),
+            (another, &|| _ = large.scores(&mut work(), &large.zeros())),
+            ("plan: 3 parameters; expected 4", &|| _ = small.scores(&mut work(), &[0.0; 3])),
+            ("targets: 3 nodes for a plan of 2", &|| _ = gradient_with(&targets(3, 0, 1))),
+            ("targets: class 2 for a plan of 2", &|| _ = gradient_with(&targets(2, 0, 2))),
+            ("targets: node 2 of 2", &|| _ = targets(2, 2, 0)),
+            ("targets: 3 values per node for a plan of 2", &|| {
+                gradient_with(&Targets::squares(&Mat::zeros(2, 3), &[1.0, 1.0]));
+            }),
+            ("a value of another tape", &|| {
+                let logits = Tape::new().features(Mat::zeros(2, 2));
+                Plan::<f64>::compile(&Tape::new(), logits);
+            }),
+        ]);
     }
 
     #[test]
@@ -437,21 +416,5 @@ mod tests {
         assert_eq!(plan.scores(&mut work, &[7.0]), [1.0, -2.0]);
         let expected = ("weights".to_owned(), Mat::from_vec(1, 1, vec![7.0]));
         assert_eq!(plan.values(&mut work, &[7.0]), [expected]);
-    }
-
-    #[test]
-    #[should_panic(expected = "name: `w` given twice")]
-    fn names_are_unique() {
-        let mut t = Tape::new();
-        let w = t.param("w", 1, 2, Init::Zeros, "dense");
-        t.name("w", w);
-    }
-
-    #[test]
-    #[should_panic(expected = "a value of another tape")]
-    fn logits_of_another_tape_are_rejected() {
-        let mut other = Tape::new();
-        let logits = other.features(Mat::zeros(2, 2));
-        Plan::<f64>::compile(&Tape::new(), logits);
     }
 }

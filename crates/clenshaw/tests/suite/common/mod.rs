@@ -3,9 +3,9 @@ pub mod npz;
 pub mod problem;
 pub mod differences;
 pub mod source;
-pub mod spectrum;
 
-use clenshaw::tensor::{Mat, Plan, Real, ThreadTeam};
+use clenshaw::graph::Eigen;
+use clenshaw::tensor::{Mat, Operator, Plan, Real, ThreadTeam};
 
 /// The largest magnitude among numbers.
 pub fn largest(values: &[f64]) -> f64 {
@@ -31,6 +31,11 @@ pub fn assert_close<T: Real>(
             expected[at]
         );
     }
+}
+
+/// `V h(M) V^T X` for `P = V M V^T`, row by row: a filter by its definition.
+pub fn through_the_spectrum(p: &Operator, x: &Mat<f64>, h: impl Fn(f64) -> f64) -> Vec<f64> {
+    Eigen::of(p).apply(x, h).into_vec()
 }
 
 /// Looks up by name what a parameter vector holds, and the named values it leads to.

@@ -1,5 +1,6 @@
 //! Tokens of Rust sources, without comments, literals and tests.
 
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use std::path::Path;
 
 /// A source file.
@@ -40,120 +41,57 @@ impl Source {
 
     /// The tokens that are compiled into the library or program.
     pub fn tokens(&self) -> Vec<Token> {
+        let mut tokens = Vec::new();
         // `#[cfg(test)] mod tests;` keeps its tests in a file of this name.
-        if self.path.ends_with("tests.rs") {
-            return vec![];
+        if !self.path.ends_with("tests.rs") {
+            let stream = self.text.parse().unwrap_or_else(|e| panic!("{}: {e}", self.path));
+            append(stream, &mut tokens);
         }
-        without_tests(tokens(&without_literals(&self.text)))
+        tokens
     }
 }
 
-/// Replaces comments, strings and characters by spaces; line numbers stay the same.
-fn without_literals(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let inside_identifier = out.ends_with(|c: char| c.is_alphanumeric() || c == '_');
-        match literal(rest, inside_identifier) {
-            0 => {
-                out.push(first);
-                rest = &rest[first.len_utf8()..];
+/// Appends the tokens of a stream, except literals and items marked `#[cfg(test)]`.
+fn append(stream: TokenStream, tokens: &mut Vec<Token>) {
+    let mut trees = stream.into_iter().peekable();
+    while let Some(tree) = trees.next() {
+        let mut push = |line, text: &str| tokens.push(Token { line, text: text.to_owned() });
+        let line = tree.span().start().line;
+        match tree {
+            TokenTree::Literal(_) => {}
+            TokenTree::Ident(name) => push(line, &name.to_string()),
+            TokenTree::Punct(mark) if mark.as_char() == '#' && trees.next_if(is_test).is_some() => {
+                trees.find(is_last);
             }
-            length => {
-                out.extend(rest[..length].chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
-                rest = &rest[length..];
+            TokenTree::Punct(mark) if mark.as_char() == ':' && mark.spacing() == Spacing::Joint => {
+                trees.next();
+                push(line, "::");
+            }
+            TokenTree::Punct(mark) => push(line, &mark.to_string()),
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Brace => ("{", "}"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::Parenthesis | Delimiter::None => ("(", ")"),
+                };
+                push(line, open);
+                append(group.stream(), tokens);
+                tokens.push(Token { line: group.span_close().start().line, text: close.into() });
             }
         }
     }
-    out
 }
 
-/// The length of the comment or literal that `text` starts with, 0 if it starts with neither.
-fn literal(text: &str, inside_identifier: bool) -> usize {
-    let to = |end: Option<usize>| end.unwrap_or(text.len());
-    let hashes = text[1.min(text.len())..].chars().take_while(|c| *c == '#').count();
-    match text.as_bytes() {
-        [b'/', b'/', ..] => to(text.find('\n')),
-        [b'/', b'*', ..] => to(text.find("*/").map(|at| at + 2)),
-        [b'"', ..] => 1 + unescaped(&text[1..], '"'),
-        [b'r', ..] if !inside_identifier && text[1 + hashes..].starts_with('"') => {
-            let close = format!("\"{}", "#".repeat(hashes));
-            let start = 2 + hashes;
-            to(text[start..].find(&close).map(|at| start + at + close.len()))
-        }
-        [b'\'', b'\\', ..] => 1 + unescaped(&text[1..], '\''),
-        // 'a' is a character, 'a alone a lifetime.
-        [b'\'', ..] => match text.char_indices().nth(2) {
-            Some((at, '\'')) => at + 1,
-            _ => 0,
-        },
-        _ => 0,
-    }
+/// Whether an attribute is `[cfg(test)]`.
+fn is_test(tree: &TokenTree) -> bool {
+    matches!(tree, TokenTree::Group(group) if group.stream().to_string() == "cfg (test)")
 }
 
-/// The length up to and with the first `close` that no backslash precedes.
-fn unescaped(text: &str, close: char) -> usize {
-    let mut escaped = false;
-    for (at, c) in text.char_indices() {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            _ if c == close => return at + 1,
-            _ => {}
-        }
+/// Whether a tree is the `;` or the braces at the end of an item.
+fn is_last(tree: &TokenTree) -> bool {
+    match tree {
+        TokenTree::Punct(mark) => mark.as_char() == ';',
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        _ => false,
     }
-    text.len()
-}
-
-fn tokens(code: &str) -> Vec<Token> {
-    let in_identifier = |c: char| c.is_alphanumeric() || c == '_';
-    let mut tokens = Vec::new();
-    for (line, text) in code.lines().enumerate() {
-        let mut rest = text.trim_start();
-        while let Some(first) = rest.chars().next() {
-            let length = match rest.find(|c| !in_identifier(c)) {
-                Some(0) if rest.starts_with("::") => 2,
-                Some(0) => first.len_utf8(),
-                Some(length) => length,
-                None => rest.len(),
-            };
-            tokens.push(Token { line: line + 1, text: rest[..length].to_owned() });
-            rest = rest[length..].trim_start();
-        }
-    }
-    tokens
-}
-
-/// Removes every item marked `#[cfg(test)]`.
-fn without_tests(tokens: Vec<Token>) -> Vec<Token> {
-    const MARK: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
-    let mut kept = Vec::new();
-    let mut rest = &tokens[..];
-    while let Some(first) = rest.first() {
-        let marked = rest.len() > MARK.len()
-            && rest.iter().zip(MARK).all(|(token, mark)| token.text == mark);
-        if marked {
-            rest = &rest[MARK.len()..];
-            rest = &rest[item(rest)..];
-        } else {
-            kept.push(first.clone());
-            rest = &rest[1..];
-        }
-    }
-    kept
-}
-
-/// The number of tokens up to the item's `;` or closing brace.
-fn item(tokens: &[Token]) -> usize {
-    let mut depth = 0;
-    for (i, token) in tokens.iter().enumerate() {
-        match token.text.as_str() {
-            ";" if depth == 0 => return i + 1,
-            "{" => depth += 1,
-            "}" if depth == 1 => return i + 1,
-            "}" => depth -= 1,
-            _ => {}
-        }
-    }
-    tokens.len()
 }

@@ -2,8 +2,8 @@
 
 use super::Scope;
 use crate::tensor::Real;
-use crate::tensor::kernel::{self, Act, dispatch};
-use crate::tensor::plan::instr::{Buf, Dropout, Instr, Mask};
+use crate::tensor::kernel::{self, dispatch};
+use crate::tensor::plan::instr::{Buf, Instr};
 use std::ops::Range;
 
 impl<T: Real> Scope<'_, T> {
@@ -20,7 +20,16 @@ impl<T: Real> Scope<'_, T> {
                     out: self.write(dst, rows),
                 }),
                 Instr::Gate { src, dst, act, drop, mask } => {
-                    self.gate(src, dst, act, drop, mask, rows);
+                    let stream = drop.map(|drop| self.dropout_stream().numbered(drop.site));
+                    dispatch(kernel::Gate {
+                        cols: self.cols(dst),
+                        act,
+                        drop: drop.map(|drop| drop.keep).zip(stream.as_ref()),
+                        first: rows.start,
+                        src: self.read(src, rows),
+                        out: self.write(dst, rows),
+                        mask: mask.map(|mask| self.mask(mask, rows)),
+                    });
                 }
                 Instr::GateGrad { src, mask, scale, dst } => dispatch(kernel::GateGrad {
                     cols: self.cols(dst),
@@ -75,30 +84,6 @@ impl<T: Real> Scope<'_, T> {
         let out = unsafe { self.write(dst, rows) };
         for (i, out) in out.iter_mut().enumerate() {
             *out = value(i);
-        }
-    }
-
-    unsafe fn gate(
-        &self,
-        src: Buf,
-        dst: Buf,
-        act: Act,
-        drop: Option<Dropout>,
-        mask: Option<Mask>,
-        rows: &Range<usize>,
-    ) {
-        let stream = drop.map(|drop| (drop.keep, self.dropout_stream().numbered(drop.site)));
-        // SAFETY: guaranteed by the caller.
-        unsafe {
-            dispatch(kernel::Gate {
-                cols: self.cols(dst),
-                act,
-                drop: stream.as_ref().map(|(keep, stream)| (*keep, stream)),
-                first: rows.start,
-                src: self.read(src, rows),
-                out: self.write(dst, rows),
-                mask: mask.map(|mask| self.mask(mask, rows)),
-            });
         }
     }
 }

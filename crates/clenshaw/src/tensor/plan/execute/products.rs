@@ -40,65 +40,38 @@ impl<T: Real> Scope<'_, T> {
                     add: !block.is_first,
                 }),
                 Instr::SparseMatMul { matrix, values, w, bias, dst } => {
-                    self.sparse_product(matrix, values, w, bias, dst, rows);
+                    let x = &self.plan.sparse[matrix];
+                    dispatch(kernel::SparseProduct {
+                        cols: self.cols(dst),
+                        offsets: &x.pattern.offsets()[rows.start..=rows.end],
+                        indices: x.pattern.indices(),
+                        n_rows: x.pattern.n_cols(),
+                        value_index: None,
+                        values: self.all(values),
+                        w: self.all(w),
+                        bias: bias.map(|bias| self.all(bias)),
+                        out: self.write(dst, rows),
+                        add: false,
+                    });
                 }
                 Instr::SparseWeightGrad { matrix, values, g, dst, add } => {
-                    self.sparse_weight_gradient(matrix, values, g, dst, add, rows);
+                    let x = &self.plan.sparse[matrix];
+                    dispatch(kernel::SparseProduct {
+                        cols: self.cols(dst),
+                        offsets: &x.transposed.offsets()[rows.start..=rows.end],
+                        indices: x.transposed.indices(),
+                        n_rows: x.pattern.n_rows(),
+                        value_index: Some(&x.value_index),
+                        values: self.all(values),
+                        w: self.all(g),
+                        bias: None,
+                        out: self.write(dst, rows),
+                        add,
+                    });
                 }
                 Instr::Transpose { src, dst } => self.transpose(src, dst, rows),
                 ref other => unreachable!("{other:?} is no product"),
             }
-        }
-    }
-
-    unsafe fn sparse_product(
-        &self,
-        matrix: usize,
-        values: Buf,
-        w: Buf,
-        bias: Option<Buf>,
-        dst: Buf,
-        rows: &Range<usize>,
-    ) {
-        let pattern = &self.plan.sparse[matrix].pattern;
-        // SAFETY: guaranteed by the caller.
-        unsafe {
-            dispatch(kernel::SparseProduct {
-                cols: self.cols(dst),
-                offsets: &pattern.offsets()[rows.start..=rows.end],
-                indices: pattern.indices(),
-                n_cols: pattern.n_cols(),
-                values: self.all(values),
-                w: self.all(w),
-                bias: bias.map(|bias| self.all(bias)),
-                out: self.write(dst, rows),
-            });
-        }
-    }
-
-    unsafe fn sparse_weight_gradient(
-        &self,
-        matrix: usize,
-        values: Buf,
-        g: Buf,
-        dst: Buf,
-        add: bool,
-        rows: &Range<usize>,
-    ) {
-        let x = &self.plan.sparse[matrix];
-        // SAFETY: guaranteed by the caller.
-        unsafe {
-            dispatch(kernel::SparseTransposeProduct {
-                cols: self.cols(dst),
-                offsets: &x.transposed.offsets()[rows.start..=rows.end],
-                indices: x.transposed.indices(),
-                n_rows: x.pattern.n_rows(),
-                value_index: &x.value_index,
-                values: self.all(values),
-                g: self.all(g),
-                out: self.write(dst, rows),
-                add,
-            });
         }
     }
 

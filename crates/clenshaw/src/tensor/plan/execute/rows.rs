@@ -3,7 +3,7 @@
 use super::Scope;
 use crate::tensor::Real;
 use crate::tensor::kernel;
-use crate::tensor::plan::instr::{Buf, Instr};
+use crate::tensor::plan::instr::Instr;
 use std::ops::Range;
 
 impl<T: Real> Scope<'_, T> {
@@ -14,12 +14,28 @@ impl<T: Real> Scope<'_, T> {
         unsafe {
             match *instr {
                 Instr::CopyColumns { src, from, dst, to, width } => {
-                    self.copy_columns((src, from), (dst, to), width, rows);
+                    let x = self.read(src, rows).chunks_exact(self.cols(src));
+                    let out = self.write(dst, rows).chunks_exact_mut(self.cols(dst));
+                    for (out, x) in out.zip(x) {
+                        out[to..to + width].copy_from_slice(&x[from..from + width]);
+                    }
                 }
                 Instr::ScaleRows { x, by, column, dst } => {
-                    self.scale_rows(x, by, column, dst, rows);
+                    let x = self.read(x, rows).chunks_exact(self.cols(x));
+                    let by = self.read(by, rows).chunks_exact(self.cols(by));
+                    let out = self.write(dst, rows).chunks_exact_mut(self.cols(dst));
+                    for ((out, x), by) in out.zip(x).zip(by) {
+                        out.iter_mut().zip(x).for_each(|(out, x)| *out = by[column] * *x);
+                    }
                 }
-                Instr::RowDots { a, b, dst, column } => self.row_dots(a, b, dst, column, rows),
+                Instr::RowDots { a, b, dst, column } => {
+                    let a = self.read(a, rows).chunks_exact(self.cols(a));
+                    let b = self.read(b, rows).chunks_exact(self.cols(b));
+                    let out = self.write(dst, rows).chunks_exact_mut(self.cols(dst));
+                    for ((out, a), b) in out.zip(a).zip(b) {
+                        out[column] += kernel::dot(a, b);
+                    }
+                }
                 Instr::Shrink { threshold, src, dst } => {
                     let (x, out) = (self.read(src, rows), self.write(dst, rows));
                     kernel::shrink(self.cols(dst), T::from_f64(threshold), x, out);
@@ -50,43 +66,6 @@ impl<T: Real> Scope<'_, T> {
                 }
                 ref other => unreachable!("{other:?} is not row-wise"),
             }
-        }
-    }
-
-    unsafe fn copy_columns(
-        &self,
-        (src, from): (Buf, usize),
-        (dst, to): (Buf, usize),
-        width: usize,
-        rows: &Range<usize>,
-    ) {
-        let (src_cols, dst_cols) = (self.cols(src), self.cols(dst));
-        // SAFETY: guaranteed by the caller.
-        let (src, dst) = unsafe { (self.read(src, rows), self.write(dst, rows)) };
-        for (out, x) in dst.chunks_exact_mut(dst_cols).zip(src.chunks_exact(src_cols)) {
-            out[to..to + width].copy_from_slice(&x[from..from + width]);
-        }
-    }
-
-    unsafe fn scale_rows(&self, x: Buf, by: Buf, column: usize, dst: Buf, rows: &Range<usize>) {
-        let (cols, by_cols) = (self.cols(dst), self.cols(by));
-        // SAFETY: guaranteed by the caller.
-        let (x, by, out) =
-            unsafe { (self.read(x, rows), self.read(by, rows), self.write(dst, rows)) };
-        let pairs = x.chunks_exact(cols).zip(by.chunks_exact(by_cols));
-        for (out, (x, by)) in out.chunks_exact_mut(cols).zip(pairs) {
-            out.iter_mut().zip(x).for_each(|(out, x)| *out = by[column] * *x);
-        }
-    }
-
-    unsafe fn row_dots(&self, a: Buf, b: Buf, dst: Buf, column: usize, rows: &Range<usize>) {
-        let (cols, width) = (self.cols(a), self.cols(dst));
-        // SAFETY: guaranteed by the caller.
-        let (a, b, out) =
-            unsafe { (self.read(a, rows), self.read(b, rows), self.write(dst, rows)) };
-        let pairs = a.chunks_exact(cols).zip(b.chunks_exact(cols));
-        for (out, (a, b)) in out.chunks_exact_mut(width).zip(pairs) {
-            out[column] += kernel::dot(a, b);
         }
     }
 }

@@ -1,0 +1,250 @@
+//! The operations of a [`Tape`]: each checks its operands, then records itself.
+
+use super::{Init, RUNNING, Tape};
+use crate::tensor::Mat;
+use crate::tensor::kernel::{Act, Map};
+use crate::tensor::plan::instr::{Factor, Spmm};
+use crate::tensor::plan::op::Op;
+use crate::tensor::plan::value::{Coef, LinearInput, NodeId, OperatorVar, Term, Var};
+
+impl Tape {
+    /// The sum of terms of one shape; a one-row term among taller ones is added to every row.
+    pub fn sum(&mut self, terms: impl IntoIterator<Item = Term>) -> Var {
+        let terms: Vec<Term> = terms.into_iter().collect();
+        let dims = |term: &Term| self.dims(self.node("sum", term.value));
+        let rows = terms.iter().map(|term| dims(term).0).max().expect("sum: no terms");
+        let cols = dims(&terms[0]).1;
+        let (mut spmm, mut plain, mut bias) = (None, Vec::new(), None);
+        for Term { coef, operator, value } in terms {
+            let factor = self.factor(coef, cols);
+            let src = self.node("sum", value);
+            let node = &self.nodes[src];
+            assert_eq!(node.cols, cols, "sum: columns differ");
+            match (operator, factor) {
+                _ if matches!(node.op, Op::Zero) => {}
+                (Some(operator), Factor::Fixed(coef)) => {
+                    let operator = self.operator_index(operator);
+                    let n = self.operators[operator].n_nodes();
+                    assert!(n == rows && n == node.rows, "sum: P of {n} nodes, {rows} rows");
+                    let term = Spmm { operator, coef, src };
+                    assert!(spmm.replace(term).is_none(), "sum: two products with an operator");
+                }
+                (Some(_), _) => panic!("sum: a product with an operator takes a fixed factor"),
+                (None, factor) if node.rows == rows => plain.push((factor, src)),
+                (None, Factor::Fixed(1.0)) if node.rows == 1 => {
+                    assert!(bias.replace(src).is_none(), "sum: two one-row terms");
+                }
+                _ => panic!("sum: {} rows among {rows}", node.rows),
+            }
+        }
+        self.derive("sum", Op::Sum { spmm, terms: plain, bias }, (rows, cols))
+    }
+
+    /// `x w + bias`.
+    pub fn linear(&mut self, x: impl LinearInput, w: Var, bias: Option<Var>) -> Var {
+        let (x, w) = (self.node("linear", x.var()), self.node("linear", w));
+        let bias = bias.map(|bias| self.node("linear", bias));
+        let ((rows, k), (w_rows, cols)) = (self.dims(x), self.dims(w));
+        assert_eq!(k, w_rows, "linear: [{rows}, {k}] x [{w_rows}, {cols}]");
+        assert!(bias.is_none_or(|b| self.dims(b) == (1, cols)), "linear: bias of {cols} columns");
+        let op = match self.sparse_matrix(x) {
+            Some(matrix) => Op::SparseLinear { matrix, x, w, bias },
+            None => Op::Linear { x, w, bias },
+        };
+        self.derive("linear", op, (rows, cols))
+    }
+
+    /// `max(x, 0)`; the gradient is zero where `x <= 0`.
+    pub fn relu(&mut self, x: Var) -> Var {
+        self.gate("relu", x, Act::Relu, 0.0)
+    }
+
+    /// `max(x, 0)`; the gradient is zero where `x < 0` and passes at exactly zero.
+    pub fn relu_star(&mut self, x: Var) -> Var {
+        self.gate("relu_star", x, Act::ReluStar, 0.0)
+    }
+
+    /// Inverted dropout in training, the identity otherwise.
+    pub fn dropout<X: LinearInput>(&mut self, x: X, drop: f64) -> X {
+        assert!((0.0..1.0).contains(&drop), "dropout: rate {drop}; expected 0 or more, below 1");
+        let node = self.node("dropout", x.var());
+        if drop == 0.0 {
+            return x;
+        }
+        let Some(matrix) = self.sparse_matrix(node) else {
+            return X::from_var(self.gate("dropout", x.var(), Act::Identity, drop));
+        };
+        let op = Op::SparseDropout { matrix, x: node, drop, site: self.next_site() };
+        X::from_var(self.derive("dropout", op, self.dims(node)))
+    }
+
+    /// Values side by side.
+    pub fn concat(&mut self, parts: &[Var]) -> Var {
+        let parts: Vec<NodeId> = parts.iter().map(|v| self.node("concat", *v)).collect();
+        let rows = parts.first().map(|v| self.nodes[*v].rows).expect("concat: no parts");
+        assert!(parts.iter().all(|v| self.nodes[*v].rows == rows), "concat: rows differ");
+        let cols = parts.iter().map(|v| self.nodes[*v].cols).sum();
+        self.derive("concat", Op::Concat(parts), (rows, cols))
+    }
+
+    /// `tanh x`, element-wise.
+    pub fn tanh(&mut self, x: Var) -> Var {
+        self.map("tanh", x, Map::Tanh)
+    }
+
+    /// `1 / (1 + e^-x)`, element-wise.
+    pub fn sigmoid(&mut self, x: Var) -> Var {
+        self.map("sigmoid", x, Map::Sigmoid)
+    }
+
+    /// `1 / x`, element-wise.
+    pub fn reciprocal(&mut self, x: Var) -> Var {
+        self.map("reciprocal", x, Map::Reciprocal)
+    }
+
+    /// `1 / x` where x is larger than `least`, 0 elsewhere.
+    pub fn reciprocal_above(&mut self, x: Var, least: f64) -> Var {
+        self.map("reciprocal_above", x, Map::ReciprocalAbove(least))
+    }
+
+    /// `sqrt x`, element-wise.
+    pub fn root(&mut self, x: Var) -> Var {
+        self.map("root", x, Map::Root)
+    }
+
+    /// `max(x, floor)`; the gradient is zero where `x <= floor`.
+    pub fn at_least(&mut self, x: Var, floor: f64) -> Var {
+        self.map("at_least", x, Map::AtLeast(floor))
+    }
+
+    /// `a b`, element-wise.
+    pub fn product(&mut self, a: Var, b: Var) -> Var {
+        let (a, b) = self.same_shape("product", a, b);
+        self.derive("product", Op::Product(a, b), self.dims(a))
+    }
+
+    /// `max(a, b)`, element-wise; the gradient goes to the larger one, and to `a` if they are equal.
+    pub fn max(&mut self, a: Var, b: Var) -> Var {
+        let (a, b) = self.same_shape("max", a, b);
+        self.derive("max", Op::Max(a, b), self.dims(a))
+    }
+
+    /// Row `i` of `x` times entry `(i, column)` of `by`.
+    pub fn scale_rows(&mut self, x: Var, by: Var, column: usize) -> Var {
+        let (x, by) = (self.node("scale_rows", x), self.node("scale_rows", by));
+        let ((rows, cols), (by_rows, by_cols)) = (self.dims(x), self.dims(by));
+        assert_eq!(rows, by_rows, "scale_rows: rows differ");
+        assert!(column < by_cols, "scale_rows: column {column} of {by_cols}");
+        self.derive("scale_rows", Op::ScaleRows { x, by, column }, (rows, cols))
+    }
+
+    /// `max(0, 1 - threshold / |x_i|) x_i` for every row; a zero row stays zero.
+    pub fn shrink(&mut self, x: Var, threshold: f64) -> Var {
+        let x = self.node("shrink", x);
+        self.derive("shrink", Op::Shrink { x, threshold }, self.dims(x))
+    }
+
+    /// The softmax of every row.
+    pub fn softmax(&mut self, x: Var) -> Var {
+        let x = self.node("softmax", x);
+        self.derive("softmax", Op::Softmax(x), self.dims(x))
+    }
+
+    /// The sum of the rows, `[1, cols]`.
+    pub fn column_sums(&mut self, x: Var) -> Var {
+        let x = self.node("column_sums", x);
+        self.derive("column_sums", Op::ColumnSums(x), (1, self.nodes[x].cols))
+    }
+
+    /// The inner product of each column of `a` with the same column of `b`, `[1, cols]`.
+    pub fn column_dots(&mut self, a: Var, b: Var) -> Var {
+        let (a, b) = self.same_shape("column_dots", a, b);
+        self.derive("column_dots", Op::ColumnDots(a, b), (1, self.nodes[a].cols))
+    }
+
+    /// `(1, x_0, x_0 x_1, ...)` of one column, `[rows + 1, 1]`.
+    pub fn running_product(&mut self, x: Var) -> Var {
+        let x = self.node("running_product", x);
+        let (rows, cols) = self.dims(x);
+        assert_eq!(cols, 1, "running_product: one column");
+        self.derive("running_product", Op::RunningProduct(x), (rows + 1, 1))
+    }
+
+    /// Batch normalisation, `(x - mean) / sqrt(var + eps) gamma + beta`.
+    ///
+    /// Mean and variance are those of the columns in training, their running averages otherwise.
+    /// Declares `NAME.gamma` and `NAME.beta` in the group and, in [`RUNNING`], `NAME.mean` and
+    /// `NAME.var`; the running variance averages the unbiased one. Ioffe & Szegedy 2015.
+    pub fn batch_norm(&mut self, name: &str, x: Var, eps: f64, group: &'static str) -> Var {
+        let (rows, cols) = self.dims(self.node("batch_norm", x));
+        let n = rows as f64;
+        let gamma =
+            self.param(format!("{name}.gamma"), 1, cols, Init::Values(vec![1.0; cols]), group);
+        let beta = self.param(format!("{name}.beta"), 1, cols, Init::Zeros, group);
+        let mean = self.param(format!("{name}.mean"), 1, cols, Init::Zeros, RUNNING);
+        let var =
+            self.param(format!("{name}.var"), 1, cols, Init::Values(vec![1.0; cols]), RUNNING);
+
+        let sums = self.column_sums(x);
+        let batch = self.sum([1.0 / n * sums]);
+        let mean = self.statistic(batch, batch, mean);
+        let mean = self.sum([-1.0 * mean]);
+        let centred = self.sum([1.0 * x, 1.0 * mean]);
+        let squares = self.column_dots(centred, centred);
+        let (batch, unbiased) =
+            (self.sum([1.0 / n * squares]), self.sum([1.0 / (n - 1.0).max(1.0) * squares]));
+        let var = self.statistic(batch, unbiased, var);
+
+        let eps = self.constant(Mat::from_vec(1, cols, vec![eps; cols]));
+        let var = self.sum([1.0 * var, 1.0 * eps]);
+        let deviation = self.root(var);
+        let scale = self.reciprocal(deviation);
+        let scale = self.product(gamma, scale);
+        self.sum([scale.row(0) * centred, 1.0 * beta])
+    }
+}
+
+impl Tape {
+    /// `batch` in training, when `running` follows `observed`; `running` otherwise.
+    fn statistic(&mut self, batch: Var, observed: Var, running: Var) -> Var {
+        let (batch, running) = self.same_shape("statistic", batch, running);
+        let observed = self.node("statistic", observed);
+        self.derive("statistic", Op::Statistic { batch, observed, running }, self.dims(batch))
+    }
+
+    fn map(&mut self, what: &str, x: Var, map: Map) -> Var {
+        let x = self.node(what, x);
+        self.derive(what, Op::Map { x, map }, self.dims(x))
+    }
+
+    fn gate(&mut self, what: &str, x: Var, act: Act, drop: f64) -> Var {
+        let x = self.node(what, x);
+        let site = self.next_site();
+        self.derive(what, Op::Gate { x, act, drop, site }, self.dims(x))
+    }
+
+    fn operator_index(&self, operator: OperatorVar) -> usize {
+        let is_own = operator.tape == self.id && operator.index < self.operators.len();
+        assert!(is_own, "sum: an operator of another tape");
+        operator.index
+    }
+
+    /// A factor of a term with `cols` columns.
+    fn factor(&self, coef: Coef, cols: usize) -> Factor {
+        match coef {
+            Coef::Fixed(c) => Factor::Fixed(c),
+            Coef::Entry(v, k) => {
+                let v = self.node("sum", v);
+                let (rows, width) = self.dims(v);
+                assert!(k < rows * width, "sum: entry {k} of [{rows}, {width}] as a factor");
+                Factor::Entry(v, k)
+            }
+            Coef::Row(v, k) => {
+                let v = self.node("sum", v);
+                let (rows, width) = self.dims(v);
+                assert!(k < rows && width == cols, "sum: row {k} of [{rows}, {width}] as a factor");
+                Factor::Row(v, k)
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Tests of the checks of operands.
+
+use super::*;
+use crate::tensor::{Pattern, assert_panics};
+
+fn loop_operator(n: usize) -> Operator {
+    let pattern = Pattern::new(n, (0..=n).collect(), (0..n as u32).collect());
+    Operator::new(Arc::new(pattern), vec![1.0; n])
+}
+
+type Operation<'a> = &'a dyn Fn(&mut Tape);
+
+/// Asserts that every operation panics with a message that contains its text.
+fn assert_rejected(tape: &Tape, operations: &[(&str, Operation<'_>)]) {
+    for (expected, operation) in operations {
+        assert_panics(&[(*expected, &|| operation(&mut tape.clone()))]);
+    }
+}
+
+#[test]
+fn values_of_another_tape_are_rejected_by_every_operation() {
+    let mut other = Tape::new();
+    let theirs = other.features(Mat::zeros(2, 2));
+    let their_p = other.operator(loop_operator(2));
+    let mut t = Tape::new();
+    let ours = t.features(Mat::zeros(2, 2));
+    assert_rejected(
+        &t,
+        &[
+            ("shape: a value of another tape", &|t| _ = t.shape(theirs)),
+            ("name: a value of another tape", &|t| t.name("x", theirs)),
+            ("zeros_like: a value of another tape", &|t| _ = t.zeros_like(theirs)),
+            ("sum: a value of another tape", &|t| _ = t.sum([1.0 * theirs])),
+            ("sum: a value of another tape", &|t| _ = t.sum([theirs.at(0) * ours])),
+            ("sum: a value of another tape", &|t| _ = t.sum([theirs.row(0) * ours])),
+            ("sum: an operator of another tape", &|t| _ = t.sum([their_p.of(ours)])),
+            ("linear: a value of another tape", &|t| _ = t.linear(ours, theirs, None)),
+            ("linear: a value of another tape", &|t| _ = t.linear(theirs, ours, None)),
+            ("linear: a value of another tape", &|t| {
+                _ = t.linear(FeatureVar::from(theirs), ours, None)
+            }),
+            ("linear: a value of another tape", &|t| _ = t.linear(ours, ours, Some(theirs))),
+            ("relu: a value of another tape", &|t| _ = t.relu(theirs)),
+            ("dropout: a value of another tape", &|t| _ = t.dropout(theirs, 0.0)),
+            ("concat: a value of another tape", &|t| _ = t.concat(&[ours, theirs])),
+            ("tanh: a value of another tape", &|t| _ = t.tanh(theirs)),
+            ("max: a value of another tape", &|t| _ = t.max(ours, theirs)),
+            ("scale_rows: a value of another tape", &|t| _ = t.scale_rows(ours, theirs, 0)),
+            ("column_dots: a value of another tape", &|t| _ = t.column_dots(theirs, ours)),
+            ("softmax: a value of another tape", &|t| _ = t.softmax(theirs)),
+            ("batch_norm: a value of another tape", &|t| _ = t.batch_norm("bn", theirs, 1e-5, "g")),
+        ],
+    );
+}
+
+#[test]
+fn operands_that_do_not_fit_are_rejected() {
+    let mut t = Tape::new();
+    let x = t.features(Mat::zeros(3, 2));
+    let row = t.constant(Mat::zeros(1, 2));
+    t.param("w", 1, 2, Init::Zeros, "g");
+    let p = t.operator(loop_operator(3));
+    let small = t.operator(loop_operator(2));
+    assert_rejected(
+        &t,
+        &[
+            ("concat: no parts", &|t| _ = t.concat(&[])),
+            ("concat: rows differ", &|t| _ = t.concat(&[x, row])),
+            ("sum: no terms", &|t| _ = t.sum([])),
+            ("sum: P of 3 nodes, 1 rows", &|t| _ = t.sum([p.of(row)])),
+            ("sum: P of 3 nodes, 3 rows", &|t| _ = t.sum([p.of(row), 1.0 * x])),
+            ("sum: P of 2 nodes, 3 rows", &|t| _ = t.sum([small.of(x)])),
+            ("sum: entry 2 of [1, 2]", &|t| _ = t.sum([row.at(2) * x])),
+            ("sum: row 1 of [1, 2]", &|t| _ = t.sum([row.row(1) * x])),
+            ("dropout: rate 1", &|t| _ = t.dropout(x, 1.0)),
+            ("dropout: rate NaN", &|t| _ = t.dropout(x, f64::NAN)),
+            ("param: shape [0, 2]", &|t| _ = t.param("v", 0, 2, Init::Zeros, "g")),
+            ("features: shape [3, 0]", &|t| _ = t.features(Mat::zeros(3, 0))),
+            ("constant: shape [0, 4]", &|t| _ = t.constant(Mat::zeros(0, 4))),
+            ("name: `w` given twice", &|t| t.name("w", row)),
+        ],
+    );
+}
+
+#[test]
+fn sparse_features_stay_sparse_through_dropout() {
+    let pattern = Pattern::new(3, vec![0, 1, 2], vec![0, 2]);
+    let mut t = Tape::new();
+    let x = t.sparse_features(Sparse::new(pattern, vec![1.0, 2.0]));
+    let dropped = t.dropout(x, 0.5);
+    let w = t.param("w", 3, 4, Init::Zeros, "g");
+    let y = t.linear(dropped, w, None);
+    assert_eq!((t.shape(dropped), t.shape(y)), ((2, 3), (2, 4)));
+    assert!(matches!(t.nodes[y.node].op, Op::SparseLinear { matrix: 0, .. }));
+}
