@@ -184,6 +184,9 @@ impl Dataset {
             .list(to_u64(adjacency.offsets()))
             .list(adjacency.indices().iter().copied())
             .number(self.x.n_cols() as u64);
+        if let Some(weights) = self.graph.weights() {
+            digest = digest.list(weights.iter().map(|weight| weight.to_bits()));
+        }
         if let Features::Sparse { pattern, .. } = &self.x {
             digest = digest.list(to_u64(pattern.offsets())).list(pattern.indices().iter().copied());
         }

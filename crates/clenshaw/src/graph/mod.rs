@@ -9,6 +9,7 @@ mod eigen;
 mod krylov;
 mod rows;
 mod symmetric;
+mod weights;
 
 pub use components::components;
 pub use eigen::Eigen;
@@ -30,6 +31,8 @@ const NO_NODES: &str = "the graph has no nodes; expected at least one";
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     adjacency: Arc<Pattern>,
+    /// The positive weight of each entry of `adjacency`, symmetric; all 1 if there are none.
+    weights: Option<Arc<Vec<f32>>>,
 }
 
 impl Graph {
@@ -76,7 +79,7 @@ impl Graph {
         // P~ has one more entry per node.
         let n_entries = adjacency.n_entries() + adjacency.n_rows();
         match check_count(n_entries, "arcs and nodes") {
-            Ok(()) => Ok(Self { adjacency: Arc::new(adjacency) }),
+            Ok(()) => Ok(Self { adjacency: Arc::new(adjacency), weights: None }),
             Err(problem) => Err(Error::Data { place: place.into(), problem }),
         }
     }
@@ -102,6 +105,57 @@ impl Graph {
             Some(problem) => Err(Error::Data { place: place.into(), problem }),
             None => Self::from_symmetric(place, adjacency),
         }
+    }
+
+    /// Creates a graph from weighted edges. Self-loops and edges of weight 0 are dropped; the weights of
+    /// repeated edges are added; if an edge is listed in both directions, its weight is the mean of both.
+    ///
+    /// # Errors
+    /// If a weight is negative or not finite, or a node is out of range.
+    ///
+    /// ```
+    /// use clenshaw::graph::Graph;
+    /// let edges = [(0, 1, 2.0), (1, 0, 4.0), (1, 2, 0.5), (2, 2, 9.0)];
+    /// let path = Graph::from_weighted_edges("path", 3, &edges)?;
+    /// assert_eq!(path.weights(), Some(&[3.0, 3.0, 0.5, 0.5][..]));
+    /// # Ok::<(), clenshaw::Error>(())
+    /// ```
+    pub fn from_weighted_edges(
+        place: &str,
+        n_nodes: usize,
+        edges: &[(u32, u32, f32)],
+    ) -> Result<Self> {
+        let valid = |weight: f32| weight.is_finite() && weight >= 0.0;
+        if let Some((u, v, weight)) = edges.iter().find(|(_, _, weight)| !valid(*weight)) {
+            let problem = format!("the weight of edge {u} to {v} is {weight}; expected a number of at least 0");
+            return Err(Error::Data { place: place.into(), problem });
+        }
+        let kept = || edges.iter().filter(|(u, v, weight)| u != v && *weight > 0.0);
+        let pairs: Vec<(u32, u32)> = kept().map(|&(u, v, _)| (u, v)).collect();
+        let graph = Self::from_edges(place, n_nodes, &pairs)?;
+        if kept().all(|(_, _, weight)| *weight == 1.0) {
+            return Ok(graph);
+        }
+        let weights = weights::symmetric(&graph.adjacency, kept().copied());
+        Ok(Self { weights: Some(Arc::new(weights)), ..graph })
+    }
+
+    /// Returns the graph with a weight for each entry of its adjacency.
+    ///
+    /// # Errors
+    /// If there is not one positive finite weight per entry, or the weights of the two directions of an
+    /// edge differ.
+    pub fn with_weights(self, place: &str, weights: Vec<f32>) -> Result<Self> {
+        let problem = weights::problem(&self.adjacency, &weights);
+        match problem {
+            Some(problem) => Err(Error::Data { place: place.into(), problem }),
+            None => Ok(Self { weights: Some(Arc::new(weights)), ..self }),
+        }
+    }
+
+    /// The weight of each entry of the adjacency; `None` if all of them are 1.
+    pub fn weights(&self) -> Option<&[f32]> {
+        self.weights.as_ref().map(|weights| weights.as_slice())
     }
 
     /// The number of nodes.

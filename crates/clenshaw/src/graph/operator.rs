@@ -5,7 +5,8 @@
 //! P~ = (D+I)^-1/2 (A+I) (D+I)^-1/2                one self-loop per node
 //! ```
 //!
-//! Both are symmetric with spectrum in [-1, 1]; `L = I - P` and `L^ = -P` follow from them.
+//! With edge weights, A has these weights, D is the diagonal matrix of its row sums, and self-loops have
+//! weight 1. Both are symmetric with spectrum in [-1, 1]; `L = I - P` and `L^ = -P` follow from them.
 //! H2GCN also uses the graph of nodes at distance exactly two, normalised like P.
 
 use super::Graph;
@@ -23,12 +24,16 @@ pub enum Normalisation {
     TwoHop,
 }
 
-/// The operator of this kind for a graph.
+/// The operator of this kind for a graph; nodes at distance two are joined with weight 1.
 pub fn operator(graph: &Graph, kind: Normalisation) -> Operator {
+    let weights = graph.weights().map(|weights| weights.iter().map(|&w| f64::from(w)).collect());
     match kind {
-        Normalisation::Plain => symmetric(graph.adjacency().clone()),
-        Normalisation::Looped => symmetric(Arc::new(with_loops(graph.adjacency()))),
-        Normalisation::TwoHop => symmetric(Arc::new(two_hops(graph.adjacency()))),
+        Normalisation::Plain => symmetric(graph.adjacency().clone(), weights),
+        Normalisation::Looped => {
+            let (pattern, weights) = with_loops(graph.adjacency(), weights);
+            symmetric(Arc::new(pattern), weights)
+        }
+        Normalisation::TwoHop => symmetric(Arc::new(two_hops(graph.adjacency())), None),
     }
 }
 
@@ -54,21 +59,29 @@ fn two_hops(adjacency: &Pattern) -> Pattern {
     Pattern::new(n, offsets, indices)
 }
 
-/// `D^-1/2 pattern D^-1/2`, with `d^-1/2 := 0` for an empty row.
-fn symmetric(pattern: Arc<Pattern>) -> Operator {
-    let inverse_root = |i| match pattern.row(i).len() {
-        0 => 0.0,
-        degree => 1.0 / (degree as f64).sqrt(),
+/// `D^-1/2 A D^-1/2`, with `d^-1/2 := 0` for an empty row; without weights, entries are 1.
+fn symmetric(pattern: Arc<Pattern>, weights: Option<Vec<f64>>) -> Operator {
+    let degree = |i: usize| match &weights {
+        None => pattern.row(i).len() as f64,
+        Some(weights) => weights[pattern.offsets()[i]..pattern.offsets()[i + 1]].iter().sum(),
+    };
+    let inverse_root = |i| match degree(i) {
+        0.0 => 0.0,
+        degree => 1.0 / degree.sqrt(),
     };
     let scale = (0..pattern.n_rows()).map(inverse_root).collect();
-    Operator::from_symmetric(pattern, scale)
+    match weights {
+        None => Operator::from_symmetric(pattern, scale),
+        Some(weights) => Operator::weighted(pattern, weights, scale),
+    }
 }
 
 /// A + I.
-fn with_loops(adjacency: &Pattern) -> Pattern {
+fn with_loops(adjacency: &Pattern, weights: Option<Vec<f64>>) -> (Pattern, Option<Vec<f64>>) {
     let n = adjacency.n_rows();
     let mut offsets = Vec::with_capacity(n + 1);
     let mut indices = Vec::with_capacity(adjacency.n_entries() + n);
+    let mut looped = vec![];
     offsets.push(0);
     for i in 0..n {
         let row = adjacency.row(i);
@@ -77,8 +90,14 @@ fn with_loops(adjacency: &Pattern) -> Pattern {
         indices.push(i as u32);
         indices.extend_from_slice(&row[below..]);
         offsets.push(indices.len());
+        if let Some(weights) = &weights {
+            let weights = &weights[adjacency.offsets()[i]..adjacency.offsets()[i + 1]];
+            looped.extend_from_slice(&weights[..below]);
+            looped.push(1.0);
+            looped.extend_from_slice(&weights[below..]);
+        }
     }
-    Pattern::new(n, offsets, indices)
+    (Pattern::new(n, offsets, indices), weights.map(|_| looped))
 }
 
 #[cfg(test)]
@@ -116,6 +135,33 @@ mod tests {
         let rows: Vec<&[u32]> = (0..7).map(|i| p.pattern().row(i)).collect();
         assert_eq!(rows, [&[2][..], &[3], &[0, 4, 5], &[1], &[2], &[2], &[]]);
         assert!((p.to_dense()[(0, 2)] - 1.0 / 3f64.sqrt()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn weights_enter_the_operator_and_the_degrees() {
+        // A triangle with weights 1, 2 and 4.
+        let edges = [(0, 1, 1.0), (1, 2, 2.0), (0, 2, 4.0)];
+        let graph = Graph::from_weighted_edges("test", 3, &edges).unwrap();
+        let d = [5f64, 3.0, 6.0];
+        let w = [0.0, 1.0, 4.0, 1.0, 0.0, 2.0, 4.0, 2.0, 0.0];
+        let plain: Vec<f64> = (0..9).map(|e| w[e] / (d[e / 3] * d[e % 3]).sqrt()).collect();
+        assert_close(&operator(&graph, Normalisation::Plain).to_dense(), &plain);
+        let looped = |e: usize| {
+            let entry = w[e] + f64::from(u8::from(e / 3 == e % 3));
+            entry / ((d[e / 3] + 1.0) * (d[e % 3] + 1.0)).sqrt()
+        };
+        let looped: Vec<f64> = (0..9).map(looped).collect();
+        assert_close(&operator(&graph, Normalisation::Looped).to_dense(), &looped);
+    }
+
+    #[test]
+    fn equal_weights_do_not_change_p() {
+        let edges = [(0, 1), (1, 2), (2, 3), (0, 2)];
+        let plain = Graph::from_edges("test", 4, &edges).unwrap();
+        let weighted = edges.map(|(u, v)| (u, v, 2.5));
+        let weighted = Graph::from_weighted_edges("test", 4, &weighted).unwrap();
+        let p = |graph| operator(graph, Normalisation::Plain).to_dense();
+        assert_close(&p(&weighted), p(&plain).as_slice());
     }
 
     fn assert_close(actual: &Mat<f64>, expected: &[f64]) {

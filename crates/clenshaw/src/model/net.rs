@@ -68,10 +68,13 @@ impl Net {
         self.operator(operator)
     }
 
-    /// The adjacency A as sparse features, `[n, n]`.
+    /// The adjacency A, with its weights, as sparse features, `[n, n]`.
     pub fn adjacency(&mut self) -> FeatureVar {
         let pattern = self.graph().adjacency().as_ref().clone();
-        let values = vec![1.0; pattern.n_entries()];
+        let values = match self.graph().weights() {
+            Some(weights) => weights.iter().map(|&weight| f64::from(weight)).collect(),
+            None => vec![1.0; pattern.n_entries()],
+        };
         self.sparse_features(Sparse::new(pattern, values))
     }
 

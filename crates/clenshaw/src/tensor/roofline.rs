@@ -115,6 +115,7 @@ fn gather_rate(team: &mut ThreadTeam, source: usize) -> f64 {
                     coef: 1.0,
                     offsets: &[row * READS, (row + 1) * READS],
                     indices: &indices,
+                    values: None,
                     scale: &scale,
                     first: 0,
                     src: kernel::GatherSource::Full(&src),

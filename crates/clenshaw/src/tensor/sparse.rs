@@ -214,13 +214,15 @@ impl Sparse {
     }
 }
 
-/// A symmetric operator on node signals, `P = diag(scale) pattern diag(scale)`.
+/// A symmetric operator on node signals, `P = diag(scale) A diag(scale)`.
 ///
-/// A normalised adjacency needs no value per entry in this form, which saves a third of the memory
-/// traffic of a product.
+/// The normalised adjacency of a graph without weights needs no value per entry in this form, which
+/// saves a third of the memory traffic of a product.
 #[derive(Clone, Debug)]
 pub struct Operator {
     pattern: Arc<Pattern>,
+    /// The entries of A; all 1 if there are none.
+    values: Option<Arc<Vec<f64>>>,
     scale: Arc<Vec<f64>>,
 }
 
@@ -247,16 +249,28 @@ impl Operator {
         operator
     }
 
+    /// [`Operator::from_symmetric`] with a value per entry of the pattern; the values must be symmetric.
+    pub(crate) fn weighted(pattern: Arc<Pattern>, values: Vec<f64>, scale: Vec<f64>) -> Self {
+        assert_eq!(values.len(), pattern.n_entries(), "operator: expected one value per entry");
+        let operator = Self::from_symmetric(pattern, scale);
+        Self { values: Some(Arc::new(values)), ..operator }
+    }
+
     fn square(pattern: Arc<Pattern>, scale: Vec<f64>) -> Self {
         let (n, n_cols) = (pattern.n_rows(), pattern.n_cols());
         assert_eq!(n, n_cols, "operator: {n} rows and {n_cols} columns; expected a square pattern");
         assert_eq!(scale.len(), n, "operator: expected one scale factor for each of {n} nodes");
-        Self { pattern, scale: Arc::new(scale) }
+        Self { pattern, values: None, scale: Arc::new(scale) }
     }
 
     /// The positions of the entries; symmetric.
     pub fn pattern(&self) -> &Arc<Pattern> {
         &self.pattern
+    }
+
+    /// The entries of A in the order of the pattern; `None` if all of them are 1.
+    pub fn values(&self) -> Option<&[f64]> {
+        self.values.as_ref().map(|values| values.as_slice())
     }
 
     /// The scale factor of each node.
@@ -274,8 +288,10 @@ impl Operator {
         assert_eq!(x.rows(), self.n_nodes(), "operator: rows of the matrix it is applied to");
         let mut out = Mat::zeros(x.rows(), x.cols());
         for i in 0..x.rows() {
-            for &j in self.pattern.row(i) {
-                let w = self.scale[i] * self.scale[j as usize];
+            let entries = self.pattern.offsets()[i]..self.pattern.offsets()[i + 1];
+            for (e, &j) in entries.zip(self.pattern.row(i)) {
+                let value = self.values().map_or(1.0, |values| values[e]);
+                let w = self.scale[i] * value * self.scale[j as usize];
                 for c in 0..x.cols() {
                     out[(i, c)] += w * x[(j as usize, c)];
                 }

@@ -65,6 +65,13 @@ impl<'a> GraphFile<'a> {
     pub fn dataset(self) -> Result<Dataset> {
         let place = format!("{}: `adjacency`", self.place);
         let graph = Graph::from_adjacency(&place, self.adjacency()?)?;
+        let graph = match self.find::<f32>("adjacency.weights")? {
+            Some(weights) => {
+                let place = format!("{}: `adjacency.weights`", self.place);
+                graph.with_weights(&place, weights.elements.to_vec())?
+            }
+            None => graph,
+        };
         let n = graph.n_nodes();
         let (x, y, node_names) = (self.features()?, self.labels()?, self.names(n)?);
         let splits = self.splits(n)?;

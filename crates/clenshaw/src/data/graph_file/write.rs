@@ -113,6 +113,9 @@ fn sections(dataset: &Dataset) -> Vec<TensorSection<'_>> {
         TensorSection::borrowed("adjacency.offsets", adjacency.offsets()),
         TensorSection::borrowed("adjacency.indices", adjacency.indices()),
     ];
+    if let Some(weights) = dataset.graph.weights() {
+        sections.push(TensorSection::borrowed("adjacency.weights", weights));
+    }
     match &dataset.x {
         Features::Dense(x) => {
             let shape = vec![x.rows(), x.cols()];

@@ -6,9 +6,10 @@
 //! x [n, d]  features
 //! y [n]     labels: integers or text; a negative number or an empty string is unknown
 //! splits    train_mask, val_mask, test_mask, each [n] or [n, s]; named `fixed:0`, `fixed:1`, ...
+//! weights   edge_weight or edge_attr [e]; for `save_npz`, the values of the matrix
 //! ```
 //!
-//! The graph is undirected; loops, duplicate edges and weights are removed.
+//! The graph is undirected; loops and duplicate edges are removed.
 
 use super::array::{DtypeKind, NumpyArray, ShapeText};
 use super::csr::CsrMatrix;
@@ -35,7 +36,7 @@ pub fn read(file: &Path, name: &str) -> Result<Dataset> {
 /// Reads the bytes of a file; errors and the data set refer to it as `place`.
 pub fn read_bytes(place: &str, bytes: &[u8]) -> Result<Dataset> {
     let npz = npz::read_bytes(place, bytes)?;
-    let (graph, weighted) = match npz.contains("indptr") && !npz.contains("edge_index") {
+    let (graph, warnings) = match npz.contains("indptr") && !npz.contains("edge_index") {
         true => compressed_rows(place, &npz)?,
         false => edge_index(place, &npz)?,
     };
@@ -52,10 +53,9 @@ pub fn read_bytes(place: &str, bytes: &[u8]) -> Result<Dataset> {
         true => retain_labelled(splits(place, &npz, n)?, &y)?,
         false => vec![],
     };
-    let warnings = weighted.then(|| "edge weights are not used".into());
     Ok(Dataset {
         source: format!("arrays, {place}"),
-        warnings: warnings.into_iter().collect(),
+        warnings,
         splits,
         ..Dataset::new(place, graph, x, y, class_names)
     })
@@ -78,7 +78,7 @@ fn columns(array: &NumpyArray, n: usize) -> Result<usize> {
 }
 
 /// Reads `edge_index`; the number of nodes is that of `x` or `y`.
-fn edge_index(place: &str, npz: &Npz) -> Result<(Graph, bool)> {
+fn edge_index(place: &str, npz: &Npz) -> Result<(Graph, Vec<String>)> {
     let index = npz.array("edge_index")?;
     let &[2, e] = index.shape() else {
         let shape = ShapeText(index.shape());
@@ -87,9 +87,21 @@ fn edge_index(place: &str, npz: &Npz) -> Result<(Graph, bool)> {
     let n = n_nodes(&npz.array(if npz.contains("x") { "x" } else { "y" })?)?;
     let index = index.to_u32()?;
     let (from, to) = index.split_at(e);
-    let edges: Vec<(u32, u32)> = from.iter().copied().zip(to.iter().copied()).collect();
-    let weighted = WEIGHTS.iter().any(|name| npz.contains(name));
-    Ok((Graph::from_edges(&format!("{place}: edge_index"), n, &edges)?, weighted))
+    let name = WEIGHTS.iter().find(|name| npz.contains(name));
+    let weights = name.map(|name| npz.array(name)).transpose()?;
+    let (weights, warnings) = match weights {
+        None => (vec![1.0; e], vec![]),
+        Some(array) if array.shape() == [e] || array.shape() == [e, 1] => (array.to_f32()?, vec![]),
+        Some(array) => {
+            let shape = ShapeText(array.shape());
+            let warning = format!("{} has shape {shape} and is not used as weights", array.place());
+            (vec![1.0; e], vec![warning])
+        }
+    };
+    let ends = from.iter().zip(to).zip(&weights);
+    let edges: Vec<(u32, u32, f32)> = ends.map(|((&u, &v), &weight)| (u, v, weight)).collect();
+    let graph = Graph::from_weighted_edges(&format!("{place}: edge_index"), n, &edges)?;
+    Ok((graph, warnings))
 }
 
 /// Returns the number of rows; arrays without columns are rejected, because they can have any.
@@ -103,7 +115,7 @@ fn n_nodes(array: &NumpyArray) -> Result<usize> {
 }
 
 /// Reads a square sparse matrix; CSC needs no conversion, because the graph is undirected.
-fn compressed_rows(place: &str, npz: &Npz) -> Result<(Graph, bool)> {
+pub(super) fn compressed_rows(place: &str, npz: &Npz) -> Result<(Graph, Vec<String>)> {
     let format = npz.array("format")?;
     match format.to_text()?.first().map(String::as_str) {
         Some("csr" | "csc") => {}
@@ -123,10 +135,9 @@ fn compressed_rows(place: &str, npz: &Npz) -> Result<(Graph, bool)> {
     let n = n as usize;
     let a = CsrMatrix::new(place, [n, n], &indptr?, &indices?, &data?)?;
     let row = |i: usize| a.pattern.row(i).iter().map(move |&j| (i as u32, j));
-    let entries = (0..n).flat_map(row).zip(&a.values).filter(|(_, value)| **value != 0.0);
-    let edges: Vec<(u32, u32)> = entries.map(|(entry, _)| entry).collect();
-    let weighted = a.values.iter().any(|&value| value != 0.0 && value != 1.0);
-    Ok((Graph::from_edges(place, n, &edges)?, weighted))
+    let entries = (0..n).flat_map(row).zip(&a.values);
+    let edges: Vec<(u32, u32, f32)> = entries.map(|((i, j), &value)| (i, j, value)).collect();
+    Ok((Graph::from_weighted_edges(place, n, &edges)?, vec![]))
 }
 
 fn x(array: &NumpyArray, n: usize) -> Result<Features> {

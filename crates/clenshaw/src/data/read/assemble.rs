@@ -68,8 +68,8 @@ pub(super) struct ReadEdges {
 
 impl ReadEdges {
     /// A graph and the edges it was built from.
-    pub fn new(graph: Graph, edges: &[(u32, u32)], directed: bool) -> Self {
-        let n_loops = edges.iter().filter(|(u, v)| u == v).count();
+    pub fn new(graph: Graph, edges: &[(u32, u32, f32)], directed: bool) -> Self {
+        let n_loops = edges.iter().filter(|(u, v, _)| u == v).count();
         let n_listed = edges.len() - n_loops;
         Self { graph, n_loops, n_listed, directed, warnings: vec![] }
     }
@@ -93,6 +93,9 @@ pub(super) fn dataset(
         notes.push(format!(
             "{n} repeated edges, in the same or the opposite direction, were merged"
         ));
+    }
+    if graph.weights().is_some() {
+        notes.push("edges have weights, which the operators of the models use".into());
     }
     if directed {
         notes.push("the file declares directed edges; directions are not used".into());

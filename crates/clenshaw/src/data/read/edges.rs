@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `# ...`, `% ...` before the table | comment |
 //! | first line without a valid id | header |
-//! | all others | two ids; other columns are ignored |
+//! | all others | two ids and, in the column `weight` or `edge_weight`, a weight; other columns are ignored |
 //!
 //! The ids are in the columns `source` and `target` (or `src`, `dst`; `from`, `to`; `u`, `v`; `id1`,
 //! `id2`; `id_1`, `id_2`; `numeric_id_1`, `numeric_id_2`), otherwise in the first two.
@@ -75,7 +75,11 @@ pub(super) fn read_named(
     header: HeaderMode,
 ) -> Result<ReadEdges> {
     let table = parse(path, input, &IdLookup::names(nodes), header)?;
-    let graph = table.graph(&path.display().to_string(), nodes.len())?;
+    let place = path.display().to_string();
+    let graph = match table.layout.weight {
+        Some(_) => Graph::from_weighted_edges(&place, nodes.len(), &table.weighted_edges())?,
+        None => table.graph(&place, nodes.len())?,
+    };
     let n_lines: usize = table.blocks.iter().map(Vec::len).sum();
     let n_loops = table.blocks.iter().flatten().filter(|(u, v)| u == v).count();
     let warnings = table.layout.warnings;
@@ -87,6 +91,8 @@ struct EdgeTable {
     layout: EdgeLayout,
     /// The edges in file order.
     blocks: Vec<Vec<EdgeEnds>>,
+    /// Their weights, if the table has a weight column.
+    weights: Vec<f32>,
 }
 
 impl EdgeTable {
@@ -108,6 +114,11 @@ impl EdgeTable {
         }
     }
 
+    fn weighted_edges(&self) -> Vec<(u32, u32, f32)> {
+        let ends = self.blocks.iter().flatten().zip(&self.weights);
+        ends.map(|(&(u, v), &weight)| (u, v, weight)).collect()
+    }
+
     fn graph(&self, place: &str, n_nodes: usize) -> Result<Graph> {
         let blocks: Vec<&[EdgeEnds]> = self.blocks.iter().map(Vec::as_slice).collect();
         Graph::from_blocks(place, n_nodes, &blocks)
@@ -125,7 +136,7 @@ fn parse(
     lines.fill(&mut block).map_err(text::io_error(path))?;
     let layout = EdgeLayout::of(path, &block, ids, header)?;
     let (mut start, mut line) = layout.start;
-    let mut blocks = vec![];
+    let (mut blocks, mut weights) = (vec![], vec![]);
     while !block.is_empty() {
         let threads = if block.len() < CHUNK_SIZE { 1 } else { parallel::available_threads() };
         let parse_all = || {
@@ -142,11 +153,12 @@ fn parse(
             })?;
             line += chunk.n_lines;
             blocks.push(chunk.edges);
+            weights.extend(chunk.weights);
         }
         read.map_err(text::io_error(path))?;
         (block, next, start) = (next, block, 0);
     }
-    Ok(EdgeTable { layout, blocks })
+    Ok(EdgeTable { layout, blocks, weights })
 }
 
 /// Reads blocks of whole lines.
@@ -195,6 +207,8 @@ fn chunks(mut block: &[u8]) -> Vec<&[u8]> {
 
 struct ParsedChunk {
     edges: Vec<EdgeEnds>,
+    /// Empty if the table has no weight column.
+    weights: Vec<f32>,
     n_lines: usize,
 }
 
@@ -205,7 +219,7 @@ fn parse_chunk(
     ids: &IdLookup,
 ) -> std::result::Result<ParsedChunk, (usize, String)> {
     let mut edges = Vec::with_capacity(1 + memchr::memchr_iter(b'\n', chunk).count());
-    let mut n_lines = 0;
+    let (mut weights, mut n_lines) = (vec![], 0);
     let is_simple = layout.n_fields == 2 && layout.columns == [0, 1];
     while !chunk.is_empty() {
         n_lines += 1;
@@ -218,10 +232,13 @@ fn parse_chunk(
             continue;
         }
         let (line, rest) = split_line(chunk);
-        edges.extend(layout.edge(line, ids).map_err(|problem| (n_lines, problem))?);
+        if let Some((ends, weight)) = layout.edge(line, ids).map_err(|problem| (n_lines, problem))? {
+            edges.push(ends);
+            weights.extend(layout.weight.map(|_| weight));
+        }
         chunk = rest;
     }
-    Ok(ParsedChunk { edges, n_lines })
+    Ok(ParsedChunk { edges, weights, n_lines })
 }
 
 /// Parses `12,34` and a line end: the fast path for nearly all lines of long tables.

@@ -29,6 +29,9 @@ use quick_xml::{Reader, XmlVersion};
 use std::collections::HashMap;
 use std::path::Path;
 
+/// The name of the key with the weights of edges.
+const WEIGHT: &str = "weight";
+
 /// Maximum number of values, and of bytes of default values, per byte of the file: defaults allow
 /// many values in a small file.
 const MAX_VALUES: usize = 16;
@@ -125,9 +128,11 @@ struct GraphmlParser<'a> {
     default_bytes: usize,
     /// The values of the nodes; its columns are known once the graph starts.
     table: Table,
-    edges: Vec<(u32, u32)>,
+    edges: Vec<(u32, u32, f32)>,
     /// Edges that precede their nodes, with their positions.
-    pending_edges: Vec<(usize, [String; 2])>,
+    pending_edges: Vec<(usize, [String; 2], f32)>,
+    /// The ends and the weight of the current edge.
+    open_edge: Option<([String; 2], f32)>,
 }
 
 impl<'a> GraphmlParser<'a> {
@@ -148,6 +153,7 @@ impl<'a> GraphmlParser<'a> {
             table: Table::default(),
             edges: vec![],
             pending_edges: vec![],
+            open_edge: None,
         }
     }
 
@@ -181,7 +187,7 @@ impl<'a> GraphmlParser<'a> {
                 Ok(())
             }
             "node" => self.node(tag),
-            "data" if self.open_node.is_some() => self.data(tag),
+            "data" if self.open_node.is_some() || self.open_edge.is_some() => self.data(tag),
             "edge" => self.edge(tag),
             "hyperedge" => Err(self.bad("found a hyperedge; expected edges between two nodes")),
             _ => Ok(()),
@@ -198,6 +204,7 @@ impl<'a> GraphmlParser<'a> {
                 }
             }
             "key" => self.open_key = None,
+            "data" if self.open_edge.is_some() => self.edge_data(text.trim())?,
             "data" => {
                 let values = self.open_node.as_mut();
                 let value = values.zip(self.open_data.take()).and_then(|(v, key)| v.get_mut(key));
@@ -206,6 +213,7 @@ impl<'a> GraphmlParser<'a> {
                 }
             }
             "node" => self.finish_node()?,
+            "edge" => self.finish_edge(),
             _ => {}
         }
         Ok(())
@@ -287,12 +295,32 @@ impl<'a> GraphmlParser<'a> {
 
     fn edge(&mut self, tag: &BytesStart) -> Result<()> {
         let ends = [self.required(tag, "source")?, self.required(tag, "target")?];
-        let numbers = ends.each_ref().map(|end| self.number_of.get(end).copied());
-        match numbers {
-            [Some(u), Some(v)] => self.edges.push((u, v)),
-            _ => self.pending_edges.push((self.at, ends)),
+        self.open_edge = Some((ends, 1.0));
+        Ok(())
+    }
+
+    /// Reads the weight of the current edge; other data of edges is ignored.
+    fn edge_data(&mut self, text: &str) -> Result<()> {
+        let key = self.open_data.take().map(|key| &self.keys.list[key]);
+        if key.is_none_or(|key| key.for_nodes || key.name != WEIGHT) {
+            return Ok(());
+        }
+        let weight = text.parse().ok().filter(|weight: &f32| weight.is_finite() && *weight >= 0.0);
+        let invalid =
+            || self.bad(format!("the weight of an edge is `{text}`; expected a number of at least 0"));
+        let weight = weight.ok_or_else(invalid)?;
+        if let Some((_, current)) = &mut self.open_edge {
+            *current = weight;
         }
         Ok(())
+    }
+
+    fn finish_edge(&mut self) {
+        let Some((ends, weight)) = self.open_edge.take() else { return };
+        match ends.each_ref().map(|end| self.number_of.get(end).copied()) {
+            [Some(u), Some(v)] => self.edges.push((u, v, weight)),
+            _ => self.pending_edges.push((self.at, ends, weight)),
+        }
     }
 
     fn dataset(mut self, interpretation: Interpretation) -> Result<Dataset> {
@@ -300,15 +328,15 @@ impl<'a> GraphmlParser<'a> {
             let problem = "unexpected end of file; expected `<graphml>` with one `<graph>`";
             return Err(self.bad(problem));
         }
-        for (at, ends) in &self.pending_edges {
+        for (at, ends, weight) in &self.pending_edges {
             let number = |end: &String| {
                 let unknown = || self.place.bad(*at, format!("edge to unknown node `{end}`"));
                 self.number_of.get(end).copied().ok_or_else(unknown)
             };
-            self.edges.push((number(&ends[0])?, number(&ends[1])?));
+            self.edges.push((number(&ends[0])?, number(&ends[1])?, *weight));
         }
         let n = self.number_of.len();
-        let graph = Graph::from_edges(self.place.name, n, &self.edges)?;
+        let graph = Graph::from_weighted_edges(self.place.name, n, &self.edges)?;
         let mut node_names = vec![String::new(); n];
         for (name, number) in self.number_of {
             node_names[number as usize] = name;

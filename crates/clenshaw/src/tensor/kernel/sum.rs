@@ -9,17 +9,20 @@
 use super::gather::{Columns, Rows, by_columns, store};
 use super::{Arith, Kernel};
 use crate::tensor::Real;
+use std::ops::Range;
 
 /// The largest number of terms in one pass, besides the product with an operator.
 pub(crate) const MAX_TERMS: usize = 4;
 
-/// `coef diag(scale) pattern diag(scale) src` for the rows of a block.
+/// `coef diag(scale) A diag(scale) src` for the rows of a block, where A has these entries.
 pub(crate) struct Gather<'a, T> {
     pub coef: T,
     /// Offsets of the block's rows and the end of its last one.
     pub offsets: &'a [usize],
     /// Columns of all entries of the pattern.
     pub indices: &'a [u32],
+    /// The weight of every entry of the pattern; 1 if there are none.
+    pub values: Option<&'a [T]>,
     /// The factor of every node.
     pub scale: &'a [T],
     /// The first row of the block.
@@ -65,6 +68,8 @@ impl<T: Real> Kernel for Sum<'_, T> {
                 GatherSource::Bf16(src) => (src.len(), bf16_stride::<T>(self.cols)),
             };
             assert_eq!(len, gather.scale.len() * cols, "sum: source shape");
+            let n_values = gather.values.map_or(gather.indices.len(), <[T]>::len);
+            assert_eq!(n_values, gather.indices.len(), "sum: one weight per entry");
         }
         let (rows, cols) = (self.out.len() / self.cols.max(1), self.cols);
         by_columns::<A>(&mut self, rows, cols);
@@ -93,28 +98,48 @@ impl<T: Real> Gather<'_, T> {
     #[inline(always)]
     fn columns<A: Arith, const W: usize>(&self, cols: usize, r: usize, c: usize) -> [T; W] {
         let entries = self.offsets[r]..self.offsets[r + 1];
-        let indices = self.indices;
         // SAFETY: columns of a pattern are below its number of columns, which is the length of
-        // `scale`, and `src` holds `cols` numbers for each of them (asserted in `run`).
-        let mut acc = unsafe {
-            let weight = |_, j| *self.scale.get_unchecked(j);
-            match self.src {
-                GatherSource::Full(src) => {
-                    let rows = Rows::new(src, cols, indices);
-                    rows.sum::<T, A, W>(entries, c, weight)
-                }
-                GatherSource::Bf16(src) => {
-                    let stride = bf16_stride::<T>(cols) * size_of::<T>() / size_of::<u16>();
-                    let rows = Rows::new(bytemuck::cast_slice::<T, u16>(src), stride, indices);
-                    rows.sum::<T, A, W>(entries, c, weight)
-                }
-            }
+        // `scale`, and there is a weight for every entry (asserted in `run`).
+        let mut acc = match self.values {
+            None => self.sum::<A, W>(cols, entries, c, |_, j| unsafe {
+                *self.scale.get_unchecked(j)
+            }),
+            // SAFETY: as above.
+            Some(values) => self.sum::<A, W>(cols, entries, c, |e, j| unsafe {
+                *values.get_unchecked(e) * *self.scale.get_unchecked(j)
+            }),
         };
         let outer = self.coef * self.scale[self.first + r];
         for i in 0..W {
             acc[i] = outer * acc[i];
         }
         acc
+    }
+}
+
+impl<T: Real> Gather<'_, T> {
+    /// The sum of the gathered rows, each multiplied by `weight(entry, column)`.
+    #[inline(always)]
+    fn sum<A: Arith, const W: usize>(
+        &self,
+        cols: usize,
+        entries: Range<usize>,
+        c: usize,
+        weight: impl Fn(usize, usize) -> T,
+    ) -> [T; W] {
+        // SAFETY: `src` holds `cols` numbers for every column of the pattern (asserted in `run`).
+        unsafe {
+            match self.src {
+                GatherSource::Full(src) => {
+                    Rows::new(src, cols, self.indices).sum::<T, A, W>(entries, c, weight)
+                }
+                GatherSource::Bf16(src) => {
+                    let stride = bf16_stride::<T>(cols) * size_of::<T>() / size_of::<u16>();
+                    let src = bytemuck::cast_slice::<T, u16>(src);
+                    Rows::new(src, stride, self.indices).sum::<T, A, W>(entries, c, weight)
+                }
+            }
+        }
     }
 }
 
@@ -157,6 +182,7 @@ mod tests {
             coef: 2.0,
             offsets: &OFFSETS,
             indices: &INDICES,
+            values: None,
             scale: &SCALE,
             first: 0,
             src: GatherSource::Full(src),
@@ -185,6 +211,31 @@ mod tests {
             before[at] + 2.0 * product - x[n + at] + 0.3 * x[2 * n + at] + x[3 * n + c]
         };
         (0..n).map(|i| entry(i / cols, i % cols)).collect()
+    }
+
+    #[test]
+    fn weights_multiply_the_entries() {
+        let values = [0.5, -1.0, 2.0, 0.25, 3.0];
+        for cols in [1, 5, 16, 71] {
+            let x = numbers(10 * cols, 1);
+            for level in LEVELS {
+                let mut out = vec![0.0; 3 * cols];
+                let mut sum = step(cols, &x, &mut out, false);
+                (sum.n_terms, sum.bias) = (0, None);
+                sum.gather.as_mut().unwrap().values = Some(&values);
+                dispatch_at(level, sum);
+                let entry = |r: usize, c: usize| -> f32 {
+                    let entries = OFFSETS[r]..OFFSETS[r + 1];
+                    let term = |e: usize| {
+                        let j = INDICES[e] as usize;
+                        2.0 * SCALE[r] * values[e] * SCALE[j] * x[j * cols + c]
+                    };
+                    entries.map(term).sum()
+                };
+                let expected: Vec<f32> = (0..3 * cols).map(|i| entry(i / cols, i % cols)).collect();
+                assert_close(&out, &expected, 1e-6);
+            }
+        }
     }
 
     #[test]

@@ -53,12 +53,15 @@ impl<T: Real> SparseMatrix<T> {
 /// An operator in the precision of the plan.
 pub(super) struct ScaledPattern<T> {
     pub pattern: Arc<Pattern>,
+    /// The weight of each entry; all 1 if there are none.
+    pub values: Option<Vec<T>>,
     pub scale: Vec<T>,
 }
 
 impl<T: Real> ScaledPattern<T> {
     fn new(operator: &Operator) -> Self {
-        Self { pattern: operator.pattern().clone(), scale: cast(operator.scale()) }
+        let (pattern, values) = (operator.pattern().clone(), operator.values().map(cast));
+        Self { pattern, values, scale: cast(operator.scale()) }
     }
 }
 

@@ -22,6 +22,9 @@ const ID_COLUMNS: [(&str, &str); 7] = [
     ("numeric_id_1", "numeric_id_2"),
 ];
 
+/// Recognised names of the weight column.
+const WEIGHT_COLUMNS: [&str; 2] = ["weight", "edge_weight"];
+
 /// Marks numbers that are not the name of a node.
 const NO_NODE: u32 = u32::MAX;
 /// Numeric names up to this multiple of the number of nodes are looked up without hashing.
@@ -95,6 +98,8 @@ impl<'a> IdLookup<'a> {
 pub(super) struct EdgeLayout {
     pub separator: u8,
     pub columns: [usize; 2],
+    /// The column with the weights, if there is one.
+    pub weight: Option<usize>,
     pub n_fields: usize,
     /// The number of the line that determined the layout.
     line: usize,
@@ -127,6 +132,7 @@ impl EdgeLayout {
         let mut layout = Self {
             separator,
             columns: [0, 1],
+            weight: None,
             n_fields,
             line: number,
             start: (at, lines),
@@ -137,12 +143,23 @@ impl EdgeLayout {
             layout.find_columns(&place, &names, header);
         }
         if n_fields > 2 {
-            let ignored = (0..n_fields).filter(|column| !layout.columns.contains(column));
-            let ignored: Vec<_> = match layout.start.1 == number {
+            let is_used = |column: &usize| {
+                layout.columns.contains(column) || layout.weight == Some(*column)
+            };
+            let ignored = (0..n_fields).filter(|column| !is_used(column));
+            let has_header = layout.start.1 == number;
+            let ignored: Vec<_> = match has_header {
                 true => ignored.map(|column| format!("`{}`", names[column])).collect(),
                 false => ignored.map(|column| (column + 1).to_string()).collect(),
             };
-            layout.warnings.push(format!("{place}: ignored columns {}", ignored.join(", ")));
+            if !ignored.is_empty() {
+                let advice = match has_header {
+                    true => "",
+                    false => "; add the header `source,target,weight` if they hold edge weights",
+                };
+                let ignored = ignored.join(", ");
+                layout.warnings.push(format!("{place}: ignored columns: {ignored}{advice}"));
+            }
         }
         Ok(layout)
     }
@@ -159,31 +176,43 @@ impl EdgeLayout {
             (None, Some(u), Some(v)) => self.columns = [u, v],
             _ => {}
         }
+        self.weight = WEIGHT_COLUMNS.iter().find_map(|name| column(name));
         if pair.is_none() && header == HeaderMode::Detect {
             let [u, v] = self.columns.map(|column| names[column].as_ref());
             self.warnings
-                .push(format!("{place}: line {} (`{u}`, `{v}`) was taken as header", self.line));
+                .push(format!("{place}: line {} (`{u}`, `{v}`) was treated as a header", self.line));
         }
     }
 
-    /// Parses the edge in a line; `None` if the line is empty.
-    pub fn edge(&self, line: &[u8], ids: &IdLookup) -> LineResult<Option<EdgeEnds>> {
+    /// Parses the edge in a line and its weight, which is 1 without a weight column; `None` if the line
+    /// is empty.
+    pub fn edge(&self, line: &[u8], ids: &IdLookup) -> LineResult<Option<(EdgeEnds, f32)>> {
         let line = str::from_utf8(line).map_err(|_| NOT_UTF8)?;
         if line.trim().is_empty() {
             return Ok(None);
         }
-        let mut ends = [None, None];
+        let (mut ends, mut weight) = ([None, None], 1.0);
         let mut n = 0;
         for field in fields(line, self.separator) {
             let field = field?;
+            if self.weight == Some(n) {
+                weight = parse_weight(&field)?;
+            }
             for (end, _) in ends.iter_mut().zip(self.columns).filter(|(_, column)| *column == n) {
                 *end = Some(field.clone());
             }
             n += 1;
         }
         match ends {
-            [Some(u), Some(v)] if n == self.n_fields => Ok(Some((ids.node(&u)?, ids.node(&v)?))),
+            [Some(u), Some(v)] if n == self.n_fields => {
+                Ok(Some(((ids.node(&u)?, ids.node(&v)?), weight)))
+            }
             _ => Err(field_count_error(n, self.n_fields, self.line)),
         }
     }
+}
+
+fn parse_weight(field: &str) -> LineResult<f32> {
+    let weight = field.parse().ok().filter(|weight: &f32| weight.is_finite() && *weight >= 0.0);
+    weight.ok_or_else(|| format!("the weight is `{field}`; expected a number of at least 0"))
 }

@@ -15,7 +15,7 @@ pub(super) struct GraphmlKeys {
 /// A declared attribute.
 pub(super) struct GraphmlKey {
     /// The attribute's name.
-    name: String,
+    pub name: String,
     /// Whether it is an attribute of nodes, and not of edges or graphs.
     pub for_nodes: bool,
     /// The value of nodes without data for this key.

@@ -84,6 +84,7 @@ impl<T: Real> Scope<'_, T> {
             coef: T::from_f64(spmm.coef),
             offsets: &operator.pattern.offsets()[rows.start..=rows.end],
             indices: operator.pattern.indices(),
+            values: operator.values.as_deref(),
             scale: &operator.scale,
             first: rows.start,
             src: match self.program.bufs[spmm.src].is_bf16 {
