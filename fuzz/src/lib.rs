@@ -12,7 +12,7 @@ use clenshaw::data::read::{
 use clenshaw::data::read::array::NumpyArray;
 use clenshaw::data::read::pickle::PickleValue;
 use clenshaw::data::read::planetoid::PlanetoidFiles;
-use clenshaw::data::{Dataset, fetch, graph_file, split};
+use clenshaw::data::{Dataset, graph_file, split};
 use std::path::Path;
 
 /// Defines a fuzz target that calls a function of this crate.
@@ -127,10 +127,6 @@ pub fn tables(bytes: &[u8]) {
 
 pub fn text(bytes: &[u8]) {
     let _ = text_bytes(Path::new("it"), bytes);
-}
-
-pub fn unzip(bytes: &[u8]) {
-    let _ = fetch::member_length(bytes, "a.npy", 1 << 16);
 }
 
 /// Checks and fingerprints a data set, as the program does.

@@ -24,7 +24,7 @@ const DICTIONARIES: &[(&str, &[&str])] = &[
     ("graphml", &["graphml"]),
     ("matlab", &["matlab", "facebook100"]),
     ("npy", &["npy"]),
-    ("npz", &["npz", "arrays", "heterophilous", "geom_splits", "unzip"]),
+    ("npz", &["npz", "arrays", "heterophilous", "geom_splits"]),
     ("pickle", &["pickle", "planetoid", "linkx_splits"]),
     ("tables", &["tables", "edges", "nodes", "text", "linkx", "geom_gcn", "split_file"]),
 ];

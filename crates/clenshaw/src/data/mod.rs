@@ -13,6 +13,7 @@ mod fingerprint;
 mod features;
 mod dataset;
 pub mod graph_file;
+mod archive;
 pub mod split;
 pub mod read;
 mod store;

@@ -41,7 +41,6 @@ fn seeds() -> Vec<(&'static str, Seeds)> {
         ),
         ("tables", tables_seeds()),
         ("text", packed(b"0,1\n1,2\n0,1\n1,2\n0,1\n1,2\n0,1\n1,2\n0,7\n")),
-        ("unzip", unzip_seeds()),
     ]
 }
 
@@ -157,15 +156,6 @@ fn tables_seeds() -> Seeds {
         joined(&[numbered, NODES[2]]),
         joined(&[&gzip(named), &zstd(NODES[0])]),
     ]
-}
-
-/// Archives with `a` as the second member; in the second archive, sizes follow the data.
-fn unzip_seeds() -> Seeds {
-    let array = |byte| file("|u1", MemoryOrder::C, &[1], &[byte]);
-    let archive = npz(&[("b", array(1)), ("a", array(2)), ("c", array(3))]);
-    let mut streamed = archive.clone();
-    streamed[6] |= 8;
-    vec![archive, streamed]
 }
 
 #[test]
