@@ -28,8 +28,8 @@ pub mod planetoid;
 pub mod heterophilous;
 pub mod linkx;
 
-#[cfg(fuzzing)]
-pub use {nodes::read_bytes as nodes_bytes, text::read_bytes as text_bytes};
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 
 use super::{Dataset, graph_file};
 use crate::error::Result;
@@ -66,5 +66,3 @@ pub(super) fn source_files(path: &Path) -> Result<Vec<PathBuf>> {
 
 #[cfg(test)]
 mod published_tests;
-#[cfg(test)]
-mod seeds;

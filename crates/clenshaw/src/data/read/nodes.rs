@@ -55,7 +55,7 @@ pub(super) fn parse(place: &str, text: &str, header: HeaderMode) -> Result<NodeD
 }
 
 /// Parses a node table, for fuzzing.
-#[cfg(fuzzing)]
+#[cfg(any(test, fuzzing))]
 pub fn read_bytes(bytes: &[u8]) -> Result<()> {
     let text = text::read_bytes(std::path::Path::new("nodes"), bytes)?;
     parse("nodes", &text, HeaderMode::Detect).map(drop)
