@@ -7,7 +7,7 @@
 //! `N` inputs are divided among the targets; each target stops after `S` seconds.
 
 use crate::Result;
-use crate::cargo::{cargo, root, succeed};
+use crate::cargo::{root, succeed};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -24,7 +24,7 @@ const DICTIONARIES: &[(&str, &[&str])] = &[
     ("graphml", &["graphml"]),
     ("matlab", &["matlab", "facebook100"]),
     ("npy", &["npy"]),
-    ("npz", &["npz", "arrays", "heterophilous", "geom_splits", "unzip"]),
+    ("npz", &["npz", "arrays", "heterophilous", "geom_splits"]),
     ("pickle", &["pickle", "planetoid", "linkx_splits"]),
     ("tables", &["tables", "edges", "nodes", "text", "linkx", "geom_gcn", "split_file"]),
 ];
@@ -37,8 +37,6 @@ pub fn run(arguments: &[String]) -> Result {
                     `rustup toolchain install nightly`, `cargo install cargo-fuzz`"
             .into());
     }
-    eprintln!("== write seeds");
-    write_seeds(&root)?;
     eprintln!("== build");
     succeed(&mut fuzz(&["build", "--sanitizer", "none"]))?;
     let (mut total, mut failed) = (0, vec![]);
@@ -104,16 +102,12 @@ fn targets(root: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Adds the initial inputs to the corpus.
-fn write_seeds(root: &Path) -> Result {
-    let mut command =
-        cargo(&["test", "--quiet", "--package", "clenshaw", "--lib", "data::read::seeds"]);
-    succeed(command.env("CLENSHAW_SEEDS", root.join("fuzz/corpus")))
-}
-
 fn run_target(root: &Path, target: &str, options: &FuzzOptions) -> Result<TargetResult> {
-    let mut command = fuzz(&["run", "--sanitizer", "none", target, "--"]);
-    command.args([MAX_LENGTH, TIMEOUT, &format!("-runs={}", options.inputs)]);
+    // New inputs are written to the first folder.
+    let folders = ["corpus", "seeds"].map(|name| root.join("fuzz").join(name).join(target));
+    std::fs::create_dir_all(&folders[0])?;
+    let mut command = fuzz(&["run", "--sanitizer", "none", target]);
+    command.args(&folders).args(["--", MAX_LENGTH, TIMEOUT, &format!("-runs={}", options.inputs)]);
     if let Some(seconds) = options.seconds {
         command.arg(format!("-max_total_time={seconds}"));
     }

@@ -25,7 +25,6 @@ mod manifest;
 mod failure;
 mod partial_file;
 mod transfer;
-mod unzip;
 #[cfg(feature = "download")]
 mod http;
 #[cfg(not(feature = "download"))]
@@ -34,8 +33,6 @@ mod proxies;
 
 pub use manifest::{Manifest, ManifestFile, manifest, manifests};
 pub use proxies::Proxies;
-#[cfg(fuzzing)]
-pub use unzip::length as member_length;
 
 use crate::error::{Error, Result};
 use failure::{FetchError, SourceError};

@@ -17,6 +17,7 @@ mod class_labels;
 pub mod schema;
 mod dataset;
 pub mod graph_file;
+mod archive;
 pub mod split;
 pub mod read;
 mod store;

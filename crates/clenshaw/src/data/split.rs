@@ -16,7 +16,7 @@
 
 mod file;
 
-#[cfg(fuzzing)]
+#[cfg(any(test, fuzzing))]
 pub use file::read_bytes as file_bytes;
 
 use super::Dataset;

@@ -127,7 +127,9 @@ impl Graph {
     ) -> Result<Self> {
         let valid = |weight: f32| weight.is_finite() && weight >= 0.0;
         if let Some((u, v, weight)) = edges.iter().find(|(_, _, weight)| !valid(*weight)) {
-            let problem = format!("the weight of edge {u} to {v} is {weight}; expected a number of at least 0");
+            let problem = format!(
+                "the weight of edge {u} to {v} is {weight}; expected a number of at least 0"
+            );
             return Err(Error::Data { place: place.into(), problem });
         }
         let kept = || edges.iter().filter(|(u, v, weight)| u != v && *weight > 0.0);

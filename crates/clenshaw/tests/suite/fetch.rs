@@ -9,8 +9,11 @@ use fixture::{ADVICE, BAD, Fixture, GOOD, file, serve, sha256, toy, unchecked};
 use server::{Reply, Server};
 use std::cell::RefCell;
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
 
 #[test]
 fn fetches_missing_files_and_keeps_valid_ones() {
@@ -280,17 +283,14 @@ fn offline_mode_only_verifies() {
     assert!(server.requests().is_empty());
 }
 
-/// Builds a zip archive of stored members.
+/// Builds a zip archive of deflated members, whose sizes follow the data.
 fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
-    let mut archive = Vec::new();
+    let mut zip = ZipWriter::new_stream(vec![]);
     for (name, content) in members {
-        archive.extend(b"PK\x03\x04\x14\0\0\0\0\0\0\0\0\0\0\0\0\0");
-        archive.extend([content.len() as u32; 2].map(u32::to_le_bytes).concat());
-        archive.extend([name.len() as u16, 0].map(u16::to_le_bytes).concat());
-        archive.extend([name.as_bytes(), content].concat());
+        zip.start_file(*name, SimpleFileOptions::default()).unwrap();
+        zip.write_all(content).unwrap();
     }
-    archive.extend([&b"PK\x01\x02"[..], &[0; 42]].concat());
-    archive
+    zip.finish().unwrap().into_inner()
 }
 
 /// The manifest of two files in one archive.
@@ -302,7 +302,9 @@ fn packed(server: &Server) -> Manifest {
 
 #[test]
 fn archive_is_downloaded_once_for_all_members() {
-    let archive = zip(&[("x/README", b"read me"), ("x/a.csv", GOOD), ("x/b.csv", BAD)]);
+    // The members are found behind larger ones.
+    let long = [b'e'; 10_000];
+    let archive = zip(&[("x/edges.csv", &long), ("x/a.csv", GOOD), ("x/b.csv", BAD)]);
     let server =
         Server::start([Reply::CutAfter(40, archive.clone()), Reply::Serve(archive.clone())]);
     let fixture = Fixture::new();
@@ -315,19 +317,29 @@ fn archive_is_downloaded_once_for_all_members() {
 
 #[test]
 fn damaged_archive_is_deleted() {
-    let (bad, good) = (zip(&[("a.csv", BAD)]), zip(&[("a.csv", GOOD), ("b.csv", BAD)]));
-    let server = Server::start([bad.clone(), b"<html>".to_vec(), good].map(Reply::Serve));
-    let (fixture, manifest) = (Fixture::new(), packed(&server));
-    let source = server.url("/all.zip#a.csv");
+    let (wrong, good) = (zip(&[("a.csv", BAD)]), zip(&[("a.csv", GOOD), ("b.csv", BAD)]));
+    let (bomb, other) = (zip(&[("a.csv", &vec![0; 10_000_000])]), zip(&[("c.csv", GOOD)]));
     let digests = format!("sha256 is {}, expected {}", sha256(BAD), sha256(GOOD));
-    assert_eq!(fixture.fetch_error(&manifest), format!("{source}: {digests}; {ADVICE}"));
-    let truncated = "damaged archive: truncated";
-    assert_eq!(fixture.fetch_error(&manifest), format!("{source}: {truncated}; {ADVICE}"));
-    assert!(fixture.files().is_empty());
+    let truncated = "damaged archive: not a zip archive, or truncated: ";
+    for (bytes, problem) in [
+        (&wrong[..], &digests[..]),
+        (b"<html>", truncated),
+        (&good[..good.len() - 2], truncated),
+        (&bomb, "more than 58 bytes"),
+        (&other, "damaged archive: no member `a.csv`"),
+    ] {
+        let server = Server::start([Reply::Serve(bytes.to_vec())]);
+        let fixture = Fixture::new();
+        let error = fixture.fetch_error(&packed(&server));
+        let expected = format!("{}: {problem}", server.url("/all.zip#a.csv"));
+        assert!(error.starts_with(&expected) && error.ends_with(ADVICE), "{error}");
+        assert!(fixture.files().is_empty());
+    }
     // An archive of an earlier attempt is downloaded again if it is wrong.
-    fixture.write("toy/.all.zip", &bad);
-    fixture.fetch(&manifest).unwrap();
-    assert_eq!(server.requests(), ["/all.zip"; 3]);
+    let (server, fixture) = (Server::start([Reply::Serve(good)]), Fixture::new());
+    fixture.write("toy/.all.zip", &wrong);
+    fixture.fetch(&packed(&server)).unwrap();
+    assert_eq!(server.requests(), ["/all.zip"]);
     assert_eq!(fixture.files(), ["toy", "toy/a.csv", "toy/b.csv"]);
 }
 

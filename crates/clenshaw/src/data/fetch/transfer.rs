@@ -3,10 +3,11 @@
 use super::failure::{FetchError, SourceError};
 use super::manifest::FileSource;
 use super::partial_file::{FileDigest, PartialFile, archive_path};
-use super::{Client, FetchEvent, FetchOptions, ManifestFile, unzip};
+use super::{Client, FetchEvent, FetchOptions, ManifestFile};
+use crate::data::archive::Archive;
 use crate::error::Error;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -78,7 +79,7 @@ impl Download<'_> {
             FileSource::ZipMember { archive, member } => {
                 let path = archive_path(transfer.options.into, file, archive);
                 fetch_archive(archive, &path, client)?;
-                unzip::extract(transfer, &path, member, partial)
+                extract(transfer, &path, member, partial)
             }
         }
     }
@@ -111,6 +112,24 @@ fn copy(transfer: &Transfer<'_>, path: &Path, partial: &mut PartialFile) -> Resu
     })?;
     transfer
         .append_all(file, transfer.size, partial, |error, _| SourceError::Other(error.to_string()))
+}
+
+/// Extracts the member with this name from any folder of the archive.
+fn extract(
+    transfer: &Transfer<'_>,
+    archive: &Path,
+    member: &str,
+    partial: &mut PartialFile,
+) -> Result<(), FetchError> {
+    partial.clear()?;
+    let file = BufReader::new(File::open(archive).map_err(Error::io(archive))?);
+    let mut archive = Archive::open(file).map_err(SourceError::Archive)?;
+    let members = archive.members();
+    let index = members.iter().position(|(name, _)| name.rsplit('/').next() == Some(member));
+    let index = index.ok_or_else(|| SourceError::Archive(format!("no member `{member}`")))?;
+    let content = archive.member(index).map_err(SourceError::Archive)?;
+    let damaged = |error: io::Error, _| SourceError::Archive(error.to_string());
+    transfer.append_all(content, transfer.size, partial, damaged)
 }
 
 impl Transfer<'_> {

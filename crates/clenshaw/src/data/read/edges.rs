@@ -232,7 +232,9 @@ fn parse_chunk(
             continue;
         }
         let (line, rest) = split_line(chunk);
-        if let Some((ends, weight)) = layout.edge(line, ids).map_err(|problem| (n_lines, problem))? {
+        if let Some((ends, weight)) =
+            layout.edge(line, ids).map_err(|problem| (n_lines, problem))?
+        {
             edges.push(ends);
             weights.extend(layout.weight.map(|_| weight));
         }

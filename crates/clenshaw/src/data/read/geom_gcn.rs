@@ -24,27 +24,6 @@ const EDGES: &str = "out1_graph_edges.txt";
 /// Maximum number of columns; a model allocates a row of weights for each.
 const MAX_COLUMNS: usize = 1 << 24;
 
-/// How the features of a node are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FeatureStyle {
-    /// `0,1,0,0`.
-    ZeroOne,
-    /// `1`: the columns of the ones, in any order, with duplicates.
-    IndexList {
-        /// The number of columns; by default, the largest listed column plus one.
-        columns: Option<usize>,
-    },
-}
-
-impl FeatureStyle {
-    fn from_header(header: &str) -> Self {
-        match header.contains("feature_amount") {
-            true => Self::IndexList { columns: None },
-            false => Self::ZeroOne,
-        }
-    }
-}
-
 /// Reads a folder and its splits.
 ///
 /// If the folder has no splits, those of the folder `name` next to it are used: both versions of
@@ -54,7 +33,7 @@ pub fn read(folder: &Path, name: &str) -> Result<Dataset> {
     let texts = (text::read(&nodes)?, text::read(&edges)?);
     let nodes = GeomTable::new(nodes.display().to_string(), &texts.0)?;
     let edges = GeomTable::new(edges.display().to_string(), &texts.1)?;
-    let dataset = dataset(&folder.display().to_string(), &nodes, &edges, None)?;
+    let dataset = dataset(&folder.display().to_string(), &nodes, &edges)?;
     let n = dataset.graph.n_nodes();
     let splits = match geom_splits(folder, name, n)? {
         found if found.is_empty() => geom_splits(&folder.with_file_name(name), name, n)?,
@@ -65,45 +44,32 @@ pub fn read(folder: &Path, name: &str) -> Result<Dataset> {
 
 /// Reads the bytes of the two files of a folder; `place` is its name in errors and in the data set.
 ///
-/// The default style is determined by the header of the node file.
-///
 /// ```
 /// use clenshaw::data::read::geom_gcn::read_bytes;
 /// let nodes = b"node_id\tfeature\tlabel\n1\t0,1\t1\n0\t1,1\t0\n";
-/// let pair = read_bytes("pair", nodes, b"node_id\tnode_id\n0\t1\n", None)?;
+/// let pair = read_bytes("pair", nodes, b"node_id\tnode_id\n0\t1\n")?;
 /// assert_eq!(pair.x.to_dense().row(1), [0.0, 1.0]);
-/// let error = read_bytes("pair", nodes, b"node_id\tnode_id\n0\t2\n", None).unwrap_err();
+/// let error = read_bytes("pair", nodes, b"node_id\tnode_id\n0\t2\n").unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
 ///     "pair/out1_graph_edges.txt:2: edge to node 2; expected node ids below 2"
 /// );
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
-pub fn read_bytes(
-    place: &str,
-    nodes: &[u8],
-    edges: &[u8],
-    style: Option<FeatureStyle>,
-) -> Result<Dataset> {
+pub fn read_bytes(place: &str, nodes: &[u8], edges: &[u8]) -> Result<Dataset> {
     let [nodes_place, edges_place] = [NODES, EDGES].map(|file| format!("{place}/{file}"));
     let nodes = text::read_bytes(Path::new(&nodes_place), nodes)?;
     let edges = text::read_bytes(Path::new(&edges_place), edges)?;
     let nodes = GeomTable::new(nodes_place, &nodes)?;
     let edges = GeomTable::new(edges_place, &edges)?;
-    dataset(place, &nodes, &edges, style)
+    dataset(place, &nodes, &edges)
 }
 
-fn dataset(
-    place: &str,
-    nodes: &GeomTable,
-    edges: &GeomTable,
-    style: Option<FeatureStyle>,
-) -> Result<Dataset> {
-    let style = style.unwrap_or(FeatureStyle::from_header(nodes.header));
+fn dataset(place: &str, nodes: &GeomTable, edges: &GeomTable) -> Result<Dataset> {
     let rows = nodes.nodes()?;
-    let x = match style {
-        FeatureStyle::ZeroOne => nodes.zeros_and_ones(&rows)?,
-        FeatureStyle::IndexList { columns } => nodes.index_lists(&rows, columns)?,
+    let x = match nodes.header.contains("feature_amount") {
+        true => nodes.index_lists(&rows)?,
+        false => nodes.zeros_and_ones(&rows)?,
     };
     let graph = Graph::from_edges(&edges.place, rows.len(), &edges.edges(rows.len())?)?;
     let n_classes = rows.iter().map(|node| node.label + 1).max().unwrap_or(0);
@@ -230,17 +196,17 @@ impl<'a> GeomTable<'a> {
         Ok(rows.features(n_cols))
     }
 
-    /// Parses `92,521`, the columns of the ones.
-    fn index_lists(&self, nodes: &[GeomNode], columns: Option<usize>) -> Result<Features> {
-        let end = columns.unwrap_or(MAX_COLUMNS);
+    /// Parses `92,521`, the columns of the ones, in any order and with duplicates.
+    fn index_lists(&self, nodes: &[GeomNode]) -> Result<Features> {
         let mut rows = BinaryRows::default();
         for node in nodes {
             let mut row = vec![];
             for index in node.features.split(',').filter(|_| !node.features.is_empty()) {
                 match self.number(node.line, "feature index", index)? {
-                    index if index < end => row.push(index as u32),
+                    index if index < MAX_COLUMNS => row.push(index as u32),
                     index => {
-                        let problem = format!("feature index {index}; expected less than {end}");
+                        let problem =
+                            format!("feature index {index}; expected less than {MAX_COLUMNS}");
                         return Err(self.bad(node.line, problem));
                     }
                 }
@@ -251,7 +217,7 @@ impl<'a> GeomTable<'a> {
             rows.end_row();
         }
         let last = rows.indices.iter().max().map_or(0, |&index| index as usize + 1);
-        Ok(rows.features(columns.unwrap_or(last)))
+        Ok(rows.features(last))
     }
 
     fn edges(&self, n_nodes: usize) -> Result<Vec<(u32, u32)>> {

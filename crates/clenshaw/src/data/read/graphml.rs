@@ -306,8 +306,9 @@ impl<'a> GraphmlParser<'a> {
             return Ok(());
         }
         let weight = text.parse().ok().filter(|weight: &f32| weight.is_finite() && *weight >= 0.0);
-        let invalid =
-            || self.bad(format!("the weight of an edge is `{text}`; expected a number of at least 0"));
+        let invalid = || {
+            self.bad(format!("the weight of an edge is `{text}`; expected a number of at least 0"))
+        };
         let weight = weight.ok_or_else(invalid)?;
         if let Some((_, current)) = &mut self.open_edge {
             *current = weight;

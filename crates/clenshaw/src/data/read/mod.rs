@@ -28,8 +28,8 @@ pub mod planetoid;
 pub mod heterophilous;
 pub mod linkx;
 
-#[cfg(fuzzing)]
-pub use {tables::read_nodes as nodes_bytes, text::read_bytes as text_bytes};
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 
 pub use assemble::Interpretation;
 
@@ -88,5 +88,3 @@ pub(crate) fn text_table(text: &str) -> Result<super::table::Table> {
 
 #[cfg(test)]
 mod published_tests;
-#[cfg(test)]
-mod seeds;

@@ -171,7 +171,6 @@ impl<'a> HeaderParser<'a> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     /// Builds a file of version 1 with NumPy's padding.
     pub(crate) fn file(descr: &str, order: MemoryOrder, shape: &[usize], data: &[u8]) -> Vec<u8> {
@@ -256,18 +255,5 @@ pub(super) mod tests {
             read_error(&file("|O", MemoryOrder::C, &[1], b"N.")),
             "it: an array of Python objects; expected numbers"
         );
-    }
-
-    proptest! {
-        #[test]
-        fn damaged_bytes_do_not_panic(at: prop::sample::Index, byte: u8, cut: prop::sample::Index) {
-            let mut bytes = BIG_FORTRAN.to_vec();
-            bytes[at.index(BIG_FORTRAN.len())] = byte;
-            if let Ok(array) = read_bytes("it", &bytes) {
-                let _ = (array.to_f32(), array.to_u32(), array.to_bool(), array.to_text());
-            }
-            let _ = read_objects("it", &bytes);
-            prop_assert!(read_bytes("it", &BIG_FORTRAN[..cut.index(BIG_FORTRAN.len())]).is_err());
-        }
     }
 }

@@ -1,7 +1,7 @@
-//! Python pickles, read without executing any code.
+//! Python pickles of protocols 2 and 3, read without executing any code.
 //!
 //! A pickle is a program for a stack machine.
-//! This one supports the opcodes of protocols 0 to 5 that build plain values, and an allow-list of
+//! This one supports the opcodes that build the values of the published files, and an allow-list of
 //! globals for NumPy arrays, SciPy CSR matrices and `defaultdict`.
 //! Any other global, such as `os.system`, causes an error with its name and position.
 //!
@@ -11,15 +11,12 @@
 //! <https://docs.python.org/3/library/pickletools.html>
 
 mod globals;
-mod input;
-mod literals;
 mod machine;
 
 pub use globals::Global;
 
 use super::array::{Dtype, MemoryOrder, NumpyArray, n_bytes};
 use crate::error::{Error, Result};
-use std::borrow::Cow;
 
 /// A parsed pickle.
 #[derive(Debug)]
@@ -36,10 +33,8 @@ pub enum PickleValue {
     None,
     /// `True` or `False`.
     Bool(bool),
-    /// An integer of at most 64 bits.
+    /// An integer.
     Int(i64),
-    /// A float.
-    Float(f64),
     /// A class or function of the allow-list.
     Global(Global),
     /// The index of a [`PickleNode`]; see [`Pickle::node`].
@@ -50,9 +45,9 @@ pub enum PickleValue {
 #[derive(Clone, Debug)]
 pub enum PickleNode<'a> {
     /// A byte string, or a Python 2 `str`.
-    Bytes(Cow<'a, [u8]>),
+    Bytes(&'a [u8]),
     /// A Unicode string.
-    Text(Cow<'a, str>),
+    Text(&'a str),
     /// A list.
     List(Vec<PickleValue>),
     /// A tuple.
@@ -63,13 +58,8 @@ pub enum PickleNode<'a> {
     Dtype(Dtype),
     /// A NumPy array; `None` until its state is set.
     Array(Option<Box<PickledArray>>),
-    /// An object of a class of the allow-list, and its state.
-    Object {
-        /// The class.
-        class: Global,
-        /// Usually a dictionary of its attributes.
-        state: PickleValue,
-    },
+    /// A SciPy matrix and its state, a dictionary of its attributes.
+    CsrMatrix(PickleValue),
 }
 
 /// A NumPy array whose entries are another value of the pickle.
@@ -89,7 +79,7 @@ pub struct PickledArray {
 /// let pickle = pickle::read_bytes("list.pkl", b"\x80\x02](K\x01K\x02e.")?;
 /// assert_eq!(pickle.items(pickle.root()).unwrap(), [PickleValue::Int(1), PickleValue::Int(2)]);
 ///
-/// let error = pickle::read_bytes("evil.pkl", b"cos\nsystem\n(S'rm -rf ~'\ntR.").unwrap_err();
+/// let error = pickle::read_bytes("evil.pkl", b"cos\nsystem\n(U\x08rm -rf ~tR.").unwrap_err();
 /// assert!(error.to_string().starts_with("evil.pkl: byte 0: global `os.system` is not allowed"));
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
@@ -135,13 +125,9 @@ impl<'a> Pickle<'a> {
 
     /// Returns the value of a string key in a dictionary.
     pub fn get(&self, dict: PickleValue, key: &str) -> Option<PickleValue> {
-        let pairs = self.pairs(dict)?.iter().rev();
-        pairs.clone().find(|(found, _)| self.text(*found) == Some(key)).map(|(_, value)| *value)
-    }
-
-    /// Returns a Unicode string, or a Python 2 `str` that is valid UTF-8.
-    pub fn text(&self, value: PickleValue) -> Option<&str> {
-        self.node(value)?.text()
+        let mut pairs = self.pairs(dict)?.iter().rev();
+        let is_key = |found: PickleValue| self.node(found).and_then(PickleNode::text) == Some(key);
+        pairs.find(|(found, _)| is_key(*found)).map(|(_, value)| *value)
     }
 
     /// Returns the shape and entries of an array of objects, in stored order.
@@ -164,15 +150,16 @@ impl<'a> Pickle<'a> {
         };
         // `NumpyArray` rejects arrays of objects, whose data is a list.
         let data = match data {
-            Some(PickleNode::Bytes(bytes)) => &bytes[..],
-            _ => &[],
+            Some(PickleNode::Bytes(bytes)) => bytes,
+            _ => &[][..],
         };
         NumpyArray::new(place, stored.dtype, stored.shape.clone(), stored.order, data.into())
     }
 }
 
 impl PickleNode<'_> {
-    fn text(&self) -> Option<&str> {
+    /// Returns a Unicode string, or a Python 2 `str` that is valid UTF-8.
+    pub fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
             Self::Bytes(bytes) => std::str::from_utf8(bytes).ok(),
@@ -181,7 +168,5 @@ impl PickleNode<'_> {
     }
 }
 
-#[cfg(test)]
-pub(super) mod samples;
 #[cfg(test)]
 mod tests;

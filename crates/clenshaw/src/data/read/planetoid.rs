@@ -14,7 +14,7 @@
 
 use super::csr::CsrMatrix;
 use super::geom_splits::{fixed_split, geom_splits, retain_labelled};
-use super::pickle::{self, Global, PickleNode, PickleValue};
+use super::pickle::{self, PickleNode, PickleValue};
 use crate::data::{Dataset, Features};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -155,8 +155,7 @@ impl LabelledRows {
 fn matrix(place: &str, bytes: &[u8]) -> Result<CsrMatrix> {
     let pickle = pickle::read_bytes(place, bytes)?;
     let bad = |problem: &str| data_error(place, problem.into());
-    let Some(&PickleNode::Object { class: Global::CsrMatrix, state }) = pickle.node(pickle.root())
-    else {
+    let Some(&PickleNode::CsrMatrix(state)) = pickle.node(pickle.root()) else {
         return Err(bad("expected a pickled `csr_matrix`"));
     };
     let shape = pickle.get(state, "_shape").and_then(|shape| pickle.items(shape));
@@ -315,4 +314,4 @@ fn data_error(place: &str, problem: String) -> Error {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+mod tests;

@@ -270,38 +270,11 @@ fn geom_gcn(name: &str) -> Option<Dataset> {
 }
 
 #[test]
-fn geom_gcn_graphs_have_the_published_statistics() {
-    let published = [
-        ("chameleon", [2277, 31371, 2325, 5], ["0.230", "0.247"]),
-        ("squirrel", [5201, 198353, 2089, 5], ["0.222", "0.217"]),
-        ("film", [7600, 26659, 932, 5], ["0.217", "0.220"]),
-        ("texas", [183, 279, 1703, 5], ["0.061", "0.057"]),
-        ("cornell", [183, 277, 1703, 5], ["0.296", "0.301"]),
-        ("cornell_corrected", [183, 277, 1703, 5], ["0.123", "0.111"]),
-    ];
-    for (name, sizes, homophily) in published {
-        let Some(dataset) = geom_gcn(name) else { return };
-        assert_statistics(&dataset, sizes, homophily);
-        assert_eq!(dataset.splits.len(), 10, "{name}");
-    }
-}
-
-#[test]
 fn geom_gcn_graphs_have_the_expected_empty_rows() {
     for (name, empty) in [("chameleon", 233), ("squirrel", 165)] {
         let Some(dataset) = geom_gcn(name) else { return };
-        assert_eq!(empty_rows(&dataset.x), empty, "{name}");
+        assert_eq!((empty_rows(&dataset.x), dataset.splits.len()), (empty, 10), "{name}");
     }
-}
-
-#[test]
-fn cornell_has_the_features_and_labels_of_texas() {
-    let (Some(texas), Some(cornell)) = (geom_gcn("texas"), geom_gcn("cornell")) else { return };
-    assert_eq!(texas.class_sizes(), [33, 1, 18, 101, 30]);
-    assert_eq!(texas.y[25], Some(1));
-    assert_eq!((texas.x, texas.y), (cornell.x.clone(), cornell.y.clone()));
-    let corrected = geom_gcn("cornell_corrected").unwrap();
-    assert_ne!(cornell.sha256(), corrected.sha256());
 }
 
 #[test]

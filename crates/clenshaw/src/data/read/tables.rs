@@ -80,7 +80,7 @@ pub fn read_bytes(edges: &[u8], nodes: &[u8], interpretation: Interpretation) ->
 }
 
 /// Reads a node table, for fuzzing.
-#[cfg(fuzzing)]
+#[cfg(any(test, fuzzing))]
 pub fn read_nodes(bytes: &[u8]) -> Result<()> {
     let table = table_text::read_bytes("nodes", bytes)?;
     assemble::encode(&table, Interpretation::default()).map(drop)

@@ -101,9 +101,9 @@ impl<T: Real> Gather<'_, T> {
         // SAFETY: columns of a pattern are below its number of columns, which is the length of
         // `scale`, and there is a weight for every entry (asserted in `run`).
         let mut acc = match self.values {
-            None => self.sum::<A, W>(cols, entries, c, |_, j| unsafe {
-                *self.scale.get_unchecked(j)
-            }),
+            None => {
+                self.sum::<A, W>(cols, entries, c, |_, j| unsafe { *self.scale.get_unchecked(j) })
+            }
             // SAFETY: as above.
             Some(values) => self.sum::<A, W>(cols, entries, c, |e, j| unsafe {
                 *values.get_unchecked(e) * *self.scale.get_unchecked(j)

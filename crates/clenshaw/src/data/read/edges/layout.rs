@@ -143,9 +143,8 @@ impl EdgeLayout {
             layout.find_columns(&place, &names, header);
         }
         if n_fields > 2 {
-            let is_used = |column: &usize| {
-                layout.columns.contains(column) || layout.weight == Some(*column)
-            };
+            let is_used =
+                |column: &usize| layout.columns.contains(column) || layout.weight == Some(*column);
             let ignored = (0..n_fields).filter(|column| !is_used(column));
             let has_header = layout.start.1 == number;
             let ignored: Vec<_> = match has_header {
@@ -179,8 +178,10 @@ impl EdgeLayout {
         self.weight = WEIGHT_COLUMNS.iter().find_map(|name| column(name));
         if pair.is_none() && header == HeaderMode::Detect {
             let [u, v] = self.columns.map(|column| names[column].as_ref());
-            self.warnings
-                .push(format!("{place}: line {} (`{u}`, `{v}`) was treated as a header", self.line));
+            self.warnings.push(format!(
+                "{place}: line {} (`{u}`, `{v}`) was treated as a header",
+                self.line
+            ));
         }
     }
 

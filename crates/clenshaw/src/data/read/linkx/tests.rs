@@ -4,9 +4,8 @@ use super::super::array::MemoryOrder;
 use super::super::npy::tests::file;
 use super::*;
 use crate::data::read::text::tests::{gzip, zstd};
-use proptest::prelude::*;
 
-pub(crate) const NODE_TABLE: &[u8] = b"\
+const NODE_TABLE: &[u8] = b"\
 views,mature,life_time,created_at,updated_at,numeric_id,dead_account,language,affiliate
 7879,1,969,2016-02-16,2018-10-12,0,0,EN,1
 500,0,2699,2011-05-19,2018-10-08,2,1,DE,0
@@ -15,17 +14,17 @@ views,mature,life_time,created_at,updated_at,numeric_id,dead_account,language,af
 386,0,1344,2015-01-26,2018-10-01,3,0,FR,0\r
 ";
 
-pub(crate) const EDGE_TABLE: &[u8] = b"numeric_id_1,numeric_id_2\n0,1\n3,2\n1,0\n2,2\n1,3";
+const EDGE_TABLE: &[u8] = b"numeric_id_1,numeric_id_2\n0,1\n3,2\n1,0\n2,2\n1,3";
 
-/// `np.save` of NumPy 2.4: an array of two dictionaries.
-pub(crate) const SPLITS_FILE: &[u8] =
+/// An array of two dictionaries as `np.save` of NumPy 1 writes it, in protocol 3.
+const SPLITS_FILE: &[u8] =
     b"\x93NUMPY\x01\0v\0{'descr': '|O', 'fortran_order': False, 'shape': (2,), }                  \
-      \x20                                          \n\x80\x04\x95\xd3\0\0\0\0\0\0\0\x8c\x16numpy.\
-      _core.multiarray\x94\x8c\x0c_reconstruct\x94\x93\x94\x8c\x05numpy\x94\x8c\x07ndarray\x94\x93\
-      \x94K\0\x85\x94C\x01b\x94\x87\x94R\x94(K\x01K\x02\x85\x94h\x03\x8c\x05dtype\x94\x93\x94\x8c\
-      \x02O8\x94\x89\x88\x87\x94R\x94(K\x03\x8c\x01|\x94NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK?t\
-      \x94b\x89]\x94(}\x94(\x8c\x05train\x94]\x94(K\x02K\0e\x8c\x05valid\x94]\x94K\x01a\x8c\x04tes\
-      t\x94]\x94K\x03au}\x94(h\x14]\x94K\x01ah\x16]\x94(K\0K\x02eh\x18]\x94K\x03auet\x94b.";
+      \x20                                          \n\x80\x03cnumpy._core.multiarray\n_reconstruc\
+      t\nq\0cnumpy\nndarray\nq\x01K\0\x85q\x02C\x01bq\x03\x87q\x04Rq\x05(K\x01K\x02\x85q\x06cnumpy\
+      \ndtype\nq\x07X\x02\0\0\0O8q\x08\x89\x88\x87q\tRq\n(K\x03X\x01\0\0\0|q\x0bNNNJ\xff\xff\xff\
+      \xffJ\xff\xff\xff\xffK?tq\x0cb\x89]q\r(}q\x0e(X\x05\0\0\0trainq\x0f]q\x10(K\x02K\0eX\x05\0\0\
+      \0validq\x11]q\x12K\x01aX\x04\0\0\0testq\x13]q\x14K\x03au}q\x15(h\x0f]q\x16K\x01ah\x11]q\x17\
+      (K\0K\x02eh\x13]q\x18K\x03auetq\x19b.";
 
 fn read_error(nodes: &[u8], edges: &[u8]) -> String {
     read_bytes("it", nodes, edges, None).unwrap_err().to_string()
@@ -138,24 +137,18 @@ fn split_errors_include_the_split() {
         message(SPLITS_FILE, 3),
         "it: split 0, `test`: node 3; expected node numbers below 3"
     );
-    let changed = |from: &[u8], to: &[u8]| {
+    let with = |from: &[u8], to: &[u8]| {
         let at = SPLITS_FILE.windows(from.len()).position(|window| window == from).unwrap();
         let mut bytes = SPLITS_FILE.to_vec();
         bytes.splice(at..at + from.len(), to.iter().copied());
-        bytes
+        message(&bytes, 4)
     };
-    let with = |from: &[u8], to: &[u8]| message(&changed(from, to), 4);
     assert_eq!(with(b"K\x01a", b"K\x02a"), "it: split `linkx:0`: node 2 occurs twice");
     assert_eq!(
         with(b"valid", b"xalid"),
         "it: split 0 has no `valid`; expected train, valid and test"
     );
-    assert_eq!(with(b"K\x01a", b"NaN0"), "it: split 0, `valid`: None; expected a node number");
-    // 2^32 + 1 is not truncated to node 1.
-    assert_eq!(
-        message(&changed(b"K\x01a", b"\x8a\x05\x01\0\0\0\x01a"), 1 << 33),
-        "it: split 0, `valid`: node 4294967297; expected node numbers below 8589934592"
-    );
+    assert_eq!(with(b"K\x01a", b"Na"), "it: split 0, `valid`: None; expected a node number");
     assert!(with(b"_reconstruct", b"_xeconstruct").contains("global `numpy._core.multiarray."));
 }
 
@@ -163,31 +156,10 @@ fn split_errors_include_the_split() {
 #[test]
 fn number_of_splits_is_limited() {
     let find = |word: &[u8]| SPLITS_FILE.windows(word.len()).position(|w| w == word).unwrap();
-    let (array, shape, list) = (find(b"\x8c\x16numpy"), find(b"K\x02\x85"), find(b"]\x94("));
+    let (array, shape, list) = (find(b"cnumpy._core"), find(b"K\x02\x85"), find(b"]q\r("));
     let (before, between) = (&SPLITS_FILE[array..shape], &SPLITS_FILE[shape + 2..list]);
-    let many = b"2".repeat(1999);
-    let pickle = [before, b"M\xd0\x07", between, b"](}", &many, b"etb."].concat();
+    let many = b"h\0".repeat(1999);
+    let pickle = [before, b"M\xd0\x07", between, b"](}q\0", &many, b"etb."].concat();
     let error = read_splits("it", &file("|O", MemoryOrder::C, &[2000], &pickle), 4).unwrap_err();
     assert_eq!(error.to_string(), "it: 2000 splits; expected at most 1000");
-}
-
-proptest! {
-    #[test]
-    fn damaged_bytes_do_not_panic(
-        file in 0..3usize,
-        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
-        cut: prop::sample::Index,
-    ) {
-        let good = [NODE_TABLE, EDGE_TABLE, SPLITS_FILE];
-        let mut bytes = good[file].to_vec();
-        for (at, byte) in changes {
-            let at = at.index(bytes.len());
-            bytes[at] = byte;
-        }
-        for bytes in [&bytes[..], &good[file][..cut.index(good[file].len())]] {
-            let mut files = good;
-            files[file] = bytes;
-            let _ = read_bytes("it", files[0], files[1], Some(files[2]));
-        }
-    }
 }

@@ -1,107 +1,92 @@
-//! All protocols, unsupported and damaged pickles.
+//! Values, unsupported and damaged pickles.
 
-use super::samples::TUPLES;
 use super::*;
 use proptest::prelude::*;
+
+/// This tuple in protocol 3, as written by Python 3.11, NumPy 2.4 and SciPy 1.17:
+///
+/// ```text
+/// (csr_matrix([[1, 0, 2], [0, 0, 3]], float32), asfortranarray([[1, 2, 3], [4, 5, 6]], '>i2'),
+///  zeros((0, 2)), defaultdict(list, {0: [1, 2], 1: [0]}), [{'train': [1, 2]}, {'train': [0]}] as
+///  an array of objects, None, True, 300, 70000, -1, 'hé ☃\n', b'\xff\0\'"\\\n', [[]], {'k': (1,)})
+/// ```
+const TUPLE: &[u8] =
+    b"\x80\x03(cscipy.sparse._csr\ncsr_matrix\nq\0)\x81q\x01}q\x02(X\x06\0\0\0_shapeq\x03K\x02K\
+      \x03\x86q\x04X\x08\0\0\0maxprintq\x05K2X\x06\0\0\0indptrq\x06cnumpy._core.multiarray\n_recon\
+      struct\nq\x07cnumpy\nndarray\nq\x08K\0\x85q\tC\x01bq\n\x87q\x0bRq\x0c(K\x01K\x03\x85q\rcnump\
+      y\ndtype\nq\x0eX\x02\0\0\0i4q\x0f\x89\x88\x87q\x10Rq\x11(K\x03X\x01\0\0\0<q\x12NNNJ\xff\xff\
+      \xff\xffJ\xff\xff\xff\xffK\0tq\x13b\x89C\x0c\0\0\0\0\x02\0\0\0\x03\0\0\0q\x14tq\x15bX\x07\0\
+      \0\0indicesq\x16h\x07h\x08K\0\x85q\x17h\n\x87q\x18Rq\x19(K\x01K\x03\x85q\x1ah\x11\x89C\x0c\0\
+      \0\0\0\x02\0\0\0\x02\0\0\0q\x1btq\x1cbX\x04\0\0\0dataq\x1dh\x07h\x08K\0\x85q\x1eh\n\x87q\x1f\
+      Rq (K\x01K\x03\x85q!h\x0eX\x02\0\0\0f4q\"\x89\x88\x87q#Rq$(K\x03h\x12NNNJ\xff\xff\xff\xffJ\
+      \xff\xff\xff\xffK\0tq%b\x89C\x0c\0\0\x80?\0\0\0@\0\0@@q&tq'bubh\x07h\x08K\0\x85q(h\n\x87q)Rq\
+      *(K\x01K\x02K\x03\x86q+h\x0eX\x02\0\0\0i2q,\x89\x88\x87q-Rq.(K\x03X\x01\0\0\0>q/NNNJ\xff\xff\
+      \xff\xffJ\xff\xff\xff\xffK\0tq0b\x88C\x0c\0\x01\0\x04\0\x02\0\x05\0\x03\0\x06q1tq2bh\x07h\
+      \x08K\0\x85q3h\n\x87q4Rq5(K\x01K\0K\x02\x86q6h\x0eX\x02\0\0\0f8q7\x89\x88\x87q8Rq9(K\x03h\
+      \x12NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\0tq:b\x89C\0q;tq<bccollections\ndefaultdict\nq=cb\
+      uiltins\nlist\nq>\x85q?Rq@(K\0]qA(K\x01K\x02eK\x01]qBK\0auh\x07h\x08K\0\x85qCh\n\x87qDRqE(K\
+      \x01K\x02\x85qFh\x0eX\x02\0\0\0O8qG\x89\x88\x87qHRqI(K\x03X\x01\0\0\0|qJNNNJ\xff\xff\xff\xff\
+      J\xff\xff\xff\xffK?tqKb\x89]qL(}qMX\x05\0\0\0trainqN]qO(K\x01K\x02es}qPhN]qQK\0asetqRbN\x88M\
+      ,\x01Jp\x11\x01\0J\xff\xff\xff\xffX\x08\0\0\0h\xc3\xa9 \xe2\x98\x83\nqSC\x06\xff\0'\"\\\nqT]\
+      qU]qVa}qWX\x01\0\0\0kqXK\x01\x85qYstqZ.";
 
 fn read_error(bytes: &[u8]) -> String {
     read_bytes("it", bytes).unwrap_err().to_string()
 }
 
 #[test]
-fn all_protocols_give_the_same_values() {
-    for (protocol, bytes) in TUPLES.iter().enumerate() {
-        let pickle = read_bytes("it", bytes).unwrap();
-        let items = pickle.items(pickle.root()).unwrap();
-        assert_eq!(items.len(), 17, "protocol {protocol}");
-        let [matrix, array, empty, dict, objects, ..] = items[..] else { unreachable!() };
+fn reads_all_kinds_of_values() {
+    let pickle = read_bytes("it", TUPLE).unwrap();
+    let items = pickle.items(pickle.root()).unwrap();
+    let [matrix, array, empty, dict, objects, ..] = items[..] else { panic!("{items:?}") };
 
-        let Some(&PickleNode::Object { class: Global::CsrMatrix, state }) = pickle.node(matrix)
-        else {
-            panic!("protocol {protocol}: no matrix")
-        };
-        let part = |name| pickle.array(pickle.get(state, name).unwrap(), name).unwrap();
-        assert_eq!(part("data").to_f32().unwrap(), [1.0, 2.0, 3.0]);
-        assert_eq!(part("indices").to_u32().unwrap(), [0, 2, 2]);
-        assert_eq!(part("indptr").to_u32().unwrap(), [0, 2, 3]);
+    let Some(&PickleNode::CsrMatrix(state)) = pickle.node(matrix) else { panic!("no matrix") };
+    let part = |name| pickle.array(pickle.get(state, name).unwrap(), name).unwrap();
+    assert_eq!(part("data").to_f32().unwrap(), [1.0, 2.0, 3.0]);
+    assert_eq!(part("indices").to_u32().unwrap(), [0, 2, 2]);
+    assert_eq!(part("indptr").to_u32().unwrap(), [0, 2, 3]);
 
-        let array = pickle.array(array, "array").unwrap();
-        assert_eq!(array.shape(), [2, 3]);
-        assert_eq!(array.to_i64().unwrap(), [1, 2, 3, 4, 5, 6]);
-        assert_eq!(pickle.array(empty, "empty").unwrap().shape(), [0, 2]);
+    let array = pickle.array(array, "array").unwrap();
+    assert_eq!(array.shape(), [2, 3]);
+    assert_eq!(array.to_i64().unwrap(), [1, 2, 3, 4, 5, 6]);
+    assert_eq!(pickle.array(empty, "empty").unwrap().shape(), [0, 2]);
 
-        let lists = pickle.pairs(dict).unwrap().iter().map(|&(key, list)| {
-            let PickleValue::Int(key) = key else { unreachable!() };
-            (key, pickle.items(list).unwrap())
-        });
-        let one_two = &[PickleValue::Int(1), PickleValue::Int(2)][..];
-        assert_eq!(lists.collect::<Vec<_>>(), [(0, one_two), (1, &[PickleValue::Int(0)])]);
+    use PickleValue::{Bool, Int, None};
+    let one_two = &[Int(1), Int(2)][..];
+    let lists = pickle.pairs(dict).unwrap().iter();
+    let lists: Vec<_> = lists.map(|&(key, list)| (key, pickle.items(list).unwrap())).collect();
+    assert_eq!(lists, [(Int(0), one_two), (Int(1), &[Int(0)])]);
 
-        let (shape, objects) = pickle.objects(objects).unwrap();
-        assert_eq!(shape, [2]);
-        assert_eq!(pickle.items(pickle.get(objects[0], "train").unwrap()).unwrap(), one_two);
+    let (shape, objects) = pickle.objects(objects).unwrap();
+    assert_eq!(shape, [2]);
+    assert_eq!(pickle.items(pickle.get(objects[0], "train").unwrap()).unwrap(), one_two);
 
-        use PickleValue::{Bool, Float, Int, None};
-        let plain = [Float(0.5), Int(-3), Bool(true), None, Bool(true), Float(-2.5), Int(1 << 40)];
-        assert_eq!(items[5..12], plain, "protocol {protocol}");
-        assert_eq!(items[12], Int(-1));
-        assert_eq!(pickle.text(items[13]), Some("hé ☃\n"));
-        let Some(PickleNode::Bytes(bytes)) = pickle.node(items[14]) else { panic!("no bytes") };
-        assert_eq!(&bytes[..], b"\xff\0'\"\\\n");
-        let inner = pickle.items(items[15]).unwrap()[0];
-        assert!(pickle.items(inner).unwrap().is_empty());
-        let one = pickle.get(items[16], "k").unwrap();
-        assert_eq!(pickle.items(one).unwrap(), [Int(1)]);
-    }
-}
-
-#[test]
-fn reads_python_2_strings() {
-    let pickle = read_bytes("it", b"S'a\\x00\\n\\'\\\\\"\xe9'\np0\n.").unwrap();
-    let Some(PickleNode::Bytes(bytes)) = pickle.node(pickle.root()) else { panic!("no bytes") };
-    assert_eq!(&bytes[..], b"a\0\n'\\\"\xe9");
-    assert!(read_error(b"S'a\\'\n.").contains("invalid string literal"));
-    assert!(read_error(b"S'\n.").contains("invalid string literal"));
-}
-
-#[test]
-fn reads_integers_of_all_widths() {
-    let int = |bytes: &[u8]| match read_bytes("it", bytes).unwrap().root() {
-        PickleValue::Int(int) => int,
-        other => panic!("{other:?}"),
-    };
-    assert_eq!(int(b"\x8a\x00."), 0);
-    assert_eq!(int(b"\x8a\x02\x00\xff."), -256);
-    assert_eq!(int(b"\x8a\x02\xff\x00."), 255);
-    assert_eq!(int(b"L-12345678901L\n."), -12345678901);
-    assert_eq!(int(b"J\xff\xff\xff\xff."), -1);
-    assert_eq!(
-        read_error(b"\x8a\x09\0\0\0\0\0\0\0\0\x01."),
-        "it: byte 0: an integer of 9 bytes; expected at most 8"
-    );
-    assert_eq!(read_bytes("it", b"I01\n.").unwrap().root(), PickleValue::Bool(true));
+    assert_eq!(items[5..10], [None, Bool(true), Int(300), Int(70_000), Int(-1)]);
+    assert!(matches!(pickle.node(items[10]), Some(PickleNode::Text("hé ☃\n"))));
+    assert!(matches!(pickle.node(items[11]), Some(PickleNode::Bytes(b"\xff\0'\"\\\n"))));
+    let inner = pickle.items(items[12]).unwrap()[0];
+    assert!(pickle.items(inner).unwrap().is_empty());
+    let one = pickle.get(items[13], "k").unwrap();
+    assert_eq!(pickle.items(one).unwrap(), [Int(1)]);
 }
 
 #[test]
 fn rejects_globals_outside_the_allow_list() {
     let rest = "expected only NumPy arrays, SciPy CSR matrices and plain values";
     for (bytes, message) in [
-        (&b"cos\nsystem\n(S'echo'\ntR."[..], "byte 0: global `os.system` is not allowed"),
+        (&b"cos\nsystem\n(U\x04echotR."[..], "byte 0: global `os.system` is not allowed"),
         (
             b"\x80\x02cposix\nsystem\nU\x04echo\x85R.",
             "byte 2: global `posix.system` is not allowed",
         ),
-        (
-            b"\x80\x04\x8c\x08builtins\x8c\x04eval\x93N\x85R.",
-            "byte 18: global `builtins.eval` is not allowed",
-        ),
+        (b"\x80\x03cbuiltins\neval\nN\x85R.", "byte 2: global `builtins.eval` is not allowed"),
         (b"cnumpy\nfromfile\n.", "byte 0: global `numpy.fromfile` is not allowed"),
         (b"c\x1b[2J\nx\n.", "byte 0: global `\\u{1b}[2J.x` is not allowed"),
     ] {
         assert_eq!(read_error(bytes), format!("it: {message}; {rest}"));
     }
-    // INST, OBJ, EXT1, PERSID and NEWOBJ_EX could also call functions.
-    for opcode in [b'i', b'o', 0x82, b'P', b'Q', 0x92, 0x97] {
+    // INST, OBJ, EXT1, PERSID, STACK_GLOBAL and NEWOBJ_EX could also call functions.
+    for opcode in [b'i', b'o', 0x82, b'P', b'Q', 0x92, 0x93, 0x97] {
         let message = read_error(&[b'N', opcode, b'.']);
         assert!(message.contains("byte 1: opcode `"), "{message}");
     }
@@ -115,17 +100,11 @@ fn rejects_lengths_beyond_the_file() {
             b"T\xff\xff\xff\x7fab",
             "byte 0: expected 2147483647 bytes, 2 left: the file is truncated",
         ),
-        (b"\x8e\xff\xff\xff\xff\xff\xff\xff\xffa", "byte 0: expected 18446744073709551615 bytes"),
         (
             b"Nr\xff\xff\xff\xff.",
             "byte 1: memo entry 4294967295; expected less than the file size 7",
         ),
-        (
-            b"Np99999999999\n.",
-            "byte 1: memo entry 99999999999; expected less than the file size 15",
-        ),
-        (b"\x95\x09\0\0\0\0\0\0\0N.", "byte 0: a frame of 9 bytes; only 2 are left"),
-        (b"\x80\x06N.", "byte 0: pickle protocol 6; expected 0 to 5"),
+        (b"\x80\x04N.", "byte 0: pickle protocol 4; expected 2 or 3"),
     ] {
         let got = read_error(bytes);
         assert!(got.starts_with(&format!("it: {message}")), "{got}");
@@ -150,8 +129,6 @@ fn rejects_invalid_programs() {
         (b"cnumpy\ndtype\nU\x02V8\x85R.", "byte 18: entries of unsupported type `V8`"),
         (b"]Nb.", "byte 2: the state does not match its object"),
         (b"X\x01\0\0\0\xff.", "byte 0: text is not valid UTF-8"),
-        (b"V\\u12\n.", "byte 0: invalid `\\u` escape"),
-        (b"F1.x\n.", "byte 0: the number is invalid or too large"),
     ] {
         assert_eq!(read_error(bytes), format!("it: {message}"));
     }
@@ -160,16 +137,15 @@ fn rejects_invalid_programs() {
 #[test]
 fn nested_shared_lists_are_not_expanded() {
     // Each list contains the previous one ten times: 10^30 leaves if expanded.
-    let mut bytes = b"]q\0".to_vec();
+    let mut bytes = b"(]q\0".to_vec();
     for level in 1..=30u8 {
         bytes.extend(b"](");
         (0..10).for_each(|_| bytes.extend([b'h', level - 1]));
-        bytes.extend([b'e', b'q', level, b'0']);
+        bytes.extend([b'e', b'q', level]);
     }
-    bytes.splice(3..3, *b"0");
-    bytes.extend(b"h\x1e.");
+    bytes.extend(b"t.");
     let pickle = read_bytes("it", &bytes).unwrap();
-    assert_eq!(pickle.nodes.len(), 31);
+    assert_eq!(pickle.nodes.len(), 32);
 }
 
 #[test]
@@ -180,27 +156,17 @@ fn deeply_nested_and_cyclic_lists_are_accepted() {
     assert!(read_bytes("it", b"]q\0h\0a.").is_ok());
 }
 
-#[test]
-fn total_encoded_text_is_limited() {
-    let mut bytes = b"c_codecs\nencode\nq\0X\x40\0\0\0".to_vec();
-    bytes.extend([b'a'; 64]);
-    bytes.extend(b"X\x06\0\0\0latin1\x86q\x01R");
-    (0..50).for_each(|_| bytes.extend(b"0h\0h\x01R"));
-    bytes.push(b'.');
-    assert!(read_error(&bytes).ends_with("more text is encoded than the file contains"));
-}
-
 /// A stack that was once long must not determine the capacity of later lists.
 #[test]
 fn lists_do_not_inherit_the_capacity_of_the_stack() {
-    let long = [&b"("[..], &b"N".repeat(10_000), b"1"].concat();
-    let bytes = [&long[..], &b"(t0".repeat(1000), b"N."].concat();
+    let long = [&b"(("[..], &b"N".repeat(10_000), b"t"].concat();
+    let bytes = [&long[..], &b"(t".repeat(1000), b"t."].concat();
     let pickle = read_bytes("it", &bytes).unwrap();
     let capacities = pickle.nodes.iter().map(|node| match node {
         PickleNode::Tuple(items) => items.capacity(),
         _ => 0,
     });
-    assert_eq!(capacities.sum::<usize>(), 0);
+    assert_eq!(capacities.sum::<usize>(), 10_000 + 1001);
 }
 
 #[test]
@@ -228,50 +194,19 @@ fn inconsistent_array_is_rejected_on_access() {
     );
 }
 
-/// Calls all accessors for all nodes.
-fn visit(pickle: &Pickle) {
-    for id in 0..pickle.nodes.len() as u32 {
-        let value = PickleValue::Node(id);
-        let _ = (pickle.get(value, "data"), pickle.items(value), pickle.objects(value));
-        if let Ok(array) = pickle.array(value, "x") {
-            let _ = (array.to_f32(), array.to_u32(), array.to_bool(), array.to_text());
-        }
-    }
-}
-
 proptest! {
-    #[test]
-    fn damaged_bytes_do_not_panic(
-        protocol in 0..6usize,
-        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
-        cut: prop::sample::Index,
-    ) {
-        let mut bytes = TUPLES[protocol].to_vec();
-        prop_assert!(read_bytes("it", &bytes[..cut.index(bytes.len())]).is_err());
-        for (at, byte) in changes {
-            let at = at.index(bytes.len());
-            bytes[at] = byte;
-        }
-        if let Ok(pickle) = read_bytes("it", &bytes) {
-            visit(&pickle);
-        }
-    }
-
-    #[test]
-    fn random_bytes_terminate(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        if let Ok(pickle) = read_bytes("it", &bytes) {
-            visit(&pickle);
-        }
-    }
-
     /// Random opcodes reach further than random bytes.
     #[test]
     fn random_opcodes_terminate(
-        bytes in prop::collection::vec(prop::sample::select(&b"(012NK]l)t}daesuqhRb\x85\x86\x87\x88\x94\x81\0\x01"[..]), 0..200)
+        bytes in prop::collection::vec(prop::sample::select(&b"(NK])t}aesuqhRb\x85\x86\x87\x88\x81\0\x01"[..]), 0..200)
     ) {
         let bytes = [&bytes[..], b"."].concat();
         if let Ok(pickle) = read_bytes("it", &bytes) {
-            visit(&pickle);
+            for id in 0..pickle.nodes.len() as u32 {
+                let value = PickleValue::Node(id);
+                let _ = (pickle.get(value, "data"), pickle.items(value), pickle.objects(value));
+                let _ = pickle.array(value, "x");
+            }
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Valid, inconsistent and damaged files.
 
 use super::*;
-use proptest::prelude::*;
 
 /// An array as pickled by Python 2 and NumPy 1.
 fn array(descr: &str, shape: &[u8], data: &[u8]) -> Vec<u8> {
@@ -199,24 +198,4 @@ fn limits_memory_of_shared_lists() {
 fn error_includes_the_missing_file() {
     let error = read(Path::new("nowhere"), "cora").unwrap_err().to_string();
     assert!(error.starts_with("nowhere/ind.cora.x: "), "{error}");
-}
-
-proptest! {
-    #[test]
-    fn damaged_bytes_do_not_panic(
-        part in 0..8usize,
-        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
-        cut: prop::sample::Index,
-    ) {
-        let good = SmallPlanetoid::new().0[part].clone();
-        let mut bytes = good.clone();
-        for (at, byte) in changes {
-            bytes[at.index(good.len())] = byte;
-        }
-        let _ = read_bytes("it", &SmallPlanetoid::new().with(part, bytes).files());
-        let short = good[..cut.index(good.len())].to_vec();
-        let outcome = read_bytes("it", &SmallPlanetoid::new().with(part, short).files());
-        // The last line may lack a line end.
-        prop_assert!(outcome.is_err() || part == TEST_INDEX);
-    }
 }

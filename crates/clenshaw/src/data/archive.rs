@@ -1,0 +1,45 @@
+//! Zip archives with stored or deflated members.
+//!
+//! The size and the checksum of a member are verified while it is read: a member never returns more
+//! bytes than its listed size.
+
+use std::io::{Read, Seek};
+use zip::CompressionMethod;
+use zip::read::{ZipArchive, ZipReadOptions};
+
+/// An archive; errors do not contain its name.
+#[derive(Clone, Debug)]
+pub(super) struct Archive<R>(ZipArchive<R>);
+
+impl<R: Read + Seek> Archive<R> {
+    /// Reads the list of members.
+    pub(super) fn open(reader: R) -> Result<Self, String> {
+        let archive = ZipArchive::new(reader)
+            .map_err(|error| format!("not a zip archive, or truncated: {error}"))?;
+        if archive.has_duplicate_names() {
+            return Err("two members have the same name".into());
+        }
+        Ok(Self(archive))
+    }
+
+    /// Returns the names and sizes of the members.
+    pub(super) fn members(&self) -> Vec<(String, u64)> {
+        let entries = (0..self.0.len()).filter_map(|i| self.0.by_index_data(i).ok());
+        entries
+            .map(|entry| (String::from_utf8_lossy(entry.name_raw()).into_owned(), entry.size()))
+            .collect()
+    }
+
+    /// Returns the content of a member.
+    pub(super) fn member(&mut self, index: usize) -> Result<impl Read, String> {
+        let entry = self.0.by_index_data(index).map_err(|error| error.to_string())?;
+        match entry.compression() {
+            _ if entry.encrypted() => return Err("encrypted".into()),
+            CompressionMethod::Stored | CompressionMethod::Deflated => {}
+            other => return Err(format!("compression is {other}; expected stored or deflated")),
+        }
+        // A fuzzer cannot find valid checksums.
+        let options = ZipReadOptions::new().ignore_crc32(cfg!(fuzzing));
+        self.0.by_index_with_options(index, options).map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,157 @@
+//! The readers as functions of one input, for fuzzing and for the test of damaged files.
+//!
+//! An input for several files contains them one after the other; all except the last are preceded by
+//! their length in two bytes.
+
+use super::array::NumpyArray;
+use super::pickle::PickleValue;
+use super::planetoid::PlanetoidFiles;
+use super::{
+    Interpretation, arrays, edges, facebook100, geom_gcn, geom_splits, graphml, heterophilous,
+    linkx, matlab, npy, npz, pickle, planetoid, tables, text,
+};
+use crate::data::{Dataset, graph_file, split};
+use crate::error::Result;
+use std::path::Path;
+
+/// Reads an input of a fuzz target, accesses the result and returns whether the input is valid.
+pub fn is_valid(target: &str, bytes: &[u8]) -> bool {
+    // Some inputs start with the number of nodes.
+    let (n_nodes, rest) = bytes.split_first().map_or((0, bytes), |(&n, rest)| (n.into(), rest));
+    match target {
+        "arrays" => access(arrays::read_bytes("it", bytes)),
+        // 0 means that the table determines the number of nodes.
+        "edges" => edges::read_bytes("it", rest, (n_nodes > 0).then_some(n_nodes)).is_ok(),
+        "facebook100" => access(facebook100::read_bytes("it", bytes)),
+        "geom_gcn" => {
+            let [nodes, edges] = files(bytes);
+            access(geom_gcn::read_bytes("it", nodes, edges))
+        }
+        "geom_splits" => geom_splits::read_bytes("it", "geom:0", rest, n_nodes).is_ok(),
+        "graph_file" => access(graph_file::read_bytes("it", bytes.to_vec())),
+        "graphml" => access(graphml::read_bytes("it", bytes, Interpretation::default())),
+        "heterophilous" => access(heterophilous::read_bytes("it", bytes)),
+        "linkx" => {
+            let [nodes, edges] = files(bytes);
+            access(linkx::read_bytes("it", nodes, edges, None))
+        }
+        "linkx_splits" => linkx::read_splits("it", rest, n_nodes).is_ok(),
+        "matlab" => matlab::MatFile::read_bytes("it", bytes).is_ok(),
+        "nodes" => tables::read_nodes(bytes).is_ok(),
+        "npy" => {
+            access_array(npy::read_bytes("it", bytes)) || npy::read_objects("it", bytes).is_ok()
+        }
+        "npz" => npz::read_bytes("it", bytes)
+            .is_ok_and(|npz| npz.names().all(|name| access_array(npz.array(name)))),
+        "pickle" => pickle::read_bytes("it", bytes).is_ok_and(|pickle| {
+            for value in (0..).map(PickleValue::Node).take_while(|&v| pickle.node(v).is_some()) {
+                let _ = (pickle.get(value, "data"), pickle.items(value), pickle.objects(value));
+                access_array(pickle.array(value, "it"));
+            }
+            true
+        }),
+        "planetoid" => {
+            let [x, tx, allx, y, ty, ally, graph, test_index] = files(bytes);
+            let files = PlanetoidFiles { x, tx, allx, y, ty, ally, graph, test_index };
+            access(planetoid::read_bytes("it", &files))
+        }
+        "split_file" => {
+            let y = [Some(0), Some(1), Some(0), None, Some(1)];
+            split::file_bytes("it", bytes, &[], &y).is_ok()
+        }
+        "tables" => {
+            let [edges, nodes] = files(bytes);
+            access(tables::read_bytes(edges, nodes, Interpretation::default()))
+        }
+        "text" => text::read_bytes(Path::new("it"), bytes).is_ok(),
+        _ => panic!("unknown fuzz target `{target}`"),
+    }
+}
+
+/// Checks and fingerprints a data set, as the program does.
+fn access(read: Result<Dataset>) -> bool {
+    let is_valid = read.is_ok();
+    if let Ok(dataset) = read.and_then(Dataset::checked) {
+        dataset.sha256();
+    }
+    is_valid
+}
+
+fn access_array(array: Result<NumpyArray<'_>>) -> bool {
+    array.is_ok_and(|array| {
+        let _ = (array.to_f32(), array.to_f64(), array.to_i64(), array.to_u32());
+        let _ = (array.to_bool(), array.to_text());
+        true
+    })
+}
+
+/// Splits an input into files; missing files are empty.
+fn files<const N: usize>(mut bytes: &[u8]) -> [&[u8]; N] {
+    let mut files = [&[][..]; N];
+    for file in &mut files[..N - 1] {
+        let Some((length, rest)) = bytes.split_first_chunk() else { break };
+        let length = usize::from(u16::from_le_bytes(*length)).min(rest.len());
+        (*file, bytes) = rest.split_at(length);
+    }
+    files[N - 1] = bytes;
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::path::PathBuf;
+    use std::sync::LazyLock;
+
+    /// Formats in which every truncated file is invalid.
+    const TRUNCATION_IS_DETECTED: [&str; 9] = [
+        "arrays",
+        "facebook100",
+        "geom_splits",
+        "graph_file",
+        "heterophilous",
+        "linkx_splits",
+        "npy",
+        "npz",
+        "pickle",
+    ];
+
+    /// The valid inputs in `fuzz/seeds/TARGET/`.
+    static SEEDS: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
+        let paths = |folder: PathBuf| folder.read_dir().unwrap().map(|entry| entry.unwrap().path());
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
+        let targets = paths(root.join("fuzz_targets"));
+        let targets = targets.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned());
+        let seeds = |target: String| {
+            let seeds = paths(root.join("seeds").join(&target));
+            seeds.map(move |seed| (target.clone(), std::fs::read(seed).unwrap()))
+        };
+        targets.flat_map(seeds).collect()
+    });
+
+    #[test]
+    fn seeds_are_valid() {
+        for (i, (target, seed)) in SEEDS.iter().enumerate() {
+            assert!(is_valid(target, seed), "seed {i}, for `{target}`");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_files_do_not_panic(
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+            cut: prop::sample::Index,
+        ) {
+            for (target, seed) in SEEDS.iter() {
+                let accepted = is_valid(target, &seed[..cut.index(seed.len())]);
+                prop_assert!(!accepted || !TRUNCATION_IS_DETECTED.contains(&&**target), "{target}");
+                let mut bytes = seed.clone();
+                for (at, byte) in &changes {
+                    bytes[at.index(seed.len())] = *byte;
+                }
+                is_valid(target, &bytes);
+            }
+        }
+    }
+}
