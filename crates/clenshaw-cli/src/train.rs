@@ -16,6 +16,7 @@ use clenshaw::report::{Statistic, Table};
 use clenshaw::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Train a model on a graph and evaluate it on the test nodes
 #[derive(Parser)]
@@ -92,10 +93,12 @@ impl RunSubcommand for Train {
         let progress = self.quiet.progress();
         let run_progress = progress.runs(&request);
         let graph_lines = OnceLock::new();
+        let has_trained = AtomicBool::new(false);
         let on_event = |_, event: RunEvent<'_>| {
             if let RunEvent::Loaded { dataset } = &event {
                 graph_lines.get_or_init(|| describe(dataset) + &how_it_was_read(dataset));
             }
+            has_trained.fetch_or(matches!(event, RunEvent::Started { .. }), Ordering::Relaxed);
             run_progress.update(&event);
         };
         let options = RunOptions {
@@ -107,6 +110,9 @@ impl RunSubcommand for Train {
         };
         let job = TrainingJob { request, folder: Some(folder.clone()) };
         let summary = experiment::run(&job, &options)?;
+        if !has_trained.into_inner() {
+            progress.message("note: all runs were finished before; --fresh trains them again");
+        }
         self.json.print(&summary, || page(graph_lines.get().map_or("", |s| s), &summary, &folder))
     }
 }

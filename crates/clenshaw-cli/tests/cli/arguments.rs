@@ -44,7 +44,7 @@ fn unknown_names_get_suggestions() {
     assert_rejected(
         "train cora --split balance",
         "unknown split `balance`; did you mean `balanced`? \
-         known: balanced, stratified, ratio:a/b/c, file:PATH, public, geom:N, linkx:N, fixed:N, own, all",
+         known: balanced, stratified, ratio:a/b/c, all-labels, file:PATH, public, geom:N, linkx:N, fixed:N, own, all",
     );
     assert_rejected(
         "train cora --preset papers",
@@ -67,7 +67,7 @@ fn invalid_values_are_rejected_with_the_expected_ones() {
         ("--set lambda", "invalid value `lambda` for `--set <KEY=VALUE>`: expected KEY=VALUE"),
         (
             "--split ratio:1/2",
-            "`split` is `ratio:1/2`; expected three positive numbers as in `ratio:60/20/20`",
+            "`split` is `ratio:1/2`; expected three numbers as in `ratio:60/20/20`, the first one positive",
         ),
         ("--runs 0", "`runs` is 0, outside 1 to 100000"),
         ("--runs ten", "invalid value `ten` for `--runs <N>`: expected a whole number"),
@@ -89,7 +89,7 @@ fn impossible_graphs_and_splits_are_rejected() {
     assert_rejected(
         "train csbm:nodes=10,classes=5,degree=2 --split stratified",
         "cannot make the split `stratified`: \
-         class 0 (`0`) has 2 labelled nodes; each part needs one",
+         no node is left for val: 5 train, 0 val, 5 test",
     );
     let published = preset_graphs(model::find("gcnii").unwrap()).join(", ");
     let expected = format!("expected a graph with a preset of gcnii: {published}");
@@ -111,7 +111,7 @@ fn invalid_config_files_are_rejected() {
         (
             "modle = \"gcn\"",
             "my.toml: unknown key `modle`; did you mean `model`? \
-             known: graph, model, split, runs, seed, hyper",
+             known: graph, model, split, runs, seed, table, hyper",
         ),
         ("runs = 2", "my.toml: no `graph`; add one or pass GRAPH on the command line"),
         ("graph = \"cora\"\n[hyper]\nK = 0", "my.toml: `K` is 0, outside 1 to 256"),
@@ -142,7 +142,7 @@ fn run_folder_with_other_settings_is_not_overwritten() {
 fn predict_requires_a_run_folder() {
     assert_rejected(
         "predict nowhere",
-        "nowhere: no run.toml; expected a run folder written by `clenshaw train`",
+        "nowhere: no such run folder; expected a path, a name in `runs` or `latest`",
     );
 }
 
@@ -156,7 +156,7 @@ fn errors_are_followed_by_a_hint() {
         (
             2,
             "error: here: no finished run\n\
-             hint: finish one with `clenshaw train --config here/run.toml --out here --resume`\n"
+             hint: finish one with `clenshaw train --config here/run.toml --out here`\n"
                 .into()
         )
     );

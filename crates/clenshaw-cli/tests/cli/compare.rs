@@ -22,7 +22,7 @@ fn all_models_use_the_splits_of_train() {
         assert_ne!(split(0), split(2), "two graphs");
     }
     let alone = sandbox.json(
-        "train csbm:nodes=150 --model gcn --preset paper --set max_epochs=15 --split balanced \
+        "train csbm:nodes=150 --model gcn --set max_epochs=15 --split balanced \
          --runs 2 --seed 4 --json --quiet",
     );
     assert_eq!(summaries[1]["test_accuracy"], alone["test_accuracy"]);
@@ -36,7 +36,10 @@ fn page_has_one_row_per_model_and_one_column_per_graph() {
     let header = page.lines().next().unwrap();
     assert!(header.starts_with("model") && header.ends_with("grid:rows=8,columns=8"), "{header}");
     assert!(page.lines().nth(2).unwrap().starts_with("mlp "), "{page}");
-    assert!(page.contains("mean ± standard deviation over 2 runs; split balanced"), "{page}");
+    assert!(
+        page.contains("mean ± standard deviation over 2 runs; seeds from 0\nsplit: balanced"),
+        "{page}"
+    );
     let markdown = text(&sandbox.read("runs/compare/compare.md"));
     assert!(markdown.starts_with("| model |"), "{markdown}");
 }
@@ -57,7 +60,10 @@ fn other_models_continue_if_one_fails() {
     let page = text(&output.stdout);
     let failed = |line: &str| line.starts_with("gcn ") && line.ends_with("failed");
     assert!(page.lines().any(failed) && page.contains("is a file, not a folder"), "{page}");
-    assert!(page.contains("test accuracy in percent over 1 run; split balanced"), "{page}");
+    assert!(
+        page.contains("test accuracy in percent over 1 run; seeds from 0\nsplit: balanced"),
+        "{page}"
+    );
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn imported_graph_is_found_by_name() {
         "bytes": bytes.len(),
         "nodes": 7,
         "edges": 6,
-        "features": 2,
+        "features": 1,
         "classes": 2,
         "splits": ["own"],
         "sha256": shown["sha256"],
@@ -117,13 +117,13 @@ fn check_reports_anomalies() {
         "note: \"1 node has no label\"",
         "note: \"1 node has no neighbours\"",
         "note: \"the graph has 2 components; the largest has 6 nodes\"",
-        "note: \"1 feature is the same for every node\"",
+        "note: \"1 node has only zero features\"",
     ];
     assert_eq!(reported, expected);
     let page = sandbox.stdout("data check friends");
     assert!(page.contains("\nformat    tables\nnodes     7\nedges     6\n"), "{page}");
     assert!(page.ends_with(
-        "\nnote: 1 feature is the same for every node\nok: the graph can be used for training\n"
+        "\nnote: 1 node has only zero features\nok: the graph can be used for training\n"
     ));
 }
 

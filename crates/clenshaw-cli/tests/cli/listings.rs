@@ -132,7 +132,7 @@ fn completions_and_man_pages_cover_all_verbs() {
     let verbs = ["demo", "train", "predict", "models", "data", "reproduce", "completions", "man"];
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = sandbox.stdout(&format!("completions {shell}"));
-        for word in verbs.iter().chain(&["--preset", "--resume"]) {
+        for word in verbs.iter().chain(&["--preset", "--fresh"]) {
             let word = word.trim_start_matches('-');
             assert!(script.contains(word), "{shell}: no `{word}`");
         }

@@ -105,7 +105,7 @@ fn quiet_hides_progress_lines() {
     let sandbox = Sandbox::new();
     let output = sandbox.run(SMALL);
     assert_eq!(text(&output.stderr), "");
-    let stderr = text(&sandbox.run(&SMALL.replace("--quiet", "--threads 1")).stderr);
+    let stderr = text(&sandbox.run(&SMALL.replace("--quiet", "--threads 1 --fresh")).stderr);
     let lines: Vec<&str> = stderr.lines().collect();
     assert_eq!(lines.len(), 4, "{stderr}");
     assert_eq!(lines[0], "csbm:nodes=200 clenshaw-gcn seed 0: started, at most 20 epochs");
@@ -136,7 +136,7 @@ fn predict_returns_the_stored_predictions() {
     );
     let (code, message) = sandbox.failure("predict here csbm:features=5");
     assert_eq!(code, 2);
-    assert!(message.contains("choose a graph with the same features and classes"), "{message}");
+    assert!(message.contains("5 features, but the model was trained with 32"), "{message}");
     assert_eq!(
         sandbox.failure("predict here --seed 9"),
         (2, "error: here: no finished run with seed 9\n".into())
@@ -156,12 +156,12 @@ fn resumed_run_has_the_same_bytes_as_an_uninterrupted_one() {
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(text(&output.stdout), "");
     let message =
-        "stopping; rerun with --resume to continue (press Ctrl-C again to quit immediately)";
+        "stopping; rerun the same command to resume (press Ctrl-C again to quit immediately)";
     assert_eq!(text(&output.stderr), format!("{message}\nerror: interrupted\n"));
     assert!(sandbox.path("parts/runs/1.checkpoint").exists());
     assert!(!sandbox.path("parts/summary.json").exists());
 
-    let resumed = sandbox.stdout(&format!("{arguments} --out parts --resume"));
+    let resumed = sandbox.stdout(&format!("{arguments} --out parts"));
     assert_eq!(without_times(&resumed), without_times(&whole));
     for seed in [0, 1] {
         for file in ["model.safetensors", "epochs.jsonl", "predictions.csv"] {

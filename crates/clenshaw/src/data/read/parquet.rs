@@ -185,7 +185,12 @@ mod tests {
         assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1), (0, 2)]);
         assert_eq!(dataset.class_names, ["1", "9", "10"]);
         assert_eq!(dataset.x.values(), [31.0, 27.5, 1e-3]);
-        assert_eq!(dataset.warnings.len(), 1);
+        assert!(dataset.warnings.is_empty());
+        let schema = dataset.schema.unwrap();
+        assert_eq!(
+            schema.summary(),
+            ["id: user", "label: label", "numbers: age", "ignored:  (no name)"]
+        );
     }
 
     #[test]
