@@ -9,7 +9,7 @@ use crate::{RunSubcommand, models, output};
 use check::Check;
 use clap::{Parser, Subcommand};
 use clenshaw::Result;
-use clenshaw::data::{self, DATASETS, DatasetInfo, Description, Store};
+use clenshaw::data::{self, DATASETS, DatasetInfo, Description, Store, fetch};
 use clenshaw::report::Table;
 use get::Get;
 use import::Import;
@@ -103,7 +103,14 @@ impl RunSubcommand for Data {
 /// Whether the graph can be loaded without a download.
 fn is_available(info: &DatasetInfo, store: &Store) -> bool {
     match (info.kind(), info.files()) {
-        ("files", Some(files)) => store.dataset_folder(files.folder).is_some(),
+        ("files", Some(files)) => {
+            let manifest = fetch::manifest(files.folder);
+            let folder = store.dataset_folder(files.folder);
+            manifest
+                .ok()
+                .zip(folder)
+                .is_some_and(|(files, folder)| fetch::is_complete(files, &folder))
+        }
         _ => true,
     }
 }

@@ -72,6 +72,18 @@ pub fn save_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     written.map_err(Error::io(path))
 }
 
+/// Waits for the lock on a file, which is created if necessary and held until it is dropped.
+pub fn lock(path: &Path) -> Result<fs::File> {
+    let file = fs::File::create(path).map_err(Error::io(path))?;
+    // File systems without locks are used without.
+    match file.lock() {
+        Err(error) if error.kind() != std::io::ErrorKind::Unsupported => {
+            Err(Error::io(path)(error))
+        }
+        _ => Ok(file),
+    }
+}
+
 /// Creates a folder and its parents.
 pub fn create_folder(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(Error::io(path))

@@ -1,4 +1,5 @@
-//! Progress on stderr: bars on a terminal, otherwise a line when a run starts or ends.
+//! Progress on stderr: bars on a terminal, otherwise a line when a run starts or ends and every ten
+//! seconds in between.
 
 use crate::output;
 use clenshaw::Result;
@@ -8,6 +9,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::HashMap;
 use std::io::IsTerminal;
 use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 const RUN: &str = "{prefix} {wide_bar} epoch {pos:>4}/{len:<4} {msg} eta {eta:>3}";
 const BYTES: &str = "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} eta {eta:>3}";
@@ -84,6 +86,7 @@ impl Progress {
             label: format!("{} {}", request.graph, request.model.name),
             patience,
             bars: Mutex::default(),
+            last_line: Mutex::new(Instant::now()),
         }
     }
 
@@ -128,12 +131,17 @@ pub fn train_batch(
     results
 }
 
+/// Time between lines about a run in progress.
+const LINE_INTERVAL: Duration = Duration::from_secs(10);
+
 /// Shows the runs of one request.
 pub struct RunProgress {
     progress: Progress,
     label: String,
     patience: Option<usize>,
     bars: Mutex<HashMap<usize, RunBar>>,
+    /// When the last line was printed.
+    last_line: Mutex<Instant>,
 }
 
 /// The bar of an unfinished run.
@@ -162,12 +170,27 @@ impl RunProgress {
                     "{label} seed {seed}: {state}, at most {max_epochs} epochs"
                 ));
             }
+            (DisplayMode::Lines, RunEvent::Epoch { run, epoch }) => self.epoch_line(*run, epoch),
             (DisplayMode::Lines, RunEvent::Finished { record, .. }) => {
                 let (label, seed) = (&self.label, record.seed);
                 output::message(&format!("{label} seed {seed}: {}", finished(record)));
             }
             _ => {}
         }
+    }
+
+    /// Prints a line about an epoch if there was none for some time.
+    fn epoch_line(&self, run: usize, epoch: &Epoch) {
+        let mut last = self.last_line.lock().expect("no thread panics while holding the lock");
+        if last.elapsed() < LINE_INTERVAL {
+            return;
+        }
+        *last = Instant::now();
+        let val = epoch
+            .val_accuracy
+            .map_or(String::new(), |accuracy| format!(", val acc {:.1}%", 100.0 * accuracy));
+        let (label, number) = (&self.label, epoch.epoch);
+        output::message(&format!("{label} run {}: epoch {number}{val}", run + 1));
     }
 
     fn start(&self, run: usize, seed: u64, max_epochs: usize) {

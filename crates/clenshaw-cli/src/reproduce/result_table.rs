@@ -28,8 +28,13 @@ impl Reproduce {
         let table = experiment_table.score_table(&cells, &results)?;
 
         output::create_folder(folder)?;
-        let receipts = experiment_table.receipts(&cells)?.merge(own_receipts);
-        output::save(&folder.join(&receipts_file), &receipts.to_jsonl())?;
+        {
+            // Another process may have added receipts since they were read.
+            let _lock = output::lock(&folder.join(format!(".{receipts_file}.lock")))?;
+            let stored = Receipts::read_file(&folder.join(&receipts_file))?;
+            let receipts = experiment_table.receipts(&cells)?.merge(stored);
+            output::save(&folder.join(&receipts_file), &receipts.to_jsonl())?;
+        }
         let (figures, images) = figures(info.name, experiment_table, &table);
         let unfinished = unfinished_cells_note(&results);
         let footer = self.footer(info.name, &[]);

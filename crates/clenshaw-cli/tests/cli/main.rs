@@ -13,6 +13,7 @@ mod data_get;
 mod data_import;
 mod databases;
 mod listings;
+mod own_graph;
 mod reproduce;
 mod reproduce_measurements;
 mod snapshots;

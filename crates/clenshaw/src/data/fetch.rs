@@ -259,6 +259,25 @@ fn finish(
     file
 }
 
+/// Returns a warning for each file in the folder of a data set that differs from the published one.
+pub(super) fn changed_files(manifest: &Manifest, folder: &Path) -> Vec<String> {
+    let root = folder.parent().unwrap_or(folder);
+    let is_changed = |file: &&ManifestFile| {
+        let found = digest(&root.join(&file.path));
+        found.ok().flatten().is_some_and(|found| file.check(&found).is_err())
+    };
+    let warning = |file: &ManifestFile| {
+        format!("{} differs from the published file; its sha256 is another one", file.path)
+    };
+    manifest.files.iter().filter(is_changed).map(warning).collect()
+}
+
+/// Returns whether all files of a data set are in a folder.
+pub fn is_complete(manifest: &Manifest, folder: &Path) -> bool {
+    let root = folder.parent().unwrap_or(folder);
+    manifest.files.iter().all(|file| root.join(&file.path).is_file())
+}
+
 /// Verifies existing files without network access.
 fn verify(manifest: &Manifest, options: &FetchOptions<'_>) -> Result<FetchReport> {
     let (mut valid, mut invalid) = (Vec::new(), Vec::new());

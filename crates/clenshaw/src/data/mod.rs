@@ -16,6 +16,7 @@ mod table;
 mod class_labels;
 pub mod schema;
 mod dataset;
+mod builder;
 pub mod graph_file;
 mod archive;
 pub mod split;
@@ -33,6 +34,7 @@ mod power_law;
 mod public;
 
 pub use crate::hyper::Scaling;
+pub use builder::DatasetBuilder;
 pub use dataset::{Dataset, FixedSplit, Metric};
 pub use describe::Description;
 pub use features::Features;
@@ -178,7 +180,11 @@ impl DatasetInfo {
     fn read(&self, store: &Store, files: &FileDataset) -> Result<Dataset> {
         let folder = store.dataset_folder(files.folder).ok_or_else(|| self.absent(store, files))?;
         let sources = files.sources(&folder)?;
-        let read = || (files.read)(&folder);
+        let read = || {
+            let mut dataset = (files.read)(&folder)?;
+            dataset.warnings.extend(fetch::changed_files(fetch::manifest(files.folder)?, &folder));
+            Ok(dataset)
+        };
         let source = cache::CacheSource { name: self.name, path: &folder, files: &sources };
         let mut dataset = cache::load_or_read(store.cache_folder(), &source, read)?;
         (dataset.name, dataset.source) = (self.name.into(), self.source.into());

@@ -42,9 +42,12 @@ impl Request {
     /// For a user's own graph, sets the split and the scaling that fit it: the split that comes with the
     /// graph or else `stratified`, and standardised columns. Other graphs keep the defaults of the
     /// literature.
+    /// A path is written in its shortest form, so that the same graph always has the same run folder.
     pub fn apply_graph_defaults(&mut self, store: &Store) -> Result<()> {
-        if let ResolvedGraph::Known(_) = data::resolve(store, &self.graph)? {
-            return Ok(());
+        match data::resolve(store, &self.graph)? {
+            ResolvedGraph::Known(_) => return Ok(()),
+            ResolvedGraph::Path => self.graph = shortest_path(&self.graph),
+            ResolvedGraph::Imported(_) => {}
         }
         self.split = SplitKind::default_for(&self.load(store)?);
         self.hyper.set_value("scaling", Scaling::Standard.word())
@@ -179,6 +182,15 @@ impl Request {
         let name = name.trim_start_matches(['.', '-']);
         format!("{}-{}", if name.is_empty() { "graph" } else { name }, self.model.name)
     }
+}
+
+/// The path of an existing file or folder, relative to the working directory if it is inside.
+fn shortest_path(text: &str) -> String {
+    let Ok(path) = Path::new(text).canonicalize() else { return text.to_owned() };
+    let here = std::env::current_dir().and_then(|folder| folder.canonicalize());
+    let relative = here.ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
+    let path = relative.filter(|path| !path.as_os_str().is_empty()).unwrap_or(path);
+    path.display().to_string()
 }
 
 /// The graph without its parameters: `csbm` for `csbm:nodes=200`.

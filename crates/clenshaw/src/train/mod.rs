@@ -7,6 +7,7 @@ mod step_timing;
 mod fit;
 mod weights;
 mod trained_model;
+mod trainer;
 
 pub use crate::hyper::StopRule;
 pub use fit::{Epoch, Fit, Outcome, RunEnd};
@@ -14,6 +15,7 @@ pub use setup::{Setup, optimiser};
 pub use step_timing::{PhaseTiming, StepTiming};
 pub use stop::EarlyStopping;
 pub use trained_model::{ModelProvenance, TrainedModel};
+pub use trainer::{TrainedRun, Trainer};
 pub use weights::{WeightFile, read_weights, write_weights};
 
 use crate::data::{Dataset, Split};

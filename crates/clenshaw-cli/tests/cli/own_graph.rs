@@ -1,0 +1,388 @@
+//! A user's own tables: what is guessed is printed, and nothing about them is silently wrong.
+
+use crate::common::{Sandbox, text};
+use serde_json::Value;
+use std::fmt::Write;
+
+const TOWNS: [&str; 3] = ["York", "Bath", "Ely"];
+const CLASSES: [&str; 3] = ["red", "green", "blue"];
+const QUICK: &str = "--set max_epochs=150 --quiet";
+
+/// One node of a generated table.
+struct Person {
+    class: usize,
+    age: usize,
+    income: usize,
+    town: usize,
+}
+
+/// People whose class shows in their age, income and town, on ordinary scales.
+fn people(n: usize, seed: u64) -> Vec<Person> {
+    let random = &mut Random(seed);
+    (0..n)
+        .map(|_| {
+            let class = random.below(3);
+            Person {
+                class,
+                age: 20 + 12 * class + random.below(18),
+                income: 60_000 - 12_000 * class + random.below(20_000),
+                town: if random.below(4) == 0 { random.below(3) } else { class },
+            }
+        })
+        .collect()
+}
+
+/// A pseudo-random generator with the constants of Knuth's MMIX.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % n
+    }
+}
+
+/// Edges of which four in five join people of one class.
+fn edges(people: &[Person], seed: u64) -> String {
+    let random = &mut Random(seed);
+    let mut edges = String::from("source,target\n");
+    for i in 0..people.len() {
+        for _ in 0..3 {
+            let same = random.below(5) > 0;
+            let j = loop {
+                let j = random.below(people.len());
+                if j != i && (people[j].class == people[i].class) == same {
+                    break j;
+                }
+            };
+            writeln!(edges, "p{i},p{j}").unwrap();
+        }
+    }
+    edges
+}
+
+/// Writes a graph whose node table has these columns; `None` leaves out the label.
+fn write(
+    sandbox: &Sandbox,
+    name: &str,
+    people: &[Person],
+    header: &str,
+    row: impl Fn(usize, &Person) -> String,
+) {
+    sandbox.write(&format!("{name}/edges.csv"), &edges(people, 3));
+    let rows: String = people.iter().enumerate().map(|(i, p)| row(i, p) + "\n").collect();
+    sandbox.write(&format!("{name}/nodes.csv"), &format!("{header}\n{rows}"));
+}
+
+/// A graph with the columns id, age, income, town, label; every fourth label is empty.
+fn write_plain(sandbox: &Sandbox, name: &str, people: &[Person]) {
+    write(sandbox, name, people, "id,age,income,town,label", |i, p| {
+        let label = if i % 4 == 0 { "" } else { CLASSES[p.class] };
+        format!("p{i},{},{},{},{label}", p.age, p.income, TOWNS[p.town])
+    });
+}
+
+/// The share of nodes in `predictions` whose prediction is the class of the person.
+fn accuracy(predictions: &str, people: &[Person]) -> f64 {
+    let correct = predictions.lines().skip(1).filter(|line| {
+        let mut cells = line.split(',');
+        let node: usize = cells.next().unwrap()[1..].parse().unwrap();
+        cells.next().unwrap() == CLASSES[people[node].class]
+    });
+    correct.count() as f64 / (predictions.lines().count() - 1) as f64
+}
+
+#[test]
+fn features_on_ordinary_scales_work_by_default() {
+    let sandbox = Sandbox::new();
+    let people = people(200, 1);
+    write_plain(&sandbox, "people", &people);
+    let page = sandbox.stdout(&format!("train people {QUICK}"));
+    for line in [
+        "people: 200 nodes,",
+        "\n  id: id\n  label: label\n  numbers: age, income\n  categories: town (3 values)\n",
+        "\nclenshaw-gcn, scaling standard, split stratified: 90 train, 30 val, 30 test, seed 0\n",
+    ] {
+        assert!(page.contains(line), "{line} in\n{page}");
+    }
+    // One run has no interval.
+    assert!(page.contains(" over 1 run; majority class "), "{page}");
+    let unlabelled = sandbox.stdout("predict latest --only unlabelled");
+    assert_eq!(unlabelled.lines().count(), 1 + 50);
+    let share = accuracy(&unlabelled, &people);
+    assert!(share > 0.85, "{share}");
+}
+
+#[test]
+fn other_graphs_are_matched_by_column_name() {
+    let sandbox = Sandbox::new();
+    write_plain(&sandbox, "people", &people(200, 1));
+    sandbox.stdout(&format!("train people {QUICK} --out run"));
+    let others = people(120, 2);
+    write(&sandbox, "others", &others, "town,shoe,income,id,age", |i, p| {
+        let town = if i == 7 { "Hull" } else { TOWNS[p.town] };
+        let age = if i == 8 { String::new() } else { p.age.to_string() };
+        format!("{town},{},{},p{i},{age}", i % 5, p.income)
+    });
+    let output = sandbox.run("predict run others");
+    let share = accuracy(&text(&output.stdout), &others);
+    assert!(share > 0.85, "{share}");
+    assert_eq!(
+        text(&output.stderr),
+        "warning: others/nodes.csv: columns that the model does not know, ignored: shoe\n\
+         warning: others/nodes.csv: column `age`: 1 missing cells filled with 41\n\
+         warning: others/nodes.csv: column `town`: 1 cells with values that are not in the training \
+         table, encoded as zeros: `Hull`, ...\n"
+    );
+    // Other class names do not become classes.
+    write(&sandbox, "renamed", &others, "id,age,income,town,label", |i, p| {
+        format!("p{i},{},{},{},{}", p.age, p.income, TOWNS[p.town], ["x", "y", "z"][p.class])
+    });
+    let renamed = sandbox.run("predict run renamed");
+    assert!(text(&renamed.stdout).starts_with("node,prediction,blue,green,red,part\n"));
+    assert!(accuracy(&text(&renamed.stdout), &others) > 0.85);
+    assert!(text(&renamed.stderr).contains("120 labels that the model does not know"));
+    // The model file alone is enough.
+    let alone = sandbox.stdout("predict run/runs/0/model.safetensors others");
+    assert_eq!(alone, text(&output.stdout));
+    let document = sandbox.json("predict run others --json");
+    let node = &document["nodes"][3];
+    assert_eq!((&node["node"], node["part"].as_str()), (&Value::from("p3"), Some("")));
+    let total: f64 =
+        CLASSES.iter().map(|class| node["probabilities"][class].as_f64().unwrap()).sum();
+    assert!((total - 1.0).abs() < 1e-5, "{total}");
+}
+
+#[test]
+fn splits_and_masks_of_the_table_are_the_default() {
+    let sandbox = Sandbox::new();
+    let people = people(60, 1);
+    let part = |i: usize| ["train", "train", "train", "val", "test"][i % 5];
+    write(&sandbox, "column", &people, "id,age,label,split", |i, p| {
+        format!("p{i},{},{},{}", p.age, CLASSES[p.class], part(i))
+    });
+    write(&sandbox, "masks", &people, "id,age,label,train_mask,val_mask,test_mask", |i, p| {
+        let mask = |name| if part(i) == name { "True" } else { "False" };
+        let masks = [mask("train"), mask("val"), mask("test")].join(",");
+        format!("p{i},{},{},{masks}", p.age, CLASSES[p.class])
+    });
+    for graph in ["column", "masks"] {
+        let page = sandbox.stdout(&format!("train {graph} --set max_epochs=2 --quiet"));
+        assert!(page.contains(", split own: 36 train, 12 val, 12 test\n"), "{page}");
+        assert!(page.contains("\n  numbers: age\n"), "{page}");
+    }
+}
+
+#[test]
+fn label_is_asked_for_and_unlabelled_spellings_are_reported() {
+    let sandbox = Sandbox::new();
+    let people = people(60, 1);
+    write(&sandbox, "it", &people, "id,age,colour", |i, p| {
+        let label = ["nan", "?", "NA", ""].get(i).copied().unwrap_or(CLASSES[p.class]);
+        format!("p{i},{},{label}", p.age)
+    });
+    assert_eq!(
+        sandbox.failure("train it"),
+        (
+            2,
+            "error: it/nodes.csv: no column is named `label`, `class`, `target` or `y`; \
+             columns: id, age, colour\nhint: choose the column with the classes: --label COLUMN\n"
+                .into()
+        )
+    );
+    let page = sandbox.stdout("train it --label colour --set max_epochs=2 --quiet");
+    assert!(page.starts_with("it: 60 nodes, "), "{page}");
+    for label in ["nan", "?", "NA"] {
+        let warning =
+            format!("warning: it/nodes.csv: 1 nodes with the label `{label}` are unlabelled");
+        assert!(page.contains(&warning), "{page}");
+    }
+    assert!(page.contains(" 3 classes, "), "{page}");
+    // The choice can be kept beside the data.
+    sandbox.write("it/schema.toml", "label = \"colour\"\nignore = [\"age\"]\n");
+    let page = sandbox.stdout("train it --set max_epochs=2 --quiet");
+    assert!(page.contains("ignored: age (not chosen)"), "{page}");
+}
+
+#[test]
+fn rare_classes_are_reported() {
+    let sandbox = Sandbox::new();
+    let people = people(100, 1);
+    write(&sandbox, "rare", &people, "id,age,label", |i, p| {
+        let label = match i {
+            0 => "once",
+            1 | 2 => "twice",
+            _ => "often",
+        };
+        format!("p{i},{},{label}", p.age)
+    });
+    let page = sandbox.stdout("train rare --set max_epochs=2 --quiet");
+    let warning = "warning: class `once` has no test node in the split `stratified`: \
+                   test scores do not cover it\n";
+    assert!(page.contains(warning), "{page}");
+}
+
+#[test]
+fn awkward_columns_are_filled_or_ignored_by_a_stated_rule() {
+    let sandbox = Sandbox::new();
+    let people = people(60, 1);
+    let header = "id;height;born;customer_id;note;age;label";
+    sandbox.write("it/edges.csv", &edges(&people, 3));
+    let rows: String = people
+        .iter()
+        .enumerate()
+        .map(|(i, p)| {
+            let age = if i % 9 == 0 { "NA".into() } else { p.age.to_string() };
+            let (class, born) = (CLASSES[p.class], format!("19{:02}-05-17", 50 + i % 40));
+            format!(
+                "p{i};1,{};{born};{};said hello {i} times;{age};{class}\n",
+                50 + p.age,
+                900 + 7 * i
+            )
+        })
+        .collect();
+    sandbox.write("it/nodes.csv", &format!("{header}\n{rows}"));
+    let document = sandbox.json("data check it --json");
+    let columns = document["schema"]["columns"].as_array().unwrap();
+    let column = |name: &str| columns.iter().find(|column| column["name"] == name).unwrap();
+    assert_eq!(column("height")["format"], "decimal-comma");
+    assert_eq!(column("born")["format"], "date");
+    assert_eq!(column("customer_id")["reason"], "whole numbers that identify the row");
+    assert_eq!(column("note")["reason"], "text with 60 different values");
+    assert_eq!(
+        (&column("age")["indicator"], &column("age")["role"]),
+        (&Value::Bool(true), &"number".into())
+    );
+    assert_eq!(document["description"]["features"], 4);
+    let page = sandbox.stdout("data check it");
+    let line = page.lines().find(|line| line.starts_with("age ")).unwrap();
+    assert!(line.contains("number") && line.contains("7 missing, filled with "), "{line}");
+}
+
+#[test]
+fn graphs_without_features_are_trained() {
+    let sandbox = Sandbox::new();
+    let people = people(150, 1);
+    write(&sandbox, "bare", &people, "id,label", |i, p| format!("p{i},{}", CLASSES[p.class]));
+    let page = sandbox.stdout(&format!("train bare {QUICK} --out run"));
+    assert!(page.contains("no feature columns: every node has one feature of its own"), "{page}");
+    let accuracy: f64 = page.split("test accuracy ").nth(1).unwrap()[..5].parse().unwrap();
+    assert!(accuracy > 55.0, "{page}");
+    let (code, message) = sandbox.failure("predict run bare/edges.csv");
+    assert_eq!(code, 2);
+    assert!(message.contains("it can only predict the nodes of its own graph"), "{message}");
+}
+
+#[test]
+fn weights_loops_and_repeated_edges_are_stated() {
+    let sandbox = Sandbox::new();
+    let people = people(60, 1);
+    write(&sandbox, "it", &people, "id,age,label", |i, p| {
+        format!("p{i},{},{}", p.age, CLASSES[p.class])
+    });
+    let plain = "source,target\np0,p1\np1,p0\np2,p2\np2,p3\n";
+    sandbox.write("it/edges.csv", plain);
+    let sha = |sandbox: &Sandbox| sandbox.json("data show it --json")["sha256"].clone();
+    let unweighted = sha(&sandbox);
+    let page = sandbox.stdout("data check it");
+    assert!(page.contains("note: 1 edges from a node to itself were removed\n"), "{page}");
+    let merged = "note: 1 repeated edges, in the same or the opposite direction, were merged\n";
+    assert!(page.contains(merged), "{page}");
+    sandbox.write("it/edges.csv", "source,target,weight\np0,p1,2\np2,p3,0.5\n");
+    let page = sandbox.stdout("data check it");
+    assert!(
+        page.contains("note: edges have weights, which the operators of the models use\n"),
+        "{page}"
+    );
+    assert_ne!(sha(&sandbox), unweighted);
+    sandbox.write("it/edges.csv", "source,target,weight\np0,p1,1\np2,p3,1\n");
+    assert_eq!(sha(&sandbox), unweighted);
+    sandbox.write("it/edges.csv", "source,target,weight\np0,p1,-1\n");
+    let (_, message) = sandbox.failure("data check it");
+    assert_eq!(
+        message,
+        "error: it/edges.csv:2: the weight is `-1`; expected a number of at least 0\n"
+    );
+}
+
+#[test]
+fn split_files_use_node_names() {
+    let sandbox = Sandbox::new();
+    let people = people(60, 1);
+    write(&sandbox, "it", &people, "id,age,label", |i, p| {
+        // Numeric names in reverse order.
+        format!("p{},{},{}", 59 - i, p.age, CLASSES[p.class])
+    });
+    sandbox.write("split.csv", "node,part\np0,train\np1,train\np2,train\np3,val\np4,test\n");
+    sandbox.stdout("train it --split file:split.csv --set max_epochs=2 --quiet --out run");
+    let predictions = text(&sandbox.read("run/runs/0/predictions.csv"));
+    let last: Vec<&str> = predictions.lines().rev().take(5).collect();
+    let expected = [
+        ("p0,", ",train"),
+        ("p1,", ",train"),
+        ("p2,", ",train"),
+        ("p3,", ",val"),
+        ("p4,", ",test"),
+    ];
+    for (line, (start, end)) in last.iter().zip(expected) {
+        assert!(line.starts_with(start) && line.ends_with(end), "{line}");
+    }
+    sandbox.write("split.csv", "0,train\n");
+    let (_, message) = sandbox.failure("train it --split file:split.csv");
+    assert!(message.contains("node `0` is not in the graph"), "{message}");
+}
+
+#[test]
+fn all_labels_can_be_used_for_training() {
+    let sandbox = Sandbox::new();
+    write_plain(&sandbox, "people", &people(60, 1));
+    let page = sandbox.stdout("train people --split all-labels --set max_epochs=20 --quiet");
+    assert!(page.contains("split all-labels: 45 train, 0 val, 0 test\n"), "{page}");
+    assert!(page.contains("\nno test nodes: there is no estimate of the accuracy\n"), "{page}");
+    // The record without scores is read again.
+    assert_eq!(sandbox.stdout("predict latest").lines().count(), 61);
+}
+
+#[test]
+fn learned_filter_is_shown() {
+    let sandbox = Sandbox::new();
+    write_plain(&sandbox, "people", &people(100, 1));
+    sandbox.stdout(&format!("train people {QUICK}"));
+    let page = sandbox.stdout("filter latest");
+    assert!(page.trim_start().starts_with("ClenshawGCN on people; mu from "), "{page}");
+    assert!(page.contains("\ncoefficients: "), "{page}");
+    sandbox.stdout("filter people-clenshaw --csv h.csv --svg h.svg --png h.png");
+    let csv = text(&sandbox.read("h.csv"));
+    let (mu, h) = csv.lines().last().unwrap().split_once(',').unwrap();
+    assert_eq!(mu, "1");
+    assert!(h.parse::<f64>().unwrap().is_finite());
+    assert!(text(&sandbox.read("h.svg")).contains("<polyline"));
+    assert_eq!(sandbox.read("h.png")[..4], *b"\x89PNG");
+    sandbox.stdout("train people --model mlp --set max_epochs=2 --quiet --out mlp");
+    let (code, message) = sandbox.failure("filter mlp");
+    assert_eq!((code, message), (2, "error: mlp: the model mlp has no filter\n".into()));
+}
+
+#[test]
+fn run_folders_have_one_readable_name_per_graph() {
+    let sandbox = Sandbox::new();
+    write_plain(&sandbox, "my graphs/.hidden-people", &people(60, 1));
+    let folder = |argument: &str| {
+        let mut command = sandbox.command("train --set max_epochs=2 --quiet");
+        let output = command.arg(argument).output().unwrap();
+        let page = text(&output.stdout);
+        page.lines().last().unwrap().strip_prefix("run folder: runs/").unwrap().to_owned()
+    };
+    let name = folder("my graphs/.hidden-people");
+    assert!(name.starts_with("hidden-people-clenshaw-gcn-"), "{name}");
+    assert_eq!(folder("my graphs/.hidden-people/"), name);
+    assert_eq!(folder("./my graphs/../my graphs/.hidden-people"), name);
+    let list = sandbox.stdout("runs");
+    let row = list.lines().find(|line| line.starts_with(&name)).unwrap();
+    assert!(row.contains("clenshaw-gcn") && row.contains("1 of 1 finished"), "{row}");
+    assert!(sandbox.stdout("runs show hidden").contains("[hyper]"));
+    sandbox.stdout("runs rm hidden");
+    assert_eq!(sandbox.stdout("runs"), "no runs in runs\n");
+    let (code, message) = sandbox.failure("predict latest");
+    assert_eq!((code, message), (2, "error: latest: there is no run in `runs` yet\n".into()));
+}

@@ -1,0 +1,141 @@
+//! Training in a few lines: model, settings and split in, trained model and scores out.
+
+use super::{Epoch, Fit, ModelProvenance, Setup, TestScores, TrainedModel, test_scores};
+use crate::data::{Dataset, Split, SplitKind};
+use crate::error::Result;
+use crate::filter::Response;
+use crate::hyper::{Params, Scaling, Value};
+use crate::model::{self, ModelInfo};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// The settings of one training run.
+///
+/// ```
+/// use clenshaw::{data, train::Trainer};
+/// let data = data::load("csbm:nodes=120")?;
+/// let run = Trainer::new("clenshaw-gcn")?.set("K", 4)?.set("max_epochs", 30)?.seed(1).fit(data)?;
+/// assert!(run.test_scores()?.accuracy > 0.0);
+/// let folder = tempfile::tempdir().unwrap();
+/// run.model().save(&folder.path().join("model.safetensors"))?;
+/// # Ok::<(), clenshaw::Error>(())
+/// ```
+pub struct Trainer<'a> {
+    info: &'static ModelInfo,
+    hp: Params,
+    split: SplitKind,
+    seed: u64,
+    threads: usize,
+    on_epoch: Box<dyn FnMut(&Epoch) -> ControlFlow<()> + 'a>,
+}
+
+/// A finished run.
+pub struct TrainedRun {
+    setup: Arc<Setup>,
+    split: Split,
+    outcome: super::Outcome,
+    model: TrainedModel,
+}
+
+impl<'a> Trainer<'a> {
+    /// A trainer with the defaults for a user's own data: standardised columns, a stratified split,
+    /// seed 0, one thread.
+    pub fn new(model: &str) -> Result<Self> {
+        let info = model::find(model)?;
+        let mut hp = info.defaults();
+        hp.set_value("scaling", Scaling::Standard.word())?;
+        let on_epoch = Box::new(|_: &Epoch| ControlFlow::Continue(()));
+        Ok(Self { info, hp, split: SplitKind::Stratified, seed: 0, threads: 1, on_epoch })
+    }
+
+    /// Sets a hyper-parameter.
+    pub fn set(mut self, key: &str, value: impl Into<Value>) -> Result<Self> {
+        self.hp.set_value(key, value)?;
+        Ok(self)
+    }
+
+    /// Sets how nodes are split.
+    pub fn split(self, split: SplitKind) -> Self {
+        Self { split, ..self }
+    }
+
+    /// Sets the seed of split, initial weights and dropout.
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// Sets the number of threads, which does not change the result.
+    pub fn threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// Calls a function after every epoch; it may stop training, which is not an error.
+    pub fn on_epoch(self, on_epoch: impl FnMut(&Epoch) -> ControlFlow<()> + 'a) -> Self {
+        Self { on_epoch: Box::new(on_epoch), ..self }
+    }
+
+    /// Trains the model and keeps the weights of its best epoch.
+    pub fn fit(mut self, dataset: impl Into<Arc<Dataset>>) -> Result<TrainedRun> {
+        let dataset = dataset.into();
+        let split = self.split.draw(&dataset, self.seed)?;
+        let provenance = ModelProvenance {
+            graph: dataset.name.clone(),
+            data_sha256: dataset.sha256(),
+            split: split.provenance().into(),
+            seed: self.seed,
+            version: env!("CARGO_PKG_VERSION").into(),
+        };
+        let setup = Arc::new(Setup::new(dataset, self.info, self.hp)?);
+        let mut fit = Fit::new(setup.clone(), &split, self.seed, self.threads)?;
+        fit.run(|_, epoch| (self.on_epoch)(epoch))?;
+        let outcome = fit.outcome();
+        let model = TrainedModel::new(&setup, &outcome.weights, provenance);
+        Ok(TrainedRun { setup, split, outcome, model })
+    }
+}
+
+impl TrainedRun {
+    /// The scores on the test nodes.
+    pub fn test_scores(&self) -> Result<TestScores> {
+        test_scores(&self.outcome.probabilities, self.setup.dataset(), &self.split)
+    }
+
+    /// The learned filter; `None` if the model has none.
+    pub fn filter(&self) -> Option<Response> {
+        self.setup.filter(&self.outcome.weights)
+    }
+
+    /// Epochs, weights and probabilities.
+    pub fn outcome(&self) -> &super::Outcome {
+        &self.outcome
+    }
+
+    /// The trained model.
+    pub fn model(&self) -> &TrainedModel {
+        &self.model
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data;
+
+    #[test]
+    fn a_callback_stops_training_without_an_error() {
+        let mut epochs = 0;
+        let stop_at_three = |_: &Epoch| {
+            epochs += 1;
+            if epochs == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let data = data::load("csbm:nodes=80").unwrap();
+        let run = Trainer::new("clenshaw-gcn")
+            .unwrap()
+            .on_epoch(stop_at_three)
+            .fit(data.clone())
+            .unwrap();
+        assert_eq!(run.outcome().history.len(), 3);
+        assert!(run.filter().is_some());
+        assert_eq!(run.model().predict(&data, 1).unwrap(), run.outcome().probabilities);
+    }
+}
