@@ -1,6 +1,6 @@
-//! Optuna and PostgreSQL for the tests that need them.
+//! Optuna, PostgreSQL and scikit-learn for the tests that need them.
 //!
-//! Such tests are marked `#[ignore]` for a plain `cargo test` and find both through environment variables.
+//! Such tests are marked `#[ignore]` for a plain `cargo test` and find them through environment variables.
 
 use crate::Result;
 use crate::cargo::{cargo, root, succeed, target};
@@ -14,13 +14,17 @@ const VERSIONS: [(&str, &str); 2] = [("4", "CLENSHAW_OPTUNA4"), ("5", "CLENSHAW_
 /// Folder of the requirements of both versions.
 const REQUIREMENTS: &str = "crates/clenshaw-tune/tests/optuna";
 
+/// The variable with the path of the Python environment that writes graphs, and its requirements.
+const GRAPHS: (&str, &str) =
+    ("CLENSHAW_PYTHON_GRAPHS", "crates/clenshaw-cli/tests/python/requirements.txt");
+
 /// Parent of the folders in which Debian installs the versions of PostgreSQL.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
 /// The variables that tests read.
 pub type Variables = Vec<(&'static str, PathBuf)>;
 
-/// Runs the tests that need Optuna or PostgreSQL; the arguments are passed to the tests.
+/// Runs the tests that need Optuna, PostgreSQL or scikit-learn; the arguments are passed to the tests.
 pub fn run(arguments: &[String]) -> Result {
     let variables = prepare()?;
     let mut command = cargo(&["test", "--workspace", "--", "--ignored", "--skip", "long::"]);
@@ -38,6 +42,12 @@ pub fn prepare() -> Result<Variables, String> {
             .map_err(|error| format!("Optuna {version}: {error}"))?;
         variables.push((variable, folder));
     }
+    let (variable, requirements) = GRAPHS;
+    let folder = target().join("python-graphs");
+    let folder = std::path::absolute(&folder).unwrap_or(folder);
+    python::environment(&folder, &root().join(requirements))
+        .map_err(|error| format!("scikit-learn: {error}"))?;
+    variables.push((variable, folder));
     Ok(variables)
 }
 

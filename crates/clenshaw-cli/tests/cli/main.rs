@@ -14,6 +14,7 @@ mod data_import;
 mod databases;
 mod listings;
 mod own_graph;
+mod python_graphs;
 mod reproduce;
 mod reproduce_measurements;
 mod snapshots;

@@ -1,0 +1,25 @@
+//! Graphs that ship in PyPI packages, written by pandas, NetworkX and SciPy.
+//!
+//! `cargo xtask test` makes the Python environment and names it in `CLENSHAW_PYTHON_GRAPHS`.
+
+use crate::common::{Sandbox, text};
+use std::process::Command;
+
+/// Runs a script in `tests/python` with the program and an empty folder as arguments.
+fn run_script(name: &str) -> String {
+    let environment = std::env::var("CLENSHAW_PYTHON_GRAPHS");
+    let environment = environment.expect("CLENSHAW_PYTHON_GRAPHS is set by `cargo xtask test`");
+    let sandbox = Sandbox::new();
+    let script = format!("{}/tests/python/{name}", env!("CARGO_MANIFEST_DIR"));
+    let mut python = Command::new(format!("{environment}/bin/python"));
+    python.arg(script).arg(env!("CARGO_BIN_EXE_clenshaw")).arg(sandbox.path(""));
+    let output = python.env("CLENSHAW_CACHE", "off").output().unwrap();
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    text(&output.stdout)
+}
+
+#[test]
+#[ignore = "needs scikit-learn: cargo xtask test"]
+fn plain_training_is_as_good_as_regression_and_label_spreading() {
+    println!("{}", run_script("own_graphs.py"));
+}
