@@ -12,6 +12,7 @@ mod compare;
 mod data_get;
 mod data_import;
 mod databases;
+mod examples;
 mod listings;
 mod own_graph;
 mod python_graphs;
