@@ -20,7 +20,7 @@ pub(super) fn find_problem(adjacency: &Pattern) -> Option<String> {
 /// Ranges of rows with about the same number of arcs, one per thread.
 fn cut(adjacency: &Pattern) -> Vec<Range<usize>> {
     let n_ranges = parallel::available_threads().min(1 + adjacency.n_entries() / CHUNK);
-    adjacency.cut(n_ranges).collect()
+    adjacency.split_rows(n_ranges).collect()
 }
 
 fn find_problem_within(adjacency: &Pattern, rows: Range<usize>) -> Option<String> {
