@@ -5,7 +5,8 @@
 //! P~ = (D+I)^-1/2 (A+I) (D+I)^-1/2                one self-loop per node
 //! ```
 //!
-//! Both are symmetric with spectrum in [-1, 1]; `L = I - P` and `L^ = -P` follow from them.
+//! Both are symmetric with spectrum in [-1, 1]. The Laplacian is `L = I - P`, and the scaled Laplacian is
+//! `L^ = L - I = -P`.
 //! H2GCN also uses the graph of nodes at distance exactly two, normalised like P.
 
 use super::Graph;
@@ -26,13 +27,13 @@ pub enum Normalisation {
 /// The operator of this kind for a graph.
 pub fn operator(graph: &Graph, kind: Normalisation) -> Operator {
     match kind {
-        Normalisation::Plain => symmetric(graph.adjacency().clone()),
-        Normalisation::Looped => symmetric(Arc::new(with_loops(graph.adjacency()))),
-        Normalisation::TwoHop => symmetric(Arc::new(two_hops(graph.adjacency()))),
+        Normalisation::Plain => normalise(graph.adjacency().clone()),
+        Normalisation::Looped => normalise(Arc::new(with_loops(graph.adjacency()))),
+        Normalisation::TwoHop => normalise(Arc::new(two_hops(graph.adjacency()))),
     }
 }
 
-/// The pattern of nodes at distance exactly two.
+/// The pattern of the pairs of nodes at distance exactly two.
 fn two_hops(adjacency: &Pattern) -> Pattern {
     let n = adjacency.n_rows();
     let (mut offsets, mut indices) = (vec![0], Vec::new());
@@ -55,7 +56,7 @@ fn two_hops(adjacency: &Pattern) -> Pattern {
 }
 
 /// `D^-1/2 pattern D^-1/2`, with `d^-1/2 := 0` for an empty row.
-fn symmetric(pattern: Arc<Pattern>) -> Operator {
+fn normalise(pattern: Arc<Pattern>) -> Operator {
     let inverse_root = |i| match pattern.row(i).len() {
         0 => 0.0,
         degree => 1.0 / (degree as f64).sqrt(),

@@ -82,7 +82,7 @@ impl ThreadTeam {
     /// Calls `work(chunk, thread)` once for every chunk, in any order; the caller's thread is number 0.
     ///
     /// # Panics
-    /// After all chunks, if one of them panicked.
+    /// If a chunk panics.
     pub(crate) fn run(&mut self, n_chunks: usize, work: impl Fn(usize, usize) + Sync) {
         if self.workers.is_empty() || n_chunks < 2 {
             return (0..n_chunks).for_each(|chunk| work(chunk, 0));
