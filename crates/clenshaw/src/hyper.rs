@@ -404,7 +404,8 @@ mod tests {
         let mut params = Params::defaults(&DECLARED);
         params.set_value("lambda", 2).unwrap();
         assert_eq!(params.real("lambda"), 2.0);
-        let mut error_of = |key, value: Value| params.set_value(key, value).unwrap_err().to_string();
+        let mut error_of =
+            |key, value: Value| params.set_value(key, value).unwrap_err().to_string();
         assert_eq!(error_of("K", Value::Int(0)), "`K` is 0, outside 1 to 64");
         assert_eq!(error_of("K", Value::Real(8.5)), "`K` is `8.5`; expected a whole number");
         assert_eq!(error_of("star", Value::Int(1)), "`star` is `1`; expected `true` or `false`");

@@ -82,7 +82,9 @@ impl Basis {
             Self::ChebyshevLaplacian => clenshaw(space, chebyshev::laplacian_step, c, x),
             Self::Legendre => clenshaw(space, legendre::step, c, x),
             &Self::Jacobi { a, b } => clenshaw(space, |k| jacobi::step(a, b, k), c, x),
-            &Self::ReleasedJacobi { a, b } => clenshaw(space, |k| jacobi::released_step(a, b, k), c, x),
+            &Self::ReleasedJacobi { a, b } => {
+                clenshaw(space, |k| jacobi::released_step(a, b, k), c, x)
+            }
             Self::ThreeTerm(steps) => {
                 let (n, terms) = (steps.len(), c.len());
                 assert!(n + 1 >= terms, "filter: a recurrence of {n} steps for {terms} terms");

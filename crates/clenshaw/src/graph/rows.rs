@@ -40,7 +40,7 @@ pub(super) fn compress(n_nodes: usize, blocks: &[&[NodePair]]) -> (Vec<usize>, V
 fn scatter(threads: usize, n_nodes: usize, blocks: &[&[NodePair]]) -> (Vec<usize>, Vec<u32>) {
     let chunks: Vec<&[NodePair]> = blocks.iter().flat_map(|block| block.chunks(CHUNK)).collect();
     let n_edges: usize = blocks.iter().map(|block| block.len()).sum();
-    // Keeps the number of counts below about that of nodes and edges.
+    // At most as many counts as nodes and edges together.
     let n_groups = threads.min(1 + n_edges / n_nodes).min(MAX_GROUPS);
     let groups: Vec<&[&[NodePair]]> =
         chunks.chunks(chunks.len().div_ceil(n_groups).max(1)).collect();

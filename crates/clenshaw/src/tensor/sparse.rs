@@ -67,7 +67,8 @@ impl Pattern {
             return Err(format!("row {i} ends at {} before it starts", offsets[i + 1]));
         }
         let n_threads = if n < PARALLEL_ENTRIES { 1 } else { parallel::available_threads() };
-        let bad_rows = parallel::map(n_threads, self.split_rows(n_threads), |rows| self.bad_row(rows));
+        let bad_rows =
+            parallel::map(n_threads, self.split_rows(n_threads), |rows| self.bad_row(rows));
         match bad_rows.into_iter().flatten().next() {
             Some(i) => Err(format!("row {i}: expected ascending columns below {}", self.n_cols)),
             None => Ok(()),

@@ -24,7 +24,10 @@ pub(super) unsafe fn gate_avx2<T: Real>(
     if TypeId::of::<T>() != TypeId::of::<f32>() {
         return gate(act, keep, scale, x, out);
     }
-    assert!(x.len() <= 64 && x.len() == out.len(), "gate: `x` and `out` must have the same length, at most 64");
+    assert!(
+        x.len() <= 64 && x.len() == out.len(),
+        "gate: `x` and `out` must have the same length, at most 64"
+    );
     let (eights, rest) = x.as_chunks::<8>();
     let (out_eights, out_rest) = out.as_chunks_mut::<8>();
     let mut open = 0;
@@ -82,7 +85,10 @@ pub(super) unsafe fn gate_avx512<T: Real>(
     if TypeId::of::<T>() != TypeId::of::<f32>() {
         return gate(act, keep, scale, x, out);
     }
-    assert!(x.len() <= 64 && x.len() == out.len(), "gate: `x` and `out` must have the same length, at most 64");
+    assert!(
+        x.len() <= 64 && x.len() == out.len(),
+        "gate: `x` and `out` must have the same length, at most 64"
+    );
     let valid = u64::MAX.checked_shr(64 - x.len() as u32).unwrap_or(0);
     let keep = keep & valid;
     let (x, out) = (x.as_ptr().cast(), out.as_mut_ptr().cast());

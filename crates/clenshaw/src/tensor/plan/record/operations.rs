@@ -54,7 +54,10 @@ impl Tape {
         let bias = bias.map(|bias| self.node("linear", bias));
         let ((rows, k), (w_rows, cols)) = (self.dims(x), self.dims(w));
         assert_eq!(k, w_rows, "linear: [{rows}, {k}] x [{w_rows}, {cols}]");
-        assert!(bias.is_none_or(|b| self.dims(b) == (1, cols)), "linear: expected bias [1, {cols}]");
+        assert!(
+            bias.is_none_or(|b| self.dims(b) == (1, cols)),
+            "linear: expected bias [1, {cols}]"
+        );
         let op = match self.sparse_matrix(x) {
             Some(matrix) => Op::SparseLinear { matrix, x, w, bias },
             None => Op::Linear { x, w, bias },
