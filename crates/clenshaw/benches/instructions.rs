@@ -128,12 +128,14 @@ fn not_checked(reason: &str) -> Result<(), Box<dyn Error>> {
     }
 }
 
+/// Stores new counts.
 fn update() -> Result<(), Box<dyn Error>> {
     let header =
         "# Instructions of one training step, written by `benches/instructions.rs --update`.\n";
     Ok(std::fs::write(FILE, format!("{header}\n{}", toml::to_string(&count()?)?))?)
 }
 
+/// Counts the instructions of all cases.
 fn count() -> Result<Counts, Box<dyn Error>> {
     if cfg!(debug_assertions) {
         return Err("only the optimised build is counted; run `cargo xtask instructions`".into());

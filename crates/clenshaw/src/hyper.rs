@@ -305,6 +305,7 @@ impl Params {
         Ok(())
     }
 
+    /// The entry of `key`; an error if it is not declared.
     fn entry(&mut self, key: &str) -> Result<&mut (&'static HyperParam, Value)> {
         let known: Vec<&str> = self.entries.iter().map(|(hyper, _)| hyper.name).collect();
         let unknown = || Error::unknown("key", key, known);

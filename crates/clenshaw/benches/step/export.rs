@@ -64,6 +64,7 @@ fn load(graph: &str) -> Outcome<Dataset> {
         .or_else(|error| generate::like(graph).ok_or(error.into()))
 }
 
+/// `real` for the public graph, or `generated`.
 fn source(dataset: &Dataset) -> &'static str {
     if dataset.source == "generated" { "generated" } else { "real" }
 }

@@ -35,6 +35,7 @@ enum Allocation {
 }
 
 impl Allocation {
+    /// Memory for at least this many bytes, filled with zeros.
     fn zeros(bytes: usize) -> Self {
         let heap = || Self::Heap(vec![Line::zeroed(); bytes.div_ceil(size_of::<Line>())]);
         if bytes < HUGE_PAGE_BYTES { heap() } else { pages(bytes).map_or_else(heap, Self::Pages) }

@@ -54,6 +54,7 @@ impl Pattern {
         pattern.check().map(|()| pattern)
     }
 
+    /// Checks the conditions of [`Pattern::try_new`].
     fn check(&self) -> Result<(), String> {
         let (offsets, n): (&[usize], usize) = (&self.offsets, self.indices.len());
         let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else {

@@ -107,6 +107,7 @@ impl StepTiming {
     }
 }
 
+/// The duration of `work` in seconds.
 fn seconds(work: impl FnOnce()) -> f64 {
     let start = Instant::now();
     work();

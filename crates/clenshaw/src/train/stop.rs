@@ -56,6 +56,7 @@ impl EarlyStopping {
             .fold(0, |best, i| if self.improves(&history[i], &history[best]) { i } else { best })
     }
 
+    /// Whether the weights of `new` are kept instead of those of the earlier epoch `old`.
     fn improves(self, new: &Epoch, old: &Epoch) -> bool {
         let (Some(new_loss), Some(old_loss)) = (new.val_loss, old.val_loss) else {
             return true;

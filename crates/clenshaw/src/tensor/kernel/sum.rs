@@ -91,6 +91,7 @@ impl<T: Real> Columns for Sum<'_, T> {
 }
 
 impl<T: Real> Gather<'_, T> {
+    /// Columns `c..c + W` of row `r` of the product.
     #[inline(always)]
     fn columns<A: Arith, const W: usize>(&self, cols: usize, r: usize, c: usize) -> [T; W] {
         let entries = self.offsets[r]..self.offsets[r + 1];

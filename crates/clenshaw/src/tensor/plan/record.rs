@@ -134,6 +134,7 @@ impl Tape {
         self.dense("constant", x, false)
     }
 
+    /// Records a fixed matrix for the operation `what`.
     fn dense(&mut self, what: &str, x: Mat<f64>, per_node: bool) -> Var {
         let (rows, cols) = (x.rows(), x.cols());
         self.consts.push(Arc::new(x));
@@ -202,6 +203,7 @@ impl Tape {
         }
     }
 
+    /// Rows and columns of a node.
     fn dims(&self, v: NodeId) -> (usize, usize) {
         (self.nodes[v].rows, self.nodes[v].cols)
     }

@@ -100,6 +100,7 @@ impl<T: Real> Plan<T> {
         Self::compile_mode(tape, logits, PassMode::Frozen, GatherPrecision::Full)
     }
 
+    /// Compiles a training program of this mode, and an evaluation program.
     fn compile_mode(tape: &Tape, logits: Var, mode: PassMode, precision: GatherPrecision) -> Self {
         let shape = tape.shape(logits);
         let logits = tape.node("compile", logits);
