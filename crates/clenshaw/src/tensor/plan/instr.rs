@@ -334,7 +334,7 @@ pub(super) struct Listing {
     pub bufs: Vec<BufSpec>,
     /// Rows and columns of each mask.
     pub masks: Vec<(usize, usize)>,
-    /// Computes values that depend on parameters and constants alone, and clears accumulators.
+    /// Computes values that are not [`per_node`](super::op::Node::per_node), and clears accumulators.
     pub prologue: Vec<Instr>,
     /// Computes all other values and the loss, and differentiates these values.
     pub main: Vec<Instr>,

@@ -4,7 +4,7 @@ use super::instr::{Factor, Spmm};
 use super::value::NodeId;
 use crate::tensor::kernel::{Act, Map};
 
-/// An operation; its inputs are earlier values. The functions of [`Tape`](super::Tape) describe them.
+/// An operation, whose inputs are earlier values; [`Tape`](super::Tape) describes the operations.
 #[derive(Clone, Debug)]
 pub(super) enum Op {
     /// Constant number `.0` of the tape.
@@ -32,7 +32,8 @@ pub(super) enum Op {
         w: NodeId,
         bias: Option<NodeId>,
     },
-    /// An activation or, with `Act::Identity`, a dropout; `fuse` merges the two. `site` is its number.
+    /// An activation, a dropout (with `Act::Identity`), or both after `fuse`. `site` is its number on the
+    /// tape.
     Gate {
         x: NodeId,
         act: Act,
