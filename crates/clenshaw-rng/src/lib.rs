@@ -42,7 +42,7 @@ impl Stream {
         Self { key: mix(self.key ^ mix(part.wrapping_add(GAMMA))), cursor: 0 }
     }
 
-    /// The `i`-th 64-bit word of the stream, independent of the position.
+    /// The `i`-th 64-bit word of the stream, whatever has been drawn before.
     #[inline(always)]
     pub fn bits(&self, i: u64) -> u64 {
         mix(self.key.wrapping_add(i.wrapping_add(1).wrapping_mul(GAMMA)))
@@ -145,6 +145,7 @@ pub fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// Mixes a name into a seed or key.
 fn fold(seed: u64, name: &str) -> u64 {
     name.bytes().fold(mix(seed.wrapping_add(GAMMA)), |key, byte| {
         mix(key ^ u64::from(byte).wrapping_add(GAMMA))

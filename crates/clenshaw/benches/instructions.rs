@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Only the optimised build is counted. In the build that tests use, the kernels are not inlined across
-//! codegen units: a step takes four to nine times as many instructions, depending on how the crate is cut.
+//! codegen units: a step takes four to nine times as many instructions, depending on how the crate is
+//! divided into these.
 //!
 //! callgrind counts the instructions of one thread inside `counted_step`; loading the graph and compiling
 //! the plan are not included. The count does not depend on the load of the machine.
@@ -25,7 +26,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::process::{Command, ExitCode};
 
-/// Largest relative change of a count that is accepted.
+/// The fraction by which a count may grow.
 const TOLERANCE: f64 = 0.03;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/instructions.toml");
@@ -50,7 +51,7 @@ const CASES: [Case; 3] = [
     Case { name: "narrow", model: "gpr-gnn", set: &[], graph: "csbm:nodes=1000,degree=10" },
 ];
 
-/// The counts as they are stored.
+/// The stored counts of instructions, by the name of the case.
 #[derive(Serialize, Deserialize)]
 struct Counts {
     compiler: String,
@@ -76,6 +77,7 @@ fn main() -> ExitCode {
     }
 }
 
+/// Compares new counts with the stored ones; an error if one has grown by more than the tolerance.
 fn check() -> Result<(), Box<dyn Error>> {
     let stored: Counts = toml::from_str(&std::fs::read_to_string(FILE)?)?;
     if Command::new("valgrind").arg("--version").output().is_err() {
@@ -114,7 +116,7 @@ fn check() -> Result<(), Box<dyn Error>> {
     .into())
 }
 
-/// Prints that nothing was compared; an error in CI.
+/// Prints that nothing was compared, and why; returns an error in CI.
 fn not_checked(reason: &str) -> Result<(), Box<dyn Error>> {
     let message = format!("not checked: {reason}");
     match std::env::var_os("CI") {
@@ -126,12 +128,14 @@ fn not_checked(reason: &str) -> Result<(), Box<dyn Error>> {
     }
 }
 
+/// Stores new counts.
 fn update() -> Result<(), Box<dyn Error>> {
     let header =
         "# Instructions of one training step, written by `benches/instructions.rs --update`.\n";
     Ok(std::fs::write(FILE, format!("{header}\n{}", toml::to_string(&count()?)?))?)
 }
 
+/// Counts the instructions of all cases.
 fn count() -> Result<Counts, Box<dyn Error>> {
     if cfg!(debug_assertions) {
         return Err("only the optimised build is counted; run `cargo xtask instructions`".into());

@@ -52,7 +52,7 @@ pub enum Error {
         /// What was found and what was expected.
         problem: String,
     },
-    /// A node table in which no column has the name of a label.
+    /// A node table in which no column has one of the names by which labels are recognised.
     #[error("{place}: no column is named `label`, `class`, `target` or `y`; columns: {}", .columns.join(", "))]
     NoLabelColumn {
         /// The node table.
@@ -68,7 +68,7 @@ pub enum Error {
         /// The folders that were searched.
         looked: Vec<PathBuf>,
     },
-    /// A path for a run folder that has other contents.
+    /// A path that cannot be used as a run folder because of its contents.
     #[error("{}: {problem}", .folder.display())]
     Occupied {
         /// The path.
@@ -88,7 +88,7 @@ pub enum Error {
         /// The run folder.
         folder: PathBuf,
     },
-    /// A split that cannot be made from these labels.
+    /// A split that cannot be made for this data set.
     #[error("cannot make the split `{split}`: {problem}")]
     Split {
         /// The split as the user wrote it.
@@ -148,7 +148,7 @@ impl Error {
         Self::Unknown { kind, name, nearest, known }
     }
 
-    /// The same error, located in a file.
+    /// [`Error::Data`] with the message of this error; `place` is the file in which it occurred.
     pub fn within(self, place: &str) -> Self {
         Self::Data { place: place.into(), problem: self.to_string() }
     }
@@ -159,7 +159,7 @@ impl Error {
         move |source| Self::Io { path, source }
     }
 
-    /// Returns whether files are missing.
+    /// Returns whether the error is that a file is missing.
     pub fn is_absence(&self) -> bool {
         match self {
             Self::Absent { .. } => true,

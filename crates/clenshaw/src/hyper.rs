@@ -27,7 +27,7 @@ pub struct HyperParam {
     pub meaning: &'static str,
 }
 
-/// Concatenates two lists of declarations; `N` is the sum of their lengths.
+/// Concatenates two lists of declarations; `N` is the sum of their lengths. `first` must not be empty.
 pub const fn concat<const N: usize>(
     first: &[HyperParam],
     second: &[HyperParam],
@@ -133,22 +133,22 @@ impl HyperParam {
         Self { name, default, range, space: TuningSpace::Fixed, meaning }
     }
 
-    /// The same, tuned over these numbers.
+    /// The same declaration, tuned over these numbers.
     pub const fn tune_among(self, values: &'static [f64]) -> Self {
         Self { space: TuningSpace::Among(values), ..self }
     }
 
-    /// The same, tuned over `low, low + step, ..., high`.
+    /// The same declaration, tuned over `low, low + step, ..., high`.
     pub const fn tune_steps(self, low: f64, high: f64, step: f64) -> Self {
         Self { space: TuningSpace::Steps { low, high, step }, ..self }
     }
 
-    /// The same, tuned over every word or flag of the range.
+    /// The same declaration, tuned over every word or flag of the range.
     pub const fn tune_all(self) -> Self {
         Self { space: TuningSpace::Any, ..self }
     }
 
-    /// A learning rate, tuned over the grid in the authors' logs.
+    /// A learning rate, tuned over the grid in the logs of ClenshawGCN's authors.
     pub const fn learning_rate(name: &'static str, default: f64, meaning: &'static str) -> Self {
         let grid = &[0.0005, 0.001, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05];
         Self::real(name, default, (0.0, 10.0), meaning).tune_among(grid)
@@ -200,7 +200,7 @@ impl HyperParam {
         inside.then_some(()).ok_or_else(outside)
     }
 
-    /// The error for a value of another kind.
+    /// The error for a value of another kind, or for an unknown word.
     fn unexpected(&self, value: &str) -> Error {
         let expected = match self.range {
             ValueRange::Int(..) => "a whole number".into(),
@@ -305,6 +305,7 @@ impl Params {
         Ok(())
     }
 
+    /// The entry of `key`; an error if it is not declared.
     fn entry(&mut self, key: &str) -> Result<&mut (&'static HyperParam, Value)> {
         let known: Vec<&str> = self.entries.iter().map(|(hyper, _)| hyper.name).collect();
         let unknown = || Error::unknown("key", key, known);
@@ -383,7 +384,7 @@ mod tests {
         HyperParam::choice::<StopRule>("stop", "patience", "rule"),
     ];
 
-    fn refused(key: &str, text: &str) -> String {
+    fn error_of(key: &str, text: &str) -> String {
         Params::defaults(&DECLARED).set(key, text).unwrap_err().to_string()
     }
 
@@ -404,11 +405,12 @@ mod tests {
         let mut params = Params::defaults(&DECLARED);
         params.set_value("lambda", 2).unwrap();
         assert_eq!(params.real("lambda"), 2.0);
-        let mut refused = |key, value: Value| params.set_value(key, value).unwrap_err().to_string();
-        assert_eq!(refused("K", Value::Int(0)), "`K` is 0, outside 1 to 64");
-        assert_eq!(refused("K", Value::Real(8.5)), "`K` is `8.5`; expected a whole number");
-        assert_eq!(refused("star", Value::Int(1)), "`star` is `1`; expected `true` or `false`");
-        assert!(refused("stop", Value::Word("never")).starts_with("`stop` is `never`; expected"));
+        let mut error_of =
+            |key, value: Value| params.set_value(key, value).unwrap_err().to_string();
+        assert_eq!(error_of("K", Value::Int(0)), "`K` is 0, outside 1 to 64");
+        assert_eq!(error_of("K", Value::Real(8.5)), "`K` is `8.5`; expected a whole number");
+        assert_eq!(error_of("star", Value::Int(1)), "`star` is `1`; expected `true` or `false`");
+        assert!(error_of("stop", Value::Word("never")).starts_with("`stop` is `never`; expected"));
         assert_eq!((params.int("K"), params.real("lambda")), (8, 2.0));
     }
 
@@ -421,16 +423,16 @@ mod tests {
 
     #[test]
     fn errors_name_the_allowed_values() {
-        assert_eq!(refused("lambda", "-1"), "`lambda` is -1, outside 0 to 10");
-        assert_eq!(refused("lambda", "NaN"), "`lambda` is NaN, outside 0 to 10");
-        assert_eq!(refused("K", "eight"), "`K` is `eight`; expected a whole number");
+        assert_eq!(error_of("lambda", "-1"), "`lambda` is -1, outside 0 to 10");
+        assert_eq!(error_of("lambda", "NaN"), "`lambda` is NaN, outside 0 to 10");
+        assert_eq!(error_of("K", "eight"), "`K` is `eight`; expected a whole number");
         assert_eq!(
-            refused("stop", "never"),
+            error_of("stop", "never"),
             "`stop` is `never`; expected one of patience, mean, late-mean, accuracy, \
              accuracy-ties, none"
         );
         assert_eq!(
-            refused("lamda", "1"),
+            error_of("lamda", "1"),
             "unknown key `lamda`; did you mean `lambda`? known: K, lambda, star, stop"
         );
     }

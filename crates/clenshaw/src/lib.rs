@@ -1,11 +1,11 @@
-//! Node classification on graphs with spectral graph neural networks, on the CPU.
+//! Node classification on graphs with spectral and other graph neural networks, on the CPU.
 //!
-//! You have a graph whose nodes carry features and some of whose nodes carry labels. This crate trains
-//! a model that predicts the other labels, scores it on held-out nodes, and shows which frequencies of
-//! the graph carried the signal. It works where neighbours agree (homophily) and where they do not
-//! (heterophily). The main model is ClenshawGCN (Guo & Wei, KDD 2023): a GCN whose two residual
-//! connections make each layer one step of Clenshaw's summation. The models it is compared with are in
-//! [`model::MODELS`].
+//! You have a graph whose nodes have features and some of whose nodes have labels. This crate trains a
+//! model that predicts the other labels, scores it on held-out nodes and, for spectral models, returns
+//! the learned filter: which frequencies of the graph the model uses. It works where neighbours agree
+//! (homophily) and where they do not (heterophily). The main model is ClenshawGCN (Guo & Wei, KDD 2023):
+//! a GCN whose two residual connections make each layer one step of Clenshaw's summation.
+//! [`model::MODELS`] lists all models.
 //!
 //! # Train and score
 //!
@@ -26,7 +26,7 @@
 //! hp.set_value("K", 8)?;
 //! hp.set_value("max_epochs", 60)?;
 //!
-//! // Compile once, then train with seed 0 on 2 threads. The callback sees every epoch.
+//! // Compile once, then train with seed 0 on 2 threads. The callback is called after every epoch.
 //! let setup = Arc::new(Setup::new(graph, info, hp)?);
 //! let mut fit = Fit::new(setup.clone(), &split, 0, 2)?;
 //! fit.run(|_, epoch| match epoch.val_accuracy {
@@ -75,9 +75,9 @@
 //!
 //! # A model of your own
 //!
-//! A model is one file in `src/model` and two lines in its list: the equations on a
-//! [`Net`](model::Net), the hyper-parameters, and the optimiser of each group of parameters. The
-//! gradient is derived. `CONTRIBUTING.md` shows a complete one.
+//! A model is one file in `src/model`, and two lines in `src/model/mod.rs`. The file contains the
+//! equations on a [`Net`](model::Net), the hyper-parameters, and the optimiser of each group of
+//! parameters. The gradient is derived automatically. `CONTRIBUTING.md` shows a complete example.
 //!
 //! # Modules
 //!
@@ -86,7 +86,7 @@
 //! | [`data`] | data sets: generated, embedded, read from files or downloaded; features, splits |
 //! | [`graph`] | graphs, the normalised adjacency, spectra, homophily |
 //! | [`filter`] | polynomial filters, their bases and frequency responses |
-//! | [`model`] | the models, one file per paper |
+//! | [`model`] | the models, one file each |
 //! | [`train`] | training, early stopping, checkpoints, metrics |
 //! | [`hyper`] | declared hyper-parameters and their values |
 //! | [`experiment`] | whole experiments: many runs, run folders, tuning, the paper's tables |
@@ -116,13 +116,14 @@ pub mod experiment;
 ///
 /// | purpose | values drawn |
 /// |---|---|
-/// | `split` | which nodes train, validate and test |
+/// | `split` | the nodes for training, validation and test |
 /// | `weights` | initial parameters, one sub-stream per parameter name |
 /// | `dropout` | masks, one sub-stream per location and epoch |
 /// | `graph` | generated graphs |
 /// | `theorems` | the coefficients that theorems are checked with |
 /// | `pictures` | the images that filters are learned on |
 /// | `tuning` | the values of a trial, one sub-stream per trial number |
+/// | `bootstrap` | the resamples of a confidence interval |
 pub use clenshaw_rng as rng;
 pub use error::{Error, Result};
 

@@ -1,4 +1,4 @@
-//! Threads for readers: started per call and joined before it returns.
+//! Threads for everything except training: started per call, and joined before it returns.
 //!
 //! There is no thread pool that outlives a call, so a process may fork between two calls.
 //! Training has threads of its own, [`ThreadTeam`](crate::tensor::ThreadTeam).
@@ -21,7 +21,7 @@ thread_local! {
     static THREADS: std::cell::Cell<Option<usize>> = const { std::cell::Cell::new(None) };
 }
 
-/// Runs a test as if the system allowed this number of threads.
+/// Calls `run` with this number of [`available_threads`].
 #[cfg(test)]
 pub(crate) fn with_threads<R>(threads: usize, run: impl FnOnce() -> R) -> R {
     THREADS.set(Some(threads));
@@ -30,7 +30,7 @@ pub(crate) fn with_threads<R>(threads: usize, run: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Runs `a` and `b` at the same time.
+/// Runs `a` and `b` at the same time, or one after the other if there is only one thread.
 pub(crate) fn join<A: Send, B>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B) -> (A, B) {
     if available_threads() < 2 {
         return (a(), b());

@@ -1,15 +1,15 @@
-//! The input of all programs, in one folder.
+//! Writes the input of all programs that `cargo xtask bench-peers` compares, in one folder.
 //!
 //! ```text
-//! graph.graph          the graph, for our program
-//! run.toml             model, split and hyper-parameters, for our program
+//! graph.graph          the graph, for this program
+//! run.toml             model, split and hyper-parameters, for this program
 //! initial.safetensors  the initial parameters by name
 //! peer.safetensors     the operator P, the scaled features X, labels and training nodes, for the others
 //! settings.json        hyper-parameters, optimisers, and the expected losses, for the others
 //! ```
 //!
-//! All parameters start away from zero: at ClenshawGCN's own initialisation every inner layer is zero,
-//! and a loss there would test little of the layers.
+//! Noise is added to parameters with fixed initial values: with ClenshawGCN's own initialisation every
+//! inner layer is zero, and comparing the loss would test little of the layers.
 
 use super::{Outcome, Training, generate};
 use clenshaw::data::{self, Dataset, Features, Scaler, Scaling, SplitKind, Store, graph_file};
@@ -25,8 +25,9 @@ use std::fs;
 use std::path::Path;
 
 /// The bound of the noise added to parameters with fixed initial values.
-const NUDGE: f64 = 0.05;
+const NOISE: f64 = 0.05;
 
+/// Writes all files of the module doc, and prints the source of the graph and the expected losses.
 pub fn export(folder: &Path, graph: &str, model: &str, settings: &[&str]) -> Outcome {
     fs::create_dir_all(folder)?;
     let dataset = load(graph)?;
@@ -35,7 +36,8 @@ pub fn export(folder: &Path, graph: &str, model: &str, settings: &[&str]) -> Out
         request.apply_preset("paper")?;
     }
     for setting in settings {
-        let (key, value) = setting.split_once('=').ok_or("a setting is KEY=VALUE")?;
+        let (key, value) =
+            setting.split_once('=').ok_or("expected settings of the form KEY=VALUE")?;
         request.set(key, value)?;
     }
     // A generated graph has none of the splits that the public one has.
@@ -62,17 +64,19 @@ fn load(graph: &str) -> Outcome<Dataset> {
         .or_else(|error| generate::like(graph).ok_or(error.into()))
 }
 
+/// `real` for the public graph, or `generated`.
 fn source(dataset: &Dataset) -> &'static str {
     if dataset.source == "generated" { "generated" } else { "real" }
 }
 
+/// The initial parameters, with noise added to those with fixed initial values.
 fn start(setup: &Setup, seed: u64) -> AlignedVec<f32> {
     let mut params = setup.initial(seed);
     let stream = Stream::new(seed, "bench");
     for (param, range) in setup.plan().params().iter().zip(setup.plan().ranges()) {
         if !matches!(param.init, Init::Uniform(_)) {
             let mut stream = stream.named(&param.name);
-            params[range].iter_mut().for_each(|w| *w += stream.symmetric(NUDGE) as f32);
+            params[range].iter_mut().for_each(|w| *w += stream.symmetric(NOISE) as f32);
         }
     }
     params
@@ -132,6 +136,7 @@ impl Array {
     }
 }
 
+/// The contents of `peer.safetensors`.
 fn tensors(request: &Request, dataset: &Dataset) -> Outcome<Vec<u8>> {
     let kind =
         request.model.operator.ok_or("the model uses no operator; expected one that does")?;

@@ -1,4 +1,4 @@
-//! Generated graphs of the size of public ones, for machines without the public files.
+//! Generated graphs the size of public ones, for machines without the public files.
 
 use clenshaw::data::{Dataset, Features};
 use clenshaw::graph::Graph;
@@ -37,12 +37,14 @@ const fn size(
     GraphSize { name, nodes, edges, features, nonzero, classes }
 }
 
-/// A graph with as many nodes, edges, features and classes as a public one.
+/// A graph with as many nodes, edges, features and classes as a public one; `None` if the name is not
+/// listed.
 pub fn like(name: &str) -> Option<Dataset> {
     let size = SIZES.iter().find(|size| size.name == name)?;
     let stream = Stream::new(0, "bench");
     let edges = edges(&mut stream.named("edges"), size);
-    let graph = Graph::from_edges(name, size.nodes, &edges).expect("ends are below the nodes");
+    let graph = Graph::from_edges(name, size.nodes, &edges)
+        .expect("node ids are below the number of nodes");
     let mut classes = stream.named("classes");
     let y = (0..size.nodes).map(|_| Some(classes.below(size.classes) as u32)).collect();
     let names = (0..size.classes).map(|class| class.to_string()).collect();
@@ -51,7 +53,7 @@ pub fn like(name: &str) -> Option<Dataset> {
     Some(Dataset { source: "generated".into(), ..dataset })
 }
 
-/// Distinct pairs whose degrees follow a power of the rank, without loops.
+/// Distinct edges without self-loops; the degrees of the nodes follow a power of their rank.
 fn edges(stream: &mut Stream, size: &GraphSize) -> Vec<(u32, u32)> {
     let mut ids: Vec<u32> = (0..size.nodes as u32).collect();
     stream.shuffle(&mut ids);

@@ -1,14 +1,15 @@
-//! Our training steps, for `cargo xtask bench-peers` to compare with those of other programs.
+//! Training steps of this library, which `cargo xtask bench-peers` compares with those of other programs.
 //!
 //! ```text
 //! step export FOLDER GRAPH MODEL [KEY=VALUE...]      writes the input of all programs
-//! step run FOLDER THREADS                            trains
+//! step run FOLDER THREADS                            trains as commanded on the standard input
 //! ```
 //!
-//! A program prints one line of JSON when it is ready, with its loss on the initial parameters,
-//! without dropout. Then it answers commands on its standard input: `steps N` with the list of the
-//! seconds of N training steps, and `peak` with its peak memory in bytes and that before it read the
-//! graph. A training step is forward, backward and the optimiser's step on all nodes at once.
+//! When it is ready, `run` prints one line of JSON with the loss of the initial parameters, without
+//! dropout. For each command on the standard input it then prints one more line: for `steps N`, the
+//! seconds of each of N training steps; for `peak`, the peak memory in bytes, now and before the graph was
+//! read. A training step consists of the forward pass, the backward pass and the optimiser's step on all
+//! nodes at once. The other programs have the same interface.
 
 mod export;
 mod generate;
@@ -47,14 +48,14 @@ fn main() -> Outcome {
     }
 }
 
-/// A model in training.
+/// The state of a training run.
 struct Training {
     setup: Setup,
     targets: Targets<f32>,
     params: AlignedVec<f32>,
     work: Workspace<f32>,
     optimiser: Optimiser<f32>,
-    chance: Stream,
+    dropout: Stream,
     train: Vec<(usize, u32)>,
 }
 
@@ -69,15 +70,15 @@ impl Training {
             params: setup.initial(request.seed),
             work: setup.plan().workspace(ThreadTeam::new(threads)),
             optimiser: optimiser(setup.plan(), setup.info(), setup.hp()),
-            chance: Stream::new(request.seed, "dropout"),
+            dropout: Stream::new(request.seed, "dropout"),
             setup,
         })
     }
 
-    /// Forward, backward, and the optimiser's step.
+    /// One training step.
     fn step(&mut self) {
-        let chance = self.chance.numbered(self.optimiser.steps + 1);
-        self.setup.plan().gradient(&mut self.work, &self.params, &self.targets, &chance);
+        let dropout = self.dropout.numbered(self.optimiser.steps + 1);
+        self.setup.plan().gradient(&mut self.work, &self.params, &self.targets, &dropout);
         self.optimiser.step(&mut self.params, self.work.gradients());
     }
 
@@ -93,7 +94,7 @@ impl Training {
     }
 }
 
-/// Trains as commanded on the standard input.
+/// Executes the commands on the standard input.
 fn run(folder: &Path, threads: usize) -> Outcome {
     let start_bytes = peak_bytes();
     let text = fs::read_to_string(folder.join("run.toml"))?;
@@ -104,12 +105,12 @@ fn run(folder: &Path, threads: usize) -> Outcome {
     let initial = "initial.safetensors"; // shared by all programs
     let weights = read_weights(initial, &fs::read(folder.join(initial))?)?;
     training.params = training.setup.params_from(initial, &weights.tensors)?;
-    answer(&json!({ "ready": true, "loss": training.loss() }))?;
+    print_line(&json!({ "ready": true, "loss": training.loss() }))?;
     for line in io::stdin().lock().lines() {
         let line = line?;
         match line.split_whitespace().collect::<Vec<_>>()[..] {
-            ["steps", n] => answer(&json!(seconds(&mut training, n.parse()?)))?,
-            ["peak"] => answer(&json!({ "peak": peak_bytes(), "start": start_bytes }))?,
+            ["steps", n] => print_line(&json!(seconds(&mut training, n.parse()?)))?,
+            ["peak"] => print_line(&json!({ "peak": peak_bytes(), "start": start_bytes }))?,
             _ => return Err(format!("`{line}`; expected `steps N` or `peak`").into()),
         }
     }
@@ -126,13 +127,13 @@ fn seconds(training: &mut Training, n: usize) -> Vec<f64> {
     (0..n).map(one).collect()
 }
 
-fn answer(value: &serde_json::Value) -> io::Result<()> {
+fn print_line(value: &serde_json::Value) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{value}")?;
     out.flush()
 }
 
-/// The peak memory of this process; none where the system does not report it.
+/// The peak memory of this process in bytes; `None` if the system does not report it.
 fn peak_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,13 +1,14 @@
-//! Bernstein polynomials: K + 1 bumps that sum to one, each over a band of the spectrum.
+//! Bernstein polynomials: K + 1 polynomials that sum to one, each concentrated on a band of the spectrum.
 //!
 //! ```text
 //! phi_k = C(K,k) ((1 + mu)/2)^{K-k} ((1 - mu)/2)^k             k = 0..=K
 //! sum_k c_k phi_k = sum_j (c M)_j T_j                          row k of M: phi_k in Chebyshev polynomials
 //! ```
 //!
-//! Small k are low frequencies. There is no three-term recurrence. Evaluating products of the two factors
-//! with a matrix in place of mu would lose `C(K, K/2)` in precision and take 2K sparse products; entries of
-//! M are at most 2, so the sum in the Chebyshev basis is accurate to rounding and takes K.
+//! Small k belong to low frequencies. There is no three-term recurrence. Evaluating products of the two
+//! factors with a matrix in place of mu would lose a factor of `C(K, K/2)` in precision and take 2K sparse
+//! products; entries of M are at most 2, so the sum in the Chebyshev basis is accurate to rounding and
+//! takes K.
 
 use super::chebyshev::{interpolation_matrix, nodes};
 use crate::tensor::Mat;
@@ -64,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_order_two() {
+    fn values_of_order_two_match_hand_computation() {
         // ((1 + mu)/2)^2, 2 (1 + mu)/2 (1 - mu)/2 and ((1 - mu)/2)^2 at 1/2.
         assert_eq!(values(2, 0.5), [9.0 / 16.0, 6.0 / 16.0, 1.0 / 16.0]);
     }

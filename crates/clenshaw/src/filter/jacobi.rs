@@ -30,8 +30,8 @@ pub fn step(a: f64, b: f64, k: usize) -> RecurrenceStep {
     }
 }
 
-/// Step `k` as in the released code, with the sign of `c1` flipped.
-pub fn released(a: f64, b: f64, k: usize) -> RecurrenceStep {
+/// Step `k` as in the released code, with the sign of `c1` flipped for `k >= 1`.
+pub fn released_step(a: f64, b: f64, k: usize) -> RecurrenceStep {
     let step = step(a, b, k);
     if k == 0 { step } else { RecurrenceStep { b: -step.b, ..step } }
 }
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn values_at_minus_one_and_one() {
+    fn values_at_both_ends_match_the_closed_form() {
         let (a, b) = (1.0, 0.5);
         for k in 0..=10 {
             let sign = if k % 2 == 0 { 1.0 } else { -1.0 };

@@ -82,7 +82,9 @@ impl Basis {
             Self::ChebyshevLaplacian => clenshaw(space, chebyshev::laplacian_step, c, x),
             Self::Legendre => clenshaw(space, legendre::step, c, x),
             &Self::Jacobi { a, b } => clenshaw(space, |k| jacobi::step(a, b, k), c, x),
-            &Self::ReleasedJacobi { a, b } => clenshaw(space, |k| jacobi::released(a, b, k), c, x),
+            &Self::ReleasedJacobi { a, b } => {
+                clenshaw(space, |k| jacobi::released_step(a, b, k), c, x)
+            }
             Self::ThreeTerm(steps) => {
                 let (n, terms) = (steps.len(), c.len());
                 assert!(n + 1 >= terms, "filter: a recurrence of {n} steps for {terms} terms");
@@ -93,7 +95,7 @@ impl Basis {
     }
 
     /// For a basis without a recurrence: the basis to sum in, and the matrix `M` that maps the `K + 1`
-    /// coefficients to it, `c M`.
+    /// coefficients to it, `c M`, where K is `order`. `None` for all other bases.
     pub(crate) fn summed_in(&self, order: usize) -> Option<(Self, Mat<f64>)> {
         let is_bernstein = *self == Self::Bernstein;
         is_bernstein.then(|| (Self::ChebyshevFirst, bernstein::to_chebyshev(order)))
@@ -170,6 +172,7 @@ impl Filter {
         self.sum(&mut OnGraph(p), x)
     }
 
+    /// `h(P) x` in a space.
     fn sum<S: SignalSpace<Coefficient = f64>>(&self, space: &mut S, x: &S::Signal) -> S::Signal {
         let c = &self.coefficients;
         let change = c.len().checked_sub(1).and_then(|order| self.basis.summed_in(order));
@@ -279,7 +282,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "filter: a signal on 2 nodes, but a graph of 3")]
-    fn signal_of_another_size_panics() {
+    fn signal_on_a_different_number_of_nodes_is_rejected() {
         let graph = Graph::from_edges("path", 3, &[(0, 1), (1, 2)]).unwrap();
         let filter = Filter { basis: Basis::Monomial, coefficients: vec![1.0] };
         filter.apply(&operator(&graph, Normalisation::Plain), &Mat::zeros(2, 1));

@@ -21,7 +21,9 @@ pub enum Response {
 const POINTS: usize = 201;
 
 impl Response {
-    /// The gain of the matrix-valued filter `G(mu) = sum_k A_k phi_k(mu)`.
+    /// The gain of the matrix-valued filter `G(mu) = sum_k A_k phi_k(mu)`, with at least one `A_k`.
+    ///
+    /// The basis must not be Bernstein, whose polynomials depend on the order.
     ///
     /// ```
     /// use clenshaw::{filter::{Basis, Response}, tensor::Mat};
@@ -45,7 +47,7 @@ impl Response {
         Self::Gain((0..POINTS).map(|i| (phi[0][i].0, mean(i).sqrt())).collect())
     }
 
-    /// The response at `n >= 2` equally spaced points from -1 to 1: the mean over channels.
+    /// The response at `n >= 2` equally spaced points from -1 to 1; the mean if there are several channels.
     ///
     /// ```
     /// use clenshaw::filter::{Basis, Filter, Response};
@@ -57,7 +59,7 @@ impl Response {
         sample(n, |mu| self.at(mu))
     }
 
-    /// The response at one frequency: the mean over channels.
+    /// The response at one frequency; the mean if there are several channels.
     pub fn at(&self, mu: f64) -> f64 {
         match self {
             Self::Shared(filter) => filter.at(mu),

@@ -13,7 +13,7 @@ pub trait SignalSpace {
     /// The scalars that elements are multiplied by.
     type Coefficient: Copy + From<f64>;
 
-    /// Zero, in the shape of an element.
+    /// The zero element with the shape of `like`.
     fn zero(&mut self, like: &Self::Signal) -> Self::Signal;
 
     /// `a P v + sum_i c_i v_i`.

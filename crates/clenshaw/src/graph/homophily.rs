@@ -18,7 +18,7 @@ pub fn edge_homophily(graph: &Graph, classes: &[Option<u32>]) -> Option<f64> {
 }
 
 /// Node homophily H(G) of Geom-GCN: the fraction of labelled neighbours of the same class, averaged over
-/// nodes that have any.
+/// labelled nodes with labelled neighbours; `None` if there are no such nodes.
 pub fn node_homophily(graph: &Graph, classes: &[Option<u32>]) -> Option<f64> {
     let fraction = |i: usize| {
         let class = classes[i]?;
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn homophily_of_a_labelled_path() {
+    fn nodes_without_a_class_are_ignored() {
         // A path with classes 0 - 0 - 1 - unknown, and an isolated node of class 1.
         let graph = Graph::from_edges("test", 5, &[(0, 1), (1, 2), (2, 3)]).unwrap();
         let classes = [Some(0), Some(0), Some(1), None, Some(1)];

@@ -15,7 +15,8 @@ use super::eigen::Eigen;
 use super::max_abs;
 use crate::tensor::{Mat, Operator};
 
-/// A residual of this norm is rounding error: the basis already spans it. P does not increase norms.
+/// A residual of at most this norm is rounding error: the basis already spans the space. The bound is
+/// absolute, since P does not increase norms.
 const NEGLIGIBLE: f64 = 1e-12;
 
 /// An orthonormal basis of the Krylov space of `x, P x, ..., P^{m-1} x`, and P in that basis.

@@ -36,8 +36,8 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Creates a graph from edges; directions, self-loops and duplicates are dropped. Errors name the source
-    /// `place`.
+    /// Creates a graph from edges; directions are ignored, and self-loops and duplicates are dropped. `place`
+    /// names the source of the edges in errors.
     ///
     /// ```
     /// use clenshaw::graph::Graph;
@@ -84,7 +84,8 @@ impl Graph {
         }
     }
 
-    /// Creates a graph from its adjacency; returns an error if it is not symmetric or has self-loops.
+    /// Creates a graph from its adjacency; returns an error if it is not square and symmetric, has self-loops
+    /// or no nodes. `place` names its source in errors.
     ///
     /// ```
     /// use clenshaw::{graph::Graph, tensor::Pattern};

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! With edge weights, A has these weights, D is the diagonal matrix of its row sums, and self-loops have
-//! weight 1. Both are symmetric with spectrum in [-1, 1]; `L = I - P` and `L^ = -P` follow from them.
+//! weight 1. Both are symmetric with spectrum in [-1, 1]. The Laplacian is `L = I - P`, and the scaled
+//! Laplacian is `L^ = L - I = -P`.
 //! H2GCN also uses the graph of nodes at distance exactly two, normalised like P.
 
 use super::Graph;
@@ -28,16 +29,16 @@ pub enum Normalisation {
 pub fn operator(graph: &Graph, kind: Normalisation) -> Operator {
     let weights = graph.weights().map(|weights| weights.iter().map(|&w| f64::from(w)).collect());
     match kind {
-        Normalisation::Plain => symmetric(graph.adjacency().clone(), weights),
+        Normalisation::Plain => normalise(graph.adjacency().clone(), weights),
         Normalisation::Looped => {
             let (pattern, weights) = with_loops(graph.adjacency(), weights);
-            symmetric(Arc::new(pattern), weights)
+            normalise(Arc::new(pattern), weights)
         }
-        Normalisation::TwoHop => symmetric(Arc::new(two_hops(graph.adjacency())), None),
+        Normalisation::TwoHop => normalise(Arc::new(two_hops(graph.adjacency())), None),
     }
 }
 
-/// The pattern of nodes at distance exactly two.
+/// The pattern of the pairs of nodes at distance exactly two.
 fn two_hops(adjacency: &Pattern) -> Pattern {
     let n = adjacency.n_rows();
     let (mut offsets, mut indices) = (vec![0], Vec::new());
@@ -60,7 +61,7 @@ fn two_hops(adjacency: &Pattern) -> Pattern {
 }
 
 /// `D^-1/2 A D^-1/2`, with `d^-1/2 := 0` for an empty row; without weights, entries are 1.
-fn symmetric(pattern: Arc<Pattern>, weights: Option<Vec<f64>>) -> Operator {
+fn normalise(pattern: Arc<Pattern>, weights: Option<Vec<f64>>) -> Operator {
     let degree = |i: usize| match &weights {
         None => pattern.row(i).len() as f64,
         Some(weights) => weights[pattern.offsets()[i]..pattern.offsets()[i + 1]].iter().sum(),

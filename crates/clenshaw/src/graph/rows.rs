@@ -26,7 +26,7 @@ const MAX_GROUPS: usize = 16;
 pub(super) fn compress(n_nodes: usize, blocks: &[&[NodePair]]) -> (Vec<usize>, Vec<u32>) {
     let threads = parallel::available_threads();
     let (mut ends, mut columns) = scatter(threads, n_nodes, blocks);
-    let ranges = cut(threads, &mut ends, &mut columns);
+    let ranges = split_rows(threads, &mut ends, &mut columns);
     let sizes: Vec<(usize, usize)> =
         ranges.iter().map(|range| (range.ends.len(), range.columns.len())).collect();
     let kept = parallel::map(threads, ranges, |mut range| range.sort());
@@ -40,12 +40,12 @@ pub(super) fn compress(n_nodes: usize, blocks: &[&[NodePair]]) -> (Vec<usize>, V
 fn scatter(threads: usize, n_nodes: usize, blocks: &[&[NodePair]]) -> (Vec<usize>, Vec<u32>) {
     let chunks: Vec<&[NodePair]> = blocks.iter().flat_map(|block| block.chunks(CHUNK)).collect();
     let n_edges: usize = blocks.iter().map(|block| block.len()).sum();
-    // At most as many counts as edges.
+    // At most as many counts as nodes and edges together.
     let n_groups = threads.min(1 + n_edges / n_nodes).min(MAX_GROUPS);
     let groups: Vec<&[&[NodePair]]> =
         chunks.chunks(chunks.len().div_ceil(n_groups).max(1)).collect();
     let mut cursors = parallel::map(threads, groups.iter(), |group| degrees(n_nodes, group));
-    let n_arcs = sum(n_nodes, &mut cursors);
+    let n_arcs = prefix_sums(n_nodes, &mut cursors);
     let columns: Vec<_> = (0..n_arcs).map(|_| AtomicU32::new(0)).collect();
     parallel::map(threads, cursors.iter_mut().zip(groups), |(cursors, group)| {
         let mut put = |row: u32, column| {
@@ -78,7 +78,7 @@ fn degrees(n_nodes: usize, group: &[&[NodePair]]) -> Vec<usize> {
 }
 
 /// Turns counts into start positions, ordered by row and then by group; returns the number of arcs.
-fn sum(n_nodes: usize, cursors: &mut [Vec<usize>]) -> usize {
+fn prefix_sums(n_nodes: usize, cursors: &mut [Vec<usize>]) -> usize {
     let mut sum = 0;
     for u in 0..n_nodes {
         for group in cursors.iter_mut() {
@@ -96,8 +96,8 @@ struct RowRange<'a> {
     columns: &'a mut [u32],
 }
 
-/// Cuts the rows into ranges with about the same number of columns each.
-fn cut<'a>(
+/// Splits the rows into ranges with about the same number of columns each.
+fn split_rows<'a>(
     threads: usize,
     mut ends: &'a mut [usize],
     mut columns: &'a mut [u32],
@@ -178,9 +178,9 @@ mod tests {
         #[test]
         fn compress_agrees_with_the_reference(
             edges in prop::collection::vec((0..9u32, 0..9u32), 0..40),
-            cut: prop::sample::Index,
+            split: prop::sample::Index,
         ) {
-            let (a, b) = edges.split_at(cut.index(edges.len() + 1));
+            let (a, b) = edges.split_at(split.index(edges.len() + 1));
             prop_assert_eq!(compress(9, &[a, b]), reference(9, &edges));
         }
     }

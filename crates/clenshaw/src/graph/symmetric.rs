@@ -1,8 +1,9 @@
-//! Checks that a pattern is an undirected graph: no self-loops, and a reverse for every arc.
+//! Checks that a pattern is the adjacency of an undirected graph: no self-loops, and a reverse for every
+//! arc.
 //!
 //! Rows are ascending, so arcs `u -> v` with `u < v`, visited in order of `u`, must meet the entries of
 //! row `v` below `v` in order. One cursor per row is advanced by every such arc: it must point at `u`
-//! each time, and at the first column above `v` in the end. Threads own ranges of cursors.
+//! each time, and at the first column above `v` in the end. Each thread has the cursors of a range of rows.
 
 use crate::parallel;
 use crate::tensor::Pattern;
@@ -14,15 +15,16 @@ const CHUNK: usize = 1 << 14;
 /// Describes a problem of a square pattern; `None` if it is symmetric and has no self-loops.
 pub(super) fn find_problem(adjacency: &Pattern) -> Option<String> {
     let problem = |rows| find_problem_within(adjacency, rows);
-    parallel::map(usize::MAX, cut(adjacency), problem).into_iter().flatten().next()
+    parallel::map(usize::MAX, row_ranges(adjacency), problem).into_iter().flatten().next()
 }
 
 /// Ranges of rows with about the same number of arcs, one per thread.
-fn cut(adjacency: &Pattern) -> Vec<Range<usize>> {
+fn row_ranges(adjacency: &Pattern) -> Vec<Range<usize>> {
     let n_ranges = parallel::available_threads().min(1 + adjacency.n_entries() / CHUNK);
-    adjacency.cut(n_ranges).collect()
+    adjacency.split_rows(n_ranges).collect()
 }
 
+/// [`find_problem`] for the self-loops of these rows, and for the arcs between one of them and a lower row.
 fn find_problem_within(adjacency: &Pattern, rows: Range<usize>) -> Option<String> {
     let (offsets, columns) = (adjacency.offsets(), adjacency.indices());
     let one_way = |u: usize, v: usize| Some(format!("arc {u} to {v} has no reverse arc"));
@@ -64,12 +66,12 @@ mod tests {
     }
 
     proptest! {
-        /// At most one arc is added or removed, and the rows are cut at any position.
+        /// At most one arc is added or removed, and the rows are split at any position.
         #[test]
         fn one_added_or_removed_arc_is_detected(
             edges in prop::collection::btree_set((0..9u32, 0..9u32), 0..30),
             changed in prop::option::of((0..9u32, 0..9u32)),
-            cut in 0..10usize,
+            split in 0..10usize,
         ) {
             let kept = edges.iter().filter(|(u, v)| u != v);
             let mut arcs: BTreeSet<_> = kept.flat_map(|&(u, v)| [(u, v), (v, u)]).collect();
@@ -78,8 +80,8 @@ mod tests {
             }
             let adjacency = pattern(9, &arcs);
             prop_assert_eq!(find_problem(&adjacency).is_none(), is_undirected(&arcs));
-            let halves = [0..cut.min(9), cut.min(9)..9];
-            let found = halves.into_iter().any(|rows| find_problem_within(&adjacency, rows).is_some());
+            let parts = [0..split.min(9), split.min(9)..9];
+            let found = parts.into_iter().any(|rows| find_problem_within(&adjacency, rows).is_some());
             prop_assert_eq!(!found, is_undirected(&arcs));
         }
     }

@@ -8,7 +8,7 @@ pub trait Choice: Copy + PartialEq + std::fmt::Debug + 'static {
     /// The word of every variant, in the order of declaration.
     const WORDS: &'static [&'static str];
 
-    /// The variant that `word` selects.
+    /// The variant that `word` selects; `None` for an unknown word.
     fn from_word(word: &str) -> Option<Self>;
 }
 

@@ -6,9 +6,9 @@
 //! X(k)_i = Z_i + max(0, 1 - gamma lambda / |R_i|) R_i        gamma = 1 / (2 (1 - lambda))
 //! ```
 //!
-//! A row that propagation would change by less than `gamma lambda` keeps the output of the head, so that
-//! abnormal features do not spread. Only the head has parameters; the gradient flows through the norms
-//! of the rows.
+//! A node whose propagated row differs from the head's output by less than `gamma lambda` keeps that
+//! output, so that abnormal features do not spread. Only the head has parameters; the gradient includes
+//! that of the norms of the rows.
 //! Liu et al., NeurIPS 2021, "Graph Neural Networks with Adaptive Residual".
 
 use super::head::{self, head};

@@ -6,9 +6,10 @@
 //! out    = drop( mean of the stacks' H(T) ) W' + b'
 //! ```
 //!
-//! One layer without `relu`, repeated forever, converges to `X V (I - P W)^-1`, a filter with a pole for
-//! every eigenvalue of W; T layers are its first T terms. With `shared`, all layers use the same `V`, `b`
-//! and, for `t >= 1`, `W_t`. Each layer has its own dropout mask of the features, shared by all stacks.
+//! Without `relu`, infinitely many equal layers converge to `sum_j P^j X V W^j`, a rational filter with a
+//! pole for every eigenvalue of W; T layers compute its first T terms. With `shared`, all layers use the
+//! same `V`, `b` and, for `t >= 1`, `W_t`. Each layer has its own dropout mask of the features, shared by
+//! all stacks.
 //!
 //! Its filter is the gain of the network without activations and biases: the root mean square over the
 //! entries of `G(mu) = (mean of G_T) W'`, [F, C], with `G_0 = I` and `G_{t+1} = mu G_t W_t + V_t`.
@@ -58,7 +59,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     net.dense_layer(("w_out", "b_out"), mean, net.n_classes(), "weights")
 }
 
-/// `H(T)` of one stack; `roots` holds `drop(X)` for each layer.
+/// `H(T)` of stack `s`; `roots` contains `drop(X)` for each layer.
 fn stack(net: &mut Net, hp: &Params, s: usize, roots: &[FeatureVar]) -> Var {
     let (p, width) = (net.p(), hp.int("hidden"));
     let (n_w, n_v) = n_weights(hp);
@@ -93,7 +94,8 @@ fn n_weights(hp: &Params) -> (usize, usize) {
     if hp.flag("shared") { (layers.min(2), 1) } else { (layers, layers) }
 }
 
-/// The gain of `G(mu)`, in which `mu^j` has the coefficient `V_{T-1-j} W_{T-j} ... W_{T-1} W'`, and `mu^T` the coefficient `W_0 ... W_{T-1} W'`.
+/// The gain of `G(mu)`, in which `mu^j` has the coefficient `V_{T-1-j} W_{T-j} ... W_{T-1} W'`, and `mu^T`
+/// the coefficient `W_0 ... W_{T-1} W'`.
 fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
     let (layers, n_stacks) = (hp.int("layers"), hp.int("stacks"));
     let (n_w, n_v) = n_weights(hp);

@@ -16,7 +16,8 @@
 //! entries of `G(mu) = (sum_k T_k(-mu) W0_k) (sum_k T_k(-mu) W1_k)`, [F, C], from features to scores.
 //! It includes both layers, since either can suppress a frequency. Energy that the activation transfers
 //! between frequencies is not included.
-//! Defferrard et al., NeurIPS 2016, arXiv:1606.09375; two terms and width 32 as in the 60/20/20 papers.
+//! Defferrard et al., NeurIPS 2016, arXiv:1606.09375; two terms and width 32 as in the papers
+//! with 60/20/20 splits.
 
 use super::{MEAN_200, ModelFamily, ModelInfo, Net, OptimiserGroup, WeightLookup, glorot};
 use crate::filter::{Basis, Response};

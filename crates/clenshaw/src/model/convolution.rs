@@ -1,8 +1,8 @@
 //! The graph convolution, and the normalisation and activation between layers of GCN+JK and MixHop.
 //!
 //! ```text
-//! conv(H)   = P~ (H W) + b
-//! active(H) = relu( norm(H) )          norm: batch normalisation, unless `bn` is false
+//! convolution(H) = P~ (H W) + b
+//! activate(H)    = relu( norm(H) )          norm: batch normalisation, unless `bn` is false
 //! ```
 //!
 //! Both follow the public code of LINKX (Lim et al., NeurIPS 2021), which uses them as baselines.
@@ -42,7 +42,7 @@ pub(super) fn convolution(net: &mut Net, layer: usize, h: impl LinearInput, widt
 }
 
 /// `relu( norm(H) )` with the parameters and running statistics `bn.LAYER`.
-pub(super) fn active(net: &mut Net, hp: &Params, layer: usize, h: Var) -> Var {
+pub(super) fn activate(net: &mut Net, hp: &Params, layer: usize, h: Var) -> Var {
     let h = match hp.flag("bn") {
         true => net.batch_norm(&format!("bn.{layer}"), h, hp.real("bn_eps"), "all"),
         false => h,

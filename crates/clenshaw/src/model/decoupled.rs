@@ -16,10 +16,10 @@ use crate::filter::{self, Basis, Filter, Response};
 use crate::hyper::{HyperParam, Params};
 use crate::tensor::{Coef, Init, Mat, Var};
 
-/// The order K.
+/// The hyper-parameter `K`, the order of the filter.
 pub(super) const ORDER: HyperParam = HyperParam::int("K", 10, (1, 64), "order of the filter");
 
-/// The restart probability of PageRank.
+/// The hyper-parameter `alpha`, the restart probability of PageRank.
 pub(super) const fn restart(meaning: &'static str) -> HyperParam {
     HyperParam::real("alpha", 0.1, (0.0, 1.0), meaning).tune_among(&[0.1, 0.2, 0.5, 0.9])
 }

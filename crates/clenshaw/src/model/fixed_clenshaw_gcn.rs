@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn coefficients_of_the_three_variants() {
+    fn coefficients_of_all_variants_match_hand_computation() {
         let mut hp = INFO.defaults();
         hp.set("K", "2").unwrap();
         hp.set("alpha", "0.5").unwrap();

@@ -12,9 +12,9 @@
 //! that every node has its own weights over the depths.
 //! Xu et al., ICML 2018, arXiv:1806.03536, as rewritten for LINKX (Lim et al., NeurIPS 2021).
 
-use super::convolution::{self, active, convolution};
+use super::convolution::{self, activate, convolution};
 use super::lstm::Lstm;
-use super::training::DECOUPLED;
+use super::training::ADAM_W;
 use super::{ALL_500, ModelFamily, ModelInfo, Net, fan_in};
 use crate::graph::Normalisation;
 use crate::hyper::{HyperParam, Params, choices, concat};
@@ -42,7 +42,7 @@ pub static INFO: ModelInfo = ModelInfo {
     ),
     training: &ALL_500,
     presets: include_str!("../../experiments/presets/gcn-jk.toml"),
-    groups: &[DECOUPLED],
+    groups: &[ADAM_W],
     build,
     filter: None,
 };
@@ -61,7 +61,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     let (mut h, mut layers) = (net.x(), Vec::new());
     for l in 0..last {
         let z = convolution(net, l, h, width);
-        let z = active(net, hp, l, z);
+        let z = activate(net, hp, l, z);
         layers.push(z);
         h = net.dropout(z, hp.real("dropout")).into();
     }

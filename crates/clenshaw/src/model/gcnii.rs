@@ -66,6 +66,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     net.dense_layer(("w_out", "b_out"), h, net.n_classes(), "dense")
 }
 
+/// Layer `l`, counted from one.
 fn layer(net: &mut Net, hp: &Params, l: usize, h: Var, h0: Var) -> Var {
     let (p, width) = (net.p(), hp.int("hidden"));
     let (alpha, t) = (hp.real("alpha"), (hp.real("lambda") / l as f64 + 1.0).ln());

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn initial_gamma_of_each_kind() {
+    fn initial_gamma_matches_hand_computation() {
         let mut hp = INFO.defaults();
         for (key, value) in [("K", "2"), ("alpha", "0.5"), ("hop", "1")] {
             hp.set(key, value).unwrap();

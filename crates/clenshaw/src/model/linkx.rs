@@ -10,7 +10,7 @@
 //! in this order.
 //! Lim et al., NeurIPS 2021, arXiv:2110.14446.
 
-use super::training::{self, DECOUPLED};
+use super::training::{self, ADAM_W};
 use super::{ALL_500, ModelFamily, ModelInfo, Net, convolution};
 use crate::hyper::{HyperParam, Params};
 use crate::tensor::{FeatureVar, Var};
@@ -42,14 +42,14 @@ pub static INFO: ModelInfo = ModelInfo {
             (0.0, 0.99),
             "dropout after joining adjacency and features",
         ),
-        HyperParam::flag("relu_inner", false, "whether an activation follows, before the sum"),
+        HyperParam::flag("relu_inner", false, "whether an activation follows that dropout"),
         convolution::BN_EPS,
         training::LR,
         training::WD,
     ],
     training: &ALL_500,
     presets: include_str!("../../experiments/presets/linkx.toml"),
-    groups: &[DECOUPLED],
+    groups: &[ADAM_W],
     build,
     filter: None,
 };

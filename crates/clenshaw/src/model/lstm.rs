@@ -14,6 +14,7 @@ use crate::tensor::Var;
 /// The parameters of i, f, o and g.
 pub(super) struct Lstm([LstmGate; 4]);
 
+/// The parameters of one gate.
 struct LstmGate {
     w: Var,
     u: Var,

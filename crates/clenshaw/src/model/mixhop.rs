@@ -9,8 +9,8 @@
 //! Abu-El-Haija et al., ICML 2019, arXiv:1905.00067, as rewritten for LINKX (Lim et al., NeurIPS 2021):
 //! biases before propagation, and a dense layer instead of attention over groups of columns.
 
-use super::convolution::{self, active};
-use super::training::DECOUPLED;
+use super::convolution::{self, activate};
+use super::training::ADAM_W;
 use super::{ALL_500, ModelFamily, ModelInfo, Net, fan_in};
 use crate::graph::Normalisation;
 use crate::hyper::{HyperParam, Params, concat};
@@ -34,7 +34,7 @@ pub static INFO: ModelInfo = ModelInfo {
     ),
     training: &ALL_500,
     presets: include_str!("../../experiments/presets/mixhop.toml"),
-    groups: &[DECOUPLED],
+    groups: &[ADAM_W],
     build,
     filter: None,
 };
@@ -44,7 +44,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     let mut h = net.x();
     for l in 0..last {
         let z = mix(net, l, h, hp.int("hidden"), hops);
-        let z = active(net, hp, l, z);
+        let z = activate(net, hp, l, z);
         h = net.dropout(z, hp.real("dropout")).into();
     }
     let h = mix(net, last, h, net.n_classes(), hops);

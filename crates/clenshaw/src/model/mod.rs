@@ -1,6 +1,6 @@
-//! The models, one file per paper, and the list of all models.
+//! The models, one file each, and the list of all models.
 //!
-//! A model file has the forward equations of its paper, the hyper-parameters and the optimiser groups.
+//! A model file contains the forward equations, the hyper-parameters and the optimiser groups.
 //! It does no input or output; gradients are derived from the equations.
 
 mod net;
@@ -63,8 +63,8 @@ pub static MODELS: &[&ModelInfo] = &[
     &cheb_net_ii::INFO,        // He et al. 2022
     &jacobi_conv::INFO,        // Wang & Zhang 2022
     &favard_gnn::INFO,         // Guo & Wei 2023, a learned basis
-    &opt_basis_gnn::INFO,      // Guo & Wei 2023, the basis of the signal
-    &poly::INFO,               // Liao et al. 2024, filters of a benchmark
+    &opt_basis_gnn::INFO,      // Guo & Wei 2023, a basis computed from the signal
+    &poly::INFO,               // Liao et al. 2024, the filters of a benchmark
     &horner_gcn::INFO,         // Guo & Wei 2023, without the second-order residual
     &fixed_clenshaw_gcn::INFO, // Guo & Wei 2023, with frozen coefficients
     &clenshaw_gcn::INFO,       // Guo & Wei 2023
@@ -83,19 +83,19 @@ pub struct ModelInfo {
     pub family: ModelFamily,
     /// The forward equations.
     pub equation: &'static str,
-    /// The operator it propagates with; `None` if it uses none.
+    /// The operator that [`Net::p`] returns; `None` if it uses none.
     pub operator: Option<Normalisation>,
     /// Its own hyper-parameters.
     pub hyper: &'static [HyperParam],
     /// Its hyper-parameters of training: feature scaling, early stopping, precision.
     pub training: &'static [HyperParam],
-    /// Published settings in TOML, one table per graph; may be empty.
+    /// Presets in TOML, one table per graph, with published or tuned settings; may be empty.
     pub presets: &'static str,
     /// Its optimiser groups.
     pub groups: &'static [OptimiserGroup],
     /// Records its equations; returns the class scores.
     pub build: fn(&mut Net, &Params) -> Var,
-    /// Its frequency response; `None` if it is not a filter.
+    /// Computes the frequency response for given weights; `None` if the model does not have one.
     pub filter: Option<fn(&WeightLookup<'_>, &Params) -> Response>,
 }
 
@@ -105,7 +105,7 @@ pub struct ModelInfo {
 pub enum ModelFamily {
     /// Dense layers only, on the features or on the rows of the adjacency.
     Baseline,
-    /// Message passing with residual connections.
+    /// Message passing, with or without residual connections.
     Residual,
     /// A filter on the graph's spectrum.
     Spectral,
@@ -116,7 +116,7 @@ pub enum ModelFamily {
 /// The optimiser of a group of parameters.
 #[derive(Debug)]
 pub struct OptimiserGroup {
-    /// The name with which parameters are declared.
+    /// Its name, as given in the declaration of its parameters.
     pub name: &'static str,
     /// The kind of optimiser.
     pub kind: OptimiserKind,

@@ -12,7 +12,7 @@ pub struct Net {
     p: Option<OperatorVar>,
     n_classes: usize,
     graph: Option<Graph>,
-    shown: Option<Var>,
+    hidden: Option<Var>,
 }
 
 impl Net {
@@ -21,7 +21,7 @@ impl Net {
         let mut tape = Tape::new();
         let x = tape.features(x).into();
         let p = p.map(|p| tape.operator(p));
-        Self { tape, x, p, n_classes, graph: None, shown: None }
+        Self { tape, x, p, n_classes, graph: None, hidden: None }
     }
 
     /// A tape with sparse features.
@@ -29,10 +29,10 @@ impl Net {
         let mut tape = Tape::new();
         let x = tape.sparse_features(x);
         let p = p.map(|p| tape.operator(p));
-        Self { tape, x, p, n_classes, graph: None, shown: None }
+        Self { tape, x, p, n_classes, graph: None, hidden: None }
     }
 
-    /// Adds the graph, for models that use more than one operator.
+    /// Adds the graph, which [`Net::add_operator`] and [`Net::adjacency`] require.
     pub fn with_graph(self, graph: &Graph) -> Self {
         Self { graph: Some(graph.clone()), ..self }
     }
@@ -44,12 +44,12 @@ impl Net {
 
     /// Marks the representation of nodes before the last layer; a further call replaces it.
     pub fn set_hidden(&mut self, hidden: Var) {
-        self.shown = Some(hidden);
+        self.hidden = Some(hidden);
     }
 
-    /// The value marked with [`Net::set_hidden`].
+    /// The value marked with [`Net::set_hidden`], if any.
     pub fn hidden(&self) -> Option<Var> {
-        self.shown
+        self.hidden
     }
 
     /// The features, `[n, F]`.
@@ -62,13 +62,14 @@ impl Net {
         self.p.expect("build: the model declared no operator")
     }
 
-    /// Adds another operator of the graph.
+    /// Adds another operator of the graph; panics without [`Net::with_graph`].
     pub fn add_operator(&mut self, kind: Normalisation) -> OperatorVar {
         let operator = operator(self.graph(), kind);
         self.operator(operator)
     }
 
-    /// The adjacency A, with its weights, as sparse features, `[n, n]`.
+    /// The adjacency A, with its weights, as sparse features, `[n, n]`; panics without
+    /// [`Net::with_graph`].
     pub fn adjacency(&mut self) -> FeatureVar {
         let pattern = self.graph().adjacency().as_ref().clone();
         let values = match self.graph().weights() {
@@ -92,7 +93,8 @@ impl Net {
         self.n_classes
     }
 
-    /// A dense layer `x w + b` with parameters of these names, initialised by [`fan_in`].
+    /// A dense layer `x w + b` with `width` outputs and new parameters of these names, initialised by
+    /// [`fan_in`].
     pub fn dense_layer(
         &mut self,
         (w, b): (&str, &str),

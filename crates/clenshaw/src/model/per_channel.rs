@@ -16,8 +16,8 @@ use crate::filter::{Basis, Filter, RecurrenceStep, Response};
 use crate::hyper::{HyperParam, Params, StopRule};
 use crate::tensor::{Init, Mat, Var};
 
-/// A basis ends at the first `s_k` that is not larger (Lanczos breakdown): further vectors are only
-/// rounding error.
+/// A basis ends before the first `s_k` that is not larger than this (Lanczos breakdown): further vectors
+/// are only rounding error.
 pub(super) const BREAKDOWN_TOLERANCE: f64 = 1e-6;
 
 pub(super) static TRAINING: [HyperParam; 5] = training(StopRule::Accuracy, 300, 2000);

@@ -1,4 +1,4 @@
-//! The network of ClenshawGCN, HornerGCN and the fixed variant, which differ only in the recurrence.
+//! The network of ClenshawGCN, HornerGCN and FixedParamClenshawGCN, which differ only in the recurrence.
 //!
 //! ```text
 //! H*   = drop( relu*( drop(X) W + b ) )
@@ -13,7 +13,7 @@ use super::{Net, OptimiserGroup, OptimiserKind, fan_out};
 use crate::hyper::{HyperParam, Params, concat};
 use crate::tensor::{Init, Mat, Term, Var};
 
-/// The hyper-parameters of all three models.
+/// The hyper-parameters of all three models, without those of learned filter coefficients.
 pub(super) const FROZEN: [HyperParam; 11] = [
     HyperParam::int("K", 8, (1, 256), "order of the filter; K + 1 layers")
         .tune_steps(4.0, 32.0, 4.0),

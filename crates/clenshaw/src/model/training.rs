@@ -18,28 +18,28 @@ const STOP: &str = "patience: stop after `patience` epochs without a lower valid
                     accuracy: after `patience` epochs without a higher validation accuracy; \
                     accuracy-ties: the same, but a tie counts as higher; none: after `max_epochs`";
 
-/// Patience of 300 epochs, 2000 epochs at most: ClenshawGCN and its variants.
+/// The rule `patience` with 300 epochs, at most 2000 epochs: ClenshawGCN and its variants.
 pub static PATIENCE_300: [HyperParam; 5] = training(StopRule::Patience, 300, 2000);
 
-/// The mean of 200 losses, 1000 epochs at most: GPRGNN and the papers that follow it.
+/// The rule `mean` with 200 epochs, at most 1000 epochs: GPRGNN and the papers that follow it.
 pub static MEAN_200: [HyperParam; 5] = training(StopRule::Mean, 200, 1000);
 
-/// All of 500 epochs: LINKX and its baselines.
+/// Always 500 epochs: LINKX and its baselines.
 pub static ALL_500: [HyperParam; 5] = training(StopRule::None, 1, 500);
 
 /// One AdamW optimiser for all parameters: LINKX and its baselines.
-pub(super) const DECOUPLED: OptimiserGroup =
+pub(super) const ADAM_W: OptimiserGroup =
     OptimiserGroup { name: "all", kind: OptimiserKind::AdamW, rate: "lr", decay: "wd" };
 
-/// Learning rate of [`DECOUPLED`].
+/// Learning rate of [`ADAM_W`].
 pub(super) const LR: HyperParam = HyperParam::real("lr", 0.01, (0.0, 10.0), "learning rate")
     .tune_among(&[0.001, 0.002, 0.01, 0.05, 0.1]);
 
-/// Weight decay of [`DECOUPLED`], which these papers do not tune.
+/// Weight decay of [`ADAM_W`], which these papers do not tune.
 pub(super) const WD: HyperParam =
     HyperParam::real("wd", 1e-3, (0.0, 10.0), "decoupled weight decay");
 
-/// The declarations with these defaults.
+/// Declares the hyper-parameters of training with these defaults.
 pub(super) const fn training(stop: StopRule, patience: i64, max_epochs: i64) -> [HyperParam; 5] {
     const BOUNDS: (i64, i64) = (1, 1_000_000);
     [

@@ -1,11 +1,10 @@
 //! Vectors aligned to cache lines.
 //!
-//! A vector register is as wide as a cache line. Rows that start in the middle of a line make every
-//! load touch two lines: a training step on Squirrel, most of which is gathering, took 1.5 times as
-//! long.
+//! An AVX-512 register is as wide as a cache line. If rows start in the middle of a line, every load
+//! touches two lines: a training step on Squirrel, most of which is gathering, took 1.5 times as long.
 //!
-//! Long vectors request huge pages from the system: the rows of a gather are on many different pages,
-//! and the processor's translation cache covers only a few.
+//! Long vectors are allocated on huge pages if possible: the rows of a gather are on many different
+//! pages, and the processor's address translation cache (TLB) covers only a few.
 
 use bytemuck::{Pod, Zeroable};
 use memmap2::MmapMut;
@@ -16,6 +15,7 @@ use std::ops::{Deref, DerefMut};
 /// Numbers of the narrowest type (f32) per cache line.
 pub(super) const LINE: usize = 16;
 
+/// The bytes of a cache line.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Line([u8; 64]);
@@ -25,7 +25,7 @@ unsafe impl Zeroable for Line {}
 // SAFETY: as above.
 unsafe impl Pod for Line {}
 
-/// From this many bytes on, huge pages are requested.
+/// Vectors of at least this many bytes are allocated on huge pages if possible.
 const HUGE_PAGE_BYTES: usize = 4 << 20;
 
 /// The memory of a vector.
@@ -35,23 +35,25 @@ enum Allocation {
 }
 
 impl Allocation {
+    /// Memory for at least this many bytes, filled with zeros.
     fn zeros(bytes: usize) -> Self {
         let heap = || Self::Heap(vec![Line::zeroed(); bytes.div_ceil(size_of::<Line>())]);
         if bytes < HUGE_PAGE_BYTES { heap() } else { pages(bytes).map_or_else(heap, Self::Pages) }
     }
 }
 
-/// Zeros on separate pages, which are huge if the system supports it.
+/// Zeros on pages of their own, huge ones if the system supports them; `None` if mapping fails.
 fn pages(bytes: usize) -> Option<MmapMut> {
     let mut map = MmapMut::map_anon(bytes).ok()?;
     #[cfg(target_os = "linux")]
     let _ = map.advise(memmap2::Advice::HugePage);
-    // Untouched pages all map to one page of zeros, which would make later measurements too fast.
+    // Until they are written to, all pages map to one page of zeros; reading them would be too fast in
+    // measurements.
     map.fill(0);
     Some(map)
 }
 
-/// A vector of fixed length that starts at a cache line.
+/// A vector of fixed length, aligned to a cache line.
 pub struct AlignedVec<T> {
     memory: Allocation,
     len: usize,

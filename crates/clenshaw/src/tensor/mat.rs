@@ -36,13 +36,13 @@ impl<T: Real> Mat<T> {
         Self { rows, cols, data }
     }
 
-    /// Adds `factor` times another matrix.
+    /// Adds `factor` times another matrix of the same shape to this one.
     pub fn add(&mut self, factor: T, other: &Self) {
         assert_eq!((self.rows, self.cols), (other.rows, other.cols), "add: shapes differ");
         self.data.iter_mut().zip(&other.data).for_each(|(x, y)| *x += factor * *y);
     }
 
-    /// The product with another matrix, by definition; for small matrices.
+    /// The matrix product `self * other`, by three plain loops; slow for large matrices.
     pub fn times(&self, other: &Self) -> Self {
         assert_eq!(self.cols, other.rows, "times: [.., {}] x [{}, ..]", self.cols, other.rows);
         let mut out = Self::zeros(self.rows, other.cols);
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "matrix: 5 entries for [2, 3]")]
-    fn the_number_of_entries_fits_the_shape() {
+    fn the_number_of_entries_must_match_the_shape() {
         Mat::from_vec(2, 3, vec![0.0; 5]);
     }
 }

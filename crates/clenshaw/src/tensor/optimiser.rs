@@ -28,14 +28,14 @@ pub enum UpdateRule {
     Momentum(f64),
 }
 
-/// The update of one range of the parameter vector.
+/// The settings for one range of the parameter vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OptimiserSettings {
     /// The update rule.
     pub rule: UpdateRule,
     /// Learning rate.
     pub rate: f64,
-    /// Weight decay.
+    /// Weight decay; coupled, except for AdamW.
     pub decay: f64,
 }
 
@@ -43,16 +43,16 @@ pub struct OptimiserSettings {
 #[derive(Clone, Debug)]
 pub struct Optimiser<T> {
     ranges: Vec<(Range<usize>, OptimiserSettings)>,
-    /// First moments, or momentum.
+    /// First moments (Adam, AdamW) or the momentum buffer.
     pub first: Vec<T>,
-    /// Second moments.
+    /// Second moments; zero where the rule is `Momentum`.
     pub second: Vec<T>,
     /// Steps taken.
     pub steps: u64,
 }
 
 impl<T: Real> Optimiser<T> {
-    /// An optimiser for a parameter vector with settings per range.
+    /// An optimiser without steps. Parameters outside all ranges are not updated.
     pub fn new(ranges: Vec<(Range<usize>, OptimiserSettings)>) -> Self {
         let n = ranges.iter().map(|(range, _)| range.end).max().unwrap_or(0);
         Self { ranges, first: vec![T::ZERO; n], second: vec![T::ZERO; n], steps: 0 }
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_adam_step_is_the_learning_rate() {
+    fn the_size_of_the_first_adam_step_is_the_learning_rate() {
         // m / (1 - b1) = g and sqrt(v / (1 - b2)) = |g|: the step is lr sign(g).
         let settings = OptimiserSettings { rule: UpdateRule::Adam, rate: 0.1, decay: 0.0 };
         let mut adam = Optimiser::<f64>::new(vec![(0..2, settings)]);

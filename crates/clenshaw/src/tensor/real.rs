@@ -31,9 +31,9 @@ pub trait Real:
     fn to_f64(self) -> f64;
     /// `self * a + b` with one rounding.
     fn mul_add(self, a: Self, b: Self) -> Self;
-    /// The nearest bf16 number, ties to even; NaN stays NaN.
+    /// Rounds to f32 and then to the nearest bf16 number, ties to even; NaN stays NaN.
     fn to_bf16(self) -> u16;
-    /// The value of a bf16 number.
+    /// The value of the bf16 number with these bits.
     fn from_bf16(bits: u16) -> Self;
     /// The square root.
     fn sqrt(self) -> Self;
@@ -66,7 +66,7 @@ macro_rules! real {
             fn to_bf16(self) -> u16 {
                 let v = self as f32;
                 let bits = v.to_bits();
-                // Adds half a unit in the last place, less one bit if the last bit is even.
+                // Adds half a unit in the last place of bf16, minus the lowest bit if that place is even.
                 let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
                 let quiet = bits | 0x0040_0000;
                 (if v.is_nan() { quiet } else { rounded } >> 16) as u16

@@ -1,15 +1,15 @@
 //! A roofline model: the rates of this machine that bound a training step.
 //!
 //! ```text
-//! products   flops of H W, blocks of 64 rows and 64 columns in cache
-//! gather     bytes of rows of 64 numbers from random positions in a source of a given size
-//! stream     bytes of c = a + b, read and written in order, all three together of a given size
+//! products   flops per second of H W, on blocks of 64 rows and 64 columns in cache
+//! gather     bytes per second of rows of 64 numbers at random positions in a source of a given size
+//! stream     bytes per second of c = a + b, read and written in order; a, b and c have a given total size
 //!
 //! bound = flops / products + sum gathered / gather(source) + streamed / stream(workspace)
 //! ```
 //!
-//! Every rate is the best of a few runs with all threads and the kernels of a training step: the bound
-//! is the time of a step whose parts each run as fast as they do alone in a tight loop.
+//! Every rate is the best of several runs with the kernels of a training step and the same number of
+//! threads: the bound is the time of a step whose parts are as fast as each one alone in a tight loop.
 
 use super::kernel::{self, MAX_TERMS, dispatch};
 use super::{AlignedVec, Cost, ThreadTeam};
@@ -21,11 +21,12 @@ use std::time::Instant;
 /// Rows and columns of a block, as in a training step of width 64.
 const WIDTH: usize = 64;
 const ROW_BYTES: usize = WIDTH * size_of::<f32>();
+/// Runs per rate, of which the best counts.
 const RUNS: usize = 15;
-/// The least number of bytes that a run moves.
+/// The minimum number of bytes that a run moves.
 const MOVED: usize = 1 << 26;
 
-/// The rates of this machine with a number of threads; those for a size are measured on first use.
+/// Measured rates of this machine; those that depend on a size are measured on first use.
 pub struct Roofline {
     team: ThreadTeam,
     products: f64,
@@ -34,7 +35,7 @@ pub struct Roofline {
 }
 
 impl Roofline {
-    /// Measures the rate of dense products.
+    /// Starts the threads and measures the rate of dense products.
     pub fn new(threads: usize) -> Self {
         let mut team = ThreadTeam::new(threads);
         let products = product_rate(&mut team);
@@ -56,12 +57,12 @@ impl Roofline {
         *self.gather.entry(source).or_insert_with(|| gather_rate(&mut self.team, source))
     }
 
-    /// Bytes per second of sequential reads and writes within `bytes` bytes.
+    /// Bytes per second of sequential reads and writes in arrays of `bytes` bytes in total.
     pub fn stream(&mut self, bytes: usize) -> f64 {
         *self.stream.entry(bytes).or_insert_with(|| stream_rate(&mut self.team, bytes))
     }
 
-    /// The time of some work at these rates, in a workspace of `workspace` bytes.
+    /// The seconds that `work` takes at these rates, in a workspace of `workspace` bytes.
     pub fn seconds(&mut self, work: &Cost, workspace: usize) -> f64 {
         let gathered: f64 =
             work.gathered.iter().map(|(bytes, source)| bytes / self.gather(*source)).sum();
@@ -164,6 +165,7 @@ impl SharedPointer {
     }
 }
 
+/// The kernel for a sum of rows of `WIDTH` columns, without bias, that overwrites `out`.
 fn sum<'a>(
     gather: Option<kernel::Gather<'a, f32>>,
     terms: [(f32, &'a [f32]); MAX_TERMS],
@@ -173,7 +175,7 @@ fn sum<'a>(
     kernel::Sum { cols: WIDTH, gather, terms, n_terms, bias: None, out, add: false }
 }
 
-/// The best rate of a few runs, in units per second.
+/// The best rate of several runs of `work`, each of which processes this many units, per second.
 fn best_rate(units: f64, mut work: impl FnMut()) -> f64 {
     let seconds = (0..RUNS).map(|_| {
         let start = Instant::now();

@@ -1,7 +1,7 @@
 //! Read-only numbers that are either owned or stored in a memory-mapped file.
 //!
-//! A mapped file is not copied: its pages are shared between all processes that map it. Numbers whose representation in the file differs from this machine's
-//! (byte order, width, alignment) are copied instead.
+//! A mapped file is not copied: its pages are shared between all processes that map it. Numbers whose
+//! representation in the file differs from this machine's (byte order, width, alignment) are copied.
 
 use bytemuck::Pod;
 use memmap2::{Mmap, MmapOptions};
@@ -26,8 +26,8 @@ impl Bytes {
     ///
     /// # Safety
     /// No process changes or truncates the file in place while the bytes or slices of them are in
-    /// use: patterns are checked once and then indexed without bounds checks. Replacing the file by
-    /// renaming another one over it is fine.
+    /// use: the indices of a sparse matrix are checked once and then used without bounds checks.
+    /// Replacing the file by renaming another one over it is allowed.
     pub(crate) unsafe fn map(path: &Path) -> std::io::Result<Self> {
         let file = File::open(path)?;
         // SAFETY: the file does not change while it is mapped, by this function's contract.
@@ -119,7 +119,7 @@ pub(crate) trait LittleEndian: Pod {
 
     /// Decodes `WIDTH` bytes; `None` if the number does not fit into this type.
     fn from_le(bytes: &[u8]) -> Option<Self>;
-    /// Appends the `WIDTH` bytes of this number.
+    /// Appends the `WIDTH` bytes of this number to `out`.
     fn put_le(self, out: &mut Vec<u8>);
 }
 
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unaligned_numbers_are_copied() {
+    fn numbers_are_read_at_any_alignment() {
         let numbers = [1usize, 2, 1 << 20];
         let bytes = little_endian_bytes(&numbers);
         for shift in 0..8 {

@@ -1,4 +1,4 @@
-//! Sparse matrices in compressed-row form: a pattern, and the two ways to put numbers on it.
+//! Sparse matrices in compressed-row form: the sparsity pattern, and two kinds of matrices with one.
 //!
 //! The gather kernels index without bounds checks, and the backward pass uses `P^T = P`.
 //! Both rely on what the constructors here check; the fields are private.
@@ -32,8 +32,8 @@ impl Pattern {
     /// A pattern from compressed rows; row `i` has the columns `indices[offsets[i]..offsets[i + 1]]`.
     ///
     /// Returns a description of the problem if the offsets do not ascend from 0 to the number of
-    /// entries, if the columns of a row do not ascend below `n_cols`, or if there are more rows,
-    /// columns or entries than a `u32` can number.
+    /// entries, if the columns of a row do not ascend strictly or are not below `n_cols`, or if there
+    /// are more than `u32::MAX` rows, columns or entries.
     ///
     /// ```
     /// use clenshaw::tensor::Pattern;
@@ -54,6 +54,7 @@ impl Pattern {
         pattern.check().map(|()| pattern)
     }
 
+    /// Checks the conditions of [`Pattern::try_new`].
     fn check(&self) -> Result<(), String> {
         let (offsets, n): (&[usize], usize) = (&self.offsets, self.indices.len());
         let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else {
@@ -67,15 +68,17 @@ impl Pattern {
             return Err(format!("row {i} ends at {} before it starts", offsets[i + 1]));
         }
         let n_threads = if n < PARALLEL_ENTRIES { 1 } else { parallel::available_threads() };
-        let bad_rows = parallel::map(n_threads, self.cut(n_threads), |rows| self.bad_row(rows));
+        let bad_rows =
+            parallel::map(n_threads, self.split_rows(n_threads), |rows| self.bad_row(rows));
         match bad_rows.into_iter().flatten().next() {
             Some(i) => Err(format!("row {i}: expected ascending columns below {}", self.n_cols)),
             None => Ok(()),
         }
     }
 
-    /// `n_parts` ranges of rows with about the same number of entries each.
-    pub(crate) fn cut(&self, n_parts: usize) -> impl Iterator<Item = Range<usize>> {
+    /// Splits the rows into `n_parts` consecutive ranges, possibly empty, with about the same number
+    /// of entries each.
+    pub(crate) fn split_rows(&self, n_parts: usize) -> impl Iterator<Item = Range<usize>> {
         let (offsets, n_entries) = (self.offsets(), self.n_entries());
         let bound = move |part| match part {
             0 => 0,
@@ -85,7 +88,7 @@ impl Pattern {
         (0..n_parts).map(move |part| bound(part)..bound(part + 1).max(bound(part)))
     }
 
-    /// The first of some rows whose columns are out of order or out of range.
+    /// The first of these rows whose columns do not ascend or are out of range.
     fn bad_row(&self, mut rows: Range<usize>) -> Option<usize> {
         rows.find(|&i| {
             let row = self.row(i);
@@ -162,7 +165,7 @@ impl Pattern {
     }
 }
 
-/// Rejects sizes whose row, column or entry numbers do not fit into a `u32`.
+/// Returns an error if there are more than `u32::MAX` rows, columns or entries.
 fn check_size(n_rows: usize, n_cols: usize, n_entries: usize) -> Result<(), String> {
     let most = u32::MAX as usize;
     for (count, what) in [(n_rows, "rows"), (n_cols, "columns"), (n_entries, "entries")] {
@@ -173,7 +176,7 @@ fn check_size(n_rows: usize, n_cols: usize, n_entries: usize) -> Result<(), Stri
     Ok(())
 }
 
-/// A sparse matrix with a value for every entry of its pattern: node features.
+/// A sparse matrix with a value for every entry of its pattern; used for node features.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sparse {
     pattern: Pattern,
@@ -232,7 +235,7 @@ impl Operator {
     /// # Panics
     /// If the pattern is not square or not symmetric, or if there is not one factor per node.
     pub fn new(pattern: Arc<Pattern>, scale: Vec<f64>) -> Self {
-        let operator = Self::square(pattern, scale);
+        let operator = Self::from_square(pattern, scale);
         if let Some((i, j)) = operator.pattern.unpaired_entry() {
             panic!("operator: entry ({i}, {j}) without entry ({j}, {i}); expected symmetry");
         }
@@ -241,10 +244,10 @@ impl Operator {
 
     /// [`Operator::new`] for a pattern that is symmetric by construction.
     ///
-    /// Graphs check their adjacency when they are built, and adding loops or joining nodes at
-    /// distance two keeps the symmetry, so a second pass over the entries would find nothing.
+    /// The symmetry is checked in debug builds only: a graph's adjacency is checked when the graph is
+    /// built, and adding self-loops or connecting nodes at distance two preserves symmetry.
     pub(crate) fn from_symmetric(pattern: Arc<Pattern>, scale: Vec<f64>) -> Self {
-        let operator = Self::square(pattern, scale);
+        let operator = Self::from_square(pattern, scale);
         debug_assert_eq!(operator.pattern.unpaired_entry(), None, "operator: expected symmetry");
         operator
     }
@@ -256,7 +259,8 @@ impl Operator {
         Self { values: Some(Arc::new(values)), ..operator }
     }
 
-    fn square(pattern: Arc<Pattern>, scale: Vec<f64>) -> Self {
+    /// Checks the shapes, but not the symmetry.
+    fn from_square(pattern: Arc<Pattern>, scale: Vec<f64>) -> Self {
         let (n, n_cols) = (pattern.n_rows(), pattern.n_cols());
         assert_eq!(n, n_cols, "operator: {n} rows and {n_cols} columns; expected a square pattern");
         assert_eq!(scale.len(), n, "operator: expected one scale factor for each of {n} nodes");
@@ -283,9 +287,9 @@ impl Operator {
         self.pattern.n_rows()
     }
 
-    /// `P x` by definition, for tests and small matrices.
+    /// `P x`, by plain loops on one thread; slow for large matrices.
     pub fn apply(&self, x: &Mat<f64>) -> Mat<f64> {
-        assert_eq!(x.rows(), self.n_nodes(), "operator: rows of the matrix it is applied to");
+        assert_eq!(x.rows(), self.n_nodes(), "operator: expected a matrix with one row per node");
         let mut out = Mat::zeros(x.rows(), x.cols());
         for i in 0..x.rows() {
             let entries = self.pattern.offsets()[i]..self.pattern.offsets()[i + 1];
@@ -348,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn transposing_keeps_track_of_the_entries() {
+    fn transpose_returns_the_original_index_of_every_entry() {
         // 1 0 2
         // 0 3 4
         let pattern = Pattern::new(3, vec![0, 2, 4], vec![0, 2, 1, 2]);
@@ -360,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_do_not_fit_are_rejected() {
+    fn invalid_patterns_and_numbers_of_values_are_rejected() {
         let operator = |n_cols, offsets: &[usize], indices: &[u32], n_scales| {
             let pattern = Pattern::new(n_cols, offsets.to_vec(), indices.to_vec());
             Operator::new(Arc::new(pattern), vec![1.0; n_scales]);

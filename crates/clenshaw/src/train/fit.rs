@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The losses of one epoch.
+/// The losses and the validation accuracy of one epoch.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Epoch {
     /// Its number, counted from one.
@@ -39,6 +39,7 @@ pub struct Fit {
     work: Workspace<f32>,
     threads: usize,
     params: AlignedVec<f32>,
+    /// The parameters after the best epoch so far.
     best: AlignedVec<f32>,
     optimiser: Optimiser<f32>,
     history: Vec<Epoch>,
@@ -81,14 +82,15 @@ pub struct Outcome {
     pub history: Vec<Epoch>,
     /// The epoch whose weights were kept.
     pub best: Epoch,
-    /// The weights of that epoch, in the order of the plan's parameters.
+    /// The weights of that epoch, in the layout of the plan's parameter vector.
     pub weights: AlignedVec<f32>,
     /// The probability of every class for every node, `[n, C]`.
     pub probabilities: Mat<f32>,
 }
 
 impl Fit {
-    /// Starts a run; only the labels of training and validation nodes are read.
+    /// Starts a run; `seed` determines the initial weights and dropout. Only the labels of training and
+    /// validation nodes are read.
     ///
     /// # Errors
     /// If the split does not fit the data set of `setup`, or has no training nodes.
@@ -196,7 +198,7 @@ impl Fit {
         }
     }
 
-    /// The training time in seconds, including the time before the checkpoint it was restored from.
+    /// The seconds since the run was started or restored, plus those before the restored checkpoint.
     pub fn seconds(&self) -> f64 {
         self.elapsed().as_secs_f64()
     }
@@ -238,7 +240,8 @@ impl Fit {
         (params, optimiser)
     }
 
-    /// Restores a checkpoint of a run with the same setup, split and seed; `place` names it in errors.
+    /// Restores a checkpoint of a run with the same setup, split and seed, of which only the number of
+    /// parameters is checked; `place` names it in errors.
     pub fn restore(&mut self, place: &str, bytes: &[u8]) -> Result<()> {
         let state = weights::read_weights(place, bytes)?;
         let wrong = |problem: String| Error::Data { place: place.into(), problem };
@@ -286,6 +289,7 @@ impl Fit {
         Some((loss / n, correct as f64 / n))
     }
 
+    /// Marks the run as diverged if a loss is not finite; `stepped` as in [`Divergence`].
     fn require_finite(&mut self, loss: &'static str, value: f64, stepped: bool) -> Result<()> {
         if !value.is_finite() {
             self.diverged = Some(Divergence { loss, value, stepped });
@@ -374,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn restore_rejects_tensors_of_another_shape() {
+    fn restore_rejects_wrong_shapes_and_missing_epochs() {
         let setup = setup("gcn", &[]);
         let mut fit = fit(&setup);
         fit.epoch().unwrap();

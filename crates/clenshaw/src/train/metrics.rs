@@ -59,7 +59,7 @@ pub fn balanced_accuracy(predicted: &[u32], truth: &[u32], n_classes: usize) -> 
 }
 
 /// The area under the ROC curve: the probability that a node of class 1 has a higher score than one of
-/// class 0, ties counting half.
+/// class 0, ties counting half. NaN if either class is missing.
 ///
 /// ```
 /// use clenshaw::train::metrics::roc_auc;
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metrics_of_five_nodes() {
+    fn metrics_of_five_nodes_match_hand_computation() {
         // Class 0: one of two is correct; class 1: two of three; one wrong prediction each.
         let (predicted, truth) = ([0, 1, 1, 1, 0], [0, 0, 1, 1, 1]);
         assert_eq!(confusion(&predicted, &truth, 2), [[1, 1], [1, 2]]);

@@ -22,7 +22,7 @@ use crate::data::{Dataset, Split};
 use crate::error::Result;
 use crate::tensor::Mat;
 
-/// The scores of a trained model on the test nodes; NaN where there is nothing to score.
+/// The scores of a trained model on the test nodes; NaN without test nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TestScores {
     /// The fraction of nodes classified correctly.
@@ -33,12 +33,12 @@ pub struct TestScores {
     pub balanced_accuracy: f64,
     /// The accuracy of always predicting the most frequent class.
     pub majority_share: f64,
-    /// For two classes, the area under the ROC curve of the second one.
+    /// The area under the ROC curve of the second class; `None` unless there are two classes.
     pub roc_auc: Option<f64>,
 }
 
-/// Scores predicted probabilities, `[n, C]`, on the test nodes. The only function that reads their
-/// labels.
+/// Scores predicted probabilities, `[n, C]`, on the test nodes. No other function uses test labels to
+/// score a model.
 ///
 /// # Errors
 /// If the split does not fit the data set.
@@ -54,7 +54,7 @@ pub fn test_scores(
     split.check(dataset)?;
     let (shape, n_classes) = ((probabilities.rows(), probabilities.cols()), dataset.n_classes());
     let expected = (dataset.graph.n_nodes(), n_classes);
-    assert_eq!(shape, expected, "test_scores: shape of the probabilities and of the data set");
+    assert_eq!(shape, expected, "test_scores: the probabilities and the data set differ in shape");
     let label = |&i: &u32| dataset.y[i as usize].expect("the split was checked");
     let truth: Vec<u32> = split.test().iter().map(label).collect();
     let predicted: Vec<u32> =
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "test_scores: shape of the probabilities and of the data set")]
+    #[should_panic(expected = "test_scores: the probabilities and the data set differ in shape")]
     fn test_scores_panic_on_probabilities_of_another_shape() {
         let dataset = data::load("csbm:nodes=60").unwrap();
         let split = SplitKind::Balanced.draw(&dataset, 0).unwrap();

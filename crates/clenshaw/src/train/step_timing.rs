@@ -14,9 +14,9 @@ pub struct PhaseTiming {
     pub name: &'static str,
     /// Its operations and memory traffic.
     pub cost: Cost,
-    /// The measured seconds, averaged over threads.
+    /// The measured seconds: the mean over threads, and of it the median over steps.
     pub seconds: f64,
-    /// The seconds it would take at the machine's peak rates.
+    /// The seconds it would take at the rates of the [`Roofline`].
     pub bound: f64,
 }
 
@@ -31,14 +31,14 @@ pub struct StepTiming {
     pub evaluation: f64,
     /// The phases of the step.
     pub phases: Vec<PhaseTiming>,
-    /// The seconds the step would take at the machine's peak rates.
+    /// The seconds the step would take at the rates of the [`Roofline`].
     pub bound: f64,
-    /// The size of the workspace in bytes.
+    /// The size of a single-threaded workspace in bytes.
     pub workspace_bytes: usize,
 }
 
 impl StepTiming {
-    /// Times `n_steps` training steps, and the phases of another `n_steps` steps.
+    /// Times `n_steps` training steps, and the phases of another `n_steps` steps, after a warm-up.
     ///
     /// # Errors
     /// If the split does not fit the data set of `setup`.
@@ -101,12 +101,13 @@ impl StepTiming {
         })
     }
 
-    /// The part of the step time outside its phases, in which threads wait for each other.
+    /// The seconds of a step outside its phases, in which threads wait for each other.
     pub fn waiting(&self) -> f64 {
         (self.seconds - self.phases.iter().map(|phase| phase.seconds).sum::<f64>()).max(0.0)
     }
 }
 
+/// The duration of `work` in seconds.
 fn seconds(work: impl FnOnce()) -> f64 {
     let start = Instant::now();
     work();

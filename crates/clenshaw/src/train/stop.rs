@@ -12,7 +12,7 @@
 //! The weights of the best epoch are kept: the one with the lowest validation loss under the first three
 //! rules, and with the highest validation accuracy under the others. Ties go to the first epoch, or with
 //! `accuracy-ties` to the last. Without validation nodes all epochs are trained and the last one is
-//! the best. Both decisions are functions of the history.
+//! the best. Both decisions depend on the history alone.
 
 use super::Epoch;
 use crate::hyper::{Params, StopRule};
@@ -50,12 +50,13 @@ impl EarlyStopping {
             }
     }
 
-    /// The index of the epoch whose weights are kept.
+    /// The index in `history` of the epoch whose weights are kept; 0 if the history is empty.
     pub fn best(self, history: &[Epoch]) -> usize {
         (1..history.len())
             .fold(0, |best, i| if self.improves(&history[i], &history[best]) { i } else { best })
     }
 
+    /// Whether the weights of `new` are kept instead of those of the earlier epoch `old`.
     fn improves(self, new: &Epoch, old: &Epoch) -> bool {
         let (Some(new_loss), Some(old_loss)) = (new.val_loss, old.val_loss) else {
             return true;

@@ -1,4 +1,4 @@
-//! Named matrices in a safetensors file, with a line of metadata.
+//! Named matrices in a safetensors file, with a text of metadata.
 
 use crate::error::{Error, Result};
 use crate::tensor::Mat;
@@ -13,11 +13,11 @@ const KEY: &str = "clenshaw";
 pub struct WeightFile {
     /// Matrices with their names, ordered by name.
     pub tensors: Vec<(String, Mat<f32>)>,
-    /// The metadata of the writer.
+    /// The metadata that was passed to [`write_weights`].
     pub metadata: String,
 }
 
-/// Returns the bytes of a safetensors file.
+/// Returns the bytes of a safetensors file with these matrices and this metadata.
 pub fn write_weights(tensors: &[(String, Mat<f32>)], metadata: &str) -> Vec<u8> {
     let bytes: Vec<Vec<u8>> = tensors
         .iter()

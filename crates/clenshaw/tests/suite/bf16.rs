@@ -1,4 +1,4 @@
-//! Gathering in bf16 changes the scores and gradients of every model, but only slightly.
+//! Gathering in bf16 changes the scores and gradients of every model that uses the graph, but only slightly.
 
 use clenshaw::data::{self, Dataset, SplitKind};
 use clenshaw::model::{MODELS, ModelInfo};
@@ -7,12 +7,17 @@ use clenshaw::tensor::ThreadTeam;
 use clenshaw::train::Setup;
 
 /// Scores and gradients of a model with noise added to its initial parameters.
-fn computed(graph: &Dataset, info: &'static ModelInfo, gather: &str, threads: usize) -> Vec<f32> {
+fn scores_and_gradients(
+    graph: &Dataset,
+    info: &'static ModelInfo,
+    gather: &str,
+    threads: usize,
+) -> Vec<f32> {
     let mut hp = info.defaults();
     hp.set("gather", gather).unwrap();
     let setup = Setup::new(graph.clone(), info, hp).unwrap();
     let plan = setup.plan();
-    let mut noise = Stream::new(1, "halves");
+    let mut noise = Stream::new(1, "bf16 test");
     let params: Vec<f32> =
         setup.initial(0).iter().map(|w| w + noise.symmetric(0.1) as f32).collect();
     let split = SplitKind::Balanced.draw(graph, 0).unwrap();
@@ -28,11 +33,11 @@ fn computed(graph: &Dataset, info: &'static ModelInfo, gather: &str, threads: us
 fn every_model_stays_close_to_full_precision() {
     let graph = data::load("csbm:nodes=200,features=9").unwrap();
     for info in MODELS {
-        let full = computed(&graph, info, "f32", 1);
-        let rounded = computed(&graph, info, "bf16", 1);
+        let full = scores_and_gradients(&graph, info, "f32", 1);
+        let rounded = scores_and_gradients(&graph, info, "bf16", 1);
         assert!(
-            computed(&graph, info, "bf16", 3) == rounded,
-            "{}: depends on the threads",
+            scores_and_gradients(&graph, info, "bf16", 3) == rounded,
+            "{}: depends on the number of threads",
             info.name
         );
         let norm = |v: &[f32]| v.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt();

@@ -6,14 +6,15 @@ use clenshaw::graph::{Normalisation, operator};
 use clenshaw::rng::Stream;
 use clenshaw::tensor::{Init, Mat, OperatorVar, Plan, Tape, Targets, ThreadTeam, Var};
 
+/// Compares the gradients at perturbed parameters with finite differences.
 fn check(what: &str, plan: &Plan<f64>, problem: &Problem) {
-    let chance = Stream::new(3, "dropout");
+    let dropout = Stream::new(3, "dropout");
     let (params, targets) = (perturbed(plan, 5), problem.targets());
-    assert_gradients(what, plan, &params, &targets, &chance, 1e-6);
+    assert_gradients(what, plan, &params, &targets, &dropout, 1e-6);
 }
 
 #[test]
-fn of_every_model_at_every_setting() {
+fn gradients_of_every_model_agree_at_every_setting() {
     let problem = Problem::random(12, 1);
     for setting in every_setting() {
         check(&setting.what, &setting.compile(&problem, Form::Dense), &problem);
@@ -21,7 +22,7 @@ fn of_every_model_at_every_setting() {
 }
 
 #[test]
-fn of_every_model_with_a_fixed_dropout_mask() {
+fn gradients_of_every_model_agree_with_a_fixed_dropout_mask() {
     // The masks are a function of the stream, so the loss is still differentiable.
     let problem = Problem::random(12, 2);
     for setting in every_setting().map(|setting| setting.with_dropout(0.3)) {
@@ -30,7 +31,7 @@ fn of_every_model_with_a_fixed_dropout_mask() {
 }
 
 #[test]
-fn over_several_chunks_of_rows() {
+fn gradients_of_every_model_agree_over_several_chunks_of_rows() {
     let problem = Problem::random(150, 3);
     for setting in every_setting() {
         if setting.what == setting.info.name {
@@ -40,7 +41,7 @@ fn over_several_chunks_of_rows() {
 }
 
 #[test]
-fn of_graphs_with_as_many_nodes_as_a_layer_is_wide() {
+fn gradients_agree_on_graphs_with_as_many_nodes_as_a_layer_is_wide() {
     // With as many nodes as a parameter has rows, per-node and parameter buffers have equal shapes.
     for n in [2, 3, 5, 7] {
         let problem = Problem::random(n, 6);
@@ -90,7 +91,7 @@ impl TapeTest {
 }
 
 #[test]
-fn of_the_squared_error() {
+fn gradients_and_value_of_the_squared_error_agree() {
     for n in [12, 150] {
         let mut b = TapeTest::on(n);
         let h = b.projected("w", 2);
@@ -100,15 +101,15 @@ fn of_the_squared_error() {
         let mut stream = Stream::new(8, "test");
         let values = Mat::from_vec(n, 2, (0..2 * n).map(|_| stream.symmetric(1.0)).collect());
         let weights: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i % 3 > 0)) * 0.7).collect();
-        let (params, chance) = (perturbed(&plan, 5), Stream::new(3, "dropout"));
+        let (params, dropout) = (perturbed(&plan, 5), Stream::new(3, "dropout"));
         let targets = Targets::squares(&values, &weights);
-        assert_gradients("squares", &plan, &params, &targets, &chance, 1e-6);
+        assert_gradients("squares", &plan, &params, &targets, &dropout, 1e-6);
 
         let mut work = plan.workspace(ThreadTeam::new(1));
         let scores = plan.scores(&mut work, &params).to_vec();
         let squares = scores.iter().zip(values.as_slice()).map(|(z, y)| (z - y).powi(2));
         let expected: f64 = squares.enumerate().map(|(at, square)| weights[at / 2] * square).sum();
-        let loss = plan.gradient(&mut work, &params, &targets, &chance);
+        let loss = plan.gradient(&mut work, &params, &targets, &dropout);
         assert!((loss - expected).abs() < 1e-12 * expected, "{loss}, not {expected}");
     }
 }
@@ -209,7 +210,7 @@ const TAPES: [(&str, usize, Recording); 16] = [
         let h = b.projected("w", 3);
         b.tape.sum((0..4).map(|k| gamma.at(k) * h).chain([alpha.at(3) * h]))
     }),
-    ("dropout behind an activation with other users", 12, |b| {
+    ("dropout of an activation that is also used otherwise", 12, |b| {
         let h = b.projected("w", 3);
         let active = b.tape.relu(h);
         let dropped = b.tape.dropout(active, 0.5);
@@ -284,7 +285,7 @@ const TAPES: [(&str, usize, Recording); 16] = [
 ];
 
 #[test]
-fn of_unusual_tapes() {
+fn gradients_of_unusual_tapes_agree() {
     for (what, n_nodes, record) in TAPES {
         let mut b = TapeTest::on(n_nodes);
         let y = record(&mut b);
@@ -336,7 +337,7 @@ const USES: [(&str, Use); 19] = [
 ];
 
 #[test]
-fn of_a_parameter_used_in_two_ways() {
+fn gradients_of_a_parameter_used_in_two_ways_agree() {
     for (first, use_first) in USES {
         for (second, use_second) in USES {
             let mut b = TapeTest::on(7);
@@ -355,7 +356,7 @@ fn of_a_parameter_used_in_two_ways() {
 }
 
 #[test]
-fn of_a_frozen_plan_with_dropout() {
+fn gradients_of_a_frozen_plan_with_dropout_agree() {
     // Dropout is off in both passes, so the gradient is that of the scores.
     let mut b = TapeTest::on(12);
     let h = b.projected("w", 4);
@@ -369,21 +370,21 @@ fn of_a_frozen_plan_with_dropout() {
 }
 
 #[test]
-fn of_two_dropouts_of_one_value() {
+fn gradients_of_two_dropouts_of_one_value_use_different_masks() {
     let mut b = TapeTest::new();
     let h = b.projected("w", 3);
     let (left, right) = (b.tape.dropout(h, 0.5), b.tape.dropout(h, 0.5));
     let y = b.tape.sum([1.0 * left, -1.0 * right]);
     let plan = Plan::<f64>::compile(&b.tape, y);
     let mut work = plan.workspace(ThreadTeam::new(1));
-    let chance = Stream::new(3, "dropout");
-    plan.gradient(&mut work, &perturbed(&plan, 5), &b.problem.targets(), &chance);
+    let dropout = Stream::new(3, "dropout");
+    plan.gradient(&mut work, &perturbed(&plan, 5), &b.problem.targets(), &dropout);
     assert!(work.gradients().iter().any(|g| *g != 0.0), "two dropouts share one mask");
     b.check("two dropouts of one value", y);
 }
 
 #[test]
-fn is_exactly_zero_for_unused_parameters() {
+fn gradients_of_unused_parameters_are_exactly_zero() {
     let mut b = TapeTest::new();
     let unused = b.param("unused", 2, 3);
     let _dead_end = b.tape.relu(unused);
@@ -400,7 +401,7 @@ fn is_exactly_zero_for_unused_parameters() {
 }
 
 #[test]
-fn of_running_statistics_is_their_difference_from_the_batch() {
+fn gradients_of_running_statistics_are_their_differences_from_the_batch() {
     // x w is the features' first column: its mean and unbiased variance by hand.
     let mut b = TapeTest::new();
     let x = b.problem.x().to_dense();

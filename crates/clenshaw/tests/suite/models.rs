@@ -1,4 +1,4 @@
-//! The contract tests of every listed model.
+//! Contract tests that every model in `MODELS` must pass.
 
 use crate::common::problem::{
     Form, Problem, Setting, every_setting, optimiser_keys, perturbed, tuned_values,
@@ -113,7 +113,7 @@ fn every_parameter_belongs_to_an_optimiser_group() {
             assert!(matches!(hyper.default, Value::Real(_)), "{}: `{key}`", info.name);
         }
         let declared: BTreeSet<&str> = info.groups.iter().map(|group| group.name).collect();
-        for (i, setting) in Setting::moved(info).iter().enumerate() {
+        for (i, setting) in Setting::variants(info).iter().enumerate() {
             let plan = setting.compile::<f32>(&problem, Form::Dense);
             let groups = plan.params().iter().map(|param| param.group);
             let used: BTreeSet<&str> = groups.filter(|group| *group != RUNNING).collect();
@@ -176,11 +176,11 @@ fn renumbered_nodes_give_renumbered_scores() {
 }
 
 /// The same parameters, with the rows of per-node parameters moved with their nodes.
-fn renumbered_params(plan: &Plan<f64>, params: &[f64], name: &[u32]) -> Vec<f64> {
-    let mut moved = params.to_vec();
-    let per_node = plan.params().iter().zip(plan.ranges()).filter(|(p, _)| p.rows == name.len());
+fn renumbered_params(plan: &Plan<f64>, params: &[f64], new_number: &[u32]) -> Vec<f64> {
+    let (mut moved, n) = (params.to_vec(), new_number.len());
+    let per_node = plan.params().iter().zip(plan.ranges()).filter(|(p, _)| p.rows == n);
     for (param, range) in per_node {
-        for (i, &j) in name.iter().enumerate() {
+        for (i, &j) in new_number.iter().enumerate() {
             let (from, to) = (i * param.cols, j as usize * param.cols);
             let row = &params[range.clone()][from..from + param.cols];
             moved[range.clone()][to..to + param.cols].copy_from_slice(row);
@@ -190,7 +190,7 @@ fn renumbered_params(plan: &Plan<f64>, params: &[f64], name: &[u32]) -> Vec<f64>
 }
 
 #[test]
-fn parameter_count_depends_on_the_graph_only_by_rows_per_node() {
+fn only_parameters_with_a_row_per_node_depend_on_the_number_of_nodes() {
     for setting in every_default() {
         let count = |n| {
             let plan = setting.compile::<f32>(&Problem::random(n, 5), Form::Sparse);
@@ -206,9 +206,9 @@ fn same_seed_gives_the_same_bytes_for_any_number_of_threads() {
     let problem = Problem::random(MANY, 6);
     for setting in every_default().map(|setting| setting.with_dropout(0.4)) {
         for form in [Form::Dense, Form::Sparse] {
-            let single = trained(&setting, &problem, form, 1);
+            let single = computed_bytes(&setting, &problem, form, 1);
             for threads in [1, 2, 3] {
-                let again = trained(&setting, &problem, form, threads);
+                let again = computed_bytes(&setting, &problem, form, threads);
                 assert_eq!(single.len(), again.len(), "{}", setting.what);
                 let differs = single.iter().zip(&again).position(|(a, b)| a != b);
                 let what = format!("{} ({form:?}), {threads} threads", setting.what);
@@ -224,10 +224,10 @@ fn gradients_do_not_depend_on_the_workspace_history() {
     for setting in every_default().map(|setting| setting.with_dropout(0.4)) {
         let plan = setting.compile::<f32>(&problem, Form::Sparse);
         let mut work = plan.workspace(ThreadTeam::new(1));
-        let chance = Stream::new(0, "dropout");
+        let dropout = Stream::new(0, "dropout");
         for seed in [1, 2, 1] {
             let params = perturbed(&plan, seed);
-            plan.gradient(&mut work, &params, &problem.targets(), &chance);
+            plan.gradient(&mut work, &params, &problem.targets(), &dropout);
             let fresh = gradient(&plan, &params, &problem, 0);
             assert!(work.gradients() == fresh, "{}: gradients depend on history", setting.what);
         }
@@ -271,7 +271,7 @@ fn parameters_have_distinct_initial_values() {
 }
 
 #[test]
-fn dropout_masks_of_blocks_differ() {
+fn dropout_masks_of_different_blocks_differ() {
     // One feature of ones: the loss of a single node shows whether its entry was dropped.
     let n = 256;
     let ones = Pattern::new(1, (0..=n).collect(), vec![0; n]);
@@ -289,8 +289,8 @@ fn dropout_masks_of_blocks_differ() {
         let mut work = plan.workspace(ThreadTeam::new(1));
         let mut dropped = |i: u32| {
             let alone = Targets::mean_over(n, &[i], |_| 0);
-            let chance = Stream::new(8, "dropout");
-            plan.gradient(&mut work, &[1.0, 0.0], &alone, &chance) == 2f64.ln()
+            let dropout = Stream::new(8, "dropout");
+            plan.gradient(&mut work, &[1.0, 0.0], &alone, &dropout) == 2f64.ln()
         };
         let mask: Vec<bool> = (0..n as u32).map(&mut dropped).collect();
         let share = mask.iter().filter(|dropped| **dropped).count() as f64 / n as f64;
@@ -343,15 +343,16 @@ fn gradient<T: Real>(plan: &Plan<T>, params: &[T], problem: &Problem, seed: u64)
     work.gradients().to_vec()
 }
 
-/// The bytes of two training gradients, the losses and the scores, all in one workspace.
-fn trained(setting: &Setting, problem: &Problem, form: Form, threads: usize) -> Vec<u8> {
+/// The bytes of the initial parameters and, for these and for perturbed ones, of loss, gradient and
+/// scores, all computed in one workspace.
+fn computed_bytes(setting: &Setting, problem: &Problem, form: Form, threads: usize) -> Vec<u8> {
     let plan = setting.compile::<f32>(problem, form);
     let mut work = plan.workspace(ThreadTeam::new(threads));
-    let (targets, chance) = (problem.targets(), Stream::new(12, "dropout"));
+    let (targets, dropout) = (problem.targets(), Stream::new(12, "dropout"));
     let initial = plan.initial(&Stream::new(12, "weights"));
     let mut numbers = initial.to_vec();
     for params in [initial, perturbed(&plan, 12)] {
-        numbers.push(plan.gradient(&mut work, &params, &targets, &chance));
+        numbers.push(plan.gradient(&mut work, &params, &targets, &dropout));
         numbers.extend(work.gradients());
         numbers.extend(plan.scores(&mut work, &params));
     }

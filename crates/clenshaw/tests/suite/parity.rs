@@ -58,6 +58,7 @@ fn net_of(info: &ModelInfo, arrays: &Arrays) -> Net {
     Net::dense(x, p, arrays["hp.classes"].values[0] as usize).with_graph(&graph)
 }
 
+/// Compares scores, loss and gradients with a fixture.
 fn check<T: Real>(path: &Path, tolerance: f64) {
     let arrays = npz::read(path);
     let file = path.file_name().unwrap().to_str().unwrap();

@@ -65,7 +65,7 @@ fn sigmoid(v: f64) -> f64 {
     1.0 / (1.0 + (-v).exp())
 }
 
-/// The states `h` of an LSTM after each of a node's values.
+/// The states `h` of an LSTM after each value of one node.
 fn lstm(case: &Case, name: &str, values: &[Matrix]) -> Vec<Matrix> {
     let gate = |letter: char, x: &Matrix, h: &Matrix| {
         let part = |part: &str| case.of(&format!("{name}.{letter}.{part}"));
@@ -84,7 +84,7 @@ fn lstm(case: &Case, name: &str, values: &[Matrix]) -> Vec<Matrix> {
     all
 }
 
-/// A node's layers, weighted by the attention of a bidirectional LSTM.
+/// The sum of one node's layers, weighted by the attention of a bidirectional LSTM.
 fn attended(case: &Case, values: &[Matrix]) -> Matrix {
     let backwards: Vec<Matrix> = values.iter().rev().cloned().collect();
     let ahead = lstm(case, "forward", values);
@@ -101,7 +101,7 @@ fn attended(case: &Case, values: &[Matrix]) -> Matrix {
 }
 
 #[test]
-fn gcn_jk_with_lstm_attention() {
+fn gcn_jk_with_lstm_attention_matches_its_equations() {
     // 3 layers of width 3: LSTMs of width 9 / 2, rounded down to 4.
     let settings = [("layers", "3"), ("hidden", "3"), ("bn", "false"), ("join", "lstm")];
     let case = Case::new("gcn-jk", &settings);
@@ -131,7 +131,7 @@ fn normalised(case: &Case, name: &str, h: &Matrix) -> Matrix {
 }
 
 #[test]
-fn linkx_combines_adjacency_and_features() {
+fn linkx_matches_its_equations() {
     let case = Case::new("linkx", &[("layers_A", "2"), ("layers", "2")]);
     let (graph, n) = (case.problem.graph(), case.problem.n_nodes());
     let adjacent = |i: usize, j: usize| graph.adjacency().row(i).contains(&(j as u32));

@@ -3,11 +3,11 @@
 //! ```text
 //! FavardGNN     the initial polynomials are U_k(mu / 2)
 //! OptBasisGNN   the B_k of every channel are orthonormal
-//! ChebNet, ARMA the gain is the amplification of a wave
+//! ChebNet, ARMA the gain is the factor by which an eigenvector of P is amplified
 //! ```
 
 use crate::common::problem::{Problem, Setting};
-use crate::common::{assert_close, largest, lookup, through_the_spectrum};
+use crate::common::{assert_close, filter_by_eigendecomposition, largest, lookup};
 use clenshaw::filter::{Filter, Response};
 use clenshaw::graph::{Graph, Normalisation, operator};
 use clenshaw::hyper::Params;
@@ -90,8 +90,10 @@ fn first_layer(model: &TestModel, x: &Mat<f64>, params: &[f64]) -> Mat<f64> {
 
 /// Filters each column with its own filter.
 fn filter_columns(p: &Operator, z: &Mat<f64>, filters: &[Filter]) -> Vec<f64> {
-    let each: Vec<Vec<f64>> =
-        filters.iter().map(|filter| through_the_spectrum(p, z, |mu| filter.at(mu))).collect();
+    let each: Vec<Vec<f64>> = filters
+        .iter()
+        .map(|filter| filter_by_eigendecomposition(p, z, |mu| filter.at(mu)))
+        .collect();
     (0..z.rows() * WIDTH).map(|i| each[i % WIDTH][i]).collect()
 }
 
@@ -162,7 +164,7 @@ fn opt_basis_is_orthonormal() {
 }
 
 #[test]
-fn opt_basis_ends_with_the_frequencies_of_the_graph() {
+fn opt_basis_has_one_vector_per_frequency_of_the_graph() {
     // The complete graph of four nodes has two frequencies, 1 and -1/3.
     let edges = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
     let graph = Graph::from_edges("complete", 4, &edges).unwrap();
@@ -198,7 +200,8 @@ fn two_cycles() -> Graph {
     Graph::from_edges("cycles", 10, &edges).unwrap()
 }
 
-/// A wave of `k` periods on the cycle of `n` nodes that begins at `from`, and its frequency.
+/// The eigenvalue and the eigenvector of P that is a wave of `k` periods on the cycle of `n` nodes that
+/// begins at `from`.
 fn wave(from: usize, n: usize, k: usize) -> (f64, Vec<f64>) {
     let angle = |i: usize| 2.0 * std::f64::consts::PI * (i * k) as f64 / n as f64;
     let mut v = vec![0.0; 10];
@@ -207,7 +210,7 @@ fn wave(from: usize, n: usize, k: usize) -> (f64, Vec<f64>) {
 }
 
 #[test]
-fn gain_is_the_amplification_of_a_wave() {
+fn gain_is_the_amplification_of_an_eigenvector() {
     // With biases this large every activation is linear and the network is affine: a wave in feature f
     // adds row f of G(mu) times the wave to the scores.
     let large_biases = |name: &str, _: usize, drawn: f64| match name {

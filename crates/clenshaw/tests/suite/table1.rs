@@ -1,4 +1,5 @@
-//! Table 1 of the paper: our statistics are the known ones, and every difference is explained.
+//! Table 1 of the paper: our statistics match known values, and every difference from the paper is
+//! explained.
 //!
 //! The numbers in the explanations are counted from the files. Requires `$CLENSHAW_DATA`; without it
 //! the tests are skipped, except in CI, where they fail.
@@ -11,7 +12,7 @@ use clenshaw::report::{Comparison, ComparisonCell};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Nodes, edges, classes, features and H of every available graph.
+/// The known nodes, edges, classes, features and H of every graph except Twitch-Gamers.
 const OURS: [(&str, [usize; 4], &str); 7] = [
     ("cora", [2708, 5278, 7, 1433], "0.825"),
     ("pubmed", [19717, 44324, 3, 500], "0.792"),
@@ -39,7 +40,7 @@ fn statistics() -> GraphStatistics {
     GraphStatistics::from_toml(&info.file_name(), text).unwrap()
 }
 
-/// The comparison for all available graphs.
+/// The comparison for all graphs of [`OURS`].
 fn measured(folder: &Path) -> Comparison {
     let names = OURS.map(|(name, ..)| name);
     let only: Selection = format!("graph={}", names.join(",")).parse().unwrap();
@@ -59,7 +60,7 @@ fn graphs_are_in_the_order_of_the_paper() {
 }
 
 #[test]
-fn our_statistics_are_the_known_ones() {
+fn our_statistics_match_known_values() {
     let Some(folder) = folder() else { return };
     let table = measured(&folder);
     for (row, (name, counts, h)) in table.rows.iter().zip(OURS) {
@@ -184,7 +185,7 @@ fn paper_lists_the_size_of_actor_for_chameleon() {
     assert_counts(&table, "chameleon", "nodes", &[7600]);
 }
 
-fn three(number: f64) -> String {
+fn to_three_decimals(number: f64) -> String {
     format!("{number:.3}")
 }
 
@@ -196,13 +197,13 @@ fn homophily_of_the_paper_is_explained() {
     let why = |name: &str| cell(&table, name, "H").explanation.as_deref().unwrap();
 
     let Dataset { graph, y, .. } = load("chameleon");
-    assert_eq!(three(edge_homophily(&graph, &y).unwrap()), "0.230");
+    assert_eq!(to_three_decimals(edge_homophily(&graph, &y).unwrap()), "0.230");
     assert!(why("chameleon").contains("(0.230)") && why("chameleon").contains("0.247"));
 
     let y = load("texas").y;
     let (lines, _) = lines(&folder, "texas");
     let same = lines.iter().filter(|(u, v)| y[*u] == y[*v]).count();
-    assert_eq!(three(same as f64 / lines.len() as f64), "0.108");
+    assert_eq!(to_three_decimals(same as f64 / lines.len() as f64), "0.108");
     assert!(why("texas").contains("325") && why("texas").contains("(0.108)"));
 
     // The paper swaps Citeseer and PubMed, with isolated nodes of Citeseer counted as 0.
@@ -210,7 +211,7 @@ fn homophily_of_the_paper_is_explained() {
     let (n, isolated) = (citeseer.graph.n_nodes(), Description::of(&citeseer).isolated);
     let h =
         node_homophily(&citeseer.graph, &citeseer.y).unwrap() * (n - isolated) as f64 / n as f64;
-    assert_eq!((isolated, three(h)), (48, "0.706".into()));
+    assert_eq!((isolated, to_three_decimals(h)), (48, "0.706".into()));
     assert!(why("citeseer").contains("48 nodes") && why("citeseer").contains("0.706"));
     let [pubmed, citeseer] = ["pubmed", "citeseer"].map(|name| cell(&table, name, "H"));
     assert_eq!(pubmed.paper, Some(0.71));

@@ -11,7 +11,7 @@
 //! declared filters can be compared with their outputs.
 
 use crate::common::problem::{Form, Problem, Setting};
-use crate::common::{assert_close, largest, lookup, through_the_spectrum};
+use crate::common::{assert_close, filter_by_eigendecomposition, largest, lookup};
 use clenshaw::filter::{self, Filter};
 use clenshaw::graph::{Graph, Normalisation, operator};
 use clenshaw::hyper::Params;
@@ -28,6 +28,7 @@ const WIDTH: usize = 2;
 /// The residual networks with learned coefficients.
 const LEARNED: [&str; 2] = ["horner-gcn", "clenshaw-gcn"];
 
+/// The defaults without dropout, with these values.
 fn set(info: &'static ModelInfo, values: &[(&str, String)]) -> Params {
     let mut hp = Setting::defaults(info).hp;
     for (key, value) in values {
@@ -36,7 +37,7 @@ fn set(info: &'static ModelInfo, values: &[(&str, String)]) -> Params {
     hp
 }
 
-/// The model without `W(l)` and inner activations.
+/// The hyper-parameters of the model without `W(l)` and inner activations.
 fn linear(info: &'static ModelInfo, order: usize) -> Params {
     let off = || "false".to_string();
     let (order, width) = (order.to_string(), WIDTH.to_string());
@@ -107,7 +108,7 @@ proptest! {
             for sign in [1.0, -1.0] {
                 let alpha: Vec<f64> = alpha.iter().map(|a| sign * a).collect();
                 let h = filter(&|_: &str| Mat::from_vec(1, order + 1, alpha.clone()), &hp);
-                let expected = through_the_spectrum(&p, &x, |mu| h.at(mu));
+                let expected = filter_by_eigendecomposition(&p, &x, |mu| h.at(mu));
                 let rectified_expected: Vec<f64> = expected.iter().map(|v| v.max(0.0)).collect();
                 let actual = rectified(info, &hp, &p, &x, &alpha);
                 // U_32 is 33 at mu = 1 and its slope there about 12,000.
@@ -118,7 +119,7 @@ proptest! {
     }
 }
 
-/// The filter of every channel, if it is a polynomial.
+/// The declared filter of every channel; `None` if the model has only a gain.
 fn declared(setting: &Setting, plan: &Plan<f64>, params: &[f64]) -> Option<Vec<Filter>> {
     match setting.info.filter?(&lookup(plan, params), &setting.hp) {
         filter::Response::Shared(filter) => Some(vec![filter; WIDTH]),
@@ -133,7 +134,7 @@ fn declared_filters_of_decoupled_models_match_their_outputs() {
     let mut stream = Stream::new(6, "theorems");
     let x = Mat::from_vec(20, WIDTH, (0..20 * WIDTH).map(|_| stream.unit()).collect());
     let spectral = model::MODELS.iter().filter(|info| info.family == ModelFamily::Spectral);
-    for mut setting in spectral.flat_map(|info| Setting::moved(info)) {
+    for mut setting in spectral.flat_map(|info| Setting::variants(info)) {
         let (info, hp) = (setting.info, &mut setting.hp);
         if hp.has("hidden") {
             hp.set("hidden", &WIDTH.to_string()).unwrap();
@@ -146,7 +147,7 @@ fn declared_filters_of_decoupled_models_match_their_outputs() {
         let Some(filters) = declared(&setting, &plan, &params) else { continue };
         let actual = scores(&plan, &params);
         for (c, h) in filters.iter().enumerate() {
-            let expected = through_the_spectrum(&p, &x, |mu| h.at(mu));
+            let expected = filter_by_eigendecomposition(&p, &x, |mu| h.at(mu));
             let column = |y: &[f64]| y.iter().skip(c).step_by(WIDTH).copied().collect::<Vec<_>>();
             let scale = largest(&expected).max(1.0);
             assert_close(&setting.what, &column(&actual), &column(&expected), scale, 1e-11);

@@ -1,7 +1,7 @@
 //! Training compared step by step with the authors' program, in f64.
 //!
-//! The fixtures hold losses, gradients and parameters after steps of both optimisers, in the names and
-//! layouts of the reference: dense weights are `[out, in]`, and layer l uses entry K - l of alpha.
+//! The fixtures contain losses, gradients and parameters after steps of both optimisers, with the names
+//! and layouts of the reference: dense weights are `[out, in]`, and layer l uses entry K - l of alpha.
 
 use crate::common::npz::{self, Array};
 use crate::common::problem::Setting;
@@ -87,14 +87,14 @@ impl Trajectory {
     }
 
     fn check(mut self, tolerance: f64) {
-        let (targets, chance) = (npz::targets(&self.arrays), Stream::new(0, "dropout"));
+        let (targets, dropout) = (npz::targets(&self.arrays), Stream::new(0, "dropout"));
         let mut params = self.stored("param");
         self.assert_log_probabilities("logprobs", &params, tolerance);
         let mut optimiser = optimiser(&self.plan, self.info, &self.hp);
         let losses = self.arrays["traj_loss"].values.clone();
         assert_eq!(losses.len() as f64, self.arrays["traj_steps"].values[0], "{}", self.file);
         for (t, expected) in losses.iter().enumerate() {
-            let loss = self.plan.gradient(&mut self.work, &params, &targets, &chance);
+            let loss = self.plan.gradient(&mut self.work, &params, &targets, &dropout);
             let what = format!("{}: loss before step {t}", self.file);
             assert_close(&what, &[loss], &[*expected], 1.0, tolerance);
             if t == 0 {
@@ -149,7 +149,7 @@ fn our_layout(param: &Param, values: &[f64]) -> Vec<f64> {
 }
 
 #[test]
-fn losses_gradients_and_parameters_follow_the_reference() {
+fn losses_gradients_and_parameters_match_the_reference() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden-training");
     for path in npz::fixtures(&folder) {
         Trajectory::read(&path).check(1e-11);

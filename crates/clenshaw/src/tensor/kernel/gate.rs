@@ -7,21 +7,21 @@
 //! grad = open . scale . g
 //! ```
 //!
-//! The backward pass needs only the open bits, one word per 64 columns.
-//! NaN passes, so that it stays visible in the scores of a network that diverged.
+//! The backward pass needs only the open bits, one 64-bit word per 64 columns of a row.
+//! NaN is not blocked, so that it stays visible in the scores of a network that diverged.
 
 use super::{Arith, Kernel};
 use crate::rng::{Bernoulli, Stream};
 use crate::tensor::Real;
 
-/// The activation.
+/// The activation function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     /// All entries pass.
     Identity,
     /// Positive entries pass.
     Relu,
-    /// Entries that are not negative pass, so that the gradient passes at exactly zero.
+    /// Non-negative entries pass: unlike with `Relu`, the gradient passes where the entry is zero.
     ReluStar,
 }
 
@@ -29,13 +29,13 @@ pub(crate) enum Act {
 pub(crate) struct Gate<'a, T> {
     pub cols: usize,
     pub act: Act,
-    /// The probability of keeping an entry, and the source of randomness.
+    /// For dropout, the probability of keeping an entry and the source of randomness.
     pub drop: Option<(Bernoulli, &'a Stream)>,
-    /// The first row of the block.
+    /// The index in the whole matrix of the block's first row; it selects the random bits.
     pub first: usize,
     pub src: &'a [T],
     pub out: &'a mut [T],
-    /// Receives the open bits, if a backward pass follows.
+    /// Receives the open bits of each row, if a backward pass follows.
     pub mask: Option<&'a mut [u64]>,
 }
 
@@ -67,7 +67,9 @@ impl<T: Real> Kernel for Gate<'_, T> {
 
 /// Dropout of a list of numbers, 64 per word of random bits.
 pub(crate) struct DropEntries<'a, T> {
+    /// The probability of keeping a number, and the source of randomness.
     pub drop: (Bernoulli, &'a Stream),
+    /// The index of the random word for the first 64 numbers of `src`.
     pub first_word: usize,
     pub src: &'a [T],
     pub out: &'a mut [T],
@@ -90,8 +92,11 @@ impl<T: Real> Kernel for DropEntries<'_, T> {
 /// The gradient of a gate on the rows of one block.
 pub(crate) struct GateGrad<'a, T> {
     pub cols: usize,
+    /// The factor by which the gate multiplied the entries that passed.
     pub scale: T,
+    /// The open bits of [`Gate`].
     pub mask: &'a [u64],
+    /// The gradient of the gate's result.
     pub src: &'a [T],
     pub out: &'a mut [T],
 }
@@ -114,7 +119,8 @@ impl<T: Real> Kernel for GateGrad<'_, T> {
     }
 }
 
-/// `out = open . scale . x` for up to 64 entries; returns the open bits.
+/// `out = open . scale . x` for up to 64 entries; returns the open bits. Bits beyond the last entry are
+/// unspecified.
 #[inline(always)]
 pub(super) fn gate<T: Real>(act: Act, keep: u64, scale: T, x: &[T], out: &mut [T]) -> u64 {
     let open = keep & passing(act, x);
@@ -122,7 +128,8 @@ pub(super) fn gate<T: Real>(act: Act, keep: u64, scale: T, x: &[T], out: &mut [T
     open
 }
 
-/// The bits of up to 64 entries that the activation passes.
+/// One bit for each of up to 64 entries: whether the activation passes it. Bits beyond the last entry are
+/// unspecified.
 #[inline(always)]
 fn passing<T: Real>(act: Act, x: &[T]) -> u64 {
     let unless = |stops: fn(T) -> bool| {
@@ -202,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn nan_passes() {
+    fn activations_do_not_block_nan() {
         for act in [Act::Relu, Act::ReluStar] {
             let (out, _) = run(LEVELS[2], (act, None), 9, 0, &[f32::NAN; 9]);
             assert!(out.iter().all(|v| v.is_nan()), "{out:?}");
@@ -244,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_do_not_depend_on_the_block() {
+    fn dropout_does_not_depend_on_the_division_into_blocks() {
         let (stream, bernoulli) = (Stream::new(2, "dropout"), Bernoulli::from_drop_rate(0.5));
         let (src, gate) = (numbers(10 * 64, 3), (Act::ReluStar, Some((bernoulli, &stream))));
         let (whole, _) = run(SimdLevel::Portable, gate, 64, 0, &src);

@@ -1,7 +1,8 @@
 //! The gate with vector masks, for f32; other types use the portable loops.
 //!
-//! One instruction compares 8 or 16 numbers and returns their bits. AVX-512 multiplies under a mask of
-//! such bits, AVX2 under lanes made of them. The compiler finds neither by itself.
+//! AVX-512 compares 16 numbers with one instruction into one bit per number, and multiplies under such
+//! a mask. AVX2 compares 8 numbers into full lanes; the bits of `keep` are expanded to lanes, and the
+//! product is ANDed with both. The compiler generates neither from the portable loops.
 
 use super::gate::{Act, gate};
 use crate::tensor::Real;
@@ -23,7 +24,10 @@ pub(super) unsafe fn gate_avx2<T: Real>(
     if TypeId::of::<T>() != TypeId::of::<f32>() {
         return gate(act, keep, scale, x, out);
     }
-    assert!(x.len() <= 64 && x.len() == out.len(), "gate: up to 64 entries");
+    assert!(
+        x.len() <= 64 && x.len() == out.len(),
+        "gate: `x` and `out` must have the same length, at most 64"
+    );
     let (eights, rest) = x.as_chunks::<8>();
     let (out_eights, out_rest) = out.as_chunks_mut::<8>();
     let mut open = 0;
@@ -33,9 +37,9 @@ pub(super) unsafe fn gate_avx2<T: Real>(
         // SAFETY: both hold eight f32, and the caller guarantees AVX2.
         let bits = unsafe {
             match act {
-                Act::Identity => byte::<_CMP_TRUE_UQ>(keep, scale, x, out),
-                Act::Relu => byte::<_CMP_NLE_UQ>(keep, scale, x, out),
-                Act::ReluStar => byte::<_CMP_NLT_UQ>(keep, scale, x, out),
+                Act::Identity => gate_8::<_CMP_TRUE_UQ>(keep, scale, x, out),
+                Act::Relu => gate_8::<_CMP_NLE_UQ>(keep, scale, x, out),
+                Act::ReluStar => gate_8::<_CMP_NLT_UQ>(keep, scale, x, out),
             }
         };
         open |= u64::from(bits) << (8 * i);
@@ -47,14 +51,13 @@ pub(super) unsafe fn gate_avx2<T: Real>(
     open
 }
 
-/// Passes the entries whose bit of `keep` is set and whose comparison with zero holds.
-///
-/// Returns the bits of the entries that passed.
+/// Writes `scale * x` where the bit of `keep` is set and the comparison `PASSES` of `x` with zero holds,
+/// and zero elsewhere. Returns the bits of the entries that passed.
 ///
 /// # Safety
-/// `x` and `out` hold eight entries.
+/// `x` and `out` point to eight entries each. Inlined only into code compiled for AVX2.
 #[inline(always)]
-unsafe fn byte<const PASSES: i32>(keep: u8, scale: f32, x: *const f32, out: *mut f32) -> u8 {
+unsafe fn gate_8<const PASSES: i32>(keep: u8, scale: f32, x: *const f32, out: *mut f32) -> u8 {
     // SAFETY: guaranteed by the caller.
     unsafe {
         let v = _mm256_loadu_ps(x);
@@ -82,29 +85,32 @@ pub(super) unsafe fn gate_avx512<T: Real>(
     if TypeId::of::<T>() != TypeId::of::<f32>() {
         return gate(act, keep, scale, x, out);
     }
-    assert!(x.len() <= 64 && x.len() == out.len(), "gate: up to 64 entries");
+    assert!(
+        x.len() <= 64 && x.len() == out.len(),
+        "gate: `x` and `out` must have the same length, at most 64"
+    );
     let valid = u64::MAX.checked_shr(64 - x.len() as u32).unwrap_or(0);
     let keep = keep & valid;
     let (x, out) = (x.as_ptr().cast(), out.as_mut_ptr().cast());
     let scale = scale.to_f64() as f32;
-    // SAFETY: `valid` has a bit for each of the entries, which are f32, as guaranteed by the caller.
+    // SAFETY: `valid` has a bit for each entry, the entries are f32, and the caller guarantees AVX-512F.
     unsafe {
         match act {
-            Act::Identity => word::<_CMP_TRUE_UQ>(valid, keep, scale, x, out),
-            Act::Relu => word::<_CMP_NLE_UQ>(valid, keep, scale, x, out),
-            Act::ReluStar => word::<_CMP_NLT_UQ>(valid, keep, scale, x, out),
+            Act::Identity => gate_64::<_CMP_TRUE_UQ>(valid, keep, scale, x, out),
+            Act::Relu => gate_64::<_CMP_NLE_UQ>(valid, keep, scale, x, out),
+            Act::ReluStar => gate_64::<_CMP_NLT_UQ>(valid, keep, scale, x, out),
         }
     }
 }
 
-/// Passes the entries whose bit of `keep` is set and whose comparison with zero holds.
-///
-/// Returns the bits of the entries that passed.
+/// Writes `scale * x` where the bit of `keep` is set and the comparison `PASSES` of `x` with zero holds,
+/// and zero elsewhere. Returns the bits of the entries that passed.
 ///
 /// # Safety
-/// `x` and `out` hold an entry for every bit of `valid`.
+/// `x` and `out` point to an entry for every set bit of `valid`. Inlined only into code compiled for
+/// AVX-512F.
 #[inline(always)]
-unsafe fn word<const PASSES: i32>(
+unsafe fn gate_64<const PASSES: i32>(
     valid: u64,
     keep: u64,
     scale: f32,

@@ -10,9 +10,9 @@ use super::Arith;
 use crate::tensor::Real;
 use std::ops::Range;
 
-/// An operation on a few adjacent columns of one row.
+/// An operation that can be applied to a few adjacent columns of a row at a time.
 pub(super) trait Columns {
-    /// `W` columns from `c` of row `r`.
+    /// Computes columns `c..c + W` of row `r` of the result.
     fn columns<A: Arith, const W: usize>(&mut self, r: usize, c: usize);
 }
 
@@ -67,8 +67,9 @@ pub(super) fn store<T: Real, const W: usize>(
     }
 }
 
-/// The representation of a number in memory.
+/// A number as it is stored in memory: itself, or the bits of a bf16 number.
 pub(super) trait Stored<T>: Copy {
+    /// The number.
     fn value(self) -> T;
 }
 
@@ -87,14 +88,15 @@ impl<T: Real> Stored<T> for u16 {
     }
 }
 
-/// Sources of more bytes than this are prefetched: they do not fit into a core's own cache.
+/// Rows of sources with more bytes than this are prefetched: such sources do not fit into a core's own
+/// cache.
 const PREFETCH_BYTES: usize = 8 << 20;
 /// The number of entries by which a row is prefetched ahead of its use.
 const PREFETCH_DISTANCE: usize = 16;
 
 /// A matrix and the indices of the rows to gather.
 pub(super) struct Rows<'a, S> {
-    /// Distance between consecutive rows.
+    /// Distance between consecutive rows, in numbers.
     stride: usize,
     indices: &'a [u32],
     src: *const S,
@@ -109,10 +111,12 @@ impl<'a, S> Rows<'a, S> {
 }
 
 impl<S> Rows<'_, S> {
-    /// `W` columns from `c` of the weighted sum of the rows of some entries.
+    /// Columns `c..c + W` of the weighted sum of the rows `indices[e]` for `e` in `entries`.
+    ///
+    /// `weight` receives `e` and the row.
     ///
     /// # Safety
-    /// The source has every row of the indices, and `c + W` columns.
+    /// The source contains every row in `indices`, with at least `c + W` columns.
     #[inline(always)]
     pub unsafe fn sum<T: Real, A: Arith, const W: usize>(
         &self,
@@ -136,6 +140,10 @@ impl<S> Rows<'_, S> {
         }
     }
 
+    /// [`Rows::sum`] that calls `prefetch` with every entry before it is added.
+    ///
+    /// # Safety
+    /// As for [`Rows::sum`].
     #[inline(always)]
     unsafe fn sum_with<T: Real, A: Arith, const W: usize>(
         &self,
@@ -161,6 +169,7 @@ impl<S> Rows<'_, S> {
         acc
     }
 
+    /// The address of columns `c..c + W` of a row.
     #[inline(always)]
     fn at<const W: usize>(&self, row: usize, c: usize) -> *const [S; W] {
         self.src.wrapping_add(row * self.stride + c).cast()

@@ -27,8 +27,9 @@ pub(crate) struct Gemm<'a, T> {
     pub add: bool,
 }
 
-/// Columns in the narrow tile, and rows of B packed at a time for it.
+/// Columns in the narrow tile.
 const NARROW: usize = 8;
+/// Rows of B that are packed at a time for the narrow tile.
 const PACKED: usize = 256;
 
 impl<T: Real> Kernel for Gemm<'_, T> {
@@ -65,26 +66,30 @@ impl<T: Real> Kernel for Gemm<'_, T> {
 
 /// Some rows and columns of B.
 struct Panel<T> {
-    /// The first column, and the number of columns that are stored to C.
+    /// The first column.
     j: usize,
+    /// The number of columns that are stored to C; any others are padding.
     width: usize,
-    /// The first row, and the number of rows.
+    /// The first row.
     start: usize,
+    /// The number of rows.
     depth: usize,
-    /// The entries, whose rows are `row_stride` apart.
+    /// The first entry.
     b: *const T,
+    /// Distance between consecutive rows in `b`.
     row_stride: usize,
 }
 
 impl<T: Real> Gemm<'_, T> {
-    /// `C[.., j..j+NR]`.
+    /// Computes `C[.., j..j+NR]`.
     #[inline(always)]
     fn wide_column<A: Arith, const NR: usize>(&mut self, j: usize) {
         let (b, row_stride) = (self.b.as_ptr().wrapping_add(j), self.n);
         self.tiles::<A, NR>(&Panel { j, width: NR, start: 0, depth: self.k, b, row_stride });
     }
 
-    /// `C[.., j..j+width]` for a width up to eight; the columns of B are padded with zeros.
+    /// Computes `C[.., j..j+width]` for a width up to `NARROW`; the packed columns of B are padded with
+    /// zeros.
     #[inline(always)]
     fn narrow_column<A: Arith>(&mut self, j: usize, width: usize) {
         let (add, bias) = (self.add, self.bias);
@@ -98,6 +103,7 @@ impl<T: Real> Gemm<'_, T> {
             }
             let b = packed.as_ptr().cast();
             self.tiles::<A, NARROW>(&Panel { j, width, start, depth, b, row_stride: NARROW });
+            // The first panel overwrites C if `add` is not set, and adds the bias; the others only add.
             (self.add, self.bias) = (true, None);
             start += depth;
             if start >= self.k {
@@ -107,6 +113,7 @@ impl<T: Real> Gemm<'_, T> {
         (self.add, self.bias) = (add, bias);
     }
 
+    /// Multiplies all rows of A by a panel of B, and stores the product in C.
     #[inline(always)]
     fn tiles<A: Arith, const NR: usize>(&mut self, panel: &Panel<T>) {
         let mut i = 0;
@@ -124,7 +131,7 @@ impl<T: Real> Gemm<'_, T> {
         }
     }
 
-    /// The product of rows `i..i+MR` of A with a panel, accumulated in registers.
+    /// Multiplies rows `i..i+MR` of A by a panel of B, in registers, and stores the product in C.
     #[inline(always)]
     fn tile<A: Arith, const MR: usize, const NR: usize>(&mut self, i: usize, panel: &Panel<T>) {
         let (row_stride, col_stride) = (self.a_row_stride, self.a_col_stride);
@@ -140,6 +147,7 @@ impl<T: Real> Gemm<'_, T> {
         }
     }
 
+    /// `C[i, j..] (+)= sums + bias[j..]`.
     #[inline(always)]
     fn store(&mut self, i: usize, j: usize, sums: &[T]) {
         let c = &mut self.c[i * self.n + j..i * self.n + j + sums.len()];
@@ -189,6 +197,7 @@ mod tests {
     use super::super::{dispatch, testing::*};
     use super::*;
 
+    /// `A B` by definition, in f64; `a(i, p)` is an entry of A.
     fn reference(
         m: usize,
         k: usize,

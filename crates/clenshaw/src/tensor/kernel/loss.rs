@@ -7,12 +7,12 @@
 //!          dz_ic = 2 w_i (z_ic - y_ic)
 //! ```
 //!
-//! Both kernels return the part of the loss of the rows of one block.
+//! Both kernels return the loss of the rows of one block and store its gradient in `grad`.
 
 use super::{Arith, Kernel};
 use crate::tensor::Real;
 
-/// Mean negative log-likelihood of the softmax.
+/// Negative log-likelihood of the softmax, with a weight per row.
 pub(crate) struct Nll<'a, T> {
     pub cols: usize,
     pub logits: &'a [T],
@@ -56,7 +56,7 @@ pub fn log_sum_exp<T: Real>(z: &[T]) -> T {
     largest + sum.ln()
 }
 
-/// Squared error with a weight per row.
+/// Squared error, with a weight per row.
 pub(crate) struct Squares<'a, T> {
     pub cols: usize,
     pub scores: &'a [T],
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn two_rows_match_hand_computation() {
+    fn squared_error_matches_hand_computation() {
         let mut grad = [9.0f64; 6];
         let loss = dispatch(Squares {
             cols: 2,

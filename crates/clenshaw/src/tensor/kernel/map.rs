@@ -2,7 +2,7 @@
 
 use crate::tensor::Real;
 
-/// A function of one number.
+/// A function of one number, applied to every entry of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Map {
     /// `tanh x`.
@@ -27,13 +27,13 @@ impl Map {
             Self::Tanh => x.tanh(),
             Self::Sigmoid => T::ONE / (T::ONE + (-x).exp()),
             Self::Reciprocal => T::ONE / x,
-            // NaN passes.
+            // NaN is not replaced by zero.
             Self::ReciprocalAbove(c) if x <= T::from_f64(c) => T::ZERO,
             Self::ReciprocalAbove(_) => T::ONE / x,
             Self::Root => x.sqrt(),
             Self::AtLeast(c) => {
                 let c = T::from_f64(c);
-                // NaN passes.
+                // NaN is not replaced by c.
                 if x < c { c } else { x }
             }
         }
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn nan_passes_a_floor() {
+    fn values_below_the_threshold_are_replaced_but_not_nan() {
         assert!(Map::AtLeast(0.0).apply(f32::NAN).is_nan());
         assert!(Map::ReciprocalAbove(0.0).apply(f32::NAN).is_nan());
         assert_eq!([0.5, 0.25].map(|x| Map::ReciprocalAbove(0.25).apply(x)), [2.0f32, 0.0]);

@@ -5,8 +5,8 @@
 //! arrays that the compiler vectorises, so the portable version is also the reference that tests
 //! compare the others with.
 //!
-//! Kernels check the lengths of their slices. Those that gather rows by index rely on the indices of a
-//! [`Pattern`](super::Pattern), which its constructor checks.
+//! Kernels that access slices without bounds checks check their lengths first. Those that gather rows
+//! by index also rely on the indices of a [`Pattern`](super::Pattern), which its constructor checks.
 
 mod gather;
 mod sum;
@@ -34,12 +34,12 @@ use super::Real;
 
 /// The arithmetic of an instruction set.
 pub(crate) trait Arith {
-    /// Whether the registers hold a tile of 8 rows and 32 columns in the dense product.
+    /// Whether the registers can hold a tile of 8 x 32 or 4 x 64 numbers in the dense product.
     const WIDE: bool;
     /// `a * b + c`.
     fn madd<T: Real>(a: T, b: T, c: T) -> T;
-    /// Applies an activation and a dropout mask to up to 64 entries; returns the bits of the entries that
-    /// were not set to zero.
+    /// Applies an activation, a dropout mask and a factor to up to 64 entries; returns one bit per entry,
+    /// set if it passed. Bits beyond the last entry are unspecified.
     #[inline(always)]
     fn gate<T: Real>(act: Act, keep: u64, scale: T, x: &[T], out: &mut [T]) -> u64 {
         gate::gate(act, keep, scale, x, out)
@@ -135,6 +135,7 @@ pub fn instruction_set() -> &'static str {
     }
 }
 
+/// The instruction set that kernels use on this thread; only tests can limit it.
 #[inline]
 fn level() -> SimdLevel {
     #[cfg(test)]
@@ -203,7 +204,7 @@ pub(crate) mod testing {
         (0..n).map(|_| stream.symmetric(1.0) as f32).collect()
     }
 
-    /// Compares within `tolerance` relative to the largest entry.
+    /// Asserts that all entries agree to within `tolerance` times the largest expected magnitude.
     pub fn assert_close(actual: &[f32], expected: &[f32], tolerance: f32) {
         assert_eq!(actual.len(), expected.len());
         let largest = expected.iter().fold(1e-30f32, |m, v| m.max(v.abs()));

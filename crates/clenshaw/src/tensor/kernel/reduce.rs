@@ -1,5 +1,5 @@
 //! Inner products and sums over rows, in an order that depends only on the shapes, and sums with one
-//! factor per column.
+//! factor per column. `(+)=` adds if `add` is set, and overwrites otherwise.
 
 use super::{Arith, Kernel, dispatch};
 use crate::tensor::Real;
@@ -68,7 +68,7 @@ pub(crate) fn add_columns<T: Real>(factor: &[T], x: &[T], out: &mut [T]) {
             }
         }
     }
-    assert_eq!(x.len(), out.len(), "columns: lengths differ");
+    assert_eq!(x.len(), out.len(), "add columns: lengths differ");
     dispatch(AddColumns(factor, x, out));
 }
 

@@ -1,8 +1,8 @@
 //! Row-wise functions.
 //!
 //! ```text
-//! shrink   y = max(0, 1 - t / |x|) x             dx = s g + (t / |x|^3) <x, g> x   where |x| > t
-//! softmax  y_c = e^x_c / sum_j e^x_j             dx = y (g - <y, g>)
+//! shrink   y = max(0, 1 - t / |x|) x     dx = (1 - t / |x|) g + (t / |x|^3) <x, g> x   if |x| > t, else 0
+//! softmax  y_c = e^x_c / sum_j e^x_j     dx = y (g - <y, g>)
 //! ```
 
 use super::dot;
@@ -13,13 +13,13 @@ use crate::tensor::Real;
 pub(crate) fn shrink<T: Real>(cols: usize, threshold: T, x: &[T], out: &mut [T]) {
     for (x, out) in x.chunks_exact(cols).zip(out.chunks_exact_mut(cols)) {
         let length = dot(x, x).sqrt();
-        // A row of length zero stays zero; NaN passes.
+        // A row of length zero stays zero; NaN propagates.
         let by = if length <= threshold { T::ZERO } else { T::ONE - threshold / length };
         out.iter_mut().zip(x).for_each(|(out, x)| *out = by * *x);
     }
 }
 
-/// The gradient of [`shrink`] with respect to x.
+/// The gradient with respect to the input `x` of [`shrink`], given the gradient `g` of its result.
 pub(crate) fn shrink_gradient<T: Real>(cols: usize, threshold: T, x: &[T], g: &[T], out: &mut [T]) {
     let rows = x.chunks_exact(cols).zip(g.chunks_exact(cols)).zip(out.chunks_exact_mut(cols));
     for ((x, g), out) in rows {
@@ -44,7 +44,7 @@ pub(crate) fn softmax<T: Real>(cols: usize, x: &[T], out: &mut [T]) {
     }
 }
 
-/// The gradient of [`softmax`], from its result y.
+/// The gradient with respect to the input of [`softmax`], given its result `y` and the gradient `g` of it.
 pub(crate) fn softmax_gradient<T: Real>(cols: usize, y: &[T], g: &[T], out: &mut [T]) {
     let rows = y.chunks_exact(cols).zip(g.chunks_exact(cols)).zip(out.chunks_exact_mut(cols));
     for ((y, g), out) in rows {

@@ -1,4 +1,4 @@
-//! Products with a sparse feature matrix, which is constant.
+//! Products with the sparse feature matrix X, which is constant.
 //!
 //! ```text
 //! out   = X W + bias                              one row of W gathered per entry of X

@@ -17,7 +17,7 @@ pub(crate) const MAX_TERMS: usize = 4;
 /// `coef diag(scale) A diag(scale) src` for the rows of a block, where A has these entries.
 pub(crate) struct Gather<'a, T> {
     pub coef: T,
-    /// Offsets of the block's rows and the end of its last one.
+    /// Offsets of the block's rows, and the end of the last one, in `indices`.
     pub offsets: &'a [usize],
     /// Columns of all entries of the pattern.
     pub indices: &'a [u32],
@@ -25,7 +25,7 @@ pub(crate) struct Gather<'a, T> {
     pub values: Option<&'a [T]>,
     /// The factor of every node.
     pub scale: &'a [T],
-    /// The first row of the block.
+    /// The index in the whole matrix of the block's first row.
     pub first: usize,
     /// The whole source, `[n, cols]`.
     pub src: GatherSource<'a, T>,
@@ -36,11 +36,11 @@ pub(crate) struct Gather<'a, T> {
 pub(crate) enum GatherSource<'a, T> {
     /// Rows of `T`.
     Full(&'a [T]),
-    /// Rows of bf16, each padded to whole numbers of `T`.
+    /// Rows of bf16, each padded to a multiple of the size of `T`.
     Bf16(&'a [T]),
 }
 
-/// The number of `T` that hold a row of bf16.
+/// The number of elements of `T` needed to store a row of bf16.
 pub(crate) fn bf16_stride<T>(cols: usize) -> usize {
     (cols * size_of::<u16>()).div_ceil(size_of::<T>())
 }
@@ -49,6 +49,7 @@ pub(crate) fn bf16_stride<T>(cols: usize) -> usize {
 pub(crate) struct Sum<'a, T> {
     pub cols: usize,
     pub gather: Option<Gather<'a, T>>,
+    /// The coefficients and rows of the terms, of which only the first `n_terms` are used.
     pub terms: [(T, &'a [T]); MAX_TERMS],
     pub n_terms: usize,
     pub bias: Option<&'a [T]>,
@@ -95,6 +96,7 @@ impl<T: Real> Columns for Sum<'_, T> {
 }
 
 impl<T: Real> Gather<'_, T> {
+    /// Columns `c..c + W` of row `r` of the product.
     #[inline(always)]
     fn columns<A: Arith, const W: usize>(&self, cols: usize, r: usize, c: usize) -> [T; W] {
         let entries = self.offsets[r]..self.offsets[r + 1];
@@ -143,7 +145,7 @@ impl<T: Real> Gather<'_, T> {
     }
 }
 
-/// Converts the rows of a block to bf16, each row padded to whole numbers of `T`.
+/// Converts the rows of a block to bf16, each row padded to a multiple of the size of `T`.
 pub(crate) struct ToBf16<'a, T> {
     pub cols: usize,
     pub src: &'a [T],

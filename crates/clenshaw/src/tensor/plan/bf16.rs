@@ -1,8 +1,8 @@
-//! Optional fifth pass: products with the graph read bf16.
+//! Optional fifth pass: products with the graph's operators read bf16.
 //!
-//! Gathering rows is what bounds a training step on a large graph, and bf16 halves its bytes. The
-//! source of every product with an operator is also written as bf16, and the product reads this copy;
-//! it accumulates in full precision, and all other instructions are unchanged. Eight significant bits
+//! Gathering rows limits the speed of a training step on a large graph, and bf16 halves its bytes. A
+//! computed source of a product with an operator is also written as bf16, and the product reads this
+//! copy; it accumulates in full precision, and other instructions are unchanged. Eight significant bits
 //! are enough for the signals and gradients of these networks, but results differ, so it is off by
 //! default.
 
@@ -11,7 +11,7 @@ use crate::tensor::Real;
 use crate::tensor::kernel::bf16_stride;
 use std::collections::BTreeMap;
 
-/// The precision in which products with the graph's operator read their source.
+/// The precision in which products with the graph's operators read their source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GatherPrecision {
     /// The precision of all other computations.
@@ -21,7 +21,8 @@ pub enum GatherPrecision {
     Bf16,
 }
 
-/// Makes every product with an operator read bf16, written after the last change of its source.
+/// Makes products with an operator read a bf16 copy of their source, if the source is computed and does
+/// not change afterwards. The copy is written after the last change of the source.
 pub(super) fn gather_bf16<T: Real>(list: &mut Listing) {
     let mut last_write: BTreeMap<Buf, usize> = BTreeMap::new();
     for (i, instr) in list.main.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The cost of a training step, counted from its instructions, and its time by phase, measured.
+//! The cost of a training step, counted from its instructions, and its measured time by phase.
 //!
 //! ```text
 //! flops      2 m k n for every dense product
@@ -36,7 +36,7 @@ impl Phase {
     pub const ALL: [Self; 5] =
         [Self::Products, Self::Spmm, Self::Features, Self::Gates, Self::Rest];
 
-    /// Its name in a listing.
+    /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Products => "dense products",
@@ -53,7 +53,7 @@ impl Phase {
 pub struct Cost {
     /// Floating-point operations of dense products.
     pub flops: f64,
-    /// Bytes gathered, and the size in bytes of the matrix they are gathered from.
+    /// For every gather: its bytes, and the size in bytes of the matrix they are gathered from.
     pub gathered: Vec<(f64, usize)>,
     /// Bytes read and written sequentially.
     pub streamed: f64,
@@ -78,6 +78,7 @@ impl PhaseTimer {
         self.nanoseconds[phase as usize].load(Ordering::Relaxed) as f64 * 1e-9
     }
 
+    /// Runs `work` and adds its duration to a phase.
     pub(super) fn time(&self, phase: Phase, work: impl FnOnce()) {
         let start = Instant::now();
         work();
@@ -125,7 +126,7 @@ impl<T: Real> Plan<T> {
         }
     }
 
-    /// The expected number of entries of a sparse matrix that dropout keeps.
+    /// The expected number of entries of a sparse matrix that dropout keeps; all without dropout.
     fn kept_entries(&self, matrix: usize, values: usize) -> f64 {
         let steps = self.train.stages.iter().flat_map(|stage| &stage.steps);
         let mut keep = steps.filter_map(|step| match &step.instr {
@@ -136,7 +137,8 @@ impl<T: Real> Plan<T> {
     }
 }
 
-/// The bytes that an instruction moves between cache and memory, unless the stage did so before.
+/// The bytes that an instruction reads and writes sequentially in memory. Rows that the stage has already
+/// read or written, as recorded in `seen`, are not counted again.
 fn streamed<T>(
     program: &Program,
     stage: &Stage,

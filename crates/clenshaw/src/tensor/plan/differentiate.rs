@@ -2,8 +2,9 @@
 //!
 //! The gradient of a value is a sum with a term from every use of the value. The terms are collected
 //! and written as one `Sum` when the value's own operation is reached, so that
-//! `dH1 = 2 P dZ1 - dZ2` is one pass over memory, like Clenshaw's step itself. A value with a row per
-//! node and many uses (H* has one per layer) is summed on the way, so that few terms stay in memory.
+//! `dH1 = 2 P dZ1 - dZ2` is one pass over memory, like Clenshaw's step itself. If a value has a row per
+//! node and many uses (H* is used in every layer), the terms of its gradient are summed as they arise,
+//! so that few of them stay in memory.
 //!
 //! A gradient may also be accumulated in a buffer by instructions that sum over rows. The sections of
 //! a program run in the order prologue, main, epilogue, whatever the order in which instructions are
@@ -11,8 +12,9 @@
 //!
 //! - a contribution in the main section may overwrite, since all others in this section come later
 //!   and no contribution is in the prologue;
-//! - a contribution in the epilogue overwrites only in [`Backward::finish_gradient`], which is the
-//!   last contribution; before that it adds to a buffer that the prologue clears.
+//! - a contribution in the epilogue overwrites only in [`Backward::finish_gradient`], which makes the
+//!   last contribution, and only if there is no earlier one; all others add to a buffer that the
+//!   prologue clears.
 
 use super::instr::{Buf, BufKind, Factor, Instr, Listing, Spmm};
 use super::lower::ForwardPass;
@@ -20,7 +22,7 @@ use super::op::{Node, Op};
 use super::value::NodeId;
 use crate::tensor::kernel::MAX_TERMS;
 
-/// Terms of a per-node gradient that may be pending before they are summed.
+/// The largest number of pending terms `factor g` in the gradient of a per-node value.
 const MAX_PENDING: usize = 2;
 
 /// The gradient of a value under construction.
@@ -30,10 +32,11 @@ struct Gradient {
     spmms: Vec<Spmm>,
     /// Pending terms `factor g`.
     terms: Vec<(Factor, Buf)>,
-    /// The buffer that holds the contributions so far.
+    /// The buffer that contains all contributions that are not pending, if there are any.
     accumulator: Option<Buf>,
 }
 
+/// The state of the backward pass.
 struct Backward {
     pass: ForwardPass,
     gradients: Vec<Gradient>,
@@ -56,9 +59,9 @@ pub(super) fn differentiate(mut pass: ForwardPass, logits: NodeId) -> Listing {
     back.pass.list
 }
 
-/// The derivatives of the operations.
+/// The derivatives of the operations: `i` is the operation, and `g` the gradient of its result.
 impl Backward {
-    /// Adds the contributions of operation `i`, whose gradient is `g`, to the gradients of its inputs.
+    /// Adds the contributions of operation `i` to the gradients of its inputs.
     fn differentiate(&mut self, i: NodeId, g: Buf) {
         let y = self.pass.value(i);
         match self.pass.nodes[i].op.clone() {
@@ -93,8 +96,8 @@ impl Backward {
                 self.add_computed_term(i, b, |dst| Instr::Product { a: g, b: a_value, dst });
             }
             Op::Max(a, b) => {
-                self.max(i, a, b, true, g);
-                self.max(i, b, a, false, g);
+                self.max_operand(i, a, b, true, g);
+                self.max_operand(i, b, a, false, g);
             }
             Op::ScaleRows { x, by, column } => self.scale_rows(i, x, by, column, g),
             Op::Shrink { x, threshold } => {
@@ -154,7 +157,8 @@ impl Backward {
         self.accumulate(i, bias, |dst, add| Instr::ColumnSums { g, dst, add });
     }
 
-    /// The gradient of a learned factor of `v`: the inner product of `v` and `g`, whole or by column.
+    /// Adds to the gradient of a learned factor of `v`: the inner product of `v` and `g`, of all entries
+    /// or by column.
     fn factor_gradient(&mut self, i: NodeId, factor: Factor, v: NodeId, g: Buf) {
         let Some(source) = factor.source().filter(|source| self.pass.nodes[*source].needs_grad)
         else {
@@ -200,7 +204,8 @@ impl Backward {
         }
     }
 
-    fn max(&mut self, i: NodeId, x: NodeId, other: NodeId, wins_ties: bool, g: Buf) {
+    /// Adds to the gradient of the operand `x` of a maximum, which includes ties if `x` `wins_ties`.
+    fn max_operand(&mut self, i: NodeId, x: NodeId, other: NodeId, wins_ties: bool, g: Buf) {
         let (value, other) = (self.pass.value(x), self.pass.value(other));
         let instr = |dst| Instr::MaxGrad { x: value, other, wins_ties, g, dst };
         self.add_computed_term(i, x, instr);
@@ -219,7 +224,7 @@ impl Backward {
 
 /// The bookkeeping of gradients.
 impl Backward {
-    /// Adds the pending term `factor g` to the gradient of `v`.
+    /// Adds the pending term `factor g` to the gradient of `v`, if `v` needs a gradient.
     fn add_term(&mut self, v: NodeId, factor: Factor, g: Buf) {
         let Node { needs_grad, per_node, .. } = self.pass.nodes[v];
         if needs_grad {
@@ -230,7 +235,8 @@ impl Backward {
         }
     }
 
-    /// Adds the pending term `coef P g`; the operator is symmetric, so it is its own transpose.
+    /// Adds the pending term `coef P g` to the gradient of `v`, if `v` needs a gradient. The operator is
+    /// symmetric, so it is its own transpose.
     fn add_spmm_term(&mut self, v: NodeId, term: Spmm) {
         let Node { needs_grad, per_node, .. } = self.pass.nodes[v];
         if needs_grad {
@@ -241,7 +247,8 @@ impl Backward {
         }
     }
 
-    /// Computes a term of the gradient of `v` in a new buffer, if `v` needs a gradient.
+    /// Emits an instruction of operation `i` that computes a term of the gradient of `v` in a new buffer,
+    /// which `instr` receives, if `v` needs a gradient.
     fn add_computed_term(&mut self, i: NodeId, v: NodeId, instr: impl FnOnce(Buf) -> Instr) {
         if self.pass.nodes[v].needs_grad {
             let dst = self.pass.like(v);
@@ -250,7 +257,8 @@ impl Backward {
         }
     }
 
-    /// Lets an instruction of operation `i` add to the accumulator of `v`, if `v` needs a gradient.
+    /// Emits an instruction of operation `i` that contributes to the accumulator of `v`, if `v` needs a
+    /// gradient. `instr` receives the accumulator, and whether to add to it instead of overwriting it.
     fn accumulate(&mut self, i: NodeId, v: Option<NodeId>, instr: impl FnOnce(Buf, bool) -> Instr) {
         let Some(v) = v.filter(|v| self.pass.nodes[*v].needs_grad) else { return };
         let (dst, add) = match self.pass.nodes[i].per_node {
@@ -260,7 +268,8 @@ impl Backward {
         self.emit(i, instr(dst, add));
     }
 
-    /// The accumulator of `v`, and whether it already holds a contribution.
+    /// The accumulator of `v`, and whether it exists already; otherwise, the caller must clear or
+    /// overwrite it.
     fn accumulator(&mut self, v: NodeId) -> (Buf, bool) {
         if let Some(accumulator) = self.gradients[v].accumulator {
             return (accumulator, true);
@@ -298,7 +307,8 @@ impl Backward {
         }
     }
 
-    /// The finished gradient of value `v`; `None` if the loss does not depend on it.
+    /// The finished gradient of value `v`; `None` if the loss does not depend on it. The gradient of such
+    /// a parameter is cleared.
     fn finish_gradient(&mut self, v: NodeId) -> Option<Buf> {
         let Gradient { spmms, terms, accumulator } = &self.gradients[v];
         let is_param = matches!(self.pass.nodes[v].op, Op::Param(_));
@@ -317,7 +327,7 @@ impl Backward {
         }
     }
 
-    /// Appends an instruction to the section of value `i`.
+    /// Appends an instruction of operation `i` to the main section or the epilogue.
     fn emit(&mut self, i: NodeId, instr: Instr) {
         let list = &mut self.pass.list;
         if self.pass.nodes[i].per_node { &mut list.main } else { &mut list.epilogue }.push(instr);

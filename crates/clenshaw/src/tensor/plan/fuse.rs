@@ -5,18 +5,19 @@ use super::op::{Node, Op};
 use super::value::NodeId;
 use crate::tensor::kernel::Act;
 
-/// What a forward pass is for.
+/// The purpose of a forward pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PassMode {
-    /// Dropout is on, statistics are those of the batch, and masks are kept for a backward pass.
+    /// Dropout is on, batch normalisation uses the statistics of the batch, and a backward pass follows.
     Training,
-    /// Dropout is off and statistics are the running ones, but a backward pass follows.
+    /// Dropout is off and batch normalisation uses running statistics, but a backward pass follows.
     Frozen,
     /// As `Frozen`, without a backward pass.
     Evaluation,
 }
 
-/// The recorded values after fusion, and whether each is needed for the outputs.
+/// Returns the recorded values after the rewrites, and whether each is needed for the outputs. Indices
+/// do not change.
 pub(super) fn fuse(nodes: &[Node], outputs: &[NodeId], mode: PassMode) -> (Vec<Node>, Vec<bool>) {
     let mut fused = fuse_gates(nodes, outputs);
     if mode != PassMode::Training {
@@ -43,7 +44,7 @@ fn fuse_gates(nodes: &[Node], outputs: &[NodeId]) -> Vec<Node> {
     fused
 }
 
-/// Replaces a batch statistic by its running average.
+/// Replaces a batch statistic with its running average.
 fn use_running_statistics(node: &mut Node) {
     if let Op::Statistic { running, .. } = node.op {
         let terms = vec![(Factor::Fixed(1.0), running)];

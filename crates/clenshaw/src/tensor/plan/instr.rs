@@ -43,11 +43,12 @@ pub(super) struct Spmm {
     pub src: usize,
 }
 
-/// The random choices of one dropout.
+/// The parameters of a dropout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Dropout {
-    /// Selects the random stream.
+    /// The number of the dropout on its tape, which selects the random stream.
     pub site: u64,
+    /// The probability of keeping an entry.
     pub keep: Bernoulli,
 }
 
@@ -70,7 +71,7 @@ pub(super) enum Instr {
     SparseWeightGrad { matrix: usize, values: Buf, g: Buf, dst: Buf, add: bool },
     /// `dst = src^T`.
     Transpose { src: Buf, dst: Buf },
-    /// Activation and dropout.
+    /// Activation and dropout; `mask` receives the entries that pass.
     Gate { src: Buf, dst: Buf, act: Act, drop: Option<Dropout>, mask: Option<Mask> },
     /// `dst = mask . scale . src`.
     GateGrad { src: Buf, mask: Mask, scale: f64, dst: Buf },
@@ -92,7 +93,7 @@ pub(super) enum Instr {
     Product { a: Buf, b: Buf, dst: Buf },
     /// `dst = max(a, b)`, element-wise.
     Max { a: Buf, b: Buf, dst: Buf },
-    /// `dst = g` where `x > other`, or `x = other` if it `wins_ties`; 0 elsewhere.
+    /// `dst = g` where `x > other`, or where `x = other` if `x` `wins_ties`; 0 elsewhere.
     MaxGrad { x: Buf, other: Buf, wins_ties: bool, g: Buf, dst: Buf },
     /// `dst[i, ..] = by[i, column] x[i, ..]`.
     ScaleRows { x: Buf, by: Buf, column: usize, dst: Buf },
@@ -123,7 +124,7 @@ pub(super) enum Access {
     ReadAll,
     /// Writes the rows it works on.
     WriteRows,
-    /// Sums over all rows; complete when the last row has been processed.
+    /// Writes sums over all rows, which are complete at the end of the stage.
     Reduce,
 }
 
@@ -148,18 +149,18 @@ pub(super) struct Reduction {
     pub add: bool,
 }
 
-/// The work of an instruction that dominates its time.
+/// The dominant part of an instruction's work.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Work {
     /// A constant amount per entry of its rows.
     Elementwise,
     /// A dense product over the columns of `k` and `n`: `2 rows k n` flops.
     Product { k: Buf, n: Buf },
-    /// A row of `src` per entry of an operator.
+    /// Gathers a row of `src` per entry of an operator.
     Spmm { operator: usize, src: Buf },
-    /// A row of `src` per entry of a sparse matrix with these values.
+    /// Gathers a row of `src` per entry of a sparse matrix with these values.
     SparseMatMul { matrix: usize, values: Buf, src: Buf },
-    /// A row of `src` per entry of the transposed sparse matrix.
+    /// Gathers a row of `src` per entry of the transposed sparse matrix.
     SparseTransposeMatMul { matrix: usize, values: Buf, src: Buf },
 }
 
@@ -302,14 +303,14 @@ impl Instr {
     }
 }
 
-/// Where a buffer's numbers come from.
+/// The kind of numbers in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BufKind {
     /// Computed during the step.
     Computed,
-    /// The parameter vector, at this offset.
+    /// A part of the parameter vector, at this offset.
     Param(usize),
-    /// The gradient vector, at this offset.
+    /// A part of the gradient vector, at this offset.
     Grad(usize),
     /// A constant of the plan, by index.
     Const(usize),
@@ -333,22 +334,22 @@ pub(super) struct Listing {
     pub bufs: Vec<BufSpec>,
     /// Rows and columns of each mask.
     pub masks: Vec<(usize, usize)>,
-    /// Values that depend on parameters alone.
+    /// Computes values that are not [`per_node`](super::op::Node::per_node), and clears accumulators.
     pub prologue: Vec<Instr>,
-    /// Values with a row per node.
+    /// Computes all other values and the loss, and differentiates these values.
     pub main: Vec<Instr>,
-    /// Gradients of values that depend on parameters alone.
+    /// Differentiates the values of the prologue.
     pub epilogue: Vec<Instr>,
 }
 
 impl Listing {
-    /// A new buffer.
+    /// Declares a buffer.
     pub fn buffer(&mut self, rows: usize, cols: usize, kind: BufKind) -> Buf {
         self.bufs.push(BufSpec { rows, cols, kind, is_bf16: false });
         self.bufs.len() - 1
     }
 
-    /// A new buffer for a computed value.
+    /// Declares a buffer for a computed value.
     pub fn computed(&mut self, rows: usize, cols: usize) -> Buf {
         self.buffer(rows, cols, BufKind::Computed)
     }

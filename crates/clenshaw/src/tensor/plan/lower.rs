@@ -12,8 +12,9 @@ use crate::tensor::kernel::{Act, MAX_TERMS};
 pub(super) struct ForwardPass {
     pub nodes: Vec<Node>,
     pub list: Listing,
+    /// `None` for a value that is not needed.
     pub values: Vec<Option<Buf>>,
-    /// For each gate that a backward pass will need: its mask and the factor of what passes.
+    /// For each gate that a backward pass needs: its mask, and the factor of the entries that pass.
     pub gates: Vec<Option<(Mask, f64)>>,
     /// Offsets of the parameters in the parameter vector.
     pub offsets: Vec<usize>,
@@ -35,8 +36,8 @@ pub(super) fn lower(tape: &Tape, outputs: &[NodeId], mode: PassMode) -> ForwardP
 }
 
 impl ForwardPass {
-    /// Emits the instructions of value `i` and returns its buffer; `entries` is the number of entries
-    /// of a sparse matrix.
+    /// Emits the instructions of value `i` and returns its buffer; `entries` returns the number of
+    /// entries of the sparse matrix with a given index.
     fn lower(&mut self, i: NodeId, entries: impl Fn(usize) -> usize) -> Buf {
         let Node { op, rows, cols, .. } = self.nodes[i].clone();
         match op {
@@ -85,6 +86,7 @@ impl ForwardPass {
         dst
     }
 
+    /// A sum; terms beyond `MAX_TERMS` are added by further instructions.
     fn sum(
         &mut self,
         i: NodeId,
@@ -124,6 +126,7 @@ impl ForwardPass {
         dst
     }
 
+    /// Dropout of the values of a sparse matrix; without it, the input's own buffer.
     fn sparse_dropout(&mut self, x: NodeId, drop: f64, site: u64) -> Buf {
         let values = self.value(x);
         let Some(drop) = self.dropout(drop, site) else { return values };
@@ -132,7 +135,7 @@ impl ForwardPass {
         dst
     }
 
-    /// Dropout in training; none in other modes.
+    /// Dropout at rate `drop`; `None` outside training or if the rate is 0.
     fn dropout(&self, drop: f64, site: u64) -> Option<Dropout> {
         let is_on = self.mode == PassMode::Training && drop > 0.0;
         is_on.then(|| Dropout { site, keep: Bernoulli::from_drop_rate(drop) })
@@ -149,7 +152,7 @@ impl ForwardPass {
         dst
     }
 
-    /// A buffer of its own for an output; constants and parameters are copied.
+    /// The buffer of an output, which is a computed one; constants and parameters are copied to a new one.
     pub fn output(&mut self, v: NodeId) -> Buf {
         let src = self.value(v);
         if self.list.bufs[src].kind == BufKind::Computed {
@@ -161,12 +164,12 @@ impl ForwardPass {
         dst
     }
 
-    /// A new buffer in the shape of a value.
+    /// Declares a buffer with the shape of a value.
     pub fn like(&mut self, v: NodeId) -> Buf {
         self.list.computed(self.nodes[v].rows, self.nodes[v].cols)
     }
 
-    /// Appends an instruction to the section of value `i`.
+    /// Appends an instruction of value `i` to the main section or the prologue.
     fn emit(&mut self, i: NodeId, instr: Instr) {
         let list = &mut self.list;
         if self.nodes[i].per_node { &mut list.main } else { &mut list.prologue }.push(instr);
@@ -177,7 +180,7 @@ impl ForwardPass {
         self.values[v].expect("inputs are recorded before the operations that use them")
     }
 
-    /// A factor whose source is the buffer of its value.
+    /// Replaces the value that a factor is read from with the buffer of this value.
     pub fn factor(&self, factor: Factor) -> Factor {
         match factor {
             Factor::Fixed(c) => Factor::Fixed(c),

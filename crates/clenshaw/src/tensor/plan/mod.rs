@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! record          operations on values, on a Tape                              Tape -> nodes
-//! fuse            dropout with activations; dead values; frozen statistics     nodes -> nodes
+//! fuse            merges dropout with activations, finds unused values         nodes -> nodes
 //! lower           the forward pass                                             nodes -> instructions
 //! differentiate   the loss and the backward pass                               appends instructions
 //! bf16            optional: products with the graph read bf16                  rewrites instructions
@@ -14,8 +14,8 @@
 //! ```
 //!
 //! `instr.rs` declares what each instruction reads, writes and costs; `cost.rs` adds up the costs;
-//! `thread_team.rs` has the threads. Sums over rows are taken over fixed chunks and then over the
-//! chunks in order, so the bits of a result do not depend on the number of threads.
+//! `thread_team.rs` starts the threads. Sums over rows are computed for fixed chunks, which are then
+//! added in order, so results are bit-identical for any number of threads.
 
 mod value;
 mod op;

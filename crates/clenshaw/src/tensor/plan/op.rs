@@ -4,13 +4,14 @@ use super::instr::{Factor, Spmm};
 use super::value::NodeId;
 use crate::tensor::kernel::{Act, Map};
 
-/// An operation; its inputs are earlier values.
+/// An operation, whose inputs are earlier values; [`Tape`](super::Tape) describes the operations.
 #[derive(Clone, Debug)]
 pub(super) enum Op {
     /// Constant number `.0` of the tape.
     Dense(usize),
     /// Sparse matrix number `.0` of the tape.
     Sparse(usize),
+    /// Zeros.
     Zero,
     /// Parameter number `.0` of the tape.
     Param(usize),
@@ -24,18 +25,22 @@ pub(super) enum Op {
         w: NodeId,
         bias: Option<NodeId>,
     },
+    /// `Linear` for sparse matrix number `matrix`, whose values are `x`.
     SparseLinear {
         matrix: usize,
         x: NodeId,
         w: NodeId,
         bias: Option<NodeId>,
     },
+    /// An activation, a dropout (with `Act::Identity`), or both after `fuse`. `site` is its number on the
+    /// tape.
     Gate {
         x: NodeId,
         act: Act,
         drop: f64,
         site: u64,
     },
+    /// Dropout of the values of sparse matrix number `matrix`.
     SparseDropout {
         matrix: usize,
         x: NodeId,
@@ -43,6 +48,7 @@ pub(super) enum Op {
         site: u64,
     },
     Concat(Vec<NodeId>),
+    /// A function of every entry.
     Map {
         x: NodeId,
         map: Map,
@@ -62,6 +68,7 @@ pub(super) enum Op {
     ColumnSums(NodeId),
     ColumnDots(NodeId, NodeId),
     RunningProduct(NodeId),
+    /// `batch` in training, where `running` is updated with `observed`; `running` otherwise.
     Statistic {
         batch: NodeId,
         observed: NodeId,

@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The parameter group of batch-normalisation statistics, which are observed instead of learned.
 ///
-/// Their "gradient" is `running - observed`, so that a plain step of rate 0.1 is the usual update
+/// Their "gradient" is `running - observed`, so that a plain gradient step of rate 0.1 is the usual update
 /// `running <- 0.9 running + 0.1 observed`.
 pub const RUNNING: &str = "running";
 
@@ -42,7 +42,7 @@ pub enum Init {
     Values(Vec<f64>),
 }
 
-/// A learned matrix.
+/// A learned matrix or, in the group [`RUNNING`], a running statistic.
 #[derive(Clone, Debug)]
 pub struct Param {
     /// Its name within the model, such as `conv.0.w`.
@@ -57,7 +57,7 @@ pub struct Param {
     pub group: &'static str,
 }
 
-/// The range of each parameter in the parameter vector; each starts at a cache line.
+/// The range of each parameter in the parameter vector; each is aligned to a cache line.
 pub(super) fn ranges(params: &[Param]) -> Vec<Range<usize>> {
     let sizes = params.iter().map(|p| p.rows * p.cols);
     let next_range = |end: &mut usize, size: usize| {
@@ -78,6 +78,7 @@ pub struct Tape {
     pub(super) consts: Vec<Arc<Mat<f64>>>,
     pub(super) sparse: Vec<Arc<Sparse>>,
     pub(super) named: Vec<(String, NodeId)>,
+    /// Number of activations and dropouts so far.
     n_sites: u64,
 }
 
@@ -97,7 +98,7 @@ impl Default for Tape {
     }
 }
 
-/// Inputs.
+/// Inputs and names.
 impl Tape {
     /// An empty recording.
     pub fn new() -> Self {
@@ -114,7 +115,8 @@ impl Tape {
         &self.params
     }
 
-    /// Names a value, so that [`Plan::values`](super::Plan::values) returns it after training.
+    /// Names a value, so that [`Plan::values`](super::Plan::values) returns it. Parameters have a name
+    /// already, which must be different.
     pub fn name(&mut self, name: impl Into<String>, v: Var) {
         let (name, v) = (name.into(), self.node("name", v));
         let taken = self.params.iter().map(|p| &p.name).chain(self.named.iter().map(|(n, _)| n));
@@ -132,6 +134,7 @@ impl Tape {
         self.dense("constant", x, false)
     }
 
+    /// Records a fixed matrix for the operation `what`.
     fn dense(&mut self, what: &str, x: Mat<f64>, per_node: bool) -> Var {
         let (rows, cols) = (x.rows(), x.cols());
         self.consts.push(Arc::new(x));
@@ -146,19 +149,19 @@ impl Tape {
         FeatureVar(self.push("sparse_features", op, shape, true, false))
     }
 
-    /// Zeros in the shape of another value; terms of a sum with them are dropped.
+    /// Zeros with the shape of another value; [`Tape::sum`] skips terms with them.
     pub fn zeros_like(&mut self, v: Var) -> Var {
         let v = self.node("zeros_like", v);
         self.push("zeros_like", Op::Zero, self.dims(v), self.nodes[v].per_node, false)
     }
 
-    /// Registers an operator for products with values.
+    /// Registers an operator, for the terms `P h` of [`Tape::sum`].
     pub fn operator(&mut self, operator: Operator) -> OperatorVar {
         self.operators.push(operator);
         OperatorVar { tape: self.id, index: self.operators.len() - 1 }
     }
 
-    /// A learned matrix.
+    /// Declares a learned matrix; the arguments are the fields of [`Param`].
     pub fn param(
         &mut self,
         name: impl Into<String>,
@@ -170,7 +173,7 @@ impl Tape {
         let name = name.into();
         assert!(self.params.iter().all(|p| p.name != name), "param: `{name}` declared twice");
         if let Init::Values(values) = &init {
-            assert_eq!(values.len(), rows * cols, "param: initial values of `{name}`");
+            assert_eq!(values.len(), rows * cols, "param: number of initial values of `{name}`");
         }
         self.params.push(Param { name, rows, cols, init, group });
         self.push("param", Op::Param(self.params.len() - 1), (rows, cols), false, true)
@@ -179,20 +182,20 @@ impl Tape {
 
 /// Checks and bookkeeping.
 impl Tape {
-    /// The number of the next dropout, which selects its random stream.
+    /// The number of the next activation or dropout, which selects the random stream of a dropout.
     fn next_site(&mut self) -> u64 {
         self.n_sites += 1;
         self.n_sites - 1
     }
 
-    /// The node of a value of this tape.
+    /// The node of a value; panics, naming the operation `what`, if the value is of another tape.
     pub(super) fn node(&self, what: &str, v: Var) -> NodeId {
         let is_own = v.tape == self.id && v.node < self.nodes.len();
         assert!(is_own, "{what}: a value of another tape");
         v.node
     }
 
-    /// The sparse matrix that a value stands for, if it is sparse.
+    /// The index of a value's sparse matrix; `None` if the value is dense.
     fn sparse_matrix(&self, v: NodeId) -> Option<usize> {
         match self.nodes[v].op {
             Op::Sparse(matrix) | Op::SparseDropout { matrix, .. } => Some(matrix),
@@ -200,16 +203,19 @@ impl Tape {
         }
     }
 
+    /// Rows and columns of a node.
     fn dims(&self, v: NodeId) -> (usize, usize) {
         (self.nodes[v].rows, self.nodes[v].cols)
     }
 
+    /// The nodes of two values; panics unless their shapes are equal.
     fn same_shape(&self, what: &str, a: Var, b: Var) -> (NodeId, NodeId) {
         let (a, b) = (self.node(what, a), self.node(what, b));
         assert_eq!(self.dims(a), self.dims(b), "{what}: shapes differ");
         (a, b)
     }
 
+    /// Records an operation; it is per node or needs a gradient if one of its inputs does.
     fn derive(&mut self, what: &str, op: Op, shape: (usize, usize)) -> Var {
         let inputs = op.inputs();
         let per_node = inputs.iter().any(|v| self.nodes[*v].per_node);
@@ -217,6 +223,7 @@ impl Tape {
         self.push(what, op, shape, per_node, needs_grad)
     }
 
+    /// Records an operation.
     fn push(
         &mut self,
         what: &str,

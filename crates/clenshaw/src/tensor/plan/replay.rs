@@ -67,6 +67,7 @@ impl<T: Real> ScaledPattern<T> {
 
 /// The memory and threads of one run of a plan.
 pub struct Workspace<T> {
+    /// The identity of the plan that it belongs to.
     plan: Arc<()>,
     arena: AlignedVec<T>,
     scratch: AlignedVec<T>,
@@ -77,7 +78,7 @@ pub struct Workspace<T> {
 }
 
 impl<T: Real> Workspace<T> {
-    /// The gradient of every parameter after [`Plan::gradient`], in the order of the parameters.
+    /// The gradient of the last call of [`Plan::gradient`], in the layout of the parameter vector.
     pub fn gradients(&self) -> &[T] {
         &self.grads
     }
@@ -90,7 +91,7 @@ impl<T: Real> Plan<T> {
         Self::compile_mode(tape, logits, PassMode::Training, GatherPrecision::Full)
     }
 
-    /// [`Plan::compile`] with a choice of the precision in which products with operators read.
+    /// [`Plan::compile`] with the precision in which products with operators read their source.
     pub fn compile_with(tape: &Tape, logits: Var, precision: GatherPrecision) -> Self {
         Self::compile_mode(tape, logits, PassMode::Training, precision)
     }
@@ -102,6 +103,7 @@ impl<T: Real> Plan<T> {
         Self::compile_mode(tape, logits, PassMode::Frozen, GatherPrecision::Full)
     }
 
+    /// Compiles a training program of this mode, and an evaluation program.
     fn compile_mode(tape: &Tape, logits: Var, mode: PassMode, precision: GatherPrecision) -> Self {
         let shape = tape.shape(logits);
         let logits = tape.node("compile", logits);
@@ -173,7 +175,7 @@ impl<T: Real> Plan<T> {
         all
     }
 
-    /// Initial parameters; each is drawn from a stream of its own name.
+    /// Initial parameters; random ones are drawn from a stream derived from `weights` and their name.
     pub fn initial(&self, weights: &Stream) -> AlignedVec<T> {
         self.vector(|param| {
             let n = param.rows * param.cols;
@@ -192,7 +194,7 @@ impl<T: Real> Plan<T> {
         })
     }
 
-    /// The larger of a length of both programs.
+    /// The maximum of a length over both programs.
     fn longest(&self, len: fn(&Program) -> usize) -> usize {
         len(&self.train).max(len(&self.evaluate))
     }
@@ -205,7 +207,7 @@ impl<T: Real> Plan<T> {
         numbers * size_of::<T>() + self.longest(|p| p.mask_len) * size_of::<u64>()
     }
 
-    /// Memory for one run of this plan.
+    /// Allocates the memory for one run of this plan, with these threads.
     pub fn workspace(&self, team: ThreadTeam) -> Workspace<T> {
         Workspace {
             plan: Arc::clone(&self.identity),
@@ -219,10 +221,10 @@ impl<T: Real> Plan<T> {
     }
 }
 
-/// Execution. Every function panics if the workspace belongs to another plan or the parameter vector
-/// has another length than [`Plan::zeros`].
+/// Execution. Every function panics if the workspace belongs to another plan or if the length of the
+/// parameter vector differs from that of [`Plan::zeros`].
 impl<T: Real> Plan<T> {
-    /// One forward and backward pass with dropout drawn from `stream`.
+    /// One forward and backward pass; an equal `stream` gives the same dropout.
     ///
     /// Returns the loss; its gradient is in [`Workspace::gradients`].
     ///
@@ -255,13 +257,13 @@ impl<T: Real> Plan<T> {
         self.replay(&self.train, work, params, Some((targets, stream)), Some(timer))
     }
 
-    /// The scores of every class for every node, without dropout, row by row.
+    /// The scores of every class for every node, row by row, without dropout and with running statistics.
     pub fn scores<'w>(&self, work: &'w mut Workspace<T>, params: &[T]) -> &'w [T] {
         self.replay(&self.evaluate, work, params, None, None);
         self.output(work, self.logits)
     }
 
-    /// The named values of the model, without dropout.
+    /// The values that [`Tape::name`] named, without dropout and with running statistics.
     pub fn values(&self, work: &mut Workspace<T>, params: &[T]) -> Vec<(String, Mat<T>)> {
         if self.named.is_empty() {
             return vec![];
@@ -283,6 +285,7 @@ impl<T: Real> Plan<T> {
         &work.arena[offset..offset + spec.rows * spec.cols]
     }
 
+    /// Runs a program and returns the loss, which is zero in an evaluation.
     fn replay(
         &self,
         program: &Program,
@@ -334,6 +337,7 @@ mod tests {
     use super::*;
     use crate::tensor::assert_panics;
 
+    /// A plan with a hidden value of `hidden + 1` columns.
     fn plan_of_width(hidden: usize) -> Plan<f64> {
         let mut t = Tape::new();
         let x = t.features(Mat::from_vec(2, 1, vec![1.0, -2.0]));
@@ -355,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_do_not_fit_the_plan_are_rejected() {
+    fn arguments_of_another_plan_or_shape_are_rejected() {
         let (small, large) = (plan_of_width(1), plan_of_width(40));
         assert_eq!(small.zeros().len(), large.zeros().len());
         let (work, stream) = (|| small.workspace(ThreadTeam::new(1)), Stream::new(0, "dropout"));

@@ -1,4 +1,4 @@
-//! Sixth pass: the order of a program in time, and its layout in memory.
+//! Sixth pass: divides a program into stages and chunks, and assigns its memory.
 //!
 //! Instructions that read only the same rows of one another's results form a stage. A stage runs block
 //! by block of 64 rows through all of its instructions, so that the results of one are in cache for the
@@ -7,8 +7,8 @@
 //! Threads share the rows of a stage in chunks of whole blocks. There are two kinds of chunks:
 //!
 //! - A stage that sums over rows has *reduction chunks*: equal numbers of rows, at most 32 chunks up to
-//!   half a million rows. The sums of the chunks are added in order, so the boundaries are part of the
-//!   result's bits. They depend on the number of rows alone.
+//!   half a million rows. The sums of the chunks are added in order, so the boundaries affect the last
+//!   bits of the result. They depend on the number of rows alone.
 //! - All other stages have *balanced chunks*: about equal work, counted in rows and in entries of
 //!   sparse matrices. The boundaries do not affect the results.
 //!
@@ -19,7 +19,7 @@ use super::instr::{Access, Buf, BufKind, BufSpec, Info, Instr, Listing, ReduceIn
 use crate::tensor::aligned_vec::LINE;
 use std::ops::Range;
 
-/// Rows that pass through a whole stage before the next ones start: 16 KiB of 64 f32 columns.
+/// Rows that a stage processes completely before the next ones: 16 KiB per matrix of 64 f32 columns.
 const BLOCK: usize = 64;
 /// The largest number of reduction chunks of a stage with up to `CHUNKS * CHUNK_ROWS` rows.
 const CHUNKS: usize = 32;
@@ -27,13 +27,14 @@ const CHUNKS: usize = 32;
 const CHUNK_ROWS: usize = 1 << 14;
 /// The work of a row besides its sparse entries, in units of one entry.
 const ROW_WORK: usize = 8;
-/// The least work of a balanced chunk, and the largest number of balanced chunks.
+/// The minimum work of a balanced chunk, except for the last one.
 const CHUNK_WORK: usize = 2048;
+/// The approximate maximum number of balanced chunks.
 const MAX_BALANCED_CHUNKS: usize = 1024;
-/// Products with fewer entries than this share a stage with sums over rows in any case.
+/// Products with fewer entries than this may share a stage with a sum over rows, however uneven.
 const SPLIT_ENTRIES: usize = 1 << 20;
 
-/// A chain of instructions over the same rows.
+/// A sequence of instructions over the same number of rows, executed block by block.
 #[derive(Debug)]
 pub(super) struct Stage {
     pub rows: usize,
@@ -64,6 +65,7 @@ impl Stage {
         Self { rows, steps: vec![], chunks: vec![] }
     }
 
+    /// Whether an instruction of the stage sums over rows.
     fn reduces(&self) -> bool {
         self.steps.iter().any(|step| step.info.reduction.is_some())
     }
@@ -82,7 +84,7 @@ pub(super) enum Slot {
     Arena(usize),
     /// One block of rows, at this offset of each thread's scratch memory.
     Scratch(usize),
-    /// Not computed: parameters, gradients and constants.
+    /// Outside of the arena: parameters, gradients, constants and values of sparse matrices.
     Fixed(BufKind),
     /// No instruction accesses the buffer.
     Unused,
@@ -97,7 +99,9 @@ pub(super) struct Program {
     pub mask_cols: Vec<usize>,
     pub mask_offsets: Vec<usize>,
     pub arena_len: usize,
+    /// Per thread.
     pub scratch_len: usize,
+    /// In words of 64 bits.
     pub mask_len: usize,
     pub partial_len: usize,
 }
@@ -184,7 +188,8 @@ fn is_uneven(offsets: &[usize]) -> bool {
     n_entries >= SPLIT_ENTRIES && most.unwrap_or(0) > 2 * n_entries / chunks.len()
 }
 
-/// Chunks of equal numbers of rows; the boundaries are part of the bits of every sum over rows.
+/// Chunks of equal numbers of rows, except for the last one; changing the boundaries changes the last
+/// bits of every sum over rows.
 fn reduction_chunks(rows: usize) -> Vec<Range<usize>> {
     let n_chunks = CHUNKS.max(rows / CHUNK_ROWS);
     let chunk_rows = rows.div_ceil(n_chunks).next_multiple_of(BLOCK);
@@ -214,7 +219,7 @@ fn balanced_chunks<'a>(
     chunks
 }
 
-/// The number of sums that a reduction takes over rows.
+/// The number of entries of the result of a reduction.
 fn reduction_size(into: ReduceInto, bufs: &[BufSpec]) -> usize {
     match into {
         ReduceInto::Buffer(dst) => bufs[dst].rows * bufs[dst].cols,
@@ -223,7 +228,7 @@ fn reduction_size(into: ReduceInto, bufs: &[BufSpec]) -> usize {
     }
 }
 
-/// Places the partial sums of each stage; returns the largest length.
+/// Assigns memory to the partial sums of each stage; returns the length that the largest stage needs.
 fn place_partials(stages: &mut [Stage], bufs: &[BufSpec]) -> usize {
     let mut longest = 0;
     for stage in stages {
@@ -241,7 +246,8 @@ fn place_partials(stages: &mut [Stage], bufs: &[BufSpec]) -> usize {
     longest
 }
 
-/// The first and last stage that uses each of `n` items.
+/// The first and last stage that uses each of `n` items; `None` for an unused item. `used` returns the
+/// items that an instruction uses.
 fn lifetimes<I: IntoIterator<Item = usize>>(
     n: usize,
     stages: &[Stage],
@@ -256,6 +262,7 @@ fn lifetimes<I: IntoIterator<Item = usize>>(
     lifetimes
 }
 
+/// Returns the slot of every buffer, the length of the arena, and that of a thread's scratch memory.
 fn place_buffers(stages: &[Stage], bufs: &[BufSpec], outputs: &[Buf]) -> (Vec<Slot>, usize, usize) {
     let used = |info: &Info| Vec::from_iter(info.accesses.iter().map(|(buf, _)| *buf));
     let lifetimes = lifetimes(bufs.len(), stages, used);
@@ -286,6 +293,7 @@ fn place_buffers(stages: &[Stage], bufs: &[BufSpec], outputs: &[Buf]) -> (Vec<Sl
     (slots, arena.len, scratch_ends.into_iter().max().unwrap_or(0))
 }
 
+/// Returns the offset of every mask and the length of all, in words.
 fn place_masks(stages: &[Stage], masks: &[(usize, usize)]) -> (Vec<usize>, usize) {
     let lifetimes = lifetimes(masks.len(), stages, |info| info.mask);
     let mut arena = Arena::default();
@@ -301,7 +309,7 @@ fn padded(len: usize) -> usize {
     len.next_multiple_of(LINE)
 }
 
-/// First-fit placement of items by their lifetimes.
+/// First-fit placement of items; items overlap in memory only if their lifetimes are disjoint.
 #[derive(Default)]
 struct Arena {
     placed: Vec<(Range<usize>, (usize, usize))>,
@@ -309,6 +317,7 @@ struct Arena {
 }
 
 impl Arena {
+    /// Returns the offset of a new item, which is used from the first to the last stage of `lifetime`.
     fn place(&mut self, size: usize, lifetime: (usize, usize)) -> usize {
         let overlaps = |other: &(usize, usize)| other.0 <= lifetime.1 && lifetime.0 <= other.1;
         let mut taken: Vec<&Range<usize>> = self
@@ -363,7 +372,7 @@ mod tests {
 
     #[test]
     fn reduction_chunks_do_not_change() {
-        // The boundaries are part of the bits of published results.
+        // The boundaries affect the last bits of published results.
         let sizes = [(2708, 22, 128), (19717, 31, 640), (169_343, 32, 5312), (500_000, 32, 15680)];
         for (rows, n_chunks, chunk_rows) in sizes {
             let chunks = reduction_chunks(rows);
@@ -373,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn balanced_chunks_follow_the_entries() {
+    fn rows_with_many_entries_form_small_balanced_chunks() {
         // The first 640 of 6400 rows have 90% of the entries.
         let rows = 6400;
         let offsets: Vec<usize> = (0..=rows)

@@ -2,7 +2,7 @@
 
 use crate::tensor::{Mat, Real};
 
-/// The loss function: the desired scores of the nodes and the weight of each node, often zero.
+/// The loss function: the desired scores of the nodes, and a weight per node, which may be zero.
 #[derive(Clone, Debug)]
 pub struct Targets<T> {
     pub(super) kind: TargetKind<T>,
@@ -12,9 +12,9 @@ pub struct Targets<T> {
 /// The desired scores.
 #[derive(Clone, Debug)]
 pub(super) enum TargetKind<T> {
-    /// A class per node, below `n_classes`: negative log-likelihood.
+    /// A class per node, below `n_classes`, for the negative log-likelihood.
     Classes { labels: Vec<u32>, n_classes: usize },
-    /// Numbers, row by row, `cols` each: squared error.
+    /// Rows of `cols` numbers, one per node, for the squared error.
     Values { values: Vec<T>, cols: usize },
 }
 

@@ -25,11 +25,12 @@ pub struct ThreadTeam {
     workers: Vec<JoinHandle<()>>,
 }
 
+/// A job, called with the index of a chunk and that of the thread.
 type ChunkFn<'a> = dyn Fn(usize, usize) + Sync + 'a;
 
-/// What the threads of a team share.
+/// The state that the threads of a team share.
 struct TeamState {
-    /// The number of the job; in the low half, the number of its chunks that are not taken yet.
+    /// In the high half, the number of the job; in the low half, how many of its chunks have not been taken.
     ticket: AtomicU64,
     /// The job and its number of chunks; written only while no chunk is available or in progress.
     job: UnsafeCell<Option<(*const ChunkFn<'static>, usize)>>,
@@ -41,6 +42,7 @@ struct TeamState {
     should_end: Mutex<bool>,
     /// Signals sleeping threads.
     wake: Condvar,
+    /// The number of sleeping threads.
     asleep: AtomicUsize,
 }
 
@@ -77,14 +79,17 @@ impl ThreadTeam {
         1 + self.workers.len()
     }
 
-    /// Calls `work(chunk, thread)` once for every chunk, in any order.
+    /// Calls `work(chunk, thread)` once for every chunk, in any order; the caller's thread is number 0.
+    ///
+    /// # Panics
+    /// If a chunk panics.
     pub(crate) fn run(&mut self, n_chunks: usize, work: impl Fn(usize, usize) + Sync) {
         if self.workers.is_empty() || n_chunks < 2 {
             return (0..n_chunks).for_each(|chunk| work(chunk, 0));
         }
         self.shared.post(n_chunks, &work);
-        while self.shared.take_chunk(0) {}
-        self.shared.finish(n_chunks);
+        while self.shared.run_next_chunk(0) {}
+        self.shared.wait_for_chunks(n_chunks);
         assert!(!self.shared.failed.swap(false, Relaxed), "thread team: a chunk panicked");
     }
 }
@@ -100,6 +105,7 @@ impl Drop for ThreadTeam {
 }
 
 impl TeamState {
+    /// Makes the chunks of a job available and wakes sleeping threads.
     fn post(&self, n_chunks: usize, work: &ChunkFn<'_>) {
         let n = u32::try_from(n_chunks).expect("thread team: fewer than 2^32 chunks");
         // SAFETY: extends a lifetime; `ThreadTeam::run` returns only after the last use of the work.
@@ -116,8 +122,8 @@ impl TeamState {
         }
     }
 
-    /// Runs the next chunk; returns whether there was one.
-    fn take_chunk(&self, thread: usize) -> bool {
+    /// Takes and runs the next chunk; returns whether there was one.
+    fn run_next_chunk(&self, thread: usize) -> bool {
         let take = |ticket: u64| (ticket as u32 > 0).then(|| ticket - 1);
         let Ok(ticket) = self.ticket.fetch_update(AcqRel, Acquire, take) else { return false };
         // SAFETY: the chunk is taken and not done, so the job stays.
@@ -134,7 +140,7 @@ impl TeamState {
     }
 
     /// Waits until all chunks are done.
-    fn finish(&self, n_chunks: usize) {
+    fn wait_for_chunks(&self, n_chunks: usize) {
         let mut polls = 0;
         while self.done.load(Acquire) < n_chunks {
             polls += 1;
@@ -147,7 +153,7 @@ impl TeamState {
         loop {
             let mut polls = 0;
             while polls < POLLS_BEFORE_SLEEP {
-                if self.take_chunk(thread) {
+                if self.run_next_chunk(thread) {
                     polls = 0;
                 }
                 polls += 1;

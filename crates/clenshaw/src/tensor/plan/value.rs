@@ -14,7 +14,7 @@ pub struct Var {
 
 /// Node features on a tape, dense or sparse, possibly after dropout.
 ///
-/// Only [`Tape::dropout`] and [`Tape::linear`] accept it, since all other operations read dense
+/// The only operations that accept it are [`Tape::dropout`] and [`Tape::linear`]; all others read dense
 /// matrices.
 ///
 /// [`Tape::dropout`]: super::Tape::dropout
@@ -66,14 +66,14 @@ mod sealed {
     }
 }
 
-/// An operator registered on a tape: P or P~.
+/// An operator registered on a tape, such as P or P~.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperatorVar {
     pub(super) tape: u64,
     pub(super) index: usize,
 }
 
-/// A factor in a sum: a number, an entry of a learned value, or one number per column.
+/// A factor in a sum: a number, an entry of a value, or one number per column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Coef {
     /// A fixed number.
@@ -106,7 +106,7 @@ impl OperatorVar {
 }
 
 impl Var {
-    /// Entry `k` of a one-row value, as a factor.
+    /// Entry `k` of a value, in row-major order, as a factor.
     pub fn at(self, k: usize) -> Coef {
         Coef::Entry(self, k)
     }

@@ -14,17 +14,17 @@ pub fn assert_gradients(
     plan: &Plan<f64>,
     params: &[f64],
     targets: &Targets<f64>,
-    chance: &Stream,
+    dropout: &Stream,
     tolerance: f64,
 ) {
     let mut work = plan.workspace(ThreadTeam::new(1));
-    let loss = plan.gradient(&mut work, params, targets, chance);
+    let loss = plan.gradient(&mut work, params, targets, dropout);
     let gradient = work.gradients().to_vec();
     let mut moved = params.to_vec();
     let mut slope = |i: usize, step: f64| {
         let mut loss_at = |w: f64| {
             moved[i] = w;
-            plan.gradient(&mut work, &moved, targets, chance)
+            plan.gradient(&mut work, &moved, targets, dropout)
         };
         let rise = loss_at(params[i] + step) - loss_at(params[i] - step);
         moved[i] = params[i];

@@ -1,4 +1,4 @@
-//! What the integration tests share.
+//! Helpers of the integration tests.
 pub mod npz;
 pub mod problem;
 pub mod differences;
@@ -12,7 +12,7 @@ pub fn largest(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |m, v| m.max(v.abs()))
 }
 
-/// Compares entry by entry, relative to `scale`; a failure prints the worst entry.
+/// Asserts that no entry differs by more than `tolerance * scale`; a failure prints the worst entry.
 pub fn assert_close<T: Real>(
     what: &str,
     actual: &[T],
@@ -34,11 +34,15 @@ pub fn assert_close<T: Real>(
 }
 
 /// `V h(M) V^T X` for `P = V M V^T`, row by row: a filter by its definition.
-pub fn through_the_spectrum(p: &Operator, x: &Mat<f64>, h: impl Fn(f64) -> f64) -> Vec<f64> {
+pub fn filter_by_eigendecomposition(
+    p: &Operator,
+    x: &Mat<f64>,
+    h: impl Fn(f64) -> f64,
+) -> Vec<f64> {
     Eigen::of(p).apply(x, h).into_vec()
 }
 
-/// Looks up by name what a parameter vector holds, and the named values it leads to.
+/// Returns a function that looks up a parameter, or a value named by the model, for this parameter vector.
 pub fn lookup<T: Real>(plan: &Plan<T>, params: &[T]) -> impl Fn(&str) -> Mat<f64> + use<T> {
     let mut named = plan.values(&mut plan.workspace(ThreadTeam::new(1)), params);
     named.extend(plan.params().iter().zip(plan.ranges()).map(|(param, range)| {

@@ -5,7 +5,7 @@ use clenshaw::tensor::{Real, Targets};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// An array: its shape and its numbers, or its text.
+/// An array: its shape, and its numbers or its text; the other one is empty.
 #[derive(Clone, Debug)]
 pub struct Array {
     pub shape: Vec<usize>,
@@ -23,7 +23,7 @@ pub fn fixtures(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The mean over the training nodes of a fixture.
+/// The loss function of a fixture: the mean over its training nodes.
 pub fn targets<T: Real>(arrays: &BTreeMap<String, Array>) -> Targets<T> {
     let (y, mask) = (&arrays["y"].values, &arrays["train_mask"].values);
     let train: Vec<u32> = (0..y.len() as u32).filter(|&i| mask[i as usize] == 1.0).collect();

@@ -1,4 +1,4 @@
-//! Small random problems, and every model of the registry set up for them.
+//! Small random graphs with features and labels, and settings of every model to test with them.
 
 use clenshaw::graph::{Graph, operator};
 use clenshaw::hyper::{HyperParam, Params, TuningSpace, Value, ValueRange};
@@ -20,7 +20,7 @@ pub struct Problem {
     pub labels: Vec<u32>,
 }
 
-/// How features are handed to a model.
+/// The form in which features are passed to a model.
 #[derive(Clone, Copy, Debug)]
 pub enum Form {
     Dense,
@@ -28,7 +28,7 @@ pub enum Form {
 }
 
 impl Problem {
-    /// About four neighbours a node; the first node has no features, the last one no neighbours.
+    /// About four neighbours per node; the first node has no features, the last one no neighbours.
     pub fn random(n_nodes: usize, seed: u64) -> Self {
         let (n_features, n_classes) = (7, 3);
         let mut stream = Stream::new(seed, "test problem");
@@ -62,19 +62,19 @@ impl Problem {
         Sparse::new(Pattern::new(self.n_features, offsets, indices), values)
     }
 
-    /// The same problem with node `i` called `name[i]`.
-    pub fn renumbered(&self, name: &[u32]) -> Self {
+    /// The same problem, in which node `i` has become node `new_number[i]`.
+    pub fn renumbered(&self, new_number: &[u32]) -> Self {
         let mut renumbered = self.clone();
-        renumbered.edges =
-            self.edges.iter().map(|&(u, v)| (name[u as usize], name[v as usize])).collect();
-        for (i, &j) in name.iter().enumerate() {
+        let edge = |&(u, v): &(u32, u32)| (new_number[u as usize], new_number[v as usize]);
+        renumbered.edges = self.edges.iter().map(edge).collect();
+        for (i, &j) in new_number.iter().enumerate() {
             renumbered.features[j as usize] = self.features[i].clone();
             renumbered.labels[j as usize] = self.labels[i];
         }
         renumbered
     }
 
-    /// The mean over two thirds of the nodes, the first and the last among them.
+    /// The mean loss over two thirds of the nodes, among them the first and the last.
     pub fn targets<T: Real>(&self) -> Targets<T> {
         let last = self.n_nodes() as u32 - 1;
         let nodes: Vec<u32> = (0..=last).filter(|i| i % 3 != 1 || *i == last).collect();
@@ -96,17 +96,17 @@ impl Problem {
 pub struct Setting {
     pub info: &'static ModelInfo,
     pub hp: Params,
-    /// The model's name and what was moved.
+    /// The model's name, and the hyper-parameter that was changed.
     pub what: String,
 }
 
 impl Setting {
-    /// As declared, except that dropout is off.
+    /// The model's defaults, except that dropout is off.
     pub fn defaults(info: &'static ModelInfo) -> Self {
         Self { info, hp: info.defaults(), what: info.name.into() }.with_dropout(0.0)
     }
 
-    /// The same with every size at most [`SMALL`].
+    /// [`Setting::defaults`] with every integer at most [`SMALL`], if its range allows.
     pub fn small(info: &'static ModelInfo) -> Self {
         let mut setting = Self::defaults(info);
         for hyper in info.hyper {
@@ -117,8 +117,9 @@ impl Setting {
         setting
     }
 
-    /// [`Setting::small`], and then with one hyper-parameter at a time moved to another value.
-    pub fn moved(info: &'static ModelInfo) -> Vec<Self> {
+    /// [`Setting::small`], and variants of it with one hyper-parameter changed. Dropout and the
+    /// hyper-parameters of optimisers are not changed.
+    pub fn variants(info: &'static ModelInfo) -> Vec<Self> {
         let base = Self::small(info);
         let shapes_the_model =
             |hyper: &&HyperParam| !is_dropout(hyper) && !optimiser_keys(info).contains(&hyper.name);
@@ -153,16 +154,16 @@ impl Setting {
     }
 }
 
-/// [`Setting::moved`] for every model of the registry.
+/// [`Setting::variants`] of every model.
 pub fn every_setting() -> impl Iterator<Item = Setting> {
-    MODELS.iter().flat_map(|info| Setting::moved(info))
+    MODELS.iter().flat_map(|info| Setting::variants(info))
 }
 
 fn is_dropout(hyper: &HyperParam) -> bool {
     hyper.name.starts_with("dropout")
 }
 
-/// The keys that a model's optimiser groups name: rates, decays and momenta.
+/// The hyper-parameters of a model's optimiser groups: learning rates, weight decays and momenta.
 pub fn optimiser_keys(info: &ModelInfo) -> Vec<&'static str> {
     let momentum = |kind| match kind {
         OptimiserKind::Momentum(key) => Some(key),
@@ -171,7 +172,7 @@ pub fn optimiser_keys(info: &ModelInfo) -> Vec<&'static str> {
     info.groups.iter().flat_map(|g| [g.rate, g.decay].into_iter().chain(momentum(g.kind))).collect()
 }
 
-/// Values a tuner tries, as far as they are written down.
+/// The values of a tuning space; for steps, the first two and the last; for flags, none.
 pub fn tuned_values(hyper: &HyperParam) -> Vec<Value> {
     let number = |v: &f64| match hyper.range {
         ValueRange::Int(..) => Value::Int(*v as i64),
@@ -189,7 +190,8 @@ pub fn tuned_values(hyper: &HyperParam) -> Vec<Value> {
     }
 }
 
-/// Every other word or flag, the smallest size, the ends of a number's tuning space.
+/// Values that differ from the default: every word or flag, the smallest integer, or the first and last
+/// tuned real number.
 fn other_values(hyper: &HyperParam) -> Vec<Value> {
     let candidates: Vec<Value> = match hyper.range {
         ValueRange::Flag => [false, true].map(Value::Flag).to_vec(),
@@ -203,7 +205,7 @@ fn other_values(hyper: &HyperParam) -> Vec<Value> {
     candidates.into_iter().filter(|value| *value != hyper.default).collect()
 }
 
-/// Initial parameters moved by noise: no coefficient or bias stays at zero.
+/// Initial parameters with noise added, so that no coefficient or bias is zero.
 pub fn perturbed<T: Real>(plan: &Plan<T>, seed: u64) -> AlignedVec<T> {
     let mut noise = Stream::new(seed, "perturbation");
     let initial = plan.initial(&Stream::new(seed, "weights"));

@@ -18,7 +18,7 @@ pub struct Token {
 }
 
 impl Source {
-    /// Reads every `.rs` file below a folder, sorted by name.
+    /// Reads every `.rs` file below a folder, sorted by name; their paths are relative to `root`.
     pub fn below(root: &Path, folder: &Path) -> Vec<Self> {
         let listing = std::fs::read_dir(folder).expect("a folder of sources");
         let mut paths: Vec<_> = listing.map(|entry| entry.unwrap().path()).collect();

@@ -14,7 +14,7 @@ pub const GOOD: &[u8] = b"Clenshaw sums from the far end, and two residuals suff
 pub const BAD: &[u8] = b"Clenshaw sums from the near end, and no residuals suffice.";
 pub const ADVICE: &str = "existing files are unchanged; try again, or use another source";
 
-/// Never manifest.
+/// Never set.
 static NOT_CANCELLED: AtomicBool = AtomicBool::new(false);
 
 /// A temporary data folder and the settings of a fetch.
@@ -53,7 +53,7 @@ impl Fixture {
         fs::read(self.folder.path().join(name)).ok()
     }
 
-    /// All files below the data folder.
+    /// All files and folders below the data folder, sorted.
     pub fn files(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         let mut folders = vec![self.folder.path().to_owned()];
@@ -77,11 +77,12 @@ impl Fixture {
         fetch(manifest, &self.options())
     }
 
+    /// Fetches, and returns the state of the first file.
     pub fn state(&self, manifest: &Manifest) -> FileState {
         self.fetch(manifest).unwrap().files[0].state
     }
 
-    /// Returns the error message without the leading path.
+    /// Fetches, and returns the error message without the leading path.
     pub fn fetch_error(&self, manifest: &Manifest) -> String {
         let error = self.fetch(manifest).unwrap_err();
         assert!(!error.is_input(), "fetch errors are not input errors");

@@ -10,6 +10,7 @@ use std::time::Duration;
 /// Upper limit of all waiting, reached only if a test hangs.
 const LIMIT: Duration = Duration::from_secs(20);
 
+/// The pause between the pieces of [`Reply::Drip`].
 const DRIP: Duration = Duration::from_millis(5);
 
 /// The response to one request; range requests are supported where not stated otherwise.

@@ -7,6 +7,8 @@ use crate::tensor::plan::instr::{Buf, Instr};
 use std::ops::Range;
 
 impl<T: Real> Scope<'_, T> {
+    /// Executes an element-wise instruction on a block of rows.
+    ///
     /// # Safety
     /// As for [`Scope::execute`].
     pub(super) unsafe fn elementwise(&self, instr: &Instr, rows: &Range<usize>) {
@@ -77,7 +79,7 @@ impl<T: Real> Scope<'_, T> {
         }
     }
 
-    /// Writes `value(i)` to entry `i` of some rows.
+    /// Writes `value(i)` to entry `i` of these rows, counted from the first row.
     #[inline(always)]
     unsafe fn fill(&self, dst: Buf, rows: &Range<usize>, value: impl Fn(usize) -> T) {
         // SAFETY: guaranteed by the caller.

@@ -8,6 +8,8 @@ use crate::tensor::plan::schedule::Step;
 use crate::tensor::plan::targets::TargetKind;
 
 impl<T: Real> Scope<'_, T> {
+    /// Writes the gradient of the loss for a block of rows, and adds their loss to the partial sum.
+    ///
     /// # Safety
     /// As for [`Scope::execute`].
     pub(super) unsafe fn loss(&self, step: &Step, scores: Buf, grad: Buf, block: Block<'_>) {

@@ -1,10 +1,10 @@
-//! Last pass, once per epoch: executes instructions on blocks of rows.
+//! Executes instructions on blocks of rows.
 //!
 //! One file per family of instructions:
 //!
 //! ```text
 //! sums          weighted sums with products with an operator; inner products and sums over rows
-//! products      dense and sparse matrix products and their gradients
+//! products      dense and sparse matrix products, weight gradients and transposes
 //! elementwise   gates, functions of one or two numbers, bf16
 //! rows          functions of whole rows, columns copied between matrices, running products
 //! loss          the loss and its gradient
@@ -39,19 +39,22 @@ pub(super) struct Memory<T> {
 // SAFETY: threads access disjoint rows; see `Plan::replay`.
 unsafe impl<T: Sync> Sync for Memory<T> {}
 
-/// The context of an instruction on one thread.
+/// The context in which one thread executes instructions.
 pub(super) struct Scope<'a, T> {
     pub plan: &'a Plan<T>,
     pub program: &'a Program,
     pub memory: &'a Memory<T>,
+    /// In training, the targets and the source of randomness for dropout.
     pub training: Option<(&'a Targets<T>, &'a Stream)>,
+    /// The index of the thread, which selects its scratch memory.
     pub thread: usize,
 }
 
-/// The rows an instruction works on.
+/// The rows that an instruction is executed on.
 #[derive(Clone, Copy)]
 struct Block<'a> {
     rows: &'a Range<usize>,
+    /// The index of the chunk that contains them.
     chunk: usize,
     /// Whether it is the first block of its chunk, which overwrites the chunk's partial sums.
     is_first: bool,
@@ -64,7 +67,7 @@ struct Block<'a> {
 /// no other thread writes the rows that are read or accesses those that are written, and an
 /// instruction does not write a buffer that it reads.
 impl<'a, T: Real> Scope<'a, T> {
-    /// The address of a row of a buffer.
+    /// The address of a row of a buffer; in scratch memory, `row` must be the first one of the block.
     unsafe fn row(&self, buf: Buf, row: usize) -> *mut T {
         let cols = self.program.bufs[buf].cols;
         let memory = self.memory;
@@ -112,7 +115,7 @@ impl<'a, T: Real> Scope<'a, T> {
         unsafe { self.read(buf, &(0..self.program.bufs[buf].rows)) }
     }
 
-    /// Some rows of a mask.
+    /// Some rows of a mask, to be read or written.
     unsafe fn mask(&self, mask: Mask, rows: &Range<usize>) -> &'a mut [u64] {
         let words = self.program.mask_cols[mask].div_ceil(64);
         let offset = self.program.mask_offsets[mask] + rows.start * words;
@@ -142,11 +145,11 @@ impl<'a, T: Real> Scope<'a, T> {
 }
 
 impl<T: Real> Scope<'_, T> {
-    /// Executes an instruction on a block of rows; `is_first` in its chunk.
+    /// Executes an instruction on a block of rows; `is_first` if it is the first block of its chunk.
     ///
     /// # Safety
-    /// The workspace behind `memory` belongs to the plan and the program to the plan; no other thread
-    /// works on these rows, and no thread writes what the instruction reads as a whole.
+    /// The workspace behind `memory` and the program belong to the plan; no other thread works on these
+    /// rows, and no thread writes to a buffer of which the instruction reads all rows.
     #[inline]
     pub unsafe fn execute(&self, step: &Step, rows: &Range<usize>, chunk: usize, is_first: bool) {
         let block = Block { rows, chunk, is_first };
@@ -186,7 +189,8 @@ impl<T: Real> Scope<'_, T> {
         }
     }
 
-    /// Adds the partial sums of an instruction over all chunks, in order.
+    /// Adds the partial sums of all chunks, in order, to the destination of an instruction that sums over
+    /// rows; the destination of `Instr::Loss` is `loss`. Other instructions need no such step.
     ///
     /// # Safety
     /// As for [`Scope::execute`]; all chunks are done and no other thread runs.

@@ -1,4 +1,4 @@
-//! Matrix products and their gradients with respect to the weights.
+//! Matrix products, their gradients with respect to the weights, and transposes.
 
 use super::{Block, Scope};
 use crate::tensor::Real;
@@ -8,6 +8,8 @@ use crate::tensor::plan::schedule::Step;
 use std::ops::Range;
 
 impl<T: Real> Scope<'_, T> {
+    /// Executes a matrix product, weight gradient or transpose on a block of rows.
+    ///
     /// # Safety
     /// As for [`Scope::execute`].
     pub(super) unsafe fn products(&self, step: &Step, block: Block<'_>) {
@@ -70,11 +72,12 @@ impl<T: Real> Scope<'_, T> {
                     });
                 }
                 Instr::Transpose { src, dst } => self.transpose(src, dst, rows),
-                ref other => unreachable!("{other:?} is no product"),
+                ref other => unreachable!("{other:?} is not a product"),
             }
         }
     }
 
+    /// `dst = src^T` for these rows of `dst`.
     unsafe fn transpose(&self, src: Buf, dst: Buf, rows: &Range<usize>) {
         // SAFETY: guaranteed by the caller.
         let (from, to) = unsafe { (self.all(src), self.write(dst, rows)) };

@@ -7,6 +7,8 @@ use crate::tensor::plan::instr::Instr;
 use std::ops::Range;
 
 impl<T: Real> Scope<'_, T> {
+    /// Executes a row-wise instruction or a running product on a block of rows.
+    ///
     /// # Safety
     /// As for [`Scope::execute`].
     pub(super) unsafe fn rows(&self, instr: &Instr, rows: &Range<usize>) {
@@ -70,7 +72,7 @@ impl<T: Real> Scope<'_, T> {
     }
 }
 
-/// `sum_{k > j} g_k prod_{i < k, i != j} x_i`: the derivative of the running products by `x_j`.
+/// `sum_{k > j} g_k prod_{i < k, i != j} x_i`: the gradient of the running products with respect to `x_j`.
 fn running_product_gradient<T: Real>(x: &[T], g: &[T], j: usize) -> T {
     let mut product = x[..j].iter().fold(T::ONE, |product, x| product * *x);
     let mut sum = product * g[j + 1];

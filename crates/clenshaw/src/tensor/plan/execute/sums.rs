@@ -8,6 +8,9 @@ use crate::tensor::plan::schedule::Step;
 use std::ops::Range;
 
 impl<T: Real> Scope<'_, T> {
+    /// Executes a weighted sum on a block of rows, or adds the block to the partial sums of a sum over
+    /// rows.
+    ///
     /// # Safety
     /// As for [`Scope::execute`].
     pub(super) unsafe fn sums(&self, step: &Step, block: Block<'_>) {
@@ -29,7 +32,7 @@ impl<T: Real> Scope<'_, T> {
                     let product = kernel::dot(self.read(*a, rows), self.read(*b, rows));
                     kernel::accumulate(&[product], self.partial(step, chunk), !is_first);
                 }
-                other => unreachable!("{other:?} is no sum"),
+                other => unreachable!("{other:?} is not a sum"),
             }
         }
     }
@@ -75,7 +78,7 @@ impl<T: Real> Scope<'_, T> {
         }
     }
 
-    /// The product with an operator, for some rows.
+    /// The kernel argument for the product with an operator, for these rows of the result.
     unsafe fn gather(&self, spmm: Spmm, rows: &Range<usize>) -> kernel::Gather<'_, T> {
         let operator = &self.plan.operators[spmm.operator];
         // SAFETY: guaranteed by the caller.

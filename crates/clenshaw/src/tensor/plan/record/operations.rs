@@ -1,4 +1,4 @@
-//! The operations of a [`Tape`]: each checks its operands, then records itself.
+//! The operations of a [`Tape`]: each function checks its operands and records an operation.
 
 use super::{Init, RUNNING, Tape};
 use crate::tensor::Mat;
@@ -8,7 +8,10 @@ use crate::tensor::plan::op::Op;
 use crate::tensor::plan::value::{Coef, LinearInput, NodeId, OperatorVar, Term, Var};
 
 impl Tape {
-    /// The sum of terms of one shape; a one-row term among taller ones is added to every row.
+    /// The sum of terms of one shape, and of one row that is added to every row.
+    ///
+    /// At most one term may be a product with an operator, which takes a fixed factor, and at most one
+    /// a single row, which takes the factor 1.
     pub fn sum(&mut self, terms: impl IntoIterator<Item = Term>) -> Var {
         let terms: Vec<Term> = terms.into_iter().collect();
         let dims = |term: &Term| self.dims(self.node("sum", term.value));
@@ -25,7 +28,9 @@ impl Tape {
                 (Some(operator), Factor::Fixed(coef)) => {
                     let operator = self.operator_index(operator);
                     let n = self.operators[operator].n_nodes();
-                    assert!(n == rows && n == node.rows, "sum: P of {n} nodes, {rows} rows");
+                    let height = node.rows;
+                    assert!(n == height, "sum: P of {n} nodes times a value of {height} rows");
+                    assert!(n == rows, "sum: P of {n} nodes in a sum of {rows} rows");
                     let term = Spmm { operator, coef, src };
                     assert!(spmm.replace(term).is_none(), "sum: two products with an operator");
                 }
@@ -34,7 +39,10 @@ impl Tape {
                 (None, Factor::Fixed(1.0)) if node.rows == 1 => {
                     assert!(bias.replace(src).is_none(), "sum: two one-row terms");
                 }
-                _ => panic!("sum: {} rows among {rows}", node.rows),
+                _ => panic!(
+                    "sum: a term of {} rows in a sum of {rows}; expected {rows}, or 1 with factor 1",
+                    node.rows
+                ),
             }
         }
         self.derive("sum", Op::Sum { spmm, terms: plain, bias }, (rows, cols))
@@ -46,7 +54,10 @@ impl Tape {
         let bias = bias.map(|bias| self.node("linear", bias));
         let ((rows, k), (w_rows, cols)) = (self.dims(x), self.dims(w));
         assert_eq!(k, w_rows, "linear: [{rows}, {k}] x [{w_rows}, {cols}]");
-        assert!(bias.is_none_or(|b| self.dims(b) == (1, cols)), "linear: bias of {cols} columns");
+        assert!(
+            bias.is_none_or(|b| self.dims(b) == (1, cols)),
+            "linear: expected bias [1, {cols}]"
+        );
         let op = match self.sparse_matrix(x) {
             Some(matrix) => Op::SparseLinear { matrix, x, w, bias },
             None => Op::Linear { x, w, bias },
@@ -59,12 +70,12 @@ impl Tape {
         self.gate("relu", x, Act::Relu, 0.0)
     }
 
-    /// `max(x, 0)`; the gradient is zero where `x < 0` and passes at exactly zero.
+    /// `max(x, 0)`; the gradient is zero where `x < 0`, but not where `x = 0`.
     pub fn relu_star(&mut self, x: Var) -> Var {
         self.gate("relu_star", x, Act::ReluStar, 0.0)
     }
 
-    /// Inverted dropout in training, the identity otherwise.
+    /// Inverted dropout at rate `drop` in training, the identity otherwise.
     pub fn dropout<X: LinearInput>(&mut self, x: X, drop: f64) -> X {
         assert!((0.0..1.0).contains(&drop), "dropout: rate {drop}; expected 0 or more, below 1");
         let node = self.node("dropout", x.var());
@@ -78,7 +89,7 @@ impl Tape {
         X::from_var(self.derive("dropout", op, self.dims(node)))
     }
 
-    /// Values side by side.
+    /// The columns of all parts side by side; the parts must have the same number of rows.
     pub fn concat(&mut self, parts: &[Var]) -> Var {
         let parts: Vec<NodeId> = parts.iter().map(|v| self.node("concat", *v)).collect();
         let rows = parts.first().map(|v| self.nodes[*v].rows).expect("concat: no parts");
@@ -102,9 +113,9 @@ impl Tape {
         self.map("reciprocal", x, Map::Reciprocal)
     }
 
-    /// `1 / x` where x is larger than `least`, 0 elsewhere.
-    pub fn reciprocal_above(&mut self, x: Var, least: f64) -> Var {
-        self.map("reciprocal_above", x, Map::ReciprocalAbove(least))
+    /// `1 / x` where x is larger than `threshold`, 0 elsewhere.
+    pub fn reciprocal_above(&mut self, x: Var, threshold: f64) -> Var {
+        self.map("reciprocal_above", x, Map::ReciprocalAbove(threshold))
     }
 
     /// `sqrt x`, element-wise.
@@ -166,15 +177,15 @@ impl Tape {
     pub fn running_product(&mut self, x: Var) -> Var {
         let x = self.node("running_product", x);
         let (rows, cols) = self.dims(x);
-        assert_eq!(cols, 1, "running_product: one column");
+        assert_eq!(cols, 1, "running_product: expected one column");
         self.derive("running_product", Op::RunningProduct(x), (rows + 1, 1))
     }
 
     /// Batch normalisation, `(x - mean) / sqrt(var + eps) gamma + beta`.
     ///
     /// Mean and variance are those of the columns in training, their running averages otherwise.
-    /// Declares `NAME.gamma` and `NAME.beta` in the group and, in [`RUNNING`], `NAME.mean` and
-    /// `NAME.var`; the running variance averages the unbiased one. Ioffe & Szegedy 2015.
+    /// Declares the parameters `NAME.gamma` and `NAME.beta` in `group` and, in [`RUNNING`], `NAME.mean`
+    /// and `NAME.var`, the running average of the unbiased variance. Ioffe & Szegedy 2015.
     pub fn batch_norm(&mut self, name: &str, x: Var, eps: f64, group: &'static str) -> Var {
         let (rows, cols) = self.dims(self.node("batch_norm", x));
         let n = rows as f64;
@@ -205,7 +216,7 @@ impl Tape {
 }
 
 impl Tape {
-    /// `batch` in training, when `running` follows `observed`; `running` otherwise.
+    /// `batch` in training, where `running` is updated with `observed`; `running` otherwise.
     fn statistic(&mut self, batch: Var, observed: Var, running: Var) -> Var {
         let (batch, running) = self.same_shape("statistic", batch, running);
         let observed = self.node("statistic", observed);
@@ -223,13 +234,14 @@ impl Tape {
         self.derive(what, Op::Gate { x, act, drop, site }, self.dims(x))
     }
 
+    /// The index of an operator; panics if it is of another tape.
     fn operator_index(&self, operator: OperatorVar) -> usize {
         let is_own = operator.tape == self.id && operator.index < self.operators.len();
         assert!(is_own, "sum: an operator of another tape");
         operator.index
     }
 
-    /// A factor of a term with `cols` columns.
+    /// The factor of a term with `cols` columns.
     fn factor(&self, coef: Coef, cols: usize) -> Factor {
         match coef {
             Coef::Fixed(c) => Factor::Fixed(c),

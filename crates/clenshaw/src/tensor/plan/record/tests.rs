@@ -3,7 +3,7 @@
 use super::*;
 use crate::tensor::{Pattern, assert_panics};
 
-fn loop_operator(n: usize) -> Operator {
+fn identity_operator(n: usize) -> Operator {
     let pattern = Pattern::new(n, (0..=n).collect(), (0..n as u32).collect());
     Operator::new(Arc::new(pattern), vec![1.0; n])
 }
@@ -18,10 +18,10 @@ fn assert_rejected(tape: &Tape, operations: &[(&str, Operation<'_>)]) {
 }
 
 #[test]
-fn values_of_another_tape_are_rejected_by_every_operation() {
+fn values_of_another_tape_are_rejected() {
     let mut other = Tape::new();
     let theirs = other.features(Mat::zeros(2, 2));
-    let their_p = other.operator(loop_operator(2));
+    let their_p = other.operator(identity_operator(2));
     let mut t = Tape::new();
     let ours = t.features(Mat::zeros(2, 2));
     assert_rejected(
@@ -54,22 +54,23 @@ fn values_of_another_tape_are_rejected_by_every_operation() {
 }
 
 #[test]
-fn operands_that_do_not_fit_are_rejected() {
+fn invalid_operands_are_rejected() {
     let mut t = Tape::new();
     let x = t.features(Mat::zeros(3, 2));
     let row = t.constant(Mat::zeros(1, 2));
     t.param("w", 1, 2, Init::Zeros, "g");
-    let p = t.operator(loop_operator(3));
-    let small = t.operator(loop_operator(2));
+    let p = t.operator(identity_operator(3));
+    let small = t.operator(identity_operator(2));
     assert_rejected(
         &t,
         &[
             ("concat: no parts", &|t| _ = t.concat(&[])),
             ("concat: rows differ", &|t| _ = t.concat(&[x, row])),
             ("sum: no terms", &|t| _ = t.sum([])),
-            ("sum: P of 3 nodes, 1 rows", &|t| _ = t.sum([p.of(row)])),
-            ("sum: P of 3 nodes, 3 rows", &|t| _ = t.sum([p.of(row), 1.0 * x])),
-            ("sum: P of 2 nodes, 3 rows", &|t| _ = t.sum([small.of(x)])),
+            ("sum: P of 3 nodes times a value of 1 rows", &|t| _ = t.sum([p.of(row)])),
+            ("sum: P of 3 nodes times a value of 1 rows", &|t| _ = t.sum([p.of(row), 1.0 * x])),
+            ("sum: P of 2 nodes times a value of 3 rows", &|t| _ = t.sum([small.of(x)])),
+            ("sum: a term of 1 rows in a sum of 3", &|t| _ = t.sum([2.0 * row, 1.0 * x])),
             ("sum: entry 2 of [1, 2]", &|t| _ = t.sum([row.at(2) * x])),
             ("sum: row 1 of [1, 2]", &|t| _ = t.sum([row.row(1) * x])),
             ("dropout: rate 1", &|t| _ = t.dropout(x, 1.0)),
