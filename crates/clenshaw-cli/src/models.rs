@@ -75,7 +75,9 @@ fn presets(info: &ModelInfo) -> String {
             settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let origin = match preset_origin(info, &graph) {
             SettingsOrigin::Tuned(command) => Some(format!("found by {command}")),
-            SettingsOrigin::Borrowed(whose) => Some(format!("borrowed from other published settings: {whose}")),
+            SettingsOrigin::Borrowed(whose) => {
+                Some(format!("borrowed from other published settings: {whose}"))
+            }
             SettingsOrigin::Published
             | SettingsOrigin::AuthorDefaults
             | SettingsOrigin::LibraryDefaults => None,

@@ -42,7 +42,10 @@ fn optuna_reads_the_same_trials() {
             let all = [stdout.as_str(), &stderr, &read.to_string()].concat();
             assert!(!all.contains("s3cret"), "{all}");
             let page = sandbox.stdout(&arguments);
-            assert!(page.contains(&format!("\nbest settings: {}", best_settings(&place))), "{page}");
+            assert!(
+                page.contains(&format!("\nbest settings: {}", best_settings(&place))),
+                "{page}"
+            );
             assert!(!page.contains("s3cret"), "{page}");
         }
     }
