@@ -37,16 +37,16 @@ pub struct Bench {
 }
 
 const AFTER_HELP: &str = "\
-A step is a forward pass, a backward pass and an optimiser update on the whole graph. A lower bound on
-its time is
+A step is a forward pass, a backward pass and an optimiser update on the whole graph. A lower bound
+on its time is
 
   FLOPs of dense products / FLOP rate
   + bytes gathered / gather bandwidth for a matrix of that size
   + bytes streamed / stream bandwidth for the workspace
 
-where the rates are measured on this machine with the same number of threads. Bytes are gathered when
-rows of neighbours are read, and streamed when data is read or written in sequence; the workspace
-holds all buffers of a step. Run `clenshaw bench` on an otherwise idle machine.
+where the rates are measured on this machine with the same number of threads. Bytes are gathered
+when rows of neighbours are read, and streamed when data is read or written in sequence; the
+workspace contains all buffers of a step. Run `clenshaw bench` on an otherwise idle machine.
 
 Examples:
   clenshaw bench

@@ -59,9 +59,9 @@ enum DataAction {
 }
 
 const AFTER_HELP: &str = "\
-Downloads, imports and copies of parsed graphs, which load faster, are stored in the cache folder (on
-Linux ~/.cache/clenshaw). CLENSHAW_DATA sets another folder for downloads and imports. CLENSHAW_CACHE
-sets another folder for parsed graphs; if it is `off`, they are not stored.
+Downloads, imports and copies of parsed graphs, which load faster, are stored in the cache folder
+(on Linux ~/.cache/clenshaw). CLENSHAW_DATA sets another folder for downloads and imports.
+CLENSHAW_CACHE sets another folder for parsed graphs; if it is `off`, they are not stored.
 
 Examples:
   clenshaw data list

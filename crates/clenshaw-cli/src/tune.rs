@@ -101,8 +101,8 @@ database on each. Test nodes are scored only with --evaluate. The best settings 
 to the journal or, for a database, to studies/NAME.best.toml. The database password can be set in
 PGPASSWORD instead of in the URL; connections are not encrypted.
 
-`clenshaw models MODEL` shows the default search space. Entries of a --space file replace those of the
-default space, and a single value fixes a hyper-parameter:
+`clenshaw models MODEL` shows the default search space. Entries of a --space file replace those of
+the default space, and a single value fixes a hyper-parameter:
 
   [space]
   lr_conv = { low = 1e-4, high = 0.1, log = true }

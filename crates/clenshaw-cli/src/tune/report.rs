@@ -70,7 +70,7 @@ impl StudyReport<'_> {
         format!(
             "{header}\n{}\n{}\nbest: trial {}, validation accuracy {}\n\
              best settings: {best}\nstudy: {study}\n\
-             next: clenshaw train --config {best} (test accuracy over {runs} runs)\n",
+             next: clenshaw train --config {best} (test accuracy of {runs} runs)\n",
             self.best_trials().to_text(),
             self.importances().to_text(),
             trial.number,
