@@ -1,4 +1,5 @@
-//! `clenshaw bench`: compare the time of a training step with the roofline of this machine.
+//! `clenshaw bench`: compare the time of a training step with a lower bound from the roofline model of this
+//! machine.
 
 use crate::options::{DataOption, JsonOption, ThreadsOption, setting, whole};
 use crate::{RunSubcommand, output};
@@ -36,13 +37,16 @@ pub struct Bench {
 }
 
 const AFTER_HELP: &str = "\
-A step is a forward pass, a backward pass and an optimiser update on the whole graph. Its bound is
+A step is a forward pass, a backward pass and an optimiser update on the whole graph. A lower bound
+on its time is
 
   FLOPs of dense products / FLOP rate
   + bytes gathered / gather bandwidth for a matrix of that size
   + bytes streamed / stream bandwidth for the workspace
 
-where the rates are measured on this machine with all threads. Run it on an idle machine.
+where the rates are measured on this machine with the same number of threads. Bytes are gathered
+when rows of neighbours are read, and streamed when data is read or written in sequence; the
+workspace contains all buffers of a step. Run `clenshaw bench` on an otherwise idle machine.
 
 Examples:
   clenshaw bench
@@ -94,10 +98,10 @@ impl Bench {
     }
 }
 
-/// Sizes for which the bandwidth is shown, from the L1 cache to main memory.
+/// Sizes in bytes for which the bandwidth is shown, from the L1 cache to main memory.
 const SIZES: [usize; 5] = [32 << 10, 1 << 20, 5 << 20, 20 << 20, 80 << 20];
 
-/// Formats the measured limits of this machine.
+/// Measures the rates of this machine and formats them.
 fn machine(roofline: &mut Roofline) -> String {
     let mut table = Table::new(["size", "gather GB/s", "stream GB/s"]);
     for size in SIZES {

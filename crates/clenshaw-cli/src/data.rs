@@ -48,10 +48,10 @@ enum DataAction {
         table: TableArguments,
     },
     /// Download the files of public graphs and verify their checksums
-    #[command(after_help = get::AFTER_HELP)]
+    #[command(after_help = get::AFTER_HELP, mut_arg("data", |arg| arg.help(get::DATA_HELP)))]
     Get(Get),
     /// Convert a graph to a single file that loads quickly and can be used by name
-    #[command(after_help = import::AFTER_HELP)]
+    #[command(after_help = import::AFTER_HELP, mut_arg("data", |arg| arg.help(import::DATA_HELP)))]
     Import(Import),
     /// Check that a graph can be used for training, and report anomalies
     #[command(after_help = check::AFTER_HELP)]
@@ -59,8 +59,9 @@ enum DataAction {
 }
 
 const AFTER_HELP: &str = "\
-Parsed graphs are cached, so that they load faster the next time. Set CLENSHAW_CACHE to use another
-cache folder, or to `off` to disable caching.
+Downloads, imports and copies of parsed graphs, which load faster, are stored in the cache folder
+(on Linux ~/.cache/clenshaw). CLENSHAW_DATA sets another folder for downloads and imports.
+CLENSHAW_CACHE sets another folder for parsed graphs; if it is `off`, they are not stored.
 
 Examples:
   clenshaw data list
@@ -94,13 +95,13 @@ impl RunSubcommand for Data {
             DataAction::Show { graph, data, json, table } => {
                 let dataset = table.load(&data.store(), &graph)?;
                 let description = Description::of(&dataset);
-                json.print(&description, || page(&description))
+                json.print(&description, || page(&description, &splits(&graph, &description)))
             }
         }
     }
 }
 
-/// Whether the graph can be loaded without a download.
+/// Whether the graph needs no files or a folder for its files exists.
 fn is_available(info: &DatasetInfo, store: &Store) -> bool {
     match (info.kind(), info.files()) {
         ("files", Some(files)) => {
@@ -130,7 +131,7 @@ fn table(store: &Store) -> String {
 /// The kind of graphs created by [`Import`].
 const IMPORTED: &str = "imported";
 
-/// Returns the imported graphs, except those with the name of a known graph.
+/// Returns the names and files of imported graphs, except those hidden by a graph of [`DATASETS`].
 fn imports(store: &Store) -> impl Iterator<Item = (String, PathBuf)> {
     store.imported_graphs().into_iter().filter(|(name, _)| data::find(name).is_err())
 }
@@ -156,7 +157,16 @@ fn dataset_json(info: &DatasetInfo, store: &Store) -> Json {
     })
 }
 
-fn page(d: &Description) -> String {
+/// Lists the splits that come with a graph; those of a built-in graph must be downloaded first.
+fn splits(graph: &str, d: &Description) -> String {
+    let built_in = data::find(graph).ok().filter(|info| info.kind() == "embedded");
+    match built_in.and_then(DatasetInfo::files) {
+        Some(files) => format!("none built in; {} after `clenshaw data get {graph}`", files.splits),
+        None => output::list(&d.splits),
+    }
+}
+
+fn page(d: &Description, splits: &str) -> String {
     let ratio = |ratio: Option<f64>| ratio.map_or("unknown".into(), |ratio| format!("{ratio:.3}"));
     let classes: Vec<String> = d
         .class_names
@@ -180,7 +190,7 @@ fn page(d: &Description) -> String {
         ),
         ("components", format!("{} (the largest has {} nodes)", d.components, d.largest_component)),
         ("degrees", degrees.join(", ")),
-        ("splits", output::list(&d.splits)),
+        ("splits", splits.to_owned()),
         ("sha256", d.sha256.clone()),
     ]);
     format!("{}\n{}\n\n{fields}{}", d.name, d.source, output::warnings(&d.warnings))

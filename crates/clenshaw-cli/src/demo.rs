@@ -1,4 +1,4 @@
-//! `clenshaw demo`: train five models on a homophilic and on a heterophilic graph.
+//! `clenshaw demo`: train five models on a homophilous and on a heterophilous graph.
 
 use crate::options::{JsonOption, ThreadsOption, whole};
 use crate::output::{self, percent};
@@ -57,10 +57,10 @@ struct DemoModel {
     cost: u64,
 }
 
-/// On Cora, the published settings, except for GCNII's 64 layers, which take too long, and GCN's
-/// learning rate, which is meant for a thousand epochs. On csbm, the defaults with less dropout, which
-/// on seeds 100 to 102 lowered the validation loss of four models and did not change GCN's. The linear
-/// ClenshawGCN is included for its filter.
+/// The models of the demo. On Cora they have their presets, except for GCNII's 64 layers, which take too
+/// long, and GCN's learning rate, which is meant for a thousand epochs. On csbm they have the defaults
+/// with less dropout, which on seeds 100 to 102 lowered the validation loss of four models and did not
+/// change GCN's. The linear ClenshawGCN is included for its filter.
 static DEMO_MODELS: [DemoModel; 12] = [
     DemoModel { graph: "cora", model: "mlp", set: &[], cost: 3 },
     DemoModel { graph: "cora", model: "gcn", set: &[("lr", "0.01")], cost: 3 },
@@ -86,7 +86,7 @@ const NO_ACT: (&str, &str) = ("use_act", "false");
 
 const LESS_DROPOUT: (&str, &str) = ("dropout", "0.3");
 
-/// Limits for all models, shorter than the published ones.
+/// Stopping rule for all models; training is shorter than with the published settings.
 const LIMITS: [(&str, &str); 3] =
     [("max_epochs", "150"), ("stop", "patience"), ("patience", "100")];
 
@@ -155,7 +155,7 @@ fn page(summaries: &[Summary], seconds: f64) -> Result<String> {
     Ok(format!("{lines}\n{table}{caution}\n{LINEAR}\n{plots}\n{done}\n{NEXT}\n"))
 }
 
-/// Whether the network is a polynomial filter without weights between the layers.
+/// Whether the model was trained without weights between its layers, and is therefore [`LINEAR`].
 fn is_linear(summary: &Summary) -> bool {
     summary.hyper.has("use_weight") && !summary.hyper.flag("use_weight")
 }

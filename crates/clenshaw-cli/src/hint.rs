@@ -1,4 +1,4 @@
-//! Suggests the next command after an error.
+//! Suggests what to do after an error.
 
 use clenshaw::Error;
 use clenshaw::data::DATASETS;

@@ -1,4 +1,4 @@
-//! Ctrl-C: the first stops training where it can be resumed, the second ends the program.
+//! Ctrl-C: the first stops the command in an orderly way, the second ends the program immediately.
 
 use crate::progress::Progress;
 use std::sync::Arc;
@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// How interrupted work is resumed.
 #[derive(Clone, Copy)]
 pub enum Resume {
-    /// It cannot be.
+    /// It cannot be resumed.
     Never,
-    /// By the same command.
+    /// By running the same command again.
     Rerun,
 }
 
@@ -24,7 +24,8 @@ impl Resume {
     }
 }
 
-/// Returns a flag that the first Ctrl-C (or SIGTERM) sets, with a message on stderr.
+/// Returns a flag that the first Ctrl-C (or SIGTERM) sets, with a message on stderr; the second one ends
+/// the program with exit code 1. May be called only once.
 pub fn flag(progress: &Progress, resume: Resume) -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     let (set, progress) = (Arc::clone(&flag), progress.clone());

@@ -55,7 +55,7 @@ Examples:
   clenshaw demo                                   Train five models on two graphs
   clenshaw train my-graph/                        Train on your own edges.csv and nodes.csv
   clenshaw predict latest --only unlabelled       Classify the nodes without a label
-  clenshaw train cora --preset --runs 10          Use the paper's settings on ten splits
+  clenshaw train cora --preset --runs 10          Use published settings on ten splits
   clenshaw models clenshaw-gcn                    Show a model's equation and hyper-parameters";
 
 /// The maximum width of help lines.
@@ -86,7 +86,7 @@ impl Subcommand {
 fn command() -> Command {
     Command::new("clenshaw")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("Node classification on graphs: train, tune and compare spectral graph networks")
+        .about("Node classification on graphs: train, tune and compare graph neural networks")
         .after_help(AFTER_HELP)
         .max_term_width(HELP_WIDTH)
         .subcommand_required(true)
@@ -108,9 +108,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints an error with its hint; returns 2 for invalid arguments or input, 1 for other failures.
+/// Prints an error with its hint; returns 2 for invalid arguments or input, 1 for other failures. A
+/// closed pipe is not reported and counts as success.
 fn report(error: &Error) -> ExitCode {
-    // The reader closed the pipe, as in `clenshaw models | head -1`.
+    // Another program closed the pipe, as in `clenshaw models | head -1`.
     if matches!(error, Error::Io { source, .. } if source.kind() == ErrorKind::BrokenPipe) {
         return ExitCode::SUCCESS;
     }

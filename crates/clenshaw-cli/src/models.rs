@@ -28,7 +28,7 @@ Examples:
   clenshaw models clenshaw-gcn
   clenshaw models --json";
 
-/// Width of a model's page.
+/// Width of a model's page, in characters.
 const PAGE_WIDTH: usize = 100;
 /// Width of the column `tuned over`.
 const SPACE_WIDTH: usize = 20;
@@ -59,7 +59,8 @@ fn page(info: &ModelInfo) -> String {
     format!("{title} ({name}), family {family}\n{paper}\n\n{equations}\n{keys}\n{presets}\n")
 }
 
-/// Lists what `--preset paper` sets for each graph; `default` applies to all other graphs.
+/// Lists the settings and the origin of `--preset paper` for each graph; `default` applies to all other
+/// graphs.
 fn presets(info: &ModelInfo) -> String {
     let graphs = preset_graphs(info);
     if graphs.is_empty() {
@@ -74,7 +75,9 @@ fn presets(info: &ModelInfo) -> String {
             settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let origin = match preset_origin(info, &graph) {
             SettingsOrigin::Tuned(command) => Some(format!("found by {command}")),
-            SettingsOrigin::Borrowed(whose) => Some(format!("borrowed settings: {whose}")),
+            SettingsOrigin::Borrowed(whose) => {
+                Some(format!("borrowed from other published settings: {whose}"))
+            }
             SettingsOrigin::Published
             | SettingsOrigin::AuthorDefaults
             | SettingsOrigin::LibraryDefaults => None,
@@ -131,8 +134,8 @@ fn model_json(info: &ModelInfo) -> Json {
     })
 }
 
-/// Describes a hyper-parameter: range and space are `{low, high}` or `{among}`, and the space is null
-/// if it is not tuned.
+/// Describes a hyper-parameter. Its range is `{low, high}` or `{among}`; its space is `{low, high, step}`
+/// or `{among}`, or null if it is not tuned.
 pub fn hyper_json(hyper: &HyperParam) -> Json {
     let is_integer = matches!(hyper.range, ValueRange::Int(..));
     let number = |v: f64| if is_integer { json!(v as i64) } else { json!(v) };

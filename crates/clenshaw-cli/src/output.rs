@@ -51,7 +51,8 @@ pub fn percent(fraction: f64) -> String {
     format!("{:.2}", 100.0 * fraction)
 }
 
-/// Formats mean and standard deviation of runs in percent; one run has no deviation.
+/// Formats mean and standard deviation in percent, such as `91.80 ± 3.94`; of a single run, only its
+/// score.
 pub fn mean_and_std(statistic: Statistic, n_runs: usize) -> String {
     match n_runs {
         1 => percent(statistic.mean),

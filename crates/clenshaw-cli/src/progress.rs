@@ -17,7 +17,7 @@ const TRIALS: &str = "{prefix} {wide_bar} {pos}/{len} trials {msg} eta {eta:>3}"
 const TEXT: &str = "{wide_msg}";
 const TOTAL: &str = "{prefix} {wide_bar} {percent}% eta {eta:>3}";
 
-/// A progress display, shared by all runs and by the interrupt handler.
+/// A progress display on stderr, shared by all runs and by the interrupt handler.
 #[derive(Clone)]
 pub struct Progress {
     mode: DisplayMode,
@@ -39,7 +39,7 @@ impl Progress {
         Self { mode, bars: MultiProgress::new() }
     }
 
-    /// Shows messages only.
+    /// Shows no bars or progress lines, only the lines of [`Progress::message`].
     pub fn silent() -> Self {
         Self { mode: DisplayMode::Silent, bars: MultiProgress::new() }
     }
@@ -49,14 +49,14 @@ impl Progress {
         self.bars.suspend(|| output::message(line));
     }
 
-    /// Prints a line that stands in for a bar; shown in [`DisplayMode::Lines`] only.
+    /// Prints a line in place of a bar; does nothing unless the mode is [`DisplayMode::Lines`].
     pub fn line(&self, line: &str) {
         if self.mode == DisplayMode::Lines {
             output::message(line);
         }
     }
 
-    /// Adds a bar for a whole command.
+    /// Adds a bar for a whole command, which shows the percentage of `length`.
     pub fn total(&self, label: &'static str, length: u64) -> ProgressBar {
         self.add(TOTAL, length).with_prefix(label)
     }
@@ -102,8 +102,8 @@ impl Progress {
 
 /// Trains all jobs with a bar for each run and one for the whole batch.
 ///
-/// `costs` is the relative cost of an epoch of each job, which makes the estimate of the remaining
-/// time accurate. The `on_event` of the options is replaced.
+/// `costs` contains the relative cost of an epoch of each job, for the estimate of the remaining time.
+/// The `on_event` of the options is ignored.
 pub fn train_batch(
     label: &'static str,
     jobs: &[TrainingJob],

@@ -1,4 +1,4 @@
-//! `clenshaw reproduce`: reproduce the experiments of the paper and compare the results.
+//! `clenshaw reproduce`: reproduce the tables of the ClenshawGCN paper, and run related experiments.
 
 mod measurements;
 mod result_table;
@@ -19,16 +19,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Reproduce a table or experiment of the paper and compare the results
+/// Reproduce a table of the ClenshawGCN paper (arXiv:2210.16508), or run a related experiment
 #[derive(Parser)]
 #[command(name = "reproduce", after_help = after_help())]
 pub struct Reproduce {
     /// Name of the experiment, listed below
     name: String,
-    /// Run only part of the experiment, such as graph=texas,cora,model=gcn
+    /// Run only part of the experiment, such as graph=texas,cora,model=gcn (two graphs, one model)
     #[arg(long, value_name = "KEY=VALUE,...")]
     only: Option<String>,
-    /// Maximum number of runs per cell [default: set by the experiment]
+    /// Maximum number of runs per cell, that is, per model and graph [default: set by the experiment]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true)]
     runs: Option<usize>,
     /// Stop training after this time, such as 90s, 30m or 2h [default: no limit]
@@ -38,10 +38,12 @@ pub struct Reproduce {
     threads: ThreadsOption,
     #[command(flatten)]
     data: DataOption,
-    /// Folder for NAME.md, NAME.json, figures and records [default: runs/reproduce; none for table1]
+    /// Folder for NAME.md, NAME.json, figures, receipts and saved runs [default: runs/reproduce; none for
+    /// table1]
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Reuse the results of receipts in this folder, such as docs/results; train only other cells
+    /// Reuse the results recorded in the receipts (*.receipts.jsonl) of a folder, such as docs/results;
+    /// train only cells without one
     #[arg(long, value_name = "DIR")]
     receipts: Option<PathBuf>,
     #[command(flatten)]

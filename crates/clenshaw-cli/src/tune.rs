@@ -36,7 +36,8 @@ pub struct Tune {
     /// Model to train; `clenshaw models` lists them
     #[arg(short, long, value_name = "MODEL", default_value = "clenshaw-gcn")]
     model: String,
-    /// Number of trials to complete, not counting pruned and failed ones
+    /// Number of complete trials at which the study ends, including earlier ones; pruned and failed trials
+    /// do not count
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = whole::<usize>, allow_negative_numbers = true)]
     trials: usize,
     /// Number of splits per trial; the objective is the mean validation accuracy over them
@@ -46,13 +47,13 @@ pub struct Tune {
     #[arg(long, value_name = "NAME")]
     split: Option<SplitKind>,
     /// Preset for the settings that are not tuned: the published settings of this model and graph or,
-    /// where there are none, settings from our own studies
+    /// where there are none, settings tuned by us or published for another model or graph
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "paper")]
     preset: Option<String>,
     /// Fix a hyper-parameter instead of tuning it; can be repeated
     #[arg(short, long, value_name = "KEY=VALUE", value_parser = setting)]
     set: Vec<(String, String)>,
-    /// Read the search space from a TOML file [default: the model's]
+    /// Change the search space of the hyper-parameters listed in a TOML file; see below
     #[arg(long, value_name = "FILE")]
     space: Option<PathBuf>,
     /// Sampler that proposes trials: tpe, random or grid
@@ -74,10 +75,12 @@ pub struct Tune {
     /// postgresql://USER:PASSWORD@HOST:PORT/DATABASE [default: studies/GRAPH-MODEL.journal]
     #[arg(long, value_name = "STORAGE")]
     study: Option<PathBuf>,
-    /// Name of the study [default: the journal's file name, or GRAPH-MODEL in a database]
+    /// Name of the study [default: the journal's file name without its extension, or
+    /// GRAPH-MODEL in a database]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Then train with the best settings on 20 other splits and report the test accuracy
+    /// After tuning, train with the best settings and 20 new seeds, or with --split all once on every split
+    /// of the graph, and report the test accuracy
     #[arg(long)]
     evaluate: bool,
     #[command(flatten)]
@@ -94,11 +97,12 @@ pub struct Tune {
 
 const DETAILS: &str = "\
 An existing study is resumed. To share a study between machines, run the same command with the same
-database on each. Test labels are read only with --evaluate. The best settings are written next to
-the journal or, for a database, to studies/NAME.best.toml. The database password can be set in
+database on each. Test nodes are scored only with --evaluate. The best settings are written next
+to the journal or, for a database, to studies/NAME.best.toml. The database password can be set in
 PGPASSWORD instead of in the URL; connections are not encrypted.
 
-`clenshaw models MODEL` shows the default search space. A --space file overrides it:
+`clenshaw models MODEL` shows the default search space. Entries of a --space file replace those of
+the default space, and a single value fixes a hyper-parameter:
 
   [space]
   lr_conv = { low = 1e-4, high = 0.1, log = true }
@@ -162,7 +166,8 @@ fn best_settings_toml(study: &StudyLocation, trial: &Trial, request: &Request) -
 }
 
 impl Tune {
-    /// Returns the settings before tuning: the model's defaults, overridden by the preset and options.
+    /// Returns the settings before tuning: the model's defaults, overridden by the preset, and the graph,
+    /// split and seed of the options.
     fn request(&self, store: &Store) -> Result<Request> {
         data::resolve(store, &self.graph)?;
         let mut request = Request::new(&self.graph, &self.model)?;
@@ -178,7 +183,8 @@ impl Tune {
         Ok(request)
     }
 
-    /// Returns the model's search space, overridden by the file and then by the options.
+    /// Returns the request for the study; its search space is the model's, overridden by the file and then
+    /// by `--set`.
     fn tune_request(&self, request: Request, study: &StudyLocation) -> Result<TuneRequest> {
         let mut request = TuneRequest::new(request, study.name.as_str());
         (request.trials, request.training.runs) = (self.trials, self.splits);
@@ -226,7 +232,7 @@ impl Tune {
         Ok((tuned?, graph.into_inner().unwrap_or_default()))
     }
 
-    /// Trains the best settings in their default run folder, keeping runs that are finished.
+    /// Trains with the best settings in their default run folder, keeping finished runs.
     fn evaluate(
         &self,
         request: &Request,

@@ -4,12 +4,13 @@ use crate::output;
 use clap::error::ErrorKind;
 use std::process::ExitCode;
 
-/// Prints the requested help or version to stdout, or a usage error to stderr.
+/// Prints the requested help or version to stdout and returns 0, or prints a usage error to stderr and
+/// returns 2.
 pub fn report(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // A closed pipe is not worth reporting here.
+            // A closed pipe is not an error.
             let _ = output::print(&text);
             return ExitCode::SUCCESS;
         }
@@ -19,7 +20,8 @@ pub fn report(error: &clap::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Returns the first paragraph on one line, then clap's first tip or else the usage as a hint.
+/// Returns the first paragraph on one line, then clap's first tip or else the usage as a hint; quotation
+/// marks become backticks.
 fn shorten(text: &str) -> String {
     let text = text.replace('\'', "`");
     let first = text.lines().take_while(|line| !line.is_empty()).map(str::trim);

@@ -1,4 +1,4 @@
-//! Whole journeys of a user through the program, from files to predictions.
+//! Tests of whole user journeys: several commands in a row, from files to predictions.
 #![allow(clippy::unwrap_used, reason = "tests may unwrap")]
 
 mod common;
@@ -103,10 +103,10 @@ fn demo_prints_the_summaries_of_its_run_folders() {
     assert!(text(&sandbox.read("runs/demo/filters.svg")).contains("<polyline"));
 }
 
-/// Tables, interrupted training, resumed training, predictions compared with the labels.
+/// Also compares the predictions with the labels.
 #[cfg(unix)]
 #[test]
-fn interrupted_training_on_user_tables_is_resumed_and_predicts() {
+fn interrupted_training_on_user_tables_is_resumed_with_the_same_result() {
     let sandbox = Sandbox::new();
     let classes = write_tables(&sandbox, "people");
     let train = "train people --set max_epochs=1000 --set stop=none --set K=4 --set hidden=16 \
@@ -159,7 +159,7 @@ fn interrupted_training_on_user_tables_is_resumed_and_predicts() {
 }
 
 #[test]
-fn training_the_tuned_settings_gives_the_accuracy_of_the_best_trial() {
+fn training_with_the_best_settings_gives_the_accuracy_of_the_best_trial() {
     let sandbox = Sandbox::new();
     write_tables(&sandbox, "people");
     let tune = "tune people --model gcn --trials 4 --splits 2 --set max_epochs=30 --set hidden=8";
@@ -181,7 +181,7 @@ fn training_the_tuned_settings_gives_the_accuracy_of_the_best_trial() {
 }
 
 #[test]
-fn imported_graph_is_trained_by_name_and_predicts_like_its_tables() {
+fn imported_graph_gives_the_same_results_as_its_tables() {
     let sandbox = Sandbox::new();
     let classes = write_tables(&sandbox, "people");
     let import = sandbox.stdout("data import people --out mine --data graphs");

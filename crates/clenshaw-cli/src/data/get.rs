@@ -34,10 +34,13 @@ pub struct Get {
     json: JsonOption,
 }
 
+/// The help of `--data`, which in other subcommands is only read.
+pub const DATA_HELP: &str =
+    "Folder to write to [default: $CLENSHAW_DATA, or else the cache folder]";
+
 pub const AFTER_HELP: &str = "\
-Files are written to --data or, if it is not given, to $CLENSHAW_DATA or the cache folder. Files
-that match their checksum are kept, and interrupted downloads are resumed. A mirror must have one
-folder per graph: GRAPH/FILE. Proxies are read from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
+Files that match their checksum are kept, and interrupted downloads are resumed. A mirror must have
+one folder per graph: GRAPH/FILE. Proxies are read from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 
 Examples:
   clenshaw data get texas chameleon
@@ -45,9 +48,9 @@ Examples:
   clenshaw data get --all --offline              Verify all files";
 
 impl Get {
-    /// Downloads the graphs one after the other; continues with the next if one fails.
+    /// Downloads or verifies the graphs one after the other and prints a report.
     pub fn run(self) -> Result<()> {
-        let sets = self.sets()?;
+        let manifests = self.manifests()?;
         let store = self.data.store();
         let into = data_home(&store)?;
         let progress = Progress::on_stderr();
@@ -61,7 +64,7 @@ impl Get {
             on_event: &|event| show(&progress, &bar, &event),
             cancel: &interrupt::flag(&progress, interrupt::Resume::Rerun),
         };
-        let (reports, error) = fetch_all(&sets, &options);
+        let (reports, error) = fetch_all(&manifests, &options);
         bar.finish_and_clear();
         if !reports.is_empty() {
             self.json.print(&reports, || page(&reports, into))?;
@@ -69,7 +72,7 @@ impl Get {
         error.map_or(Ok(()), Err)
     }
 
-    fn sets(&self) -> Result<Vec<&'static Manifest>> {
+    fn manifests(&self) -> Result<Vec<&'static Manifest>> {
         if self.all {
             let published = DATASETS.iter().filter_map(|info| info.files());
             return published.map(|files| fetch::manifest(files.folder)).collect();
@@ -87,11 +90,15 @@ fn manifest_of(info: &DatasetInfo) -> Result<&'static Manifest> {
     fetch::manifest(files.folder)
 }
 
-/// Returns the reports of what was fetched and the last error; prints earlier errors.
-fn fetch_all(sets: &[&Manifest], options: &FetchOptions<'_>) -> (Vec<FetchReport>, Option<Error>) {
+/// Fetches all graphs, also after a failure, but not after an invalid input or an interrupt. Returns the
+/// reports of the fetched graphs and the last error; earlier errors are printed.
+fn fetch_all(
+    manifests: &[&Manifest],
+    options: &FetchOptions<'_>,
+) -> (Vec<FetchReport>, Option<Error>) {
     let (mut reports, mut failed) = (Vec::new(), None);
-    for set in sets {
-        let error = match fetch::fetch(set, options) {
+    for manifest in manifests {
+        let error = match fetch::fetch(manifest, options) {
             Ok(report) => {
                 reports.push(report);
                 continue;

@@ -1,4 +1,4 @@
-//! `clenshaw data import`: convert a graph to one file that is found by name.
+//! `clenshaw data import`: convert a graph to a single file, which can be used by name.
 
 use crate::options::{DataOption, JsonOption, TableArguments, data_home};
 use crate::output;
@@ -27,10 +27,12 @@ pub struct Import {
     table: TableArguments,
 }
 
+/// The help of `--data`, which in other subcommands is only read.
+pub const DATA_HELP: &str = "Folder to write NAME.graph to, also searched for GRAPH \
+                             [default: $CLENSHAW_DATA, or else the cache folder]";
+
 pub const AFTER_HELP: &str = "\
-With a name, the graph is written to NAME.graph in --data or, if it is not given, in $CLENSHAW_DATA
-or the cache folder. The file is in safetensors format with a checksum and is memory-mapped when it
-is loaded.
+The file is in safetensors format with a checksum and is memory-mapped when it is loaded.
 
 Examples:
   clenshaw data import my-graph/ --out mine     Then: clenshaw train mine
@@ -85,7 +87,7 @@ impl Import {
     }
 }
 
-/// Returns how the graph is named on the command line, and its file.
+/// Returns the graph argument that refers to the import, and its file.
 fn destination(store: &Store, out: &str) -> Result<(String, PathBuf)> {
     let invalid =
         |expected: String| Error::BadValue { key: "out".into(), value: out.into(), expected };

@@ -1,4 +1,4 @@
-//! Experiments that train models on graphs and compare accuracies with the paper.
+//! Experiments that train models on graphs and compare the scores with published ones, if there are any.
 
 use super::{ExperimentOutput, RenderedFigure, Reproduce};
 use crate::{output, progress};
@@ -9,7 +9,8 @@ use clenshaw::report::{ScoreTable, image_markdown};
 use clenshaw::{Error, Result};
 
 impl Reproduce {
-    /// Trains the missing cells, then writes and prints the table.
+    /// Trains the missing cells, then writes and prints the table. Returns the first error of a cell, except
+    /// for missing graph files.
     pub(super) fn train_table(
         &self,
         info: &'static ExperimentInfo,

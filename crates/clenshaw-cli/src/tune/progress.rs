@@ -18,7 +18,7 @@ pub struct StudyProgress<'a> {
 }
 
 impl<'a> StudyProgress<'a> {
-    /// Adds a row for each of the best trials, and the bar.
+    /// Adds a row for each of the best trials, and a bar.
     pub fn new(request: &'a TuneRequest, progress: &'a Progress) -> Self {
         let rows = (0..BEST_TRIALS).map(|_| progress.text_row()).collect();
         let label = format!("{} {}", request.training.graph, request.training.model.name);

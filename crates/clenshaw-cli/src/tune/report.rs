@@ -23,7 +23,7 @@ pub fn tuned_settings(request: &TuneRequest, trial: &Trial) -> Vec<(&'static str
     tuned.map(|(hyper, value)| (hyper.name, value.to_string())).collect()
 }
 
-/// The description of the graph and its warnings.
+/// A one-line description of the graph, and its warnings, one per line.
 #[derive(Default)]
 pub struct GraphDescription {
     pub line: String,
@@ -43,7 +43,7 @@ pub struct StudyReport<'a> {
     pub request: &'a TuneRequest,
     pub result: &'a TuneResult,
     pub study: &'a StudyLocation,
-    /// File with the best settings, written only if a trial is complete.
+    /// File with the best settings; it exists only if a trial is complete.
     pub best_settings: &'a Path,
 }
 
@@ -70,7 +70,7 @@ impl StudyReport<'_> {
         format!(
             "{header}\n{}\n{}\nbest: trial {}, validation accuracy {}\n\
              best settings: {best}\nstudy: {study}\n\
-             next: clenshaw train --config {best} (test accuracy on {runs} other splits)\n",
+             next: clenshaw train --config {best} (test accuracy of {runs} runs)\n",
             self.best_trials().to_text(),
             self.importances().to_text(),
             trial.number,

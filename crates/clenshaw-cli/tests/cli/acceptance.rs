@@ -53,7 +53,7 @@ mod long {
 
     #[test]
     #[ignore = "long: cargo xtask test --long"]
-    fn mean_accuracy_over_ten_splits_is_the_papers() {
+    fn mean_accuracy_over_ten_splits_is_near_the_papers() {
         let ten = train(&["--runs", "10", "--threads", "2"]);
         let mean = accuracy(&ten);
         assert!((mean - PAPER).abs() <= 0.013, "{mean:.4}; the paper has {PAPER}");

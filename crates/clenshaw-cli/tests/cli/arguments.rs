@@ -83,7 +83,7 @@ fn invalid_values_are_rejected_with_the_expected_ones() {
 }
 
 #[test]
-fn impossible_graphs_and_splits_are_rejected() {
+fn impossible_graphs_splits_and_presets_are_rejected() {
     assert_rejected("train csbm:nodes", "`graph` is `nodes`; expected `key=value`");
     assert_rejected("train csbm:homophily=2", "`homophily` is 2, outside 0 to 1");
     assert_rejected(
@@ -124,7 +124,7 @@ fn invalid_config_files_are_rejected() {
 }
 
 #[test]
-fn run_folder_with_other_settings_is_not_overwritten() {
+fn run_folder_with_different_settings_is_not_overwritten() {
     let sandbox = Sandbox::new();
     sandbox.stdout("train csbm:nodes=100 --set max_epochs=2 --out here");
     assert_eq!(

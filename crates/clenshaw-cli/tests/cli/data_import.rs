@@ -75,7 +75,7 @@ fn existing_import_is_replaced_only_with_force() {
 }
 
 #[test]
-fn ambiguous_names_are_rejected() {
+fn invalid_names_and_missing_sources_are_rejected() {
     let sandbox = sandbox();
     let cases = [
         ("cora", "another name; `cora` is a known graph"),

@@ -1,5 +1,5 @@
-//! Studies in journals and databases: read by Optuna, resumed after a crash of server or worker, and
-//! without passwords in any output.
+//! Studies in journals and databases: Optuna reads them, they are resumed after a server or a worker has
+//! stopped, and no output contains a password.
 //!
 //! Needs Optuna and PostgreSQL, which `cargo xtask test` provides.
 
@@ -38,11 +38,14 @@ fn optuna_reads_the_same_trials() {
         for version in VERSIONS {
             let theirs = place.replace("postgresql:", "postgresql+psycopg2:");
             let read = optuna(version, "show", &theirs, &["s"]);
-            compare(&document, &read);
+            assert_same_study(&document, &read);
             let all = [stdout.as_str(), &stderr, &read.to_string()].concat();
             assert!(!all.contains("s3cret"), "{all}");
             let page = sandbox.stdout(&arguments);
-            assert!(page.contains(&format!("\nbest settings: {}", folder(&place))), "{page}");
+            assert!(
+                page.contains(&format!("\nbest settings: {}", best_settings(&place))),
+                "{page}"
+            );
             assert!(!page.contains("s3cret"), "{page}");
         }
     }
@@ -50,12 +53,13 @@ fn optuna_reads_the_same_trials() {
     assert!(settings.contains("of s in ") && !settings.contains("s3cret"), "{settings}");
 }
 
-/// The path of the best settings, or its beginning.
-fn folder(place: &str) -> &str {
+/// The path of the best settings of the study `s` or, for a journal, its folder.
+fn best_settings(place: &str) -> &str {
     place.strip_suffix("s.journal").unwrap_or("studies/s.best.toml")
 }
 
-fn compare(document: &Value, read: &Value) {
+/// Asserts that Optuna has read the study that the program has printed as JSON.
+fn assert_same_study(document: &Value, read: &Value) {
     let (ours, theirs) = (&document["trials"], &read["trials"]);
     assert_eq!(ours.as_array().unwrap().len(), theirs.as_array().unwrap().len());
     for (ours, theirs) in ours.as_array().unwrap().iter().zip(theirs.as_array().unwrap()) {
@@ -87,7 +91,7 @@ fn trials(storage: &dyn Storage) -> Vec<Trial> {
     storage.trials(storage.open_study("s", Direction::Maximize).unwrap()).unwrap()
 }
 
-/// Waits until `n` trials are complete and another one has started.
+/// Waits until `n` trials are complete and another one has started; panics if the worker exits before.
 fn wait_for(storage: &dyn Storage, n: usize, worker: &mut Child) -> Vec<Trial> {
     loop {
         let trials = trials(storage);

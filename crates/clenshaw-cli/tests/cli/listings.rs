@@ -127,20 +127,21 @@ fn closed_stdout_is_not_an_error() {
 }
 
 #[test]
-fn completions_and_man_pages_cover_all_verbs() {
+fn completions_and_man_pages_cover_the_subcommands() {
     let sandbox = Sandbox::new();
-    let verbs = ["demo", "train", "predict", "models", "data", "reproduce", "completions", "man"];
+    let subcommands =
+        ["demo", "train", "predict", "models", "data", "reproduce", "completions", "man"];
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = sandbox.stdout(&format!("completions {shell}"));
-        for word in verbs.iter().chain(&["--preset", "--fresh"]) {
+        for word in subcommands.iter().chain(&["--preset", "--fresh"]) {
             let word = word.trim_start_matches('-');
             assert!(script.contains(word), "{shell}: no `{word}`");
         }
     }
     sandbox.stdout("man --out pages");
-    for verb in verbs {
-        let page = text(&sandbox.read(format!("pages/clenshaw-{verb}.1")));
-        assert!(page.contains(".SH SYNOPSIS"), "{verb}");
+    for name in subcommands {
+        let page = text(&sandbox.read(format!("pages/clenshaw-{name}.1")));
+        assert!(page.contains(".SH SYNOPSIS"), "{name}");
     }
     assert_eq!(text(&sandbox.read("pages/clenshaw.1")), sandbox.stdout("man"));
 }

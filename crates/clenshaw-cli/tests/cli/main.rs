@@ -1,6 +1,6 @@
-//! Tests that run the built program, one module per subcommand.
+//! Tests that run the built program, one module per subcommand or topic.
 //!
-//! They are one binary, because each further binary takes time to link.
+//! They are in one binary, because each further binary takes time to link.
 #![allow(clippy::unwrap_used, reason = "tests may unwrap")]
 
 mod acceptance;

@@ -47,8 +47,8 @@ fn invalid_arguments_are_rejected() {
     ];
     for (arguments, message) in cases {
         let sandbox = Sandbox::new();
-        let refused = sandbox.failure(&format!("reproduce {arguments} --out here"));
-        assert_eq!(refused, (2, format!("error: {message}\n")), "{arguments}");
+        let failure = sandbox.failure(&format!("reproduce {arguments} --out here"));
+        assert_eq!(failure, (2, format!("error: {message}\n")), "{arguments}");
         assert!(sandbox.is_empty(), "`{arguments}` left files behind");
     }
 }
@@ -163,20 +163,20 @@ fn result_table_is_resumed_and_reuses_receipts() {
     assert_eq!(without_data(&sandbox, arguments), page, "finished cells are not trained again");
 
     // Cells with a receipt in another folder are not trained again.
-    let carried = format!("{arguments} --budget 0s --receipts runs/reproduce --out elsewhere");
-    let carried = unfinished_without_data(&sandbox, &carried);
+    let reused = format!("{arguments} --budget 0s --receipts runs/reproduce --out elsewhere");
+    let reused = unfinished_without_data(&sandbox, &reused);
     let row = |page: &str| -> Vec<String> {
         let line = page.lines().find(|line| line.starts_with("cora ")).unwrap_or_default();
         line.split_whitespace().map(String::from).collect()
     };
-    assert_eq!(row(&carried), row(&page));
+    assert_eq!(row(&reused), row(&page));
     assert_eq!(row(&page)[1..3], ["gpr-gnn", "88.54"], "{page}");
     assert_eq!(
         text(&sandbox.read("elsewhere/table3.receipts.jsonl")),
         read("table3.receipts.jsonl")
     );
 
-    // Another part of the table keeps these receipts, and rerunning does not train again.
+    // Running another part of the table keeps these receipts, and cells with a receipt need no run folder.
     let before = read("table3.receipts.jsonl");
     let other = "reproduce table3 --only graph=texas,model=appnp --quiet";
     without_data(&sandbox, other);
@@ -198,12 +198,12 @@ fn former_name_is_accepted_with_a_notice() {
 #[test]
 fn missing_or_broken_receipts_are_rejected() {
     let sandbox = Sandbox::new();
-    let refused = || sandbox.failure("reproduce table3 --receipts kept --budget 0s --quiet");
-    let (code, error) = refused();
+    let failure = || sandbox.failure("reproduce table3 --receipts kept --budget 0s --quiet");
+    let (code, error) = failure();
     assert!(code == 2 && error.starts_with("error: kept: cannot be read: No such file"), "{error}");
     sandbox.write("kept/table3.receipts.jsonl", "{\"graph\": \"cora\"}\n");
     let expected = "error: kept/table3.receipts.jsonl:1: not a receipt: missing field `model`";
-    let (code, error) = refused();
+    let (code, error) = failure();
     assert!(code == 2 && error.starts_with(expected), "{error}");
 }
 

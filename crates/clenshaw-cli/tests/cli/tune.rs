@@ -29,7 +29,7 @@ fn train_uses_the_best_settings_file() {
 }
 
 #[test]
-fn same_command_resumes_the_study() {
+fn study_is_resumed_to_reach_more_trials() {
     let sandbox = Sandbox::new();
     sandbox.stdout(&format!("{SMALL} --quiet --trials 1").replacen("--trials 3 ", "", 1));
     let output = sandbox.run(&SMALL.replace("--trials 3", "--trials 2"));

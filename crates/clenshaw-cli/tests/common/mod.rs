@@ -41,7 +41,7 @@ impl Sandbox {
         std::fs::read_dir(self.folder.path()).unwrap().next().is_none()
     }
 
-    /// The program with arguments separated by spaces, without access to the user's caches.
+    /// The program with arguments separated by spaces, without access to the user's cache folder.
     pub fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_clenshaw"));
         command.current_dir(self.folder.path()).args(arguments.split_whitespace());
@@ -60,7 +60,8 @@ impl Sandbox {
         text(&output.stdout)
     }
 
-    /// Sends SIGINT when a line of stderr matches; the stderr of the output starts after that line.
+    /// Runs a command and sends SIGINT when `at` accepts a line of its stderr. The stderr of the returned
+    /// output starts after that line.
     #[cfg(unix)]
     pub fn interrupt(&self, arguments: &str, at: impl Fn(&str) -> bool) -> Output {
         let mut command = self.command(arguments);
@@ -86,7 +87,7 @@ impl Sandbox {
     }
 }
 
-/// Whether the public data files are available; without them a test prints that it was skipped.
+/// Whether `CLENSHAW_DATA` is set; otherwise prints that the test is skipped, or panics in CI.
 pub fn has_data() -> bool {
     match std::env::var_os("CLENSHAW_DATA") {
         Some(_) => true,
@@ -113,7 +114,7 @@ pub fn assert_snapshot(name: &str, now: &str) {
     assert!(now == snapshot, "{name} differs; it is now:\n{now}");
 }
 
-/// Removes the lines of a JSON document that depend on the clock.
+/// Removes the lines with the key `seconds` from an indented JSON document.
 pub fn without_times(document: &str) -> String {
     let lines = document.lines().filter(|line| !line.trim_start().starts_with("\"seconds\":"));
     lines.map(|line| line.to_owned() + "\n").collect()

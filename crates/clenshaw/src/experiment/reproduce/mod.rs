@@ -40,7 +40,7 @@ pub static EXPERIMENTS: &[&ExperimentInfo] = &[
     },
     &ExperimentInfo {
         name: "theorems",
-        title: "Theorems 1 and 2 and the Clenshaw corollary on real spectra",
+        title: "Theorems 1 and 2 and the Clenshaw corollary on the spectra of real graphs",
         kind: ExperimentKind::Theorems(include_str!("../../../experiments/theorems.toml")),
     },
     &ExperimentInfo {
