@@ -190,11 +190,12 @@ impl Compare {
             lines.push(format!("majority class: {}", majority.join(", ")));
         }
         if table.rows.iter().flatten().any(|entry| entry.ends_with(" *")) {
-            lines.push("* model defaults; there are no published settings for this graph".into());
+            lines.push("* model defaults; there is no preset for this graph".into());
         }
         lines.extend(failures(jobs, results));
         let mut warnings: Vec<&String> =
             results.iter().flatten().flat_map(|summary| &summary.warnings).collect();
+        warnings.sort();
         warnings.dedup();
         let warnings = output::warnings(warnings);
         let folder = self.out.display();

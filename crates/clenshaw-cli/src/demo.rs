@@ -10,6 +10,7 @@ use clenshaw::Result;
 use clenshaw::data::{self, Dataset, Store};
 use clenshaw::experiment::{Request, RunOptions, RunRecord, Summary, TrainingJob};
 use clenshaw::filter::Response;
+use clenshaw::graph::Normalisation;
 use clenshaw::report::{LineChart, LineSeries, Table};
 use serde_json::json;
 use std::cmp::Reverse;
@@ -187,14 +188,17 @@ fn table(summaries: &[Summary]) -> Table {
 
 fn terminal_plot(graph: &Dataset, summary: &Summary) -> String {
     let title = format!("h(mu) of the linear {} on {}", summary.model, graph.name);
-    format!("\n{}", filter_plot::in_terminal(&title, best_filter(summary), graph))
+    format!(
+        "\n{}",
+        filter_plot::in_terminal(&title, best_filter(summary), graph, Normalisation::Looped)
+    )
 }
 
 /// Draws both filters, each over the spectrum of its graph.
 fn svg(graphs: &[Dataset], learned: &[&Summary]) -> String {
     let series = graphs.iter().zip(learned).map(|(graph, summary)| LineSeries {
         name: graph.name.clone(),
-        points: filter_plot::points(best_filter(summary), graph).1,
+        points: filter_plot::points(best_filter(summary), graph, Normalisation::Looped).1,
     });
     LineChart::responses("Filters learned by the linear ClenshawGCN", series.collect()).to_svg()
 }

@@ -5,6 +5,7 @@ use crate::{RunSubcommand, filter_plot, output, run_folder};
 use clap::Parser;
 use clenshaw::experiment;
 use clenshaw::filter::Response;
+use clenshaw::graph::Normalisation;
 use clenshaw::report::{LineChart, LineSeries, svg_to_png};
 use clenshaw::{Error, Result};
 use std::fmt::Write;
@@ -52,7 +53,8 @@ impl RunSubcommand for Filter {
         })?;
         let dataset = run.request.load(&store)?;
         let title = format!("{} on {}", run.request.model.title, dataset.name);
-        let (_, points) = filter_plot::points(filter, &dataset);
+        let kind = run.request.model.operator.unwrap_or(Normalisation::Looped);
+        let (_, points) = filter_plot::points(filter, &dataset, kind);
         let chart = || {
             let series =
                 LineSeries { name: format!("seed {}", run.record.seed), points: points.clone() };
@@ -73,13 +75,15 @@ impl RunSubcommand for Filter {
         }
         match wrote {
             true => Ok(()),
-            false => output::print(&page(&title, run.record.seed, filter, &dataset)),
+            false => {
+                let plot = filter_plot::in_terminal(&title, filter, &dataset, kind);
+                output::print(&page(&plot, run.record.seed, filter))
+            }
         }
     }
 }
 
-fn page(title: &str, seed: u64, filter: &Response, dataset: &clenshaw::data::Dataset) -> String {
-    let plot = filter_plot::in_terminal(title, filter, dataset);
+fn page(plot: &str, seed: u64, filter: &Response) -> String {
     let coefficients = match filter {
         Response::Shared(filter) => {
             let list: Vec<String> = filter.coefficients.iter().map(|c| format!("{c:.3}")).collect();

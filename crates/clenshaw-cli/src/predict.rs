@@ -92,7 +92,7 @@ impl Predict {
         let model = TrainedModel::load(&self.run)?;
         let graph = self.graph.as_ref().ok_or_else(|| Error::Data {
             place: self.run.display().to_string(),
-            problem: "a model file has no graph; pass GRAPH on the command line".into(),
+            problem: "a model file does not contain a graph; pass GRAPH on the command line".into(),
         })?;
         experiment::predict_with(&model, &store, graph, threads)
     }

@@ -45,7 +45,8 @@ pub fn find(argument: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Returns the run folders in a folder and in its subfolders that are no run folders, sorted by path.
+/// Returns the run folders in a folder, sorted by path; of `runs`, also those one level below, such as in
+/// `runs/compare`.
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = vec![];
     let entries = match fs::read_dir(folder) {

@@ -50,7 +50,8 @@ impl Scaler {
                 let n = x.n_rows();
                 columns(x, |column| {
                     let is_flag = column.iter().all(|&value| value == 0.0 || value == 1.0);
-                    !is_flag && !(is_sparse && 2 * column.len() <= n)
+                    let is_mostly_zero = is_sparse && 2 * column.len() <= n;
+                    !is_flag && !is_mostly_zero
                 })
             }
         }

@@ -170,26 +170,25 @@ fn split(
     let mut parts: [Vec<u32>; 3] = Default::default();
     let mut has_split = false;
     for (column, cells) in schema.columns.iter().zip(&table.columns) {
-        let part_of = |cell: &str| match column.role {
-            ColumnRole::Split => part(cell),
-            ColumnRole::Mask { part } if is_missing(cell) => Some(None).filter(|_| part < 3),
-            ColumnRole::Mask { part } => cell::mask(cell).map(|inside| inside.then_some(part)),
-            _ => Some(None),
+        let expected = match column.role {
+            ColumnRole::Split => "train, val, test or an empty cell",
+            ColumnRole::Mask { .. } => "true, false, 1 or 0",
+            _ => continue,
         };
-        has_split |= matches!(column.role, ColumnRole::Split | ColumnRole::Mask { .. });
-        if !matches!(column.role, ColumnRole::Split | ColumnRole::Mask { .. }) {
-            continue;
-        }
+        has_split = true;
         for (node, cell) in cells.cells().enumerate() {
-            let expected = match column.role {
-                ColumnRole::Split => "train, val, test or an empty cell",
-                _ => "true, false, 1 or 0",
+            let assigned = match column.role {
+                ColumnRole::Mask { part } => cell::mask(cell).map(|is_in| is_in.then_some(part)),
+                _ => part_named(cell).map(Some),
             };
-            let part = part_of(cell).ok_or_else(|| {
-                table.row_error(node, format!("`{}` is `{cell}`; expected {expected}", column.name))
-            })?;
-            if let Some(part) = part {
-                parts[part].push(node as u32);
+            match assigned {
+                Some(Some(part)) => parts[part].push(node as u32),
+                Some(None) => {}
+                None if is_missing(cell) => {}
+                None => {
+                    let problem = format!("`{}` is `{cell}`; expected {expected}", column.name);
+                    return Err(table.row_error(node, problem));
+                }
             }
         }
     }
@@ -206,13 +205,9 @@ fn split(
     Ok(Some(FixedSplit { name: OWN_SPLIT.into(), split: Split::new(OWN_SPLIT, parts)? }))
 }
 
-/// The part that a cell names; `Some(None)` for none.
-fn part(cell: &str) -> Option<Option<usize>> {
-    let names = |words: &&[&str]| words.iter().any(|word| cell.eq_ignore_ascii_case(word));
-    match PARTS.iter().position(|words| names(words)) {
-        Some(part) => Some(Some(part)),
-        None => is_missing(cell).then_some(None),
-    }
+/// The part that a cell names.
+fn part_named(cell: &str) -> Option<usize> {
+    PARTS.iter().position(|words| words.iter().any(|word| cell.eq_ignore_ascii_case(word)))
 }
 
 /// The feature matrix, and notes on cells that the schema did not expect. `columns` are the feature
