@@ -26,7 +26,7 @@ impl Default for Median {
 }
 
 impl Median {
-    /// Whether to prune the trial at its last report.
+    /// Whether to prune the trial at its last report. A trial that has reported only NaN is pruned.
     pub(super) fn should_prune(
         &self,
         trial: &Trial,

@@ -69,7 +69,7 @@ impl Pruner {
     }
 }
 
-/// The largest step of all complete trials.
+/// The largest step that a complete trial has reported; `None` if there is none.
 fn last_step<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Option<u64> {
     let complete = trials.into_iter().filter(|trial| trial.state == TrialState::Complete);
     complete
