@@ -39,6 +39,7 @@ impl Hyperband {
         }
     }
 
+    /// Applies successive halving within the bracket of the trial.
     pub(super) fn decide(
         &self,
         trial: &Trial,

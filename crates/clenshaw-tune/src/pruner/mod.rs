@@ -57,7 +57,7 @@ impl Pruner {
         }
     }
 
-    /// The trials that a sampler learns from when it samples for trial `number`: with Hyperband, those in
+    /// The trials that a sampler uses when it samples for trial `number`: with Hyperband, those in
     /// the same bracket, as in Optuna.
     pub fn visible_trials(&self, trials: &[Trial], number: u64) -> Vec<Trial> {
         match self {

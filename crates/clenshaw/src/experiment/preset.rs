@@ -108,6 +108,7 @@ fn graphs(table: &Table) -> Vec<String> {
     entries.map(|(graph, _)| graph.clone()).collect()
 }
 
+/// The preset file of a model; empty if it has none.
 fn table(info: &ModelInfo) -> Table {
     info.presets.parse().expect("every preset is parsed in a test")
 }

@@ -149,6 +149,7 @@ impl Replay {
         found.filter(|trial| !trial.state.is_finished())
     }
 
+    /// `is_own`: whether this storage has written the entry.
     fn create_trial(&mut self, new: NewTrial, is_own: bool) -> Result<(), String> {
         let (id, study_id) = (self.trials.len(), new.study_id);
         let mut trial = new.into_trial(id as u64)?;

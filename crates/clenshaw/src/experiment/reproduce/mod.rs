@@ -1,4 +1,5 @@
-//! Reproduction of the paper's tables and figures. Each experiment is one file in `experiments/`.
+//! Reproduction of the paper's tables, and related experiments. Each is defined by a file in
+//! `experiments/`.
 
 mod selection;
 mod cells;
@@ -40,7 +41,7 @@ pub static EXPERIMENTS: &[&ExperimentInfo] = &[
     },
     &ExperimentInfo {
         name: "theorems",
-        title: "Theorems 1 and 2 and the Clenshaw corollary on real spectra",
+        title: "Theorems 1 and 2 and the Clenshaw corollary on the spectra of real graphs",
         kind: ExperimentKind::Theorems(include_str!("../../../experiments/theorems.toml")),
     },
     &ExperimentInfo {

@@ -185,6 +185,7 @@ impl TuneRequest {
         Ok(request)
     }
 
+    /// Rejects an empty search space, and numbers of trials or splits that are out of range.
     fn check(&self) -> Result<()> {
         if self.space.is_empty() {
             let problem = "every hyper-parameter is fixed; nothing is left to tune".to_owned();

@@ -22,6 +22,7 @@ pub(super) struct RetryingStorage<'a> {
 }
 
 impl RetryingStorage<'_> {
+    /// Repeats a call while it fails because the database is unavailable.
     fn retry<T>(&self, call: impl Fn() -> Result<T>) -> Result<T> {
         let start = Instant::now();
         loop {

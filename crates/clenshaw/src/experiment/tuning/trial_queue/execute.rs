@@ -69,6 +69,7 @@ impl TrialQueue<'_> {
         }
     }
 
+    /// Finishes a trial that did not fail, and plots its filter if it is the best one.
     fn store_outcome(&self, trial: &Trial, outcome: &Evaluation) -> Result<()> {
         match outcome {
             Evaluation::Complete(accuracies, filter) => {
