@@ -34,7 +34,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "instructions",
-        help: "count the instructions of training steps and compare; --update stores the counts",
+        help: "count the instructions of three training steps and compare; --update stores them",
         run: instructions,
     },
     Task {

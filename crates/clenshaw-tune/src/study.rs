@@ -56,8 +56,8 @@ impl<'a> Study<'a> {
         self.id
     }
 
-    /// Starts the first waiting trial or a new one, and sets its parameters. Returns `None`, and starts no
-    /// new trial, if a grid has no points left.
+    /// Starts the first waiting trial or a new one, and sets its parameters. Returns `None` if a grid has no
+    /// points left; a trial that has already been started is then marked as failed.
     pub fn ask(&self, space: &BTreeMap<String, Distribution>) -> Result<Option<Trial>> {
         self.ask_with(space, |trials, number| {
             let trials = &self.pruner.visible_trials(trials, number);

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 /// The key of a preset with the command that tuned its settings, if they were not published.
 const TUNED: &str = "tuned";
-/// The key of a preset that names the model or graph for which its settings were published, if not its own.
+/// The key of a preset that states for which other model, graph or split its settings were published.
 const BORROWED: &str = "borrowed";
 
 /// The table that applies to graphs without one of their own.
@@ -21,7 +21,7 @@ pub enum SettingsOrigin {
     Published,
     /// The authors' defaults for all graphs.
     AuthorDefaults,
-    /// Published for another model or graph, named in the possessive, such as `Actor's`.
+    /// Published for another model, graph or split, which the text names, as in `Actor's`.
     Borrowed(String),
     /// Found by tuning with this command.
     Tuned(String),

@@ -41,7 +41,8 @@ static DIALECT: Dialect = Dialect {
     ],
 };
 
-/// The time to wait for a connection; an open one is lost after twice this time without a response.
+/// The time to wait for a connection. An open connection is lost if sent data is not acknowledged for twice
+/// this time.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A connection to a server.
