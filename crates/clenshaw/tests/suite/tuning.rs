@@ -288,7 +288,7 @@ fn diverged_trial_fails_with_its_reason() {
 }
 
 #[test]
-fn rejects_study_with_other_settings() {
+fn rejects_study_with_different_settings() {
     let test = TestStudy::new(1);
     test.tune(&study_request(SMALL, 1)).unwrap();
     let refused = |change: &dyn Fn(&mut TuneRequest)| {
@@ -298,12 +298,12 @@ fn rejects_study_with_other_settings() {
     };
     assert_eq!(
         refused(&|other| other.training.graph = "csbm:nodes=100".into()),
-        "study `test`: its graph is \"csbm:nodes=200\", not \"csbm:nodes=100\""
+        "study `test`: its `graph` is \"csbm:nodes=200\", not \"csbm:nodes=100\""
     );
-    assert_eq!(refused(&|other| other.training.seed = 9), "study `test`: its seed is 3, not 9");
+    assert_eq!(refused(&|other| other.training.seed = 9), "study `test`: its `seed` is 3, not 9");
     assert_eq!(
         refused(&|other| other.training = Request { runs: 2, seed: 3, ..gcn() }),
-        "study `test`: its model is \"clenshaw-gcn\", not \"gcn\""
+        "study `test`: its `model` is \"clenshaw-gcn\", not \"gcn\""
     );
     assert_eq!(
         refused(&|other| other.fix("hidden", "16").unwrap()),
