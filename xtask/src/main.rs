@@ -22,7 +22,11 @@ struct Task {
 }
 
 const TASKS: &[Task] = &[
-    Task { name: "test", help: "run all tests; --long adds the long ones", run: test::run },
+    Task {
+        name: "test",
+        help: "run all checks and tests; --long adds the long ones",
+        run: test::run,
+    },
     Task {
         name: "optuna",
         help: "run only the tests that need Optuna or PostgreSQL; takes a filter",
@@ -30,7 +34,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "instructions",
-        help: "count the instructions of three training steps; --update stores them",
+        help: "count the instructions of three training steps and compare; --update stores them",
         run: instructions,
     },
     Task {
@@ -41,7 +45,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "fuzz",
-        help: "fuzz the file readers; --inputs N, --seconds S, targets",
+        help: "fuzz the file readers, or only the named targets; --inputs N, --seconds S",
         run: fuzz::run,
     },
     Task {
@@ -68,8 +72,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Counts in the optimised build; `crates/clenshaw/benches/instructions.rs` compares.
+/// Runs `crates/clenshaw/benches/instructions.rs` in the optimised build, which counts and compares.
 fn instructions(arguments: &[String]) -> Result {
     let mut command = cargo::cargo(&test::INSTRUCTIONS);
-    cargo::succeed(command.arg("--").args(arguments))
+    cargo::run_command(command.arg("--").args(arguments))
 }

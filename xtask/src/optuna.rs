@@ -3,7 +3,7 @@
 //! Such tests are marked `#[ignore]` for a plain `cargo test` and find them through environment variables.
 
 use crate::Result;
-use crate::cargo::{cargo, root, succeed, target};
+use crate::cargo::{cargo, root, run_command, target};
 use crate::python;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,10 +28,10 @@ pub type Variables = Vec<(&'static str, PathBuf)>;
 pub fn run(arguments: &[String]) -> Result {
     let variables = prepare()?;
     let mut command = cargo(&["test", "--workspace", "--", "--ignored", "--skip", "long::"]);
-    succeed(command.args(arguments).envs(variables))
+    run_command(command.args(arguments).envs(variables))
 }
 
-/// Installs what is missing and returns the variables that name it.
+/// Installs Optuna and PostgreSQL if they are missing, and returns the variables with their folders.
 pub fn prepare() -> Result<Variables, String> {
     let mut variables = vec![("CLENSHAW_POSTGRES", postgres()?)];
     for (version, variable) in VERSIONS {
@@ -74,6 +74,7 @@ pub fn apt_install(package: &str) {
     }
 }
 
+/// The folder of the programs, in `PATH` or where Debian installs them.
 fn find_postgres() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders = std::env::split_paths(&path).chain(debian_folders(Path::new(DEBIAN)));

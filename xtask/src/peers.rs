@@ -29,6 +29,7 @@ use std::path::PathBuf;
 const USAGE: &str = "expected [--graphs A,B] [--only step|layers] [--rounds N] [--threads N] \
                      [--large] [--no-dgl]";
 
+/// Measures the selected comparisons, and prints and writes the report.
 pub fn run(arguments: &[String]) -> Result {
     let options = PeerOptions::parse(arguments)?;
     let comparisons = Comparison::selected(&options)?;
@@ -51,6 +52,7 @@ pub fn run(arguments: &[String]) -> Result {
     Ok(())
 }
 
+/// The options of the command line.
 pub struct PeerOptions {
     /// Graphs to measure; all if empty.
     graphs: Vec<String>,
@@ -92,15 +94,16 @@ impl PeerOptions {
     }
 }
 
+/// Parses a positive integer.
 fn count(value: &str) -> Result<usize> {
     let number = value.parse().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| format!("`{value}`; expected a positive number").into())
+    number.ok_or_else(|| format!("unexpected `{value}`; expected a positive integer").into())
 }
 
 /// The folders of a run.
 pub struct Folders {
     root: PathBuf,
-    /// The other implementations.
+    /// The scripts of the other implementations.
     scripts: PathBuf,
     /// Python environments, and the inputs of comparisons.
     work: PathBuf,

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Returns the Python of an environment with these requirements; creates it if they changed.
+/// Returns the Python of an environment with these requirements. The environment is created again if it
+/// is missing or incomplete, or if the requirements have changed.
 pub fn environment(folder: &Path, requirements: &Path) -> Result<PathBuf, String> {
     let read = |path: &Path| {
         std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))

@@ -1,20 +1,20 @@
 //! `cargo xtask test [--long]`: every check of the project, in one command.
 //!
-//! All steps use the same profile and features, so each crate is compiled once for the tests and once for
-//! clippy. Optuna and PostgreSQL are installed while the tests compile. The last line lists what was run
+//! All steps of the short form use the same profile and features, so each crate is compiled once for the
+//! tests and once for clippy. Optuna and PostgreSQL are installed while the tests compile. The last line lists what was run
 //! and what was not.
 //!
 //! Tests that need Optuna or PostgreSQL are marked `#[ignore]` for a plain `cargo test`; so are long tests,
 //! which are in modules named `long`.
 
 use crate::Result;
-use crate::cargo::{cargo, shown};
+use crate::cargo::{cargo, command_line};
 use crate::optuna;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// Counts instructions in the optimised build.
+/// Arguments of cargo that count instructions in the optimised build.
 pub const INSTRUCTIONS: [&str; 4] = ["bench", "--workspace", "--bench", "instructions"];
 
 const FORMAT: [&str; 3] = ["fmt", "--all", "--check"];
@@ -33,10 +33,12 @@ const RELEASE_ACCEPTANCE: [&str; 7] = [
     "--ignored",
     "acceptance",
 ];
-/// Steps of `--long` only.
+/// The names of the steps of `--long` only, for the last line.
 const LONG_STEPS: &str = "release acceptance, release instructions, fuzz";
+/// Number of inputs of the step `fuzz`.
 const FUZZ_INPUTS: &str = "2000000";
 
+/// Runs all steps and prints what was run and what was not.
 pub fn run(arguments: &[String]) -> Result {
     let long = match arguments {
         [] => false,
@@ -54,6 +56,7 @@ pub fn run(arguments: &[String]) -> Result {
     Ok(())
 }
 
+/// Runs all steps until one fails.
 fn steps(long: bool, report: &mut TestReport) -> Result {
     eprintln!("== in the background: install Optuna 4 and 5, PostgreSQL, valgrind");
     let services = std::thread::spawn(install);
@@ -82,7 +85,7 @@ fn steps(long: bool, report: &mut TestReport) -> Result {
     services.map(drop).map_err(Into::into)
 }
 
-/// Installs what is missing; returns the variables that tests read.
+/// Installs valgrind, Optuna and PostgreSQL if they are missing; returns the variables that tests read.
 fn install() -> Result<optuna::Variables, String> {
     if Command::new("valgrind").arg("--version").output().is_err() {
         optuna::apt_install("valgrind");
@@ -128,7 +131,7 @@ impl TestReport {
 
     /// Runs a command, shortens the output of its tests and adds up their results.
     fn step(&mut self, name: &'static str, command: &mut Command) -> Result {
-        eprintln!("== {name}: {}", shown(command));
+        eprintln!("== {name}: {}", command_line(command));
         let start = Instant::now();
         let mut child = command.stdout(Stdio::piped()).spawn()?;
         let output = child.stdout.take().ok_or("no standard output")?;
@@ -151,7 +154,7 @@ impl TestReport {
         }
         if !child.wait()?.success() {
             self.failed = Some(name);
-            return Err(format!("{name}: `{}` failed", shown(command)).into());
+            return Err(format!("{name}: `{}` failed", command_line(command)).into());
         }
         eprintln!("   {name}: {}", duration(start));
         if checked {
@@ -187,6 +190,7 @@ impl TestReport {
     }
 }
 
+/// The time since `start`, as in `2 min 5 s`.
 fn duration(start: Instant) -> String {
     let seconds = start.elapsed().as_secs();
     match seconds / 60 {
@@ -198,7 +202,7 @@ fn duration(start: Instant) -> String {
 /// Shortens the output of Rust's test harness.
 #[derive(Default)]
 struct Filter {
-    /// Inside the output of tests that passed.
+    /// Whether the current line is part of the output of tests that passed.
     successes: bool,
 }
 

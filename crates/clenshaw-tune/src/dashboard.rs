@@ -6,7 +6,7 @@
 //! string.
 //!
 //! ```text
-//! dashboard:note_ver           1, 2, ...: the dashboard does not save an outdated version
+//! dashboard:note_ver           1, 2, ...: the dashboard rejects an edit of an earlier version
 //! dashboard:note_str:0, :1     Markdown
 //! dashboard:plot_data:ID:0     Plotly's {"data": [...], "layout": {...}}
 //! study:metric_names           ["validation accuracy"]

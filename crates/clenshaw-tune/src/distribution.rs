@@ -82,8 +82,9 @@ impl Distribution {
     /// Checks bounds, step and choices by Optuna's rules.
     ///
     /// # Errors
-    /// If `low > high`, a step is not positive, a logarithmic scale includes values that are not
-    /// positive, or there are no choices. `name` is the parameter in the message.
+    /// If bounds are not finite, `low > high`, a step is not positive, a logarithmic scale has a float step or
+    /// includes values that are not positive, or there are no choices. `name` is the parameter in the
+    /// message.
     pub fn check(&self, name: &str) -> Result<()> {
         let expected = match *self {
             Self::Float { low, high, log, step } => match (low, high, log, step) {

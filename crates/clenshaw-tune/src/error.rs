@@ -19,7 +19,7 @@ pub enum Error {
         /// The allowed range.
         allowed: String,
     },
-    /// A value of the wrong kind.
+    /// A value that is not accepted.
     #[error("`{key}` is `{value}`; expected {expected}")]
     BadValue {
         /// The name of the value.
@@ -72,8 +72,8 @@ impl Error {
         move |source| Self::Io { path, source }
     }
 
-    /// Whether the input is at fault (a wrong value, a missing file, an invalid storage), as opposed to
-    /// a failure while running.
+    /// Whether the error is due to the input (a wrong value, a missing file, an invalid storage), as opposed
+    /// to a failure while running.
     pub fn is_input(&self) -> bool {
         use std::io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
         match self {

@@ -24,7 +24,8 @@ const MAX_GRID_SIZE: u64 = 50;
 
 /// Returns the importance of every parameter of the complete trials, largest first.
 ///
-/// Importances sum to 1. They are equal if the trials do not distinguish the parameters.
+/// Importances sum to 1. They are equal if the trials do not distinguish the parameters. The list is empty
+/// if no trial is complete.
 pub fn param_importances(trials: &[Trial], direction: Direction) -> Vec<(String, f64)> {
     let complete: Vec<&Trial> = trials.iter().filter(|t| t.state == TrialState::Complete).collect();
     let names: BTreeSet<&String> = complete.iter().flat_map(|trial| trial.params.keys()).collect();
@@ -116,7 +117,7 @@ fn counts(distribution: &Distribution, values: &[f64]) -> Vec<f64> {
     counts
 }
 
-/// Integers on a logarithmic scale have one grid value per doubling.
+/// The number of grid values; integers on a logarithmic scale have one per doubling.
 fn grid_size(range: &NumericRange) -> usize {
     let size = match range.count() {
         Some(count) if range.log => (count as f64).log2().ceil() as u64 + 1,

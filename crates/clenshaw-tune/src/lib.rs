@@ -51,13 +51,14 @@
 //!
 //! - [`Storage`]: [`JournalStorage`] for a file, `RdbStorage` for SQLite (feature `sqlite`) and PostgreSQL
 //!   (feature `postgres`). [`StorageLocation`] opens any of them by path or URL.
-//! - [`Sampler`]: random, grid and TPE. Values depend on the study's seed and the trial number only.
+//! - [`Sampler`]: random, grid and TPE. Values depend only on the study's seed, the trial number, the search
+//!   space and, except for random sampling, the other trials.
 //! - [`Pruner`]: median, successive halving and Hyperband.
 //! - [`param_importances`][]: PED-ANOVA.
 //! - [`dashboard`]: notes and plots for optuna-dashboard.
 //!
-//! Estimators, pruners and importances match those of Optuna 5 numerically. Sampled values differ, because
-//! the random number generator does.
+//! TPE's density estimates and the importances match those of Optuna 5 numerically, and so do the pruners
+//! if their resources are set. Sampled values differ, because the random number generator does.
 //!
 //! Not supported: multiple objectives, constraints, MySQL, TLS connections and Optuna's gRPC proxy.
 

@@ -17,6 +17,7 @@ pub struct Study<'a> {
     sampler: Sampler,
     pruner: Pruner,
     seed: u64,
+    has_heartbeats: bool,
 }
 
 impl<'a> Study<'a> {
@@ -24,11 +25,11 @@ impl<'a> Study<'a> {
     /// pruner.
     ///
     /// # Errors
-    /// If the study exists with another direction.
+    /// If the study exists with another direction or with multiple objectives.
     pub fn open(storage: &'a dyn Storage, name: &str, direction: Direction) -> Result<Self> {
         let id = storage.open_study(name, direction)?;
         let (sampler, pruner) = (Sampler::Tpe(Tpe::default()), Pruner::Never);
-        Ok(Self { storage, id, direction, sampler, pruner, seed: 0 })
+        Ok(Self { storage, id, direction, sampler, pruner, seed: 0, has_heartbeats: false })
     }
 
     /// Replaces the sampler and its seed.
@@ -43,13 +44,20 @@ impl<'a> Study<'a> {
         Self { pruner, ..self }
     }
 
+    /// Records the first heartbeat of every trial as soon as it starts, before its parameters are sampled.
+    /// The caller must record the further ones; see [`Storage::record_heartbeat`].
+    #[must_use]
+    pub fn with_heartbeats(self) -> Self {
+        Self { has_heartbeats: true, ..self }
+    }
+
     /// The id of the study in its storage, for calls that this type does not provide.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// Starts the first waiting trial or a new one, and sets its parameters; `None` if a grid has no points
-    /// left.
+    /// Starts the first waiting trial or a new one, and sets its parameters. Returns `None` if a grid has no
+    /// points left; a trial that has already been started is then marked as failed.
     pub fn ask(&self, space: &BTreeMap<String, Distribution>) -> Result<Option<Trial>> {
         self.ask_with(space, |trials, number| {
             let trials = &self.pruner.visible_trials(trials, number);
@@ -58,8 +66,9 @@ impl<'a> Study<'a> {
         })
     }
 
-    /// Like [`ask`](Self::ask), with values from `propose` instead of the sampler. `propose` gets the trials
-    /// of the study and the number of the trial; `None` if it returns `None`.
+    /// Like [`ask`](Self::ask), with values from `propose` instead of the sampler. `propose` receives the
+    /// trials of the study and the number of the trial, and returns internal values, or `None` if no values
+    /// are left; it may be called twice.
     pub fn ask_with(
         &self,
         space: &BTreeMap<String, Distribution>,
@@ -67,14 +76,19 @@ impl<'a> Study<'a> {
     ) -> Result<Option<Trial>> {
         let trials = self.trials()?;
         let waiting = self.storage.claim_waiting_trial(self.id)?;
+        waiting.iter().try_for_each(|trial| self.record_start(trial))?;
         let number = waiting.as_ref().map_or(trials.len() as u64, |trial| trial.number);
         let mut proposed = propose(&trials, number)?;
         let mut trial = match waiting {
             Some(trial) => trial,
             None if proposed.is_none() => return Ok(None),
-            None => self.storage.create_trial(self.id)?,
+            None => {
+                let trial = self.storage.create_trial(self.id)?;
+                self.record_start(&trial)?;
+                trial
+            }
         };
-        // Another worker has created a trial in the meantime, and values depend on the number.
+        // If another worker has created a trial in the meantime, the number differs, and so do the values.
         if trial.number != number {
             proposed = propose(&self.trials()?, trial.number)?;
         }
@@ -93,7 +107,12 @@ impl<'a> Study<'a> {
         Ok(Some(trial))
     }
 
-    /// Reports an intermediate value, and returns whether the pruner stops the trial.
+    /// Records the first heartbeat of a trial, if the study has heartbeats.
+    fn record_start(&self, trial: &Trial) -> Result<()> {
+        if self.has_heartbeats { self.storage.record_heartbeat(trial.id) } else { Ok(()) }
+    }
+
+    /// Stores an intermediate value, and returns whether the caller should prune the trial.
     pub fn report(&self, trial: &Trial, step: u64, value: f64) -> Result<bool> {
         self.storage.report(trial.id, step, value)?;
         if self.pruner == Pruner::Never {
@@ -119,7 +138,8 @@ impl<'a> Study<'a> {
         self.storage.trials(self.id)
     }
 
-    /// Returns the complete trial with the best value; the first one if there are several.
+    /// Returns the complete trial with the best value, the first one if there are several; `None` if no trial
+    /// is complete.
     pub fn best_trial(&self) -> Result<Option<Trial>> {
         let trials = self.trials()?.into_iter();
         let complete = trials.filter(|trial| trial.state == TrialState::Complete);

@@ -11,8 +11,9 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
+/// The graphs that are measured by default.
 const GRAPHS: [&str; 6] = ["cora", "chameleon", "squirrel", "actor", "citeseer", "pubmed"];
-/// Measured with `--large` only.
+/// A graph that is measured only with `--large` or if `--graphs` names it.
 const LARGE: &str = "twitch-gamers";
 
 /// Models that PyG has layers for.
@@ -24,6 +25,7 @@ pub const TORCH_CSR: &str = "PyTorch CSR";
 const MESSAGE_PASSING: &str = "PyG message passing";
 const DGL: &str = "DGL";
 const PYG_LAYER: &str = "PyG layer";
+/// The other implementations, in the order of the report.
 pub const OTHERS: [&str; 4] = [TORCH_CSR, MESSAGE_PASSING, DGL, PYG_LAYER];
 
 /// Relative tolerance of the initial loss.
@@ -34,10 +36,12 @@ const STEP_TOLERANCE: f64 = 1e-3;
 
 /// Duration of one implementation's share of a round, unless a single step takes longer.
 const ROUND_SECONDS: f64 = 0.3;
+/// Maximum number of timed steps of one implementation in a round.
 const MAX_STEPS: usize = 60;
-/// Pause that lets the previous implementation's threads go idle.
+/// Pause after which the threads of the previous implementation are idle.
 const PAUSE: Duration = Duration::from_millis(30);
 
+/// A part of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// ClenshawGCN against implementations in PyTorch, PyG and DGL.
@@ -60,6 +64,7 @@ impl Part {
 pub struct Comparison {
     pub graph: &'static str,
     pub model: &'static str,
+    /// Hyper-parameters other than those of the preset, as `key=value`.
     settings: &'static [&'static str],
     others: Vec<&'static str>,
 }
@@ -125,7 +130,8 @@ impl Comparison {
         Self { graph, model, settings, others: vec![PYG_LAYER] }
     }
 
-    /// Starts all implementations, checks their losses and times them in alternation.
+    /// Starts all implementations, checks their losses and times them in alternation. One that cannot be
+    /// started or has different losses is noted and not timed; for clenshaw, this is an error.
     pub fn measure(
         &self,
         clenshaw: &Path,
@@ -224,14 +230,15 @@ fn time_rounds(mut processes: Vec<TrainingProcess>, rounds: usize) -> Result<Vec
     .collect()
 }
 
-/// Steps per round.
+/// The steps of one implementation in a round.
 struct StepCounts {
     all: usize,
+    /// How many of them, the last ones, are timed.
     timed: usize,
 }
 
 /// Warms an implementation up and chooses its steps per round. The first of several short steps is not
-/// timed, because the caches still hold another implementation's data.
+/// timed, because the caches still contain another implementation's data.
 fn step_counts(process: &mut TrainingProcess) -> Result<StepCounts> {
     let once = MedianRange::of(&process.steps(2)?).min;
     let timed = ((ROUND_SECONDS / once) as usize).clamp(1, MAX_STEPS);

@@ -37,9 +37,10 @@ pub struct Environment {
     pub versions: String,
 }
 
+/// The environments of all other implementations.
 pub struct Environments {
     pub torch: Environment,
-    /// Or the reason why DGL is not available, in one line.
+    /// The environment of DGL, or the reason why there is none, in one line.
     pub dgl: Result<Environment, String>,
 }
 
@@ -55,7 +56,7 @@ impl Environments {
 }
 
 impl Specification {
-    /// Returns the environment named by the variable, or creates one.
+    /// Returns the environment named by the variable, or one in the target folder, which is created if needed.
     fn prepare(&self, folders: &Folders) -> Result<Environment, String> {
         if let Some(named) = std::env::var_os(self.variable) {
             let named_error = |problem: String| format!("{}: {problem}", self.variable);
@@ -67,7 +68,7 @@ impl Specification {
         self.check(&folder)
     }
 
-    /// Checks that everything can be imported.
+    /// Checks that everything can be imported, and prints the versions.
     fn check(&self, folder: &Path) -> Result<Environment, String> {
         let python = folder.join("bin/python");
         let versions = output(Command::new(&python).args(["-W", "ignore", "-c", self.versions]))?;

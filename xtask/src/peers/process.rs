@@ -21,7 +21,7 @@ pub struct TrainingProcess {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memory {
     pub peak: Option<f64>,
-    /// Before it read the graph.
+    /// The memory before the graph was read.
     pub start: Option<f64>,
 }
 
@@ -55,6 +55,7 @@ impl TrainingProcess {
         Ok(Memory { peak: answer["peak"].as_f64(), start: answer["start"].as_f64() })
     }
 
+    /// Sends a line and returns the answer.
     fn request(&mut self, line: &str) -> Result<Value> {
         let sent = self.input.as_mut().map(|input| writeln!(input, "{line}"));
         match sent {
@@ -63,6 +64,7 @@ impl TrainingProcess {
         }
     }
 
+    /// Reads one line of JSON.
     fn answer(&mut self) -> Result<Value> {
         let mut line = String::new();
         match self.output.read_line(&mut line) {
@@ -71,7 +73,7 @@ impl TrainingProcess {
         }
     }
 
-    /// The exit status and the end of standard error.
+    /// Waits for the process to end; returns its exit status and the end of its standard error.
     fn exit_message(&mut self) -> String {
         let status =
             self.child.wait().map_or("unknown exit status".into(), |status| status.to_string());

@@ -153,7 +153,7 @@ fn row(measurement: &Measurement, result: &Timing, baseline: &[f64]) -> Vec<Stri
     ]
 }
 
-/// Formats with three significant digits.
+/// Formats with three significant digits, but at most two decimals.
 fn three(value: f64) -> String {
     let decimals = match value {
         100.0.. => 0,
@@ -180,7 +180,7 @@ fn table(lines: &[Vec<String>]) -> String {
     lines.iter().map(line).collect()
 }
 
-/// `<date>-<processor>-<n>-cores`.
+/// The name of the folder for this day and machine: `<date>-<processor>-<n>-cores`.
 pub fn folder_name() -> Result<String> {
     let date = Command::new("date").arg("+%F").output().map_err(|e| format!("date: {e}"))?;
     let date = String::from_utf8(date.stdout)?;
@@ -192,7 +192,7 @@ pub fn folder_name() -> Result<String> {
     Ok(format!("{}-{}-{cores}-cores", date.trim(), short(name)))
 }
 
-/// `intel-xeon` of `Intel(R) Xeon(R) Processor @ 2.30GHz`.
+/// Shortens the name of a processor: `intel-xeon` for `Intel(R) Xeon(R) Processor @ 2.30GHz`.
 fn short(processor: &str) -> String {
     let name = processor.split('@').next().unwrap_or(processor).to_lowercase();
     let name = name.replace("(r)", " ").replace("(tm)", " ");

@@ -9,7 +9,7 @@ pub struct MedianRange {
 }
 
 impl MedianRange {
-    /// Panics if `values` is empty.
+    /// The median and the range of some values; panics if there are none.
     pub fn of(values: &[f64]) -> Self {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -18,7 +18,7 @@ impl MedianRange {
         Self { median, min: sorted[0], max: sorted[last] }
     }
 
-    /// The ratios of two lists of times, round by round.
+    /// The median and the range of the ratios of two lists of times, round by round.
     pub fn ratio(theirs: &[f64], ours: &[f64]) -> Self {
         let ratios: Vec<f64> =
             theirs.iter().zip(ours).map(|(theirs, ours)| theirs / ours).collect();
@@ -32,7 +32,7 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| (sum / values.len() as f64).exp())
 }
 
-/// Whether two losses are equal up to rounding.
+/// Whether two losses differ by at most `tolerance`, relative to the larger of `|other|` and 1.
 pub fn agree(one: f64, other: f64, tolerance: f64) -> bool {
     (one - other).abs() <= tolerance * other.abs().max(1.0)
 }

@@ -140,7 +140,7 @@ fn invalid_arguments_are_rejected() {
     assert_eq!(code, 2);
     assert_eq!(
         message,
-        "error: study `csbm-nodes=150-clenshaw-gcn`: its seed is 0, not 4\n\
+        "error: study `csbm-nodes=150-clenshaw-gcn`: its `seed` is 0, not 4\n\
          hint: choose another study with --study or --name, or use the settings of this one\n"
     );
 }

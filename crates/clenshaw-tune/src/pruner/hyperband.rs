@@ -19,7 +19,7 @@ pub struct Hyperband {
     pub study_name: String,
     /// The step of the lowest rung.
     pub min_resource: u64,
-    /// The maximum number of steps; defaults to the length of the longest complete trial.
+    /// The maximum number of steps; by default, one more than the largest step of a complete trial.
     pub max_resource: Option<u64>,
     /// `eta`: one in `eta` trials is promoted from each rung.
     pub reduction_factor: u64,
@@ -39,6 +39,7 @@ impl Hyperband {
         }
     }
 
+    /// Applies successive halving within the bracket of the trial.
     pub(super) fn decide(
         &self,
         trial: &Trial,
@@ -78,6 +79,7 @@ impl Hyperband {
         (0..n_brackets).rev().map(|s| budget(s).ceil() as u64).collect()
     }
 
+    /// The bracket of trial `number`; `None` if there are no brackets yet.
     fn bracket(&self, budgets: &[u64], number: u64) -> Option<usize> {
         let total: u64 = budgets.iter().sum();
         let hash = crc32fast::hash(format!("{}_{number}", self.study_name).as_bytes());

@@ -26,7 +26,7 @@ impl Default for Median {
 }
 
 impl Median {
-    /// Whether to prune the trial at its last report.
+    /// Whether to prune the trial at its last report. A trial that has reported only NaN is pruned.
     pub(super) fn should_prune(
         &self,
         trial: &Trial,
@@ -73,6 +73,7 @@ fn best_value(trial: &Trial, direction: Direction) -> Option<f64> {
     numbers.reduce(|a, b| if direction.loss(b) < direction.loss(a) { b } else { a })
 }
 
+/// The median of the values that are not NaN; `None` if there are none.
 fn median(mut values: Vec<f64>) -> Option<f64> {
     values.retain(|value| !value.is_nan());
     values.sort_by(f64::total_cmp);

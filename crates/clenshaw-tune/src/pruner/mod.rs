@@ -57,7 +57,7 @@ impl Pruner {
         }
     }
 
-    /// The trials that a sampler learns from when it samples for trial `number`: with Hyperband, those in
+    /// The trials that a sampler uses when it samples for trial `number`: with Hyperband, those in
     /// the same bracket, as in Optuna.
     pub fn visible_trials(&self, trials: &[Trial], number: u64) -> Vec<Trial> {
         match self {
@@ -69,7 +69,7 @@ impl Pruner {
     }
 }
 
-/// The largest step of all complete trials.
+/// The largest step that a complete trial has reported; `None` if there is none.
 fn last_step<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Option<u64> {
     let complete = trials.into_iter().filter(|trial| trial.state == TrialState::Complete);
     complete

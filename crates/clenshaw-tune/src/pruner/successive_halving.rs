@@ -5,8 +5,8 @@
 //! rung r is at step  min_resource * eta^(s + r)
 //! ```
 //!
-//! Trials run in parallel and are never resumed, so among the first `eta - 1` trials to reach a rung only
-//! the best so far is promoted. The value of a trial at rung `r` is stored as the system attribute
+//! Trials run in parallel and are never resumed, so a trial among the first `eta - 1` to reach a rung is
+//! promoted if it is the best so far. The value of a trial at rung `r` is stored as the system attribute
 //! `completed_rung_r`, as in Optuna.
 //! Li, Jamieson et al., A System for Massively Parallel Hyperparameter Tuning, MLSys 2020.
 

@@ -1,4 +1,5 @@
-//! Compares every decision with those of Optuna, stored by `tests/optuna/record.py`.
+//! Compares decisions with Optuna's, as recorded by `tests/optuna/record.py`; the last test checks one
+//! example by hand.
 
 use super::*;
 use crate::fixtures;
@@ -65,7 +66,7 @@ fn hyperband_matches_optuna() {
 }
 
 #[test]
-fn best_of_first_seven_and_best_two_of_eight_are_promoted() {
+fn best_so_far_is_promoted_and_second_best_from_the_eighth_trial_on() {
     let halving = SuccessiveHalving { min_resource: Some(1), ..SuccessiveHalving::default() };
     let pruner = Pruner::SuccessiveHalving(halving);
     let mut trials: Vec<Trial> = Vec::new();
@@ -74,7 +75,7 @@ fn best_of_first_seven_and_best_two_of_eight_are_promoted() {
         let mut trial = Trial::new(number as u64, number as u64, TrialState::Running);
         trial.intermediate_values.insert(1, loss);
         let decision = pruner.decide(&trial, &trials, Direction::Minimize);
-        // 3 and 2 are the best so far; 2.5 is the second best of eight.
+        // 3 and 2 are each the best when reported; 2.5 is the second best of eight.
         assert_eq!(!decision.prune, [3.0, 2.0, 2.5].contains(&loss), "{loss}");
         trial.system_attrs.insert("completed_rung_0".into(), loss.into());
         trials.push(trial);

@@ -1,8 +1,8 @@
 //! Grid search: every combination of values once, in an order shuffled by the study's seed.
 //!
 //! Trial `i` takes the `i`-th combination, or the next one that no other trial has. Two workers that
-//! sample at the same time may choose the same point if the study also contains points that are not on
-//! the grid.
+//! sample at the same time may choose the same point if the study also contains failed trials or points
+//! that are not on the grid.
 
 use super::{NumericRange, SamplingContext};
 use crate::error::{Error, Result};
@@ -46,7 +46,7 @@ impl<'a> Axis<'a> {
         };
         let values = values.ok_or_else(|| Error::BadValue {
             key: name.to_owned(),
-            value: "a float without a step".to_owned(),
+            value: distribution.to_json(),
             expected: "a float with a step, an integer or choices, for grid search".to_owned(),
         })?;
         Ok(Self { name, values })
@@ -59,14 +59,15 @@ impl<'a> Axis<'a> {
     }
 }
 
+/// The number of points of the grid, at most [`MAX_POINTS`].
 fn count(axes: &[Axis]) -> Result<usize> {
     let product = axes.iter().try_fold(1u64, |n, axis| {
         n.checked_mul(axis.values.len() as u64).filter(|n| (1..=MAX_POINTS).contains(n))
     });
     product.map(|n| n as usize).ok_or_else(|| Error::OutOfRange {
-        key: "grid".to_owned(),
-        value: "empty or too large".to_owned(),
-        allowed: format!("1 to {MAX_POINTS} points"),
+        key: "grid size".to_owned(),
+        value: format!("more than {MAX_POINTS} points"),
+        allowed: format!("1 to {MAX_POINTS}"),
     })
 }
 
@@ -83,6 +84,7 @@ fn index(axes: &[Axis], trial: &Trial) -> Option<usize> {
     })
 }
 
+/// The point with this index in row-major order.
 fn point(axes: &[Axis], mut index: usize) -> BTreeMap<String, f64> {
     let mut values = BTreeMap::new();
     for axis in axes.iter().rev() {
@@ -152,9 +154,10 @@ mod tests {
         };
         let rate = Distribution::Float { low: 0.0, high: 1.0, log: false, step: None };
         let infinite = error(rate);
-        let expected = "`rate` is `a float without a step`; expected a float with a step";
-        assert!(infinite.starts_with(expected), "{infinite}");
+        assert!(infinite.starts_with("`rate` is `{\"name\":\"FloatDistribution\""), "{infinite}");
+        let expected = "expected a float with a step, an integer or choices, for grid search";
+        assert!(infinite.ends_with(expected), "{infinite}");
         let huge = Distribution::Int { low: 1, high: 2_000_000, log: false, step: 1 };
-        assert_eq!(error(huge), "`grid` is empty or too large, outside 1 to 1000000 points");
+        assert_eq!(error(huge), "`grid size` is more than 1000000 points, outside 1 to 1000000");
     }
 }

@@ -1,8 +1,8 @@
 //! Samplers: choose the parameter values of the next trial.
 //!
-//! A sampler is a pure function of the study's trials. Its random numbers depend on the study's seed, the
-//! trial number and, for parameters sampled independently, the parameter name. They do not depend on the
-//! order in which workers request trials.
+//! A sampler is a pure function of its [`SamplingContext`]. Its random numbers depend on the study's seed and,
+//! except for the order of a grid, on the trial number and the names of the parameters sampled together.
+//! They do not depend on the order in which workers request trials.
 
 mod grid;
 mod numeric_range;
@@ -56,7 +56,7 @@ impl Sampler {
     /// let space = [("rate".to_owned(), rate)].into();
     /// let direction = Direction::Maximize;
     /// let context = SamplingContext { space: &space, trials: &[], direction, seed: 1, number: 0 };
-    /// let values = Sampler::Tpe(Tpe::default()).sample(&context)?.expect("only grids are finite");
+    /// let values = Sampler::Tpe(Tpe::default()).sample(&context)?.expect("only a grid can be exhausted");
     /// assert!((1e-4..=1e-1).contains(&values["rate"]));
     /// # Ok::<(), clenshaw_tune::Error>(())
     /// ```

@@ -21,6 +21,7 @@ pub struct DatabaseUrl {
     file: Option<PathBuf>,
 }
 
+/// The accepted forms, for error messages.
 const EXPECTED: &str = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/DATABASE";
 
 impl DatabaseUrl {

@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error as _};
 use serde_json::{Value, json};
 
+/// The numbers that JSON cannot represent, by the names that Python writes.
 const NON_FINITE: [(&str, f64); 3] =
     [("NaN", f64::NAN), ("Infinity", f64::INFINITY), ("-Infinity", f64::NEG_INFINITY)];
 
@@ -150,7 +151,7 @@ impl Distribution {
     }
 }
 
-/// A choice of a list that contained unquoted NaN or infinities.
+/// Converts a choice of a list whose unquoted NaN and infinities were quoted to parse it.
 fn from_quoted(json: &Value) -> ParamValue {
     let number = json.as_str().and_then(non_finite);
     number.map_or_else(|| ParamValue::from_json(json), ParamValue::Float)

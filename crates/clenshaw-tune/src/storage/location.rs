@@ -40,7 +40,8 @@ impl StorageLocation {
         }
     }
 
-    /// Opens the storage. Files, tables and parent folders are created if they do not exist.
+    /// Opens the storage. Parent folders and tables are created if they do not exist; a missing journal is
+    /// created by the first write.
     pub fn open(&self) -> Result<Box<dyn Storage>> {
         if let Some(folder) = self.file().and_then(Path::parent) {
             std::fs::create_dir_all(folder).map_err(Error::io(folder))?;

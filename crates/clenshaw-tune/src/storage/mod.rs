@@ -96,13 +96,14 @@ pub trait Storage: Send + Sync {
     }
 
     /// Records a heartbeat of a running trial; a no-op in storages without heartbeats. After the first
-    /// heartbeat of a trial, another is due every [`Self::heartbeat_interval`]; otherwise
-    /// [`Self::fail_stale_trials`] marks the trial as failed.
+    /// heartbeat of a trial, another is due every [`Self::heartbeat_interval`]; if none is recorded for two
+    /// intervals, [`Self::fail_stale_trials`] marks the trial as failed.
     fn record_heartbeat(&self, _trial: u64) -> Result<()> {
         Ok(())
     }
 
-    /// Marks running trials as failed if their worker has stopped, and returns their ids.
+    /// Marks running trials as failed if their heartbeats have stopped or their worker process has ended, and
+    /// returns their ids.
     fn fail_stale_trials(&self, _study: u64) -> Result<Vec<u64>> {
         Ok(Vec::new())
     }

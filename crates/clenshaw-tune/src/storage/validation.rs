@@ -7,7 +7,7 @@ use crate::{Attributes, Direction, Distribution, ParamValue};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Returns the id of a study, or a message if it has another direction or multiple objectives.
+/// Returns the id of a study, or a message if it has another direction, none or multiple objectives.
 pub(super) fn check_direction(
     study: &StudySummary,
     n_objectives: usize,
@@ -18,6 +18,9 @@ pub(super) fn check_direction(
         Some(direction) if direction == expected => Ok(study.id),
         Some(direction) => {
             Err(format!("the direction of study `{name}` is {direction}, not {expected}"))
+        }
+        None if n_objectives == 1 => {
+            Err(format!("study `{name}` has no direction; expected {expected}"))
         }
         None => {
             Err(format!("study `{name}` has {n_objectives} objectives; expected one to {expected}"))

@@ -89,7 +89,7 @@ def drawn(rng, space):
 
 
 def history(seed, n_trials, direction, states):
-    """Creates a study whose trials have these states, cyclically."""
+    """Creates a study whose trials have these states, cyclically; `bare` is pruned without reports."""
     rng = np.random.default_rng(seed)
     study = optuna.create_study(direction=direction)
     for _, state in zip(range(n_trials), itertools.cycle(states)):
@@ -218,7 +218,7 @@ def record_functions():
 
 
 def pruner_study(seed, direction, name, gaps):
-    """Creates a study, and learning curves to be reported step by step."""
+    """Creates a study, and learning curves to be reported step by step; with `gaps`, steps are missing."""
     rng = np.random.default_rng(seed)
     curves = []
     for _ in range(30):
@@ -235,7 +235,8 @@ def pruner_study(seed, direction, name, gaps):
 def decisions(pruner, seed, direction, gaps=False):
     """Runs the curves as trials, two at a time.
 
-    Events in order: [trial, step, value, decision, notes], or [trial, value] when it is complete.
+    Events in order: [trial, step, value, whether it is pruned, changed system attributes], or
+    [trial, value] when the trial is complete.
     """
     study, curves = pruner_study(seed, direction, f"study {seed}", gaps)
     study.pruner = pruner()

@@ -13,12 +13,14 @@ optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 
 def storage(location):
+    """Opens the storage at a location."""
     if "://" in location:
         return optuna.storages.RDBStorage(location, heartbeat_interval=60)
     return optuna.storages.JournalStorage(JournalFileBackend(location))
 
 
 def suggest(trial):
+    """Samples the parameters of a trial and returns its objective."""
     rate = trial.suggest_float("rate", 1e-4, 1.0, log=True)
     drop = trial.suggest_float("drop", 0.0, 0.9, step=0.1)
     order = trial.suggest_int("order", 2, 10, step=2)
@@ -27,6 +29,7 @@ def suggest(trial):
 
 
 def described(trial):
+    """Converts a trial to JSON; times are seconds since 1970."""
     return {
         "number": trial.number,
         "id": trial._trial_id,
@@ -60,7 +63,7 @@ def show(location, name):
 
 
 def run(location, name, n):
-    """Runs trials with Optuna's sampler; the study is created if it does not exist."""
+    """Runs `n` trials with Optuna's sampler; the study is created if it does not exist."""
     study = optuna.create_study(
         study_name=name,
         storage=storage(location),
@@ -97,14 +100,14 @@ def oddities(location, name):
 
 
 def stale(location, name):
-    """Returns the trials that Optuna considers stale."""
+    """Returns the ids of the trials that Optuna considers stale."""
     study = optuna.load_study(study_name=name, storage=storage(location))
     rdb = study._storage._backend
     return rdb._get_stale_trial_ids(study._study_id)
 
 
 def heartbeat(location, name):
-    """Starts a trial and records a heartbeat."""
+    """Starts a trial, records a heartbeat and returns the id of the trial."""
     study = optuna.load_study(study_name=name, storage=storage(location))
     trial = study.ask()
     study._storage._backend.record_heartbeat(trial._trial_id)

@@ -251,7 +251,7 @@ pub fn check_heartbeats(storage: &dyn Storage, age_heartbeat: impl Fn(u64, u64))
         [Running, Running, Fail, Complete]
     });
     storage.record_heartbeat(stale).unwrap();
-    assert_eq!(state(stale), TrialState::Fail, "a heartbeat must not revive a trial");
+    assert_eq!(state(stale), TrialState::Fail, "a heartbeat must not restart a trial");
 }
 
 /// Other users can read a file in a read-only folder, but not write it. The test `name` of this binary runs

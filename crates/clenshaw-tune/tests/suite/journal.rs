@@ -62,14 +62,14 @@ fn start_worker(path: &Path) -> Child {
 }
 
 #[test]
-fn studies_survive_killed_workers() {
+fn study_continues_after_workers_are_killed() {
     kill_workers(15);
 }
 
 mod long {
     #[test]
     #[ignore = "long: cargo xtask test --long"]
-    fn studies_survive_many_killed_workers() {
+    fn study_continues_after_many_workers_are_killed() {
         super::kill_workers(100);
     }
 }

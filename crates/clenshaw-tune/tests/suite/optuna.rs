@@ -308,7 +308,7 @@ fn optuna_continues_after_a_truncated_line() {
     }
 }
 
-/// The server runs in another time zone.
+/// The PostgreSQL server runs in another time zone than the tests.
 #[test]
 #[ignore = "needs Optuna: cargo xtask optuna"]
 fn optuna_finds_the_same_stale_trials() {

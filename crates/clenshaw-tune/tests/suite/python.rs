@@ -7,10 +7,11 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+/// The major versions of Optuna.
 pub const VERSIONS: [&str; 2] = ["4", "5"];
 
-/// Starts a script. Version 5 runs in another time zone than the tests. Version 4 takes the times in
-/// databases for local times, so it runs in UTC.
+/// Starts a script. Version 5 runs in another time zone than the tests. Version 4 treats the times in
+/// databases as local times, so it runs in UTC.
 pub fn start_script(version: &str, script: &str, arguments: &[&str]) -> Child {
     let variable = format!("CLENSHAW_OPTUNA{version}");
     let Some(folder) = std::env::var_os(&variable) else {

@@ -1,6 +1,7 @@
 //! Training requests, run folders, tuning studies and reproduction of the paper's results.
 //!
-//! A [`Request`] names a graph, a model and their settings; [`run`] trains it and returns a [`Summary`].
+//! A [`Request`] names a graph, a model and their settings; [`run`] trains the model and returns a
+//! [`Summary`].
 //! This is the only module that writes run folders:
 //!
 //! ```text

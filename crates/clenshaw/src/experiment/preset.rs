@@ -1,4 +1,4 @@
-//! Presets: published settings in one TOML file per model, with one table per graph.
+//! Presets: settings in one TOML file per model, with one table per graph; published ones where they exist.
 
 use super::config::settings;
 use crate::error::{Error, Result};
@@ -6,8 +6,9 @@ use crate::model::ModelInfo;
 use std::fmt::{Display, Formatter};
 use toml::{Table, Value};
 
-/// Keys of a preset that record the origin of settings that were not published for the graph.
+/// The key of a preset with the command that tuned its settings, if they were not published.
 const TUNED: &str = "tuned";
+/// The key of a preset that states for which other model, graph or split its settings were published.
 const BORROWED: &str = "borrowed";
 
 /// The table that applies to graphs without one of their own.
@@ -20,7 +21,7 @@ pub enum SettingsOrigin {
     Published,
     /// The authors' defaults for all graphs.
     AuthorDefaults,
-    /// Published for another model or graph, named here.
+    /// Published for another model, graph or split, which the text names, as in `Actor's`.
     Borrowed(String),
     /// Found by tuning with this command.
     Tuned(String),
@@ -40,7 +41,7 @@ impl Display for SettingsOrigin {
     }
 }
 
-/// The origin of a model's settings on a graph.
+/// The origin of the settings that the preset `paper` gives a model on a graph.
 pub fn preset_origin(info: &ModelInfo, graph: &str) -> SettingsOrigin {
     let table = table(info);
     let Some(preset) = preset_table(&table, graph) else {
@@ -58,7 +59,8 @@ fn entries(table: &Table) -> Vec<(String, String)> {
     settings(table).into_iter().filter(|(key, _)| key != TUNED && key != BORROWED).collect()
 }
 
-/// The preset of a model for a graph, including its split; the graph by its registry name.
+/// The settings of a model's preset for a graph, including the split. The only `name` is `paper`; `graph` is
+/// a name in the registry.
 pub(super) fn preset(name: &str, info: &ModelInfo, graph: &str) -> Result<Vec<(String, String)>> {
     if name != "paper" {
         return Err(Error::unknown("preset", name, ["paper"]));
@@ -83,7 +85,7 @@ pub fn preset_graphs(info: &ModelInfo) -> Vec<String> {
     graphs(&table(info))
 }
 
-/// The publication that a model's presets are taken from.
+/// The publication that a model's presets are taken from; empty if it has none.
 pub fn preset_source(info: &ModelInfo) -> String {
     table(info).get("source").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
@@ -106,8 +108,9 @@ fn graphs(table: &Table) -> Vec<String> {
     entries.map(|(graph, _)| graph.clone()).collect()
 }
 
+/// The preset file of a model; empty if it has none.
 fn table(info: &ModelInfo) -> Table {
-    info.presets.parse().expect("a test reads every preset")
+    info.presets.parse().expect("every preset is parsed in a test")
 }
 
 #[cfg(test)]
@@ -135,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn origins_of_settings() {
+    fn origin_is_that_of_the_graph_or_of_the_default_table() {
         let origin = |model: &str, graph: &str| preset_origin(find(model).unwrap(), graph);
         assert_eq!(origin("clenshaw-gcn", "cora"), SettingsOrigin::Published);
         assert_eq!(origin("horner-gcn", "cora"), SettingsOrigin::Borrowed("ClenshawGCN's".into()));

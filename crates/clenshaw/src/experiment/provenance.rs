@@ -50,6 +50,7 @@ fn day(unix_seconds: u64) -> String {
     day
 }
 
+/// The name of the processor, or its architecture if the name is unknown.
 fn processor() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let line = info.lines().find(|line| line.starts_with("model name"));

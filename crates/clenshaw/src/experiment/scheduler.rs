@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-/// Memory for all runs in parallel; a job whose run needs more than its share is trained alone.
+/// Memory in bytes for all parallel runs; a job whose run needs more than its share is trained alone.
 const PARALLEL_BYTES: usize = 1 << 30;
 
 /// A request and the folder its results are written to.
@@ -102,7 +102,8 @@ pub fn run(job: &TrainingJob, options: &RunOptions<'_>) -> Result<Summary> {
 /// Trains several jobs and returns one result per job; a failed job does not stop the others.
 ///
 /// The runs of all jobs share the threads. Jobs start in the order of the list, each when a thread is
-/// free, and their memory is released after their last run.
+/// free, except that jobs whose runs need much memory come last. The memory of a job is released after
+/// its last run.
 pub fn run_all(jobs: &[TrainingJob], options: &RunOptions<'_>) -> Vec<Result<Summary>> {
     let (threads, n_runs) = (options.threads.max(1), jobs.iter().map(|job| job.request.runs).sum());
     let workers = threads.min(n_runs).max(1);
@@ -117,7 +118,7 @@ pub fn run_all(jobs: &[TrainingJob], options: &RunOptions<'_>) -> Vec<Result<Sum
     scheduler.results()
 }
 
-/// The records of finished runs in a job's folder; empty if there is no folder.
+/// The records of finished runs in a job's folder; empty if there is no folder with the same request.
 pub(super) fn finished_runs(job: &TrainingJob) -> Result<Vec<RunRecord>> {
     let Some(folder) = existing_folder(job)? else { return Ok(vec![]) };
     job.request.seeds().filter_map(|seed| folder.record(seed).transpose()).collect()
@@ -164,6 +165,7 @@ struct Scheduler<'a> {
     started: Condvar,
 }
 
+/// The jobs by their state, and the results.
 struct JobQueue<'a> {
     /// Indices of jobs that have not started.
     waiting: VecDeque<usize>,
@@ -197,6 +199,7 @@ impl<'a> Scheduler<'a> {
         self.queue.lock().expect("no code panics while holding the lock")
     }
 
+    /// Queues the postponed jobs, whose runs need much memory.
     fn admit_large_jobs(&self) {
         let mut queue = self.queue();
         queue.large_allowed = true;
@@ -213,7 +216,8 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// The next run of a started job, else the first run of the next waiting job.
+    /// The next run of a started job or, by starting it, the first run of the next waiting job; `None` if
+    /// no run is left or the jobs are cancelled.
     fn next_run(&self) -> Option<(Arc<ActiveJob<'a>>, usize)> {
         let mut queue = self.queue();
         while !self.options.cancel.load(Ordering::Relaxed) {
@@ -234,7 +238,7 @@ impl<'a> Scheduler<'a> {
         None
     }
 
-    /// Loads the graph and compiles the model, with the queue unlocked for other workers.
+    /// Loads the graph and compiles the model, with the queue unlocked for other workers, and locks it again.
     fn start_job<'s>(
         &'s self,
         index: usize,
@@ -264,7 +268,7 @@ impl<'a> Scheduler<'a> {
     }
 }
 
-/// Wakes the other workers if the one starting a job panics; otherwise they would wait forever.
+/// Notifies the other workers if the one starting a job panics; otherwise they would wait forever.
 struct PanicGuard<'s, 'a>(&'s Scheduler<'a>);
 
 impl Drop for PanicGuard<'_, '_> {

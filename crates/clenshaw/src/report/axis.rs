@@ -13,7 +13,7 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// The position of a number on an axis of unit scale.
+    /// The position of a number on an axis: the number itself or its logarithm.
     fn position(self, value: f64) -> f64 {
         match self {
             Self::Linear => value,

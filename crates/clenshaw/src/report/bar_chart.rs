@@ -7,8 +7,9 @@ use super::line_chart::{
     svg_header,
 };
 
+/// The right end of the plot area.
 const RIGHT: f64 = WIDTH - 24.0;
-/// The fraction of a group's width that is left empty.
+/// The fraction of a group's width that is left empty, half on each side.
 const GAP: f64 = 0.2;
 
 /// A grouped bar chart; bars start at 0.

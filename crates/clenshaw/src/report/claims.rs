@@ -27,11 +27,11 @@ pub struct Claim {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The difference is beyond the combined 95% confidence interval.
+    /// The ranking is right, by more than the combined 95% confidence interval.
     Holds,
     /// The difference is within the combined 95% confidence interval.
     Inconclusive,
-    /// The difference is beyond the combined 95% confidence interval, in the opposite direction.
+    /// The opposite ranking is right, by more than the combined 95% confidence interval.
     Fails,
 }
 
@@ -46,7 +46,7 @@ impl Verdict {
 }
 
 impl Claim {
-    /// Tests a ranking in every column.
+    /// Tests a ranking, worst model first, in every column.
     pub fn evaluate(order: &[String], cells: &[ScoreCell]) -> Self {
         let mut columns: Vec<&str> = cells.iter().map(|cell| cell.column.as_str()).collect();
         columns.dedup();

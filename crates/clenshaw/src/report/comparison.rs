@@ -41,7 +41,7 @@ pub struct Comparison {
 pub struct ComparisonRow {
     /// The name of the row.
     pub name: String,
-    /// The SHA-256 of the data measured.
+    /// The SHA-256 of the data, if it was measured.
     pub sha256: Option<String>,
     /// Whether the data was found and measured.
     pub is_measured: bool,
@@ -63,7 +63,7 @@ pub struct ComparisonCell {
     /// Our number, if it was measured.
     #[serde(serialize_with = "serialize_number")]
     pub ours: Option<f64>,
-    /// Whether both are equal when rounded to the paper's number of decimals.
+    /// Whether both are equal when rounded to the paper's number of decimals; `None` if one is missing.
     pub agrees: Option<bool>,
     /// The reason for a difference.
     pub explanation: Option<String>,

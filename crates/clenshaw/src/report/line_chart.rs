@@ -15,14 +15,19 @@ pub(super) const STROKES: [(&str, &str); 6] = [
     ("#56B4E9", "14 4"),
 ];
 const HISTOGRAM_COLOUR: &str = "#e3e3e3";
+/// Width of a chart in pixels.
 pub(super) const WIDTH: f64 = 640.0;
+/// Height of a chart in pixels.
 pub(super) const HEIGHT: f64 = 360.0;
+/// Margin to the left of the plot area.
 pub(super) const LEFT: f64 = 62.0;
+/// Margin above the plot area.
 pub(super) const TOP: f64 = 44.0;
+/// Margin below the plot area.
 pub(super) const BOTTOM: f64 = 58.0;
 /// Width of a wide letter at 12 pixels.
 const LETTER_WIDTH: f64 = 7.0;
-/// A line of at most this many points gets a marker at each.
+/// A line of at most this many points has a marker at each.
 const MAX_MARKERS: usize = 12;
 /// Width of the line and the gap before a name in the legend.
 const LEGEND_LINE: f64 = 36.0;
@@ -69,7 +74,7 @@ pub struct LineSeries {
 }
 
 impl LineChart {
-    /// A chart of filter responses over the spectrum of `P~`.
+    /// A chart of filter responses over the eigenvalues `μ` of the operator.
     pub fn responses(title: &str, series: Vec<LineSeries>) -> Self {
         Self {
             title: title.into(),
@@ -87,7 +92,7 @@ impl LineChart {
     /// Draws the chart as SVG.
     ///
     /// Points that are not finite, or not positive on a logarithmic axis, are skipped. A line of few
-    /// points gets a marker at each. A linear vertical axis always includes 0.
+    /// points has a marker at each. A linear vertical axis always includes 0.
     ///
     /// ```
     /// use clenshaw::report::{LineChart, LineSeries};
@@ -153,10 +158,12 @@ impl PlotArea {
         Self { scales, x, y, right: (WIDTH - legend).max(WIDTH / 2.0) }
     }
 
+    /// The horizontal position of a value, in pixels.
     fn x(&self, value: f64) -> f64 {
         LEFT + self.x.fraction(value) * (self.right - LEFT)
     }
 
+    /// The vertical position of a value, in pixels.
     fn y(&self, value: f64) -> f64 {
         HEIGHT - BOTTOM - self.y.fraction(value) * (HEIGHT - BOTTOM - TOP)
     }
@@ -200,7 +207,7 @@ impl PlotArea {
         }
     }
 
-    /// Draws the bins, clipped to the axis, and the legend entry.
+    /// Draws the bins, clipped to the axis, and entry `i` of the legend.
     fn draw_histogram(&self, svg: &mut String, i: usize, histogram: &Histogram) {
         let highest = histogram.bins.iter().fold(0.0, |high: f64, bin| high.max(bin.2));
         let bottom = HEIGHT - BOTTOM;
@@ -223,6 +230,7 @@ impl PlotArea {
     }
 }
 
+/// The SVG attributes of line `i`.
 fn stroke(i: usize) -> String {
     let (colour, dashes) = STROKES[i % STROKES.len()];
     format!(
@@ -287,6 +295,7 @@ fn drawable((x, y): (Scale, Scale), series: &LineSeries) -> impl Iterator<Item =
     series.points.iter().filter(move |point| x.accepts(point.0) && y.accepts(point.1))
 }
 
+/// The smallest and the largest value; `None` if there are none.
 fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.fold(None, |range, v| {
         let (low, high) = range.unwrap_or((v, v));

@@ -29,7 +29,7 @@ pub use table::Table;
 pub use terminal_plot::terminal_plot;
 pub use wrap::wrap_text;
 
-/// The distinct strings of a list, in order.
+/// The distinct strings of a list, in the order in which they first occur.
 pub(crate) fn distinct<'a>(strings: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let mut found = Vec::new();
     for string in strings {

@@ -24,7 +24,7 @@ pub struct ResultPage {
     /// Tables, each with a heading, which may be empty.
     #[serde(skip)]
     pub tables: Vec<(String, Table)>,
-    /// File names and charts.
+    /// Charts, each with its file name without extension.
     #[serde(skip)]
     pub figures: Vec<(String, LineChart)>,
     /// Notes on methods and settings.
@@ -63,7 +63,7 @@ impl ResultPage {
     }
 }
 
-/// The line of Markdown that includes an SVG from `figures/`.
+/// The line of Markdown that includes the SVG `figures/{name}.svg`.
 pub fn image_markdown(name: &str, title: &str) -> String {
     format!("![{title}](figures/{name}.svg)\n")
 }

@@ -50,7 +50,7 @@ pub enum Spread {
 pub struct ScoreTable {
     /// The title.
     pub title: String,
-    /// The publication of the paper's numbers.
+    /// Where the paper's numbers were published.
     pub source: String,
     /// The measure of spread after `±`, in the paper and here.
     pub spread: Spread,
@@ -73,13 +73,13 @@ pub struct ScoreCell {
     pub paper: Option<PaperScore>,
     /// The origin of the hyper-parameters.
     pub settings: String,
-    /// Number of finished runs.
+    /// Number of finished runs; equal to `planned` if the cell was not measured.
     pub runs: usize,
     /// Number of runs of the complete cell.
     pub planned: usize,
     /// Our score, if it was measured.
     pub ours: Option<MeasuredScore>,
-    /// Why it was not measured.
+    /// Why it was not measured; `None` if it was.
     pub missing: Option<String>,
 }
 
@@ -117,6 +117,7 @@ pub struct MeasuredScore {
 }
 
 impl Spread {
+    /// The other measure, which has a column of its own.
     fn other(self) -> Self {
         match self {
             Self::Std => Self::Ci95,
@@ -147,7 +148,7 @@ impl ScoreCell {
         self.ours.as_ref().filter(|_| self.runs == self.planned)
     }
 
-    /// Our mean minus the paper's, in percentage points.
+    /// Our mean minus the paper's, in percentage points; `None` without both numbers.
     pub fn difference(&self) -> Option<f64> {
         match (&self.ours, &self.paper) {
             (Some(ours), Some(PaperScore::Score(mean, _))) => Some(100.0 * ours.score.mean - mean),
@@ -155,7 +156,7 @@ impl ScoreCell {
         }
     }
 
-    /// Whether our mean is `below`, `inside` or `above` the paper's mean ± spread.
+    /// Whether our mean is `below`, `inside` or `above` the paper's mean ± spread; `None` without both.
     pub fn position(&self) -> Option<&'static str> {
         let (difference, Some(PaperScore::Score(_, spread))) = (self.difference()?, &self.paper)
         else {
@@ -218,8 +219,9 @@ impl ScoreTable {
              or one after the other on all threads.",
             minutes(self.cells.iter())
         );
-        let verdicts = "A claim holds (or fails) if the means differ beyond the combined 95% confidence \
-                        interval; otherwise it is inconclusive.";
+        let verdicts = "A claim holds (or fails) if the means differ by more than the combined 95% confidence \
+                        interval (the root of the sum of the two squared half-widths); otherwise it is \
+                        inconclusive.";
         let verdicts = (!self.claims.is_empty()).then(|| verdicts.to_owned());
         let notes = [meaning].into_iter().chain(place).chain(verdicts);
         notes.chain(self.notes.iter().cloned()).chain([time]).collect()
@@ -289,6 +291,7 @@ impl ScoreTable {
         self.cells.iter().any(|cell| cell.paper.is_some())
     }
 
+    /// Our score, with the number of finished runs if not all are; the reason if there is none.
     fn our_text(&self, cell: &ScoreCell) -> String {
         let Some(MeasuredScore { score, .. }) = &cell.ours else {
             return cell.missing.clone().unwrap_or_else(|| "not run".into());

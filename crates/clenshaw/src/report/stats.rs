@@ -13,6 +13,7 @@
 use crate::rng::Stream;
 use serde::Serialize;
 
+/// Number of bootstrap resamples.
 const RESAMPLES: usize = 1000;
 
 /// Mean, sample standard deviation and half-width of the 95% confidence interval of the mean.

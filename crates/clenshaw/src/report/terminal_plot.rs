@@ -6,7 +6,7 @@ use super::axis::Axis;
 const MIN_COLUMNS: usize = 44;
 
 /// Plots `h(mu)` over `mu` in [-1, 1], `width` characters wide and with `height` rows besides title and
-/// axis.
+/// axis; a plot too narrow for its labels is widened.
 ///
 /// `points` must ascend in `mu`; values that are not finite are skipped. The vertical axis always
 /// includes 0, the response that removes a frequency.
@@ -95,12 +95,14 @@ impl BrailleCanvas {
         Self { columns, height, cells: vec![0; columns * height] }
     }
 
+    /// Draws the dot in column `x` and row `y`, counted in dots from the top left.
     fn dot(&mut self, x: usize, y: usize) {
         // The bits of U+2800: the upper three rows column by column, then the lowest row.
         const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
         self.cells[y / 4 * self.columns + x / 2] |= BITS[y % 4][x % 2];
     }
 
+    /// Draws a dotted horizontal line at a fraction of the height.
     fn dotted_line(&mut self, fraction: f64) {
         let y = dot_row(fraction, self.height);
         (0..2 * self.columns).step_by(4).for_each(|x| self.dot(x, y));
@@ -124,6 +126,7 @@ impl BrailleCanvas {
         }
     }
 
+    /// The characters of a row, counted from the top.
     fn row(&self, r: usize) -> String {
         let cells = &self.cells[r * self.columns..(r + 1) * self.columns];
         let shape = |&bits: &u8| match bits {

@@ -7,7 +7,8 @@ use clenshaw::experiment::{
 };
 use clenshaw::{Error, Result};
 use clenshaw_tune::{
-    AttrKind, Direction, Distribution, JournalStorage, Storage, Trial, TrialOutcome, TrialState,
+    AttrKind, Direction, Distribution, JournalStorage, ParamValue, Storage, Trial, TrialOutcome,
+    TrialState,
 };
 use std::fmt::Write;
 use std::fs;
@@ -287,7 +288,7 @@ fn diverged_trial_fails_with_its_reason() {
 }
 
 #[test]
-fn rejects_study_with_other_settings() {
+fn rejects_study_with_different_settings() {
     let test = TestStudy::new(1);
     test.tune(&study_request(SMALL, 1)).unwrap();
     let refused = |change: &dyn Fn(&mut TuneRequest)| {
@@ -297,12 +298,12 @@ fn rejects_study_with_other_settings() {
     };
     assert_eq!(
         refused(&|other| other.training.graph = "csbm:nodes=100".into()),
-        "study `test`: its graph is \"csbm:nodes=200\", not \"csbm:nodes=100\""
+        "study `test`: its `graph` is \"csbm:nodes=200\", not \"csbm:nodes=100\""
     );
-    assert_eq!(refused(&|other| other.training.seed = 9), "study `test`: its seed is 3, not 9");
+    assert_eq!(refused(&|other| other.training.seed = 9), "study `test`: its `seed` is 3, not 9");
     assert_eq!(
         refused(&|other| other.training = Request { runs: 2, seed: 3, ..gcn() }),
-        "study `test`: its model is \"clenshaw-gcn\", not \"gcn\""
+        "study `test`: its `model` is \"clenshaw-gcn\", not \"gcn\""
     );
     assert_eq!(
         refused(&|other| other.fix("hidden", "16").unwrap()),
@@ -430,6 +431,30 @@ mod databases {
                    AND t.datetime_start IS NOT NULL";
         let silent: i64 = file.lock().unwrap().query_row(sql, [], |row| row.get(0)).unwrap();
         assert_eq!(silent, 0, "trials ran without a heartbeat");
+    }
+
+    /// A trial whose worker stops before the parameters are stored has a heartbeat already.
+    #[test]
+    fn trial_without_parameters_becomes_stale() {
+        for n_waiting in [0, 1] {
+            let test = TestStudy::new(1);
+            let folder = test.folder.path();
+            let [ours, theirs] = [60_000, 1].map(|interval| database(folder, interval, 60_000));
+            let study_id = id(&ours);
+            let fixed = [("dropout".to_owned(), ParamValue::Float(0.5))].into();
+            (0..n_waiting).for_each(|_| drop(ours.enqueue_trial(study_id, &fixed).unwrap()));
+            let file = rusqlite::Connection::open(folder.join("study.db")).unwrap();
+            let sql = "CREATE TRIGGER stop BEFORE INSERT ON trial_params \
+                       BEGIN SELECT RAISE(ABORT, 'the worker stops'); END";
+            file.execute_batch(sql).unwrap();
+            let cancel = AtomicBool::new(false);
+            let result = test.tune_in(&ours, &study_request(SMALL, 1), &cancel, &|_| {});
+            assert!(result.unwrap_err().to_string().contains("the worker stops"));
+            std::thread::sleep(Duration::from_millis(50));
+            let [trial] = &ours.trials(study_id).unwrap()[..] else { panic!("one trial") };
+            assert_eq!((trial.state, trial.params.len()), (TrialState::Running, 0));
+            assert_eq!(theirs.fail_stale_trials(study_id).unwrap(), [trial.id], "{n_waiting}");
+        }
     }
 
     /// Another process locks the file while the first trial runs; `then` is called when the study notices.

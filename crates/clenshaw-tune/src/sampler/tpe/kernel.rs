@@ -7,7 +7,8 @@
 //! categorical  p_i(c) ~ 1/(n + 1) + [c = c_i];  prior: uniform
 //! ```
 //!
-//! The smallest and largest observation use the distance to their only neighbour, not to the bound.
+//! The smallest and largest observation use the distance to their only neighbour, not to the bound; a single
+//! observation uses the distance to the farther bound.
 
 use super::super::NumericRange;
 use super::normal::{log_mass, log_pdf, quantile};
@@ -68,7 +69,8 @@ impl Kernels {
         }
     }
 
-    /// The logarithm of kernel `i` at an internal value, as a density over the transformed range.
+    /// The logarithm of kernel `i` at an internal value: of its density over the transformed range or, with
+    /// steps or choices, of the probability of the value.
     pub(super) fn log_pdf(&self, i: usize, x: f64) -> f64 {
         match self {
             Self::Numeric(normals) => normals.log_pdf(i, x),
@@ -106,6 +108,7 @@ impl TruncatedNormals {
         log_pdf(z(x)) - self.sigmas[i].ln() - self.log_masses[i]
     }
 
+    /// The value at quantile `q` of kernel `i`.
     fn sample(&self, i: usize, q: f64) -> f64 {
         let (low, high) = self.range.bounds();
         let (mu, sigma) = (self.mus[i], self.sigmas[i]);
@@ -125,6 +128,7 @@ impl CategoricalKernels {
         }
     }
 
+    /// The choice at quantile `q` of kernel `i`.
     fn sample(&self, i: usize, q: f64) -> usize {
         let mut cumulative = 0.0;
         let reached = |choice: &usize| {
@@ -135,7 +139,8 @@ impl CategoricalKernels {
     }
 }
 
-/// The distance of every `mu` to its farther neighbour, at least `width / min(100, n + 2)`.
+/// The distance of every `mu` to its farther neighbour, or to the farther bound if it is the only one; at
+/// least `width / min(100, n + 2)`.
 fn sigmas(mus: &[f64], low: f64, high: f64) -> Vec<f64> {
     let n = mus.len();
     let mut order: Vec<usize> = (0..n).collect();

@@ -27,13 +27,13 @@ use std::collections::BTreeMap;
 /// Settings of the TPE sampler, with the names and defaults of Optuna 5.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tpe {
-    /// The number of trials that must be finished before the estimators are used; until then, values are
-    /// sampled uniformly.
+    /// The number of trials that must be complete or pruned before the estimators are used; until then,
+    /// values are sampled uniformly.
     pub n_startup_trials: usize,
     /// The number of candidates sampled from `l`.
     pub n_ei_candidates: usize,
-    /// Whether to sample jointly the parameters that all finished trials have in common. This is the default
-    /// of Optuna 5 for studies with one objective; earlier versions sample each parameter independently.
+    /// Whether to sample jointly the parameters that all complete and pruned trials have in common. This is
+    /// the default of Optuna 5 for studies with one objective; earlier versions sample each parameter independently.
     pub multivariate: bool,
 }
 
@@ -91,13 +91,13 @@ impl Tpe {
     }
 }
 
-/// Whether all finished trials have the parameter, with the same distribution.
+/// Whether all complete and pruned trials have the parameter, with the same distribution.
 fn in_every_trial(context: &SamplingContext, name: &str, distribution: &Distribution) -> bool {
     let has = |trial: &Trial| trial.params.get(name).is_some_and(|(d, _)| d == distribution);
     context.other_trials().filter(|trial| has_result(trial)).all(has)
 }
 
-/// Whether the trial is complete or pruned; failed trials have no usable result.
+/// Whether the trial is complete or pruned.
 fn has_result(trial: &Trial) -> bool {
     matches!(trial.state, TrialState::Complete | TrialState::Pruned)
 }

@@ -19,7 +19,7 @@ pub(super) fn log_pdf(x: f64) -> f64 {
     -0.5 * x * x - LN_ROOT_TAU
 }
 
-/// The cumulative distribution function.
+/// The cumulative distribution function of the standard normal distribution.
 pub(super) fn ndtr(x: f64) -> f64 {
     match x {
         x if x <= -2.0 => log_tail(x).exp(),
@@ -37,7 +37,7 @@ pub(super) fn log_ndtr(x: f64) -> f64 {
     }
 }
 
-/// The logarithm of the probability of `a..=b`.
+/// The logarithm of the probability of `a..=b` under the standard normal distribution.
 ///
 /// The right tail is mirrored to the left one, where small probabilities are accurate.
 pub(crate) fn log_mass(a: f64, b: f64) -> f64 {
@@ -51,7 +51,7 @@ pub(crate) fn log_mass(a: f64, b: f64) -> f64 {
     above + (-(below - above).exp().min(1.0)).ln_1p()
 }
 
-/// The quantile `q` of the normal distribution truncated to `a..=b`.
+/// The quantile `q` of the standard normal distribution truncated to `a..=b`.
 pub(super) fn quantile(q: f64, a: f64, b: f64) -> f64 {
     let mass = log_mass(a, b);
     let left = log_sum(log_ndtr(a), q.ln() + mass);

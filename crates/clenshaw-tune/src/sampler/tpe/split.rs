@@ -1,7 +1,7 @@
 //! Splits the trials of a study into good ones and the others.
 //!
 //! ```text
-//! n good of N finished:  n = min(ceil(N / 10), 25)
+//! n good of N complete or pruned:  n = min(ceil(N / 10), 25)
 //! ```
 //!
 //! Complete trials rank first, by value. Pruned trials follow, by their last step in decreasing order and

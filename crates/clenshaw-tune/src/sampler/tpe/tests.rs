@@ -9,6 +9,7 @@ use serde_json::Value;
 /// The allowed difference from Optuna's value, relative to the larger of that value and 1.
 const TOLERANCE: f64 = 1e-9;
 
+/// The names of the stored studies.
 const HISTORIES: [&str; 4] = ["mixed", "maximised", "pruned", "first"];
 
 #[track_caller]
@@ -144,7 +145,7 @@ fn samples_follow_the_density() {
 }
 
 #[test]
-fn values_depend_on_seed_and_number_only() {
+fn values_are_determined_by_seed_number_and_other_trials() {
     let (trials, space) = mixed_study();
     let sample = |seed, number, trials| {
         let direction = Direction::Minimize;
@@ -159,7 +160,7 @@ fn values_depend_on_seed_and_number_only() {
 }
 
 #[test]
-fn parameters_of_all_trials_are_sampled_jointly() {
+fn parameters_common_to_all_trials_are_sampled_jointly() {
     let (trials, space) = mixed_study();
     let direction = Direction::Minimize;
     let context =

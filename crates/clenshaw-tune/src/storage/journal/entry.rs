@@ -34,17 +34,20 @@ pub(super) struct LogEntry {
     fields: Map<String, Value>,
 }
 
+/// The fields of [`CREATE_STUDY`].
 #[derive(Deserialize)]
 pub(super) struct NewStudy {
     pub study_name: String,
     pub directions: Vec<u64>,
 }
 
+/// The fields of [`DELETE_STUDY`].
 #[derive(Deserialize)]
 pub(super) struct StudyId {
     pub study_id: u64,
 }
 
+/// The fields of [`STUDY_USER_ATTR`] and [`STUDY_SYSTEM_ATTR`].
 #[derive(Deserialize)]
 pub(super) struct StudyAttr {
     pub study_id: u64,
@@ -52,6 +55,7 @@ pub(super) struct StudyAttr {
     pub attr: Attributes,
 }
 
+/// The fields of [`TRIAL_USER_ATTR`] and [`TRIAL_SYSTEM_ATTR`].
 #[derive(Deserialize)]
 pub(super) struct TrialAttr {
     pub trial_id: u64,
@@ -59,6 +63,7 @@ pub(super) struct TrialAttr {
     pub attr: Attributes,
 }
 
+/// The fields of [`CREATE_TRIAL`].
 #[derive(Deserialize)]
 pub(super) struct NewTrial {
     pub study_id: u64,
@@ -71,6 +76,7 @@ pub(super) struct NewTrial {
     intermediate_values: Option<BTreeMap<u64, Option<PythonFloat>>>,
 }
 
+/// The fields of [`SET_STATE`].
 #[derive(Deserialize)]
 pub(super) struct NewState {
     pub trial_id: u64,
@@ -78,6 +84,7 @@ pub(super) struct NewState {
     pub status: TrialStatus,
 }
 
+/// The state of a trial, with its value and times.
 #[derive(Deserialize)]
 pub(super) struct TrialStatus {
     state: Option<u64>,
@@ -87,6 +94,7 @@ pub(super) struct TrialStatus {
     pub datetime_complete: Option<String>,
 }
 
+/// The fields of [`SET_PARAM`].
 #[derive(Deserialize)]
 pub(super) struct NewParam {
     pub trial_id: u64,
@@ -95,6 +103,7 @@ pub(super) struct NewParam {
     pub distribution: String,
 }
 
+/// The fields of [`REPORT`].
 #[derive(Deserialize)]
 pub(super) struct Report {
     pub trial_id: u64,
@@ -107,7 +116,7 @@ impl LogEntry {
         json::parse(line).map_err(|e| format!("not a journal entry: {e}"))
     }
 
-    /// The fields of its operation.
+    /// Converts the fields to the type of the operation.
     pub fn fields<T: DeserializeOwned>(self) -> EntryResult<T> {
         serde_json::from_value(Value::Object(self.fields)).map_err(|e| e.to_string())
     }
@@ -129,7 +138,7 @@ impl TrialStatus {
 }
 
 impl NewTrial {
-    /// The trial with this id; its number is not known yet.
+    /// The trial with this id; its number is set by the caller.
     pub fn into_trial(self, id: u64) -> EntryResult<Trial> {
         let distributions = self.distributions.unwrap_or_default();
         let param = |(name, value): (String, PythonFloat)| {

@@ -25,9 +25,11 @@ impl JournalFile {
         Self { path, offset: 0, n_lines: 0 }
     }
 
-    /// Calls a function with each complete line that was appended since the last call.
+    /// Calls `apply` with each complete new line, including its newline. An error ends the read after a
+    /// second attempt; the next call starts at the same line.
     pub fn read(&mut self, mut apply: impl FnMut(&str) -> LineResult) -> Result<()> {
-        // A truncated line that is replaced during the read is invalid only once.
+        // If a writer replaces a truncated line during the read, the bytes may be a mixture of both; reading
+        // again gives the new line.
         self.read_once(&mut apply).or_else(|_| self.read_once(&mut apply))
     }
 
@@ -57,7 +59,7 @@ impl JournalFile {
         let n_new = length.checked_sub(self.offset).ok_or_else(|| Error::Data {
             location: path.display().to_string(),
             problem: format!(
-                "has {length} bytes, but had {} before; was it replaced?",
+                "has {length} bytes, but {} bytes have already been read; was it replaced?",
                 self.offset
             ),
         })?;
@@ -67,13 +69,14 @@ impl JournalFile {
         Ok(bytes)
     }
 
-    /// Appends lines, all or none. The caller must hold the lock and have read the file since.
+    /// Appends lines, all or none. The caller must hold the lock and must have read the file since acquiring
+    /// it; anything after the last line read is removed.
     pub fn append(&self, lines: &str) -> Result<()> {
         append(&self.path, self.offset, lines).map_err(Error::io(&self.path))
     }
 }
 
-/// Writes text after the last complete line, which ends at `end`, and syncs the file.
+/// Truncates the file to `end`, the end of the last complete line, appends text and syncs the file.
 fn append(path: &std::path::Path, end: u64, text: &str) -> std::io::Result<()> {
     let mut file = OpenOptions::new().append(true).create(true).open(path)?;
     if file.metadata()?.len() > end {
@@ -81,7 +84,7 @@ fn append(path: &std::path::Path, end: u64, text: &str) -> std::io::Result<()> {
     }
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     if written.is_err() {
-        // A full disk may have stored only part of it.
+        // If the disk is full, only part of the text may have been written.
         file.set_len(end)?;
     }
     written
@@ -134,6 +137,7 @@ mod tests {
         assert!(file.read(check).unwrap_err().to_string().contains("line 2"));
         fs::write(&path, "").unwrap();
         let error = file.read(check).unwrap_err().to_string();
-        assert!(error.ends_with("has 0 bytes, but had 5 before; was it replaced?"), "{error}");
+        let expected = "has 0 bytes, but 5 bytes have already been read; was it replaced?";
+        assert!(error.ends_with(expected), "{error}");
     }
 }

@@ -25,9 +25,12 @@ impl Default for LockOptions {
     }
 }
 
+/// The first pause before the next attempt to lock; each further pause is twice as long.
 const MIN_PAUSE: Duration = Duration::from_millis(1);
+/// The longest pause.
 const MAX_PAUSE: Duration = Duration::from_millis(100);
 
+/// The lock of a journal, held only while a [`LockGuard`] exists.
 pub(super) struct JournalLock {
     journal: PathBuf,
     link: PathBuf,
@@ -60,7 +63,7 @@ impl JournalLock {
         Self { journal: journal.to_owned(), link, aside, options }
     }
 
-    /// Waits for the lock.
+    /// Waits for the lock, and breaks it if it is stale.
     pub fn acquire(&self) -> Result<LockGuard<'_>> {
         let (began, mut pause) = (Instant::now(), MIN_PAUSE);
         let mut last_change = (self.link_times(), began);
@@ -128,6 +131,7 @@ impl Drop for LockGuard<'_> {
     }
 }
 
+/// The time at which the link itself was created; `None` if it does not exist.
 fn created(link: &Path) -> Option<SystemTime> {
     fs::symlink_metadata(link).and_then(|link| link.modified()).ok()
 }
@@ -173,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_while_journal_grows() {
+    fn lock_is_not_broken_while_journal_changes() {
         let folder = tempfile::tempdir().unwrap();
         let lock = lock(folder.path(), 200, 600);
         let held = lock.acquire().unwrap();

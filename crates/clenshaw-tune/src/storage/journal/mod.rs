@@ -7,7 +7,7 @@
 //! A worker that is killed can leave a truncated line, a lock and a running trial. The next writer removes
 //! the line, and the lock is broken after 30 seconds. The trial is marked as failed by `fail_stale_trials`
 //! if its worker ran on this machine, since its last boot, as the same user. Journals have no heartbeats,
-//! so the trials of other workers, including Optuna's, keep running.
+//! so the trials of other dead workers, including Optuna's, stay in the state `Running`.
 
 mod entry;
 mod file;

@@ -2,8 +2,9 @@
 //!
 //! Ids are not stored but counted: the id of a study is the number of studies created before it, and the id
 //! of a trial is the number of trials created before it in all studies. All readers must therefore accept
-//! and ignore exactly the same entries. As in Optuna, these are ignored: a second study with the same name,
-//! a change to a finished trial, the start of a running trial, and an incompatible distribution.
+//! and ignore exactly the same entries. As in Optuna 5, these are ignored: a second study with the same name,
+//! an entry for a missing or deleted study or a missing trial, a change to a finished trial, the start of a
+//! running trial, an incompatible distribution, and the discarding of trials.
 
 use super::super::validation;
 use super::entry::{self, LogEntry, NewParam, NewState, NewStudy, NewTrial, Report};
@@ -58,7 +59,7 @@ impl Replay {
         study.trials.iter().map(|&id| &self.trials[id].1)
     }
 
-    /// A trial and its study.
+    /// A trial and its study, even if the study is deleted.
     pub fn trial(&self, id: u64) -> Option<(&StudyRecord, &Trial)> {
         self.trials.get(id as usize).map(|(study, trial)| (&self.studies[*study], trial))
     }
@@ -148,6 +149,7 @@ impl Replay {
         found.filter(|trial| !trial.state.is_finished())
     }
 
+    /// `is_own`: whether this storage has written the entry.
     fn create_trial(&mut self, new: NewTrial, is_own: bool) -> Result<(), String> {
         let (id, study_id) = (self.trials.len(), new.study_id);
         let mut trial = new.into_trial(id as u64)?;

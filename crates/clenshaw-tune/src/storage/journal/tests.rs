@@ -1,4 +1,5 @@
-//! Tests specific to journals; the contract of all storages and Optuna itself are tested in `tests/`.
+//! Tests specific to journals; the contract of all storages and compatibility with Optuna are tested in
+//! `tests/`.
 
 use super::{JournalStorage, write};
 use crate::error::Result;

@@ -20,11 +20,11 @@ pub(super) enum SqlError {
     /// The connection is lost; it is unknown whether a write was committed.
     #[cfg_attr(not(feature = "postgres"), allow(dead_code, reason = "only servers disconnect"))]
     Disconnected(String),
-    /// Another transaction holds a lock; nothing was changed.
+    /// The transaction conflicts with another one; nothing was changed, and it may be repeated.
     Busy(String),
-    /// The database rejects the statement; repeating it would not help.
+    /// The database rejects the statement or has invalid contents; repeating the call would not help.
     Rejected(String),
-    /// The request is invalid.
+    /// An error that is returned to the caller unchanged.
     Invalid(Error),
 }
 
@@ -43,11 +43,11 @@ pub(super) struct Dialect {
     pub begin_read: &'static str,
     /// Begins a transaction that writes.
     pub begin_write: &'static str,
-    /// Ends a `SELECT` whose rows are locked until the transaction ends.
+    /// The end of a `SELECT` that locks its rows until the transaction ends.
     pub lock_rows: &'static str,
-    /// Ends a `SELECT` that locks rows and skips those locked by other transactions.
+    /// The end of a `SELECT` that locks its rows and skips those locked by other transactions.
     pub lock_rows_skip_locked: &'static str,
-    /// Prevents other transactions from creating the tables.
+    /// Prevents other transactions from creating the tables; empty if `begin_write` does.
     pub lock_schema: &'static str,
     /// Returns a row if table `$1` exists.
     pub has_table: &'static str,
@@ -61,7 +61,7 @@ pub(super) struct Dialect {
     pub heartbeat_age: &'static str,
     /// The column types, by their placeholders in the schema.
     pub types: &'static [(&'static str, &'static str)],
-    /// The enum types: name and values.
+    /// The enum types to create: name and values.
     pub enums: &'static [(&'static str, &'static str)],
 }
 

@@ -1,7 +1,8 @@
 //! Optuna's tables in a relational database: SQLite for one machine, PostgreSQL for several.
 //!
-//! Every call is one transaction. A call that writes locks the rows that it checks, so that nothing
-//! changes between check and write; a call that reads sees one snapshot.
+//! Every call reads or writes in one transaction; `open_study` and `fail_stale_trials` first check in a
+//! read-only transaction whether there is anything to write. A call that writes locks the rows that it
+//! checks, so that nothing changes between check and write; a call that reads uses one snapshot.
 //!
 //! If the connection is lost, it is reopened after increasing pauses and the call is repeated. After a lost
 //! connection it is unknown whether a write was committed, so every write is idempotent: a trial is created
@@ -32,17 +33,18 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The pause before a call is repeated: the first, and the longest.
+/// The first pause before a call is repeated; each further pause is twice as long.
 const MIN_PAUSE: Duration = Duration::from_millis(100);
+/// The longest pause.
 const MAX_PAUSE: Duration = Duration::from_secs(10);
 
-/// Timeouts of a database storage.
+/// The heartbeat interval and the timeout of a database storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatabaseOptions {
-    /// The time between two heartbeats of a running trial; 60 seconds in Optuna. A trial is stale if its
-    /// last heartbeat is older than twice this time.
+    /// The time between two heartbeats of a running trial; 60 seconds by default. A trial is stale if its
+    /// last heartbeat is older than twice this time. (Optuna's heartbeats are off by default.)
     pub heartbeat_interval: Duration,
-    /// The time to wait for a response or a lock before a call fails.
+    /// The time to wait for a lock, or to retry after a lost connection, before a call fails.
     pub timeout: Duration,
 }
 
@@ -58,7 +60,8 @@ pub struct RdbStorage {
     options: DatabaseOptions,
     process: Option<WorkerProcess>,
     session: Mutex<Session>,
-    /// The finished trials of each study by id. They do not change, so they are read once.
+    /// The finished trials that have been read, by study id and trial id. They do not change, so they are
+    /// read once.
     finished: Mutex<BTreeMap<u64, BTreeMap<u64, Trial>>>,
 }
 
@@ -66,7 +69,7 @@ pub struct RdbStorage {
 #[derive(Default)]
 struct Session {
     connection: Option<Box<dyn Connection>>,
-    /// When a lost connection was reopened.
+    /// When a lost connection was last reopened; `None` if none was lost.
     reopened: Option<Instant>,
 }
 
@@ -90,7 +93,7 @@ impl RdbStorage {
         Self::open_with(url, DatabaseOptions::default())
     }
 
-    /// Opens a database with custom timeouts.
+    /// Opens a database with custom options. Missing tables are created.
     pub fn open_with(url: DatabaseUrl, options: DatabaseOptions) -> Result<Self> {
         let process = WorkerProcess::current();
         let (session, finished) = (Mutex::default(), Mutex::default());
@@ -104,13 +107,13 @@ impl RdbStorage {
         Ok(storage)
     }
 
-    /// Runs a transaction, and repeats it while the connection is lost or rows are locked.
+    /// Runs a transaction, and repeats it until the timeout while the connection is lost or rows are locked.
     fn transaction<T>(
         &self,
         access: Access,
         body: impl Fn(&mut dyn Connection, Attempt) -> SqlResult<T>,
     ) -> Result<T> {
-        // A panic leaves at most an open transaction, which the next `BEGIN` reports.
+        // A panic leaves at most an open transaction; SQLite rejects the next `BEGIN`, PostgreSQL warns.
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let (began, mut pause, mut attempt) = (Instant::now(), MIN_PAUSE, Attempt::First);
         loop {
@@ -139,7 +142,7 @@ impl RdbStorage {
         }
     }
 
-    /// An error about the contents of the database.
+    /// An error about the contents of the database, or a request that does not match them.
     fn invalid(&self, problem: String) -> SqlError {
         SqlError::Invalid(Error::Data { location: self.url.to_string(), problem })
     }

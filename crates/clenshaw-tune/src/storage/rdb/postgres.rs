@@ -41,13 +41,15 @@ static DIALECT: Dialect = Dialect {
     ],
 };
 
-/// The time to wait for a response from the server.
+/// The time to wait for a connection. An open connection is lost if sent data is not acknowledged for twice
+/// this time.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A connection to a server.
 pub(super) struct PostgresConnection(Client);
 
-/// Parses a URL. The error message contains no password.
+/// Parses a URL; the host defaults to `localhost` and the password to `$PGPASSWORD`. The error message
+/// contains no password.
 pub(super) fn config(url: &str) -> Result<Config, String> {
     let mut config: Config = url.parse().map_err(|error| innermost_message(&error))?;
     if config.get_ssl_mode() == SslMode::Require {

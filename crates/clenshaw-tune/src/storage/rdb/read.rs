@@ -54,7 +54,7 @@ pub(super) fn studies(
     Ok(studies)
 }
 
-/// Returns the attributes of a study or trial.
+/// Returns the attributes in `table` of the study or trial with the id `owner`.
 pub(super) fn attrs(db: &mut dyn Connection, table: &str, owner: u64) -> SqlResult<Attributes> {
     let column = if table.starts_with("study") { "study_id" } else { "trial_id" };
     let sql = format!("SELECT \"key\", value_json FROM {table} WHERE {column} = $1");
@@ -94,7 +94,7 @@ pub(super) fn trials(
     Ok(trials)
 }
 
-/// Returns one trial.
+/// Returns the trial with this id; `None` if it does not exist.
 pub(super) fn trial(db: &mut dyn Connection, id: u64) -> SqlResult<Option<Trial>> {
     let rows = trial_rows(db, "trial_id = $1", &[id.into()])?;
     let mut trials = rows.into_iter().map(|trial| (trial.id, trial)).collect();
@@ -102,7 +102,7 @@ pub(super) fn trial(db: &mut dyn Connection, id: u64) -> SqlResult<Option<Trial>
     Ok(trials.into_values().next())
 }
 
-/// Reads the table `trials` only.
+/// Reads the rows of the table `trials` that match an SQL condition; other tables are not read.
 fn trial_rows(db: &mut dyn Connection, filter: &str, params: &[SqlValue]) -> SqlResult<Vec<Trial>> {
     let sql = format!(
         "SELECT trial_id, number, state, CAST(datetime_start AS TEXT), \
@@ -187,7 +187,7 @@ fn number(row: &SqlRow, column: usize) -> SqlResult<f64> {
         ("INF_NEG", _) => Ok(f64::NEG_INFINITY),
         ("NAN", _) => Ok(f64::NAN),
         (kind, value) => {
-            Err(SqlError::Rejected(format!("{value:?} is not a number of type `{kind}`")))
+            Err(SqlError::Rejected(format!("a number of type `{kind}` has the value {value:?}")))
         }
     }
 }

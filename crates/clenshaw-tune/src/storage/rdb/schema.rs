@@ -6,9 +6,10 @@ use super::connection::{Connection, Dialect, SqlError, SqlResult};
 
 /// The schema version of Optuna 3.2 to 5.
 const VERSION: &str = "v3.2.0.a";
-/// The older form of the schema version, and the Optuna version that created the tables.
+/// The schema version in its older form, and the Optuna version to record as the creator of the tables.
 const LEGACY: (u64, &str) = (12, "5.0.0");
 
+/// The statements that create the tables and their indices.
 const TABLES: [&str; 15] = [
     "CREATE TABLE IF NOT EXISTS studies (study_id {SERIAL} NOT NULL, \
      study_name VARCHAR(512) NOT NULL, PRIMARY KEY (study_id))",
@@ -59,7 +60,7 @@ const TABLES: [&str; 15] = [
      CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))",
 ];
 
-/// Whether the tables exist.
+/// Whether the tables exist: their version is stored last.
 ///
 /// # Errors
 /// If their version is not supported.
@@ -96,7 +97,7 @@ fn unsupported(version: &str) -> SqlError {
     ))
 }
 
-/// Creates the missing tables.
+/// Creates the missing tables and types, and stores the version.
 pub(super) fn create(db: &mut dyn Connection) -> SqlResult<()> {
     let dialect = db.dialect();
     if !dialect.lock_schema.is_empty() {

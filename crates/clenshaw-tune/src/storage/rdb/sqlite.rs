@@ -1,7 +1,7 @@
 //! SQLite: a database in one file.
 //!
 //! A transaction that writes locks the whole file when it begins, so that the rows it reads cannot change.
-//! Other transactions wait until the timeout.
+//! Other transactions wait for it, at most until their timeout.
 
 use super::connection::{Connection, Dialect, SqlError, SqlResult, SqlRow, SqlValue};
 use rusqlite::ffi;

@@ -13,7 +13,7 @@ use std::time::Duration;
 const MAX_STEP: u64 = i32::MAX as u64;
 
 impl RdbStorage {
-    /// The id of a study; `None` if it does not exist.
+    /// The id of a study; `None` if it does not exist, and an error if its direction is not `expected`.
     fn find_study(
         &self,
         db: &mut dyn Connection,
@@ -28,7 +28,8 @@ impl RdbStorage {
         found.first().map(check).transpose()
     }
 
-    /// Whether heartbeats are reliable: no worker could record any while the database was unavailable.
+    /// Whether old heartbeats mean dead workers. They do not shortly after a lost connection was reopened: no
+    /// worker could record any while the database was unavailable.
     fn heartbeats_are_reliable(&self) -> bool {
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let max_age = 2 * self.options.heartbeat_interval;

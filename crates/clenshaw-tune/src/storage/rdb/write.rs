@@ -1,4 +1,5 @@
-//! Writes studies and trials to the tables. Every function is idempotent.
+//! Writes studies and trials to the tables. A call that is repeated after a lost connection has no further
+//! effect.
 
 use super::super::worker::{WORKER, WorkerProcess};
 use super::super::{AttrKind, clock, json, validation};
@@ -89,7 +90,7 @@ pub(super) fn intermediate_value(
     db.execute(sql, &[trial.into(), step.into(), value.into()])
 }
 
-/// Finishes a trial.
+/// Stores the final state, value and end time of a trial.
 pub(super) fn finish(
     db: &mut dyn Connection,
     trial: u64,
@@ -282,7 +283,7 @@ pub(super) fn request_id() -> Attributes {
     [(REQUEST_ID.to_owned(), clock::unique_id().into())].into()
 }
 
-/// The trial that an earlier attempt of the same call has created or started.
+/// The trial that an earlier attempt of the same call has created or started; `None` on the first attempt.
 fn find_by_request_id(
     db: &mut dyn Connection,
     attrs: &Attributes,

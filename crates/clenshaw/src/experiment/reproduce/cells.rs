@@ -31,9 +31,9 @@ pub struct ExperimentOptions<'a> {
     pub folder: &'a Path,
     /// The part of the experiment to run.
     pub selection: &'a Selection,
-    /// Number of runs, in place of the number in the experiment's file.
+    /// Number of runs, instead of that in the experiment's file; an error if the experiment has no runs.
     pub runs: Option<usize>,
-    /// Called for every finished cell, from several threads.
+    /// Called at the start and for every finished cell, from several threads.
     pub on_progress: &'a (dyn Fn(CellProgress<'_>) + Sync),
     /// Set to `true` to stop early; finished cells are kept.
     pub cancel: &'a AtomicBool,
@@ -56,6 +56,7 @@ pub(super) struct CellTask<T> {
     pub input: T,
 }
 
+/// The contents of a record file.
 #[derive(Serialize, Deserialize)]
 struct StoredRecord<R> {
     settings: Value,
@@ -71,7 +72,8 @@ pub(super) struct CellResults<R> {
 }
 
 impl ExperimentOptions<'_> {
-    /// The record of every cell; `compute` is called for those without a saved one, on one thread each.
+    /// The record of every cell; `compute` is called for those without a saved one, on one thread each. An
+    /// error or cancellation stops the cells that have not started.
     pub(super) fn run_cells<T: Sync, R: Serialize + DeserializeOwned + Send + Sync>(
         &self,
         cells: &[CellTask<T>],
@@ -128,7 +130,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn all_cells<'a>(
+    fn options_in<'a>(
         folder: &'a Path,
         store: &'a Store,
         cancel: &'a AtomicBool,
@@ -149,7 +151,7 @@ mod tests {
     fn saved_records_are_reused_unless_the_settings_change() {
         let folder = tempfile::tempdir().unwrap();
         let (store, cancel) = (Store::only(folder.path()), AtomicBool::new(false));
-        let options = all_cells(folder.path(), &store, &cancel);
+        let options = options_in(folder.path(), &store, &cancel);
         let computed = AtomicUsize::new(0);
         let times = |factor: u64| {
             let compute = |i: &u64| {
@@ -177,7 +179,8 @@ mod tests {
     fn interruption_keeps_finished_cells() {
         let folder = tempfile::tempdir().unwrap();
         let (store, cancel) = (Store::only(folder.path()), AtomicBool::new(false));
-        let options = ExperimentOptions { threads: 1, ..all_cells(folder.path(), &store, &cancel) };
+        let options =
+            ExperimentOptions { threads: 1, ..options_in(folder.path(), &store, &cancel) };
         let compute = |i: &u64| {
             cancel.store(*i == 2, Ordering::Relaxed);
             Ok(*i)
@@ -193,7 +196,7 @@ mod tests {
     fn errors_take_precedence_over_interruption() {
         let folder = tempfile::tempdir().unwrap();
         let (store, cancel) = (Store::only(folder.path()), AtomicBool::new(false));
-        let options = all_cells(folder.path(), &store, &cancel);
+        let options = options_in(folder.path(), &store, &cancel);
         let broken = |i: &u64| match i {
             3 => Err(Error::Data { place: "c3".into(), problem: "broken".into() }),
             i => Ok(*i),

@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! title = "..."
-//! source = "publication of the numbers"
+//! source = "where the numbers were published"
 //!
 //! [cora]                  # registry name of a graph, in the order of the table
 //! nodes = 2709            # nodes, edges, classes, features, H: as printed, all optional
@@ -91,7 +91,8 @@ impl GraphStatistics {
         self.graphs.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Measures the selected graphs; a graph whose files are missing is listed without our numbers.
+    /// Measures the selected graphs and compares them with the paper's numbers; a graph whose files are
+    /// missing is listed without our numbers.
     pub fn measure(&self, store: &Store, selection: &Selection) -> Result<Comparison> {
         let names: Vec<&str> = self.graphs().collect();
         selection.check(&[("graph", &names)])?;
@@ -141,7 +142,7 @@ mod tests {
     use crate::experiment::{EXPERIMENTS, ExperimentKind};
 
     #[test]
-    fn every_file_parses() {
+    fn every_file_can_be_parsed() {
         for info in EXPERIMENTS {
             let ExperimentKind::GraphStatistics(text) = info.kind else { continue };
             let statistics = GraphStatistics::from_toml(&info.file_name(), text).unwrap();

@@ -1,4 +1,5 @@
-//! Reproduction of the paper's tables and figures. Each experiment is one file in `experiments/`.
+//! Reproduction of the paper's tables, and related experiments. Each is defined by a file in
+//! `experiments/`.
 
 mod selection;
 mod cells;

@@ -37,14 +37,15 @@ pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The validation accuracy of the best epoch so far.
+/// The validation accuracy of the best epoch so far, as chosen by the stopping rule.
 fn val_accuracy(stop: EarlyStopping, fit: &Fit) -> f64 {
     let best = fit.history()[stop.best(fit.history())];
     best.val_accuracy.expect("splits of a study have validation nodes")
 }
 
 impl StudyContext<'_> {
-    /// Trains with these settings; `should_continue` is called after every epoch.
+    /// Trains on every split with the settings of `request`, until the trial is pruned. `should_continue` is
+    /// called after every epoch; if it returns `false`, the error is [`Error::Interrupted`].
     pub fn evaluate(
         &self,
         trial: &Trial,
@@ -99,7 +100,8 @@ impl StudyContext<'_> {
         }
     }
 
-    /// Reports an epoch if it is due; returns the reported value if the pruner ends the trial.
+    /// Reports every `interval`-th epoch, or none without an interval; returns the reported value if the
+    /// pruner ends the trial.
     fn report_epoch(
         &self,
         trial: &Trial,

@@ -11,18 +11,20 @@
 //! available to the TPE sampler when it proposes a configuration, so it may propose different ones;
 //! random and grid sampling do not depend on results.
 //!
-//! Only labels of training and validation nodes are used, apart from splits that are drawn by class.
+//! Test labels are not used, except to draw splits that are stratified or balanced by class.
 //!
-//! No configuration is trained twice: `propose.rs` draws until it finds a new one, and a study ends early
-//! when its space is exhausted. A configuration queued by another program that is already known
-//! completes immediately with the known value and the attribute `duplicate_of`.
+//! No configuration that is running, complete, pruned or diverged is proposed again: `propose.rs` draws
+//! several times and then falls back to the grid. A study ends early when its space is exhausted. If
+//! another trial with the same configuration as a queued one is complete, the queued trial completes
+//! immediately with that value and the attribute `duplicate_of`.
 //!
 //! Pruned and failed trials do not count as completed. A trial whose training diverges fails, with the
 //! reason in its attribute `failed`. An interrupted trial fails as well, and its settings are queued for
 //! the next worker of the study.
 //!
-//! While trials run, a thread sends heartbeats and requeues the trials of dead workers. While a database
-//! is unavailable, calls are retried for an hour or until the study is cancelled.
+//! While trials run, a thread sends heartbeats and requeues the trials of dead workers. After the study
+//! has been opened, calls to an unavailable database are retried for up to an hour or until the study is
+//! cancelled.
 
 mod space;
 mod study;
@@ -56,11 +58,12 @@ pub struct TuneRequest {
     pub training: Request,
     /// The name of the study.
     pub study: String,
-    /// Number of trials to complete.
+    /// Number of complete trials at which the study ends, including earlier ones; pruned and failed trials
+    /// do not count.
     pub trials: usize,
     /// How configurations are chosen.
     pub sampler: Sampler,
-    /// Which trials end early.
+    /// The rule that ends unpromising trials early.
     pub pruner: PrunerKind,
     /// The search space: the tuned hyper-parameters.
     pub space: BTreeMap<String, Distribution>,
@@ -74,7 +77,7 @@ pub struct TuneOptions<'a> {
     pub threads: usize,
     /// Number of trials run in parallel.
     pub jobs: usize,
-    /// Time limit; trials in progress are interrupted.
+    /// Time limit, after which the running trials are interrupted.
     pub timeout: Option<Duration>,
     /// Where graph files are looked up.
     pub store: &'a Store,
@@ -104,7 +107,8 @@ pub enum TuneEvent<'a> {
         number: u64,
         /// Number of finished splits; with a single split, number of finished epochs.
         step: u64,
-        /// The mean validation accuracy so far.
+        /// The mean validation accuracy of the finished splits; with a single split, that of the best epoch
+        /// so far.
         value: f64,
     },
     /// A trial has ended.
@@ -122,7 +126,8 @@ pub enum TuneEvent<'a> {
 }
 
 impl TuneRequest {
-    /// A study of the model's declared space: 100 trials of five splits, TPE sampler, median pruner.
+    /// A study of the model's declared space: 100 trials of five splits, TPE sampler, median pruner. The
+    /// number of runs of `request` is replaced by five.
     ///
     /// ```
     /// use clenshaw::experiment::{Request, TuneRequest};
@@ -149,14 +154,15 @@ impl TuneRequest {
         }
     }
 
-    /// Fixes a hyper-parameter, which is then not tuned.
+    /// Fixes a hyper-parameter at a value in command-line syntax; it is then not tuned.
     pub fn fix(&mut self, key: &str, value: &str) -> Result<()> {
         self.training.hyper.set(key, value)?;
         self.space.remove(key);
         Ok(())
     }
 
-    /// Applies a search space file; `place` names it in errors.
+    /// Overrides entries of the search space with those of a file; hyper-parameters that the file does not
+    /// list are unchanged. `text` is the contents of the file, and `place` names it in errors.
     pub fn apply_space(&mut self, place: &str, text: &str) -> Result<()> {
         let hypers: Vec<_> = self.training.model.hyper_params().collect();
         for (key, entry) in space::parse(place, text, &hypers)? {
@@ -179,6 +185,7 @@ impl TuneRequest {
         Ok(request)
     }
 
+    /// Rejects an empty search space, and numbers of trials or splits that are out of range.
     fn check(&self) -> Result<()> {
         if self.space.is_empty() {
             let problem = "every hyper-parameter is fixed; nothing is left to tune".to_owned();
@@ -196,11 +203,11 @@ impl TuneRequest {
 
 /// Runs a study until the requested number of trials is complete.
 ///
-/// An existing study is resumed, and rejected if its graph, model or fixed settings differ. A cancelled
-/// study keeps its finished trials.
+/// An existing study is resumed; it is an error if its graph, model, split, number of splits, seed, tuned
+/// hyper-parameters or fixed settings differ. A cancelled study keeps its finished trials.
 ///
 /// # Errors
-/// Among others, if twenty trials in a row diverge.
+/// Returns an error if, among other reasons, twenty trials in a row diverge.
 ///
 /// ```
 /// use clenshaw::data::Store;
@@ -241,7 +248,8 @@ pub fn tune(
     (options.on_event)(TuneEvent::Loaded { dataset: &dataset, trials: &storage.trials(study_id)? });
     let storage = &retrying_storage::RetryingStorage { storage, options };
     let (pruner, dataset, splits) = (request.build_pruner(), &dataset, &splits);
-    let study = Study::open(storage, &request.study, DIRECTION)?.with_pruner(pruner.clone());
+    let study = Study::open(storage, &request.study, DIRECTION)?;
+    let study = study.with_pruner(pruner.clone()).with_heartbeats();
     let context =
         evaluate::StudyContext { request, pruner, storage, study, dataset, splits, options };
     let end = trial_queue::run_trials(&context, deadline)?;

@@ -1,7 +1,7 @@
 //! Proposes the configuration of the next trial: one that no other trial of the study has tried.
 //!
-//! If the sampler returns a known configuration, it is called again with other random streams, then
-//! replaced by random sampling, and finally by the grid, which detects an exhausted space.
+//! If the sampler returns a configuration that has been tried, it is called again with different seeds,
+//! then replaced by random sampling, and finally by the grid, which detects an exhausted space.
 
 use super::{DIRECTION, TuneRequest};
 use crate::rng::Stream;
@@ -10,7 +10,7 @@ use clenshaw_tune::{
 };
 use std::collections::BTreeMap;
 
-/// The attribute of a trial whose training failed; it would fail again.
+/// The user attribute with the error of a trial whose training diverged; it would diverge again.
 pub(super) const FAILED: &str = "failed";
 
 /// Attempts with the study's sampler.
@@ -18,10 +18,11 @@ const SAMPLER_ATTEMPTS: u64 = 10;
 /// Further attempts with random sampling.
 const RANDOM_ATTEMPTS: u64 = 100;
 
-/// A value for every tuned parameter.
+/// The internal value of every tuned parameter.
 type TrialValues = BTreeMap<String, f64>;
 
-/// Untried values for trial `number`; `None` if every point of the space has been tried.
+/// Untried values for trial `number`; `None` if every point of the space has been tried, or if no new one
+/// was drawn from a continuous space.
 pub(super) fn propose(
     request: &TuneRequest,
     pruner: &Pruner,
@@ -55,7 +56,7 @@ pub(super) fn propose(
     Ok(Sampler::Grid.sample(&context(&trials, seed)).unwrap_or(None))
 }
 
-/// The number and the value of another completed trial with the same values.
+/// The number and the value of another complete trial with the same configuration.
 pub(super) fn known_value(
     request: &TuneRequest,
     trials: &[Trial],
@@ -68,7 +69,7 @@ pub(super) fn known_value(
     Some((duplicate.number, duplicate.value?))
 }
 
-/// The study's seed for the first attempt, then other ones.
+/// The study's seed for the first attempt, then seeds derived from it.
 fn attempt_seed(seed: u64, attempt: u64) -> u64 {
     match attempt {
         0 => seed,
@@ -76,13 +77,13 @@ fn attempt_seed(seed: u64, attempt: u64) -> u64 {
     }
 }
 
-/// Marks a trial whose training failed as pruned, so that the grid does not propose it again.
+/// A copy of the trial; pruned if its training diverged, so that its configuration counts as tried.
 fn failed_as_pruned(trial: &Trial) -> Trial {
     let failed = trial.state == TrialState::Fail && trial.user_attrs.contains_key(FAILED);
     Trial { state: if failed { TrialState::Pruned } else { trial.state }, ..trial.clone() }
 }
 
-/// Whether the configuration of a trial is tried; an interrupted trial does not count.
+/// Whether the configuration of a trial counts as tried; that of an interrupted trial does not.
 fn is_tried(trial: &Trial) -> bool {
     matches!(trial.state, TrialState::Complete | TrialState::Pruned | TrialState::Running)
 }

@@ -4,7 +4,7 @@ use super::TuneRequest;
 use crate::error::{Error, Result};
 use clenshaw_tune::{Hyperband, Median, Pruner, Sampler, SuccessiveHalving, Tpe};
 
-/// Maximum number of reports of a trial with a single split.
+/// Maximum number of intermediate values that a trial with a single split reports.
 const MAX_REPORTS: usize = 100;
 
 /// The sampler named `tpe`, `random` or `grid`.
@@ -26,7 +26,8 @@ pub(super) fn report_interval(max_epochs: usize) -> u64 {
 /// split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrunerKind {
-    /// `median`, the rule of the paper's authors; it starts after five completed trials and three reports.
+    /// `median`, the rule used by the paper's authors: once five trials are complete, it may end a trial from
+    /// the third report on.
     Median,
     /// `halving`: asynchronous successive halving.
     SuccessiveHalving,
@@ -54,7 +55,7 @@ impl std::str::FromStr for PrunerKind {
 }
 
 impl TuneRequest {
-    /// The pruner, with its steps scaled to the reports of this study.
+    /// The pruner, with its steps in the unit of this study's reports: splits, or epochs with one split.
     pub(super) fn build_pruner(&self) -> Pruner {
         let (first, last) = match self.training.runs {
             0 | 1 => {

@@ -18,7 +18,7 @@ pub enum StudyEnd {
     SpaceExhausted,
     /// The time limit was reached.
     TimedOut,
-    /// It was cancelled.
+    /// The study was cancelled.
     Interrupted,
 }
 
@@ -29,10 +29,10 @@ pub struct TuneResult {
     pub trials: Vec<Trial>,
     /// Why the study ended.
     pub end: StudyEnd,
-    /// The best trial, and a request that evaluates its settings: twenty runs on splits not used in
-    /// tuning, or one run per published split.
+    /// The best trial, and a request that evaluates its settings: 20 runs with seeds not used in tuning or,
+    /// for [`SplitKind::All`], one run per published split. `None` if no trial is complete.
     pub best: Option<(Trial, Request)>,
-    /// The tuned parameters and their relative importances, largest first.
+    /// The tuned parameters and their importances, which sum to 1, largest first.
     pub importances: Vec<(String, f64)>,
 }
 
@@ -57,7 +57,7 @@ impl TuneResult {
     }
 }
 
-/// The completed trials, best first; ties go to the earlier one.
+/// The complete trials, highest value first; of equal ones, the earlier trial comes first.
 pub fn ranked_trials(trials: &[Trial]) -> Vec<&Trial> {
     let mut complete: Vec<(f64, &Trial)> = trials
         .iter()

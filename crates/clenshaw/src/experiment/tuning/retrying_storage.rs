@@ -1,4 +1,4 @@
-//! A storage that retries while its database is unavailable, so that a server restart loses no results.
+//! A storage that retries while its database is unavailable, so that no result is lost when a server restarts.
 
 use super::{TuneEvent, TuneOptions};
 use clenshaw_tune::{
@@ -9,18 +9,20 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// How long a database may be unavailable before the study fails.
+/// How long a call is repeated before the study fails.
 const MAX_OUTAGE: Duration = Duration::from_secs(3600);
 /// Pause between attempts, on top of the retries inside the storage.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Repeats every call until the database responds or the study is cancelled.
+/// Repeats calls, except those about heartbeats, until the database responds, the study is cancelled or
+/// [`MAX_OUTAGE`] has passed.
 pub(super) struct RetryingStorage<'a> {
     pub storage: &'a dyn Storage,
     pub options: &'a TuneOptions<'a>,
 }
 
 impl RetryingStorage<'_> {
+    /// Repeats a call while it fails because the database is unavailable.
     fn retry<T>(&self, call: impl Fn() -> Result<T>) -> Result<T> {
         let start = Instant::now();
         loop {
@@ -66,7 +68,7 @@ impl Storage for RetryingStorage<'_> {
         self.storage.heartbeat_interval()
     }
 
-    /// Not retried: the next heartbeat follows soon.
+    /// Not retried, and no error if the database is unavailable: the next heartbeat follows soon.
     fn record_heartbeat(&self, trial: u64) -> Result<()> {
         match self.storage.record_heartbeat(trial) {
             Err(Error::Unavailable { .. }) => Ok(()),

@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! [space]
-//! lr_conv = { low = 1e-4, high = 0.1, log = true }    # log-uniform            
+//! lr_conv = { low = 1e-4, high = 0.1, log = true }    # log-uniform
 //! K = { low = 8, high = 32, step = 4 }                # 8, 12, ..., 32
 //! stop = ["patience", "mean"]                         # one of these values
 //! dropout = 0.5                                       # fixed, not tuned
@@ -23,7 +23,7 @@ pub(super) enum SpaceEntry {
     Fixed(String),
 }
 
-/// The keys of `{ low = 8, high = 32, step = 4 }`.
+/// The keys of a range, such as `{ low = 8, high = 32, step = 4 }`.
 const KEYS: [&str; 4] = ["low", "high", "step", "log"];
 
 /// The distribution of a hyper-parameter as declared by its model; `None` if it is not tuned.
@@ -151,8 +151,8 @@ fn bad_value(hyper: &HyperParam, value: String, expected: &str) -> Error {
     Error::BadValue { key: hyper.name.into(), value, expected: expected.into() }
 }
 
-/// Formats a trial's parameter in command-line syntax. Multiples of a step are rounded, so that 0.1 + 0.2
-/// prints as 0.3 and not as 0.30000000000000004.
+/// Formats a trial's parameter in command-line syntax. Multiples of a step are rounded to 12 decimals, so
+/// that 0.1 + 0.2 is formatted as 0.3 and not as 0.30000000000000004.
 pub(super) fn format_value(distribution: &Distribution, internal: f64) -> String {
     let value = match (distribution, distribution.to_external(internal)) {
         (Distribution::Float { step: Some(_), .. }, ParamValue::Float(v)) => {

@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 /// Number of points in the plot of a filter.
 const PLOT_POINTS: usize = 101;
 
-/// Creates or opens the study, and requeues the trials of dead workers.
+/// Creates the study, or opens it if its identity matches the request, and requeues the trials of dead
+/// workers.
 pub(super) fn open(request: &TuneRequest, storage: &dyn Storage) -> Result<u64> {
     let study = storage.open_study(&request.study, DIRECTION)?;
     let current = storage.study_attrs(study, AttrKind::User)?;
@@ -22,7 +23,7 @@ pub(super) fn open(request: &TuneRequest, storage: &dyn Storage) -> Result<u64> 
     Ok(study)
 }
 
-/// Requeues the parameters of trials whose workers have died.
+/// Marks trials whose workers have died as failed, and queues new trials with their parameters.
 pub(super) fn requeue_dead_trials(storage: &dyn Storage, study: u64) -> Result<()> {
     let dead = storage.fail_stale_trials(study)?;
     if dead.is_empty() {
@@ -33,7 +34,7 @@ pub(super) fn requeue_dead_trials(storage: &dyn Storage, study: u64) -> Result<(
     dead.try_for_each(|trial| requeue(storage, study, trial))
 }
 
-/// Queues a new trial with the parameters of an unfinished one.
+/// Queues a new trial with the parameters of one that was interrupted, unless none had been set.
 pub(super) fn requeue(storage: &dyn Storage, study: u64, trial: &Trial) -> Result<()> {
     let params = trial.retry_params();
     match params.is_empty() {
@@ -62,7 +63,8 @@ fn fixed_settings(request: &TuneRequest) -> Map<String, Value> {
     fixed.map(|(hyper, value)| (hyper.name.to_owned(), json!(value))).collect()
 }
 
-/// Rejects a study of a different graph, model or split, or with different settings.
+/// Rejects a study with a different graph, model, kind or number of splits, seed, tuned hyper-parameters or
+/// fixed settings.
 fn check_identity(request: &TuneRequest, attrs: &Attributes) -> Result<()> {
     let mismatch = |problem: String| {
         let place = format!("study `{}`", request.study);
@@ -73,7 +75,7 @@ fn check_identity(request: &TuneRequest, attrs: &Attributes) -> Result<()> {
     for (key, requested) in &identity {
         let stored = attrs.get(key).unwrap_or(&Value::Null);
         if stored != requested {
-            return mismatch(format!("its {key} is {stored}, not {requested}"));
+            return mismatch(format!("its `{key}` is {stored}, not {requested}"));
         }
     }
     let (requested, stored) =
@@ -114,8 +116,9 @@ fn note(request: &TuneRequest) -> String {
     let (model, graph, split) = (training.model.name, &training.graph, &training.split);
     let (n, seed) = (training.runs, training.seed);
     let names: Vec<String> = request.space.keys().map(|name| format!("`{name}`")).collect();
+    let splits = if n == 1 { "split" } else { "splits" };
     let mut note = format!(
-        "**{model}** on **{graph}**: mean validation accuracy over {n} splits (`{split}`), \
+        "**{model}** on **{graph}**: mean validation accuracy over {n} {splits} (`{split}`), \
          seeds from {seed}. Test labels are not used.\n\nTuned: {}.\n",
         names.join(", ")
     );
@@ -125,7 +128,8 @@ fn note(request: &TuneRequest) -> String {
     note
 }
 
-/// Stores a plot of the best trial's filter for the dashboard.
+/// Stores a plot for the dashboard: the filter that the best trial, with this number, learned on the first
+/// split.
 pub(super) fn plot_filter(
     storage: &dyn Storage,
     study: u64,

@@ -1,8 +1,8 @@
-//! The workers of a study: each takes trials until the study is complete.
+//! The workers of a study: each runs one trial after another until the study ends.
 //!
-//! A worker that takes a trial holds the lock until the trial's parameters are stored, so that the next
-//! proposal takes them into account. Trials of other processes in the same study are considered as well,
-//! but not waited for.
+//! A worker that starts a trial holds the lock until the trial's parameters are stored, so that the next
+//! proposal takes them into account. Trials of other processes in the same study count as well, but are
+//! not waited for.
 
 mod execute;
 
@@ -23,10 +23,11 @@ const MAX_DIVERGED: usize = 20;
 /// How often a waiting worker checks whether to stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
+/// The state shared by the workers of this process.
 struct TrialQueue<'a> {
     context: &'a StudyContext<'a>,
     deadline: Option<Instant>,
-    /// Whether a worker has failed.
+    /// Whether the study has ended with an error.
     failed: AtomicBool,
     status: Mutex<QueueStatus>,
     changed: Condvar,
@@ -49,7 +50,7 @@ enum NextStep {
     End(StudyEnd),
 }
 
-/// Runs trials until the study is complete or there is a reason to stop.
+/// Runs trials until the study is complete, exhausted, cancelled or past the deadline; returns which.
 pub(super) fn run_trials(
     context: &StudyContext<'_>,
     deadline: Option<Instant>,
@@ -78,6 +79,7 @@ pub(super) fn run_trials(
 }
 
 impl TrialQueue<'_> {
+    /// Runs trials, each with this number of threads, until the study has ended.
     fn work(&self, threads: usize) {
         while let Some(trial) = self.next() {
             let result = self.run_trial(&trial, threads);
@@ -108,7 +110,8 @@ impl TrialQueue<'_> {
         self.changed.notify_all();
     }
 
-    /// Why workers stop before the study is complete, if they do.
+    /// Why workers must stop before the study is complete: it is cancelled, has failed or is past its
+    /// deadline. `None` if they may continue.
     fn early_end(&self) -> Option<StudyEnd> {
         let cancelled = self.context.options.cancel.load(Ordering::Relaxed);
         let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
@@ -118,7 +121,7 @@ impl TrialQueue<'_> {
         }
     }
 
-    /// Waits for the next trial; `None` when the study has ended.
+    /// Starts the next trial, waiting if necessary; `None` when the study has ended.
     fn next(&self) -> Option<Box<Trial>> {
         let mut status = self.status();
         while status.end.is_none() {
@@ -138,17 +141,17 @@ impl TrialQueue<'_> {
         None
     }
 
+    /// Starts a trial if more are needed and untried configurations are left.
     fn next_step(&self, status: &QueueStatus) -> Result<NextStep> {
         if let Some(end) = self.early_end() {
             return Ok(NextStep::End(end));
         }
-        let StudyContext { request, storage, ref study, ref pruner, .. } = *self.context;
+        let StudyContext { request, ref study, ref pruner, .. } = *self.context;
         let trials = study.trials()?;
         let complete = trials.iter().filter(|trial| trial.state == TrialState::Complete).count();
         if complete + status.running.len() < request.trials {
             let propose = |trials: &[Trial], number| propose(request, pruner, trials, number);
             if let Some(trial) = study.ask_with(&request.space, propose)? {
-                storage.record_heartbeat(trial.id)?;
                 return Ok(NextStep::Run(trial.into()));
             }
         }
@@ -161,7 +164,7 @@ impl TrialQueue<'_> {
 
     /// Sends heartbeats for our trials and requeues those of dead workers.
     ///
-    /// Errors are ignored here: the workers run into the same errors and report them.
+    /// Errors are ignored here: the calls of the workers fail in the same way, and are reported.
     fn send_heartbeats(&self) {
         let StudyContext { storage, ref study, .. } = *self.context;
         let running = self.status().running.clone();

@@ -33,7 +33,7 @@ impl FitSettings {
 pub struct FitResult {
     /// Its sum of squares, computed in double precision from its outputs.
     pub sum_of_squares: f64,
-    /// Its number, counted from one.
+    /// Its number, counted from one; 0 if the first loss was not finite.
     pub best_epoch: usize,
     /// Number of epochs trained.
     pub epochs: usize,
@@ -101,7 +101,7 @@ pub struct QuadraticLoss {
 }
 
 impl QuadraticLoss {
-    /// With `G_jk = B_j'B_k` and `b_k = B_k'y` over the unmasked pixels, for these columns B.
+    /// The loss with `G_jk = B_j'B_k` and `b_k = B_k'y` over the unmasked pixels, for these columns B.
     pub fn new(problem: &Problem, columns: &[Vec<f64>]) -> Self {
         let dot = |x: &[f64], y: &[f64]| -> f64 {
             x.iter().zip(y).zip(&problem.mask).map(|((x, y), mask)| mask * x * y).sum()

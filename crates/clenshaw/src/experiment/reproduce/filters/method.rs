@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn network_beats_a_constant() {
+    fn trained_network_explains_most_of_the_variance() {
         let (graph, _, problem) = example(TargetResponse::Low);
         let info = model::find("clenshaw-gcn").unwrap();
         let mut hp = info.defaults();

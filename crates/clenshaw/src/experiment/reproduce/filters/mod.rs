@@ -118,6 +118,7 @@ impl Filters {
         Ok(page)
     }
 
+    /// The number of images to generate: the largest that any method uses.
     fn n_images(&self, options: &ExperimentOptions<'_>) -> usize {
         options.runs.unwrap_or(self.file.bases.images.max(self.file.networks.images))
     }
@@ -155,6 +156,7 @@ impl Filters {
         CellTask { name, settings: self.settings(&task), input: task }
     }
 
+    /// The name of a method in the names of cells and records.
     fn name<'a>(&'a self, method: &'a Method) -> &'a str {
         match method {
             Method::LeastSquares(Normalisation::Looped) => "optimum-looped",
@@ -218,6 +220,7 @@ impl<'a> ProblemSet<'a> {
         })
     }
 
+    /// Runs one regression; an interrupted one is an error.
     fn solve(&self, task: &FilterTask, options: &ExperimentOptions<'_>) -> Result<FilterRecord> {
         let FiltersFile { order, bases, networks, .. } = &self.filters.file;
         let (problem, order) = (self.problem(task.target, task.image), *order);

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 /// The bases shown in charts; more lines would be hard to tell apart.
 const CHART_BASES: [&str; 4] = ["monomial", "bernstein", "chebyshev2", "optimal"];
 
+/// The regressions and their results.
 type FilterResults = [(FilterTask, FilterRecord)];
 
 impl Filters {
@@ -67,7 +68,8 @@ impl Filters {
         }
     }
 
-    /// One row per method, one column per response; means over the first images.
+    /// One row per method, one column per response: the mean sum of squares and R² over the first `n_images`
+    /// images.
     fn error_table(&self, results: &FilterResults, methods: &[Method], n_images: usize) -> Table {
         self.table(results, methods, |target, method| {
             let found = results_for(results, target, method);
@@ -81,7 +83,8 @@ impl Filters {
         })
     }
 
-    /// The sum of squares relative to least squares, and the best epoch.
+    /// One row per method, one column per response: the mean ratio of the sum of squares to that of least
+    /// squares, and the mean best epoch.
     fn ratio_table(&self, results: &FilterResults, methods: &[Method]) -> Table {
         self.table(results, methods, |target, method| {
             let optimum = |image: usize| {
@@ -226,6 +229,7 @@ fn n_images(results: &FilterResults, methods: &[Method]) -> usize {
     tasks.map(|task| task.image + 1).max().unwrap_or(0)
 }
 
+/// Describes the number of images in a heading.
 fn image_count(n: usize) -> String {
     match n {
         1 => "one image".into(),

@@ -2,12 +2,12 @@
 //!
 //! ```toml
 //! title = "..."
-//! source = "publication of the paper's numbers"
+//! source = "where the paper's numbers were published"
 //! spread = "ci95"                 # meaning of the paper's ±: ci95 or std
 //! models = ["gcn", "clenshaw-gcn"]
 //! notes = ["..."]                 # optional
 //! bars = "..."                    # title of a bar chart; optional
-//! runs = { gcn = 10 }             # models with other than 20 runs; optional
+//! runs = { gcn = 10 }             # models whose number of runs is not 20; optional
 //! claims = [["gcn", "clenshaw-gcn"]]  # rankings to test, worst model first; optional
 //!
 //! [[column]]
@@ -67,6 +67,7 @@ pub struct ResultTable {
     columns: Vec<TableColumn>,
 }
 
+/// A column of the file; its keys are described in the module documentation.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TableColumn {
@@ -117,7 +118,8 @@ impl ResultTable {
         }
     }
 
-    /// The selected cells, column by column, each with its folder in `runs_folder`.
+    /// The selected cells, column by column, each with its folder in `runs_folder` and at most `runs` runs.
+    /// A cell whose folder contains all of its runs has a receipt.
     pub fn plan(
         &self,
         selection: &Selection,
@@ -157,12 +159,13 @@ impl TableColumn {
         self.graph.as_ref().unwrap_or(&self.name)
     }
 
+    /// Rejects an unusable name, an unknown model, an invalid score of the paper or an invalid split.
     fn check(&self, models: &[&ModelInfo]) -> Result<()> {
         if self.name.contains([',', '=']) {
             return Err(Error::BadValue {
                 key: "name".into(),
                 value: self.name.clone(),
-                expected: "a name without `,` and `=`, which --only uses as separators".into(),
+                expected: "a name without `,` or `=`, which --only uses as separators".into(),
             });
         }
         let known = || models.iter().map(|info| info.name);
@@ -183,6 +186,7 @@ impl TableColumn {
         self.split.as_deref().map_or(Ok(SplitKind::Balanced), str::parse)
     }
 
+    /// The cell of a model: its preset, then the depth, split and runs of the column.
     fn plan(&self, info: &'static ModelInfo, runs: usize, folder: &Path) -> Result<PlannedCell> {
         let graph = self.graph();
         let mut request = Request::new(graph, info.name)?;
@@ -194,7 +198,14 @@ impl TableColumn {
         }
         if let Some(depth) = self.depth {
             let key = ["layers", "L", "K"].into_iter().find(|key| request.hyper.has(key));
-            let key = key.ok_or_else(|| Error::unknown("depth of", info.name, []))?;
+            let key = key.ok_or_else(|| Error::BadValue {
+                key: "depth".into(),
+                value: depth.to_string(),
+                expected: format!(
+                    "no depth for {}, which has none of `layers`, `L`, `K`",
+                    info.name
+                ),
+            })?;
             request.set(key, &depth.to_string())?;
         }
         request.split = self.split()?;

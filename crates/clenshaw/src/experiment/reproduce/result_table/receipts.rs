@@ -44,12 +44,13 @@ pub(super) struct CellReceipt {
 pub(super) struct CellScores {
     /// Training time of all runs, added up.
     pub seconds: f64,
-    /// Mean Dirichlet energy of the last hidden layer.
+    /// Mean Dirichlet energy of the last hidden layer; `None` if a run has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<f64>,
     pub runs: Vec<RunScores>,
 }
 
+/// The scores of one run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct RunScores {
     seed: u64,

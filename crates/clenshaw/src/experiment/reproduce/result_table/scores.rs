@@ -60,7 +60,7 @@ impl ResultTable {
 }
 
 impl PlannedCell {
-    /// The scores of its finished runs, and the reason if there are none.
+    /// The scores of its finished runs, and the reason if not all of them are finished.
     fn trained_scores(&self, result: &Result<Summary>) -> Result<(CellScores, Option<String>)> {
         let (records, missing) = match result {
             Ok(summary) => (summary.runs.clone(), None),

@@ -25,7 +25,7 @@ fn example() -> ResultTable {
     ResultTable::from_toml("t.toml", TEXT).unwrap()
 }
 
-/// Cells of three epochs each.
+/// The selected cells, with three epochs each and the receipts of their folders.
 fn short(
     result_table: &ResultTable,
     selection: &str,
@@ -42,6 +42,7 @@ fn short(
     planned
 }
 
+/// Trains the cells without a receipt and returns the table of all cells.
 fn trained(result_table: &ResultTable, planned: &[PlannedCell], folder: &Path) -> ScoreTable {
     let options = RunOptions {
         threads: 1,
@@ -89,7 +90,7 @@ fn cells_are_trained_once_and_missing_graphs_are_reported() {
 }
 
 #[test]
-fn run_folder_counts_only_if_complete_with_same_settings_and_data() {
+fn run_folder_is_reused_only_if_complete_with_same_settings_and_data() {
     let folder = tempfile::tempdir().unwrap();
     let has_receipt = || {
         let mut planned = short(&example(), "graph=small,model=gcn", 2, folder.path());
@@ -99,9 +100,9 @@ fn run_folder_counts_only_if_complete_with_same_settings_and_data() {
     let planned = short(&example(), "graph=small,model=gcn", 2, folder.path());
     trained(&example(), &planned, folder.path());
     assert!(has_receipt());
-    let of_other_length =
+    let with_more_epochs =
         example().plan(&"graph=small,model=gcn".parse().unwrap(), Some(2), folder.path());
-    assert!(of_other_length.unwrap()[0].receipt.is_none(), "it has more epochs");
+    assert!(with_more_epochs.unwrap()[0].receipt.is_none());
 
     let run = planned[0].job.folder.clone().unwrap();
     let receipt = std::fs::read_to_string(run.join("receipt.json")).unwrap();
@@ -112,7 +113,7 @@ fn run_folder_counts_only_if_complete_with_same_settings_and_data() {
         [("receipt.json", &receipt, digests[0]), ("runs/1/record.json", &text, digests[2])]
     {
         std::fs::write(run.join(file), whole.replace(digest, &"0".repeat(64))).unwrap();
-        assert!(!has_receipt(), "{file} has other data");
+        assert!(!has_receipt(), "{file} has different data");
         std::fs::write(run.join(file), whole).unwrap();
     }
     assert!(has_receipt());
@@ -151,11 +152,11 @@ fn graph_selects_its_columns_unless_a_column_has_that_name() {
     assert_eq!(columns("graph=texas"), ["texas"], "not `small`, although it has the same graph");
     assert_eq!(columns("graph=small,cora"), ["small", "deep"]);
     let error = ResultTable::from_toml("t.toml", &text.replace("deep", "deep, 2")).unwrap_err();
-    assert!(error.to_string().contains("expected a name without `,` and `=`"), "{error}");
+    assert!(error.to_string().contains("expected a name without `,` or `=`"), "{error}");
 }
 
 #[test]
-fn every_result_table_parses_and_plans() {
+fn every_result_table_can_be_parsed_and_planned() {
     use crate::experiment::{EXPERIMENTS, ExperimentKind};
     let mut cells = vec![];
     for info in EXPERIMENTS {
@@ -264,7 +265,7 @@ fn receipts_give_the_same_table_without_training() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(both.lines().collect::<Vec<_>>(), [lines[1], lines[0]]);
 
-    // Receipts with other settings, seeds or data do not match.
+    // Receipts with different settings, seeds or data do not match.
     let mut other = plan("third");
     other[0].job.request.set("hidden", "5").unwrap();
     other[1].job.request.seed = 1;

@@ -7,6 +7,7 @@
 //! Corollary   b_0(mu) = sum_k a_k U_k(mu)           at every computed eigenvalue
 //! ```
 //!
+//! `H* = relu(X W + b)` is the output of the first layer, and `P = V M V'` the operator with self-loops.
 //! The right-hand sides share no code with the networks: powers by multiplication, `U_l` by sines, `V`
 //! and `M` by an eigendecomposition or, on larger graphs, by the Lanczos method started from each channel
 //! of H*, which is exact for polynomials of these degrees.
@@ -24,8 +25,9 @@ use std::time::Instant;
 /// Bins of the histogram over [-1, 1].
 const BINS: usize = 50;
 
-/// Number of random signals and Lanczos steps for the eigenvalue density of a large graph.
+/// Number of random vectors for estimating the eigenvalue density with the Lanczos method.
 const PROBES: u64 = 8;
+/// Lanczos steps per random vector.
 const PROBE_STEPS: usize = 80;
 
 /// How the right-hand sides are computed.
@@ -50,7 +52,7 @@ pub struct TheoremCheck {
     pub reference_error: f64,
     /// The errors, one entry per order.
     pub errors: Vec<OrderErrors>,
-    /// The fraction of eigenvalues in each of equal bins over [-1, 1].
+    /// The fraction of eigenvalues in each of 50 equal bins over [-1, 1]; with the Lanczos method, an estimate.
     pub density: Vec<f64>,
     /// Time in seconds.
     pub seconds: f64,
@@ -164,14 +166,15 @@ fn second_kind(alpha: &[f64], mu: f64) -> f64 {
 fn corollary_error(alpha: &[f64], mu: &[f64]) -> f64 {
     let coefficients = alpha.iter().rev().copied().collect();
     let clenshaw = Filter { basis: Basis::ChebyshevSecond, coefficients };
-    // Rounding puts some eigenvalues slightly outside [-1, 1], where acos is undefined.
+    // Rounding puts some eigenvalues slightly outside [-1, 1]. `second_kind` clamps them, so the recurrence
+    // must be evaluated at the clamped values too.
     let mu: Vec<f64> = mu.iter().map(|mu| mu.clamp(-1.0, 1.0)).collect();
     let actual: Vec<f64> = mu.iter().map(|&mu| clenshaw.at(mu)).collect();
     let expected: Vec<f64> = mu.iter().map(|&mu| second_kind(alpha, mu)).collect();
     relative_error(&actual, &expected)
 }
 
-/// `max |a - e| / max |e|`.
+/// `max |a - e| / max |e|`; very large if only `e` is zero.
 fn relative_error(actual: &[f64], expected: &[f64]) -> f64 {
     let worst = max_abs(actual.iter().zip(expected).map(|(a, e)| a - e));
     match max_abs(expected.iter().copied()) {
@@ -225,7 +228,7 @@ impl Spectrum {
         }
     }
 
-    /// `h(P~) H*`.
+    /// `h(P) H*`.
     fn apply(&self, h_star: &Mat<f64>, h: impl Fn(f64) -> f64) -> Mat<f64> {
         match &self.pairs {
             Eigenpairs::All(eigen) => eigen.apply(h_star, h),
@@ -313,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn second_kind_at_the_ends_of_the_interval() {
+    fn second_kind_takes_its_limits_at_the_ends_of_the_interval() {
         // U_l(1) = l + 1 and U_l(-1) = (-1)^l (l + 1); alpha is ordered by layer.
         assert_eq!(second_kind(&[1.0, 0.0, 0.0], 1.0), 3.0);
         assert_eq!(second_kind(&[1.0, 0.0, 0.0, 0.0], -1.0), -4.0);

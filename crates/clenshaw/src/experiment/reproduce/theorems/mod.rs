@@ -29,7 +29,7 @@ use serde_json::json;
 use std::sync::Arc;
 use trained::TrainedFilter;
 
-/// The contents of the experiment's file.
+/// The experiment, as parsed from its file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Theorems {
@@ -223,7 +223,7 @@ fn contains(list: &[String], name: &str) -> bool {
     list.iter().any(|other| other == name)
 }
 
-/// The eigenvalue density of a checked graph.
+/// The eigenvalue density of a graph; `None` if it was not checked.
 fn density<'r>(records: &'r [(&str, TheoremRecord)], graph: &str) -> Option<&'r [f64]> {
     records.iter().find_map(|(name, record)| match record {
         TheoremRecord::Check(check) if *name == graph => Some(&check.density[..]),

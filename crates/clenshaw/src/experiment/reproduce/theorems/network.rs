@@ -57,7 +57,7 @@ pub struct LinearNetwork {
 }
 
 impl LinearNetwork {
-    /// Builds a model on a graph, as wide as the first layer.
+    /// Builds the model `name` of this order on a graph, with this number of columns in every layer.
     pub fn new(name: &str, dataset: &Dataset, order: usize, channels: usize) -> Result<Self> {
         let info = model::find(name)?;
         let mut hp = info.defaults();

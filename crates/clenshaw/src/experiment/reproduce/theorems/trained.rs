@@ -37,7 +37,7 @@ pub fn request(graph: &str, seed: u64) -> Result<Request> {
     Ok(request)
 }
 
-/// Trains, or resumes an interrupted run.
+/// Trains, resumes an interrupted run, or returns a finished run from the experiment's folder.
 pub fn train(
     request: &Request,
     dataset: &Arc<Dataset>,
@@ -67,7 +67,8 @@ pub fn train(
 }
 
 impl TrainedFilter {
-    /// A chart of both responses over a histogram of the graph's eigenvalues.
+    /// A chart of both responses over a histogram of the graph's eigenvalues. `density` is the fraction of
+    /// eigenvalues in each of equally wide bins over [-1, 1]; if it is `None`, the chart has no histogram.
     pub fn chart(&self, graph: &str, density: Option<&[f64]>) -> LineChart {
         let series = [("before training", &self.before), ("after training", &self.after)];
         let series = series.iter().filter_map(|(name, response)| {

@@ -1,8 +1,8 @@
 //! Execution of one trial and storage of its result.
 //!
-//! Other processes may take a suspended worker for dead. They then fail its trial and requeue the
-//! settings. A result that arrives later is stored as a new trial; the worker that takes the requeued
-//! settings then finds it as a duplicate.
+//! Other processes may assume that a suspended worker has died. They then mark its trial as failed and
+//! requeue the settings. A result that arrives later is stored as a new trial; if that trial is complete
+//! before the requeued settings are taken, they are recognised as a duplicate and not trained again.
 
 use super::TrialQueue;
 use crate::error::{Error, Result};
@@ -15,7 +15,8 @@ use clenshaw_tune::{AttrKind, Trial, TrialOutcome, TrialState};
 use serde_json::json;
 
 impl TrialQueue<'_> {
-    /// Trains a trial and stores its result; returns the error if training diverged.
+    /// Runs a trial and stores its result. Returns `Some(error)` if training diverged; an interrupted trial,
+    /// or one that another process has marked as failed, is not an error.
     pub(super) fn run_trial(&self, trial: &Trial, threads: usize) -> Result<Option<Error>> {
         (self.context.options.on_event)(TuneEvent::Started { number: trial.number });
         let result = self.evaluate(trial, threads);
@@ -39,7 +40,7 @@ impl TrialQueue<'_> {
         self.report_end(trial).map(|()| None)
     }
 
-    /// The outcome of a trial: known from an earlier trial, or trained.
+    /// Takes the value of a complete trial with the same configuration, or trains.
     fn evaluate(&self, trial: &Trial, threads: usize) -> Result<Evaluation> {
         let request = self.context.request;
         let trials = self.context.study.trials()?;
@@ -50,7 +51,8 @@ impl TrialQueue<'_> {
         self.context.evaluate(trial, &settings, threads, &|| self.early_end().is_none())
     }
 
-    /// Ends the trial in the storage, unless the error has nothing to do with it.
+    /// Marks the trial as finished in the storage, and requeues it if it was interrupted. After any error
+    /// other than divergence or interruption, the trial is left running.
     fn store_result(&self, trial: &Trial, result: &Result<Evaluation>) -> Result<()> {
         match result {
             Ok(outcome) => self.store_outcome(trial, outcome),
@@ -67,6 +69,7 @@ impl TrialQueue<'_> {
         }
     }
 
+    /// Finishes a trial that did not fail, and plots its filter if it is the best one.
     fn store_outcome(&self, trial: &Trial, outcome: &Evaluation) -> Result<()> {
         match outcome {
             Evaluation::Complete(accuracies, filter) => {
@@ -92,7 +95,7 @@ impl TrialQueue<'_> {
         Ok(())
     }
 
-    /// Whether an error was caused by another process failing a trial that we were running.
+    /// Whether an error was caused by another process that marked our running trial as failed.
     fn was_failed_by_others(&self, running: &Trial, error: &Error) -> Result<bool> {
         if !matches!(error, Error::Study(clenshaw_tune::Error::TrialFinished { .. })) {
             return Ok(false);
@@ -102,7 +105,7 @@ impl TrialQueue<'_> {
         Ok(trial.is_some_and(|trial| trial.state == TrialState::Fail))
     }
 
-    /// Stores an outcome as a new trial, because its own trial was failed by another process.
+    /// Stores an outcome as a new trial, because another process has marked its own trial as failed.
     fn store_late_outcome(&self, late: &Trial, outcome: &Evaluation) -> Result<()> {
         let storage = self.context.storage;
         let trial = storage.create_trial(self.context.study.id())?;
@@ -127,6 +130,7 @@ impl TrialQueue<'_> {
         }
     }
 
+    /// Emits [`TuneEvent::Finished`].
     fn report_end(&self, trial: &Trial) -> Result<()> {
         let trials = self.context.study.trials()?;
         (self.context.options.on_event)(TuneEvent::Finished {
