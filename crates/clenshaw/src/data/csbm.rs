@@ -19,8 +19,8 @@ use crate::graph::Graph;
 use crate::hyper::{HyperParam, Params};
 use crate::rng::Stream;
 
-/// The registry entry of this data set.
-pub static INFO: DatasetInfo = DatasetInfo {
+/// The entry of this data set in [`DATASETS`](super::DATASETS).
+pub const INFO: DatasetInfo = DatasetInfo {
     name: "csbm",
     title: "contextual stochastic block model, heterophilous by default",
     paper: "Deshpande et al., Contextual Stochastic Block Models, NeurIPS 2018",

@@ -17,8 +17,8 @@ use crate::rng::Stream;
 use crate::tensor::Mat;
 use std::f64::consts::TAU;
 
-/// The registry entry of this data set.
-pub static INFO: DatasetInfo = DatasetInfo {
+/// The entry of this data set in [`DATASETS`](super::DATASETS).
+pub const INFO: DatasetInfo = DatasetInfo {
     name: "grid",
     title: "2-D grid of pixels that observe a smooth image with noise, classified by brightness",
     paper: "after Shuman et al., The Emerging Field of Signal Processing on Graphs, 2013",

@@ -15,8 +15,8 @@ use crate::graph::Graph;
 use crate::hyper::{HyperParam, Params};
 use crate::rng::Stream;
 
-/// The registry entry of this data set.
-pub static INFO: DatasetInfo = DatasetInfo {
+/// The entry of this data set in [`DATASETS`](super::DATASETS).
+pub const INFO: DatasetInfo = DatasetInfo {
     name: "power-law",
     title: "preferential attachment with communities: few hubs, many leaves",
     paper: "Barabasi & Albert, Emergence of Scaling in Random Networks, Science 1999",
