@@ -91,7 +91,7 @@ struct TargetResult {
 }
 
 /// How the messages of a panic, of our allocator and of libFuzzer start.
-const REASONS: [&str; 3] = ["panicked at", " bytes asked for", "ERROR: libFuzzer"];
+const REASONS: [&str; 3] = ["panicked at", "allocation of ", "ERROR: libFuzzer"];
 
 fn targets(root: &Path) -> Result<Vec<String>> {
     let files = std::fs::read_dir(root.join("fuzz/fuzz_targets"))?;

@@ -1,6 +1,6 @@
 //! Table 1 of the paper: our statistics are the known ones, and every difference is explained.
 //!
-//! The numbers in the explanations are counted from the files. Requires `$CLENSHAW_DATA`; without it
+//! The numbers in the explanations are compared with counts from the files. Requires `$CLENSHAW_DATA`; without it
 //! the tests are skipped, except in CI, where they fail.
 
 use clenshaw::data::read::pickle::{self, PickleValue};
@@ -22,6 +22,7 @@ const OURS: [(&str, [usize; 4], &str); 7] = [
     ("cornell", [183, 277, 5, 1703], "0.301"),
 ];
 
+/// `$CLENSHAW_DATA`, if it is set.
 fn folder() -> Option<PathBuf> {
     match std::env::var_os("CLENSHAW_DATA") {
         Some(folder) => Some(folder.into()),
@@ -39,7 +40,7 @@ fn statistics() -> GraphStatistics {
     GraphStatistics::from_toml(&info.file_name(), text).unwrap()
 }
 
-/// The comparison for all available graphs.
+/// Our statistics of all available graphs, compared with the paper's.
 fn measured(folder: &Path) -> Comparison {
     let names = OURS.map(|(name, ..)| name);
     let only: Selection = format!("graph={}", names.join(",")).parse().unwrap();
@@ -71,7 +72,7 @@ fn our_statistics_are_the_known_ones() {
 }
 
 #[test]
-fn exactly_the_differences_are_explained() {
+fn a_cell_has_an_explanation_if_and_only_if_it_differs() {
     let Some(folder) = folder() else { return };
     for row in &measured(&folder).rows {
         for cell in &row.cells {
@@ -93,7 +94,7 @@ fn missing_graph_has_no_explanation() {
     assert_eq!(papers, [Some(168114.0), Some(6797557.0), Some(7.0), None, Some(0.55)]);
 }
 
-/// The explanation of a cell contains exactly these counts.
+/// Asserts that the explanation of a cell contains exactly these integers.
 fn assert_counts(table: &Comparison, graph: &str, column: &str, counts: &[usize]) {
     let why = cell(table, graph, column).explanation.as_deref().unwrap();
     let plain = why.replace(',', "");
@@ -102,8 +103,8 @@ fn assert_counts(table: &Comparison, graph: &str, column: &str, counts: &[usize]
     assert_eq!(found, counts.iter().copied().collect(), "{graph}, {column}: {why}");
 }
 
-/// Planetoid's neighbour lists: the numbers of lists, entries, duplicate entries, and distinct loops.
-fn lists(folder: &Path, name: &str) -> [usize; 4] {
+/// Counts Planetoid's neighbour lists, their entries, duplicate entries, and nodes that list themselves.
+fn list_counts(folder: &Path, name: &str) -> [usize; 4] {
     let bytes = std::fs::read(folder.join(format!("{name}/ind.{name}.graph"))).unwrap();
     let pickle = pickle::read_bytes(name, &bytes).unwrap();
     let [mut entries, mut distinct, mut loops] = [0; 3];
@@ -130,19 +131,19 @@ fn planetoid_lists_contain_duplicates_and_loops() {
     for name in ["cora", "pubmed", "citeseer"] {
         let edges = cell(&table, name, "edges");
         let [paper, ours] = [edges.paper, edges.ours].map(|count| count.unwrap() as usize);
-        let [_, entries, repeated, loops] = lists(&folder, name);
+        let [_, entries, repeated, loops] = list_counts(&folder, name);
         assert_eq!((entries, entries - repeated - loops), (2 * paper, 2 * ours), "{name}");
         let mut counts = vec![2, entries, paper, ours, repeated];
         counts.extend((loops > 0).then_some(loops));
         assert_counts(&table, name, "edges", &counts);
     }
     let x = load_from(&Store::only(&folder), "cora").unwrap().x;
-    assert_eq!((lists(&folder, "cora")[0], x.n_rows()), (2708, 2708));
+    assert_eq!((list_counts(&folder, "cora")[0], x.n_rows()), (2708, 2708));
     assert_counts(&table, "cora", "nodes", &[2708, 2709]);
 }
 
-/// The edges of a Geom-GCN file, and the number of loops.
-fn lines(folder: &Path, name: &str) -> (Vec<(usize, usize)>, usize) {
+/// The lines of a Geom-GCN file of edges, and how many of them are loops.
+fn edge_lines(folder: &Path, name: &str) -> (Vec<(usize, usize)>, usize) {
     let text = std::fs::read_to_string(folder.join(name).join("out1_graph_edges.txt")).unwrap();
     let pair = |line: &str| {
         let (u, v) = line.split_once('\t').unwrap();
@@ -159,7 +160,7 @@ fn geom_gcn_files_contain_directed_edges_and_loops() {
     let table = measured(&folder);
     let paper = |name| cell(&table, name, "edges").paper.unwrap() as usize;
     let count = |name| {
-        let (lines, loops) = lines(&folder, name);
+        let (lines, loops) = edge_lines(&folder, name);
         (lines.len(), loops)
     };
     let (squirrel, loops) = count("squirrel");
@@ -184,6 +185,7 @@ fn paper_lists_the_size_of_actor_for_chameleon() {
     assert_counts(&table, "chameleon", "nodes", &[7600]);
 }
 
+/// Formats a number with three decimals.
 fn three(number: f64) -> String {
     format!("{number:.3}")
 }
@@ -200,7 +202,7 @@ fn homophily_of_the_paper_is_explained() {
     assert!(why("chameleon").contains("(0.230)") && why("chameleon").contains("0.247"));
 
     let y = load("texas").y;
-    let (lines, _) = lines(&folder, "texas");
+    let (lines, _) = edge_lines(&folder, "texas");
     let same = lines.iter().filter(|(u, v)| y[*u] == y[*v]).count();
     assert_eq!(three(same as f64 / lines.len() as f64), "0.108");
     assert!(why("texas").contains("325") && why("texas").contains("(0.108)"));

@@ -217,7 +217,7 @@ fn rejects_inconsistent_header() {
             b"\"shape\":[3],\"data_offsets\":[0,24]",
             b"\"shape\":[9],\"data_offsets\":[0,72]"
         ),
-        "it: header: invalid offset for tensor `adjacency.indices`"
+        "it: header: invalid offset for tensor `names.offsets`"
     );
     assert_eq!(
         error_after_replacing(b"[2,1]", b"[2,x]").split(" at ").next(),
