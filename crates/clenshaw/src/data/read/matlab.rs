@@ -177,7 +177,7 @@ impl MemoryBudget {
             .read_to_end(&mut bytes)
             .map_err(|e| bad(format!("cannot inflate: {e}")))?;
         let place = format!("{}: byte {}, inflated", input.place, element.at);
-        let mut reader = ElementReader { place: &place, start: 0, bytes: &bytes, at: 0, ..*input };
+        let mut reader = ElementReader { place: &place, start: 0, bytes: &bytes, at: 0 };
         let element = reader.element("a variable")?;
         match element.kind {
             MATRIX => self.variable(&reader.elements_of(element)),
