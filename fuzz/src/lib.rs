@@ -1,8 +1,8 @@
-//! The fuzz targets call the readers through `clenshaw::data::read::fuzz`.
+//! The macro that defines a fuzz target, and an allocator that limits memory.
 
 mod memory;
 
-/// Defines the fuzz target of a reader.
+/// Defines the fuzz target of a reader, one of those listed in `clenshaw::data::read::fuzz::is_valid`.
 #[macro_export]
 macro_rules! target {
     ($reader:ident) => {

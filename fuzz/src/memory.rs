@@ -1,13 +1,14 @@
 //! An allocator that aborts when a reader allocates too much.
 //!
-//! LibFuzzer only checks the resident memory, once a second, and not memory that is allocated but never
-//! used.
+//! LibFuzzer itself only checks the resident memory, once a second, so it misses memory that is allocated
+//! but never used.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// More than any reader needs for an input of a few kilobytes: MATLAB files may allocate 64 MiB and a
-/// multiple of their size, edge tables graphs of a million nodes.
+/// The most bytes that may be in use; more than any reader needs for an input of a few kilobytes.
+///
+/// MATLAB files may need 64 MiB plus a multiple of their size, edge tables a graph of a million nodes.
 const LIMIT: usize = 160 << 20;
 
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
@@ -20,7 +21,7 @@ struct LimitedAllocator;
 fn count_allocation(size: usize) {
     let before = IN_USE.fetch_add(size, Relaxed);
     if before + size > LIMIT {
-        // The report itself allocates.
+        // Printing the message allocates, which must not abort again.
         IN_USE.store(0, Relaxed);
         eprintln!("allocation of {size} bytes with {before} in use; expected at most {LIMIT} in total");
         std::process::abort();

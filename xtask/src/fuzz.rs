@@ -95,8 +95,8 @@ struct TargetResult {
     failure: Option<String>,
 }
 
-/// Text in the first line of a message of a panic, of our allocator and of libFuzzer.
-const REASONS: [&str; 3] = ["panicked at", " bytes asked for", "ERROR: libFuzzer"];
+/// How the messages of a panic, of our allocator and of libFuzzer start.
+const REASONS: [&str; 3] = ["panicked at", "allocation of ", "ERROR: libFuzzer"];
 
 /// The names of all targets, sorted.
 fn targets(root: &Path) -> Result<Vec<String>> {

@@ -1,7 +1,7 @@
 //! Zip archives with stored or deflated members.
 //!
-//! The size and the checksum of a member are verified while it is read: a member never returns more
-//! bytes than its listed size.
+//! The size and the checksum of a member are verified while it is read: reading never returns more bytes
+//! than the listed size.
 
 use std::io::{Read, Seek};
 use zip::CompressionMethod;
@@ -12,7 +12,7 @@ use zip::read::{ZipArchive, ZipReadOptions};
 pub(super) struct Archive<R>(ZipArchive<R>);
 
 impl<R: Read + Seek> Archive<R> {
-    /// Reads the list of members.
+    /// Reads the list of members; an error if two have the same name.
     pub(super) fn open(reader: R) -> Result<Self, String> {
         let archive = ZipArchive::new(reader)
             .map_err(|error| format!("not a zip archive, or truncated: {error}"))?;
@@ -22,7 +22,7 @@ impl<R: Read + Seek> Archive<R> {
         Ok(Self(archive))
     }
 
-    /// Returns the names and sizes of the members.
+    /// Returns the name and the listed decompressed size in bytes of each member.
     pub(super) fn members(&self) -> Vec<(String, u64)> {
         let entries = (0..self.0.len()).filter_map(|i| self.0.by_index_data(i).ok());
         entries
@@ -30,7 +30,7 @@ impl<R: Read + Seek> Archive<R> {
             .collect()
     }
 
-    /// Returns the content of a member.
+    /// Returns a reader of the decompressed content of the member at this index of [`Self::members`].
     pub(super) fn member(&mut self, index: usize) -> Result<impl Read, String> {
         let entry = self.0.by_index_data(index).map_err(|error| error.to_string())?;
         match entry.compression() {

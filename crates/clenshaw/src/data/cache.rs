@@ -1,11 +1,11 @@
 //! A cache of parsed graphs: the next load memory-maps a graph file instead of parsing text again.
 //!
 //! ```text
-//! <cache>/parsed/<hash of name and path>.graph      one per path; replaced when a source file changes
+//! <cache>/parsed/<hash of name and path>.graph      replaced when a source file changes
 //! ```
 //!
-//! An entry is used only if its stamp matches: the version of the readers, and the path, size and
-//! modification time of every source file.
+//! An entry is used only if its stamp matches: a digest of the versions of this crate and its readers
+//! and of the path, size and modification time of every source file.
 //! An invalid entry is rewritten, and failure to write the cache is not an error.
 
 use super::fingerprint::Fingerprint;
@@ -17,20 +17,22 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Increase this when a reader returns a different result for the same files.
 const READER_VERSION: u64 = 2;
-/// Maximum number of entries; the oldest ones are removed.
+/// Maximum number of entries; the oldest are removed before another one is written.
 const MAX_ENTRIES: usize = 64;
 
 /// The source of a cache entry, which determines its file name and stamp.
 pub(super) struct CacheSource<'a> {
-    /// The name that the user typed.
+    /// Distinguishes entries of the same path: the data set's name, or the path and options.
     pub name: &'a str,
-    /// The file or folder that the name refers to.
+    /// The file or folder that is read.
     pub path: &'a Path,
     /// All files that the result depends on, existing or not.
     pub files: &'a [PathBuf],
 }
 
-/// Returns the cached result of `read`, or calls it and caches the result.
+/// Returns the cached result of `read`, or calls it and caches the result in the folder `cache`.
+///
+/// If `cache` is `None`, `read` is called without caching.
 pub(super) fn load_or_read(
     cache: Option<&Path>,
     source: &CacheSource<'_>,
@@ -50,6 +52,7 @@ pub(super) fn load_or_read(
     Ok(dataset)
 }
 
+/// Writes an entry, after removing the oldest others.
 fn write(dataset: &Dataset, stamp: &str, entry: &Path) -> Result<()> {
     if let Some(folder) = entry.parent() {
         let _ = fs::create_dir_all(folder);
@@ -58,7 +61,7 @@ fn write(dataset: &Dataset, stamp: &str, entry: &Path) -> Result<()> {
     graph_file::save_stamped(dataset, stamp, entry).map(drop)
 }
 
-/// Removes the oldest entries so that one more fits.
+/// Removes the oldest entries, so that there are at most [`MAX_ENTRIES`] once `entry` is written.
 fn remove_oldest(folder: &Path, entry: &Path) {
     let Ok(files) = fs::read_dir(folder) else { return };
     let paths = files.filter_map(|file| Some(file.ok()?.path()));
@@ -80,12 +83,13 @@ fn is_entry(path: &Path) -> bool {
     is_hash && path.extension().is_some_and(|extension| extension == "graph")
 }
 
+/// The file name of an entry.
 fn entry_name(source: &CacheSource<'_>) -> String {
     let digest = Fingerprint::new("clenshaw parsed").list(source.name.bytes());
     digest.list(path_bytes(source.path)).hex()[..16].to_owned() + ".graph"
 }
 
-/// A digest of the files' paths, sizes and times; `None` where the file system has no times.
+/// The stamp of these files; `None` if the file system has no modification times.
 fn stamp(files: &[PathBuf]) -> Option<String> {
     let version = env!("CARGO_PKG_VERSION");
     let start = Fingerprint::new("clenshaw sources").number(READER_VERSION).list(version.bytes());
@@ -111,6 +115,7 @@ fn times(file: &Metadata) -> Option<Vec<u64>> {
     Some(times)
 }
 
+/// The bytes of the absolute path.
 fn path_bytes(path: &Path) -> Vec<u8> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     path.as_os_str().as_encoded_bytes().to_vec()
@@ -122,7 +127,7 @@ mod tests {
     use crate::error::Error;
     use std::cell::Cell;
 
-    /// A folder with one source file and a cache.
+    /// A folder with one source file and a cache, and how often the file has been parsed.
     struct CacheFixture {
         folder: tempfile::TempDir,
         parsed: Cell<usize>,

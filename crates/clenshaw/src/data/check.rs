@@ -5,7 +5,7 @@
 //! let cora = check(&Store::only("nowhere"), "cora", &TableOptions::default())?;
 //! assert_eq!(cora.format, "embedded");
 //! let kinds: Vec<&str> = cora.findings.iter().map(|finding| finding.kind).collect();
-// The constant feature is word 444, which no paper contains.
+//! // The constant feature is word 444, which no paper contains.
 //! assert_eq!(kinds, ["duplicate-nodes", "components", "constant-features"]);
 //! # Ok::<(), clenshaw::Error>(())
 //! ```
@@ -22,12 +22,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// The result of checking a graph that can be trained on.
+/// The result of checking a graph that could be loaded.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckReport {
-    /// Input format: `tables`, `npz`, `graphml`, `graph file`, `embedded`, ...
+    /// `tables`, `npz`, `graphml`, `graph file`, `published files`, `embedded` or `generated`.
     pub format: &'static str,
-    /// Checksums of the published files, if it has any.
+    /// The checksums of the published files, if the folder of the data set exists.
     pub files: Option<ChecksumSummary>,
     /// The findings, warnings first.
     pub findings: Vec<Finding>,
@@ -40,22 +40,22 @@ pub struct CheckReport {
 /// Comparison of the published files with their known checksums.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChecksumSummary {
-    /// Number of published files.
+    /// Number of files in the manifest; those counted below are present and valid.
     pub listed: usize,
     /// Number of files with the published checksum.
     pub good: usize,
-    /// Number of files without a known checksum.
+    /// Number of present files without a known checksum.
     pub unknown: usize,
 }
 
 /// A property of the data that the user should know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Stable identifier of the kind of finding.
+    /// Identifier of the kind of finding, such as `duplicate-nodes`.
     pub kind: &'static str,
     /// Importance.
     pub severity: Severity,
-    /// Number of affected nodes, classes, features, splits or files.
+    /// Number of affected nodes, classes, features, splits, components or files; 1 for a `reader` finding.
     pub count: usize,
     /// Description for the user.
     pub text: String,
@@ -71,7 +71,9 @@ pub enum Severity {
     Note,
 }
 
-/// Reads a graph without the cache and checks it; returns an error if it cannot be trained on.
+/// Loads a graph without the cache and reports what may be wrong with it; an error if it is invalid.
+///
+/// `text` is a name or path, and `options` apply to the user's own node table.
 pub fn check(store: &Store, text: &str, options: &TableOptions) -> Result<CheckReport> {
     let uncached = store.clone().with_cache(None);
     let dataset = load_as(&uncached, text, read::Interpretation::Inferred(options))?;
@@ -97,7 +99,7 @@ pub fn check(store: &Store, text: &str, options: &TableOptions) -> Result<CheckR
     Ok(CheckReport { format, files, findings, description, schema: dataset.schema })
 }
 
-/// Verifies the files of a folder; a finding lists the missing and invalid ones.
+/// Verifies the files of the manifest `name` in `folder`; a finding lists the missing and invalid ones.
 fn check_files(name: &str, folder: &Path) -> Result<(ChecksumSummary, Option<Finding>)> {
     let manifest = fetch::manifest(name)?;
     let root = folder.parent().unwrap_or(folder);
@@ -157,19 +159,13 @@ fn findings(dataset: &Dataset, d: &Description) -> Vec<Finding> {
     let [empty, missing, incomplete] = split_problems(dataset);
     let n_splits = d.splits.len();
     add("empty-parts", Warning, empty.len(), &|n| {
-        format!("{n} of {n_splits} published splits have an empty part: {}", list(&empty))
+        format!("a part is empty in {n} of {n_splits} splits: {}", list(&empty))
     });
     add("class-not-in-train", Warning, missing.len(), &|n| {
-        format!(
-            "{n} of {n_splits} published splits have a class without training nodes: {}",
-            list(&missing)
-        )
+        format!("a class has no training nodes in {n} of {n_splits} splits: {}", list(&missing))
     });
     add("incomplete-splits", Note, incomplete.len(), &|n| {
-        format!(
-            "{n} of {n_splits} published splits leave out labelled nodes: {}",
-            list(&incomplete)
-        )
+        format!("labelled nodes are left out in {n} of {n_splits} splits: {}", list(&incomplete))
     });
     add("unlabelled-nodes", Note, d.unlabelled, &|n| {
         format!("{} no label", count(n, "node has", "nodes have"))
@@ -189,11 +185,12 @@ fn findings(dataset: &Dataset, d: &Description) -> Vec<Finding> {
     findings
 }
 
+/// Formats a count: `1 node has` or `2 nodes have`.
 fn count(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-/// Formats the first three names.
+/// Joins at most three names; `...` stands for the others.
 fn list(names: &[String]) -> String {
     match names {
         [a, b, c, _, ..] => format!("{a}, {b}, {c}, ..."),
@@ -283,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_all_findings() {
+    fn reports_every_finding_of_a_small_graph() {
         let dataset = path(dense());
         let found = findings(&dataset, &Description::of(&dataset));
         let found: Vec<(&str, usize, &str)> =
@@ -292,13 +289,9 @@ mod tests {
             ("one-node-classes", 1, "1 class has a single node: `b`"),
             ("empty-classes", 1, "1 class has no nodes: `c`"),
             ("duplicate-nodes", 1, "1 node has the same neighbours and class as an earlier node"),
-            ("empty-parts", 1, "1 of 1 published splits have an empty part: own"),
-            (
-                "class-not-in-train",
-                1,
-                "1 of 1 published splits have a class without training nodes: own",
-            ),
-            ("incomplete-splits", 1, "1 of 1 published splits leave out labelled nodes: own"),
+            ("empty-parts", 1, "a part is empty in 1 of 1 splits: own"),
+            ("class-not-in-train", 1, "a class has no training nodes in 1 of 1 splits: own"),
+            ("incomplete-splits", 1, "labelled nodes are left out in 1 of 1 splits: own"),
             ("unlabelled-nodes", 1, "1 node has no label"),
             ("isolated-nodes", 1, "1 node has no neighbours"),
             ("components", 2, "the graph has 2 components; the largest has 3 nodes"),
@@ -308,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_sparse_and_dense_features_alike() {
+    fn counts_are_equal_for_sparse_and_dense_features() {
         // 1 7 0 0    2 7 0 0    0 0 0 0    with a stored zero
         let pattern = Pattern::new(4, vec![0, 3, 5, 5], vec![0, 1, 2, 0, 1]);
         let x = Features::Sparse { pattern, values: vec![1.0, 7.0, 0.0, 2.0, 7.0] };

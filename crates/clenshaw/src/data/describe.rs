@@ -26,14 +26,14 @@ pub struct Description {
     pub class_names: Vec<String>,
     /// Number of nodes without a label.
     pub unlabelled: usize,
-    /// Share of edges between nodes of the same class.
+    /// Share of edges between nodes of the same class; `None` if no edge has two labelled ends.
     pub edge_homophily: Option<f64>,
-    /// Mean share of neighbours of the node's own class: Geom-GCN's H(G).
+    /// Mean over nodes of the share of neighbours of the node's own class, Geom-GCN's H(G); `None` if it
+    /// is undefined for every node.
     pub node_homophily: Option<f64>,
     /// Number of nodes without neighbours.
     pub isolated: usize,
-    /// Number of nodes with the same neighbours and class as an earlier node, which no filter can
-    /// distinguish.
+    /// Number of nodes, isolated ones excluded, with the same neighbours and class as an earlier node.
     pub duplicates: usize,
     /// Number of connected components.
     pub components: usize,
@@ -43,11 +43,11 @@ pub struct Description {
     pub degree_histogram: Vec<usize>,
     /// The metric that papers report on this data set.
     pub metric: Metric,
-    /// Names of the published splits.
+    /// Names of the splits that come with the data set.
     pub splits: Vec<String>,
     /// Digest of graph, features and labels.
     pub sha256: String,
-    /// Where the data comes from.
+    /// Where the data comes from, for display.
     pub source: String,
     /// Known problems of the data.
     pub warnings: Vec<String>,
@@ -106,6 +106,7 @@ fn histogram(degrees: impl Iterator<Item = usize>) -> Vec<usize> {
     counts
 }
 
+/// Counts [`Description::duplicates`].
 fn duplicates(dataset: &Dataset) -> usize {
     let mut seen = HashSet::new();
     let connected = (0..dataset.graph.n_nodes()).filter(|&i| dataset.graph.degree(i) > 0);

@@ -7,7 +7,7 @@ use crate::tensor::{Mat, Pattern};
 pub enum Features {
     /// All entries.
     Dense(Mat<f32>),
-    /// The nonzero entries.
+    /// The stored entries; all others are zero.
     Sparse {
         /// The positions of the entries.
         pattern: Pattern,

@@ -50,11 +50,11 @@ use transfer::{Download, Transfer};
 
 /// The source, the destination and the settings of a fetch.
 pub struct FetchOptions<'a> {
-    /// The data folder; each data set has a folder in it.
+    /// The data folder to write to; each data set has a folder in it.
     pub into: &'a Path,
-    /// A URL or folder with the same layout, used instead of the published sources.
+    /// A URL or folder with the layout of the data folder, used instead of the published sources.
     pub from: Option<&'a str>,
-    /// Only verify existing files.
+    /// Only verify the files, without network access; missing and invalid files are an error.
     pub offline: bool,
     /// Timeouts and retries.
     pub retry: RetryPolicy,
@@ -62,12 +62,12 @@ pub struct FetchOptions<'a> {
     pub proxies: Proxies,
     /// Called on every progress event.
     pub on_event: &'a dyn Fn(FetchEvent<'_>),
-    /// Set this flag to stop; partial downloads are kept.
+    /// Set this flag to stop with [`Error::Interrupted`]; partial downloads are kept.
     pub cancel: &'a AtomicBool,
 }
 
 impl<'a> FetchOptions<'a> {
-    /// The published sources, without proxies or a progress callback.
+    /// Fetches from the published sources, without proxies or a progress callback.
     pub fn new(into: &'a Path, cancel: &'a AtomicBool) -> Self {
         Self {
             into,
@@ -88,7 +88,7 @@ pub struct RetryPolicy {
     pub connect_timeout: Duration,
     /// Timeout for receiving the next bytes.
     pub read_timeout: Duration,
-    /// Number of attempts per source.
+    /// Maximum number of attempts per source; at least one is made.
     pub attempts: usize,
     /// Delay before the second attempt; doubled after each attempt.
     pub first_delay: Duration,
@@ -145,9 +145,9 @@ pub enum FetchEvent<'a> {
 pub struct FetchReport {
     /// Folder name inside the data folder.
     pub folder: String,
-    /// The files.
+    /// All files of the data set.
     pub files: Vec<LocalFile>,
-    /// Warnings for the user.
+    /// Warnings about files without a known checksum.
     pub warnings: Vec<String>,
 }
 
@@ -160,7 +160,7 @@ pub struct LocalFile {
     pub bytes: u64,
     /// SHA-256 of its content, in hexadecimal.
     pub sha256: String,
-    /// Whether the checksum was compared with a known one.
+    /// Whether its checksum is known, and therefore equals [`Self::sha256`].
     pub checked: bool,
     /// How the file was obtained.
     pub state: FileState,
@@ -178,7 +178,7 @@ pub enum FileState {
     Replaced,
 }
 
-/// Fetches the missing and invalid files of a data set.
+/// Fetches the missing and invalid files of a data set; after an error, those already fetched are kept.
 pub fn fetch(manifest: &Manifest, options: &FetchOptions<'_>) -> Result<FetchReport> {
     if options.offline {
         return verify(manifest, options);
@@ -211,7 +211,7 @@ fn keep_or_fetch(
     }
 }
 
-/// Tries each source until one succeeds.
+/// Tries each source until one succeeds, and moves the verified file to `path`.
 fn fetch_from_any(
     listed: &ManifestFile,
     path: &Path,
@@ -278,7 +278,7 @@ pub fn is_complete(manifest: &Manifest, folder: &Path) -> bool {
     manifest.files.iter().all(|file| root.join(&file.path).is_file())
 }
 
-/// Verifies existing files without network access.
+/// Verifies existing files without network access; the error lists the missing and invalid ones.
 fn verify(manifest: &Manifest, options: &FetchOptions<'_>) -> Result<FetchReport> {
     let (mut valid, mut invalid) = (Vec::new(), Vec::new());
     for listed in &manifest.files {
@@ -299,6 +299,7 @@ fn verify(manifest: &Manifest, options: &FetchOptions<'_>) -> Result<FetchReport
     Err(Error::io(options.into)(std::io::Error::other(problem)))
 }
 
+/// Builds the report, with a warning if checksums are unknown.
 fn report(manifest: &Manifest, files: Vec<LocalFile>) -> FetchReport {
     let (n, unknown) = (files.len(), files.iter().filter(|file| !file.checked).count());
     let warning = format!(

@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 /// An incremental SHA-256 digest of numbers and lists of numbers.
 ///
-/// Every list is prefixed with its length, so different sequences of lists have different input.
+/// Every list is prefixed with its length, so the boundaries between lists matter.
 pub(super) struct Fingerprint(Sha256);
 
 impl Fingerprint {
@@ -43,12 +43,6 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn digest_matches_fips_180_4_example() {
-        let digest = hex(&Sha256::digest(b"abc"));
-        assert_eq!(digest, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-    }
 
     #[test]
     fn digest_depends_on_list_boundaries() {

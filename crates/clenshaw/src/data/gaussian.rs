@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distance_of_class_means_matches_the_signal() {
+    fn distance_between_class_means_matches_s() {
         let (n, d, s) = (20_000, 200, 3.0);
         let classes: Vec<u32> = (0..n).map(|i| i % 2).collect();
         let x = features(&Stream::new(1, "graph"), &classes, d, s).to_dense();

@@ -1,13 +1,13 @@
 //! A smooth image on a 2-D grid, observed with noise.
 //!
 //! ```text
-//! f(r, c) = sum_w cos(2 pi (a_w r + b_w c) + phi_w)       slow waves, |a_w|, |b_w| below 2 per side
+//! f(r, c) = sum_w cos(2 pi (a_w r + b_w c + phi_w))       r, c in [0, 1); |a_w|, |b_w| at most 2
 //! x_i = f_i g + noise z_i                                 g ~ N(0, I_d / d)
 //! y_i = index of the brightness quantile of f_i
 //! ```
 //!
 //! Neighbouring pixels have similar brightness, so low-pass filters help: the homophilous counterpart
-//! of `csbm`, with a spectrum known in closed form.
+//! of `csbm`.
 
 use super::{Dataset, DatasetInfo, DatasetOrigin, Features, SEED, check_classes};
 use crate::error::Result;
@@ -17,8 +17,8 @@ use crate::rng::Stream;
 use crate::tensor::Mat;
 use std::f64::consts::TAU;
 
-/// The registry entry of this data set.
-pub static INFO: DatasetInfo = DatasetInfo {
+/// The entry of this data set in [`DATASETS`](super::DATASETS).
+pub const INFO: DatasetInfo = DatasetInfo {
     name: "grid",
     title: "2-D grid of pixels that observe a smooth image with noise, classified by brightness",
     paper: "after Shuman et al., The Emerging Field of Signal Processing on Graphs, 2013",
@@ -76,7 +76,7 @@ fn image(stream: &mut Stream, rows: usize, columns: usize) -> Vec<f64> {
     f.iter().map(|v| (v - mean) / variance.sqrt()).collect()
 }
 
-/// Assigns `n_classes` classes of equal size, from dark to bright.
+/// Assigns `n_classes` classes, from dark to bright, whose sizes differ by at most one.
 fn quantiles(f: &[f64], n_classes: usize) -> Vec<u32> {
     let mut by_brightness: Vec<usize> = (0..f.len()).collect();
     by_brightness.sort_by(|&i, &j| f[i].total_cmp(&f[j]));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn grid_is_homophilous() {
+    fn edge_homophily_exceeds_three_quarters() {
         for seed in 0..5 {
             let dataset = load(&format!("grid:seed={seed}")).unwrap();
             let homophily = edge_homophily(&dataset.graph, &dataset.y).unwrap();

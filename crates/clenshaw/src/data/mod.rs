@@ -31,13 +31,14 @@ mod cora;
 mod csbm;
 mod grid;
 mod power_law;
-mod public;
+mod registry;
 
 pub use crate::hyper::Scaling;
 pub use builder::DatasetBuilder;
 pub use dataset::{Dataset, FixedSplit, Metric};
 pub use describe::Description;
 pub use features::Features;
+pub use registry::DATASETS;
 pub use scaler::Scaler;
 pub use schema::{Schema, TableOptions};
 pub use split::{Split, SplitKind};
@@ -49,43 +50,16 @@ use crate::hyper::{HyperParam, Params, Value};
 use read::Interpretation;
 use std::path::{Path, PathBuf};
 
-/// All data sets that can be loaded by name.
-pub static DATASETS: &[&DatasetInfo] = &[
-    &cora::INFO,      // Sen et al. 2008
-    &csbm::INFO,      // Deshpande et al. 2018
-    &grid::INFO,      // after Shuman et al. 2013
-    &power_law::INFO, // Barabasi & Albert 1999
-    &public::CITESEER,
-    &public::PUBMED,
-    &public::CHAMELEON,
-    &public::SQUIRREL,
-    &public::ACTOR,
-    &public::TEXAS,
-    &public::CORNELL,
-    &public::CORNELL_CORRECTED,
-    &public::WISCONSIN,
-    &public::CHAMELEON_FILTERED,
-    &public::SQUIRREL_FILTERED,
-    &public::MINESWEEPER,
-    &public::TOLOKERS,
-    &public::ROMAN_EMPIRE,
-    &public::AMAZON_RATINGS,
-    &public::QUESTIONS,
-    &public::TWITCH_GAMERS,
-    &public::PENN94,
-    &public::CORNELL5,
-];
-
-/// A registry entry: what a data set is and where it comes from.
+/// An entry of [`DATASETS`]: what a data set is and where it comes from.
 #[derive(Debug)]
 pub struct DatasetInfo {
-    /// The name that users type.
+    /// The name that users type to load it.
     pub name: &'static str,
     /// One-line description.
     pub title: &'static str,
     /// The paper that introduced it.
     pub paper: &'static str,
-    /// The source of the files, with its licence.
+    /// Where the data comes from.
     pub source: &'static str,
     /// Whether it is embedded, read from files or generated.
     pub origin: DatasetOrigin,
@@ -98,7 +72,7 @@ pub enum DatasetOrigin {
     Embedded {
         /// Decodes the embedded bytes.
         load: fn() -> Result<Dataset>,
-        /// The published files; their node order is the one that the published splits use.
+        /// The published files, in the node order that the published splits use.
         published: &'static FileDataset,
     },
     /// Read from published files.
@@ -107,7 +81,7 @@ pub enum DatasetOrigin {
     Generated {
         /// The generator's settings, including `seed`.
         hyper: &'static [HyperParam],
-        /// Generates the data set.
+        /// Generates the data set with these settings.
         generate: fn(&Params) -> Result<Dataset>,
     },
 }
@@ -117,21 +91,23 @@ pub enum DatasetOrigin {
 pub struct FileDataset {
     /// Folder name inside the data folder.
     pub folder: &'static str,
+    /// The data set's name in the names of its files.
+    pub file_name: &'static str,
     /// Licence of the data.
     pub licence: &'static str,
-    /// Names of the published splits.
+    /// Names of the published splits, for display: `public, geom:0 to geom:9`, or `none`.
     pub splits: &'static str,
     /// The metric that papers report on this data set.
     pub metric: Metric,
     /// Known problems of the data, shown when it is loaded.
     pub warnings: &'static [&'static str],
-    /// Reads the data set from its folder.
-    pub read: fn(&Path) -> Result<Dataset>,
+    /// Reads the data set from its folder; the second argument is `file_name`.
+    pub read: fn(&Path, &str) -> Result<Dataset>,
 }
 
 impl FileDataset {
-    /// Returns all files that the result of reading may depend on: the contents of the folder and the
-    /// files of the manifest.
+    /// Returns all files that the result of reading may depend on, whether or not they exist: the
+    /// contents of the folder and of its subfolder `splits`, and the files of the manifest.
     fn sources(&self, folder: &Path) -> Result<Vec<PathBuf>> {
         let listed = fetch::manifest(self.folder)?.files.iter();
         let mut sources: Vec<PathBuf> =
@@ -146,11 +122,11 @@ impl FileDataset {
     }
 }
 
-/// The setting that every generator has.
+/// The setting `seed`, which every generator has.
 const SEED: HyperParam = HyperParam::int("seed", 0, (0, i64::MAX), "random seed");
 
 impl DatasetInfo {
-    /// Returns `embedded`, `generated` or `files`.
+    /// Returns how the data set is obtained: `embedded`, `generated` or `files`.
     pub fn kind(&self) -> &'static str {
         match self.origin {
             DatasetOrigin::Embedded { .. } => "embedded",
@@ -159,7 +135,7 @@ impl DatasetInfo {
         }
     }
 
-    /// Returns the description of its published files, if it has any.
+    /// Returns its published files, if it has any; an embedded data set has them too.
     pub fn files(&self) -> Option<&FileDataset> {
         match &self.origin {
             DatasetOrigin::Embedded { published, .. } => Some(published),
@@ -176,12 +152,12 @@ impl DatasetInfo {
         }
     }
 
-    /// Reads the data set from its files or from the cache.
+    /// Reads the data set from its files, or from the store's cache if they have not changed.
     fn read(&self, store: &Store, files: &FileDataset) -> Result<Dataset> {
         let folder = store.dataset_folder(files.folder).ok_or_else(|| self.absent(store, files))?;
         let sources = files.sources(&folder)?;
         let read = || {
-            let mut dataset = (files.read)(&folder)?;
+            let mut dataset = (files.read)(&folder, files.file_name)?;
             dataset.warnings.extend(fetch::changed_files(fetch::manifest(files.folder)?, &folder));
             Ok(dataset)
         };
@@ -193,12 +169,14 @@ impl DatasetInfo {
         dataset.checked()
     }
 
+    /// The error if the data set's folder is in none of the store's folders.
     fn absent(&self, store: &Store, files: &FileDataset) -> Error {
         let looked = store.folders().iter().map(|folder| folder.join(files.folder)).collect();
         Error::Absent { graph: self.name.into(), looked }
     }
 
-    /// Builds a generated data set; its name contains the settings that reproduce it.
+    /// Builds a generated data set; loading its name, which contains all settings that differ from the
+    /// defaults, generates it again.
     fn generated(
         &self,
         params: &Params,
@@ -221,7 +199,7 @@ impl DatasetInfo {
     }
 }
 
-/// Returns an error if a class would have fewer than two nodes.
+/// Returns an error if there are fewer than two nodes per class.
 fn check_classes(n_classes: usize, n_nodes: usize) -> Result<()> {
     let max_classes = n_nodes / 2;
     let too_many = || Error::OutOfRange {
@@ -232,17 +210,18 @@ fn check_classes(n_classes: usize, n_nodes: usize) -> Result<()> {
     (n_classes <= max_classes).then_some(()).ok_or_else(too_many)
 }
 
-/// Returns an error if a graph has too many nodes for node numbers of type `u32`.
+/// Returns an error if a graph has too many nodes for node numbers of type `u32`; the error refers to
+/// the graph as `place`.
 fn check_node_count(place: &str, n_nodes: usize) -> Result<()> {
     let problem = || format!("{n_nodes} nodes; expected at most {}", u32::MAX);
     let too_many = |_| Error::Data { place: place.into(), problem: problem() };
     u32::try_from(n_nodes).map(drop).map_err(too_many)
 }
 
-/// Returns the registry entry with this name.
+/// Returns the entry of [`DATASETS`] with this name.
 pub fn find(name: &str) -> Result<&'static DatasetInfo> {
     let entry = DATASETS.iter().find(|info| info.name == name);
-    entry.copied().ok_or_else(|| Error::unknown("graph", name, DATASETS.iter().map(|i| i.name)))
+    entry.ok_or_else(|| Error::unknown("graph", name, DATASETS.iter().map(|i| i.name)))
 }
 
 /// What a graph argument refers to.
@@ -252,7 +231,7 @@ pub enum ResolvedGraph {
     Known(&'static DatasetInfo),
     /// A path to the user's own files.
     Path,
-    /// The file of a graph that was imported under this name.
+    /// A graph that was imported under this name, and its file.
     Imported(PathBuf),
 }
 
@@ -276,9 +255,9 @@ pub fn resolve(store: &Store, text: &str) -> Result<ResolvedGraph> {
     Err(Error::unknown("graph", name, DATASETS.iter().map(|info| info.name).chain(imports)))
 }
 
-/// Loads a data set by name; generated ones accept settings after a colon.
+/// Loads a data set by name or path; a generated one accepts settings after a colon.
 ///
-/// The folders to search and the cache are those of [`Store::new`].
+/// The folders to search and the cache are those of [`Store::new`] without a first folder.
 ///
 /// ```
 /// let small = clenshaw::data::load("csbm:nodes=500,homophily=0.3,seed=7")?;
@@ -291,14 +270,15 @@ pub fn load(text: &str) -> Result<Dataset> {
     load_from(&Store::new(None), text)
 }
 
-/// Loads a data set by name or path from this store.
+/// Loads a data set by name or path, as [`load`] does, from this store.
 ///
 /// Parsed files are written to the store's cache, if it has one, and memory-mapped the next time.
 pub fn load_from(store: &Store, text: &str) -> Result<Dataset> {
     load_as(store, text, Interpretation::default())
 }
 
-/// [`load_from`] with an interpretation of the node table, if the data set is read from one.
+/// Loads a data set as [`load_from`] does; the interpretation is that of the user's own node table, and
+/// is ignored for other data sets.
 pub fn load_as(store: &Store, text: &str, interpretation: Interpretation) -> Result<Dataset> {
     let (name, settings) = text.split_once(':').unwrap_or((text, ""));
     let info = match resolve(store, text)? {
@@ -320,7 +300,8 @@ pub fn load_as(store: &Store, text: &str, interpretation: Interpretation) -> Res
     Err(Error::BadValue { key: "graph".into(), value: text.into(), expected })
 }
 
-/// Loads a user's own files, from the cache if possible.
+/// Loads a user's own files, from the store's cache if they have not changed; with a stored schema, the
+/// cache is not used.
 fn load_path(store: &Store, path: &Path, interpretation: Interpretation) -> Result<Dataset> {
     if read::format(path) == "graph file" {
         return read::read_path(path, interpretation)?.checked();
@@ -332,7 +313,7 @@ fn load_path(store: &Store, path: &Path, interpretation: Interpretation) -> Resu
     let options = options.clone().or(stated);
     let mut files = read::source_files(path)?;
     files.extend(schema_file);
-    // The cache tells data sets apart by name, so the options are part of it.
+    // Cache entries are distinguished by name, so the name includes the options.
     let name = match options == TableOptions::default() {
         true => path.display().to_string(),
         false => format!("{} {options:?}", path.display()),
@@ -345,7 +326,8 @@ fn load_path(store: &Store, path: &Path, interpretation: Interpretation) -> Resu
 
 /// Loads a data set in the node order that its published splits use.
 ///
-/// This differs from [`load_from`] only for embedded data sets.
+/// This differs from [`load_from`] only for embedded data sets, which are then read from the published
+/// files.
 pub fn load_published(store: &Store, text: &str) -> Result<Dataset> {
     match find(text) {
         Ok(info @ DatasetInfo { origin: DatasetOrigin::Embedded { published, .. }, .. }) => {
@@ -355,7 +337,7 @@ pub fn load_published(store: &Store, text: &str) -> Result<Dataset> {
     }
 }
 
-/// Parses `key=value,key=value`.
+/// Parses settings of a generator, `key=value,key=value`; the others keep their defaults.
 fn settings_of(hyper: &'static [HyperParam], settings: &str) -> Result<Params> {
     let mut params = Params::defaults(hyper);
     for setting in settings.split(',').filter(|setting| !setting.is_empty()) {
@@ -391,7 +373,7 @@ mod tests {
             assert_eq!(dataset.name, info.name);
             assert!(dataset.class_sizes().iter().all(|&size| size > 0), "{}", info.name);
             assert_eq!(load(info.name).unwrap().sha256(), dataset.sha256());
-            assert_eq!(std::ptr::from_ref(find(info.name).unwrap()), *info as *const _);
+            assert!(std::ptr::eq(find(info.name).unwrap(), info));
         }
     }
 

@@ -15,8 +15,8 @@ use crate::graph::Graph;
 use crate::hyper::{HyperParam, Params};
 use crate::rng::Stream;
 
-/// The registry entry of this data set.
-pub static INFO: DatasetInfo = DatasetInfo {
+/// The entry of this data set in [`DATASETS`](super::DATASETS).
+pub const INFO: DatasetInfo = DatasetInfo {
     name: "power-law",
     title: "preferential attachment with communities: few hubs, many leaves",
     paper: "Barabasi & Albert, Emergence of Scaling in Random Networks, Science 1999",
@@ -44,12 +44,13 @@ fn generate(params: &Params) -> Result<Dataset> {
     INFO.generated(params, Graph::from_edges(INFO.name, n, &edges)?, x, &classes)
 }
 
-/// Two founding nodes per community, then random communities.
+/// Returns the community of each node: first two nodes of every community, then random ones.
 fn classes(stream: &mut Stream, n: usize, n_classes: usize) -> Vec<u32> {
     let class = |i: usize| if i < 2 * n_classes { i % n_classes } else { stream.below(n_classes) };
     (0..n).map(class).map(|class| class as u32).collect()
 }
 
+/// Adds the nodes one by one; returns all edges.
 fn attach(stream: &mut Stream, classes: &[u32], params: &Params) -> Vec<(u32, u32)> {
     let (m, h) = (params.int("edges"), params.real("homophily"));
     // Each community starts as a pair of connected nodes.
@@ -95,10 +96,12 @@ impl EdgeEndpoints {
         self.count += 1;
     }
 
+    /// Draws a node of this community with probability proportional to its degree.
     fn draw_within(&self, stream: &mut Stream, class: usize) -> u32 {
         self.by_class[class][stream.below(self.by_class[class].len())]
     }
 
+    /// Draws a node of the other communities with probability proportional to its degree.
     fn draw_outside(&self, stream: &mut Stream, class: usize) -> u32 {
         let mut at = stream.below(self.count - self.by_class[class].len());
         for (_, ends) in self.by_class.iter().enumerate().filter(|(c, _)| *c != class) {
@@ -142,7 +145,7 @@ mod tests {
             let edges = dataset.graph.n_edges() as f64;
             let max_edges = (2000 * m) as f64;
             assert!(edges <= max_edges && edges > 0.97 * max_edges, "{text}: {edges} edges");
-            // Founding pairs and merged edges shift the share slightly.
+            // The first pairs and merged edges shift the share slightly.
             let measured = edge_homophily(&dataset.graph, &dataset.y).unwrap();
             let error = (h * (1.0 - h) / edges).sqrt();
             assert!((measured - h).abs() < 4.0 * error + 0.005, "{text}: homophily {measured}");

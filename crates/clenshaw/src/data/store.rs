@@ -1,10 +1,11 @@
 //! The folders that are searched for data, and the cache of parsed graphs.
 //!
-//! Search order: the folder given by the user, `$CLENSHAW_DATA`, the user's cache folder.
+//! Search order: the folder given by the user, `$CLENSHAW_DATA`, and the application's cache folder:
+//! `clenshaw` in the user's cache folder.
 //! In each, a data set has a folder of its own and an imported graph a file `NAME.graph`.
 //!
-//! Parsed graphs are cached in the folder `parsed` of the user's cache folder and memory-mapped the
-//! next time. `$CLENSHAW_CACHE` sets another folder; the value `off` disables the cache.
+//! Parsed graphs are cached in the subfolder `parsed` of `$CLENSHAW_CACHE` or, if it is not set, of the
+//! application's cache folder, and memory-mapped the next time. The value `off` disables the cache.
 
 use std::path::{Path, PathBuf};
 
@@ -16,19 +17,19 @@ pub struct Store {
 }
 
 impl Store {
-    /// Searches `first` if given, then `$CLENSHAW_DATA`, then the user's cache folder.
+    /// Searches `first` if given, then `$CLENSHAW_DATA`, then the application's cache folder.
     ///
-    /// Parsed graphs are cached in `$CLENSHAW_CACHE` or in the user's cache folder, unless the
-    /// variable is `off`.
+    /// Parsed graphs are cached in the subfolder `parsed` of `$CLENSHAW_CACHE` or of the application's
+    /// cache folder, unless the variable is `off`.
     pub fn new(first: Option<PathBuf>) -> Self {
         let variable = |name| std::env::var_os(name).filter(|path| !path.is_empty());
         let environment = variable("CLENSHAW_DATA").map(PathBuf::from);
         let cache = match variable("CLENSHAW_CACHE") {
             Some(word) if word == "off" => None,
             Some(folder) => Some(PathBuf::from(folder)),
-            None => user_cache(),
+            None => application_cache(),
         };
-        let folders = first.into_iter().chain(environment).chain(user_cache());
+        let folders = first.into_iter().chain(environment).chain(application_cache());
         Self { folders: folders.collect(), cache: None }.with_cache(cache)
     }
 
@@ -37,12 +38,15 @@ impl Store {
         Self { folders: vec![folder.into()], cache: None }
     }
 
-    /// Sets the folder of the cache, or disables it.
+    /// Caches parsed graphs in the subfolder `parsed` of `folder`; `None` disables the cache.
     pub fn with_cache(self, folder: Option<PathBuf>) -> Self {
         Self { cache: folder.map(|folder| folder.join("parsed")), ..self }
     }
 
-    /// Returns the first existing folder of this data set.
+    /// Returns the first existing folder with this name, which is the data set's [`folder`], not the name
+    /// that users type.
+    ///
+    /// [`folder`]: super::FileDataset::folder
     pub fn dataset_folder(&self, name: &str) -> Option<PathBuf> {
         self.folders.iter().map(|folder| folder.join(name)).find(|folder| folder.is_dir())
     }
@@ -66,7 +70,7 @@ impl Store {
         names.into_iter().filter_map(found).collect()
     }
 
-    /// Returns the folder that downloads and imports are written to: the first one searched.
+    /// Returns the folder that downloads and imports are written to: the first one searched, if any.
     pub fn primary_folder(&self) -> Option<&Path> {
         self.folders.first().map(PathBuf::as_path)
     }
@@ -76,7 +80,7 @@ impl Store {
         &self.folders
     }
 
-    /// Returns the folder of cached graphs, if there is a cache.
+    /// Returns the folder that contains the cached graphs, if there is a cache.
     pub fn cache_folder(&self) -> Option<&Path> {
         self.cache.as_deref()
     }
@@ -84,16 +88,16 @@ impl Store {
 
 const EXTENSION: &str = ".graph";
 
-/// Returns `NAME.graph` if the name consists of letters, digits and `-_.` and does not start with a
-/// dot.
+/// Returns `NAME.graph`; `None` unless the name consists of letters, digits and `-_.` and does not start
+/// with a dot.
 pub fn graph_file_name(name: &str) -> Option<String> {
     let is_allowed = |c: char| c.is_alphanumeric() || "-_.".contains(c);
     let is_valid = !name.is_empty() && !name.starts_with('.') && name.chars().all(is_allowed);
     is_valid.then(|| name.to_owned() + EXTENSION)
 }
 
-/// Returns this application's cache folder by the conventions of the operating system.
-fn user_cache() -> Option<PathBuf> {
+/// Returns this application's cache folder, following the XDG conventions or, on Windows, its own.
+fn application_cache() -> Option<PathBuf> {
     use etcetera::BaseStrategy;
     let strategy = etcetera::choose_base_strategy().ok()?;
     Some(strategy.cache_dir().join("clenshaw"))

@@ -23,6 +23,7 @@ const KNOWN: [(&str, [usize; 4], [&str; 2]); 13] = [
     ("cornell5", [18660, 790777, 4735, 2], ["0.546", "0.559"]),
 ];
 
+/// The store of `$CLENSHAW_DATA`, if it is set.
 fn store() -> Option<Store> {
     match std::env::var_os("CLENSHAW_DATA") {
         Some(folder) => Some(Store::only(folder)),
@@ -34,7 +35,8 @@ fn store() -> Option<Store> {
     }
 }
 
-fn numbers(dataset: &Dataset) -> ([usize; 4], [String; 2]) {
+/// Nodes, edges, features and classes; edge and node homophily to three decimals.
+fn statistics(dataset: &Dataset) -> ([usize; 4], [String; 2]) {
     let d = Description::of(dataset);
     let three = |share: Option<f64>| format!("{:.3}", share.unwrap());
     ([d.nodes, d.edges, d.features, d.classes], [three(d.edge_homophily), three(d.node_homophily)])
@@ -45,14 +47,14 @@ fn graphs_have_the_known_statistics() {
     let Some(store) = store() else { return };
     for (name, sizes, homophily) in KNOWN {
         let dataset = load_published(&store, name).unwrap();
-        assert_eq!(numbers(&dataset), (sizes, homophily.map(String::from)), "{name}");
+        assert_eq!(statistics(&dataset), (sizes, homophily.map(String::from)), "{name}");
         assert_eq!(dataset.name, name);
     }
 }
 
 #[test]
 fn web_graph_has_the_known_size() {
-    // It has neither features nor labels, so only its adjacency is read.
+    // The file has neither features nor labels, so only the adjacency is read.
     let Some(store) = store() else { return };
     let path = store.dataset_folder("cnr-2000").unwrap().join("cnr-2000_csr.npz");
     let bytes = std::fs::read(&path).unwrap();
@@ -122,7 +124,7 @@ fn balanced_splits_have_the_published_sizes() {
 }
 
 #[test]
-fn published_splits_are_found_by_name_and_seed() {
+fn published_splits_are_selected_by_name_or_seed() {
     let Some(store) = store() else { return };
     let draw = |graph: &str, split: &str, seed| {
         let split: SplitKind = split.parse().unwrap();

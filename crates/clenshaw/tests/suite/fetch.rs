@@ -1,4 +1,4 @@
-//! Downloads from a local server that stalls, truncates, redirects, refuses or returns wrong bytes.
+//! Downloads from a local server that stalls, closes connections, redirects or returns wrong bytes.
 
 mod server;
 mod fixture;
@@ -62,7 +62,7 @@ fn complete_partial_file_needs_no_request() {
 }
 
 #[test]
-fn unsatisfiable_range_is_resolved_by_the_checksum() {
+fn partial_file_is_verified_after_an_unsatisfiable_range() {
     let server = Server::start([serve(), serve(), serve()]);
     let mut manifest = toy([server.url("/a")]);
     manifest.files[0].bytes = None;
@@ -79,7 +79,7 @@ fn unsatisfiable_range_is_resolved_by_the_checksum() {
 }
 
 #[test]
-fn wrong_partial_file_is_downloaded_again_from_the_same_server() {
+fn wrong_partial_file_is_discarded_and_downloaded_again() {
     let server = Server::start([serve(), serve(), serve()]);
     let fixture = Fixture::new();
     fixture.write("toy/.a.txt.partial", &BAD[..30]);
@@ -293,7 +293,7 @@ fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// The manifest of two files in one archive.
+/// The manifest of two files that are members of one archive.
 fn packed(server: &Server) -> Manifest {
     let member = |name: &str| vec![server.url(&format!("/all.zip#{name}"))];
     let files = vec![file("a.csv", GOOD, member("a.csv")), file("b.csv", BAD, member("b.csv"))];
@@ -302,7 +302,7 @@ fn packed(server: &Server) -> Manifest {
 
 #[test]
 fn archive_is_downloaded_once_for_all_members() {
-    // The members are found behind larger ones.
+    // The members follow a larger one that is not needed.
     let long = [b'e'; 10_000];
     let archive = zip(&[("x/edges.csv", &long), ("x/a.csv", GOOD), ("x/b.csv", BAD)]);
     let server =

@@ -1,7 +1,7 @@
 //! Table 1 of the paper: our statistics match known values, and every difference from the paper is
 //! explained.
 //!
-//! The numbers in the explanations are counted from the files. Requires `$CLENSHAW_DATA`; without it
+//! The numbers in the explanations are compared with counts from the files. Requires `$CLENSHAW_DATA`; without it
 //! the tests are skipped, except in CI, where they fail.
 
 use clenshaw::data::read::pickle::{self, PickleValue};
@@ -23,6 +23,7 @@ const OURS: [(&str, [usize; 4], &str); 7] = [
     ("cornell", [183, 277, 5, 1703], "0.301"),
 ];
 
+/// `$CLENSHAW_DATA`, if it is set.
 fn folder() -> Option<PathBuf> {
     match std::env::var_os("CLENSHAW_DATA") {
         Some(folder) => Some(folder.into()),
@@ -40,7 +41,7 @@ fn statistics() -> GraphStatistics {
     GraphStatistics::from_toml(&info.file_name(), text).unwrap()
 }
 
-/// The comparison for all graphs of [`OURS`].
+/// Our statistics of all available graphs, compared with the paper's.
 fn measured(folder: &Path) -> Comparison {
     let names = OURS.map(|(name, ..)| name);
     let only: Selection = format!("graph={}", names.join(",")).parse().unwrap();
@@ -72,7 +73,7 @@ fn our_statistics_match_known_values() {
 }
 
 #[test]
-fn exactly_the_differences_are_explained() {
+fn a_cell_has_an_explanation_if_and_only_if_it_differs() {
     let Some(folder) = folder() else { return };
     for row in &measured(&folder).rows {
         for cell in &row.cells {
@@ -94,7 +95,7 @@ fn missing_graph_has_no_explanation() {
     assert_eq!(papers, [Some(168114.0), Some(6797557.0), Some(7.0), None, Some(0.55)]);
 }
 
-/// The explanation of a cell contains exactly these counts.
+/// Asserts that the explanation of a cell contains exactly these integers.
 fn assert_counts(table: &Comparison, graph: &str, column: &str, counts: &[usize]) {
     let why = cell(table, graph, column).explanation.as_deref().unwrap();
     let plain = why.replace(',', "");
@@ -103,8 +104,8 @@ fn assert_counts(table: &Comparison, graph: &str, column: &str, counts: &[usize]
     assert_eq!(found, counts.iter().copied().collect(), "{graph}, {column}: {why}");
 }
 
-/// Planetoid's neighbour lists: the numbers of lists, entries, duplicate entries, and distinct loops.
-fn lists(folder: &Path, name: &str) -> [usize; 4] {
+/// Counts Planetoid's neighbour lists, their entries, duplicate entries, and nodes that list themselves.
+fn list_counts(folder: &Path, name: &str) -> [usize; 4] {
     let bytes = std::fs::read(folder.join(format!("{name}/ind.{name}.graph"))).unwrap();
     let pickle = pickle::read_bytes(name, &bytes).unwrap();
     let [mut entries, mut distinct, mut loops] = [0; 3];
@@ -131,19 +132,19 @@ fn planetoid_lists_contain_duplicates_and_loops() {
     for name in ["cora", "pubmed", "citeseer"] {
         let edges = cell(&table, name, "edges");
         let [paper, ours] = [edges.paper, edges.ours].map(|count| count.unwrap() as usize);
-        let [_, entries, repeated, loops] = lists(&folder, name);
+        let [_, entries, repeated, loops] = list_counts(&folder, name);
         assert_eq!((entries, entries - repeated - loops), (2 * paper, 2 * ours), "{name}");
         let mut counts = vec![2, entries, paper, ours, repeated];
         counts.extend((loops > 0).then_some(loops));
         assert_counts(&table, name, "edges", &counts);
     }
     let x = load_from(&Store::only(&folder), "cora").unwrap().x;
-    assert_eq!((lists(&folder, "cora")[0], x.n_rows()), (2708, 2708));
+    assert_eq!((list_counts(&folder, "cora")[0], x.n_rows()), (2708, 2708));
     assert_counts(&table, "cora", "nodes", &[2708, 2709]);
 }
 
-/// The edges of a Geom-GCN file, and the number of loops.
-fn lines(folder: &Path, name: &str) -> (Vec<(usize, usize)>, usize) {
+/// The lines of a Geom-GCN file of edges, and how many of them are loops.
+fn edge_lines(folder: &Path, name: &str) -> (Vec<(usize, usize)>, usize) {
     let text = std::fs::read_to_string(folder.join(name).join("out1_graph_edges.txt")).unwrap();
     let pair = |line: &str| {
         let (u, v) = line.split_once('\t').unwrap();
@@ -160,7 +161,7 @@ fn geom_gcn_files_contain_directed_edges_and_loops() {
     let table = measured(&folder);
     let paper = |name| cell(&table, name, "edges").paper.unwrap() as usize;
     let count = |name| {
-        let (lines, loops) = lines(&folder, name);
+        let (lines, loops) = edge_lines(&folder, name);
         (lines.len(), loops)
     };
     let (squirrel, loops) = count("squirrel");
@@ -185,7 +186,8 @@ fn paper_lists_the_size_of_actor_for_chameleon() {
     assert_counts(&table, "chameleon", "nodes", &[7600]);
 }
 
-fn to_three_decimals(number: f64) -> String {
+/// Formats a number with three decimals.
+fn three(number: f64) -> String {
     format!("{number:.3}")
 }
 
@@ -197,13 +199,13 @@ fn homophily_of_the_paper_is_explained() {
     let why = |name: &str| cell(&table, name, "H").explanation.as_deref().unwrap();
 
     let Dataset { graph, y, .. } = load("chameleon");
-    assert_eq!(to_three_decimals(edge_homophily(&graph, &y).unwrap()), "0.230");
+    assert_eq!(three(edge_homophily(&graph, &y).unwrap()), "0.230");
     assert!(why("chameleon").contains("(0.230)") && why("chameleon").contains("0.247"));
 
     let y = load("texas").y;
-    let (lines, _) = lines(&folder, "texas");
+    let (lines, _) = edge_lines(&folder, "texas");
     let same = lines.iter().filter(|(u, v)| y[*u] == y[*v]).count();
-    assert_eq!(to_three_decimals(same as f64 / lines.len() as f64), "0.108");
+    assert_eq!(three(same as f64 / lines.len() as f64), "0.108");
     assert!(why("texas").contains("325") && why("texas").contains("(0.108)"));
 
     // The paper swaps Citeseer and PubMed, with isolated nodes of Citeseer counted as 0.
@@ -211,7 +213,7 @@ fn homophily_of_the_paper_is_explained() {
     let (n, isolated) = (citeseer.graph.n_nodes(), Description::of(&citeseer).isolated);
     let h =
         node_homophily(&citeseer.graph, &citeseer.y).unwrap() * (n - isolated) as f64 / n as f64;
-    assert_eq!((isolated, to_three_decimals(h)), (48, "0.706".into()));
+    assert_eq!((isolated, three(h)), (48, "0.706".into()));
     assert!(why("citeseer").contains("48 nodes") && why("citeseer").contains("0.706"));
     let [pubmed, citeseer] = ["pubmed", "citeseer"].map(|name| cell(&table, name, "H"));
     assert_eq!(pubmed.paper, Some(0.71));

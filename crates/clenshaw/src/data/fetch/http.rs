@@ -35,7 +35,7 @@ impl<'a> HttpClient<'a> {
         Self { agent: config.build().into(), options }
     }
 
-    /// Downloads the missing part of a partial file.
+    /// Downloads the missing part of a partial file; one that is too long is cleared first.
     pub(super) fn resume(
         &self,
         transfer: &Transfer<'_>,
@@ -51,7 +51,7 @@ impl<'a> HttpClient<'a> {
         })
     }
 
-    /// Downloads the whole file.
+    /// Clears the partial file and downloads the whole file, also in each retry.
     pub(super) fn download(
         &self,
         transfer: &Transfer<'_>,
@@ -131,6 +131,7 @@ impl<'a> HttpClient<'a> {
         }
     }
 
+    /// Requests the content of a URL from byte `start`.
     fn get(&self, url: &str, start: u64) -> Result<Response<Body>, SourceError> {
         let secure = url.to_ascii_lowercase().starts_with("https:");
         // Redirects from HTTPS to HTTP are rejected.
@@ -189,7 +190,7 @@ fn check_size(transfer: &Transfer<'_>, total: Option<u64>) -> Result<(), SourceE
     }
 }
 
-/// The `Content-Length` of a response, if it has one.
+/// The `Content-Length` of a response, if it has one; an error if it is not a number.
 fn content_length(response: &Response<Body>) -> Result<Option<u64>, SourceError> {
     let Some(length) = response.headers().get(header::CONTENT_LENGTH) else { return Ok(None) };
     let number = length.to_str().ok().and_then(|length| length.trim().parse().ok());
@@ -202,7 +203,7 @@ fn first_byte(response: &Response<Body>) -> Option<u64> {
     range.strip_prefix("bytes ")?.split('-').next()?.trim().parse().ok()
 }
 
-/// The proxy for HTTPS or HTTP, with the hosts that bypass it.
+/// The proxy for HTTPS (`secure`) or HTTP, if any, with the hosts that bypass it.
 fn proxy(proxies: &Proxies, secure: bool) -> Result<Option<Proxy>, SourceError> {
     let Some(text) = (if secure { &proxies.https } else { &proxies.http }) else { return Ok(None) };
     let invalid = |_| SourceError::Other(format!("proxy `{text}` is not a URL"));

@@ -20,7 +20,7 @@ pub struct Manifest {
 /// A published file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManifestFile {
-    /// Path inside the data folder, separated by `/`.
+    /// Path inside the data folder: `texas/out1_graph_edges.txt`.
     pub path: String,
     /// Size in bytes, if known.
     pub bytes: Option<u64>,
@@ -31,7 +31,7 @@ pub struct ManifestFile {
 }
 
 impl ManifestFile {
-    /// Returns an error if the checksum differs from the published one.
+    /// Returns an error if a checksum is known and differs.
     pub(super) fn check(&self, found: &FileDigest) -> std::result::Result<(), SourceError> {
         match &self.sha256 {
             Some(expected) if *expected != found.sha256 => Err(SourceError::Checksum {
@@ -72,7 +72,9 @@ struct ManifestToml {
 /// Files with a common folder and common base URLs.
 #[derive(Deserialize)]
 struct ManifestGroup {
+    /// The folder names of the data sets that need these files.
     datasets: Vec<String>,
+    /// The folder of the files inside the data folder.
     folder: String,
     base_urls: Vec<String>,
     files: Vec<ManifestEntry>,
@@ -85,13 +87,12 @@ struct ManifestEntry {
     sha256: Option<String>,
 }
 
-/// Parses the manifest file; data sets are ordered by their first group.
+/// Parses the manifest file into one manifest per data set, ordered by their first group.
 fn parse(text: &str) -> Vec<Manifest> {
     let document: ManifestToml = toml::from_str(text).expect("the embedded manifest is valid");
     let mut manifests: Vec<Manifest> = Vec::new();
     for group in &document.group {
-        let files: Vec<ManifestFile> =
-            group.files.iter().map(|entry| group.listed(entry)).collect();
+        let files: Vec<ManifestFile> = group.files.iter().map(|entry| group.file(entry)).collect();
         for folder in &group.datasets {
             match manifests.iter_mut().find(|manifest| manifest.folder == *folder) {
                 Some(manifest) => manifest.files.extend(files.clone()),
@@ -103,7 +104,8 @@ fn parse(text: &str) -> Vec<Manifest> {
 }
 
 impl ManifestGroup {
-    fn listed(&self, entry: &ManifestEntry) -> ManifestFile {
+    /// The file of an entry, with its path and URLs.
+    fn file(&self, entry: &ManifestEntry) -> ManifestFile {
         ManifestFile {
             path: format!("{}/{}", self.folder, entry.name),
             bytes: entry.bytes,
@@ -124,7 +126,7 @@ pub(super) enum SourceBase<'a> {
 }
 
 impl<'a> SourceBase<'a> {
-    /// Parses a URL or an existing folder.
+    /// Parses [`FetchOptions::from`](super::FetchOptions::from): a URL or an existing folder.
     pub(super) fn parse(from: Option<&'a str>) -> Result<Self> {
         let Some(from) = from else { return Ok(Self::Published) };
         let scheme = from.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
@@ -157,6 +159,7 @@ pub(super) enum FileSource {
 }
 
 impl FileSource {
+    /// Parses `URL` or `ARCHIVE#MEMBER`.
     pub(super) fn parse(url: &str) -> Self {
         match url.split_once('#') {
             Some((archive, member)) => {
@@ -199,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn manifest_lists_all_datasets_and_those_without_checksums() {
+    fn datasets_have_the_expected_files_and_unknown_checksums() {
         let sizes: Vec<(&str, usize)> = manifests()
             .iter()
             .map(|manifest| (manifest.folder.as_str(), manifest.files.len()))

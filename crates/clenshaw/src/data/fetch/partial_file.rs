@@ -47,7 +47,8 @@ pub(super) struct PartialFile {
 }
 
 impl PartialFile {
-    /// Opens the partial file of an earlier attempt, or creates it.
+    /// Opens the partial file of an earlier attempt, or creates it; an error if another process has it
+    /// open.
     pub(super) fn open(destination: &Path) -> Result<Self> {
         let path = partial_path(destination);
         let file = File::options().read(true).append(true).create(true).open(&path);
@@ -88,7 +89,7 @@ impl PartialFile {
         digest(&self.path)?.ok_or_else(|| Error::io(&self.path)(ErrorKind::NotFound.into()))
     }
 
-    /// Renames the file to its destination.
+    /// Syncs the file and renames it to its destination, replacing an existing file.
     pub(super) fn move_to_destination(self) -> Result<()> {
         let synced = self.file.sync_all();
         let renamed = synced.and_then(|()| fs::rename(&self.path, &self.destination));
@@ -104,7 +105,7 @@ impl Drop for PartialFile {
     }
 }
 
-/// Returns the path of the partial file.
+/// Returns the path of the partial file, `.NAME.partial` next to `NAME`.
 fn partial_path(destination: &Path) -> PathBuf {
     let name = destination.file_name().unwrap_or_default().to_string_lossy();
     destination.with_file_name(format!(".{}.partial", name.trim_start_matches('.')))
@@ -119,13 +120,14 @@ pub(super) fn create_folder(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).map_err(Error::io(folder))
 }
 
-/// Returns the path at which an archive is stored until all its members are extracted.
+/// Returns where the archive at `url` is stored until all its members are extracted: next to `file`, a
+/// path inside the data folder `into`.
 pub(super) fn archive_path(into: &Path, file: &str, url: &str) -> PathBuf {
     let name = url.rsplit('/').next().unwrap_or(url);
     into.join(file).with_file_name(format!(".{name}"))
 }
 
-/// Removes empty folders and, once all files are complete, the archives.
+/// Removes empty folders of the manifest and, if all files are complete, the archives.
 pub(super) fn clean_up(manifest: &Manifest, into: &Path, complete: bool) {
     for listed in &manifest.files {
         for source in listed.urls.iter().map(|url| FileSource::parse(url)) {

@@ -7,12 +7,14 @@ pub struct Proxies {
     pub http: Option<String>,
     /// Proxy for `https://`.
     pub https: Option<String>,
-    /// Hosts and their subdomains that are contacted directly: `example.org`, `.example.org`, `*`.
+    /// Hosts that are contacted directly: `example.org` and its subdomains, `.example.org` for only its
+    /// subdomains, `*` for all hosts.
     pub no_proxy: Vec<String>,
 }
 
 impl Proxies {
-    /// Reads `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, in upper or lower case.
+    /// Reads `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, in upper or lower case; empty
+    /// variables are ignored.
     pub fn from_env() -> Self {
         Self::from_variables(|name| std::env::var(name).ok())
     }

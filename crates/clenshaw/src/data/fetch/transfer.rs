@@ -15,11 +15,13 @@ use std::time::Duration;
 /// The largest accepted file when its size is not known.
 const MAX_UNKNOWN_SIZE: u64 = 1 << 30;
 
-/// The file and source of a transfer, for progress reports and size limits.
+/// What progress reports and size limits need to know about a transfer.
 pub(super) struct Transfer<'a> {
+    /// Path inside the data folder, or the name of an archive.
     pub(super) file: &'a str,
+    /// The URL or path of the source.
     pub(super) source: &'a str,
-    /// Size in bytes, if known.
+    /// Expected size in bytes, if known.
     pub(super) size: Option<u64>,
     pub(super) options: &'a FetchOptions<'a>,
 }
@@ -66,6 +68,7 @@ impl Download<'_> {
         verified
     }
 
+    /// Downloads, copies or extracts the file into the partial file.
     fn fill(&self, partial: &mut PartialFile) -> Result<(), FetchError> {
         let (transfer, client) = (&self.transfer, self.client);
         let (file, source) = (transfer.file, transfer.source);
@@ -84,7 +87,7 @@ impl Download<'_> {
         }
     }
 
-    /// The archive downloaded by an earlier attempt or for another member.
+    /// The path of the archive, if it has been downloaded earlier or for another member.
     fn existing_archive(&self) -> Option<PathBuf> {
         let FileSource::ZipMember { archive, .. } = self.source else { return None };
         let path = archive_path(self.transfer.options.into, self.transfer.file, archive);
@@ -92,7 +95,7 @@ impl Download<'_> {
     }
 }
 
-/// Downloads an archive; only its members have checksums.
+/// Downloads an archive, unless it exists; it is not verified, because only its members have checksums.
 fn fetch_archive(url: &str, path: &Path, client: &Client<'_>) -> Result<(), FetchError> {
     if path.exists() {
         return Ok(());
@@ -104,6 +107,7 @@ fn fetch_archive(url: &str, path: &Path, client: &Client<'_>) -> Result<(), Fetc
     Ok(partial.move_to_destination()?)
 }
 
+/// Copies a file from another folder.
 fn copy(transfer: &Transfer<'_>, path: &Path, partial: &mut PartialFile) -> Result<(), FetchError> {
     partial.clear()?;
     let file = File::open(path).map_err(|error| match error.kind() {
@@ -114,7 +118,7 @@ fn copy(transfer: &Transfer<'_>, path: &Path, partial: &mut PartialFile) -> Resu
         .append_all(file, transfer.size, partial, |error, _| SourceError::Other(error.to_string()))
 }
 
-/// Extracts the member with this name from any folder of the archive.
+/// Extracts the first member with this file name, in whichever folder of the archive it is.
 fn extract(
     transfer: &Transfer<'_>,
     archive: &Path,
@@ -133,7 +137,9 @@ fn extract(
 }
 
 impl Transfer<'_> {
-    /// Appends everything that `from` returns; `total` is the announced size.
+    /// Appends everything that `from` returns and reports progress; `total` is the announced size.
+    ///
+    /// `source_error` converts a read error, given the number of bytes received so far.
     pub(super) fn append_all(
         &self,
         mut from: impl Read,

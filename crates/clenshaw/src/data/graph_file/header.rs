@@ -4,33 +4,36 @@
 //! u64 length, {"__metadata__":{"checksum":"0123456789abcdef", ..}, "labels":{..}, ..}, spaces, data
 //! ```
 //!
+//! The crate `safetensors` parses it; it is written here, because the checksum must come first.
 //! The fields are declared in the order in which they are written.
 
 use crate::data::Metric;
 use crate::tensor::LittleEndian;
+use safetensors::Dtype;
+use safetensors::tensor::TensorInfo;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::hash::Hasher as _;
 use twox_hash::xxhash3_64::Hasher;
 
-/// The value of the metadata entry `format`.
+/// The required value of the metadata entry `format`.
 pub const FORMAT: &str = "clenshaw graph 1";
-/// Size in bytes of the header's length.
+/// Number of bytes in which the length of the header is stored.
 pub const LENGTH_BYTES: usize = 8;
-/// The start of every header, so that the checksum has a fixed position.
+/// The start of every header, up to the checksum, which therefore has a fixed position.
 pub const OPENING: &str = r#"{"__metadata__":{"checksum":""#;
 /// Position of the checksum in the file.
 pub const CHECKSUM_AT: usize = LENGTH_BYTES + OPENING.len();
-/// Placeholder for the checksum while it is computed.
+/// What the file contains in place of the checksum while that is computed.
 pub const NO_CHECKSUM: &str = "0000000000000000";
 
-/// The parsed header: the metadata, and the tensors by name.
-#[derive(Serialize, Deserialize)]
+/// The header to write: the metadata, then the type, shape and position of each tensor by name.
+#[derive(Serialize)]
 pub struct GraphHeader {
     #[serde(rename = "__metadata__")]
     pub metadata: GraphMetadata,
     #[serde(flatten)]
-    pub tensors: BTreeMap<String, TensorEntry>,
+    pub tensors: BTreeMap<String, TensorInfo>,
 }
 
 /// The metadata of a graph file; see [`graph_file`](crate::data::graph_file).
@@ -60,14 +63,6 @@ pub struct GraphMetadata {
     pub stamp: Option<String>,
 }
 
-/// Type, shape and position of a tensor.
-#[derive(Serialize, Deserialize)]
-pub struct TensorEntry {
-    pub dtype: String,
-    pub shape: Vec<usize>,
-    pub data_offsets: [usize; 2],
-}
-
 /// Metadata values must be strings, so lists are stored as JSON strings.
 mod list {
     use serde::{Deserialize, Deserializer, Serializer, de, ser};
@@ -83,28 +78,29 @@ mod list {
     }
 }
 
-/// A number type and its name in safetensors.
+/// A number type and the type of a tensor that stores it.
 pub trait TensorElement: LittleEndian {
-    const DTYPE: &str;
+    const DTYPE: Dtype;
 }
 
 impl TensorElement for u8 {
-    const DTYPE: &str = "U8";
+    const DTYPE: Dtype = Dtype::U8;
 }
 impl TensorElement for i32 {
-    const DTYPE: &str = "I32";
+    const DTYPE: Dtype = Dtype::I32;
 }
 impl TensorElement for u32 {
-    const DTYPE: &str = "U32";
+    const DTYPE: Dtype = Dtype::U32;
 }
 impl TensorElement for f32 {
-    const DTYPE: &str = "F32";
+    const DTYPE: Dtype = Dtype::F32;
 }
 impl TensorElement for usize {
-    const DTYPE: &str = "U64";
+    const DTYPE: Dtype = Dtype::U64;
 }
 
-/// Computes the checksum of a file given in pieces; the first is the header with [`NO_CHECKSUM`].
+/// Computes the checksum of a file given in consecutive pieces, with [`NO_CHECKSUM`] in place of the
+/// checksum.
 pub fn checksum<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
     let mut hasher = Hasher::new();
     pieces.into_iter().for_each(|piece| hasher.write(piece));

@@ -1,30 +1,33 @@
 //! Reads and checks a data set from a graph file.
 
 use super::header::{
-    CHECKSUM_AT, FORMAT, GraphHeader, LENGTH_BYTES, NO_CHECKSUM, OPENING, TensorElement, checksum,
+    CHECKSUM_AT, FORMAT, GraphMetadata, LENGTH_BYTES, NO_CHECKSUM, OPENING, TensorElement, checksum,
 };
 use crate::data::{Dataset, Features, FixedSplit, Split, check_node_count};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::tensor::{Bytes, Mat, Pattern, SharedSlice};
+use safetensors::tensor::Metadata;
 
 /// A graph file with a valid checksum and header.
 pub struct GraphFile<'a> {
     place: &'a str,
     bytes: Bytes,
-    header: GraphHeader,
-    /// Position of the tensors in the file.
+    metadata: GraphMetadata,
+    /// Types, shapes and positions of the tensors.
+    tensors: Metadata,
+    /// Position of the first tensor in the file.
     data: usize,
 }
 
-/// The elements of a tensor and its matching shape.
+/// A tensor of the file; `shape` matches the number of elements.
 struct StoredTensor<T> {
     shape: Vec<usize>,
     elements: SharedSlice<T>,
 }
 
 impl<'a> GraphFile<'a> {
-    /// Verifies the checksum and reads the header.
+    /// Verifies the checksum and reads the header; errors refer to the file as `place`.
     pub fn open(place: &'a str, bytes: Bytes) -> Result<Self> {
         let bad = |problem: String| Error::Data { place: place.into(), problem };
         let not_a_graph_file = || bad("not a graph file; `clenshaw data import` writes one".into());
@@ -44,21 +47,24 @@ impl<'a> GraphFile<'a> {
         }
         let header = split_header(&bytes).ok_or_else(|| bad("the header is truncated".into()))?;
         let data = LENGTH_BYTES + header.len();
-        let header: GraphHeader =
-            serde_json::from_slice(header).map_err(|e| bad(format!("header: {e}")))?;
-        let format = &header.metadata.format;
+        let bad_header = |error| bad(format!("header: {error}"));
+        let tensors: Metadata = serde_json::from_slice(header).map_err(bad_header)?;
+        let metadata = serde_json::to_value(tensors.metadata()).and_then(serde_json::from_value);
+        let metadata: GraphMetadata = metadata.map_err(bad_header)?;
+        let format = &metadata.format;
         if format != FORMAT {
             return Err(bad(format!("format `{format}`; this program reads `{FORMAT}`")));
         }
-        if !tensors_fill_file(&header, bytes.len() - data) {
-            return Err(bad("the tensors overlap, or do not fill the file".into()));
+        let (listed, stored) = (tensors.data_len(), bytes.len() - data);
+        if listed != stored {
+            return Err(bad(format!("{stored} bytes of tensors; expected {listed}")));
         }
-        Ok(Self { place, bytes, header, data })
+        Ok(Self { place, bytes, metadata, tensors, data })
     }
 
-    /// Returns the stamp of a cache entry.
+    /// Returns the stamp of a cache entry; `None` for other graph files.
     pub fn stamp(&self) -> Option<&str> {
-        self.header.metadata.stamp.as_deref()
+        self.metadata.stamp.as_deref()
     }
 
     /// Reads and checks the data set.
@@ -73,9 +79,9 @@ impl<'a> GraphFile<'a> {
             None => graph,
         };
         let n = graph.n_nodes();
-        let (x, y, node_names) = (self.features()?, self.labels()?, self.names(n)?);
+        let (x, y, node_names) = (self.features()?, self.labels()?, self.node_names(n)?);
         let splits = self.splits(n)?;
-        let metadata = self.header.metadata;
+        let metadata = self.metadata;
         let schema = metadata.schema.map(|json| serde_json::from_str(&json)).transpose();
         let schema = schema.map_err(|error| Error::Data {
             place: self.place.into(),
@@ -101,38 +107,27 @@ impl<'a> GraphFile<'a> {
         Error::Data { place: format!("{}: `{tensor}`", self.place), problem }
     }
 
-    /// Returns the tensor with this name, if it exists; an error if its type differs.
+    /// Returns the tensor with this name, if it exists; an error if its elements are not of type `T`.
     fn find<T: TensorElement>(&self, name: &str) -> Result<Option<StoredTensor<T>>> {
-        let Some(entry) = self.header.tensors.get(name) else { return Ok(None) };
-        if entry.dtype != T::DTYPE {
-            let (found, expected) = (&entry.dtype, T::DTYPE);
+        let Some(info) = self.tensors.info(name) else { return Ok(None) };
+        if info.dtype != T::DTYPE {
+            let (found, expected) = (info.dtype, T::DTYPE);
             return Err(self.bad(name, format!("type {found}; expected {expected}")));
         }
-        let [start, end] = entry.data_offsets;
-        let ends = [start, end].map(|offset| offset.checked_add(self.data));
-        let numbers = match ends {
-            [Some(start), Some(end)] if start <= end => {
-                SharedSlice::from_bytes(&self.bytes, start..end)
-            }
-            _ => None,
-        };
-        let outside = || format!("bytes {start} to {end} are not {} values of this file", T::DTYPE);
-        let numbers: SharedSlice<T> = numbers.ok_or_else(|| self.bad(name, outside()))?;
-        let (shape, found) = (&entry.shape, numbers.len());
-        let count = shape.iter().try_fold(1usize, |count, &n| count.checked_mul(n));
-        if count != Some(found) {
-            return Err(self.bad(name, format!("{found} values; expected shape {shape:?}")));
-        }
-        Ok(Some(StoredTensor { shape: shape.clone(), elements: numbers }))
+        let (start, end) = info.data_offsets;
+        let elements = SharedSlice::from_bytes(&self.bytes, self.data + start..self.data + end);
+        let too_large = || self.bad(name, "a number is too large for this machine".into());
+        let elements = elements.ok_or_else(too_large)?;
+        Ok(Some(StoredTensor { shape: info.shape.clone(), elements }))
     }
 
-    /// Returns the elements of a required tensor.
+    /// Returns the elements of a tensor; an error if it is missing.
     fn elements<T: TensorElement>(&self, name: &str) -> Result<SharedSlice<T>> {
         let absent = || self.bad(name, "the tensor is missing".into());
         Ok(self.find(name)?.ok_or_else(absent)?.elements)
     }
 
-    /// Returns the elements of a required tensor of this length.
+    /// Returns the elements of a tensor; an error if it is missing or does not have `expected` elements.
     fn elements_of_length<T: TensorElement>(
         &self,
         name: &str,
@@ -160,13 +155,14 @@ impl<'a> GraphFile<'a> {
             };
             return Ok(Features::Dense(Mat::from_vec(rows, columns, elements.to_vec())));
         }
-        let columns = self.header.metadata.columns.as_ref().and_then(|text| text.parse().ok());
-        let columns = columns.ok_or_else(|| self.bad("columns", "expected a number".into()))?;
+        let columns = self.metadata.columns.as_ref().and_then(|text| text.parse().ok());
+        let columns = columns
+            .ok_or_else(|| self.bad("columns", "expected the number of sparse features".into()))?;
         let (offsets, indices) =
             (self.elements("features.offsets")?, self.elements("features.indices")?);
         let pattern = Pattern::from_shared(columns, offsets, indices);
         let pattern = pattern.map_err(|problem| self.bad("features", problem))?;
-        let values = match self.header.tensors.contains_key("features.values") {
+        let values = match self.tensors.info("features.values").is_some() {
             true => self.elements_of_length("features.values", pattern.n_entries())?.to_vec(),
             false => vec![1.0; pattern.n_entries()],
         };
@@ -187,7 +183,7 @@ impl<'a> GraphFile<'a> {
     }
 
     fn splits(&self, n_nodes: usize) -> Result<Vec<FixedSplit>> {
-        let names = &self.header.metadata.splits;
+        let names = &self.metadata.splits;
         let mut sorted: Vec<&String> = names.iter().collect();
         sorted.sort_unstable();
         if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -210,8 +206,9 @@ impl<'a> GraphFile<'a> {
         names.iter().map(split).collect()
     }
 
-    fn names(&self, n_nodes: usize) -> Result<Vec<String>> {
-        if !self.header.tensors.contains_key("names.offsets") {
+    /// Returns the names of the nodes; empty if they are numbered.
+    fn node_names(&self, n_nodes: usize) -> Result<Vec<String>> {
+        if self.tensors.info("names.offsets").is_none() {
             return Ok(vec![]);
         }
         let ends = self.elements_of_length::<usize>("names.offsets", n_nodes + 1)?;
@@ -230,15 +227,7 @@ impl<'a> GraphFile<'a> {
     }
 }
 
-/// Whether the tensors cover all data without overlap.
-fn tensors_fill_file(header: &GraphHeader, length: usize) -> bool {
-    let mut ranges: Vec<_> = header.tensors.values().map(|entry| entry.data_offsets).collect();
-    ranges.sort_unstable();
-    let next = |at: usize, [start, end]: [usize; 2]| (start == at && end >= at).then_some(end);
-    ranges.into_iter().try_fold(0, next) == Some(length)
-}
-
-/// Returns the text of the header.
+/// Returns the JSON of the header; `None` if it is truncated.
 fn split_header(bytes: &[u8]) -> Option<&[u8]> {
     let (length, rest) = bytes.split_first_chunk::<LENGTH_BYTES>()?;
     rest.get(..usize::try_from(u64::from_le_bytes(*length)).ok()?)

@@ -1,4 +1,4 @@
-//! Round trips, damaged files and malicious files.
+//! Round trips, damaged files, and invalid files with a correct checksum.
 
 use super::header::{CHECKSUM_AT, LENGTH_BYTES, NO_CHECKSUM, checksum};
 use super::*;
@@ -72,10 +72,10 @@ fn pair() -> Dataset {
 
 /// Returns the bytes with a correct checksum.
 fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
-    let place = CHECKSUM_AT..CHECKSUM_AT + NO_CHECKSUM.len();
-    bytes[place.clone()].copy_from_slice(NO_CHECKSUM.as_bytes());
+    let range = CHECKSUM_AT..CHECKSUM_AT + NO_CHECKSUM.len();
+    bytes[range.clone()].copy_from_slice(NO_CHECKSUM.as_bytes());
     let sum = checksum([&bytes[..]]);
-    bytes[place].copy_from_slice(sum.as_bytes());
+    bytes[range].copy_from_slice(sum.as_bytes());
     bytes
 }
 
@@ -83,16 +83,16 @@ fn read_error(bytes: Vec<u8>) -> String {
     read_bytes("it", bytes).unwrap_err().to_string()
 }
 
-/// Returns the error after replacing `old` by `new`, of the same length, in the file of a pair.
-fn changed(old: &[u8], new: &[u8]) -> String {
+/// Returns the error after replacing `old` by `new`, of the same length, in the file of [`pair`].
+fn error_after_replacing(old: &[u8], new: &[u8]) -> String {
     let mut bytes = to_bytes(&pair());
     let at = bytes.windows(old.len()).position(|window| window == old).expect("`old` occurs");
     bytes[at..at + old.len()].copy_from_slice(new);
     read_error(with_checksum(bytes))
 }
 
-/// Returns the error after changing the bytes of a tensor of a pair.
-fn with_tensor(name: &str, change: impl Fn(&mut [u8])) -> String {
+/// Returns the error after changing the bytes of a tensor in the file of [`pair`].
+fn error_after_changing_tensor(name: &str, change: impl Fn(&mut [u8])) -> String {
     let mut bytes = to_bytes(&pair());
     let file = SafeTensors::deserialize(&bytes).unwrap();
     let data = file.tensor(name).unwrap().data().as_ptr_range();
@@ -108,7 +108,7 @@ proptest! {
         let bytes = to_bytes(&dataset);
         let back = read_bytes("test", bytes.clone()).unwrap();
         prop_assert_eq!(&back, &dataset);
-        // Misaligned bytes are copied.
+        // The same file at an odd address.
         let shifted = [&[0][..], &bytes].concat().leak();
         prop_assert_eq!(&read_bytes("test", &shifted[1..]).unwrap(), &dataset);
         prop_assert_eq!(to_bytes(&back), bytes);
@@ -124,9 +124,8 @@ proptest! {
         prop_assert!(read_bytes("test", flipped).is_err());
     }
 
-    /// Random changes with a correct checksum.
     #[test]
-    fn malicious_bytes_do_not_panic(
+    fn changed_bytes_with_valid_checksum_cause_no_panic(
         dataset in datasets(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
         cut: prop::sample::Index,
@@ -142,9 +141,8 @@ proptest! {
         let _ = read_bytes("test", with_checksum(bytes));
     }
 
-    /// Random changes of the tensors only.
     #[test]
-    fn malicious_tensors_do_not_panic(
+    fn changed_tensors_with_valid_checksum_cause_no_panic(
         dataset in datasets(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), 0..4u8), 1..4),
     ) {
@@ -159,7 +157,7 @@ proptest! {
     }
 
     #[test]
-    fn safetensors_can_read_the_file(dataset in datasets()) {
+    fn file_can_be_read_with_safetensors(dataset in datasets()) {
         let bytes = to_bytes(&dataset);
         let file = SafeTensors::deserialize(&bytes).unwrap();
         let n = dataset.graph.n_nodes();
@@ -197,22 +195,32 @@ fn rejects_other_files_and_formats() {
     let cut = to_bytes(&pair())[..CHECKSUM_AT + 3].to_vec();
     assert_eq!(read_error(cut), "it: the checksum is wrong; the file is damaged or truncated");
     assert_eq!(
-        changed(b"graph 1", b"graph 7"),
+        error_after_replacing(b"graph 1", b"graph 7"),
         "it: format `clenshaw graph 7`; this program reads `clenshaw graph 1`"
     );
 }
 
 #[test]
 fn rejects_inconsistent_header() {
-    assert_eq!(changed(b"\"I32\"", b"\"U32\""), "it: `labels`: type U32; expected I32");
-    assert_eq!(changed(b"[2,1]", b"[1,1]"), "it: `features`: 2 values; expected shape [1, 1]");
-    assert_eq!(changed(b"\"labels\"", b"\"lapels\""), "it: `labels`: the tensor is missing");
     assert_eq!(
-        changed(b"\"shape\":[3],\"data_offsets\":[0,24]", b"\"shape\":[9],\"data_offsets\":[0,72]"),
-        "it: the tensors overlap, or do not fill the file"
+        error_after_replacing(b"\"I32\"", b"\"U32\""),
+        "it: `labels`: type U32; expected I32"
+    );
+    let invalid = "it: header: invalid shape, data type, or offset for tensor";
+    assert!(error_after_replacing(b"[2,1]", b"[1,1]").starts_with(invalid));
+    assert_eq!(
+        error_after_replacing(b"\"labels\"", b"\"lapels\""),
+        "it: `labels`: the tensor is missing"
     );
     assert_eq!(
-        changed(b"[2,1]", b"[2,x]").split(" at ").next(),
+        error_after_replacing(
+            b"\"shape\":[3],\"data_offsets\":[0,24]",
+            b"\"shape\":[9],\"data_offsets\":[0,72]"
+        ),
+        "it: header: invalid offset for tensor `names.offsets`"
+    );
+    assert_eq!(
+        error_after_replacing(b"[2,1]", b"[2,x]").split(" at ").next(),
         Some("it: header: expected value")
     );
     let mut oversized = to_bytes(&pair());
@@ -222,7 +230,7 @@ fn rejects_inconsistent_header() {
 
 #[test]
 fn rejects_invalid_tensor_values() {
-    let set = |place: usize, byte: u8| move |bytes: &mut [u8]| bytes[place] = byte;
+    let set = |at: usize, byte: u8| move |bytes: &mut [u8]| bytes[at] = byte;
     let cases = [
         ("adjacency.offsets", 0, 1, "`adjacency`: offsets go from 1 to 2; expected from 0 to 2"),
         ("adjacency.offsets", 8, 9, "`adjacency`: row 1 ends at 2 before it starts"),
@@ -251,9 +259,9 @@ fn rejects_invalid_tensor_values() {
         ),
         ("names.bytes", 1, 0xff, "`names.bytes`: byte 1 is not valid UTF-8"),
     ];
-    for (name, place, byte, message) in cases {
-        assert_eq!(with_tensor(name, set(place, byte)), format!("it: {message}"));
+    for (name, at, byte, message) in cases {
+        assert_eq!(error_after_changing_tensor(name, set(at, byte)), format!("it: {message}"));
     }
-    let one_way = with_tensor("adjacency.offsets", |bytes| bytes[8] = 2);
+    let one_way = error_after_changing_tensor("adjacency.offsets", |bytes| bytes[8] = 2);
     assert_eq!(one_way, "it: `adjacency`: row 0: expected ascending columns below 2");
 }

@@ -1,25 +1,28 @@
-//! Writes a graph file: the header, then the tensors, widest elements first.
+//! Writes a graph file: the header, then the tensors, those with the widest elements first.
 
 use super::header::{
     CHECKSUM_AT, FORMAT, GraphHeader, GraphMetadata, LENGTH_BYTES, NO_CHECKSUM, OPENING,
-    TensorElement, TensorEntry, checksum,
+    TensorElement, checksum,
 };
 use crate::data::{Dataset, Features, FixedSplit};
 use crate::error::Result;
 use crate::files::write_atomically;
 use crate::tensor::little_endian_bytes;
+use safetensors::Dtype;
+use safetensors::tensor::TensorInfo;
 use std::borrow::Cow;
 use std::path::Path;
 
-/// The parts of a graph file, in order.
+/// An encoded graph file: the header, and the tensors in the order of the file.
 pub struct GraphFileWriter<'a> {
     header: Vec<u8>,
     sections: Vec<TensorSection<'a>>,
 }
 
+/// The name and content of one tensor.
 struct TensorSection<'a> {
     name: String,
-    dtype: &'static str,
+    dtype: Dtype,
     /// Bytes per element.
     width: usize,
     shape: Vec<usize>,
@@ -27,12 +30,13 @@ struct TensorSection<'a> {
 }
 
 impl<'a> TensorSection<'a> {
+    /// A one-dimensional tensor; the numbers are copied only if the machine is not little-endian.
     fn borrowed<T: TensorElement>(name: &str, numbers: &'a [T]) -> Self {
         let (shape, bytes) = (vec![numbers.len()], little_endian_bytes(numbers));
         Self { name: name.into(), dtype: T::DTYPE, width: T::WIDTH, shape, bytes }
     }
 
-    /// A section that owns its bytes.
+    /// A one-dimensional tensor with a copy of the numbers.
     fn owned<T: TensorElement>(name: &str, numbers: &[T]) -> TensorSection<'static> {
         let TensorSection { name, dtype, width, shape, bytes } =
             TensorSection::borrowed(name, numbers);
@@ -41,10 +45,10 @@ impl<'a> TensorSection<'a> {
 }
 
 impl<'a> GraphFileWriter<'a> {
-    /// Encodes a data set, including the checksum.
+    /// Encodes a data set; `stamp` identifies the source files of a cache entry.
     pub fn new(dataset: &'a Dataset, stamp: Option<&str>) -> Self {
         let mut sections = sections(dataset);
-        // With the widest first, every tensor is aligned.
+        // In this order, every tensor is aligned to the width of its elements.
         sections.sort_by_key(|section| std::cmp::Reverse(section.width));
         let mut file = Self { header: header(dataset, stamp, &sections), sections };
         let sum = checksum(file.pieces());
@@ -52,29 +56,31 @@ impl<'a> GraphFileWriter<'a> {
         file
     }
 
+    /// The header and the tensors, which make up the file.
     fn pieces(&self) -> impl Iterator<Item = &[u8]> {
         std::iter::once(&self.header[..]).chain(self.sections.iter().map(|s| &*s.bytes))
     }
 
-    /// Returns the whole file.
+    /// Returns the bytes of the file.
     pub fn concat(&self) -> Vec<u8> {
         self.pieces().collect::<Vec<_>>().concat()
     }
 
-    /// Writes the file; returns the number of bytes.
+    /// Writes the file atomically; returns its size in bytes.
     pub fn save(&self, path: &Path) -> Result<u64> {
         write_atomically(path, self.pieces())?;
         Ok(self.pieces().map(|piece| piece.len() as u64).sum())
     }
 }
 
+/// Returns the length of the header and the header, without the checksum.
 fn header(dataset: &Dataset, stamp: Option<&str>, sections: &[TensorSection<'_>]) -> Vec<u8> {
     let mut end = 0;
     let entry = |section: &TensorSection<'_>| {
         let start = end;
         end += section.bytes.len();
-        let (dtype, shape) = (section.dtype.into(), section.shape.clone());
-        (section.name.clone(), TensorEntry { dtype, shape, data_offsets: [start, end] })
+        let (dtype, shape) = (section.dtype, section.shape.clone());
+        (section.name.clone(), TensorInfo { dtype, shape, data_offsets: (start, end) })
     };
     let columns = match &dataset.x {
         Features::Dense(_) => None,
@@ -100,13 +106,14 @@ fn header(dataset: &Dataset, stamp: Option<&str>, sections: &[TensorSection<'_>]
     let header = GraphHeader { metadata, tensors: sections.iter().map(entry).collect() };
     let mut text = serde_json::to_string(&header).expect("all keys are strings");
     debug_assert!(text.starts_with(OPENING));
-    // The data are aligned to the widest element.
+    // The padding aligns the tensors to the widest elements, of 8 bytes.
     while !text.len().is_multiple_of(LENGTH_BYTES) {
         text.push(' ');
     }
     [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat()
 }
 
+/// Returns all tensors of a data set, not yet ordered by width.
 fn sections(dataset: &Dataset) -> Vec<TensorSection<'_>> {
     let adjacency = dataset.graph.adjacency();
     let mut sections = vec![
@@ -137,11 +144,12 @@ fn sections(dataset: &Dataset) -> Vec<TensorSection<'_>> {
         .push(TensorSection::owned("labels", &dataset.y.iter().map(label).collect::<Vec<i32>>()));
     sections.extend(dataset.splits.iter().map(|split| split_section(split, dataset.y.len())));
     if !dataset.node_names.is_empty() {
-        sections.extend(names(&dataset.node_names));
+        sections.extend(name_sections(&dataset.node_names));
     }
     sections
 }
 
+/// Encodes a split as one number per node: 0 none, 1 train, 2 val, 3 test.
 fn split_section(fixed: &FixedSplit, n_nodes: usize) -> TensorSection<'static> {
     let mut parts = vec![0u8; n_nodes];
     let split = &fixed.split;
@@ -151,11 +159,12 @@ fn split_section(fixed: &FixedSplit, n_nodes: usize) -> TensorSection<'static> {
     TensorSection::owned(&format!("split.{}", fixed.name), &parts)
 }
 
-fn names(names: &[String]) -> [TensorSection<'static>; 2] {
-    let mut ends = vec![0];
+/// Encodes node names as the text of all names and the position of each.
+fn name_sections(names: &[String]) -> [TensorSection<'static>; 2] {
+    let mut offsets = vec![0];
     for name in names {
-        ends.push(ends[ends.len() - 1] + name.len());
+        offsets.push(offsets[offsets.len() - 1] + name.len());
     }
     let bytes = names.concat().into_bytes();
-    [TensorSection::owned("names.offsets", &ends), TensorSection::owned("names.bytes", &bytes)]
+    [TensorSection::owned("names.offsets", &offsets), TensorSection::owned("names.bytes", &bytes)]
 }

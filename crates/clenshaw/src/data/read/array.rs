@@ -60,7 +60,7 @@ pub enum MemoryOrder {
     Fortran,
 }
 
-/// NumPy's limit.
+/// The largest number of dimensions that NumPy supports.
 pub(super) const MAX_DIMENSIONS: usize = 64;
 
 impl Dtype {
@@ -88,7 +88,7 @@ impl Dtype {
     }
 }
 
-/// NumPy's notation.
+/// NumPy's notation, with `<` also for types without a byte order.
 impl fmt::Display for Dtype {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (letter, size) = match self.kind {
@@ -105,8 +105,8 @@ impl fmt::Display for Dtype {
 }
 
 impl<'a> NumpyArray<'a> {
-    /// Returns an error if the number of bytes does not match the shape; errors refer to the array as
-    /// `place`.
+    /// Creates an array; an error if the number of bytes does not match the shape, or if the entries are
+    /// Python objects. Errors refer to the array as `place`.
     pub fn new(
         place: String,
         dtype: Dtype,
@@ -149,7 +149,7 @@ impl<'a> NumpyArray<'a> {
         &self.shape
     }
 
-    /// Returns the length of a one-dimensional array.
+    /// Returns the length of a one-dimensional array; an error for other arrays.
     pub fn length(&self) -> Result<usize> {
         match self.shape[..] {
             [n] => Ok(n),
@@ -157,7 +157,7 @@ impl<'a> NumpyArray<'a> {
         }
     }
 
-    /// Returns the numbers of rows and columns of a two-dimensional array.
+    /// Returns the numbers of rows and columns of a two-dimensional array; an error for other arrays.
     pub fn rows_and_columns(&self) -> Result<(usize, usize)> {
         match self.shape[..] {
             [n, m] => Ok((n, m)),
@@ -173,18 +173,18 @@ impl<'a> NumpyArray<'a> {
         self.numbers("a 32-bit float", |v| Some(v as f32), narrow)
     }
 
-    /// Returns the entries as `f64`.
+    /// Returns the entries as `f64`; integers beyond 2^53 are rounded.
     pub fn to_f64(&self) -> Result<Vec<f64>> {
         self.numbers("a float", |v| Some(v as f64), Some)
     }
 
-    /// Returns the entries as `u32`; an error for other numbers.
+    /// Returns the entries as `u32`; an error for negative, larger and fractional numbers.
     pub fn to_u32(&self) -> Result<Vec<u32>> {
         let whole = |v: f64| Some(v as u32).filter(|&x| f64::from(x) == v);
         self.numbers("an integer from 0 to 4294967295", |v| u32::try_from(v).ok(), whole)
     }
 
-    /// Returns the entries as `i64`; an error for other numbers.
+    /// Returns the entries as `i64`; an error for larger and fractional numbers.
     pub fn to_i64(&self) -> Result<Vec<i64>> {
         let whole = |v: f64| Some(v as i64).filter(|&x| x as f64 == v && x < i64::MAX);
         self.numbers("a 64-bit integer", |v| i64::try_from(v).ok(), whole)
@@ -197,7 +197,7 @@ impl<'a> NumpyArray<'a> {
         self.numbers("0 or 1", int, float)
     }
 
-    /// Returns the entries of a text array, without padding.
+    /// Returns the entries of a text array, without padding; bytes are decoded as Latin-1.
     pub fn to_text(&self) -> Result<Vec<String>> {
         let points = |entry: &[u8]| -> Vec<u32> {
             match self.dtype.kind {
@@ -220,7 +220,8 @@ impl<'a> NumpyArray<'a> {
         }
     }
 
-    /// Converts the entries with `int` or `float`, depending on their type.
+    /// Converts the entries with `int` or `float`, depending on their type; the error for `None` states
+    /// what was `expected`.
     fn numbers<T: Copy>(
         &self,
         expected: &str,
@@ -266,6 +267,7 @@ impl<'a> NumpyArray<'a> {
         Ok(entries)
     }
 
+    /// Reverses the bytes of a big-endian entry.
     fn little_endian<const N: usize>(&self, mut word: [u8; N]) -> [u8; N] {
         if self.dtype.big_endian {
             word.reverse();
@@ -273,6 +275,7 @@ impl<'a> NumpyArray<'a> {
         word
     }
 
+    /// Decodes a code point.
     fn word(&self, word: [u8; 4]) -> u32 {
         u32::from_le_bytes(self.little_endian(word))
     }
@@ -302,7 +305,7 @@ impl<'a> NumpyArray<'a> {
     }
 }
 
-/// Returns the number of bytes of an array; `None` on overflow.
+/// Returns the number of bytes of an array with entries of `size` bytes; `None` on overflow.
 pub(super) fn n_bytes(shape: &[usize], size: usize) -> Option<usize> {
     shape.iter().try_fold(size, |bytes, &n| bytes.checked_mul(n))
 }

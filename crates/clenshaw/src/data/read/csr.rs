@@ -14,7 +14,9 @@ pub struct CsrMatrix {
 }
 
 impl CsrMatrix {
-    /// Sorts the columns of each row and sums duplicates, as SciPy does.
+    /// Builds a matrix from SciPy's arrays; an error, which refers to it as `place`, if they do not match.
+    ///
+    /// The columns of each row are sorted and duplicates are summed.
     pub fn new(
         place: &str,
         shape: [usize; 2],
@@ -60,6 +62,7 @@ impl CsrMatrix {
     }
 }
 
+/// Sorts the columns of each row and sums duplicates.
 fn sorted(offsets: &[usize], indices: &[u32], values: &[f32]) -> (Vec<usize>, Vec<u32>, Vec<f32>) {
     let (mut new_offsets, mut new_indices, mut new_values) = (vec![0], vec![], vec![]);
     for row in offsets.windows(2) {

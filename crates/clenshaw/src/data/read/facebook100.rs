@@ -17,17 +17,19 @@ use crate::tensor::{Mat, Pattern, Sparse};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// Number of columns of `local_info`.
 const COLUMNS: usize = 7;
+/// The column of the gender.
 const GENDER: usize = 1;
 
-/// Reads the file of a college.
+/// Reads the file of a college; `name` becomes the name of the data set.
 pub fn read(file: &Path, name: &str) -> Result<Dataset> {
     let bytes = std::fs::read(file).map_err(Error::io(file))?;
     let dataset = read_bytes(&file.display().to_string(), &bytes)?;
     Ok(Dataset { name: name.into(), ..dataset })
 }
 
-/// Reads the bytes of a file; errors and the data set refer to it as `place`.
+/// Reads the bytes of a file; `place` is its name in errors and the name of the data set.
 pub fn read_bytes(place: &str, bytes: &[u8]) -> Result<Dataset> {
     let bad = |problem| Err(Error::Data { place: place.into(), problem });
     let file = MatFile::read_bytes(place, bytes)?;
@@ -60,7 +62,7 @@ fn edges(a: &Sparse) -> Vec<(u32, u32)> {
     entries.filter(|(_, value)| **value != 0.0).map(|(entry, _)| entry).collect()
 }
 
-/// Returns the classes `gender - 1`.
+/// Returns the class of each node, its gender minus 1; `None` if the gender is 0, unknown.
 fn genders(place: &str, info: &Mat<f64>) -> Result<Vec<Option<u32>>> {
     let label = |node: usize| match info[(node, GENDER)] {
         0.0 => Ok(None),
@@ -74,21 +76,21 @@ fn genders(place: &str, info: &Mat<f64>) -> Result<Vec<Option<u32>>> {
     (0..info.rows()).map(label).collect()
 }
 
-/// One-hot encodes all columns except gender, with values in ascending order.
+/// One-hot encodes all columns except gender: one feature per column and value, ordered by both.
 fn one_hot(place: &str, info: &Mat<f64>) -> Result<Features> {
     let n = info.rows();
     let mut indices = vec![0; n * (COLUMNS - 1)];
     let mut n_cols = 0;
     for (c, column) in (0..COLUMNS).filter(|&column| column != GENDER).enumerate() {
-        let mut code_of: BTreeMap<i64, u32> = BTreeMap::new();
+        let mut feature_of: BTreeMap<i64, u32> = BTreeMap::new();
         for node in 0..n {
-            code_of.insert(code(place, info, node, column)?, 0);
+            feature_of.insert(code(place, info, node, column)?, 0);
         }
-        for code in code_of.values_mut() {
-            (*code, n_cols) = (n_cols, n_cols + 1);
+        for feature in feature_of.values_mut() {
+            (*feature, n_cols) = (n_cols, n_cols + 1);
         }
         for node in 0..n {
-            indices[node * (COLUMNS - 1) + c] = code_of[&code(place, info, node, column)?];
+            indices[node * (COLUMNS - 1) + c] = feature_of[&code(place, info, node, column)?];
         }
     }
     let offsets = (0..=n).map(|node| node * (COLUMNS - 1)).collect();
@@ -96,7 +98,7 @@ fn one_hot(place: &str, info: &Mat<f64>) -> Result<Features> {
     Ok(Features::Sparse { pattern: Pattern::new(n_cols as usize, offsets, indices), values })
 }
 
-/// Returns an integer code of a dormitory, a year, ...
+/// Returns the code of a dormitory, a year or the like; an error if it is not an integer.
 fn code(place: &str, info: &Mat<f64>, node: usize, column: usize) -> Result<i64> {
     let value = info[(node, column)];
     let code = value as i64;
@@ -108,20 +110,20 @@ fn code(place: &str, info: &Mat<f64>, node: usize, column: usize) -> Result<i64>
 
 #[cfg(test)]
 mod tests {
-    use super::super::matlab::tests::LITTLE;
+    use super::super::matlab::tests::{dense, file, sparse};
     use super::*;
 
-    /// The path 0 - 1 - 2, and for each column the values of the three nodes.
+    /// The file of the path 0 - 1 - 2; `info` has the values of the three nodes for each column.
     fn path(info: [[u8; 3]; COLUMNS]) -> Vec<u8> {
-        let a = LITTLE.sparse(&[3, 3], &[1, 0, 2, 1], &[0, 1, 3, 4], &[1; 4]);
-        LITTLE.file(&[a, LITTLE.dense("local_info", &[3, 7], info.as_flattened())])
+        let a = sparse(&[3, 3], &[1, 0, 2, 1], &[0, 1, 3, 4], &[1; 4]);
+        file(&[a, dense("local_info", &[3, 7], info.as_flattened())])
     }
 
     const INFO: [[u8; 3]; COLUMNS] =
         [[1, 1, 2], [2, 0, 1], [9, 0, 9], [0, 0, 0], [3, 1, 2], [7, 7, 7], [0, 5, 5]];
 
     fn read_error(variables: &[Vec<u8>]) -> String {
-        read_bytes("x.mat", &LITTLE.file(variables)).unwrap_err().to_string()
+        read_bytes("x.mat", &file(variables)).unwrap_err().to_string()
     }
 
     #[test]
@@ -140,19 +142,19 @@ mod tests {
 
     #[test]
     fn rejects_inconsistent_matrices() {
-        let a = || LITTLE.sparse(&[2, 2], &[1, 0], &[0, 1, 2], &[1, 1]);
-        let info = |values| LITTLE.dense("local_info", &[2, 7], values);
+        let a = || sparse(&[2, 2], &[1, 0], &[0, 1, 2], &[1, 1]);
+        let info = |values| dense("local_info", &[2, 7], values);
         assert_eq!(read_error(&[a()]), "x.mat: no variable `local_info`; the file has: A");
         assert_eq!(
-            read_error(&[LITTLE.dense("A", &[1, 1], &[0]), info(&[0; 14])]),
+            read_error(&[dense("A", &[1, 1], &[0]), info(&[0; 14])]),
             "x.mat: `A` is dense; expected a sparse matrix"
         );
         assert_eq!(
-            read_error(&[LITTLE.sparse(&[2, 1], &[], &[0, 0], &[]), info(&[0; 14])]),
+            read_error(&[sparse(&[2, 1], &[], &[0, 0], &[]), info(&[0; 14])]),
             "x.mat: `A` is 2 x 1; expected a square matrix"
         );
         assert_eq!(
-            read_error(&[a(), LITTLE.dense("local_info", &[2, 6], &[0; 12])]),
+            read_error(&[a(), dense("local_info", &[2, 6], &[0; 12])]),
             "x.mat: `local_info` is 2 x 6; expected 2 x 7"
         );
         let mut values = [0; 14];

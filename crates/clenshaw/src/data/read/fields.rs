@@ -37,7 +37,7 @@ pub(super) fn detect_separator(line: &str) -> u8 {
     best.map_or(b' ', |i| [b',', b';', b'\t'][i])
 }
 
-/// Returns the fields of a line without its line end.
+/// Returns the fields of a line; a carriage return at the end is ignored.
 pub(super) fn fields(line: &str, separator: u8) -> FieldIter<'_> {
     FieldIter { rest: Some(line.trim_matches([' ', '\r'])), separator }
 }
@@ -93,19 +93,19 @@ impl<'a> FieldIter<'a> {
         Ok(field)
     }
 
-    /// Moves on to the text after a field: empty, or starting with the separator.
+    /// Continues after a field; `after` is empty or starts with the separator.
     fn advance(&mut self, after: &'a str) {
         self.rest = after.strip_prefix(self.separator as char);
     }
 }
 
-/// The error message for a line with a wrong number of fields.
+/// The error message for a line with `n` fields instead of `expected`, the number on `first_line`.
 pub(super) fn field_count_error(n: usize, expected: usize, first_line: usize) -> String {
     let s = if n == 1 { "" } else { "s" };
     format!("the line has {n} field{s}; expected {expected}, as on line {first_line}")
 }
 
-/// Whether a field is a number of any size or sign.
+/// Whether a field can be parsed as a float, including `inf` and `nan`.
 pub(super) fn is_number(field: &str) -> bool {
     field.parse::<f64>().is_ok()
 }
@@ -128,7 +128,7 @@ pub(super) fn preamble(bytes: &[u8]) -> (usize, usize) {
     (at, lines)
 }
 
-/// Returns the first line without its line end, and the rest.
+/// Returns the first line without its line feed, and the rest.
 pub(super) fn split_line(bytes: &[u8]) -> (&[u8], &[u8]) {
     match memchr::memchr(b'\n', bytes) {
         Some(end) => (&bytes[..end], &bytes[end + 1..]),

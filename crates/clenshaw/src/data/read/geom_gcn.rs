@@ -6,8 +6,8 @@
 //! splits/                       ten splits, where published
 //! ```
 //!
-//! Features are zeros and ones. Only `film` (Actor) lists the columns of the ones instead; its header
-//! contains a wrong number of columns, `feature(feature_amount:931)` instead of 932.
+//! Features are zeros and ones. Only `film` (Actor) lists the indices of the columns that are one instead;
+//! its header contains a wrong number of columns, `feature(feature_amount:931)` instead of 932.
 //! Pei et al., ICLR 2020, arXiv:2002.05287.
 
 use super::geom_splits::geom_splits;
@@ -24,10 +24,10 @@ const EDGES: &str = "out1_graph_edges.txt";
 /// Maximum number of columns; a model allocates a row of weights for each.
 const MAX_COLUMNS: usize = 1 << 24;
 
-/// Reads a folder and its splits.
+/// Reads a folder and its splits; `name` becomes the name of the data set.
 ///
-/// If the folder has no splits, those of the folder `name` next to it are used: both versions of
-/// Cornell share their splits.
+/// The files of the splits are named after `name`. If the folder has none, those of the folder `name`
+/// next to it are used: both versions of Cornell share their splits.
 pub fn read(folder: &Path, name: &str) -> Result<Dataset> {
     let [nodes, edges] = [NODES, EDGES].map(|file| text::find_file(folder, file));
     let texts = (text::read(&nodes)?, text::read(&edges)?);
@@ -42,7 +42,8 @@ pub fn read(folder: &Path, name: &str) -> Result<Dataset> {
     Ok(Dataset { name: name.into(), splits, ..dataset })
 }
 
-/// Reads the bytes of the two files of a folder; `place` is its name in errors and in the data set.
+/// Reads the bytes of the two files of a folder; `place` is its name in errors and the name of the data
+/// set, which has no splits.
 ///
 /// ```
 /// use clenshaw::data::read::geom_gcn::read_bytes;
@@ -52,7 +53,7 @@ pub fn read(folder: &Path, name: &str) -> Result<Dataset> {
 /// let error = read_bytes("pair", nodes, b"node_id\tnode_id\n0\t2\n").unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "pair/out1_graph_edges.txt:2: edge to node 2; expected node ids below 2"
+///     "pair/out1_graph_edges.txt:2: edge with node 2; expected node ids below 2"
 /// );
 /// # Ok::<(), clenshaw::Error>(())
 /// ```
@@ -86,7 +87,7 @@ struct GeomTable<'a> {
     rest: &'a str,
 }
 
-/// A row of the node file; its index is the node id.
+/// A row of the node file. [`GeomTable::nodes`] returns it at the index of its node id.
 #[derive(Clone, Copy)]
 struct GeomNode<'a> {
     line: usize,
@@ -125,12 +126,16 @@ impl<'a> GeomTable<'a> {
         }
     }
 
+    /// Parses a non-negative integer; errors refer to it as `what`.
     fn number(&self, line: usize, what: &str, text: &str) -> Result<usize> {
         let number = text.trim().parse();
-        number.map_err(|_| self.bad(line, format!("{what} is `{text}`; expected an integer")))
+        number.map_err(|_| {
+            self.bad(line, format!("{what} is `{text}`; expected a non-negative integer"))
+        })
     }
 
-    /// Returns all nodes by id; every id below the number of rows occurs exactly once.
+    /// Returns all nodes in the order of their ids; an error unless every id below the number of rows
+    /// occurs exactly once.
     fn nodes(&self) -> Result<Vec<GeomNode<'a>>> {
         let n = self.lines().count();
         check_node_count(&self.place, n)?;
@@ -159,7 +164,7 @@ impl<'a> GeomTable<'a> {
         Ok(nodes.into_iter().flatten().collect())
     }
 
-    /// Parses `0,1,0`, where every second byte is a comma.
+    /// Parses `0,1,0`, the value of every column.
     fn zeros_and_ones(&self, nodes: &[GeomNode]) -> Result<Features> {
         let columns = |node: &GeomNode| node.features.len().div_ceil(2);
         let Some(first) = nodes.iter().min_by_key(|node| node.line) else {
@@ -196,7 +201,7 @@ impl<'a> GeomTable<'a> {
         Ok(rows.features(n_cols))
     }
 
-    /// Parses `92,521`, the columns of the ones, in any order and with duplicates.
+    /// Parses `92,521`, the indices of the columns that are one, in any order, possibly with duplicates.
     fn index_lists(&self, nodes: &[GeomNode]) -> Result<Features> {
         let mut rows = BinaryRows::default();
         for node in nodes {
@@ -224,7 +229,7 @@ impl<'a> GeomTable<'a> {
         let node = |line: usize, text: &str| match self.number(line, "node id", text)? {
             id if id < n_nodes => Ok(id as u32),
             id => {
-                let problem = format!("edge to node {id}; expected node ids below {n_nodes}");
+                let problem = format!("edge with node {id}; expected node ids below {n_nodes}");
                 Err(self.bad(line, problem))
             }
         };

@@ -16,7 +16,9 @@ use std::path::Path;
 const N_SPLITS: usize = 10;
 const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
 
-/// Reads the splits `geom:0` to `geom:9` of a data set; empty if the first of them is missing.
+/// Reads the splits `geom:0` to `geom:9` of a data set; `name` is its name in the names of the files.
+///
+/// Returns an empty list if the first file is missing; it is an error if another one is.
 pub fn geom_splits(folder: &Path, name: &str, n_nodes: usize) -> Result<Vec<FixedSplit>> {
     let path = |i| folder.join("splits").join(format!("{name}_split_0.6_0.2_{i}.npz"));
     if !path(0).exists() {
@@ -29,7 +31,7 @@ pub fn geom_splits(folder: &Path, name: &str, n_nodes: usize) -> Result<Vec<Fixe
     (0..N_SPLITS).map(read).collect()
 }
 
-/// Reads the split of one file; errors refer to it as `place`.
+/// Reads the split `name` from the bytes of one file; errors refer to the file as `place`.
 pub fn read_bytes(place: &str, name: &str, bytes: &[u8], n_nodes: usize) -> Result<FixedSplit> {
     let npz = npz::read_bytes(place, bytes)?;
     let mask = |key| {
@@ -49,13 +51,13 @@ pub fn read_bytes(place: &str, name: &str, bytes: &[u8], n_nodes: usize) -> Resu
 /// Builds a split from three masks of equal length; an error if they overlap.
 pub(super) fn from_masks(place: &str, name: &str, masks: [&[bool]; 3]) -> Result<FixedSplit> {
     let parts = masks.map(|mask| {
-        let nodes = (0u32..).zip(mask).filter(|(_, under)| **under);
+        let nodes = (0u32..).zip(mask).filter(|(_, selected)| **selected);
         nodes.map(|(node, _)| node).collect()
     });
     fixed_split(place, name, parts)
 }
 
-/// Builds a named split; errors refer to its file as `place`.
+/// Builds a split from its training, validation and test nodes; an error if they overlap.
 pub(super) fn fixed_split(place: &str, name: &str, parts: [Vec<u32>; 3]) -> Result<FixedSplit> {
     let split = Split::new(name, parts).map_err(|error| match error {
         Error::Split { problem, .. } => {

@@ -18,7 +18,7 @@ use std::path::Path;
 
 const MASKS: [&str; 3] = ["train_masks", "val_masks", "test_masks"];
 
-/// Reads a file; the data set is named like the file.
+/// Reads a file; the data set is named after the file, without its extension.
 pub fn read(file: &Path) -> Result<Dataset> {
     let bytes = std::fs::read(file).map_err(Error::io(file))?;
     let dataset = read_bytes(&file.display().to_string(), &bytes)?;
@@ -26,7 +26,7 @@ pub fn read(file: &Path) -> Result<Dataset> {
     Ok(Dataset { name, ..dataset })
 }
 
-/// Reads the bytes of a file; errors and the data set refer to it as `place`.
+/// Reads the bytes of a file; `place` is its name in errors and the name of the data set.
 pub fn read_bytes(place: &str, bytes: &[u8]) -> Result<Dataset> {
     let npz = npz::read_bytes(place, bytes)?;
     let labels = npz.array("node_labels")?;
@@ -82,7 +82,7 @@ fn expect_shape(array: &NumpyArray, expected: &[usize]) -> Result<()> {
     Err(Error::Data { place: array.place().into(), problem })
 }
 
-/// Builds features, sparse if at most a quarter of the entries are non-zero.
+/// Builds features from the values of all nodes, row by row; sparse if at most a quarter are non-zero.
 pub(super) fn features(n: usize, d: usize, values: Vec<f32>) -> Features {
     let stored = values.iter().filter(|value| **value != 0.0).count();
     if 4 * stored > values.len() || values.is_empty() {

@@ -26,12 +26,14 @@ const EDGES: &str = "large_twitch_edges.csv";
 const NODES: &str = "large_twitch_features.csv";
 const SPLITS: &str = "twitch-gamer-splits.npy";
 
-/// The feature columns.
+/// The columns that become features, in this order.
 const FEATURES: [&str; 7] =
     ["views", "life_time", "created_at", "updated_at", "dead_account", "language", "affiliate"];
-/// Maximum number of splits; they can share a dictionary, so the file size does not limit them.
+/// Maximum number of splits. They can share a dictionary, so the file size does not limit their number.
 const MAX_SPLITS: usize = 1000;
+/// The column of the label.
 const LABEL: &str = "mature";
+/// The column of the node number.
 const ID: &str = "numeric_id";
 
 /// Reads a folder; the splits are optional, and the tables may be compressed.
@@ -50,7 +52,7 @@ pub fn read(folder: &Path) -> Result<Dataset> {
     Ok(dataset("twitch-gamers", &nodes, graph, splits))
 }
 
-/// Reads the bytes of the files of a folder; `place` is its name in errors and in the data set.
+/// Reads the bytes of the files of a folder; `place` is its name in errors and the name of the data set.
 pub fn read_bytes(
     place: &str,
     nodes: &[u8],
@@ -105,6 +107,7 @@ pub fn read_splits(place: &str, bytes: &[u8], n_nodes: usize) -> Result<Vec<Fixe
     Ok(splits)
 }
 
+/// Converts a pickled list to node numbers below `n_nodes`.
 fn node_list(
     pickle: &Pickle,
     nodes: PickleValue,
@@ -146,6 +149,7 @@ impl<'a> TwitchTable<'a> {
         Self { place, header: fields(header).collect(), rest }
     }
 
+    /// Returns the index of the column with this name.
     fn column(&self, name: &str) -> Result<usize> {
         self.header.iter().position(|&column| column == name).ok_or_else(|| {
             self.bad(1, format!("no column `{name}`; the table has: {}", self.header.join(", ")))
@@ -158,7 +162,8 @@ impl<'a> TwitchTable<'a> {
         lines.filter(|(_, line)| !line.trim_ascii().is_empty())
     }
 
-    /// Returns the nodes ordered by number.
+    /// Returns the nodes in the order of their numbers; an error unless every number below the number of
+    /// rows occurs once.
     fn nodes(&self) -> Result<Vec<TwitchNode>> {
         let (id_column, label_column) = (self.column(ID)?, self.column(LABEL)?);
         let columns = FEATURES.iter().map(|name| self.column(name)).collect::<Result<Vec<_>>>()?;
@@ -217,6 +222,7 @@ impl TwitchRow<'_, '_> {
         id.ok_or_else(|| self.field_error(column, &format!("a node number below {n_nodes}")))
     }
 
+    /// Parses an integer, which is rounded to the nearest `f32`.
     fn number(&self, column: usize) -> Result<f32> {
         let number = self.fields[column].parse::<i64>().map(|number| number as f32);
         number.map_err(|_| self.field_error(column, "an integer"))

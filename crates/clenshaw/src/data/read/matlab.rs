@@ -1,26 +1,28 @@
 //! The real matrices of MATLAB 5 files (`.mat`, also written by `save -v7` and `scipy.io.savemat`).
 //!
 //! ```text
-//! file    = text[116] subsystem[8] version: u16 = 0x0100, "MI" as u16 (byte order), elements
+//! file    = text[116] subsystem[8] version: u16 = 0x0100, "IM" (little-endian), elements
 //! element = matrix | zlib(matrix)
 //! matrix  = flags dims name numbers               flags: class, complex?, logical?
 //!         | flags dims name rows starts numbers   sparse, column by column
 //! ```
 //!
 //! Numbers may be stored in a smaller type than their class; they are converted to `f64`.
-//! Strings, cells, structs and objects are not read; their names and types are kept for errors.
+//! Big-endian files are rejected. Strings, cells, structs, objects and complex matrices are not read;
+//! their names and types are kept for errors.
 //! The memory for decompressed bytes and numbers is limited by [`max_memory`].
 //! "MAT-File Format", The MathWorks.
 
 mod element;
 
-use self::element::{COMPRESSED, ElementReader, Endian, MATRIX, MatlabElement, TAG};
+use self::element::{COMPRESSED, ElementReader, MATRIX, MatlabElement, TAG};
 use crate::error::{Error, Result};
 use crate::tensor::{Mat, Pattern, Sparse};
 use flate2::read::ZlibDecoder;
 use std::io::Read;
 use std::path::Path;
 
+/// Size of the header in bytes.
 const HEADER: usize = 128;
 
 /// The variables of a file.
@@ -36,7 +38,7 @@ pub struct MatFile {
 pub struct MatlabVariable {
     /// The name; empty for MATLAB's internal data.
     pub name: String,
-    /// The matrix, or the type of another value.
+    /// The matrix, or the type of a value that is not read.
     pub content: MatlabContent,
 }
 
@@ -45,22 +47,22 @@ pub struct MatlabVariable {
 pub enum MatlabContent {
     /// A real matrix.
     Matrix(MatlabMatrix),
-    /// Another type: `a string`, `a struct`, ...
+    /// What else it is, for errors: `a string`, `a struct`, `complex`, ...
     Other(&'static str),
 }
 
 /// A real matrix.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MatlabMatrix {
-    /// Every entry stored.
+    /// All entries, row by row.
     Dense(Mat<f64>),
     /// Entries outside the pattern are zero.
     Sparse(Sparse),
 }
 
-/// Returns the memory limit for a file of this size.
+/// Returns how many bytes may be allocated to read a file of this size.
 ///
-/// Zlib alone can expand to a thousand times the size of the file.
+/// Without a limit, zlib could expand a file to a thousand times its size.
 pub const fn max_memory(file_size: usize) -> usize {
     file_size.saturating_mul(256).saturating_add(64 << 20)
 }
@@ -79,8 +81,8 @@ impl MatFile {
     /// assert_eq!(error.to_string(), "a.mat: 2 bytes; expected a MATLAB 5 header of 128 bytes");
     /// ```
     pub fn read_bytes(place: &str, bytes: &[u8]) -> Result<Self> {
-        let endian = byte_order(place, bytes)?;
-        let mut input = ElementReader { place, start: 0, bytes, at: HEADER, endian };
+        check_header(place, bytes)?;
+        let mut input = ElementReader { place, start: 0, bytes, at: HEADER };
         let mut budget = MemoryBudget { left: max_memory(bytes.len()) };
         let mut variables = vec![];
         while !input.is_empty() {
@@ -97,7 +99,7 @@ impl MatFile {
         Ok(Self { place: place.into(), variables })
     }
 
-    /// Returns the matrix with this name.
+    /// Returns the matrix with this name; an error if the variable is missing or not a real matrix.
     pub fn matrix(&self, name: &str) -> Result<&MatlabMatrix> {
         let problem = match self.variables.iter().find(|variable| variable.name == name) {
             Some(MatlabVariable { content: MatlabContent::Matrix(matrix), .. }) => {
@@ -115,28 +117,30 @@ impl MatFile {
     }
 }
 
-fn byte_order(place: &str, bytes: &[u8]) -> Result<Endian> {
+/// Returns an error if the bytes do not start with the header of a little-endian MATLAB 5 file.
+fn check_header(place: &str, bytes: &[u8]) -> Result<()> {
     let bad = |problem: String| Err(Error::Data { place: place.into(), problem });
     let Some(header) = bytes.get(..HEADER) else {
         let size = bytes.len();
         return bad(format!("{size} bytes; expected a MATLAB 5 header of {HEADER} bytes"));
     };
     match header[HEADER - 4..] {
-        [0x00, 0x01, b'I', b'M'] => Ok(Endian::Little),
-        [0x01, 0x00, b'M', b'I'] => Ok(Endian::Big),
-        [0x00, 0x02, b'I', b'M'] | [0x02, 0x00, b'M', b'I'] => {
+        [0x00, 0x01, b'I', b'M'] => Ok(()),
+        [0x00, 0x02, b'I', b'M'] => {
             bad("MATLAB 7.3 file; expected MATLAB 5: save it with `-v7`".into())
         }
-        _ => bad("not a MATLAB 5 file; expected its version and `MI` in bytes 124 to 127".into()),
+        [.., b'M', b'I'] => bad("big-endian file; expected a little-endian one".into()),
+        _ => bad("not a MATLAB 5 file; expected its version and `IM` in bytes 124 to 127".into()),
     }
 }
 
-/// The remaining memory that may be allocated for a file.
+/// Reads variables; `left` is the number of bytes that may still be allocated for the file.
 struct MemoryBudget {
     left: usize,
 }
 
 impl MemoryBudget {
+    /// Deducts `count` values of `width` bytes; the error if too few bytes are left is at byte `at`.
     fn spend(
         &mut self,
         input: &ElementReader,
@@ -166,14 +170,14 @@ impl MemoryBudget {
         let size = ElementReader { bytes: &tag, at: TAG / 2, ..*input }.word()? as usize;
         self.spend(input, element.at, size, 1)?;
         let mut bytes = tag.to_vec();
-        // Includes padding; zlib verifies the checksum only at the end of the stream.
+        // Reads past the padding to the end of the stream, where zlib verifies the checksum.
         let limit = size as u64 + TAG as u64;
         inflater
             .take(limit)
             .read_to_end(&mut bytes)
             .map_err(|e| bad(format!("cannot inflate: {e}")))?;
         let place = format!("{}: byte {}, inflated", input.place, element.at);
-        let mut reader = ElementReader { place: &place, start: 0, bytes: &bytes, at: 0, ..*input };
+        let mut reader = ElementReader { place: &place, start: 0, bytes: &bytes, at: 0 };
         let element = reader.element("a variable")?;
         match element.kind {
             MATRIX => self.variable(&reader.elements_of(element)),
@@ -181,7 +185,7 @@ impl MemoryBudget {
         }
     }
 
-    /// Reads `flags dims name ...`.
+    /// Reads the elements of a variable: `flags dims name ...`.
     fn variable(&mut self, input: &ElementReader) -> Result<MatlabVariable> {
         let mut input = *input;
         let flags = input.element("array flags")?;
@@ -272,12 +276,13 @@ impl MemoryBudget {
     }
 }
 
+// The numbers of array classes; dense numeric arrays are `DOUBLE..=UINT64`.
 const SPARSE: u32 = 5;
 const DOUBLE: u32 = 6;
 const UINT64: u32 = 15;
 const OPAQUE: u32 = 17;
 
-/// Describes a class that is not a matrix.
+/// Describes a class of values that are not read.
 fn describe_class(class: u32) -> &'static str {
     match class {
         1 => "a cell array",

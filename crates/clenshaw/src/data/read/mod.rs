@@ -1,6 +1,6 @@
 //! File readers, one module per format.
 //!
-//! A reader takes a path and returns a [`Dataset`]; the caller validates it with
+//! A reader of graphs takes a path and returns a [`Dataset`]; the caller validates it with
 //! [`Dataset::checked`].
 //! Invalid input results in an error with the file and the line or byte, and a reader never
 //! allocates more than a small multiple of the file's size.
@@ -38,6 +38,8 @@ use crate::error::Result;
 use std::path::{Path, PathBuf};
 
 /// Reads a user's own graph: tables (a folder or a file), an `.npz`, a GraphML file or a graph file.
+///
+/// The interpretation applies to tables and GraphML only.
 pub fn read_path(path: &Path, interpretation: Interpretation) -> Result<Dataset> {
     let name = path.display().to_string();
     match text::extension(path) {
@@ -48,7 +50,8 @@ pub fn read_path(path: &Path, interpretation: Interpretation) -> Result<Dataset>
     }
 }
 
-/// Returns the format that [`read_path`] assumes for a path.
+/// Returns the format that [`read_path`] assumes from the extension: `npz`, `graphml`, `graph file` or
+/// `tables`.
 pub fn format(path: &Path) -> &'static str {
     match text::extension(path) {
         Some("npz") => "npz",
@@ -58,7 +61,7 @@ pub fn format(path: &Path) -> &'static str {
     }
 }
 
-/// Returns the files that [`read_path`] reads.
+/// Returns the files that [`read_path`] would read.
 pub(super) fn source_files(path: &Path) -> Result<Vec<PathBuf>> {
     match format(path) {
         "tables" => tables::table_paths(path).map(Vec::from),
@@ -66,8 +69,8 @@ pub(super) fn source_files(path: &Path) -> Result<Vec<PathBuf>> {
     }
 }
 
-/// Reads what the user states about a graph in `schema.toml` in its folder, or in `NAME.schema.toml`
-/// beside a file; returns the path if the file exists.
+/// Reads the user's options for a graph from `schema.toml` in its folder or from `NAME.schema.toml` next
+/// to a file, and returns the path; the defaults and `None` if there is no such file.
 pub(super) fn schema_file(path: &Path) -> Result<(TableOptions, Option<PathBuf>)> {
     let file = match path.is_dir() {
         true => path.join("schema.toml"),

@@ -37,7 +37,7 @@ pub(super) fn read_vec(place: &str, mut bytes: Vec<u8>) -> Result<NumpyArray<'st
     NumpyArray::new(place.into(), dtype, shape, order, bytes.into())
 }
 
-/// Reads an array of Python objects: its pickle and the objects.
+/// Reads an array of Python objects; returns its pickle, and the objects in stored order.
 pub fn read_objects<'a>(place: &str, bytes: &'a [u8]) -> Result<(Pickle<'a>, Vec<PickleValue>)> {
     let bad = |problem| Error::Data { place: place.into(), problem };
     let NpyHeader { dtype, shape, data, .. } = header(place, bytes)?;
@@ -65,6 +65,7 @@ struct NpyHeader {
     data: usize,
 }
 
+/// Parses everything before the data.
 fn header(place: &str, bytes: &[u8]) -> Result<NpyHeader> {
     let bad = |problem: String| Error::Data { place: place.into(), problem };
     let truncated = || bad("the header is truncated".into());
@@ -90,6 +91,7 @@ fn header(place: &str, bytes: &[u8]) -> Result<NpyHeader> {
     Ok(NpyHeader { dtype, order, shape, data })
 }
 
+/// The error message for a header that cannot be parsed.
 fn malformed_header(header: &[u8]) -> String {
     let shown = header.trim_ascii().escape_ascii().to_string();
     let shown = shown.get(..200).unwrap_or(&shown);
@@ -99,7 +101,7 @@ fn malformed_header(header: &[u8]) -> String {
     )
 }
 
-/// Parses the Python dictionary of a header; holds the remaining text.
+/// Parses the Python dictionary of a header; contains the remaining text.
 struct HeaderParser<'a>(&'a str);
 
 impl<'a> HeaderParser<'a> {
@@ -125,6 +127,7 @@ impl<'a> HeaderParser<'a> {
         at_end.then_some((dtype?, order?, shape?))
     }
 
+    /// Skips spaces and `word`; `None` if the text does not continue with it.
     fn skip(&mut self, word: &str) -> Option<()> {
         self.0 = self.0.trim_start().strip_prefix(word)?;
         Some(())

@@ -10,20 +10,21 @@ use crate::error::{Error, Result};
 use std::collections::HashSet;
 use std::io::{Cursor, Read};
 
-/// An archive of arrays, which are decompressed on access.
+/// An archive of arrays, which are decompressed when they are accessed.
 #[derive(Debug)]
 pub struct Npz<'a> {
     place: String,
     archive: Archive<Cursor<&'a [u8]>>,
-    /// Name without `.npy` and size of each member.
+    /// Name without `.npy` and decompressed size of each member.
     members: Vec<(String, u64)>,
 }
 
-/// Returns the largest total decompressed size: 256 times the archive plus 16 MiB.
+/// Returns the largest allowed total decompressed size of an archive of `archive_size` bytes: 256 times
+/// that plus 16 MiB.
 ///
 /// The features of Squirrel, 99% zeros, decompress to 62 times their size.
-pub fn limit(archive: usize) -> u64 {
-    (archive as u64).saturating_mul(256).saturating_add(16 << 20)
+pub fn limit(archive_size: usize) -> u64 {
+    (archive_size as u64).saturating_mul(256).saturating_add(16 << 20)
 }
 
 /// Reads the list of arrays; errors refer to the archive as `place`.
@@ -57,7 +58,7 @@ impl Npz<'_> {
         self.names().any(|known| known == name)
     }
 
-    /// Returns the array with this name.
+    /// Decompresses the array with this name; an error if it does not exist.
     pub fn array(&self, name: &str) -> Result<NumpyArray<'static>> {
         let index = self.names().position(|known| known == name).ok_or_else(|| {
             let names: Vec<&str> = self.names().collect();

@@ -13,10 +13,10 @@ use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-/// Prefix of an unnamed index column in pandas.
+/// Prefix of the name that pandas gives to an unnamed index column, which becomes an empty name.
 const PANDAS_INDEX: &str = "__index_level_";
 
-/// Reads the table of a file as text.
+/// Converts the table of a file to text.
 pub(super) fn read(path: &Path) -> Result<String> {
     let file = File::open(path).map_err(Error::io(path))?;
     read_file(&path.display().to_string(), file)
@@ -73,7 +73,7 @@ fn write_row(text: &mut String, row: &Row) -> std::result::Result<(), String> {
             Field::Double(x) => write!(text, "{x}").expect("strings can be written to"),
             _ => {
                 return Err(format!(
-                    "column `{name}` has an unsupported type; expected numbers or text"
+                    "column `{name}` has an unsupported type; expected numbers, booleans or text"
                 ));
             }
         }
@@ -81,6 +81,7 @@ fn write_row(text: &mut String, row: &Row) -> std::result::Result<(), String> {
     Ok(())
 }
 
+/// Appends a quoted field; an error if it has several lines.
 fn quote(text: &mut String, field: &str) -> std::result::Result<(), String> {
     if field.contains('\n') {
         return Err("a string has several lines; expected one".into());
@@ -210,7 +211,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn damaged_bytes_do_not_panic(at: prop::sample::Index, bit in 0..8u8) {
+        fn damaged_bytes_cause_no_panic(at: prop::sample::Index, bit in 0..8u8) {
             let mut bytes = nodes();
             let at = at.index(bytes.len());
             bytes[at] ^= 1 << bit;

@@ -6,7 +6,7 @@
 //! Any other global, such as `os.system`, causes an error with its name and position.
 //!
 //! Strings, containers, arrays and objects are stored in one table and referred to by index: shared
-//! values stay shared, cycles are harmless, and no code is recursive.
+//! values stay shared, cycles are allowed, and no code is recursive.
 //! An opcode creates at most one value, so memory is a small multiple of the size of the pickle.
 //! <https://docs.python.org/3/library/pickletools.html>
 
@@ -58,7 +58,7 @@ pub enum PickleNode<'a> {
     Dtype(Dtype),
     /// A NumPy array; `None` until its state is set.
     Array(Option<Box<PickledArray>>),
-    /// A SciPy matrix and its state, a dictionary of its attributes.
+    /// A SciPy CSR matrix: the dictionary of its attributes, [`PickleValue::None`] until its state is set.
     CsrMatrix(PickleValue),
 }
 
@@ -87,7 +87,7 @@ pub fn read_bytes<'a>(place: &str, bytes: &'a [u8]) -> Result<Pickle<'a>> {
     read_from(place, bytes, 0)
 }
 
-/// Reads the pickle that starts at byte `start`.
+/// Reads the pickle from byte `start` to the end; positions in errors are counted from byte 0.
 pub(super) fn read_from<'a>(place: &str, bytes: &'a [u8], start: usize) -> Result<Pickle<'a>> {
     let (nodes, root) = machine::run(place, bytes, start)?;
     Ok(Pickle { place: place.into(), nodes, root })
@@ -123,14 +123,14 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    /// Returns the value of a string key in a dictionary.
+    /// Returns the value of a string key in a dictionary, the last one if the key occurs twice.
     pub fn get(&self, dict: PickleValue, key: &str) -> Option<PickleValue> {
         let mut pairs = self.pairs(dict)?.iter().rev();
         let is_key = |found: PickleValue| self.node(found).and_then(PickleNode::text) == Some(key);
         pairs.find(|(found, _)| is_key(*found)).map(|(_, value)| *value)
     }
 
-    /// Returns the shape and entries of an array of objects, in stored order.
+    /// Returns the shape and entries of an array of objects, in stored order; `None` for other values.
     pub fn objects(&self, value: PickleValue) -> Option<(&[usize], &[PickleValue])> {
         match self.node(value)? {
             PickleNode::Array(Some(stored)) => {
@@ -158,7 +158,7 @@ impl<'a> Pickle<'a> {
 }
 
 impl PickleNode<'_> {
-    /// Returns a Unicode string, or a Python 2 `str` that is valid UTF-8.
+    /// Returns a Unicode string, or a byte string that is valid UTF-8; `None` for other nodes.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),

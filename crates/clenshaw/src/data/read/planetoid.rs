@@ -48,7 +48,8 @@ const N_VAL: usize = 500;
 /// Maximum number of columns; a model allocates a row of weights for each.
 const MAX_COLUMNS: usize = 1 << 24;
 
-/// Reads `ind.<name>.*`, and Geom-GCN's splits if the folder has them.
+/// Reads `ind.<name>.*`, and Geom-GCN's splits if the folder has them; `name` becomes the name of the
+/// data set.
 pub fn read(folder: &Path, name: &str) -> Result<Dataset> {
     let path = |part: &str| folder.join(format!("ind.{name}.{part}"));
     let bytes = |part: &str| std::fs::read(path(part)).map_err(Error::io(path(part)));
@@ -114,7 +115,7 @@ pub fn read_bytes(place: &str, files: &PlanetoidFiles) -> Result<Dataset> {
     Ok(Dataset { source, warnings, splits, ..Dataset::new(place, graph, x, y, class_names) })
 }
 
-/// Features and classes of a set of nodes.
+/// Features and classes of a set of nodes, one row per node.
 struct LabelledRows {
     x: CsrMatrix,
     classes: Vec<Option<u32>>,
@@ -164,8 +165,9 @@ fn matrix(place: &str, bytes: &[u8]) -> Result<CsrMatrix> {
     };
     let (Ok(rows), Ok(cols @ ..=MAX_COLUMNS)) = (usize::try_from(rows), usize::try_from(cols))
     else {
-        let problem =
-            format!("{rows} rows and {cols} columns; expected at most {MAX_COLUMNS} columns");
+        let problem = format!(
+            "a matrix of {rows} x {cols}; expected at most {MAX_COLUMNS} columns, not negative"
+        );
         return Err(data_error(place, problem));
     };
     let array = |name| pickle.array(pickle.get(state, name).unwrap_or(PickleValue::None), name);
@@ -195,7 +197,7 @@ fn one_hot(place: &str, bytes: &[u8]) -> Result<(Vec<Option<u32>>, usize)> {
     Ok((classes.collect::<Result<_>>()?, n_classes))
 }
 
-/// Reads a pickled dictionary from node to neighbours.
+/// Reads a pickled dictionary from each node to the list of its neighbours.
 fn graph(place: &str, bytes: &[u8]) -> Result<Graph> {
     let pickle = pickle::read_bytes(place, bytes)?;
     let bad = |problem: String| data_error(place, problem);
@@ -243,7 +245,7 @@ fn shown(value: PickleValue) -> String {
     }
 }
 
-/// The file `test.index`, which lists nodes from `first` to `n - 1`.
+/// The file `test.index`, whose nodes must be from `first` to `n - 1`.
 struct TestIndex<'a> {
     place: &'a str,
     first: usize,
@@ -251,6 +253,7 @@ struct TestIndex<'a> {
 }
 
 impl TestIndex<'_> {
+    /// Returns the listed nodes; an error unless there are `n_rows` different ones.
     fn read(&self, bytes: &[u8], n_rows: usize) -> Result<Vec<u32>> {
         let mut listed = vec![false; self.n];
         let mut nodes = vec![];
@@ -285,7 +288,9 @@ impl TestIndex<'_> {
     }
 }
 
-/// Combines the features and labels of all nodes; nodes that are in neither set have none.
+/// Combines the features and labels of all nodes: `rest` has the first nodes, `test` has `test_nodes`.
+///
+/// Nodes in neither have no features and no label.
 fn assemble(
     n: usize,
     rest: &LabelledRows,

@@ -1,8 +1,8 @@
 //! Text files, optionally compressed.
 //!
 //! Gzip and Zstandard are detected by their first bytes, whatever the file name.
-//! Decompressed text may take [`MAX_RATIO`] times its compressed size plus 1 MiB, so that a small file
-//! cannot exhaust the memory.
+//! Decompressed text may be at most [`MAX_RATIO`] times the compressed size plus 1 MiB, so that a small
+//! file cannot exhaust memory.
 
 use crate::error::{Error, Result};
 use flate2::bufread::MultiGzDecoder;
@@ -12,9 +12,10 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// Largest ratio of decompressed to compressed size; tables of zeros and ones reach 100.
+/// Largest ratio of decompressed to compressed size, apart from [`SLACK`]; tables of zeros and ones
+/// reach 100.
 const MAX_RATIO: u64 = 200;
-/// Decompressed size that is always allowed.
+/// Decompressed bytes that are allowed in addition.
 const SLACK: u64 = 1 << 20;
 
 /// File extensions of compressed files.
@@ -23,7 +24,8 @@ pub(super) const COMPRESSED_EXTENSIONS: [&str; 2] = ["gz", "zst"];
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
-/// Returns the path of a file in a folder, or of its compressed version if only that exists.
+/// Returns the path of a file in a folder, or of its compressed version if only that exists; the plain
+/// path if neither does.
 pub(super) fn find_file(folder: &Path, name: &str) -> PathBuf {
     let plain = folder.join(name);
     let packed =
@@ -32,7 +34,7 @@ pub(super) fn find_file(folder: &Path, name: &str) -> PathBuf {
     existing.next().unwrap_or(plain)
 }
 
-/// Returns the file extension without that of the compression.
+/// Returns the file extension, ignoring a final `.gz` or `.zst`.
 pub(super) fn extension(path: &Path) -> Option<&str> {
     match path.extension()?.to_str()? {
         packed if COMPRESSED_EXTENSIONS.contains(&packed) => {
@@ -42,12 +44,13 @@ pub(super) fn extension(path: &Path) -> Option<&str> {
     }
 }
 
-/// Reads the whole text of a file.
+/// Reads the whole text of a file, decompressing it if needed.
 pub(super) fn read(path: &Path) -> Result<String> {
     read_all(path, open(path)?)
 }
 
-/// Reads the whole text from the bytes of a file.
+/// Reads the whole text from the bytes of a file, decompressing them if needed; `path` only names the
+/// file in errors.
 pub fn read_bytes(path: &Path, bytes: &[u8]) -> Result<String> {
     read_all(path, decompress_bytes(path, bytes)?)
 }
@@ -65,7 +68,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     decompress(BufReader::new(file), size).map_err(io_error(path))
 }
 
-/// Returns a reader for the decompressed text of a file's bytes.
+/// Returns a reader for the decompressed text of a file's bytes; `path` only names the file in errors.
 pub(super) fn decompress_bytes<'a>(
     path: &Path,
     bytes: &'a [u8],
@@ -73,7 +76,8 @@ pub(super) fn decompress_bytes<'a>(
     decompress(bytes, bytes.len() as u64).map_err(io_error(path))
 }
 
-/// Returns a reader for the decompressed text; plain text is passed through.
+/// Returns a reader for the decompressed text; plain text is returned unchanged. `size` is the number of
+/// compressed bytes.
 fn decompress<'a>(
     mut compressed: impl BufRead + Send + 'a,
     size: u64,
@@ -90,12 +94,12 @@ fn decompress<'a>(
     }
 }
 
-/// Returns the largest allowed decompressed size of a file of this size.
+/// Returns the largest allowed decompressed size of a file of `size` bytes.
 pub(super) fn max_decompressed(size: u64) -> u64 {
     size.saturating_mul(MAX_RATIO).saturating_add(SLACK)
 }
 
-/// Converts bytes to text; the error includes the line that is not UTF-8.
+/// Converts bytes to text; the error includes the number of the first line that is not UTF-8.
 fn utf8(place: &str, bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
@@ -109,12 +113,12 @@ pub(super) const NOT_UTF8: &str = "not valid UTF-8";
 pub(super) const TOO_LARGE: &str =
     "decompresses to more than 200 times its size; if this is intended, decompress it first";
 
-/// An error in a line of a file.
+/// Creates an error in a line, counted from 1, of the file `place`.
 pub(crate) fn line_error(place: &str, line: usize, problem: impl Into<String>) -> Error {
     Error::Data { place: format!("{place}:{line}"), problem: problem.into() }
 }
 
-/// Converts an I/O error; invalid data becomes [`Error::Data`].
+/// Returns a function that converts I/O errors; those caused by the content become [`Error::Data`].
 pub(super) fn io_error(path: &Path) -> impl Fn(io::Error) -> Error + use<> {
     let path = path.to_owned();
     move |error| match error.kind() {
@@ -128,7 +132,7 @@ pub(super) fn io_error(path: &Path) -> impl Fn(io::Error) -> Error + use<> {
     }
 }
 
-/// A reader that fails after `left` bytes.
+/// A reader of decompressed data that fails after `left` bytes and reports read errors as damaged data.
 struct BoundedReader<R> {
     input: R,
     left: u64,
@@ -155,6 +159,7 @@ struct ZstdReader<R> {
 }
 
 impl<R: BufRead> ZstdReader<R> {
+    /// Starts decoding a frame, or skips a skippable one.
     fn start_frame(&mut self) -> io::Result<()> {
         match self.decoder.init(&mut self.compressed) {
             Ok(()) => self.in_frame = true,
@@ -169,6 +174,7 @@ impl<R: BufRead> ZstdReader<R> {
         Ok(())
     }
 
+    /// Verifies the checksum of a frame, if it has one.
     fn finish_frame(&mut self) -> io::Result<()> {
         self.in_frame = false;
         let stored = self.decoder.get_checksum_from_data();
@@ -207,7 +213,6 @@ impl<R: BufRead> Read for ZstdReader<R> {
 pub(super) mod tests {
     use super::*;
     use flate2::{Compression, write::GzEncoder};
-    use proptest::prelude::*;
     use std::io::Write;
 
     pub fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -228,7 +233,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn decompresses_all_frames() {
+    fn reads_plain_text_and_all_compressed_frames() {
         let text = b"0,1\n1,2\n".repeat(50_000);
         assert_eq!(decompressed(&text).unwrap(), text);
         let skippable = [&[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"abc"].concat();
@@ -264,19 +269,6 @@ pub(super) mod tests {
                 let mut changed = packed.clone();
                 changed[at] ^= 4;
                 assert!(decompressed(&changed).is_err(), "byte {at} of {}", packed.len());
-            }
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn damaged_bytes_do_not_panic(at: prop::sample::Index, bit in 0..8u8) {
-            let text = b"0,1\n1,2\n".repeat(20);
-            for mut packed in [gzip(&text), zstd(&text)] {
-                let at = at.index(packed.len());
-                packed[at] ^= 1 << bit;
-                let _ = decompressed(&packed);
-                let _ = decompressed(&packed[..at]);
             }
         }
     }

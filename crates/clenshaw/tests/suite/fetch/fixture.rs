@@ -12,9 +12,10 @@ use tempfile::TempDir;
 
 pub const GOOD: &[u8] = b"Clenshaw sums from the far end, and two residuals suffice.";
 pub const BAD: &[u8] = b"Clenshaw sums from the near end, and no residuals suffice.";
+/// The end of the message if all sources failed.
 pub const ADVICE: &str = "existing files are unchanged; try again, or use another source";
 
-/// Never set.
+/// The cancel flag of all fetches; never set.
 static NOT_CANCELLED: AtomicBool = AtomicBool::new(false);
 
 /// A temporary data folder and the settings of a fetch.
@@ -36,7 +37,7 @@ impl Fixture {
         Self { folder: TempDir::new().unwrap(), retry, proxies: Proxies::default() }
     }
 
-    /// With a short read timeout.
+    /// A fixture with a read timeout of 0.3 seconds.
     pub fn with_short_timeout() -> Self {
         let fixture = Self::new();
         let read_timeout = Duration::from_millis(300);
@@ -53,7 +54,7 @@ impl Fixture {
         fs::read(self.folder.path().join(name)).ok()
     }
 
-    /// All files and folders below the data folder, sorted.
+    /// The paths of all files and folders in the data folder, sorted.
     pub fn files(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         let mut folders = vec![self.folder.path().to_owned()];
@@ -77,12 +78,12 @@ impl Fixture {
         fetch(manifest, &self.options())
     }
 
-    /// Fetches, and returns the state of the first file.
+    /// Fetches and returns how the first file was obtained.
     pub fn state(&self, manifest: &Manifest) -> FileState {
         self.fetch(manifest).unwrap().files[0].state
     }
 
-    /// Fetches, and returns the error message without the leading path.
+    /// Fetches and returns the error message, without the path of the first file.
     pub fn fetch_error(&self, manifest: &Manifest) -> String {
         let error = self.fetch(manifest).unwrap_err();
         assert!(!error.is_input(), "fetch errors are not input errors");
@@ -96,6 +97,7 @@ pub fn sha256(content: &[u8]) -> String {
     Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// A manifest entry `toy/NAME` with the size and checksum of `content`.
 pub fn file(name: &str, content: &[u8], urls: Vec<String>) -> ManifestFile {
     let (bytes, sha256) = (Some(content.len() as u64), Some(sha256(content)));
     ManifestFile { path: format!("toy/{name}"), bytes, sha256, urls }

@@ -10,16 +10,17 @@ use std::time::Duration;
 /// Upper limit of all waiting, reached only if a test hangs.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// The pause between the pieces of [`Reply::Drip`].
+/// The pause between the parts of [`Reply::Drip`].
 const DRIP: Duration = Duration::from_millis(5);
 
 /// The response to one request; range requests are supported where not stated otherwise.
 #[derive(Clone, Debug)]
 pub enum Reply {
+    /// This content.
     Serve(Vec<u8>),
     /// The whole content, even for a range request.
     ServeWhole(Vec<u8>),
-    /// A part that starts at another byte than requested.
+    /// The part from this byte on, whatever was requested.
     ServePart(Vec<u8>, usize),
     /// Only the first bytes, then the connection is closed.
     CutAfter(usize, Vec<u8>),
@@ -37,7 +38,7 @@ pub enum Reply {
     ContentLength(String),
 }
 
-/// Runs until its script is finished or it is dropped.
+/// A running server, which ends when its script is finished or when it is dropped.
 pub struct Server {
     url: String,
     requests: mpsc::Receiver<String>,
@@ -45,6 +46,7 @@ pub struct Server {
 }
 
 impl Server {
+    /// Starts a server that answers with these replies, in order.
     pub fn start(script: impl IntoIterator<Item = Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -68,7 +70,7 @@ impl Server {
         format!("{}{path}", self.url)
     }
 
-    /// Returns the requests since the last call: path and range.
+    /// Returns the requests since the last call: `/a`, or `/a bytes=7-` with a range.
     pub fn requests(&self) -> Vec<String> {
         self.requests.try_iter().collect()
     }
@@ -103,7 +105,7 @@ impl Request {
         Some(Self { path, range })
     }
 
-    /// Returns `7` for `bytes=7-`.
+    /// Returns the first requested byte: 7 for `bytes=7-`.
     fn first_byte(&self) -> Option<usize> {
         self.range.as_ref()?.strip_prefix("bytes=")?.strip_suffix('-')?.parse().ok()
     }
@@ -154,11 +156,13 @@ impl Reply {
     }
 }
 
+/// The status line and headers of a response; without a header, it has no body.
 fn head(status: &str, header: &str) -> Vec<u8> {
     let header = if header.is_empty() { "Content-Length: 0" } else { header };
     format!("HTTP/1.1 {status}\r\n{header}\r\nConnection: close\r\n\r\n").into_bytes()
 }
 
+/// The response with the part of `content` from byte `at` on.
 fn part(content: &[u8], at: usize) -> Vec<u8> {
     let (n, last) = (content.len(), content.len() - 1);
     let length = n - at;

@@ -1,4 +1,4 @@
-//! Types, orders and conversions of arrays.
+//! Entry types, byte and memory orders, and conversions.
 
 use super::*;
 
@@ -45,7 +45,7 @@ fn fortran_order_is_converted_to_c_order() {
     assert_eq!(by_columns.to_u32().unwrap(), [1, 2, 3, 4, 5, 6]);
     let cube: Vec<u8> = (0..24).collect();
     let cube = array("|u1", &[2, 3, 4], MemoryOrder::Fortran, &cube).to_u32().unwrap();
-    // (i, j, k) holds i + 2 j + 6 k.
+    // Entry (i, j, k) is i + 2 j + 6 k.
     assert_eq!(cube[..5], [0, 6, 12, 18, 2]);
     assert_eq!(cube[12..14], [1, 7]);
 }
@@ -96,7 +96,7 @@ fn shape_must_match_the_number_of_bytes() {
 }
 
 #[test]
-fn unsupported_types_are_none() {
+fn unsupported_types_are_not_parsed() {
     for text in ["", "<", "f", "<f16", "c8", "<M8[ns]", "V4", "i3", "U0", "<i+4", "Ué"] {
         assert_eq!(Dtype::parse(text), None, "{text}");
     }

@@ -58,7 +58,7 @@ fn reads_compressed_files() {
     assert_eq!((packed.sha256(), packed.splits.len()), (plain.sha256(), 0));
     write(format!("{EDGES}.gz"), gzip(b"node_id\tnode_id\n0\t3\n"));
     let error = super::read(folder.path(), "x").unwrap_err().to_string();
-    let problem = "out1_graph_edges.txt.gz:2: edge to node 3; expected node ids below 3";
+    let problem = "out1_graph_edges.txt.gz:2: edge with node 3; expected node ids below 3";
     assert!(error.ends_with(problem), "{error}");
     let bomb = gzip(&b"0\t1\n".repeat(8 << 20));
     let error = read_bytes("x", NODE_TEXT.as_bytes(), &bomb).unwrap_err().to_string();
@@ -75,9 +75,9 @@ fn node_errors_include_the_line() {
         ("0\t1,0.5\t0\n", "2: feature 1 is `0.`; expected 0 or 1"),
         ("0\t1\t0\n2\t1\t1\n", "3: node 2; expected node ids below 2"),
         ("0\t1\t0\n0\t1\t1\n", "3: duplicate node 0; it is also on line 2"),
-        ("-1\t1\t0\n", "2: node id is `-1`; expected an integer"),
+        ("-1\t1\t0\n", "2: node id is `-1`; expected a non-negative integer"),
         ("1099511627776\t1\t0\n", "2: node 1099511627776; expected node ids below 1"),
-        ("0\t1\tred\n", "2: label is `red`; expected an integer"),
+        ("0\t1\tred\n", "2: label is `red`; expected a non-negative integer"),
         (
             "0\t1\t1099511627776\n",
             "2: label 1099511627776; expected less than 1, the number of nodes",
@@ -101,10 +101,10 @@ fn rejects_too_many_features() {
 #[test]
 fn edge_errors_include_the_line() {
     let cases = [
-        ("0\t1\n0\t-1\n", "3: node id is `-1`; expected an integer"),
-        ("0\t1099511627776\n", "2: edge to node 1099511627776; expected node ids below 3"),
+        ("0\t1\n0\t-1\n", "3: node id is `-1`; expected a non-negative integer"),
+        ("0\t1099511627776\n", "2: edge with node 1099511627776; expected node ids below 3"),
         ("0\n", "2: 1 fields; expected 2, separated by tabs"),
-        ("0\t\n", "2: node id is ``; expected an integer"),
+        ("0\t\n", "2: node id is ``; expected a non-negative integer"),
         ("0\t1\t2\n", "2: 3 fields; expected 2, separated by tabs"),
     ];
     for (lines, problem) in cases {

@@ -115,7 +115,7 @@ fn rejects_inconsistent_arrays() {
 
 proptest! {
     #[test]
-    fn damaged_bytes_do_not_panic(
+    fn damaged_arrays_cause_no_panic(
         array in 0..6usize,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {

@@ -7,40 +7,37 @@
 
 use crate::error::{Error, Result};
 
+/// The data type of a variable.
 pub(super) const MATRIX: u32 = 14;
+/// The data type of a variable compressed with zlib.
 pub(super) const COMPRESSED: u32 = 15;
 
 /// Size in bytes of the tag of a long element.
 pub(super) const TAG: usize = 8;
 
-/// The type and data of an element, and the position of its tag in the file.
+/// An element without its tag.
 #[derive(Clone, Copy)]
 pub(super) struct MatlabElement<'a> {
+    /// MATLAB's data type, such as [`MATRIX`].
     pub kind: u32,
     pub data: &'a [u8],
+    /// Position of the tag in the file.
     pub at: usize,
 }
 
-/// Byte order.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Endian {
-    Little,
-    Big,
-}
-
-/// Reads consecutive elements.
+/// Reads consecutive elements; errors refer to the file as `place`.
 #[derive(Clone, Copy)]
 pub(super) struct ElementReader<'a> {
     pub place: &'a str,
-    /// Position of the bytes in the file.
+    /// Position of `bytes` in the file.
     pub start: usize,
     pub bytes: &'a [u8],
+    /// Position of the next element in `bytes`.
     pub at: usize,
-    pub endian: Endian,
 }
 
 impl<'a> ElementReader<'a> {
-    /// Creates an error at a byte of the file.
+    /// Creates an error at byte `at` of the file.
     pub fn bad_at(&self, at: usize, problem: impl Into<String>) -> Error {
         Error::Data { place: format!("{}: byte {at}", self.place), problem: problem.into() }
     }
@@ -61,8 +58,7 @@ impl<'a> ElementReader<'a> {
 
     /// Reads the next four bytes as an unsigned integer.
     pub fn word(&mut self) -> Result<u32> {
-        let bytes = self.take(4)?;
-        Ok(bits(bytes, self.endian) as u32)
+        Ok(bits(self.take(4)?) as u32)
     }
 
     /// Reads the next element and skips its padding; errors refer to it as `what`.
@@ -92,7 +88,7 @@ impl<'a> ElementReader<'a> {
         Self { start: matrix.at + TAG, bytes: matrix.data, at: 0, ..*self }
     }
 
-    /// Returns the numbers of an element of any numeric type.
+    /// Returns the numbers of an element of any numeric type; errors refer to it as `what`.
     pub fn numbers(
         &self,
         element: MatlabElement<'a>,
@@ -112,31 +108,28 @@ impl<'a> ElementReader<'a> {
                 self.bad_at(at, format!("{what} has {size} bytes; expected {width} per number"))
             );
         }
-        let endian = self.endian;
-        Ok(data.chunks_exact(width).map(move |bytes| number(kind, bits(bytes, endian))))
+        Ok(data.chunks_exact(width).map(move |bytes| number(kind, bits(bytes))))
     }
 
-    /// Returns the numbers of an element, which must be non-negative integers.
+    /// Returns the numbers of an element; an error unless they are integers that fit into `u32`.
     pub fn indices(&self, element: MatlabElement<'a>, what: &str) -> Result<Vec<u32>> {
         let index = |value: f64| match value as u32 {
             index if f64::from(index) == value => Ok(index),
-            _ => Err(self
-                .bad_at(element.at, format!("{value} in {what}; expected a non-negative integer"))),
+            _ => Err(self.bad_at(
+                element.at,
+                format!("{value} in {what}; expected an integer from 0 to 4294967295"),
+            )),
         };
         self.numbers(element, what)?.map(index).collect()
     }
 }
 
-/// Combines up to eight bytes into an integer.
-fn bits(bytes: &[u8], endian: Endian) -> u64 {
-    let push = |bits: u64, byte: &u8| bits << 8 | u64::from(*byte);
-    match endian {
-        Endian::Little => bytes.iter().rev().fold(0, push),
-        Endian::Big => bytes.iter().fold(0, push),
-    }
+/// Combines up to eight little-endian bytes into an integer.
+fn bits(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte))
 }
 
-/// Interprets `bits` as a number of type `kind`; 64-bit integers beyond 2^53 are rounded.
+/// Interprets `bits` as a number of MATLAB's data type `kind`; 64-bit integers beyond 2^53 are rounded.
 fn number(kind: u32, bits: u64) -> f64 {
     match kind {
         1 => f64::from(bits as i8),

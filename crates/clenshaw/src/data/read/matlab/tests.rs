@@ -1,4 +1,4 @@
-//! Files written by SciPy and by hand, truncated, damaged or inconsistent.
+//! A file written by SciPy, and small files that are valid, damaged or inconsistent.
 
 use super::*;
 
@@ -28,74 +28,49 @@ pub(crate) fn scipy_file() -> Vec<u8> {
     [b' '; 124].into_iter().chain(bytes).collect()
 }
 
-/// Builds test files.
-#[derive(Clone, Copy)]
-pub(crate) struct MatlabWriter(Endian);
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
 
-pub(crate) const LITTLE: MatlabWriter = MatlabWriter(Endian::Little);
+fn element(kind: u32, data: &[u8]) -> Vec<u8> {
+    let padding = vec![0; data.len().next_multiple_of(8) - data.len()];
+    [&words(&[kind, data.len() as u32]), data, &padding].concat()
+}
 
-impl MatlabWriter {
-    fn word(self, word: u32) -> [u8; 4] {
-        match self.0 {
-            Endian::Little => word.to_le_bytes(),
-            Endian::Big => word.to_be_bytes(),
-        }
-    }
+fn small_element(kind: u32, data: &[u8]) -> Vec<u8> {
+    let padding = vec![0; 4 - data.len()];
+    [&words(&[(data.len() as u32) << 16 | kind]), data, &padding].concat()
+}
 
-    fn words(self, words: &[u32]) -> Vec<u8> {
-        words.iter().flat_map(|&word| self.word(word)).collect()
-    }
+pub(crate) fn file(variables: &[Vec<u8>]) -> Vec<u8> {
+    [&[b' '; 124][..], &[0, 1, b'I', b'M'], &variables.concat()].concat()
+}
 
-    fn element(self, kind: u32, data: &[u8]) -> Vec<u8> {
-        let padding = vec![0; data.len().next_multiple_of(8) - data.len()];
-        [&self.words(&[kind, data.len() as u32]), data, &padding].concat()
-    }
+fn variable(class: u32, dims: &[u32], name: &str, parts: &[Vec<u8>]) -> Vec<u8> {
+    let (flags, dims) = (element(6, &words(&[class, 0])), element(5, &words(dims)));
+    let name = element(1, name.as_bytes());
+    element(MATRIX, &[flags, dims, name, parts.concat()].concat())
+}
 
-    fn small(self, kind: u32, data: &[u8]) -> Vec<u8> {
-        let padding = vec![0; 4 - data.len()];
-        [&self.word((data.len() as u32) << 16 | kind)[..], data, &padding].concat()
-    }
+/// A matrix of numbers from 0 to 255, column by column.
+pub(crate) fn dense(name: &str, dims: &[u32], numbers: &[u8]) -> Vec<u8> {
+    variable(DOUBLE, dims, name, &[element(2, numbers)])
+}
 
-    pub(crate) fn file(self, variables: &[Vec<u8>]) -> Vec<u8> {
-        let end = match self.0 {
-            Endian::Little => [0, 1, b'I', b'M'],
-            Endian::Big => [1, 0, b'M', b'I'],
-        };
-        [&[b' '; 124][..], &end, &variables.concat()].concat()
-    }
-
-    fn variable(self, class: u32, dims: &[u32], name: &str, parts: &[Vec<u8>]) -> Vec<u8> {
-        let flags = self.element(6, &self.words(&[class, 0]));
-        let dims = self.element(5, &self.words(dims));
-        let name = self.element(1, name.as_bytes());
-        self.element(MATRIX, &[flags, dims, name, parts.concat()].concat())
-    }
-
-    pub(crate) fn dense(self, name: &str, dims: &[u32], bytes: &[u8]) -> Vec<u8> {
-        self.variable(DOUBLE, dims, name, &[self.element(2, bytes)])
-    }
-
-    /// The sparse matrix `A`, with values from 1 to 255.
-    pub(crate) fn sparse(
-        self,
-        dims: &[u32],
-        rows: &[u32],
-        starts: &[u32],
-        values: &[u8],
-    ) -> Vec<u8> {
-        let [rows, starts] = [rows, starts].map(|list| self.element(5, &self.words(list)));
-        self.variable(SPARSE, dims, "A", &[rows, starts, self.element(2, values)])
-    }
+/// The sparse matrix `A`, with values from 0 to 255.
+pub(crate) fn sparse(dims: &[u32], rows: &[u32], starts: &[u32], values: &[u8]) -> Vec<u8> {
+    let [rows, starts] = [rows, starts].map(|list| element(5, &words(list)));
+    variable(SPARSE, dims, "A", &[rows, starts, element(2, values)])
 }
 
 pub(crate) fn deflated(variable: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::read::ZlibEncoder::new(variable, flate2::Compression::default());
     let mut bytes = vec![];
     encoder.read_to_end(&mut bytes).unwrap();
-    [LITTLE.words(&[COMPRESSED, bytes.len() as u32]), bytes].concat()
+    [words(&[COMPRESSED, bytes.len() as u32]), bytes].concat()
 }
 
-fn rows(matrix: &MatlabMatrix) -> Mat<f64> {
+fn to_dense(matrix: &MatlabMatrix) -> Mat<f64> {
     match matrix {
         MatlabMatrix::Dense(dense) => dense.clone(),
         MatlabMatrix::Sparse(sparse) => sparse.to_dense(),
@@ -103,13 +78,13 @@ fn rows(matrix: &MatlabMatrix) -> Mat<f64> {
 }
 
 fn read_error(variables: &[Vec<u8>]) -> String {
-    MatFile::read_bytes("x.mat", &LITTLE.file(variables)).unwrap_err().to_string()
+    MatFile::read_bytes("x.mat", &file(variables)).unwrap_err().to_string()
 }
 
 #[test]
 fn reads_scipy_file() {
     let file = MatFile::read_bytes("x.mat", &scipy_file()).unwrap();
-    let read = |name| rows(file.matrix(name).unwrap());
+    let read = |name| to_dense(file.matrix(name).unwrap());
     let a = [0.0, 1.5, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, -3.0, 4.0, 0.0, 5.0];
     assert_eq!(read("A"), Mat::from_vec(4, 3, a.to_vec()));
     assert_eq!(read("d"), Mat::from_vec(2, 3, vec![1.0, 2.0, 3.0, 4.0, 5.0, 600.0]));
@@ -123,44 +98,28 @@ fn reads_scipy_file() {
 }
 
 #[test]
-fn reads_all_number_types_in_both_byte_orders() {
+fn reads_all_number_types() {
     let expected = Mat::from_vec(1, 2, vec![1.0, 100.0]);
-    for order in [Endian::Little, Endian::Big] {
-        let writer = MatlabWriter(order);
-        let in_byte_order = |mut bytes: Vec<u8>| {
-            if order == Endian::Big {
-                bytes.reverse();
-            }
-            bytes
-        };
-        // Reversing the bytes of a pair also swaps the pair.
-        let pair = if order == Endian::Big { [100.0, 1.0] } else { [1.0, 100.0] };
-        let mut stored = vec![
-            (7, pair.iter().flat_map(|&v| (v as f32).to_le_bytes()).collect::<Vec<u8>>()),
-            (9, pair.iter().flat_map(|v: &f64| v.to_le_bytes()).collect()),
-        ];
-        for (kind, width) in [(1, 1), (2, 1), (3, 2), (4, 2), (5, 4), (6, 4), (12, 8), (13, 8)] {
-            let bytes = pair.iter().flat_map(|&v| (v as u64).to_le_bytes()[..width].to_vec());
-            stored.push((kind, bytes.collect()));
-        }
-        for (kind, bytes) in stored {
-            let bytes = in_byte_order(bytes);
-            let parts = match bytes.len() {
-                1..=4 => writer.small(kind, &bytes),
-                _ => writer.element(kind, &bytes),
-            };
-            let bytes = writer.file(&[writer.variable(DOUBLE, &[1, 2], "d", &[parts])]);
-            let file = MatFile::read_bytes("x.mat", &bytes).unwrap();
-            assert_eq!(rows(file.matrix("d").unwrap()), expected, "type {kind}");
-        }
+    let mut stored = vec![
+        (7, [1f32, 100.0].iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>()),
+        (9, [1f64, 100.0].iter().flat_map(|v| v.to_le_bytes()).collect()),
+    ];
+    for (kind, width) in [(1, 1), (2, 1), (3, 2), (4, 2), (5, 4), (6, 4), (12, 8), (13, 8)] {
+        let bytes = [1u64, 100].iter().flat_map(|v| v.to_le_bytes()[..width].to_vec());
+        stored.push((kind, bytes.collect()));
+    }
+    for (kind, bytes) in stored {
+        let numbers = if bytes.len() <= 4 { small_element } else { element }(kind, &bytes);
+        let bytes = file(&[variable(DOUBLE, &[1, 2], "d", &[numbers])]);
+        let file = MatFile::read_bytes("x.mat", &bytes).unwrap();
+        assert_eq!(to_dense(file.matrix("d").unwrap()), expected, "type {kind}");
     }
 }
 
 #[test]
 fn skips_arrays_of_more_than_two_dimensions() {
-    let file = LITTLE
-        .file(&[LITTLE.dense("d", &[2, 1, 2], &[1, 2, 3, 4]), LITTLE.dense("d", &[0, 0], &[])]);
-    let file = MatFile::read_bytes("x.mat", &file).unwrap();
+    let bytes = file(&[dense("d", &[2, 1, 2], &[1, 2, 3, 4]), dense("d", &[0, 0], &[])]);
+    let file = MatFile::read_bytes("x.mat", &bytes).unwrap();
     assert!(matches!(file.variables[0].content, MatlabContent::Other(_)));
     assert!(matches!(file.variables[1].content, MatlabContent::Matrix(_)));
 }
@@ -170,54 +129,55 @@ fn rejects_other_file_formats() {
     let error = |bytes: &[u8]| MatFile::read_bytes("x.mat", bytes).unwrap_err().to_string();
     assert_eq!(
         error(&[0; 128]),
-        "x.mat: not a MATLAB 5 file; expected its version and `MI` in bytes 124 to 127"
+        "x.mat: not a MATLAB 5 file; expected its version and `IM` in bytes 124 to 127"
     );
-    let mut newer = LITTLE.file(&[]);
+    let mut newer = file(&[]);
     newer[125] = 2;
     assert_eq!(error(&newer), "x.mat: MATLAB 7.3 file; expected MATLAB 5: save it with `-v7`");
+    newer[124..].copy_from_slice(&[1, 0, b'M', b'I']);
+    assert_eq!(error(&newer), "x.mat: big-endian file; expected a little-endian one");
 }
 
 #[test]
 fn dense_errors_include_the_position() {
-    let huge = LITTLE.words(&[MATRIX, u32::MAX, 0, 0]);
+    let huge = words(&[MATRIX, u32::MAX, 0, 0]);
     assert_eq!(read_error(&[huge]), "x.mat: byte 136: expected 4294967295 bytes, 8 left");
     assert_eq!(
-        read_error(&[LITTLE.dense("d", &[3, 4], &[1, 2, 3, 4, 5])]),
+        read_error(&[dense("d", &[3, 4], &[1, 2, 3, 4, 5])]),
         "x.mat: byte 184: 5 numbers; expected a matrix of 3 x 4"
     );
     assert_eq!(
-        read_error(&[LITTLE.dense("d", &[i32::MAX as u32; 2], &[1])]),
+        read_error(&[dense("d", &[i32::MAX as u32; 2], &[1])]),
         "x.mat: byte 184: 1 numbers; expected a matrix of 2147483647 x 2147483647"
     );
-    let wide = LITTLE.small(6, &[0; 4]).repeat(2);
-    let wide = LITTLE.element(MATRIX, &wide);
+    let wide = element(MATRIX, &small_element(6, &[0; 4]).repeat(2));
     assert_eq!(read_error(&[wide]), "x.mat: byte 136: expected two numbers as array flags");
-    let mut small = LITTLE.small(2, &[1]);
-    small[2] = 9;
+    let mut nine_bytes = small_element(2, &[1]);
+    nine_bytes[2] = 9;
     assert_eq!(
-        read_error(&[LITTLE.variable(DOUBLE, &[1, 1], "d", &[small])]),
+        read_error(&[variable(DOUBLE, &[1, 1], "d", &[nine_bytes])]),
         "x.mat: byte 184: 9 bytes in a small element; expected at most 4"
     );
 }
 
 #[test]
 fn sparse_errors_include_the_position() {
-    let sparse = |rows: &[u32], starts: &[u32], values: &[u8]| {
-        read_error(&[LITTLE.sparse(&[3, 2], rows, starts, values)])
+    let sparse_error = |rows: &[u32], starts: &[u32], values: &[u8]| {
+        read_error(&[sparse(&[3, 2], rows, starts, values)])
     };
     let starts = "x.mat: byte 200: expected 3 ascending column starts from 0";
-    assert_eq!(sparse(&[0, 1], &[0, 2, 1], &[1, 1]), starts);
-    assert_eq!(sparse(&[0, 1], &[0, 1], &[1, 1]), starts);
-    assert_eq!(sparse(&[0, 1], &[1, 1, 2], &[1, 1]), starts);
+    assert_eq!(sparse_error(&[0, 1], &[0, 2, 1], &[1, 1]), starts);
+    assert_eq!(sparse_error(&[0, 1], &[0, 1], &[1, 1]), starts);
+    assert_eq!(sparse_error(&[0, 1], &[1, 1, 2], &[1, 1]), starts);
     let rows = "x.mat: byte 184: expected ascending row indices below 3 in each column";
-    assert_eq!(sparse(&[0, 3], &[0, 1, 2], &[1, 1]), rows);
-    assert_eq!(sparse(&[1, 0], &[0, 2, 2], &[1, 1]), rows);
-    assert_eq!(sparse(&[1, 1], &[0, 2, 2], &[1, 1]), rows);
+    assert_eq!(sparse_error(&[0, 3], &[0, 1, 2], &[1, 1]), rows);
+    assert_eq!(sparse_error(&[1, 0], &[0, 2, 2], &[1, 1]), rows);
+    assert_eq!(sparse_error(&[1, 1], &[0, 2, 2], &[1, 1]), rows);
     let unequal = "x.mat: byte 184: 2 row indices and 1 numbers; expected 2 of each";
-    assert_eq!(sparse(&[0, 1], &[0, 1, 2], &[1]), unequal);
-    let negative = "x.mat: byte 184: -1 in row indices; expected a non-negative integer";
-    assert_eq!(sparse(&[u32::MAX, 1], &[0, 1, 2], &[1, 1]), negative);
-    let tall = LITTLE.sparse(&[i32::MAX as u32, 0], &[], &[0], &[]);
+    assert_eq!(sparse_error(&[0, 1], &[0, 1, 2], &[1]), unequal);
+    let negative = "x.mat: byte 184: -1 in row indices; expected an integer from 0 to 4294967295";
+    assert_eq!(sparse_error(&[u32::MAX, 1], &[0, 1, 2], &[1, 1]), negative);
+    let tall = sparse(&[i32::MAX as u32, 0], &[], &[0], &[]);
     let error = read_error(&[tall]);
     assert!(
         error.starts_with("x.mat: byte 184: 2147483648 x 32 bytes needed; expected at most"),
@@ -227,9 +187,9 @@ fn sparse_errors_include_the_position() {
 
 #[test]
 fn rejects_decompression_bomb() {
-    // 100 MB of zeros in 100 KB, more than 64 MB and 256 times the file.
-    let zeros = LITTLE.dense("d", &[100 << 20, 1], &vec![0; 100 << 20]);
-    let bomb = LITTLE.file(&[deflated(&zeros)]);
+    // 100 MiB of zeros in 100 KiB, more than 64 MiB plus 256 times the file.
+    let zeros = dense("d", &[100 << 20, 1], &vec![0; 100 << 20]);
+    let bomb = file(&[deflated(&zeros)]);
     let error = MatFile::read_bytes("x.mat", &bomb).unwrap_err().to_string();
     assert!(error.starts_with("x.mat: byte 128: "), "{error}");
     assert!(error.contains("needed; expected at most"), "{error}");
@@ -238,14 +198,14 @@ fn rejects_decompression_bomb() {
 #[test]
 fn matrix_without_columns_may_have_many_rows() {
     let max_rows = i32::MAX as u32;
-    let empty = LITTLE.dense("d", &[max_rows, 0], &[]);
-    let file = MatFile::read_bytes("x.mat", &LITTLE.file(&vec![empty; 100])).unwrap();
+    let empty = dense("d", &[max_rows, 0], &[]);
+    let file = MatFile::read_bytes("x.mat", &file(&vec![empty; 100])).unwrap();
     let MatlabMatrix::Dense(matrix) = file.matrix("d").unwrap() else { panic!("a sparse matrix") };
     assert_eq!((matrix.rows(), matrix.cols()), (max_rows as usize, 0));
 }
 
 #[test]
 fn errors_in_compressed_data_include_both_positions() {
-    let error = read_error(&[deflated(&LITTLE.dense("d", &[3, 4], &[1, 2, 3, 4, 5]))]);
+    let error = read_error(&[deflated(&dense("d", &[3, 4], &[1, 2, 3, 4, 5]))]);
     assert_eq!(error, "x.mat: byte 128, inflated: byte 56: 5 numbers; expected a matrix of 3 x 4");
 }

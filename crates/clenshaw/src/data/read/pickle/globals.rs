@@ -1,4 +1,4 @@
-//! The allow-list of globals, and the values that their calls build.
+//! The allow-list of globals, and the values built by calling them.
 
 use super::machine::PickleMachine;
 use super::{Dtype, MemoryOrder, PickleNode, PickleValue, PickledArray};
@@ -36,7 +36,7 @@ pub(super) fn find(module: &str, name: &str) -> Option<Global> {
 }
 
 impl PickleMachine<'_, '_> {
-    /// Returns the value that a call of the function builds.
+    /// Returns the result of calling an allowed function, as the opcode `REDUCE` does.
     pub(super) fn reduce(
         &mut self,
         function: Global,
@@ -55,15 +55,15 @@ impl PickleMachine<'_, '_> {
             }
             (_, arguments) => {
                 let count = arguments.len();
-                return Err(self.bad(format!(
-                    "unexpected number of arguments in a call to {function:?}: {count}"
-                )));
+                return Err(
+                    self.bad(format!("unsupported call to {function:?} with {count} arguments"))
+                );
             }
         };
         Ok(self.add(node))
     }
 
-    /// Sets the state of an object, as `__setstate__` does.
+    /// Sets the state of an object, as the opcode `BUILD` does.
     pub(super) fn set_state(&mut self, target: PickleValue, state: PickleValue) -> Result<()> {
         let parts = match self.node(state) {
             Some(PickleNode::Tuple(parts)) => &parts[..],
@@ -71,7 +71,7 @@ impl PickleMachine<'_, '_> {
         };
         let node = match (self.node(target), parts) {
             (Some(PickleNode::Array(_)), &[_version, shape, dtype, order, data]) => {
-                PickleNode::Array(Some(Box::new(self.stored(shape, dtype, order, data)?)))
+                PickleNode::Array(Some(Box::new(self.build_array(shape, dtype, order, data)?)))
             }
             (Some(&PickleNode::Dtype(dtype)), &[_version, order, ..]) => {
                 let big_endian = match self.text(order) {
@@ -90,8 +90,8 @@ impl PickleMachine<'_, '_> {
         Ok(())
     }
 
-    /// Builds an array; the number of entries is checked on access.
-    fn stored(
+    /// Builds an array; whether the data match the shape is checked when they are accessed.
+    fn build_array(
         &self,
         shape: PickleValue,
         dtype: PickleValue,

@@ -3,7 +3,7 @@
 use super::{Global, PickleNode, PickleValue, globals};
 use crate::error::{Error, Result};
 
-/// Executes a pickle; returns all nodes and the final value.
+/// Executes the pickle from byte `start` to the end; returns all nodes and the final value.
 pub(super) fn run<'a>(
     place: &str,
     bytes: &'a [u8],
@@ -44,6 +44,7 @@ pub(super) struct PickleMachine<'p, 'a> {
     stack: Vec<PickleValue>,
     /// The length of the stack at each mark.
     marks: Vec<usize>,
+    /// Values stored for later use, by index.
     memo: Vec<Option<PickleValue>>,
     nodes: Vec<PickleNode<'a>>,
 }
@@ -161,7 +162,7 @@ impl<'a> PickleMachine<'_, 'a> {
         Ok(())
     }
 
-    /// Stores the top of the stack; Python numbers the entries of the memo from zero, so an index is
+    /// Stores the top of the stack in the memo; Python numbers the entries of the memo from zero, so an index is
     /// below the number of bytes.
     fn put_memo(&mut self, opcode: u8) -> Result<()> {
         let (index, size) = (self.short_or_long(opcode == b'q')?, self.bytes.len());
@@ -222,11 +223,12 @@ impl<'a> PickleMachine<'_, 'a> {
         Ok(taken)
     }
 
+    /// Reads the next `N` bytes.
     fn word<const N: usize>(&mut self) -> Result<[u8; N]> {
         Ok(self.take(N)?.try_into().expect("`take` returns `N` bytes"))
     }
 
-    /// Reads a length or an index of one byte, or of four.
+    /// Reads a length or an index, stored in one byte if `is_short`, otherwise in four.
     fn short_or_long(&mut self, is_short: bool) -> Result<usize> {
         match is_short {
             true => self.word().map(|[byte]| byte.into()),
@@ -276,7 +278,7 @@ impl<'a> PickleMachine<'_, 'a> {
         self.stack.push(value);
     }
 
-    /// Returns the position of the last mark, below which values are not accessible.
+    /// Returns the stack length at the last mark; the values below it are not accessible.
     fn mark_position(&self) -> usize {
         self.marks.last().copied().unwrap_or(0)
     }
