@@ -9,12 +9,15 @@ pub(super) mod text;
 mod fields;
 mod table_text;
 mod assemble;
+mod attributed;
+mod xml;
 pub mod edges;
 pub mod tables;
 #[cfg(feature = "parquet")]
 mod parquet;
 pub mod facebook100;
 pub mod geom_gcn;
+pub mod gml;
 pub mod graphml;
 pub mod arrays;
 pub mod matlab;
@@ -43,6 +46,7 @@ pub fn read_path(path: &Path, interpretation: Interpretation) -> Result<Dataset>
     match text::extension(path) {
         Some("npz") => arrays::read(path, &name),
         Some("graphml" | "xml") => graphml::read(path, &name, interpretation),
+        Some("gml") => gml::read(path, &name, interpretation),
         Some("graph") => Ok(Dataset { name, ..graph_file::open(path)? }),
         _ => tables::read(path, interpretation),
     }
@@ -53,6 +57,7 @@ pub fn format(path: &Path) -> &'static str {
     match text::extension(path) {
         Some("npz") => "npz",
         Some("graphml" | "xml") => "graphml",
+        Some("gml") => "gml",
         Some("graph") => "graph file",
         _ => "tables",
     }
