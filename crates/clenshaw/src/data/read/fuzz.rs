@@ -7,7 +7,7 @@ use super::array::NumpyArray;
 use super::pickle::PickleValue;
 use super::planetoid::PlanetoidFiles;
 use super::{
-    Interpretation, arrays, edges, facebook100, geom_gcn, geom_splits, gml, graphml,
+    Interpretation, arrays, edges, facebook100, geom_gcn, geom_splits, gexf, gml, graphml,
     heterophilous, linkx, matlab, npy, npz, pickle, planetoid, tables, text,
 };
 use crate::data::{Dataset, graph_file, split};
@@ -28,6 +28,7 @@ pub fn is_valid(target: &str, bytes: &[u8]) -> bool {
             access(geom_gcn::read_bytes("it", nodes, edges))
         }
         "geom_splits" => geom_splits::read_bytes("it", "geom:0", rest, n_nodes).is_ok(),
+        "gexf" => access(gexf::read_bytes("it", bytes, Interpretation::default())),
         "gml" => access(gml::read_bytes("it", bytes, Interpretation::default())),
         "graph_file" => access(graph_file::read_bytes("it", bytes.to_vec())),
         "graphml" => access(graphml::read_bytes("it", bytes, Interpretation::default())),

@@ -17,6 +17,7 @@ pub mod tables;
 mod parquet;
 pub mod facebook100;
 pub mod geom_gcn;
+pub mod gexf;
 pub mod gml;
 pub mod graphml;
 pub mod arrays;
@@ -47,6 +48,7 @@ pub fn read_path(path: &Path, interpretation: Interpretation) -> Result<Dataset>
         Some("npz") => arrays::read(path, &name),
         Some("graphml" | "xml") => graphml::read(path, &name, interpretation),
         Some("gml") => gml::read(path, &name, interpretation),
+        Some("gexf") => gexf::read(path, &name, interpretation),
         Some("graph") => Ok(Dataset { name, ..graph_file::open(path)? }),
         _ => tables::read(path, interpretation),
     }
@@ -58,6 +60,7 @@ pub fn format(path: &Path) -> &'static str {
         Some("npz") => "npz",
         Some("graphml" | "xml") => "graphml",
         Some("gml") => "gml",
+        Some("gexf") => "gexf",
         Some("graph") => "graph file",
         _ => "tables",
     }
