@@ -8,7 +8,7 @@ use super::pickle::PickleValue;
 use super::planetoid::PlanetoidFiles;
 use super::{
     Interpretation, arrays, edges, facebook100, geom_gcn, geom_splits, gexf, gml, graphml,
-    heterophilous, linkx, matlab, npy, npz, pickle, planetoid, tables, text,
+    heterophilous, linkx, matlab, node_link, npy, npz, pickle, planetoid, tables, text,
 };
 use crate::data::{Dataset, graph_file, split};
 use crate::error::Result;
@@ -40,6 +40,7 @@ pub fn is_valid(target: &str, bytes: &[u8]) -> bool {
         "linkx_splits" => linkx::read_splits("it", rest, n_nodes).is_ok(),
         "matlab" => matlab::MatFile::read_bytes("it", bytes).is_ok(),
         "nodes" => tables::read_nodes(bytes).is_ok(),
+        "node_link" => access(node_link::read_bytes("it", bytes, Interpretation::default())),
         "npy" => {
             access_array(npy::read_bytes("it", bytes)) || npy::read_objects("it", bytes).is_ok()
         }

@@ -20,6 +20,7 @@ pub mod geom_gcn;
 pub mod gexf;
 pub mod gml;
 pub mod graphml;
+pub mod node_link;
 pub mod arrays;
 pub mod matlab;
 pub mod array;
@@ -49,6 +50,7 @@ pub fn read_path(path: &Path, interpretation: Interpretation) -> Result<Dataset>
         Some("graphml" | "xml") => graphml::read(path, &name, interpretation),
         Some("gml") => gml::read(path, &name, interpretation),
         Some("gexf") => gexf::read(path, &name, interpretation),
+        Some("json") => node_link::read(path, &name, interpretation),
         Some("graph") => Ok(Dataset { name, ..graph_file::open(path)? }),
         _ => tables::read(path, interpretation),
     }
@@ -61,6 +63,7 @@ pub fn format(path: &Path) -> &'static str {
         Some("graphml" | "xml") => "graphml",
         Some("gml") => "gml",
         Some("gexf") => "gexf",
+        Some("json") => "node-link json",
         Some("graph") => "graph file",
         _ => "tables",
     }
