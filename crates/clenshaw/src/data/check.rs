@@ -25,7 +25,8 @@ use std::sync::atomic::AtomicBool;
 /// The result of checking a graph that can be trained on.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckReport {
-    /// Input format: `tables`, `npz`, `graphml`, `graph file`, `embedded`, ...
+    /// Input format: `tables`, `npz`, `graphml`, `gml`, `gexf`, `node-link json`, `pajek`, `edge list`,
+    /// `metis`, `adjacency matrix`, `graph file`, `embedded`, ...
     pub format: &'static str,
     /// Checksums of the published files, if it has any.
     pub files: Option<ChecksumSummary>,
