@@ -108,15 +108,16 @@ fn detected_header_gives_a_warning() {
 
 #[test]
 fn missing_and_ambiguous_tables_are_reported() {
-    let folders: [(&[(&str, &[u8])], &str); 4] = [
-        (&[("edges.csv", b"")], "node table `nodes`"),
-        (&[("nodes.csv", b""), ("edges.npz.gz", b"")], "file `edges` or `adjacency`"),
-        (&[("README", b""), ("edges.graphml", b"")], "tables `edges` and `nodes`"),
+    let folders = [
+        (&["edges.csv"][..], "node table `nodes`"),
+        (&["nodes.csv", "edges.npz.gz"], "file `edges` or `adjacency`"),
+        (&["README", "edges.graphml"], "tables `edges` and `nodes`"),
         (&[], "tables `edges` and `nodes`"),
     ];
-    for (files, missing) in folders {
+    for (names, missing) in folders {
+        let files: Vec<(&str, &[u8])> = names.iter().map(|name| (*name, &b""[..])).collect();
         let expected = format!("DIR/: the folder has no {missing}; {EXPECTED_FORMATS}");
-        assert_eq!(read_error(files, ""), expected);
+        assert_eq!(read_error(&files, ""), expected);
     }
     let both: [(&str, &[u8]); 3] = [("edges.csv", b""), ("edges.tsv", b""), ("nodes.csv", b"")];
     assert_eq!(
