@@ -22,7 +22,8 @@ const TIMEOUT: &str = "-timeout=10";
 
 /// Dictionaries and the targets that use them.
 const DICTIONARIES: &[(&str, &[&str])] = &[
-    ("graphml", &["graphml"]),
+    ("gml", &["gml"]),
+    ("graphml", &["graphml", "gexf"]),
     ("matlab", &["matlab", "facebook100"]),
     ("npy", &["npy"]),
     ("npz", &["npz", "arrays", "heterophilous", "geom_splits"]),

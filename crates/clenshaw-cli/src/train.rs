@@ -77,8 +77,10 @@ Examples:
 fn after_help() -> String {
     format!(
         "Precedence: defaults < --preset < --config < --set and other options\n\n\
-         Your own graph is a folder with edges.csv and nodes.csv (or .tsv, .txt, .parquet), or one \
-         .npz, .graphml or .graph file. `clenshaw data check GRAPH` shows how its columns are used. \
+         Your own graph is a folder with nodes.csv (or .tsv, .txt, .parquet) and edges.csv \
+         (or .tsv, .txt, .parquet, .edgelist, .metis, .npz), or one .graphml, .gml, .gexf, .json \
+         (node-link), .npz, .net (Pajek, beside nodes.csv) or .graph file. \
+         `clenshaw data check GRAPH` shows how its columns are used. \
          Nodes without a label are left out of all splits and classified by `clenshaw predict`.\n\n\
          Rerun the same command to resume it after an interruption.\n\n\
          {SPLITS}\n\n{EXAMPLES}"

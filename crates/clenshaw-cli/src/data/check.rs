@@ -34,6 +34,10 @@ Your own graph is a folder with edges.csv and nodes.csv:
   bob,cid          bob,27,Bath,coffee,val
                    cid,45,York,,
 
+Tables are .csv, .tsv, .txt or .parquet; edges also .edgelist (NetworkX), .metis or .npz (SciPy). A
+graph in one file is .graphml, .gml, .gexf, .json (node-link), .npz, .net (Pajek, beside nodes.csv)
+or .graph.
+
 The output lists every column, how it is used and why. Numbers, flags and dates become one feature
 each, categories one feature per value; missing numbers are filled and marked by a second feature.
 Nodes with an empty label are the ones to predict. The column `split` is optional.

@@ -25,7 +25,8 @@ use std::sync::atomic::AtomicBool;
 /// The result of checking a graph that could be loaded.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckReport {
-    /// `tables`, `npz`, `graphml`, `graph file`, `published files`, `embedded` or `generated`.
+    /// Input format: `tables`, `npz`, `graphml`, `gml`, `gexf`, `node-link json`, `pajek`, `edge list`,
+    /// `metis`, `adjacency matrix`, `graph file`, `embedded`, ...
     pub format: &'static str,
     /// The checksums of the published files, if the folder of the data set exists.
     pub files: Option<ChecksumSummary>,

@@ -53,6 +53,37 @@ impl Table {
         Ok(())
     }
 
+    /// Adds a column without cells and returns its index.
+    pub fn add_column(&mut self, name: String) -> usize {
+        self.columns.push(TextColumn { name, ..TextColumn::default() });
+        self.columns.len() - 1
+    }
+
+    /// Starts a row whose cells are added with [`Self::set_cell`]; [`Self::fill`] adds the missing ones.
+    pub fn start_row(&mut self) {
+        self.n_rows += 1;
+    }
+
+    /// Sets a cell of the last row; returns whether it was not set yet.
+    pub fn set_cell(&mut self, column: usize, cell: &str) -> std::result::Result<bool, String> {
+        let column = &mut self.columns[column];
+        if column.ends.len() == self.n_rows {
+            return Ok(false);
+        }
+        if column.text.len() + cell.len() > MAX_COLUMN_BYTES {
+            return Err(format!("column `{}` is larger than 4 GiB", column.name));
+        }
+        column.fill(self.n_rows - 1);
+        column.text.push_str(cell);
+        column.ends.push(column.text.len() as u32);
+        Ok(true)
+    }
+
+    /// Adds empty cells until all columns have the same length.
+    pub fn fill(&mut self) {
+        self.columns.iter_mut().for_each(|column| column.fill(self.n_rows));
+    }
+
     pub fn n_rows(&self) -> usize {
         self.n_rows
     }
@@ -88,6 +119,10 @@ impl Table {
 }
 
 impl TextColumn {
+    fn fill(&mut self, n_rows: usize) {
+        self.ends.resize(n_rows.max(self.ends.len()), self.text.len() as u32);
+    }
+
     pub fn cell(&self, row: usize) -> &str {
         let start = row.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
         &self.text[start..self.ends[row] as usize]

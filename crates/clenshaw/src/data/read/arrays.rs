@@ -114,8 +114,14 @@ fn n_nodes(array: &NumpyArray) -> Result<usize> {
     }
 }
 
+fn compressed_rows(place: &str, npz: &Npz) -> Result<(Graph, Vec<String>)> {
+    let matrix = square_matrix(place, npz)?;
+    let n = matrix.pattern.n_rows();
+    Ok((Graph::from_weighted_edges(place, n, &matrix.entries())?, vec![]))
+}
+
 /// Reads a square sparse matrix; CSC needs no conversion, because the graph is undirected.
-pub(super) fn compressed_rows(place: &str, npz: &Npz) -> Result<(Graph, Vec<String>)> {
+pub(super) fn square_matrix(place: &str, npz: &Npz) -> Result<CsrMatrix> {
     let format = npz.array("format")?;
     match format.to_text()?.first().map(String::as_str) {
         Some("csr" | "csc") => {}
@@ -133,11 +139,7 @@ pub(super) fn compressed_rows(place: &str, npz: &Npz) -> Result<(Graph, Vec<Stri
     }
     let [indptr, indices, data] = ["indptr", "indices", "data"].map(|name| npz.array(name));
     let n = n as usize;
-    let a = CsrMatrix::new(place, [n, n], &indptr?, &indices?, &data?)?;
-    let row = |i: usize| a.pattern.row(i).iter().map(move |&j| (i as u32, j));
-    let entries = (0..n).flat_map(row).zip(&a.values);
-    let edges: Vec<(u32, u32, f32)> = entries.map(|((i, j), &value)| (i, j, value)).collect();
-    Ok((Graph::from_weighted_edges(place, n, &edges)?, vec![]))
+    CsrMatrix::new(place, [n, n], &indptr?, &indices?, &data?)
 }
 
 fn x(array: &NumpyArray, n: usize) -> Result<Features> {

@@ -55,6 +55,13 @@ impl CsrMatrix {
         Ok(Self { pattern: Pattern::try_new(n_cols, offsets, indices).map_err(bad)?, values })
     }
 
+    /// Returns row, column and value of all entries.
+    pub fn entries(&self) -> Vec<(u32, u32, f32)> {
+        let row = |i: usize| self.pattern.row(i).iter().map(move |&j| (i as u32, j));
+        let entries = (0..self.pattern.n_rows()).flat_map(row).zip(&self.values);
+        entries.map(|((i, j), &value)| (i, j, value)).collect()
+    }
+
     /// Returns the columns and values of row `i`.
     pub fn row(&self, i: usize) -> (&[u32], &[f32]) {
         let offsets = self.pattern.offsets();

@@ -14,6 +14,8 @@
 
 mod layout;
 
+pub(super) use self::layout::parse_weight;
+
 use self::layout::{EdgeEnds, EdgeLayout, IdLookup};
 use super::assemble::ReadEdges;
 use super::fields::{HeaderMode, split_line};

@@ -6,9 +6,10 @@
 use super::array::NumpyArray;
 use super::pickle::PickleValue;
 use super::planetoid::PlanetoidFiles;
+use super::tables::EdgeFormat;
 use super::{
-    Interpretation, arrays, edges, facebook100, geom_gcn, geom_splits, graphml, heterophilous,
-    linkx, matlab, npy, npz, pickle, planetoid, tables, text,
+    Interpretation, arrays, edges, facebook100, geom_gcn, geom_splits, gexf, gml, graphml,
+    heterophilous, linkx, matlab, node_link, npy, npz, pickle, planetoid, tables, text,
 };
 use crate::data::{Dataset, graph_file, split};
 use crate::error::Result;
@@ -19,7 +20,25 @@ pub fn is_valid(target: &str, bytes: &[u8]) -> bool {
     // Some inputs start with the number of nodes.
     let (n_nodes, rest) = bytes.split_first().map_or((0, bytes), |(&n, rest)| (n.into(), rest));
     match target {
+        "adjacency" => {
+            let [edges, nodes] = files(bytes);
+            access(tables::read_bytes_as(
+                EdgeFormat::Adjacency,
+                edges,
+                nodes,
+                Interpretation::default(),
+            ))
+        }
         "arrays" => access(arrays::read_bytes("it", bytes)),
+        "edge_list" => {
+            let [edges, nodes] = files(bytes);
+            access(tables::read_bytes_as(
+                EdgeFormat::EdgeList,
+                edges,
+                nodes,
+                Interpretation::default(),
+            ))
+        }
         // 0 means that the table determines the number of nodes.
         "edges" => edges::read_bytes("it", rest, (n_nodes > 0).then_some(n_nodes)).is_ok(),
         "facebook100" => access(facebook100::read_bytes("it", bytes)),
@@ -28,6 +47,8 @@ pub fn is_valid(target: &str, bytes: &[u8]) -> bool {
             access(geom_gcn::read_bytes("it", nodes, edges))
         }
         "geom_splits" => geom_splits::read_bytes("it", "geom:0", rest, n_nodes).is_ok(),
+        "gexf" => access(gexf::read_bytes("it", bytes, Interpretation::default())),
+        "gml" => access(gml::read_bytes("it", bytes, Interpretation::default())),
         "graph_file" => access(graph_file::read_bytes("it", bytes.to_vec())),
         "graphml" => access(graphml::read_bytes("it", bytes, Interpretation::default())),
         "heterophilous" => access(heterophilous::read_bytes("it", bytes)),
@@ -38,11 +59,30 @@ pub fn is_valid(target: &str, bytes: &[u8]) -> bool {
         "linkx_splits" => linkx::read_splits("it", rest, n_nodes).is_ok(),
         "matlab" => matlab::MatFile::read_bytes("it", bytes).is_ok(),
         "nodes" => tables::read_nodes(bytes).is_ok(),
+        "metis" => {
+            let [edges, nodes] = files(bytes);
+            access(tables::read_bytes_as(
+                EdgeFormat::Metis,
+                edges,
+                nodes,
+                Interpretation::default(),
+            ))
+        }
+        "node_link" => access(node_link::read_bytes("it", bytes, Interpretation::default())),
         "npy" => {
             access_array(npy::read_bytes("it", bytes)) || npy::read_objects("it", bytes).is_ok()
         }
         "npz" => npz::read_bytes("it", bytes)
             .is_ok_and(|npz| npz.names().all(|name| access_array(npz.array(name)))),
+        "pajek" => {
+            let [edges, nodes] = files(bytes);
+            access(tables::read_bytes_as(
+                EdgeFormat::Pajek,
+                edges,
+                nodes,
+                Interpretation::default(),
+            ))
+        }
         "pickle" => pickle::read_bytes("it", bytes).is_ok_and(|pickle| {
             for value in (0..).map(PickleValue::Node).take_while(|&v| pickle.node(v).is_some()) {
                 let _ = (pickle.get(value, "data"), pickle.items(value), pickle.objects(value));

@@ -18,14 +18,14 @@ mod key;
 
 use self::key::GraphmlKeys;
 use super::assemble::{self, ReadEdges};
+use super::xml::SourceText;
 use super::{Interpretation, text};
 use crate::data::Dataset;
 use crate::data::table::Table;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
-use quick_xml::escape::resolve_xml_entity;
-use quick_xml::events::{BytesRef, BytesStart, Event};
-use quick_xml::{Reader, XmlVersion};
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -80,7 +80,9 @@ fn parse(place: &str, text: &str, interpretation: Interpretation) -> Result<Data
             Ok(Event::End(tag)) => document.end(tag.name().into_inner())?,
             Ok(Event::Text(text)) => document.text.push_str(&text.xml10_content()),
             Ok(Event::CData(text)) => document.text.push_str(&text.xml10_content()),
-            Ok(Event::GeneralRef(entity)) => document.entity(&entity)?,
+            Ok(Event::GeneralRef(entity)) => {
+                document.text.push_str(&document.place.entity(document.at, &entity)?);
+            }
             Ok(Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => {}
             Ok(Event::Eof) => return document.dataset(interpretation),
             Err(error) => {
@@ -88,21 +90,6 @@ fn parse(place: &str, text: &str, interpretation: Interpretation) -> Result<Data
                 return Err(document.place.bad(at, error.to_string()));
             }
         }
-    }
-}
-
-/// The name and bytes of a file, for line numbers in errors.
-#[derive(Clone, Copy)]
-struct SourceText<'a> {
-    name: &'a str,
-    bytes: &'a [u8],
-}
-
-impl SourceText<'_> {
-    fn bad(&self, at: usize, problem: impl Into<String>) -> Error {
-        let before = self.bytes.iter().take(at);
-        let line = 1 + before.filter(|&&byte| byte == b'\n').count();
-        Error::Data { place: format!("{}:{line}", self.name), problem: problem.into() }
     }
 }
 
@@ -162,16 +149,11 @@ impl<'a> GraphmlParser<'a> {
     }
 
     fn attribute(&self, tag: &BytesStart, name: &str) -> Result<Option<String>> {
-        let bad = |error: &dyn std::fmt::Display| self.bad(format!("attribute `{name}`: {error}"));
-        let attribute = tag.try_get_attribute(name).map_err(|error| bad(&error))?;
-        let value = attribute.map(|found| found.normalized_value(XmlVersion::Implicit1_0));
-        Ok(value.transpose().map_err(|error| bad(&error))?.map(String::from))
+        self.place.attribute(self.at, tag, name)
     }
 
     fn required(&self, tag: &BytesStart, name: &str) -> Result<String> {
-        let element = tag.name().into_inner();
-        let missing = || self.bad(format!("element `{element}` has no attribute `{name}`"));
-        self.attribute(tag, name)?.ok_or_else(missing)
+        self.place.required_attribute(self.at, tag, name)
     }
 
     fn start(&mut self, tag: &BytesStart) -> Result<()> {
@@ -215,21 +197,6 @@ impl<'a> GraphmlParser<'a> {
             "node" => self.finish_node()?,
             "edge" => self.finish_edge(),
             _ => {}
-        }
-        Ok(())
-    }
-
-    fn entity(&mut self, entity: &BytesRef) -> Result<()> {
-        let character = entity.resolve_char_ref().map_err(|error| self.bad(error.to_string()))?;
-        match (character, resolve_xml_entity(entity)) {
-            (Some(character), _) => self.text.push(character),
-            (None, Some(text)) => self.text.push_str(text),
-            (None, None) => {
-                let name: &str = entity;
-                let problem =
-                    format!("entity `&{name};`; expected one of the five predefined in XML");
-                return Err(self.bad(problem));
-            }
         }
         Ok(())
     }

@@ -9,13 +9,22 @@ pub(super) mod text;
 mod fields;
 mod table_text;
 mod assemble;
+mod attributed;
+mod xml;
+mod adjacency;
+mod edge_list;
+mod metis;
+mod pajek;
 pub mod edges;
 pub mod tables;
 #[cfg(feature = "parquet")]
 mod parquet;
 pub mod facebook100;
 pub mod geom_gcn;
+pub mod gexf;
+pub mod gml;
 pub mod graphml;
+pub mod node_link;
 pub mod arrays;
 pub mod matlab;
 pub mod array;
@@ -37,34 +46,73 @@ use super::{Dataset, TableOptions, graph_file};
 use crate::error::Result;
 use std::path::{Path, PathBuf};
 
-/// Reads a user's own graph: tables (a folder or a file), an `.npz`, a GraphML file or a graph file.
-///
-/// The interpretation applies to tables and GraphML only.
+/// The files that [`read_path`] reads, for errors.
+const EXPECTED_FORMATS: &str = "expected a folder with nodes.csv (or .tsv, .txt, .parquet) and \
+    edges.csv (or .tsv, .txt, .parquet, .edgelist, .metis, .npz) or adjacency.npz; or one of these \
+    files: .graphml, .gml, .gexf, .json (node-link), .npz (arrays), .net (Pajek, beside a node table), \
+    .graph; text files may be compressed (.gz, .zst)";
+
+/// The formats of a user's own graph.
+#[derive(Clone, Copy, PartialEq)]
+enum GraphFormat {
+    Arrays,
+    Graphml,
+    Gml,
+    Gexf,
+    NodeLink,
+    GraphFile,
+    /// Edges and a node table.
+    Tables,
+}
+
+impl GraphFormat {
+    /// The format of a path by its extension; folders contain tables.
+    fn of(path: &Path) -> Self {
+        match text::extension(path).filter(|_| !path.is_dir()) {
+            Some("npz") if !tables::has_node_table(path) => Self::Arrays,
+            Some("graphml" | "xml") => Self::Graphml,
+            Some("gml") => Self::Gml,
+            Some("gexf") => Self::Gexf,
+            Some("json") => Self::NodeLink,
+            Some("graph") => Self::GraphFile,
+            _ => Self::Tables,
+        }
+    }
+}
+
+/// Reads a user's own graph: a folder with edges and a node table, or a file in one of the formats of
+/// this module.
 pub fn read_path(path: &Path, interpretation: Interpretation) -> Result<Dataset> {
     let name = path.display().to_string();
-    match text::extension(path) {
-        Some("npz") => arrays::read(path, &name),
-        Some("graphml" | "xml") => graphml::read(path, &name, interpretation),
-        Some("graph") => Ok(Dataset { name, ..graph_file::open(path)? }),
-        _ => tables::read(path, interpretation),
+    match GraphFormat::of(path) {
+        GraphFormat::Arrays => arrays::read(path, &name),
+        GraphFormat::Graphml => graphml::read(path, &name, interpretation),
+        GraphFormat::Gml => gml::read(path, &name, interpretation),
+        GraphFormat::Gexf => gexf::read(path, &name, interpretation),
+        GraphFormat::NodeLink => node_link::read(path, &name, interpretation),
+        GraphFormat::GraphFile => Ok(Dataset { name, ..graph_file::open(path)? }),
+        GraphFormat::Tables => tables::read(path, interpretation),
     }
 }
 
 /// Returns the format that [`read_path`] assumes from the extension: `npz`, `graphml`, `graph file` or
 /// `tables`.
 pub fn format(path: &Path) -> &'static str {
-    match text::extension(path) {
-        Some("npz") => "npz",
-        Some("graphml" | "xml") => "graphml",
-        Some("graph") => "graph file",
-        _ => "tables",
+    match GraphFormat::of(path) {
+        GraphFormat::Arrays => "npz",
+        GraphFormat::Graphml => "graphml",
+        GraphFormat::Gml => "gml",
+        GraphFormat::Gexf => "gexf",
+        GraphFormat::NodeLink => "node-link json",
+        GraphFormat::GraphFile => "graph file",
+        GraphFormat::Tables => tables::edge_format(path).name(),
     }
 }
 
 /// Returns the files that [`read_path`] would read.
 pub(super) fn source_files(path: &Path) -> Result<Vec<PathBuf>> {
-    match format(path) {
-        "tables" => tables::table_paths(path).map(Vec::from),
+    match GraphFormat::of(path) {
+        GraphFormat::Tables => tables::table_paths(path).map(Vec::from),
         _ => Ok(vec![path.to_owned()]),
     }
 }

@@ -1,4 +1,4 @@
-//! A user's own graph as an edge table and a node table.
+//! A user's own graph as edges and a node table.
 //!
 //! ```text
 //! my-graph/edges.csv      my-graph/nodes.csv
@@ -10,24 +10,83 @@
 //!
 //! Tables are CSV, TSV or text with other separators, optionally compressed with gzip or Zstandard, or
 //! Parquet. Nodes keep their names; every node of the edge table must have a row in the node table.
+//!
+//! The edges may also be an edge list of NetworkX (`edges.txt` or `edges.edgelist`), a METIS graph
+//! (`edges.metis`), a matrix of SciPy (`edges.npz` or `adjacency.npz`) or a Pajek file with any name
+//! (`NAME.net`, with `NAME.nodes.csv` or `nodes.csv`). METIS and SciPy refer to nodes by their rows in
+//! the node table.
+//!
 //! The columns of node tables are described in [`crate::data::schema`], those of edge tables in
 //! [`edges`].
 
 use super::fields::HeaderMode;
-use super::{Interpretation, assemble, edges, table_text, text};
+use super::{
+    EXPECTED_FORMATS, Interpretation, adjacency, assemble, edge_list, edges, metis, pajek,
+    table_text, text,
+};
 use crate::data::Dataset;
 use crate::data::table::Table;
 use crate::error::{Error, Result};
-use std::fs;
+use std::collections::HashMap;
+use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// File extensions of text tables, which may be compressed.
-const TEXT_EXTENSIONS: [&str; 3] = ["csv", "tsv", "txt"];
+/// File extensions of node tables.
+const NODE_EXTENSIONS: [&str; 4] = ["csv", "tsv", "txt", PARQUET];
+/// File extensions of the edges in a folder.
+const EDGE_EXTENSIONS: [&str; 7] = ["csv", "tsv", "txt", PARQUET, "edgelist", "metis", NPZ];
+/// File extensions of files that are compressed already.
+const BINARY_EXTENSIONS: [&str; 2] = [PARQUET, NPZ];
 const PARQUET: &str = "parquet";
+const NPZ: &str = "npz";
+/// Names of files with edges; `adjacency` only as `.npz`.
+const EDGES: &str = "edges";
+const ADJACENCY: &str = "adjacency";
+const NODES: &str = "nodes";
 
-/// Reads a graph from a folder with `edges.*` and `nodes.*`, or from an edge table whose name contains
-/// `edges` and a node table with `nodes` instead: `my-edges.csv` and `my-nodes.csv.gz`.
+/// Bytes in which a dictionary in the first line of an edge table is looked for.
+const HEAD: u64 = 64 << 10;
+
+/// The formats of edges beside a node table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum EdgeFormat {
+    /// CSV, TSV or text, or an edge list with dictionaries.
+    Table,
+    Parquet,
+    EdgeList,
+    Metis,
+    Pajek,
+    Adjacency,
+}
+
+impl EdgeFormat {
+    /// The format of a file by its extension.
+    pub fn of(path: &Path) -> Option<Self> {
+        match text::extension(path)? {
+            "csv" | "tsv" | "txt" => Some(Self::Table),
+            PARQUET => Some(Self::Parquet),
+            "edgelist" => Some(Self::EdgeList),
+            "metis" => Some(Self::Metis),
+            "net" => Some(Self::Pajek),
+            NPZ => Some(Self::Adjacency),
+            _ => None,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Table | Self::Parquet => "tables",
+            Self::EdgeList => "edge list",
+            Self::Metis => "metis",
+            Self::Pajek => "pajek",
+            Self::Adjacency => "adjacency matrix",
+        }
+    }
+}
+
+/// Reads a graph from a folder with `edges.*` and `nodes.*`, or from a file whose name contains `edges`
+/// and a node table with `nodes` instead: `my-edges.csv` and `my-nodes.csv.gz`.
 ///
 /// ```
 /// use clenshaw::data::read::{Interpretation, tables};
@@ -47,15 +106,30 @@ pub fn read(path: &Path, interpretation: Interpretation) -> Result<Dataset> {
     Ok(Dataset { name, ..read_pair(&edges, &nodes, interpretation)? })
 }
 
-/// Returns the paths of the edge table and the node table that a path refers to.
+/// Returns the paths of the edges and of the node table that a path refers to.
 pub(super) fn table_paths(path: &Path) -> Result<[PathBuf; 2]> {
     match fs::metadata(path).map_err(Error::io(path))?.is_dir() {
-        true => Ok([find_table(path, "edges")?, find_table(path, "nodes")?]),
+        true => folder_tables(path),
+        false if EdgeFormat::of(path).is_none() => {
+            let problem = format!("the file has another extension; {EXPECTED_FORMATS}");
+            Err(Error::Data { place: path.display().to_string(), problem })
+        }
         false => Ok([path.to_owned(), node_table_of(path)?]),
     }
 }
 
-/// Reads a graph from an edge table and a node table with any names.
+/// Returns the format of the edges that a path refers to; that of tables if there are none.
+pub(super) fn edge_format(path: &Path) -> EdgeFormat {
+    let edges = table_paths(path).ok().map(|[edges, _]| edges);
+    edges.and_then(|edges| EdgeFormat::of(&edges)).unwrap_or(EdgeFormat::Table)
+}
+
+/// Whether a file contains only the edges of a graph: its node table exists.
+pub(super) fn has_node_table(path: &Path) -> bool {
+    node_table_of(path).is_ok()
+}
+
+/// Reads a graph from a file with edges and a node table with any names.
 pub fn read_pair(edges: &Path, nodes: &Path, interpretation: Interpretation) -> Result<Dataset> {
     let names = interpretation.column_names();
     let place = nodes.display().to_string();
@@ -63,20 +137,34 @@ pub fn read_pair(edges: &Path, nodes: &Path, interpretation: Interpretation) -> 
         true => table_text::parse(&place, &parquet(nodes)?, HeaderMode::Present, &names)?,
         false => table_text::parse(&place, &text::read(nodes)?, HeaderMode::Detect, &names)?,
     };
-    match is_parquet(edges) {
-        true => {
-            dataset(edges, parquet(edges)?.as_bytes(), &table, HeaderMode::Present, interpretation)
-        }
-        false => dataset(edges, text::open(edges)?, &table, HeaderMode::Detect, interpretation),
-    }
+    let format = EdgeFormat::of(edges).unwrap_or(EdgeFormat::Table);
+    let input: Box<dyn Read + Send> = match format {
+        EdgeFormat::Parquet => Box::new(std::io::Cursor::new(parquet(edges)?)),
+        EdgeFormat::Adjacency => Box::new(File::open(edges).map_err(Error::io(edges))?),
+        _ => text::open(edges)?,
+    };
+    dataset(edges, format, input, &table, interpretation)
 }
 
 /// Reads a graph from the bytes of two text tables; errors refer to them as `edges` and `nodes`.
 pub fn read_bytes(edges: &[u8], nodes: &[u8], interpretation: Interpretation) -> Result<Dataset> {
-    let table = table_text::read_bytes("nodes", nodes)?;
-    let place = Path::new("edges");
-    let edges = text::decompress_bytes(place, edges)?;
-    dataset(place, edges, &table, HeaderMode::Detect, interpretation)
+    read_bytes_as(EdgeFormat::Table, edges, nodes, interpretation)
+}
+
+/// Reads a graph from the bytes of edges in any format except Parquet, and of a text table.
+pub(super) fn read_bytes_as(
+    format: EdgeFormat,
+    edges: &[u8],
+    nodes: &[u8],
+    interpretation: Interpretation,
+) -> Result<Dataset> {
+    let table = table_text::read_bytes(NODES, nodes)?;
+    let place = Path::new(EDGES);
+    let input: Box<dyn Read + Send + '_> = match format {
+        EdgeFormat::Adjacency => Box::new(edges),
+        _ => text::decompress_bytes(place, edges)?,
+    };
+    dataset(place, format, input, &table, interpretation)
 }
 
 /// Reads a node table, for fuzzing.
@@ -88,57 +176,129 @@ pub fn read_nodes(bytes: &[u8]) -> Result<()> {
 
 fn dataset(
     edges: &Path,
+    format: EdgeFormat,
     input: impl Read + Send,
     table: &Table,
-    header: HeaderMode,
     interpretation: Interpretation,
 ) -> Result<Dataset> {
     let nodes = assemble::encode(table, interpretation)?;
-    let read = edges::read_named(edges, input, &nodes.numbers, header)?;
+    let read = read_edges(edges, format, input, &nodes.numbers)?;
     let name = edges.display().to_string();
     let source = format!("read from {name} and {}", table.place);
     assemble::dataset(&name, source, nodes, read, interpretation)
 }
 
-/// Finds the table in a folder whose name is `stem` and a supported extension.
-fn find_table(folder: &Path, stem: &str) -> Result<PathBuf> {
-    let mut found = vec![];
-    for entry in fs::read_dir(folder).map_err(Error::io(folder))? {
-        let path = entry.map_err(Error::io(folder))?.path();
-        if split_name(&path)
-            .is_some_and(|(name, extension)| name == stem && is_supported(extension))
-        {
-            found.push(path);
+fn read_edges(
+    path: &Path,
+    format: EdgeFormat,
+    mut input: impl Read + Send,
+    nodes: &HashMap<String, u32>,
+) -> Result<assemble::ReadEdges> {
+    let place = path.display().to_string();
+    let mut bytes = vec![];
+    match format {
+        EdgeFormat::Parquet => edges::read_named(path, input, nodes, HeaderMode::Present),
+        EdgeFormat::EdgeList => edge_list::parse(&place, &text::read_all(path, input)?, nodes),
+        EdgeFormat::Metis => metis::parse(&place, &text::read_all(path, input)?, nodes.len()),
+        EdgeFormat::Pajek => pajek::parse(&place, &text::read_all(path, input)?, nodes),
+        EdgeFormat::Adjacency => {
+            input.read_to_end(&mut bytes).map_err(text::io_error(path))?;
+            adjacency::parse(&place, &bytes, nodes.len())
         }
-    }
-    found.sort();
-    let error = |problem| Error::Data { place: folder.display().to_string(), problem };
-    match &found[..] {
-        [path] => Ok(path.clone()),
-        [] => Err(error(format!(
-            "no table `{stem}`; expected {stem}.csv, .tsv, .txt (optionally with .gz or .zst) \
-             or .parquet"
-        ))),
-        [a, b, ..] => {
-            let [a, b] = [a, b].map(|path| path.file_name().unwrap_or_default().display());
-            Err(error(format!("found both {a} and {b}; remove one of them")))
+        EdgeFormat::Table => {
+            input.by_ref().take(HEAD).read_to_end(&mut bytes).map_err(text::io_error(path))?;
+            let has_dictionaries = edge_list::has_dictionaries(&bytes);
+            let input = std::io::Cursor::new(bytes).chain(input);
+            match has_dictionaries {
+                true => edge_list::parse(&place, &text::read_all(path, input)?, nodes),
+                false => edges::read_named(path, input, nodes, HeaderMode::Detect),
+            }
         }
     }
 }
 
-/// Finds the node table that belongs to an edge table.
+/// Finds the edges and the node table in a folder.
+fn folder_tables(folder: &Path) -> Result<[PathBuf; 2]> {
+    let edges = find_file(folder, EDGES, &EDGE_EXTENSIONS)?;
+    let edges = match (edges, find_file(folder, ADJACENCY, &[NPZ])?) {
+        (Some(a), Some(b)) => return Err(ambiguous(folder, &a, &b)),
+        (a, b) => a.or(b),
+    };
+    let nodes = find_file(folder, NODES, &NODE_EXTENSIONS)?;
+    let missing = |what| {
+        let problem = format!("the folder has no {what}; {EXPECTED_FORMATS}");
+        Error::Data { place: folder.display().to_string(), problem }
+    };
+    match (edges, nodes) {
+        (Some(edges), Some(nodes)) => Ok([edges, nodes]),
+        (Some(_), None) => Err(missing("node table `nodes`")),
+        (None, Some(_)) => Err(missing("file `edges` or `adjacency`")),
+        (None, None) => Err(missing("tables `edges` and `nodes`")),
+    }
+}
+
+/// Finds the file in a folder whose name is `stem` and one of these extensions.
+fn find_file(folder: &Path, stem: &str, extensions: &[&str]) -> Result<Option<PathBuf>> {
+    let is_match = |path: &Path| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let extension = name.and_then(|name| name.strip_prefix(stem)?.strip_prefix('.'));
+        extension.is_some_and(|extension| is_supported(extension, extensions))
+    };
+    let mut found = vec![];
+    for entry in fs::read_dir(folder).map_err(Error::io(folder))? {
+        let path = entry.map_err(Error::io(folder))?.path();
+        if is_match(&path) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    match &found[..] {
+        [a, b, ..] => Err(ambiguous(folder, a, b)),
+        _ => Ok(found.pop()),
+    }
+}
+
+fn ambiguous(folder: &Path, a: &Path, b: &Path) -> Error {
+    let [a, b] = [a, b].map(|path| path.file_name().unwrap_or_default().display());
+    let problem = format!("found both {a} and {b}; remove one of them");
+    Error::Data { place: folder.display().to_string(), problem }
+}
+
+/// Finds the node table that belongs to a file with edges.
 fn node_table_of(edges: &Path) -> Result<PathBuf> {
-    let stem = split_name(edges).map(|(stem, _)| stem).filter(|stem| stem.contains("edges"));
-    let stem = stem.ok_or_else(|| Error::Data {
-        place: edges.display().to_string(),
-        problem: "cannot find its node table; expected a folder, or a file name with `edges`"
-            .into(),
-    })?;
+    let error = |problem| Error::Data { place: edges.display().to_string(), problem };
     let folder = match edges.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    find_table(folder, &stem.replace("edges", "nodes"))
+    let stem = split_name(edges).map_or("", |(stem, _)| stem);
+    let is_pajek = EdgeFormat::of(edges) == Some(EdgeFormat::Pajek);
+    let names = match () {
+        () if is_pajek => vec![pajek_stem(edges) + "." + NODES, NODES.into()],
+        () if stem.contains(EDGES) => vec![stem.replace(EDGES, NODES)],
+        () if stem.contains(ADJACENCY) => vec![stem.replace(ADJACENCY, NODES)],
+        () => {
+            let expected = "expected a folder, or a file name with `edges`";
+            return Err(error(format!("cannot find its node table; {expected}")));
+        }
+    };
+    for name in &names {
+        if let Some(path) = find_file(folder, name, &NODE_EXTENSIONS)? {
+            return Ok(path);
+        }
+    }
+    let names: Vec<String> = names.iter().map(|name| format!("{name}.csv")).collect();
+    let reason = if is_pajek { "Pajek files have no features or labels; " } else { "" };
+    Err(error(format!(
+        "no node table; {reason}expected {} (or .tsv, .txt, .parquet) in the same folder",
+        names.join(" or ")
+    )))
+}
+
+/// The name of a Pajek file without its extensions; it may contain dots.
+fn pajek_stem(path: &Path) -> String {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.rsplit_once(".net").map_or(name, |(stem, _)| stem).to_owned()
 }
 
 /// Splits a file name at its first dot.
@@ -146,12 +306,11 @@ fn split_name(path: &Path) -> Option<(&str, &str)> {
     path.file_name()?.to_str()?.split_once('.')
 }
 
-fn is_supported(extension: &str) -> bool {
+fn is_supported(extension: &str, extensions: &[&str]) -> bool {
     let (kind, compression) = extension.split_once('.').unwrap_or((extension, ""));
-    match compression {
-        "" => TEXT_EXTENSIONS.contains(&kind) || kind == PARQUET,
-        _ => TEXT_EXTENSIONS.contains(&kind) && text::COMPRESSED_EXTENSIONS.contains(&compression),
-    }
+    let may_be_compressed =
+        !BINARY_EXTENSIONS.contains(&kind) && text::COMPRESSED_EXTENSIONS.contains(&compression);
+    extensions.contains(&kind) && (compression.is_empty() || may_be_compressed)
 }
 
 fn is_parquet(path: &Path) -> bool {

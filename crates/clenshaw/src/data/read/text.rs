@@ -55,7 +55,8 @@ pub fn read_bytes(path: &Path, bytes: &[u8]) -> Result<String> {
     read_all(path, decompress_bytes(path, bytes)?)
 }
 
-fn read_all(path: &Path, mut input: impl Read) -> Result<String> {
+/// Reads the whole text from decompressed bytes.
+pub(super) fn read_all(path: &Path, mut input: impl Read) -> Result<String> {
     let mut bytes = vec![];
     input.read_to_end(&mut bytes).map_err(io_error(path))?;
     utf8(&path.display().to_string(), bytes)

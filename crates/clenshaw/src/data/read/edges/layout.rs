@@ -213,7 +213,8 @@ impl EdgeLayout {
     }
 }
 
-fn parse_weight(field: &str) -> LineResult<f32> {
+/// Parses the weight of an edge.
+pub(in crate::data::read) fn parse_weight(field: &str) -> LineResult<f32> {
     let weight = field.parse().ok().filter(|weight: &f32| weight.is_finite() && *weight >= 0.0);
     weight.ok_or_else(|| format!("the weight is `{field}`; expected a number of at least 0"))
 }

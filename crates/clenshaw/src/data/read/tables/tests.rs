@@ -7,6 +7,43 @@ use proptest::prelude::*;
 const EDGES: &str = "source,target,weight\nann,bob,1\nbob,\"cid\",2\nann,ann,3\n";
 const NODES: &str = "id,age,label,split\nann,31,tea,train\nbob,27,coffee,val\ncid,45,tea,test\n";
 
+/// `save_npz` of SciPy 1.17: `csr_array([[0, 2, 0], [2, 0, 1], [0, 1, 0]], dtype=float)`.
+const SCIPY_SYMMETRIC: &[u8] =
+    b"PK\x03\x04-\0\0\0\x08\0\0\0!\0\x8ba\xdaK\xff\xff\xff\xff\xff\xff\xff\xff\x0b\0\x14\0indi\
+      ces.npy\x01\0\x10\0\x90\0\0\0\0\0\0\0L\0\0\0\0\0\0\0\x9b\xec\x17\xea\x1b\x10\xc9\xc8P\
+      \xc6P\xad\x9e\x92Z\x9c\\\xa4n\xa5\xa0n\x93i\xa2\xae\xa3\xa0\x9e\x96_TR\x94\x98\x17\x9f_\
+      \x94\x92\x0a\x12wK\xcc)N\x05\x8a\x17g$\x16\xa4\x02\xf9\x1a&:\x9a:\x0a\xb5\x0a\x14\0.F\
+      \x06\x08`\x02b\x10\x1b\0PK\x03\x04-\0\0\0\x08\0\0\0!\0\xd9Lc\x85\xff\xff\xff\xff\xff\xff\
+      \xff\xff\x0a\0\x14\0indptr.npy\x01\0\x10\0\x90\0\0\0\0\0\0\0N\0\0\0\0\0\0\0\x9b\xec\x17\
+      \xea\x1b\x10\xc9\xc8P\xc6P\xad\x9e\x92Z\x9c\\\xa4n\xa5\xa0n\x93i\xa2\xae\xa3\xa0\x9e\x96\
+      _TR\x94\x98\x17\x9f_\x94\x92\x0a\x12wK\xcc)N\x05\x8a\x17g$\x16\xa4\x02\xf9\x1a&:\x9a:\
+      \x0a\xb5\x0a\x14\0.\x06 `\x04bf f\x01b\0PK\x03\x04-\0\0\0\x08\0\0\0!\0\xa3\xc3t\x97\xff\
+      \xff\xff\xff\xff\xff\xff\xff\x0a\0\x14\0format.npy\x01\0\x10\0\x83\0\0\0\0\0\0\0E\0\0\0\
+      \0\0\0\0\x9b\xec\x17\xea\x1b\x10\xc9\xc8P\xc6P\xad\x9e\x92Z\x9c\\\xa4n\xa5\xa0^\x13l\xac\
+      \xae\xa3\xa0\x9e\x96_TR\x94\x98\x17\x9f_\x94\x92\x0a\x12wK\xcc)N\x05\x8a\x17g$\x16\xa4\
+      \x02\xf9\x1a\x9a:\x0a\xb5\x0a\x14\x01\xae\xe4\xe2\"\0PK\x03\x04-\0\0\0\x08\0\0\0!\0\xf1\
+      \xd9\x16\xa2\xff\xff\xff\xff\xff\xff\xff\xff\x09\0\x14\0shape.npy\x01\0\x10\0\x90\0\0\0\
+      \0\0\0\0I\0\0\0\0\0\0\0\x9b\xec\x17\xea\x1b\x10\xc9\xc8P\xc6P\xad\x9e\x92Z\x9c\\\xa4n\
+      \xa5\xa0n\x93i\xa1\xae\xa3\xa0\x9e\x96_TR\x94\x98\x17\x9f_\x94\x92\x0a\x12wK\xcc)N\x05\
+      \x8a\x17g$\x16\xa4\x02\xf9\x1aF:\x9a:\x0a\xb5\x0a\x14\0.f\x06\x08\x80\xd1\0PK\x03\x04-\0\
+      \0\0\x08\0\0\0!\0\xd9\0\xe1^\xff\xff\xff\xff\xff\xff\xff\xff\x08\0\x14\0data.npy\x01\0\
+      \x10\0\xa0\0\0\0\0\0\0\0M\0\0\0\0\0\0\0\x9b\xec\x17\xea\x1b\x10\xc9\xc8P\xc6P\xad\x9e\
+      \x92Z\x9c\\\xa4n\xa5\xa0n\x93f\xa1\xae\xa3\xa0\x9e\x96_TR\x94\x98\x17\x9f_\x94\x92\x0a\
+      \x12wK\xcc)N\x05\x8a\x17g$\x16\xa4\x02\xf9\x1a&:\x9a:\x0a\xb5\x0a\x14\0.\x06\x08p@\xa5?\
+      \xd8\xc3h\0PK\x03\x04-\0\0\0\x08\0\0\0!\0\x82-\xf8\xd3\xff\xff\xff\xff\xff\xff\xff\xff\
+      \x0d\0\x14\0_is_array.npy\x01\0\x10\0\x81\0\0\0\0\0\0\0C\0\0\0\0\0\0\0\x9b\xec\x17\xea\
+      \x1b\x10\xc9\xc8P\xc6P\xad\x9e\x92Z\x9c\\\xa4n\xa5\xa0^\x93d\xa8\xae\xa3\xa0\x9e\x96_TR\
+      \x94\x98\x17\x9f_\x94\x92\x0a\x12wK\xcc)N\x05\x8a\x17g$\x16\xa4\x02\xf9\x1a\x9a:\x0a\xb5\
+      \x0a\x14\x01.F\0PK\x01\x02-\x03-\0\0\0\x08\0\0\0!\0\x8ba\xdaKL\0\0\0\x90\0\0\0\x0b\0\0\0\
+      \0\0\0\0\0\0\0\0\x80\x01\0\0\0\0indices.npyPK\x01\x02-\x03-\0\0\0\x08\0\0\0!\0\xd9Lc\x85\
+      N\0\0\0\x90\0\0\0\x0a\0\0\0\0\0\0\0\0\0\0\0\x80\x01\x89\0\0\0indptr.npyPK\x01\x02-\x03-\
+      \0\0\0\x08\0\0\0!\0\xa3\xc3t\x97E\0\0\0\x83\0\0\0\x0a\0\0\0\0\0\0\0\0\0\0\0\x80\x01\x13\
+      \x01\0\0format.npyPK\x01\x02-\x03-\0\0\0\x08\0\0\0!\0\xf1\xd9\x16\xa2I\0\0\0\x90\0\0\0\
+      \x09\0\0\0\0\0\0\0\0\0\0\0\x80\x01\x94\x01\0\0shape.npyPK\x01\x02-\x03-\0\0\0\x08\0\0\0!\
+      \0\xd9\0\xe1^M\0\0\0\xa0\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0\x80\x01\x18\x02\0\0data.npyPK\
+      \x01\x02-\x03-\0\0\0\x08\0\0\0!\0\x82-\xf8\xd3C\0\0\0\x81\0\0\0\x0d\0\0\0\0\0\0\0\0\0\0\
+      \0\x80\x01\x9f\x02\0\0_is_array.npyPK\x05\x06\0\0\0\0\x06\0\x06\0Q\x01\0\0!\x03\0\0\0\0";
+
 fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, bytes) in files {
@@ -71,23 +108,106 @@ fn detected_header_gives_a_warning() {
 
 #[test]
 fn missing_and_ambiguous_tables_are_reported() {
-    assert_eq!(
-        read_error(&[("edges.csv", b"")], ""),
-        "DIR/: no table `nodes`; expected nodes.csv, .tsv, .txt (optionally with .gz or .zst) or \
-        .parquet"
-    );
+    let folders = [
+        (&["edges.csv"][..], "node table `nodes`"),
+        (&["nodes.csv", "edges.npz.gz"], "file `edges` or `adjacency`"),
+        (&["README", "edges.graphml"], "tables `edges` and `nodes`"),
+        (&[], "tables `edges` and `nodes`"),
+    ];
+    for (names, missing) in folders {
+        let files: Vec<(&str, &[u8])> = names.iter().map(|name| (*name, &b""[..])).collect();
+        let expected = format!("DIR/: the folder has no {missing}; {EXPECTED_FORMATS}");
+        assert_eq!(read_error(&files, ""), expected);
+    }
     let both: [(&str, &[u8]); 3] = [("edges.csv", b""), ("edges.tsv", b""), ("nodes.csv", b"")];
     assert_eq!(
         read_error(&both, ""),
         "DIR/: found both edges.csv and edges.tsv; remove one of them"
     );
+    let both: [(&str, &[u8]); 3] = [("edges.csv", b""), ("adjacency.npz", b""), ("nodes.csv", b"")];
+    assert_eq!(
+        read_error(&both, ""),
+        "DIR/: found both edges.csv and adjacency.npz; remove one of them"
+    );
     assert_eq!(
         read_error(&[("links.csv", b"")], "links.csv"),
         "DIR/links.csv: cannot find its node table; expected a folder, or a file name with `edges`"
     );
+    assert_eq!(
+        read_error(&[("my-edges.csv", b"")], "my-edges.csv"),
+        "DIR/my-edges.csv: no node table; expected my-nodes.csv (or .tsv, .txt, .parquet) in the \
+        same folder"
+    );
     assert!(
         read_error(&[("nodes.csv", b"")], "edges.csv").starts_with("DIR/edges.csv: No such file")
     );
+}
+
+#[test]
+fn other_extensions_are_rejected() {
+    for name in ["graph.xlsx", "graph", "edges.mat", "edges.dat.gz"] {
+        let expected = format!("DIR/{name}: the file has another extension; {EXPECTED_FORMATS}");
+        assert_eq!(read_error(&[(name, b""), ("nodes.csv", b"")], name), expected);
+    }
+}
+
+/// The path ann - bob - cid with weights 2 and 1, in all formats that have a node table.
+#[test]
+fn all_formats_of_edges_give_the_same_graph() {
+    let csv = b"source,target,weight\nann,bob,2\nbob,cid,1\n";
+    let dictionaries = b"ann bob {'weight': 2}\nbob cid {}\n";
+    let metis = b"3 2 001\n2 2\n1 2 3 1\n2 1\n";
+    let pajek = b"*vertices 3\n1 bob\n2 ann\n3 cid\n*edges\n2 1 2.0\n1 3 1.0\n";
+    let files: [(&str, &[u8], &str, &str); 11] = [
+        ("edges.csv", csv, "", "tables"),
+        ("edges.txt", dictionaries, "", "tables"),
+        ("edges.edgelist", dictionaries, "", "edge list"),
+        ("edges.edgelist.gz", &gzip(dictionaries), "edges.edgelist.gz", "edge list"),
+        ("edges.metis", metis, "", "metis"),
+        ("edges.metis.zst", &zstd(metis), "", "metis"),
+        ("adjacency.npz", SCIPY_SYMMETRIC, "", "adjacency matrix"),
+        ("edges.npz", SCIPY_SYMMETRIC, "edges.npz", "adjacency matrix"),
+        ("town.v1.net", pajek, "town.v1.net", "pajek"),
+        ("town.net.gz", &gzip(pajek), "town.net.gz", "pajek"),
+        ("adjacency.npz", SCIPY_SYMMETRIC, "adjacency.npz", "adjacency matrix"),
+    ];
+    for (name, bytes, typed, format) in files {
+        let folder = folder(&[(name, bytes), ("nodes.csv", NODES.as_bytes())]);
+        let path = folder.path().join(typed);
+        let dataset = super::super::read_path(&path, Interpretation::default()).unwrap();
+        let dataset = dataset.checked().unwrap();
+        assert_eq!(dataset.node_names, ["ann", "bob", "cid"], "{name}");
+        assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)], "{name}");
+        assert_eq!(dataset.graph.weights(), Some(&[2.0, 2.0, 1.0, 1.0][..]), "{name}");
+        let note = "edges have weights, which the operators of the models use";
+        assert_eq!((dataset.notes, dataset.warnings.len()), (vec![note.to_owned()], 0), "{name}");
+        assert_eq!(super::super::format(&path), format, "{name}");
+        let sources = super::super::source_files(&path).unwrap();
+        assert_eq!(sources, [folder.path().join(name), folder.path().join("nodes.csv")]);
+    }
+}
+
+#[test]
+fn pajek_files_need_a_node_table() {
+    let net: &[u8] = b"*vertices 1\n1 ann\n";
+    assert_eq!(
+        read_error(&[("town.net", net)], "town.net"),
+        "DIR/town.net: no node table; Pajek files have no features or labels; expected \
+        town.nodes.csv or nodes.csv (or .tsv, .txt, .parquet) in the same folder"
+    );
+    // The table with the name of the file has precedence.
+    let own = b"id,x,label\nann,1,a\nbob,2,b\n";
+    let files: [(&str, &[u8]); 3] =
+        [("town.net", net), ("town.nodes.csv", own), ("nodes.csv", NODES.as_bytes())];
+    let folder = folder(&files);
+    let dataset = read(&folder.path().join("town.net"), Interpretation::default()).unwrap();
+    assert_eq!(dataset.node_names, ["ann", "bob"]);
+}
+
+#[test]
+fn npz_without_a_node_table_contains_arrays() {
+    let folder = folder(&[("edges.npz", SCIPY_SYMMETRIC)]);
+    assert_eq!(super::super::format(&folder.path().join("edges.npz")), "npz");
 }
 
 #[test]

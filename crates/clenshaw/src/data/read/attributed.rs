@@ -1,0 +1,229 @@
+//! Graphs in one file whose nodes have attributes: the attributes become the columns of a node table.
+//!
+//! An attribute `x` with several values in one node is a list; its values are the columns `x`, `x[1]`,
+//! `x[2]`, ...
+
+use super::Interpretation;
+use super::assemble::{self, ReadEdges};
+use super::fields::LineResult;
+use crate::data::Dataset;
+use crate::data::schema::is_missing;
+use crate::data::table::Table;
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use std::collections::{HashMap, HashSet};
+
+/// Maximum number of cells of the node table per byte of the file: nodes without a value have cells.
+const MAX_CELLS: usize = 16;
+/// The attribute that is the name of the nodes or their class.
+const LABEL: &str = "label";
+
+/// Which attribute is the name of the nodes.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum NodeNames {
+    /// The id by which edges refer to them.
+    Id,
+    /// `label` if all nodes have different ones, otherwise the id; a `label` that repeats is the class.
+    DistinctLabel,
+}
+
+/// The nodes and edges that have been read so far.
+///
+/// Errors do not include the position, which only the reader knows.
+pub(super) struct AttributedGraph<'a> {
+    place: &'a str,
+    max_cells: usize,
+    table: Table,
+    column_of: HashMap<String, usize>,
+    /// For each column, the last node that has a value and the number of its values.
+    counts: Vec<(usize, usize)>,
+    number_of: HashMap<String, u32>,
+    edges: Vec<(u32, u32, f32)>,
+    /// Edges that precede their nodes, with their positions.
+    pending_edges: Vec<(usize, [String; 2], f32)>,
+    /// Whether the file declares directed edges.
+    pub directed: bool,
+}
+
+impl<'a> AttributedGraph<'a> {
+    /// No nodes; `size` is the number of bytes of the text.
+    pub fn new(place: &'a str, size: usize) -> Self {
+        Self {
+            place,
+            max_cells: MAX_CELLS.saturating_mul(size),
+            table: Table::new(place, []),
+            column_of: HashMap::new(),
+            counts: vec![],
+            number_of: HashMap::new(),
+            edges: vec![],
+            pending_edges: vec![],
+            directed: false,
+        }
+    }
+
+    /// Starts a node, whose attributes and id follow.
+    pub fn start_node(&mut self) -> LineResult<()> {
+        self.table.start_row();
+        self.check_size()
+    }
+
+    /// Adds a value of an attribute of the current node.
+    pub fn attribute(&mut self, name: &str, value: &str) -> LineResult<()> {
+        let column = self.column(name)?;
+        let row = self.table.n_rows();
+        let (last_row, count) = &mut self.counts[column];
+        *count = if *last_row == row { *count + 1 } else { 1 };
+        *last_row = row;
+        let column = match *count {
+            1 => column,
+            n => self.column(&format!("{name}[{}]", n - 1))?,
+        };
+        match self.table.set_cell(column, value)? {
+            true => Ok(()),
+            false => Err(format!("attribute `{name}` has two values in one node; expected one")),
+        }
+    }
+
+    /// Ends the current node.
+    pub fn finish_node(&mut self, id: String) -> LineResult<()> {
+        let number = u32::try_from(self.table.n_rows() - 1);
+        let number = number.map_err(|_| format!("expected at most {} nodes", u32::MAX))?;
+        if self.number_of.contains_key(&id) {
+            return Err(format!("duplicate node `{id}`"));
+        }
+        self.number_of.insert(id, number);
+        Ok(())
+    }
+
+    /// Adds an edge; its nodes may follow later.
+    pub fn edge(&mut self, at: usize, ends: [String; 2], weight: f32) {
+        match ends.each_ref().map(|end| self.number_of.get(end).copied()) {
+            [Some(u), Some(v)] => self.edges.push((u, v, weight)),
+            _ => self.pending_edges.push((at, ends, weight)),
+        }
+    }
+
+    /// Adds an edge between nodes that have been read.
+    pub fn edge_of_known_nodes(&mut self, ends: &[String; 2], weight: f32) -> LineResult<()> {
+        let [u, v] = ends.each_ref().map(|end| self.number(end));
+        self.edges.push((u?, v?, weight));
+        Ok(())
+    }
+
+    fn number(&self, id: &str) -> LineResult<u32> {
+        self.number_of.get(id).copied().ok_or_else(|| format!("edge to unknown node `{id}`"))
+    }
+
+    fn column(&mut self, name: &str) -> LineResult<usize> {
+        if let Some(&column) = self.column_of.get(name) {
+            return Ok(column);
+        }
+        let column = self.table.add_column(name.to_owned());
+        self.column_of.insert(name.to_owned(), column);
+        self.counts.push((0, 0));
+        self.check_size()?;
+        Ok(column)
+    }
+
+    fn check_size(&self) -> LineResult<()> {
+        match self.table.n_rows().saturating_mul(self.table.columns.len()) <= self.max_cells {
+            true => Ok(()),
+            false => Err("too many nodes and attributes for the size of the file".into()),
+        }
+    }
+
+    /// Returns the data set; `error_at` is the error for a position.
+    pub fn dataset(
+        mut self,
+        format: &str,
+        node_names: NodeNames,
+        interpretation: Interpretation,
+        error_at: impl Fn(usize, String) -> Error,
+    ) -> Result<Dataset> {
+        for (at, ends, weight) in std::mem::take(&mut self.pending_edges) {
+            self.edge_of_known_nodes(&ends, weight).map_err(|problem| error_at(at, problem))?;
+        }
+        self.table.fill();
+        let mut ids = vec![String::new(); self.table.n_rows()];
+        for (id, number) in self.number_of.drain() {
+            ids[number as usize] = id;
+        }
+        self.table.ids = Some(ids);
+        let note = match node_names {
+            NodeNames::Id => None,
+            NodeNames::DistinctLabel => Some(use_distinct_labels(&mut self.table, interpretation)),
+        };
+        let graph = Graph::from_weighted_edges(self.place, self.table.n_rows(), &self.edges)?;
+        let nodes = assemble::encode(&self.table, interpretation)?;
+        let edges = ReadEdges::new(graph, &self.edges, self.directed);
+        let source = format!("{format}, {}", self.place);
+        let mut dataset = assemble::dataset(self.place, source, nodes, edges, interpretation)?;
+        dataset.notes.splice(0..0, note);
+        Ok(dataset)
+    }
+}
+
+/// Makes the column `label` the names of the nodes if it identifies them, unless the user or a trained
+/// model refers to it; returns a note on the names.
+fn use_distinct_labels(table: &mut Table, interpretation: Interpretation) -> String {
+    let Some(column) = table.columns.iter().position(|column| column.name == LABEL) else {
+        return "the names of the nodes are their `id`".into();
+    };
+    if interpretation.column_names().iter().any(|name| *name == LABEL) {
+        return "the names of the nodes are their `id`, because `label` is a column".into();
+    }
+    let mut seen = HashSet::new();
+    let is_new = |label| !is_missing(label) && seen.insert(label);
+    let are_distinct = table.columns[column].cells().all(is_new);
+    if !are_distinct {
+        return "the names of the nodes are their `id`, because `label` does not identify them"
+            .into();
+    }
+    let labels = table.columns.remove(column);
+    table.ids = Some(labels.cells().map(str::to_owned).collect());
+    "the names of the nodes are their `label`, which is therefore not the class".into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn graph(size: usize) -> AttributedGraph<'static> {
+        AttributedGraph::new("it", size)
+    }
+
+    #[test]
+    fn repeated_attributes_are_lists() {
+        let mut graph = graph(100);
+        for (id, values) in [("a", &["1", "2", "3"][..]), ("b", &["4"]), ("c", &["5", "6"])] {
+            graph.start_node().unwrap();
+            values.iter().for_each(|value| graph.attribute("x", value).unwrap());
+            graph.finish_node(id.into()).unwrap();
+        }
+        graph.table.fill();
+        let columns = graph.table.columns.iter();
+        let columns: Vec<(&str, Vec<&str>)> =
+            columns.map(|column| (&*column.name, column.cells().collect())).collect();
+        let expected =
+            [("x", vec!["1", "4", "5"]), ("x[1]", vec!["2", "", "6"]), ("x[2]", vec!["3", "", ""])];
+        assert_eq!(columns, expected);
+        graph.start_node().unwrap();
+        graph.attribute("x[1]", "7").unwrap();
+        graph.attribute("x", "8").unwrap();
+        let problem = graph.attribute("x", "9").unwrap_err();
+        assert_eq!(problem, "attribute `x` has two values in one node; expected one");
+    }
+
+    #[test]
+    fn number_of_cells_is_limited() {
+        // 8 bytes allow 128 cells.
+        let mut graph = graph(8);
+        let mut add = |node| {
+            graph.start_node()?;
+            graph.attribute(&format!("attribute {node}"), "1")
+        };
+        assert!((0..11).all(|node| add(node).is_ok()));
+        let expected = "too many nodes and attributes for the size of the file";
+        assert_eq!(add(11), Err(expected.into()));
+    }
+}

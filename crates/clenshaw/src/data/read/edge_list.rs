@@ -1,0 +1,184 @@
+//! Edge lists with Python dictionaries, as written by `networkx.write_edgelist`.
+//!
+//! ```text
+//! ann bob {'weight': 2.5, 'kind': 'friend'}
+//! bob cid {}
+//! ```
+//!
+//! The dictionary may be missing (`data=False`) or be a single number, the weight
+//! (`write_weighted_edgelist`). Other entries of the dictionary are ignored.
+//! The separator is a space, tab, comma or semicolon; `#` starts a comment.
+
+use super::assemble::ReadEdges;
+use super::edges::parse_weight;
+use super::fields::{LineResult, detect_separator, fields, preamble, split_line};
+use super::text::line_error;
+use crate::error::Result;
+use crate::graph::Graph;
+use std::collections::HashMap;
+
+/// Whether the first line of a text contains a dictionary.
+pub(super) fn has_dictionaries(text: &[u8]) -> bool {
+    let (start, _) = preamble(text);
+    let (line, _) = split_line(text.get(start..).unwrap_or_default());
+    line.contains(&b'{') && line.trim_ascii_end().ends_with(b"}")
+}
+
+/// Reads the edges between the nodes of a table.
+pub(super) fn parse(place: &str, text: &str, nodes: &HashMap<String, u32>) -> Result<ReadEdges> {
+    let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines());
+    let is_edge = |line: &str| !line.trim().is_empty() && !line.starts_with('#');
+    let mut edges = vec![];
+    for (number, line) in lines.filter(|(_, line)| is_edge(line)) {
+        let edge = edge(line, nodes).map_err(|problem| line_error(place, number, problem))?;
+        edges.push(edge);
+    }
+    let graph = Graph::from_weighted_edges(place, nodes.len(), &edges)?;
+    Ok(ReadEdges::new(graph, &edges, false))
+}
+
+fn edge(line: &str, nodes: &HashMap<String, u32>) -> LineResult<(u32, u32, f32)> {
+    let (ends, dictionary) = line.split_at(line.find('{').unwrap_or(line.len()));
+    let separator = detect_separator(ends);
+    let ends = ends.trim_end_matches([' ', '\r', separator as char]);
+    let found: Vec<_> = fields(ends, separator).collect::<LineResult<_>>()?;
+    let (u, v, weight) = match &found[..] {
+        [u, v] if dictionary.is_empty() => (u, v, 1.0),
+        [u, v] => (u, v, dictionary_weight(dictionary.trim_end())?),
+        [u, v, weight] if dictionary.is_empty() => (u, v, parse_weight(weight)?),
+        _ => {
+            let line = line.trim();
+            return Err(format!(
+                "`{line}`; expected two nodes and optionally a weight or a dictionary"
+            ));
+        }
+    };
+    let node = |name: &str| {
+        let unknown = || format!("node `{name}` is not in the node table; add a row for it");
+        nodes.get(name).copied().ok_or_else(unknown)
+    };
+    Ok((node(u)?, node(v)?, weight))
+}
+
+/// The entry `weight` of a Python dictionary, 1 without one.
+fn dictionary_weight(text: &str) -> LineResult<f32> {
+    let malformed = || format!("`{text}`; expected a dictionary such as `{{'weight': 2}}`");
+    let inside = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+    let mut rest = inside.ok_or_else(malformed)?.trim();
+    let mut weight = 1.0;
+    while !rest.is_empty() {
+        let (key, after) = split_outside(rest, b':').ok_or_else(malformed)?;
+        let (value, after) =
+            split_outside(after.ok_or_else(malformed)?, b',').ok_or_else(malformed)?;
+        if ["'weight'", "\"weight\""].contains(&key.trim()) {
+            weight = parse_weight(number_text(value.trim()))?;
+        }
+        rest = after.unwrap_or("").trim_start();
+    }
+    Ok(weight)
+}
+
+/// The number in `np.float64(2.5)`, or the text itself.
+fn number_text(value: &str) -> &str {
+    let inside = value.strip_prefix("np.").and_then(|value| value.strip_suffix(')'));
+    inside.and_then(|value| value.split_once('(')).map_or(value, |(_, number)| number)
+}
+
+/// Splits a text at the first separator outside quotes and brackets; the second part is `None` if there
+/// is no separator. Returns `None` if quotes or brackets are not closed.
+fn split_outside(text: &str, separator: u8) -> Option<(&str, Option<&str>)> {
+    let (mut quote, mut depth) = (None, 0usize);
+    let mut bytes = text.bytes().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        match (quote, byte) {
+            (Some(_), b'\\') => drop(bytes.next()),
+            (Some(open), _) if byte == open => quote = None,
+            (Some(_), _) => {}
+            (None, b'\'' | b'"') => quote = Some(byte),
+            (None, b'(' | b'[' | b'{') => depth += 1,
+            (None, b')' | b']' | b'}') => depth = depth.checked_sub(1)?,
+            (None, _) if byte == separator && depth == 0 => {
+                return Some((&text[..at], Some(&text[at + 1..])));
+            }
+            _ => {}
+        }
+    }
+    (quote.is_none() && depth == 0).then_some((text, None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<ReadEdges> {
+        let nodes = [("ann", 0), ("bob", 1), ("cid", 2)];
+        parse("x", text, &nodes.map(|(name, node)| (name.to_owned(), node)).into())
+    }
+
+    fn read_error(text: &str) -> String {
+        read(text).err().unwrap().to_string()
+    }
+
+    /// `nx.write_edgelist` of NetworkX 3.6, with spaces and with commas.
+    #[test]
+    fn reads_dictionaries() {
+        let spaces = "ann bob {'weight': 2.0}\nbob cid {}\ncid cid {'weight': 3}\n";
+        let commas = "ann,bob,{'weight': 2.0}\nbob,cid,{}\ncid,cid,{'weight': 3}\n";
+        for text in [spaces, commas] {
+            assert!(has_dictionaries(text.as_bytes()));
+            let edges = read(text).unwrap();
+            assert_eq!(edges.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
+            assert_eq!(edges.graph.weights(), Some(&[2.0, 2.0, 1.0, 1.0][..]));
+            assert_eq!(edges.n_loops, 1);
+        }
+    }
+
+    #[test]
+    fn reads_lists_without_dictionaries() {
+        let plain = read("# a comment\nann bob\n\nbob cid\n").unwrap();
+        assert_eq!((plain.graph.n_edges(), plain.graph.weights()), (2, None));
+        let weighted = read("ann bob 2.5\r\nbob cid 1\r\n").unwrap();
+        assert_eq!(weighted.graph.weights(), Some(&[2.5, 2.5, 1.0, 1.0][..]));
+        for text in ["ann bob\n", "ann bob 2\n", "", "# {}\n", "{'a': 1\n"] {
+            assert!(!has_dictionaries(text.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn finds_the_weight_in_a_dictionary() {
+        let cases = [
+            ("{}", 1.0),
+            ("{'weight': 2}", 2.0),
+            ("{'a': 'weight: 5, }', \"weight\": 2.5, 'b': None}", 2.5),
+            (r"{'a': 'it\'s, {', 'weight': np.float64(0.5)}", 0.5),
+            ("{'a': {'weight': 7}, 'b': [1, 2], 'c': (3, 'weight')}", 1.0),
+            ("{'weight': 1e2, }", 100.0),
+        ];
+        for (text, weight) in cases {
+            assert_eq!(dictionary_weight(text), Ok(weight), "{text}");
+        }
+        for text in ["{'weight'}", "{'a': 'b}", "{'a': [}", "{'a': 1", "{'a': 1)}"] {
+            let expected = format!("`{text}`; expected a dictionary such as `{{'weight': 2}}`");
+            assert_eq!(dictionary_weight(text), Err(expected));
+        }
+    }
+
+    #[test]
+    fn errors_include_the_line() {
+        let cases = [
+            (
+                "ann bob {'weight': 'x'}\n",
+                "x:1: the weight is `'x'`; expected a number of at least 0",
+            ),
+            ("ann bob\nann zed\n", "x:2: node `zed` is not in the node table; add a row for it"),
+            (
+                "ann {}\n",
+                "x:1: `ann {}`; expected two nodes and optionally a weight or a dictionary",
+            ),
+            ("#\nann bob red\n", "x:2: the weight is `red`; expected a number of at least 0"),
+        ];
+        for (text, problem) in cases {
+            assert_eq!(read_error(text), problem);
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! GEXF files, as written by NetworkX and Gephi.
+//!
+//! ```text
+//! <graph defaultedgetype="directed" mode="static">
+//!   <attributes class="node">
+//!     <attribute id="0" title="age" type="long"><default>0</default></attribute>
+//!   </attributes>
+//!   <nodes>
+//!     <node id="0" label="ann"><attvalues><attvalue for="0" value="31"/></attvalues></node>
+//!   </nodes>
+//!   <edges><edge source="0" target="1" weight="2.0"/></edges>
+//! </graph>
+//! ```
+//!
+//! The attributes of nodes are the columns of a node table, see [`crate::data::schema`].
+//!
+//! The `label` of a `<node>` is its name if all nodes have different ones, as in files of Gephi;
+//! otherwise it is the class, which NetworkX writes there, and the names are the ids.
+//! It is not used if there is a declared attribute `label`.
+//!
+//! The graph is undirected; loops are removed and duplicate edges merged.
+//! Graphs that change over time and nodes inside nodes are rejected.
+//! <https://gexf.net/schema.html>, versions 1.1 to 1.3.
+
+use super::attributed::{AttributedGraph, NodeNames};
+use super::edges::parse_weight;
+use super::xml::SourceText;
+use super::{Interpretation, text};
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Maximum number of bytes of default values per byte of the file.
+const MAX_DEFAULT_BYTES: usize = 16;
+const LABEL: &str = "label";
+
+/// Reads a file.
+pub fn read(file: &Path, name: &str, interpretation: Interpretation) -> Result<Dataset> {
+    let dataset = parse(&file.display().to_string(), &text::read(file)?, interpretation)?;
+    Ok(Dataset { name: name.into(), ..dataset })
+}
+
+/// Reads the bytes of a file; errors and the data set refer to it as `place`.
+///
+/// ```
+/// use clenshaw::data::read::{Interpretation, gexf};
+///
+/// let pair = br#"<gexf><graph>
+///     <attributes class="node"><attribute id="0" title="size" type="integer"/></attributes>
+///     <nodes>
+///         <node id="a" label="red"><attvalues><attvalue for="0" value="3"/></attvalues></node>
+///         <node id="b" label="blue"><attvalues><attvalue for="0" value="4"/></attvalues></node>
+///         <node id="c" label="red"><attvalues><attvalue for="0" value="5"/></attvalues></node>
+///     </nodes>
+///     <edges><edge source="a" target="b"/></edges>
+/// </graph></gexf>"#;
+/// let pair = gexf::read_bytes("pair", pair, Interpretation::default())?;
+/// assert_eq!(pair.class_names, ["blue", "red"]);
+/// assert_eq!(pair.x.values(), [3.0, 4.0, 5.0]);
+/// # Ok::<(), clenshaw::Error>(())
+/// ```
+pub fn read_bytes(place: &str, bytes: &[u8], interpretation: Interpretation) -> Result<Dataset> {
+    parse(place, &text::read_bytes(Path::new(place), bytes)?, interpretation)
+}
+
+fn parse(place: &str, text: &str, interpretation: Interpretation) -> Result<Dataset> {
+    let mut reader = Reader::from_str(text);
+    let mut document = GexfParser::new(SourceText { name: place, bytes: text.as_bytes() });
+    loop {
+        document.at = reader.buffer_position() as usize;
+        match reader.read_event() {
+            Ok(Event::Start(tag)) => document.start(&tag)?,
+            Ok(Event::Empty(tag)) => {
+                document.start(&tag)?;
+                document.end(tag.name().into_inner())?;
+            }
+            Ok(Event::End(tag)) => document.end(tag.name().into_inner())?,
+            Ok(Event::Text(text)) => document.text.push_str(&text.xml10_content()),
+            Ok(Event::CData(text)) => document.text.push_str(&text.xml10_content()),
+            Ok(Event::GeneralRef(entity)) => {
+                document.text.push_str(&document.place.entity(document.at, &entity)?);
+            }
+            Ok(Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => {}
+            Ok(Event::Eof) => return document.dataset(interpretation),
+            Err(error) => {
+                let at = reader.error_position() as usize;
+                return Err(document.place.bad(at, error.to_string()));
+            }
+        }
+    }
+}
+
+/// An attribute that the file declares for nodes.
+struct GexfAttribute {
+    title: String,
+    /// The value of nodes without one.
+    default: Option<String>,
+}
+
+/// The node that is being read.
+struct OpenNode {
+    id: String,
+    /// The declared attributes that it has a value of.
+    attributes: Vec<usize>,
+}
+
+/// The state of the parser and the nodes and edges read so far.
+struct GexfParser<'a> {
+    place: SourceText<'a>,
+    /// Position of the current event.
+    at: usize,
+    /// Number of open elements.
+    depth: usize,
+    /// Text since the last tag.
+    text: String,
+    has_graph: bool,
+    /// Whether the current `<attributes>` are those of nodes.
+    for_nodes: bool,
+    attributes: Vec<GexfAttribute>,
+    number_of: HashMap<String, usize>,
+    /// The attributes with a default.
+    with_default: Vec<usize>,
+    /// Bytes of default values that nodes have so far.
+    default_bytes: usize,
+    open_node: Option<OpenNode>,
+    graph: AttributedGraph<'a>,
+}
+
+impl<'a> GexfParser<'a> {
+    fn new(place: SourceText<'a>) -> Self {
+        Self {
+            place,
+            at: 0,
+            depth: 0,
+            text: String::new(),
+            has_graph: false,
+            for_nodes: false,
+            attributes: vec![],
+            number_of: HashMap::new(),
+            with_default: vec![],
+            default_bytes: 0,
+            open_node: None,
+            graph: AttributedGraph::new(place.name, place.bytes.len()),
+        }
+    }
+
+    fn bad(&self, problem: impl Into<String>) -> Error {
+        self.place.bad(self.at, problem)
+    }
+
+    fn attribute(&self, tag: &BytesStart, name: &str) -> Result<Option<String>> {
+        self.place.attribute(self.at, tag, name)
+    }
+
+    fn required(&self, tag: &BytesStart, name: &str) -> Result<String> {
+        self.place.required_attribute(self.at, tag, name)
+    }
+
+    fn start(&mut self, tag: &BytesStart) -> Result<()> {
+        self.depth += 1;
+        self.text.clear();
+        match tag.name().into_inner() {
+            "graph" => self.start_graph(tag),
+            "attributes" => {
+                self.for_nodes = self.attribute(tag, "class")?.as_deref() == Some("node");
+                Ok(())
+            }
+            "attribute" if self.for_nodes => self.declaration(tag),
+            "node" => self.start_node(tag),
+            "attvalue" if self.open_node.is_some() => self.value(tag),
+            "edge" => self.edge(tag),
+            _ => Ok(()),
+        }
+    }
+
+    fn end(&mut self, name: &str) -> Result<()> {
+        self.depth = self.depth.saturating_sub(1);
+        let text = std::mem::take(&mut self.text);
+        match name {
+            "attributes" => self.for_nodes = false,
+            "default" if self.for_nodes => {
+                if let Some((number, last)) = self.attributes.iter_mut().enumerate().next_back()
+                    && last.default.replace(text.trim().into()).is_none()
+                {
+                    self.with_default.push(number);
+                }
+            }
+            "node" => self.finish_node()?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn start_graph(&mut self, tag: &BytesStart) -> Result<()> {
+        if self.has_graph {
+            return Err(self.bad("found a second graph; expected one"));
+        }
+        if self.attribute(tag, "mode")?.as_deref() == Some("dynamic") {
+            return Err(
+                self.bad("found a graph that changes over time; expected `mode=\"static\"`")
+            );
+        }
+        self.has_graph = true;
+        self.graph.directed =
+            self.attribute(tag, "defaultedgetype")?.as_deref() == Some("directed");
+        Ok(())
+    }
+
+    fn declaration(&mut self, tag: &BytesStart) -> Result<()> {
+        let id = self.required(tag, "id")?;
+        let title = self.attribute(tag, "title")?.unwrap_or_else(|| id.clone());
+        if self.number_of.insert(id.clone(), self.attributes.len()).is_some() {
+            return Err(self.bad(format!("duplicate attribute `{id}`")));
+        }
+        self.attributes.push(GexfAttribute { title, default: None });
+        Ok(())
+    }
+
+    fn start_node(&mut self, tag: &BytesStart) -> Result<()> {
+        let id = self.required(tag, "id")?;
+        if self.open_node.is_some() || !self.has_graph {
+            let problem = format!("node `{id}` is outside the graph or inside another node");
+            return Err(self.bad(problem));
+        }
+        self.graph.start_node().map_err(|problem| self.bad(problem))?;
+        let is_label = |attribute: &GexfAttribute| attribute.title == LABEL;
+        if let Some(label) = self.attribute(tag, LABEL)?
+            && !self.attributes.iter().any(is_label)
+        {
+            self.graph.attribute(LABEL, label.trim()).map_err(|problem| self.bad(problem))?;
+        }
+        self.open_node = Some(OpenNode { id, attributes: vec![] });
+        Ok(())
+    }
+
+    fn value(&mut self, tag: &BytesStart) -> Result<()> {
+        let id = match self.attribute(tag, "for")? {
+            Some(id) => id,
+            // Version 1.0.
+            None => self.required(tag, "id")?,
+        };
+        let value = self.required(tag, "value")?;
+        let undeclared = || self.bad(format!("undeclared attribute `{id}`"));
+        let number = self.number_of.get(&id).copied().ok_or_else(undeclared)?;
+        let title = &self.attributes[number].title;
+        let added = self.graph.attribute(title, value.trim());
+        added.map_err(|problem| self.bad(problem))?;
+        if let Some(node) = &mut self.open_node {
+            node.attributes.push(number);
+        }
+        Ok(())
+    }
+
+    /// Adds the defaults of the current node.
+    fn finish_node(&mut self) -> Result<()> {
+        let Some(OpenNode { id, mut attributes }) = self.open_node.take() else { return Ok(()) };
+        attributes.sort_unstable();
+        for number in &self.with_default {
+            let GexfAttribute { title, default } = &self.attributes[*number];
+            let Some(default) = default.as_ref() else { continue };
+            if attributes.binary_search(number).is_ok() {
+                continue;
+            }
+            self.default_bytes += default.len();
+            if self.default_bytes > MAX_DEFAULT_BYTES * self.place.bytes.len() {
+                return Err(self.bad("the defaults are too long for the size of the file"));
+            }
+            let added = self.graph.attribute(title, default);
+            added.map_err(|problem| self.place.bad(self.at, problem))?;
+        }
+        self.graph.finish_node(id).map_err(|problem| self.place.bad(self.at, problem))
+    }
+
+    fn edge(&mut self, tag: &BytesStart) -> Result<()> {
+        let ends = [self.required(tag, "source")?, self.required(tag, "target")?];
+        let weight = self.attribute(tag, "weight")?;
+        let weight = weight.map_or(Ok(1.0), |weight| parse_weight(weight.trim()));
+        let weight = weight.map_err(|problem| self.bad(problem))?;
+        self.graph.directed |= self.attribute(tag, "type")?.as_deref() == Some("directed");
+        self.graph.edge(self.at, ends, weight);
+        Ok(())
+    }
+
+    fn dataset(self, interpretation: Interpretation) -> Result<Dataset> {
+        if self.depth > 0 || !self.has_graph {
+            let problem = "unexpected end of file; expected `<gexf>` with one `<graph>`";
+            return Err(self.bad(problem));
+        }
+        let place = self.place;
+        let error_at = |at, problem| place.bad(at, problem);
+        self.graph.dataset("GEXF", NodeNames::DistinctLabel, interpretation, error_at)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests;

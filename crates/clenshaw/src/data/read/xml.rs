@@ -1,0 +1,55 @@
+//! XML files: attributes, entities, and errors with line numbers.
+//!
+//! Entities other than the five predefined ones are rejected, so nothing is expanded.
+
+use crate::error::{Error, Result};
+use quick_xml::XmlVersion;
+use quick_xml::escape::resolve_xml_entity;
+use quick_xml::events::{BytesRef, BytesStart};
+
+/// The name and bytes of a file, for line numbers in errors.
+#[derive(Clone, Copy)]
+pub(super) struct SourceText<'a> {
+    pub name: &'a str,
+    pub bytes: &'a [u8],
+}
+
+impl SourceText<'_> {
+    /// An error at this byte.
+    pub fn bad(&self, at: usize, problem: impl Into<String>) -> Error {
+        let before = self.bytes.iter().take(at);
+        let line = 1 + before.filter(|&&byte| byte == b'\n').count();
+        Error::Data { place: format!("{}:{line}", self.name), problem: problem.into() }
+    }
+
+    /// Returns an attribute of the element at this byte.
+    pub fn attribute(&self, at: usize, tag: &BytesStart, name: &str) -> Result<Option<String>> {
+        let bad =
+            |error: &dyn std::fmt::Display| self.bad(at, format!("attribute `{name}`: {error}"));
+        let attribute = tag.try_get_attribute(name).map_err(|error| bad(&error))?;
+        let value = attribute.map(|found| found.normalized_value(XmlVersion::Implicit1_0));
+        Ok(value.transpose().map_err(|error| bad(&error))?.map(String::from))
+    }
+
+    /// Returns an attribute that the element must have.
+    pub fn required_attribute(&self, at: usize, tag: &BytesStart, name: &str) -> Result<String> {
+        let element = tag.name().into_inner();
+        let missing = || self.bad(at, format!("element `{element}` has no attribute `{name}`"));
+        self.attribute(at, tag, name)?.ok_or_else(missing)
+    }
+
+    /// Returns the text that an entity stands for.
+    pub fn entity(&self, at: usize, entity: &BytesRef) -> Result<String> {
+        let character =
+            entity.resolve_char_ref().map_err(|error| self.bad(at, error.to_string()))?;
+        match (character, resolve_xml_entity(entity)) {
+            (Some(character), _) => Ok(character.into()),
+            (None, Some(text)) => Ok(text.into()),
+            (None, None) => {
+                let name: &str = entity;
+                let expected = "expected one of the five predefined in XML";
+                Err(self.bad(at, format!("entity `&{name};`; {expected}")))
+            }
+        }
+    }
+}
