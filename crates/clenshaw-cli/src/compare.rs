@@ -26,7 +26,8 @@ pub struct Compare {
     /// Models to compare, separated by commas
     #[arg(short, long, value_name = "MODEL,...", value_delimiter = ',', default_value = "all")]
     models: Vec<String>,
-    /// Number of runs per model and graph, each with its own seed and split
+    /// Number of runs per model and graph, each with its own seed and, if the split is random, its own
+    /// split
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole::<usize>, allow_negative_numbers = true)]
     runs: usize,
     /// Seed of the first run, incremented for each further run
@@ -68,8 +69,9 @@ Examples:
 
 fn after_help() -> String {
     format!(
-        "Each model has the same settings as with `clenshaw train`: its defaults or, with --preset, \
-         its preset for the graph if there is one (cells without one are marked *). If a model \
+        "Each model has the same hyper-parameters as with `clenshaw train`: its defaults or, with \
+         --preset, its preset for the graph if there is one (cells without one are marked *). The \
+         split of a preset is ignored, so that all models use the same. If a model \
          fails, its cell shows `failed` and the others continue.\n\n\
          {SPLITS}\n\n{EXAMPLES}"
     )
@@ -174,7 +176,9 @@ impl Compare {
             self.splits_line(jobs),
             match self.preset {
                 true => "settings: presets".into(),
-                false => "settings: defaults of each model; --preset uses published ones".into(),
+                false => {
+                    "settings: each model's defaults; --preset uses published or tuned ones".into()
+                }
             },
         ];
         let majority: Vec<String> = self
@@ -202,7 +206,7 @@ impl Compare {
         format!("{}\n{warnings}run folders and compare.md: {folder}\n", lines.join("\n"))
     }
 
-    /// The split of each graph; one word if it is the same for all.
+    /// The line that names the split of each graph, or the common one.
     fn splits_line(&self, jobs: &[TrainingJob]) -> String {
         let mut splits: Vec<(&str, String)> = jobs
             .iter()

@@ -101,7 +101,7 @@ impl RunSubcommand for Data {
     }
 }
 
-/// Whether the graph needs no files or a folder for its files exists.
+/// Whether the graph needs no files, or all of its files are present.
 fn is_available(info: &DatasetInfo, store: &Store) -> bool {
     match (info.kind(), info.files()) {
         ("files", Some(files)) => {

@@ -42,7 +42,7 @@ pub struct Train {
     /// How to split the nodes into training, validation and test sets; see below
     #[arg(long, value_name = "NAME")]
     split: Option<String>,
-    /// Number of runs, each with its own seed and split [default: 1; with --split all, one per split]
+    /// Number of runs, each with its own seed and, if the split is random, its own split [default: 1; with --split all, one per split]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true)]
     runs: Option<usize>,
     /// Seed of the first run, incremented for each further run [default: 0]

@@ -285,15 +285,12 @@ fn weights_loops_and_repeated_edges_are_stated() {
     let sha = |sandbox: &Sandbox| sandbox.json("data show it --json")["sha256"].clone();
     let unweighted = sha(&sandbox);
     let page = sandbox.stdout("data check it");
-    assert!(page.contains("note: 1 edges from a node to itself were removed\n"), "{page}");
-    let merged = "note: 1 repeated edges, in the same or the opposite direction, were merged\n";
+    assert!(page.contains("note: self-loops removed: 1\n"), "{page}");
+    let merged = "note: repeated edges, in either direction, merged: 1\n";
     assert!(page.contains(merged), "{page}");
     sandbox.write("it/edges.csv", "source,target,weight\np0,p1,2\np2,p3,0.5\n");
     let page = sandbox.stdout("data check it");
-    assert!(
-        page.contains("note: edges have weights, which the operators of the models use\n"),
-        "{page}"
-    );
+    assert!(page.contains("note: the edges have weights; the models use them\n"), "{page}");
     assert_ne!(sha(&sandbox), unweighted);
     sandbox.write("it/edges.csv", "source,target,weight\np0,p1,1\np2,p3,1\n");
     assert_eq!(sha(&sandbox), unweighted);

@@ -1,5 +1,5 @@
-//! Scheduling of training jobs: small runs in parallel, one thread each, then large jobs one after the
-//! other with all threads.
+//! Scheduling of training jobs: small runs in parallel, sharing the threads, then large runs one at a time
+//! with all threads.
 
 use super::folder::{RunFolder, RunReceipt};
 use super::job::{ActiveJob, DatasetCache};
@@ -102,7 +102,7 @@ pub fn run(job: &TrainingJob, options: &RunOptions<'_>) -> Result<Summary> {
 /// Trains several jobs and returns one result per job; a failed job does not stop the others.
 ///
 /// The runs of all jobs share the threads. Jobs start in the order of the list, each when a thread is
-/// free, except that jobs whose runs need much memory come last. The memory of a job is released after
+/// free, except that jobs whose runs need a lot of memory come last. The memory of a job is released after
 /// its last run.
 pub fn run_all(jobs: &[TrainingJob], options: &RunOptions<'_>) -> Vec<Result<Summary>> {
     let (threads, n_runs) = (options.threads.max(1), jobs.iter().map(|job| job.request.runs).sum());
@@ -131,8 +131,8 @@ pub(super) fn finished_job(job: &TrainingJob) -> Result<Option<(RunReceipt, Vec<
     Ok(receipt.filter(|_| records.len() == job.request.runs).map(|receipt| (receipt, records)))
 }
 
-/// All values, or an error. A failure interrupts the other tasks, so it takes precedence over
-/// interruptions.
+/// Returns all values, or one of the errors: [`Error::Interrupted`] only if there is no other, because
+/// callers interrupt the remaining tasks after a failure.
 pub(super) fn all_or_first_error<T>(
     results: impl IntoIterator<Item = Result<T>>,
 ) -> Result<Vec<T>> {
@@ -161,7 +161,7 @@ struct Scheduler<'a> {
     /// Jobs whose runs need more bytes than this are postponed.
     max_bytes: usize,
     queue: Mutex<JobQueue<'a>>,
-    /// Signalled when a job has started.
+    /// Signalled when a worker has finished starting a job, successfully or not.
     started: Condvar,
 }
 

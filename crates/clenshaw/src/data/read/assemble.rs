@@ -86,16 +86,14 @@ pub(super) fn dataset(
     let ReadEdges { graph, n_loops, n_listed, directed, warnings } = edges;
     let mut notes = vec![];
     if n_loops > 0 {
-        notes.push(format!("{n_loops} edges from a node to itself were removed"));
+        notes.push(format!("self-loops removed: {n_loops}"));
     }
     if n_listed > graph.n_edges() {
         let n = n_listed - graph.n_edges();
-        notes.push(format!(
-            "{n} repeated edges, in the same or the opposite direction, were merged"
-        ));
+        notes.push(format!("repeated edges, in either direction, merged: {n}"));
     }
     if graph.weights().is_some() {
-        notes.push("edges have weights, which the operators of the models use".into());
+        notes.push("the edges have weights; the models use them".into());
     }
     if directed {
         notes.push("the file declares directed edges; directions are not used".into());

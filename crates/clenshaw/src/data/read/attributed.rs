@@ -170,7 +170,7 @@ fn use_distinct_labels(table: &mut Table, interpretation: Interpretation) -> Str
         return "the names of the nodes are their `id`".into();
     };
     if interpretation.column_names().iter().any(|name| *name == LABEL) {
-        return "the names of the nodes are their `id`, because `label` is a column".into();
+        return "nodes are named by `id`, because `label` was chosen as a column".into();
     }
     let mut seen = HashSet::new();
     let is_new = |label| !is_missing(label) && seen.insert(label);
@@ -181,7 +181,7 @@ fn use_distinct_labels(table: &mut Table, interpretation: Interpretation) -> Str
     }
     let labels = table.columns.remove(column);
     table.ids = Some(labels.cells().map(str::to_owned).collect());
-    "the names of the nodes are their `label`, which is therefore not the class".into()
+    "nodes are named by `label`, so it is not used as the class".into()
 }
 
 #[cfg(test)]

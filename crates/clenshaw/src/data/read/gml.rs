@@ -165,7 +165,7 @@ impl<'a> GmlParser<'a> {
     }
 
     fn value(&mut self, key: &str) -> LineResult<GmlValue<'a>> {
-        let expected = "expected a number, a text in quotes or `[`";
+        let expected = "expected a number, a quoted string or `[`";
         match self.tokens.next()? {
             Some(GmlToken::Text(text)) => Ok(GmlValue::Scalar(text)),
             Some(GmlToken::Open) => Ok(GmlValue::List),

@@ -117,7 +117,7 @@ fn without_nan(text: &str) -> Cow<'_, str> {
     (result + rest).into()
 }
 
-/// The length of a text in quotes, including the quotes.
+/// The length of a quoted string, including the quotes.
 fn text_length(text: &str) -> usize {
     let mut bytes = text.bytes().enumerate().skip(1);
     while let Some((at, byte)) = bytes.next() {

@@ -85,14 +85,14 @@ fn pubmed_features_are_not_binary() {
 }
 
 #[test]
-fn citeseer_has_fifteen_nodes_without_features_and_label() {
+fn citeseer_has_fifteen_nodes_without_features_or_label() {
     let Some(citeseer) = planetoid("citeseer") else { return };
     assert_eq!((isolated(&citeseer), unlabelled(&citeseer)), (48, 15));
     let Features::Sparse { pattern, values } = &citeseer.x else { panic!("dense features") };
     assert!(values.iter().all(|&value| value == 1.0));
     let is_unlabelled = |i: &usize| citeseer.y[*i].is_none();
     assert!((0..3327).filter(is_unlabelled).all(|i| pattern.row(i).is_empty() && i >= 2312));
-    // The published number assigns class 0 to these nodes and counts isolated nodes as 0.
+    // The published homophily was computed with class 0 for these nodes and 0 for isolated nodes.
     let y: Vec<Option<u32>> = citeseer.y.iter().map(|label| label.or(Some(0))).collect();
     let h = node_homophily(&citeseer.graph, &y).unwrap();
     assert_eq!(format!("{:.3}", h * (3327.0 - 48.0) / 3327.0), "0.706");
@@ -117,7 +117,7 @@ fn geom_gcn_masks_cover_the_expected_nodes() {
         assert_eq!(total(&splits), covered, "{name}");
         assert_eq!((&*splits[0].name, &*splits[9].name), ("geom:0", "geom:9"));
     }
-    // Nodes of Citeseer without a label are removed.
+    // The splits of the loaded data set exclude Citeseer's unlabelled nodes.
     let citeseer = planetoid("citeseer").unwrap();
     let all = 3327 - 15;
     let left = [all, all, all, all, 2110, 2110, all, all, all, all];
@@ -157,7 +157,7 @@ fn masks_in_fortran_order_equal_those_of_geom_gcn() {
 }
 
 #[test]
-fn heterophilous_features_and_labels_match_numpy() {
+fn heterophilous_feature_counts_and_class_sizes_match_numpy() {
     let expected = [
         ("minesweeper", 10_000, &[8000, 2000][..]),
         ("squirrel", 93_477, &[1042, 1040, 1039, 1040, 1040]),

@@ -58,7 +58,7 @@ fn stratified_keeps_the_shares_of_every_class() {
 }
 
 #[test]
-fn rare_classes_are_in_training_first_and_reported() {
+fn rare_classes_go_to_training_first_and_are_reported() {
     let dataset = sized([97, 2, 1]);
     let split = SplitKind::Stratified.draw(&dataset, 4).unwrap();
     assert_eq!(class_counts(&dataset, split.train()), [59, 1, 1]);

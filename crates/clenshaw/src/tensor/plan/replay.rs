@@ -371,10 +371,12 @@ mod tests {
             }),
             (another, &|| _ = large.scores(&mut work(), &large.zeros())),
             ("plan: 3 parameters; expected 4", &|| _ = small.scores(&mut work(), &[0.0; 3])),
-            ("targets: 3 nodes for a plan of 2", &|| _ = gradient_with(&targets(3, 0, 1))),
-            ("targets: class 2 for a plan of 2", &|| _ = gradient_with(&targets(2, 0, 2))),
-            ("targets: node 2 of 2", &|| _ = targets(2, 2, 0)),
-            ("targets: 3 values per node for a plan of 2", &|| {
+            ("targets: 3 nodes, but the plan has 2", &|| _ = gradient_with(&targets(3, 0, 1))),
+            ("targets: class 2, but the plan has 2 classes", &|| {
+                _ = gradient_with(&targets(2, 0, 2))
+            }),
+            ("targets: node 2, but there are 2 nodes", &|| _ = targets(2, 2, 0)),
+            ("targets: 3 values per node, but the plan has 2", &|| {
                 gradient_with(&Targets::squares(&Mat::zeros(2, 3), &[1.0, 1.0]));
             }),
             ("a value of another tape", &|| {

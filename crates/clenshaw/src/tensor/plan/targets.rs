@@ -27,7 +27,7 @@ impl<T: Real> Targets<T> {
         let (mut labels, mut weights) = (vec![0; n_nodes], vec![T::ZERO; n_nodes]);
         let mut n_classes = 0;
         for &i in nodes {
-            assert!((i as usize) < n_nodes, "targets: node {i} of {n_nodes}");
+            assert!((i as usize) < n_nodes, "targets: node {i}, but there are {n_nodes} nodes");
             labels[i as usize] = label(i);
             weights[i as usize] = T::from_f64(1.0 / nodes.len() as f64);
             n_classes = n_classes.max(labels[i as usize] as usize + 1);
@@ -48,14 +48,20 @@ impl<T: Real> Targets<T> {
     /// Panics unless the targets fit scores of this shape.
     pub(super) fn check(&self, (n_nodes, n_cols): (usize, usize)) {
         let n = self.weights.len();
-        assert_eq!(n, n_nodes, "targets: {n} nodes for a plan of {n_nodes}");
+        assert_eq!(n, n_nodes, "targets: {n} nodes, but the plan has {n_nodes}");
         match self.kind {
             TargetKind::Classes { n_classes, .. } => {
                 let last = n_classes.saturating_sub(1);
-                assert!(n_classes <= n_cols, "targets: class {last} for a plan of {n_cols}");
+                assert!(
+                    n_classes <= n_cols,
+                    "targets: class {last}, but the plan has {n_cols} classes"
+                );
             }
             TargetKind::Values { cols, .. } => {
-                assert_eq!(cols, n_cols, "targets: {cols} values per node for a plan of {n_cols}");
+                assert_eq!(
+                    cols, n_cols,
+                    "targets: {cols} values per node, but the plan has {n_cols}"
+                );
             }
         }
     }

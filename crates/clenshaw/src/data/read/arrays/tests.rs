@@ -88,7 +88,7 @@ fn reads_scipy_sparse_matrix() {
     let dataset = read_bytes("x.npz", SCIPY_FILE).unwrap();
     assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
     assert_eq!(dataset.y, [None; 3]);
-    assert_eq!(dataset.warnings, ["edge weights are not used"]);
+    assert!(dataset.graph.weights().is_some());
     assert_eq!(
         dataset.checked().unwrap_err().to_string(),
         "x.npz: the nodes have no features; expected at least one column"

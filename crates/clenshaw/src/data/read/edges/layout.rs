@@ -213,8 +213,12 @@ impl EdgeLayout {
     }
 }
 
-/// Parses the weight of an edge.
+/// Parses the weight of an edge; `0,5` is also a number.
 pub(in crate::data::read) fn parse_weight(field: &str) -> LineResult<f32> {
-    let weight = field.parse().ok().filter(|weight: &f32| weight.is_finite() && *weight >= 0.0);
+    let weight = field
+        .replace(',', ".")
+        .parse()
+        .ok()
+        .filter(|weight: &f32| weight.is_finite() && *weight >= 0.0);
     weight.ok_or_else(|| format!("the weight is `{field}`; expected a number of at least 0"))
 }

@@ -84,9 +84,9 @@ fn reads_networkx_file() {
     assert_eq!(x.row(0), [31.0, 0.0, 1.0, 1.0, 0.0]);
     assert_eq!(x.row(1), [27.5, 0.0, 0.0, 0.0, 0.0]);
     let expected = [
-        "the names of the nodes are their `label`, which is therefore not the class",
-        "1 edges from a node to itself were removed",
-        "edges have weights, which the operators of the models use",
+        "nodes are named by `label`, so it is not used as the class",
+        "self-loops removed: 1",
+        "the edges have weights; the models use them",
     ];
     assert_eq!(dataset.notes, expected);
 }

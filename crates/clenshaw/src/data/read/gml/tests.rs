@@ -1,4 +1,4 @@
-//! Files written by NetworkX and igraph, truncated, damaged or inconsistent.
+//! Files written by NetworkX and igraph, and files that are truncated, damaged or inconsistent.
 
 use super::*;
 use crate::data::TableOptions;
@@ -127,9 +127,9 @@ fn reads_networkx_file() {
     assert_eq!(x.row(1)[..4], [27.5, 0.0, 0.0, 0.0]);
     assert_eq!((x.row(0)[5], x.row(1)[5], x.row(0)[7]), (1.5, 0.5, 2.0));
     let expected = [
-        "the names of the nodes are their `label`, which is therefore not the class",
-        "1 edges from a node to itself were removed",
-        "edges have weights, which the operators of the models use",
+        "nodes are named by `label`, so it is not used as the class",
+        "self-loops removed: 1",
+        "the edges have weights; the models use them",
         "the file declares directed edges; directions are not used",
     ];
     assert_eq!(dataset.notes, expected);
@@ -156,14 +156,11 @@ fn distinct_labels_can_be_chosen_as_the_class() {
     let dataset = read(NETWORKX_FILE, Some("label")).unwrap();
     assert_eq!(dataset.node_names, ["0", "1", "2"]);
     assert_eq!(dataset.class_names, ["ann", "bob", "cid"]);
-    assert_eq!(
-        dataset.notes[0],
-        "the names of the nodes are their `id`, because `label` is a column"
-    );
+    assert_eq!(dataset.notes[0], "nodes are named by `id`, because `label` was chosen as a column");
 }
 
 #[test]
-fn accepts_edges_before_nodes_comments_and_nested_lists() {
+fn accepts_comments_nested_lists_and_edges_before_nodes() {
     let text = "# a comment\nVersion 1 extra [ a [ b 1 ] ]\ngraph [ edge [ source 7 target \"b\" ]\n\
         node [ graphics [ x 1.5 fill \"#ff0000\" ] id 7 size 1 class 0 ] # more\n\
         node [ class 1 size NAN id \"b\" ] ]";
@@ -190,9 +187,9 @@ fn errors_include_the_line() {
         ("graph [\n5 5 ]".into(), "2: `5`; expected a key"),
         (
             "graph [\nnode [ id abc ] ]".into(),
-            "2: `abc` after `id`; expected a number, a text in quotes or `[`",
+            "2: `abc` after `id`; expected a number, a quoted string or `[`",
         ),
-        ("graph [\nname \"x\n".into(), "2: the text in quotes is not closed"),
+        ("graph [\nname \"x\n".into(), "2: the quoted string is not closed"),
         ("graph [ ] graph [ ]".into(), "1: found a second graph; expected one"),
         ("Creator \"x\"\n".into(), "2: unexpected end of file; expected `graph [`"),
         (format!("x {}", "[ x ".repeat(65)), "1: more than 64 open brackets"),

@@ -53,7 +53,7 @@ impl<'a> GmlTokens<'a> {
             }
             b'"' => {
                 let after = &self.rest[1..];
-                let end = after.find('"').ok_or("the text in quotes is not closed")?;
+                let end = after.find('"').ok_or("the quoted string is not closed")?;
                 self.advance(end + 2);
                 GmlToken::Text(decode(&after[..end]))
             }

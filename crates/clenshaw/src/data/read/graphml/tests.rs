@@ -86,8 +86,9 @@ fn reads_networkx_file() {
     assert_eq!(
         dataset.notes,
         [
-            "1 edges from a node to itself were removed",
-            "1 repeated edges, in the same or the opposite direction, were merged",
+            "self-loops removed: 1",
+            "repeated edges, in either direction, merged: 1",
+            "the edges have weights; the models use them",
             "the file declares directed edges; directions are not used"
         ]
     );

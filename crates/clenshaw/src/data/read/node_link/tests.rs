@@ -32,8 +32,8 @@ fn reads_networkx_files() {
         assert_eq!(
             dataset.notes,
             [
-                "1 edges from a node to itself were removed",
-                "edges have weights, which the operators of the models use",
+                "self-loops removed: 1",
+                "the edges have weights; the models use them",
                 "the file declares directed edges; directions are not used"
             ]
         );

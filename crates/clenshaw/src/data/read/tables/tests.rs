@@ -80,7 +80,7 @@ fn reads_folder_or_edge_table() {
         assert_eq!(dataset.node_names, ["ann", "bob", "cid"]);
         assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
         assert_eq!(dataset.splits[0].split.test(), [2]);
-        assert!(dataset.warnings[0].ends_with(": ignored columns `weight`"));
+        assert_eq!(dataset.graph.weights(), Some(&[1.0, 1.0, 2.0, 2.0][..]));
     }
 }
 
@@ -103,7 +103,7 @@ fn detected_header_gives_a_warning() {
     let dataset =
         read_bytes(b"giver,taker\nann,bob\n", NODES.as_bytes(), Interpretation::default()).unwrap();
     assert_eq!(dataset.graph.n_edges(), 1);
-    assert_eq!(dataset.warnings, ["edges: line 1 (`giver`, `taker`) was taken as header"]);
+    assert_eq!(dataset.warnings, ["edges: line 1 (`giver`, `taker`) was treated as a header"]);
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn all_formats_of_edges_give_the_same_graph() {
         assert_eq!(dataset.node_names, ["ann", "bob", "cid"], "{name}");
         assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)], "{name}");
         assert_eq!(dataset.graph.weights(), Some(&[2.0, 2.0, 1.0, 1.0][..]), "{name}");
-        let note = "edges have weights, which the operators of the models use";
+        let note = "the edges have weights; the models use them";
         assert_eq!((dataset.notes, dataset.warnings.len()), (vec![note.to_owned()], 0), "{name}");
         assert_eq!(super::super::format(&path), format, "{name}");
         let sources = super::super::source_files(&path).unwrap();

@@ -19,7 +19,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// The problem of a response and an image of this size, with a border of this width.
+    /// The regression problem for a target response and an image of this size; a border of this width is
+    /// excluded from the loss.
     pub fn new(
         target: TargetResponse,
         p: &Operator,
