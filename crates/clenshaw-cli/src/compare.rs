@@ -1,8 +1,8 @@
 //! `clenshaw compare`: train several models on several graphs, using the same splits.
 
 use crate::options::{
-    DataOption, JsonOption, QuietOption, ResumeOptions, SPLITS, TableArguments, ThreadsOption,
-    setting, whole,
+    DataOption, JsonOption, MODEL_NAME, QuietOption, ResumeOptions, SPLITS, TableArguments,
+    ThreadsOption, setting, whole,
 };
 use crate::output::{self, percent};
 use crate::{RunSubcommand, interrupt, progress};
@@ -24,7 +24,7 @@ pub struct Compare {
     #[arg(required = true, value_name = "GRAPH")]
     graphs: Vec<String>,
     /// Models to compare, separated by commas
-    #[arg(short, long, value_name = "MODEL,...", value_delimiter = ',', default_value = "all")]
+    #[arg(short, long, value_name = "MODEL,...", value_delimiter = ',', default_value = "all", value_parser = MODEL_NAME, hide_possible_values = true)]
     models: Vec<String>,
     /// Number of runs per model and graph, each with its own seed and, if the split is random, its own
     /// split

@@ -3,11 +3,14 @@
 use crate::output;
 use crate::progress::Progress;
 use clap::Args;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clenshaw::Error;
 use clenshaw::data::read::Interpretation;
 use clenshaw::data::schema::Fill;
 use clenshaw::data::{self, Dataset, Store, TableOptions};
+use clenshaw::model::MODELS;
 use serde::Serialize;
+use std::ffi::OsStr;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -105,6 +108,31 @@ impl ResumeOptions {
         !self.fresh
     }
 }
+
+/// Parses a name of a closed list: help and completions show the list, and the library rejects other
+/// names with a suggestion.
+#[derive(Clone)]
+pub struct ListedName(pub fn() -> Vec<&'static str>);
+
+impl TypedValueParser for ListedName {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.0)().into_iter().map(PossibleValue::new)))
+    }
+}
+
+/// The names of all models.
+pub const MODEL_NAME: ListedName = ListedName(|| MODELS.iter().map(|info| info.name).collect());
 
 /// The `--threads` option.
 #[derive(Args)]

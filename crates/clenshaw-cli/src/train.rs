@@ -1,8 +1,8 @@
 //! `clenshaw train`: train one model on one graph.
 
 use crate::options::{
-    DataOption, JsonOption, QuietOption, ResumeOptions, SPLITS, TableArguments, ThreadsOption,
-    read_argument_file, setting, whole,
+    DataOption, JsonOption, MODEL_NAME, QuietOption, ResumeOptions, SPLITS, TableArguments,
+    ThreadsOption, read_argument_file, setting, whole,
 };
 use crate::output::{self, percent};
 use crate::{RunSubcommand, interrupt};
@@ -27,7 +27,7 @@ pub struct Train {
     #[arg(required_unless_present = "config")]
     graph: Option<String>,
     /// Model to train; `clenshaw models` lists them [default: clenshaw-gcn]
-    #[arg(short, long, value_name = "MODEL")]
+    #[arg(short, long, value_name = "MODEL", value_parser = MODEL_NAME, hide_possible_values = true)]
     model: Option<String>,
     /// Start from the preset of this model and graph: the published settings or, where there are none,
     /// settings from our own studies

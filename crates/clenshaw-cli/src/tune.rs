@@ -5,8 +5,8 @@ mod report;
 mod study;
 
 use crate::options::{
-    DataOption, JsonOption, QuietOption, SPLITS, TableArguments, ThreadsOption, duration,
-    read_argument_file, setting, whole,
+    DataOption, JsonOption, ListedName, MODEL_NAME, QuietOption, SPLITS, TableArguments,
+    ThreadsOption, duration, read_argument_file, setting, whole,
 };
 use crate::progress::Progress;
 use crate::{RunSubcommand, interrupt, output, train};
@@ -34,7 +34,7 @@ pub struct Tune {
     /// as csbm:nodes=500
     graph: String,
     /// Model to train; `clenshaw models` lists them
-    #[arg(short, long, value_name = "MODEL", default_value = "clenshaw-gcn")]
+    #[arg(short, long, value_name = "MODEL", default_value = "clenshaw-gcn", value_parser = MODEL_NAME, hide_possible_values = true)]
     model: String,
     /// Number of complete trials at which the study ends, including earlier ones; pruned and failed trials
     /// do not count
@@ -57,10 +57,10 @@ pub struct Tune {
     #[arg(long, value_name = "FILE")]
     space: Option<PathBuf>,
     /// Sampler that proposes trials: tpe, random or grid
-    #[arg(long, value_name = "NAME", default_value = "tpe")]
+    #[arg(long, value_name = "NAME", default_value = "tpe", value_parser = SAMPLER, hide_possible_values = true)]
     sampler: String,
     /// Pruner that stops unpromising trials: median, halving, hyperband or none
-    #[arg(long, value_name = "NAME", default_value = "median")]
+    #[arg(long, value_name = "NAME", default_value = "median", value_parser = PRUNER, hide_possible_values = true)]
     pruner: String,
     /// Seed of the study and of its first split, incremented for each further split
     #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = whole::<u64>, allow_negative_numbers = true)]
@@ -94,6 +94,9 @@ pub struct Tune {
     #[command(flatten)]
     table: TableArguments,
 }
+
+const SAMPLER: ListedName = ListedName(|| vec!["tpe", "random", "grid"]);
+const PRUNER: ListedName = ListedName(|| vec!["median", "halving", "hyperband", "none"]);
 
 const DETAILS: &str = "\
 An existing study is resumed. To share a study between machines, run the same command with the same

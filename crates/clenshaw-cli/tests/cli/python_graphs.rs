@@ -23,3 +23,9 @@ fn run_script(name: &str) -> String {
 fn plain_training_is_as_good_as_regression_and_label_spreading() {
     println!("{}", run_script("own_graphs.py"));
 }
+
+#[test]
+#[ignore = "needs scikit-learn: cargo xtask test"]
+fn every_format_written_by_pandas_networkx_and_scipy_is_the_same_graph() {
+    assert_eq!(run_script("formats.py"), "ok\n");
+}

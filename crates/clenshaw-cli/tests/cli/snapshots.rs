@@ -4,13 +4,15 @@
 use crate::common::{Sandbox, assert_snapshot};
 use clenshaw::model::MODELS;
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 19] = [
     "",
     "demo",
     "train",
     "compare",
     "tune",
     "predict",
+    "filter",
+    "runs",
     "models",
     "data",
     "data list",

@@ -43,6 +43,7 @@ pub static INFO: ModelInfo = ModelInfo {
         head::WD,
     ],
     training: &TRAINING,
+    inductive: true,
     presets: include_str!("../../experiments/presets/air-gnn.toml"),
     groups: &[head::DENSE],
     build,

@@ -32,6 +32,7 @@ pub static INFO: ModelInfo = ModelInfo {
         head::WD,
     ],
     training: &MEAN_200,
+    inductive: true,
     presets: include_str!("../../experiments/presets/appnp.toml"),
     groups: &[head::DENSE],
     build,

@@ -34,6 +34,7 @@ pub static INFO: ModelInfo = ModelInfo {
         decoupled::NO_WD_PROP,
     ],
     training: &MEAN_200,
+    inductive: true,
     presets: include_str!("../../experiments/presets/bern-net.toml"),
     groups: &decoupled::GROUPS,
     build: |net, hp| decoupled::network(net, hp, &polynomial(hp)),

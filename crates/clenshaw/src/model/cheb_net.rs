@@ -42,6 +42,7 @@ pub static INFO: ModelInfo = ModelInfo {
         HyperParam::weight_decay("wd", 5e-4, "weight decay"),
     ],
     training: &MEAN_200,
+    inductive: true,
     presets: include_str!("../../experiments/presets/cheb-net.toml"),
     groups: &[OptimiserGroup::adam("conv", "lr", "wd")],
     build,

@@ -31,6 +31,7 @@ pub static INFO: ModelInfo = ModelInfo {
     operator: Some(Normalisation::Looped),
     hyper: &residual::LEARNED,
     training: &PATIENCE_300,
+    inductive: true,
     presets: include_str!("../../experiments/presets/clenshaw-gcn.toml"),
     groups: &residual::GROUPS,
     build,

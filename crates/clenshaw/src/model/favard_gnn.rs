@@ -36,6 +36,7 @@ pub static INFO: ModelInfo = ModelInfo {
         ],
     ),
     training: &per_channel::TRAINING,
+    inductive: true,
     presets: include_str!("../../experiments/presets/favard-gnn.toml"),
     groups: &per_channel::GROUPS,
     build,

@@ -39,6 +39,7 @@ pub static INFO: ModelInfo = ModelInfo {
         ],
     ),
     training: &PATIENCE_300,
+    inductive: true,
     presets: include_str!("../../experiments/presets/fixed-clenshaw-gcn.toml"),
     groups: residual::GROUPS.split_at(2).0,
     build,

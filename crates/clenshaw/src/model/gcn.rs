@@ -29,6 +29,7 @@ pub static INFO: ModelInfo = ModelInfo {
         head::WD,
     ],
     training: &MEAN_200,
+    inductive: true,
     presets: include_str!("../../experiments/presets/gcn.toml"),
     groups: &[OptimiserGroup::adam("all", "lr", "wd")],
     build,

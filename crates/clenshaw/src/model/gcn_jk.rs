@@ -41,6 +41,7 @@ pub static INFO: ModelInfo = ModelInfo {
         ],
     ),
     training: &ALL_500,
+    inductive: true,
     presets: include_str!("../../experiments/presets/gcn-jk.toml"),
     groups: &[ADAM_W],
     build,

@@ -44,6 +44,7 @@ pub static INFO: ModelInfo = ModelInfo {
         HyperParam::weight_decay("wd_dense", 1e-4, "weight decay of the dense layers"),
     ],
     training: &TRAINING,
+    inductive: true,
     presets: include_str!("../../experiments/presets/gcnii.toml"),
     groups: residual::GROUPS.split_at(2).0,
     build,

@@ -45,6 +45,7 @@ pub static INFO: ModelInfo = ModelInfo {
         decoupled::NO_WD_PROP,
     ],
     training: &MEAN_200,
+    inductive: true,
     presets: include_str!("../../experiments/presets/gpr-gnn.toml"),
     groups: &[head::DENSE, OptimiserGroup { rate: "lr", ..decoupled::PROP }],
     build: |net, hp| decoupled::network(net, hp, &polynomial(hp)),

@@ -39,6 +39,7 @@ pub static INFO: ModelInfo = ModelInfo {
             .tune_among(&[2e-5, 1e-3]),
     ],
     training: &TRAINING,
+    inductive: true,
     presets: include_str!("../../experiments/presets/h2gcn.toml"),
     groups: &[OptimiserGroup::adam("dense", "lr", "wd")],
     build,

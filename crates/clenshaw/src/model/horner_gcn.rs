@@ -32,6 +32,7 @@ pub static INFO: ModelInfo = ModelInfo {
         )],
     ),
     training: &PATIENCE_300,
+    inductive: true,
     presets: include_str!("../../experiments/presets/horner-gcn.toml"),
     groups: &residual::GROUPS,
     build,

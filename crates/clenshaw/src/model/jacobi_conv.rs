@@ -53,6 +53,7 @@ pub static INFO: ModelInfo = ModelInfo {
         decoupled::WD_PROP,
     ],
     training: &TRAINING,
+    inductive: true,
     presets: include_str!("../../experiments/presets/jacobi-conv.toml"),
     groups: &[head::DENSE, OptimiserGroup::adam("eta", "lr_eta", "wd_eta"), decoupled::PROP],
     build,

@@ -48,6 +48,7 @@ pub static INFO: ModelInfo = ModelInfo {
         training::WD,
     ],
     training: &ALL_500,
+    inductive: false,
     presets: include_str!("../../experiments/presets/linkx.toml"),
     groups: &[ADAM_W],
     build,

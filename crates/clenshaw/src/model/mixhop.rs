@@ -33,6 +33,7 @@ pub static INFO: ModelInfo = ModelInfo {
         ],
     ),
     training: &ALL_500,
+    inductive: true,
     presets: include_str!("../../experiments/presets/mixhop.toml"),
     groups: &[ADAM_W],
     build,

@@ -18,6 +18,7 @@ pub static INFO: ModelInfo = ModelInfo {
     operator: None,
     hyper: &[head::HIDDEN, head::DROPOUT, head::LR, head::WD],
     training: &MEAN_200,
+    inductive: true,
     presets: include_str!("../../experiments/presets/mlp.toml"),
     groups: &[head::DENSE],
     build: head,

@@ -89,6 +89,8 @@ pub struct ModelInfo {
     pub hyper: &'static [HyperParam],
     /// Its hyper-parameters of training: feature scaling, early stopping, precision.
     pub training: &'static [HyperParam],
+    /// Whether a trained model can be applied to another graph: it has no weights per node.
+    pub inductive: bool,
     /// Presets in TOML, one table per graph, with published or tuned settings; may be empty.
     pub presets: &'static str,
     /// Its optimiser groups.

@@ -37,6 +37,7 @@ pub static INFO: ModelInfo = ModelInfo {
     operator: Some(Normalisation::Plain),
     hyper: &per_channel::SHARED,
     training: &per_channel::TRAINING,
+    inductive: true,
     presets: include_str!("../../experiments/presets/opt-basis-gnn.toml"),
     groups: per_channel::GROUPS.split_at(2).0,
     build,

@@ -57,6 +57,7 @@ pub static INFO: ModelInfo = ModelInfo {
         &decoupled::LEARNED,
     ),
     training: &MEAN_200,
+    inductive: true,
     presets: include_str!("../../experiments/presets/poly.toml"),
     groups: &decoupled::GROUPS,
     build: |net, hp| decoupled::network(net, hp, &polynomial(hp)),

@@ -131,6 +131,12 @@ impl TrainedModel {
         let bad = |problem| Error::Data { place: dataset.name.clone(), problem };
         let names = |schema: &Option<Schema>| schema.as_ref().map(Schema::feature_names);
         let n = dataset.x.n_cols();
+        if !self.info.inductive && dataset.sha256() != self.provenance.data_sha256 {
+            let title = self.info.title;
+            return Err(bad(format!(
+                "{title} has weights for each node, so it can only predict the nodes of its own graph"
+            )));
+        }
         if n != self.n_features {
             let expected = self.n_features;
             return Err(bad(format!("{n} features, but the model was trained with {expected}")));
@@ -295,6 +301,20 @@ mod tests {
             damaged[at] ^= 1;
             assert!(TrainedModel::from_bytes("x", &damaged).is_err(), "byte {at}");
         }
+    }
+
+    #[test]
+    fn models_with_weights_per_node_are_for_their_own_graph() {
+        let info = model::find("linkx").unwrap();
+        let data = data::load("csbm:nodes=60").unwrap();
+        let provenance =
+            ModelProvenance { data_sha256: data.sha256(), ..ModelProvenance::default() };
+        let setup = Setup::new(data.clone(), info, info.defaults()).unwrap();
+        let model = TrainedModel::new(&setup, &setup.initial(0), provenance);
+        assert!(model.predict(&data, 1).is_ok());
+        let other = data::load("csbm:nodes=60,seed=1").unwrap();
+        let error = model.predict(&other, 1).unwrap_err().to_string();
+        assert!(error.ends_with("it can only predict the nodes of its own graph"), "{error}");
     }
 
     #[test]
