@@ -9,6 +9,9 @@ use crate::model::{self, ModelInfo};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+/// Called after every epoch; may stop training.
+type EpochCallback<'a> = Box<dyn FnMut(&Epoch) -> ControlFlow<()> + 'a>;
+
 /// The settings of one training run.
 ///
 /// ```
@@ -26,7 +29,7 @@ pub struct Trainer<'a> {
     split: SplitKind,
     seed: u64,
     threads: usize,
-    on_epoch: Box<dyn FnMut(&Epoch) -> ControlFlow<()> + 'a>,
+    on_epoch: EpochCallback<'a>,
 }
 
 /// A finished run.

@@ -100,15 +100,15 @@ impl<T: Real> Gather<'_, T> {
     #[inline(always)]
     fn columns<A: Arith, const W: usize>(&self, cols: usize, r: usize, c: usize) -> [T; W] {
         let entries = self.offsets[r]..self.offsets[r + 1];
-        // SAFETY: columns of a pattern are below its number of columns, which is the length of
-        // `scale`, and there is a weight for every entry (asserted in `run`).
         let mut acc = match self.values {
-            None => {
-                self.sum::<A, W>(cols, entries, c, |_, j| unsafe { *self.scale.get_unchecked(j) })
-            }
-            // SAFETY: as above.
-            Some(values) => self.sum::<A, W>(cols, entries, c, |e, j| unsafe {
-                *values.get_unchecked(e) * *self.scale.get_unchecked(j)
+            None => self.sum::<A, W>(cols, entries, c, |_, j| {
+                // SAFETY: columns of a pattern are below its number of columns, which is the length
+                // of `scale`.
+                unsafe { *self.scale.get_unchecked(j) }
+            }),
+            Some(values) => self.sum::<A, W>(cols, entries, c, |e, j| {
+                // SAFETY: as above, and there is a weight for every entry (asserted in `run`).
+                unsafe { *values.get_unchecked(e) * *self.scale.get_unchecked(j) }
             }),
         };
         let outer = self.coef * self.scale[self.first + r];
