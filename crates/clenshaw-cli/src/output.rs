@@ -1,5 +1,6 @@
 //! Writes results to stdout or a file, and messages to stderr.
 
+use clenshaw::files::write_atomically;
 use clenshaw::report::Statistic;
 use clenshaw::{Error, Result};
 use serde::Serialize;
@@ -65,12 +66,9 @@ pub fn save(path: &Path, text: &str) -> Result<()> {
     save_bytes(path, text.as_bytes())
 }
 
-/// Writes a file atomically: to a temporary file beside it, which is then renamed.
+/// Writes a file atomically.
 pub fn save_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
-    let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, path));
-    written.map_err(Error::io(path))
+    write_atomically(path, [bytes])
 }
 
 /// Waits for the lock on a file, which is created if necessary and held until it is dropped.

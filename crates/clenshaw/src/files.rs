@@ -8,10 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Writes a temporary file, syncs it and renames it, so that readers see either the old or the new
 /// contents, even after a power failure. The temporary file is removed if this fails.
-pub(crate) fn write_atomically<'a>(
-    path: &Path,
-    pieces: impl IntoIterator<Item = &'a [u8]>,
-) -> Result<()> {
+pub fn write_atomically<'a>(path: &Path, pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<()> {
     let temporary = temporary_path(path);
     let write = || {
         let mut file = File::create(&temporary)?;

@@ -25,6 +25,8 @@ pub struct HyperParam {
     pub space: TuningSpace,
     /// A short description for listings.
     pub meaning: &'static str,
+    /// Whether records leave it out at its default, because older records do not contain it.
+    pub omit_default: bool,
 }
 
 /// Concatenates two lists of declarations; `N` is the sum of their lengths. `first` must not be empty.
@@ -130,7 +132,7 @@ impl HyperParam {
         range: ValueRange,
         meaning: &'static str,
     ) -> Self {
-        Self { name, default, range, space: TuningSpace::Fixed, meaning }
+        Self { name, default, range, space: TuningSpace::Fixed, meaning, omit_default: false }
     }
 
     /// The same declaration, tuned over these numbers.
@@ -163,6 +165,11 @@ impl HyperParam {
     /// A dropout rate, tuned in steps of a tenth.
     pub const fn dropout(name: &'static str, default: f64, meaning: &'static str) -> Self {
         Self::real(name, default, (0.0, 0.99), meaning).tune_steps(0.0, 0.7, 0.1)
+    }
+
+    /// The same hyper-parameter, left out of records if it has its default.
+    pub const fn omit_default(self) -> Self {
+        Self { omit_default: true, ..self }
     }
 
     /// Parses a value; an error names the expected kind or the allowed range.
@@ -317,6 +324,11 @@ impl Params {
         self.entries.iter().copied()
     }
 
+    /// The declarations and values that records contain: all except those that omit their default.
+    pub fn recorded(&self) -> impl Iterator<Item = (&'static HyperParam, Value)> + '_ {
+        self.iter().filter(|(hyper, value)| !hyper.omit_default || *value != hyper.default)
+    }
+
     /// Returns whether `key` is declared.
     pub fn has(&self, key: &str) -> bool {
         self.entries.iter().any(|(hyper, _)| hyper.name == key)
@@ -362,12 +374,12 @@ impl Params {
     }
 }
 
-/// Serialised as a map from name to value, in the order of declaration.
+/// Serialised as a map from name to value, in the order of declaration; see [`Params::recorded`].
 impl Serialize for Params {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.entries.len()))?;
-        for (hyper, value) in &self.entries {
-            map.serialize_entry(hyper.name, value)?;
+        let mut map = serializer.serialize_map(Some(self.recorded().count()))?;
+        for (hyper, value) in self.recorded() {
+            map.serialize_entry(hyper.name, &value)?;
         }
         map.end()
     }

@@ -100,7 +100,7 @@
 
 pub mod error;
 pub mod hyper;
-mod files;
+pub mod files;
 mod parallel;
 pub mod tensor;
 pub mod graph;

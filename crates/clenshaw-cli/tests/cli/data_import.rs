@@ -156,4 +156,21 @@ fn check_compares_checksums_of_public_files() {
     let first = &checkup["findings"].as_array().unwrap().iter();
     let files = first.clone().find(|finding| finding["kind"] == "files").unwrap();
     assert!(files["text"].as_str().unwrap().contains("out1_graph_edges.txt: sha256 is"), "{files}");
+    // Training names the changed file, too.
+    let page = sandbox.stdout("train texas --model mlp --set max_epochs=2 --quiet --data .");
+    let warning = "warning: texas/out1_graph_edges.txt differs from the published file";
+    assert!(page.contains(warning), "{page}");
+    let available = |sandbox: &Sandbox| {
+        let list = sandbox.json("data list --json --data .");
+        let texas = list.as_array().unwrap().iter().find(|entry| entry["name"] == "texas");
+        texas.unwrap()["here"].as_bool().unwrap()
+    };
+    assert!(available(&sandbox));
+    std::fs::remove_file(sandbox.path("texas/out1_graph_edges.txt")).unwrap();
+    // Without `CLENSHAW_DATA` there is no complete copy.
+    let mut command = sandbox.command("data list --json --data .");
+    let list = command.env_remove("CLENSHAW_DATA").output().unwrap().stdout;
+    let list: serde_json::Value = serde_json::from_slice(&list).unwrap();
+    let texas = list.as_array().unwrap().iter().find(|entry| entry["name"] == "texas").unwrap();
+    assert_eq!(texas["here"], false);
 }

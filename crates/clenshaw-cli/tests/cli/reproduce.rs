@@ -133,6 +133,23 @@ fn stored_table1_matches_the_program() {
 }
 
 #[test]
+fn processes_that_share_a_table_keep_each_others_receipts() {
+    let sandbox = Sandbox::new();
+    let start = |model: &str| {
+        let arguments =
+            format!("reproduce table3 --only graph=cora,model={model} --runs 1 --quiet");
+        let mut command = sandbox.command(&arguments);
+        command.stdout(std::process::Stdio::null()).spawn().unwrap()
+    };
+    let processes = ["gpr-gnn", "appnp"].map(start);
+    for mut process in processes {
+        assert!(process.wait().unwrap().success());
+    }
+    let receipts = text(&sandbox.read("runs/reproduce/table3.receipts.jsonl"));
+    assert_eq!(receipts.lines().count(), 2, "{receipts}");
+}
+
+#[test]
 fn result_table_is_resumed_and_reuses_receipts() {
     let sandbox = Sandbox::new();
     let arguments = "reproduce table3 --only graph=cora,texas,model=gpr-gnn --runs 1 --quiet";

@@ -18,7 +18,7 @@ use crate::graph::Normalisation;
 use crate::hyper::{HyperParam, Params, StopRule};
 use crate::tensor::Var;
 
-static TRAINING: [HyperParam; 5] = training(StopRule::LateMean, 100, 1000);
+static TRAINING: [HyperParam; 6] = training(StopRule::LateMean, 100, 1000);
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "air-gnn",

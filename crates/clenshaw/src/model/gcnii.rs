@@ -18,7 +18,7 @@ use crate::graph::Normalisation;
 use crate::hyper::{HyperParam, Params, StopRule};
 use crate::tensor::Var;
 
-static TRAINING: [HyperParam; 5] = training(StopRule::Patience, 100, 1500);
+static TRAINING: [HyperParam; 6] = training(StopRule::Patience, 100, 1500);
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "gcnii",

@@ -17,7 +17,7 @@ use crate::hyper::{HyperParam, Params, StopRule};
 use crate::tensor::{LinearInput, Var};
 
 /// All of 2000 epochs; among equal validation accuracies, the last epoch is kept.
-static TRAINING: [HyperParam; 5] = training(StopRule::AccuracyTies, 2000, 2000);
+static TRAINING: [HyperParam; 6] = training(StopRule::AccuracyTies, 2000, 2000);
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "h2gcn",

@@ -19,7 +19,7 @@ use crate::graph::Normalisation;
 use crate::hyper::{HyperParam, Params, StopRule};
 use crate::tensor::{Coef, Init, Var};
 
-static TRAINING: [HyperParam; 5] = training(StopRule::AccuracyTies, 200, 1000);
+static TRAINING: [HyperParam; 6] = training(StopRule::AccuracyTies, 200, 1000);
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "jacobi-conv",

@@ -20,7 +20,7 @@ use crate::tensor::{Init, Mat, Var};
 /// are only rounding error.
 pub(super) const BREAKDOWN_TOLERANCE: f64 = 1e-6;
 
-pub(super) static TRAINING: [HyperParam; 5] = training(StopRule::Accuracy, 300, 2000);
+pub(super) static TRAINING: [HyperParam; 6] = training(StopRule::Accuracy, 300, 2000);
 
 /// The hyper-parameters of both models.
 pub(super) const SHARED: [HyperParam; 8] = [

@@ -1,5 +1,5 @@
-//! Hyper-parameters of training that every model declares: feature scaling, stopping rule and the
-//! precision of products with the graph.
+//! Hyper-parameters of training that every model declares: feature scaling, stopping rule, precision of
+//! products with the graph, and class weights.
 
 use super::{OptimiserGroup, OptimiserKind};
 use crate::hyper::{HyperParam, Scaling, StopRule, choices};
@@ -12,6 +12,8 @@ const SCALING: &str = "raw: features unchanged; row0: rows sum to 1; row: the sa
                        columns of zeros and ones and for mostly zero columns of sparse features";
 const GATHER: &str = "precision of the values that products with the graph read: f32, or bf16, which \
                       is faster on large graphs";
+const CLASS_WEIGHTS: &str = "true: every class has the same weight in the training loss, so rare classes \
+                             count as much as frequent ones";
 const STOP: &str = "patience: stop after `patience` epochs without a lower validation loss; \
                     mean: when the validation loss exceeds the mean of the `patience` before it; \
                     late-mean: the same, but not in the first half of the epochs; \
@@ -19,13 +21,13 @@ const STOP: &str = "patience: stop after `patience` epochs without a lower valid
                     accuracy-ties: the same, but a tie counts as higher; none: after `max_epochs`";
 
 /// The rule `patience` with 300 epochs, at most 2000 epochs: ClenshawGCN and its variants.
-pub static PATIENCE_300: [HyperParam; 5] = training(StopRule::Patience, 300, 2000);
+pub static PATIENCE_300: [HyperParam; 6] = training(StopRule::Patience, 300, 2000);
 
 /// The rule `mean` with 200 epochs, at most 1000 epochs: GPRGNN and the papers that follow it.
-pub static MEAN_200: [HyperParam; 5] = training(StopRule::Mean, 200, 1000);
+pub static MEAN_200: [HyperParam; 6] = training(StopRule::Mean, 200, 1000);
 
 /// Always 500 epochs: LINKX and its baselines.
-pub static ALL_500: [HyperParam; 5] = training(StopRule::None, 1, 500);
+pub static ALL_500: [HyperParam; 6] = training(StopRule::None, 1, 500);
 
 /// One AdamW optimiser for all parameters: LINKX and its baselines.
 pub(super) const ADAM_W: OptimiserGroup =
@@ -40,7 +42,7 @@ pub(super) const WD: HyperParam =
     HyperParam::real("wd", 1e-3, (0.0, 10.0), "decoupled weight decay");
 
 /// Declares the hyper-parameters of training with these defaults.
-pub(super) const fn training(stop: StopRule, patience: i64, max_epochs: i64) -> [HyperParam; 5] {
+pub(super) const fn training(stop: StopRule, patience: i64, max_epochs: i64) -> [HyperParam; 6] {
     const BOUNDS: (i64, i64) = (1, 1_000_000);
     [
         HyperParam::choice::<Scaling>("scaling", Scaling::Raw.word(), SCALING),
@@ -48,5 +50,6 @@ pub(super) const fn training(stop: StopRule, patience: i64, max_epochs: i64) -> 
         HyperParam::int("patience", patience, BOUNDS, "window of the stopping rule, in epochs"),
         HyperParam::choice::<StopRule>("stop", stop.word(), STOP),
         HyperParam::choice::<GatherPrecision>("gather", GatherPrecision::Full.word(), GATHER),
+        HyperParam::flag("class_weights", false, CLASS_WEIGHTS).omit_default(),
     ]
 }

@@ -93,7 +93,8 @@ impl Setup {
         &self.plan
     }
 
-    /// The labels of the training nodes, each weighted equally.
+    /// The labels of the training nodes. Every node has the same weight or, with `class_weights`, every
+    /// class.
     ///
     /// # Errors
     /// If the split does not fit the data set, or has no training nodes.
@@ -104,7 +105,11 @@ impl Setup {
             return Err(Error::Split { split: split.provenance().into(), problem });
         }
         let label = |i: u32| self.dataset.y[i as usize].expect("the split was checked");
-        Ok(Targets::mean_over(self.dataset.graph.n_nodes(), split.train(), label))
+        let n_nodes = self.dataset.graph.n_nodes();
+        match self.hp.flag("class_weights") {
+            true => Ok(Targets::balanced(n_nodes, split.train(), label)),
+            false => Ok(Targets::mean_over(n_nodes, split.train(), label)),
+        }
     }
 
     /// The initial parameters of a run.

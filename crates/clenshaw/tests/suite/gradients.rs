@@ -41,6 +41,33 @@ fn gradients_of_every_model_agree_over_several_chunks_of_rows() {
 }
 
 #[test]
+fn gradients_of_every_model_agree_on_a_weighted_graph() {
+    let problem = Problem { weighted: true, ..Problem::random(12, 7) };
+    assert!(problem.graph().weights().is_some());
+    for setting in every_setting() {
+        check(&setting.what, &setting.compile(&problem, Form::Dense), &problem);
+    }
+}
+
+#[test]
+fn plan_multiplies_by_a_weighted_operator() {
+    let problem = Problem { weighted: true, ..Problem::random(40, 8) };
+    for kind in [Normalisation::Plain, Normalisation::Looped] {
+        let p = operator(&problem.graph(), kind);
+        let x = problem.x().to_dense();
+        let mut tape = Tape::new();
+        let (x_var, p_var) = (tape.features(x.clone()), tape.operator(p.clone()));
+        let product = tape.sum([p_var.of(x_var)]);
+        let plan = Plan::<f64>::compile(&tape, product);
+        let mut work = plan.workspace(ThreadTeam::new(2));
+        let scores = plan.scores(&mut work, &plan.zeros()).to_vec();
+        for (found, expected) in scores.iter().zip(p.apply(&x).as_slice()) {
+            assert!((found - expected).abs() < 1e-12, "{found} and {expected}");
+        }
+    }
+}
+
+#[test]
 fn gradients_agree_on_graphs_with_as_many_nodes_as_a_layer_is_wide() {
     // With as many nodes as a parameter has rows, per-node and parameter buffers have equal shapes.
     for n in [2, 3, 5, 7] {

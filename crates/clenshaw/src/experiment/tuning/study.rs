@@ -59,7 +59,8 @@ fn identity(request: &TuneRequest) -> Attributes {
 
 /// The hyper-parameters that are not tuned.
 fn fixed_settings(request: &TuneRequest) -> Map<String, Value> {
-    let fixed = request.training.hyper.iter().filter(|(h, _)| !request.space.contains_key(h.name));
+    let fixed =
+        request.training.hyper.recorded().filter(|(h, _)| !request.space.contains_key(h.name));
     fixed.map(|(hyper, value)| (hyper.name.to_owned(), json!(value))).collect()
 }
 

@@ -1,6 +1,7 @@
 //! The loss function of a training step.
 
 use crate::tensor::{Mat, Real};
+use std::collections::BTreeMap;
 
 /// The loss function: the desired scores of the nodes, and a weight per node, which may be zero.
 #[derive(Clone, Debug)]
@@ -33,6 +34,21 @@ impl<T: Real> Targets<T> {
             n_classes = n_classes.max(labels[i as usize] as usize + 1);
         }
         Self { kind: TargetKind::Classes { labels, n_classes }, weights }
+    }
+
+    /// Cross-entropy averaged over the given nodes of each class, then over these classes.
+    ///
+    /// # Panics
+    /// If a node is not below `n_nodes`.
+    pub fn balanced(n_nodes: usize, nodes: &[u32], label: impl Fn(u32) -> u32) -> Self {
+        let mut sizes: BTreeMap<u32, usize> = BTreeMap::new();
+        nodes.iter().for_each(|&i| *sizes.entry(label(i)).or_default() += 1);
+        let mut targets = Self::mean_over(n_nodes, nodes, &label);
+        for &i in nodes {
+            let weight = 1.0 / (sizes.len() * sizes[&label(i)]) as f64;
+            targets.weights[i as usize] = T::from_f64(weight);
+        }
+        targets
     }
 
     /// `sum_i w_i |z_i - y_i|^2` for a row `y_i` of values and a weight `w_i` per node.
@@ -70,4 +86,16 @@ impl<T: Real> Targets<T> {
 /// The numbers in another precision.
 pub(super) fn cast<T: Real>(numbers: &[f64]) -> Vec<T> {
     numbers.iter().map(|v| T::from_f64(*v)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn balanced_targets_give_every_class_the_same_weight() {
+        let labels = [0, 1, 1, 1, 9];
+        let targets = Targets::<f64>::balanced(5, &[0, 1, 2, 3], |i| labels[i as usize]);
+        assert_eq!(targets.weights, [0.5, 1.0 / 6.0, 1.0 / 6.0, 1.0 / 6.0, 0.0]);
+    }
 }

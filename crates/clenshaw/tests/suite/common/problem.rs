@@ -15,6 +15,8 @@ pub struct Problem {
     pub n_features: usize,
     pub n_classes: usize,
     pub edges: Vec<(u32, u32)>,
+    /// Whether edges have different weights.
+    pub weighted: bool,
     /// Column and value of every feature, node by node.
     pub features: Vec<Vec<(u32, f64)>>,
     pub labels: Vec<u32>,
@@ -41,7 +43,7 @@ impl Problem {
         };
         let features = (0..n_nodes).map(&mut row).collect();
         let labels = (0..n_nodes).map(|_| stream.below(n_classes) as u32).collect();
-        Self { n_features, n_classes, edges, features, labels }
+        Self { n_features, n_classes, edges, weighted: false, features, labels }
     }
 
     pub fn n_nodes(&self) -> usize {
@@ -49,7 +51,10 @@ impl Problem {
     }
 
     pub fn graph(&self) -> Graph {
-        Graph::from_edges("test problem", self.n_nodes(), &self.edges).unwrap()
+        let weight = |i: usize| if self.weighted { 0.25 + (i % 7) as f32 } else { 1.0 };
+        let edges = self.edges.iter().enumerate().map(|(i, &(u, v))| (u, v, weight(i)));
+        let edges: Vec<(u32, u32, f32)> = edges.collect();
+        Graph::from_weighted_edges("test problem", self.n_nodes(), &edges).unwrap()
     }
 
     pub fn x(&self) -> Sparse {
