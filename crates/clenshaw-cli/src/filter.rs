@@ -34,9 +34,9 @@ pub struct Filter {
 }
 
 const AFTER_HELP: &str = "\
-h(mu) is the factor by which the model multiplies a signal on the graph of frequency mu. At mu = 1 the
-signal is the same at neighbouring nodes; at the left end neighbours differ most. A filter that is large
-near 1 averages neighbours, one that is large at the left contrasts them.
+h(mu) is the factor by which the model multiplies a signal of frequency mu on the graph. At mu = 1,
+the signal is about the same at neighbouring nodes; at the left end, neighbours differ most. A filter
+that is large near 1 averages neighbours; one that is large at the left contrasts them.
 
 Examples:
   clenshaw filter latest

@@ -32,7 +32,7 @@ pub static DATASETS: &[DatasetInfo] = &[
         .stored_as("film", "film")
         .info("actor", "Actor: actors, linked by shared Wikipedia pages, classified by words"),
     GEOM_GCN
-        .warnings(&["one class has a single node; under the balanced split two classes have no test node"])
+        .warnings(&["one class has a single node"])
         .info("texas", "Texas: web pages of a department, linked by hyperlinks, classified by role"),
     GEOM_GCN
         .warnings(&["features and labels are copies of those of Texas, as in the published comparisons; see cornell-corrected"])
