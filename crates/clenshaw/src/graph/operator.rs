@@ -155,6 +155,46 @@ mod tests {
         assert_close(&operator(&graph, Normalisation::Looped).to_dense(), &looped);
     }
 
+    /// `gcn_norm` of PyTorch Geometric 2.8.1 in f64, with and without self-loops.
+    #[test]
+    fn weighted_operators_match_gcn_norm_of_pyg() {
+        let edges = [(0, 1, 1.0), (1, 2, 2.0), (0, 2, 4.0), (2, 3, 0.5), (3, 4, 3.25)];
+        let graph = Graph::from_weighted_edges("test", 6, &edges).unwrap();
+        let plain = [
+            (0, 1, 0.258198889747),
+            (0, 2, 0.701646415446),
+            (1, 2, 0.452910813658),
+            (2, 3, 0.101273936708),
+            (3, 4, 0.930949336251),
+        ];
+        let looped = [
+            (0, 0, 0.166666666667),
+            (0, 1, 0.204124145232),
+            (0, 2, 0.596284794),
+            (1, 1, 0.25),
+            (1, 2, 0.36514837167),
+            (2, 2, 0.133333333333),
+            (2, 3, 0.083770781658),
+            (3, 3, 0.210526315789),
+            (3, 4, 0.723339349297),
+            (4, 4, 0.235294117647),
+            (5, 5, 1.0),
+        ];
+        for (kind, entries) in
+            [(Normalisation::Plain, &plain[..]), (Normalisation::Looped, &looped)]
+        {
+            let mut expected = Mat::zeros(6, 6);
+            for &(i, j, value) in entries {
+                (expected[(i, j)], expected[(j, i)]) = (value, value);
+            }
+            let found = operator(&graph, kind).to_dense();
+            for (found, expected) in found.as_slice().iter().zip(expected.as_slice()) {
+                let difference: f64 = found - expected;
+                assert!(difference.abs() < 1e-11, "{kind:?}: {found} and {expected}");
+            }
+        }
+    }
+
     #[test]
     fn equal_weights_do_not_change_p() {
         let edges = [(0, 1), (1, 2), (2, 3), (0, 2)];
