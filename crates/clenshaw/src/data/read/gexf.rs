@@ -24,24 +24,17 @@
 
 use super::attributed::{AttributedGraph, NodeNames};
 use super::edges::parse_weight;
-use super::xml::SourceText;
+use super::xml::{self, SourceText, XmlDocument};
 use super::{Interpretation, text};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use quick_xml::Reader;
-use quick_xml::events::{BytesStart, Event};
+use quick_xml::events::BytesStart;
 use std::collections::HashMap;
 use std::path::Path;
 
 /// Maximum number of bytes of default values per byte of the file.
 const MAX_DEFAULT_BYTES: usize = 16;
 const LABEL: &str = "label";
-
-/// Reads a file.
-pub fn read(file: &Path, name: &str, interpretation: Interpretation) -> Result<Dataset> {
-    let dataset = parse(&file.display().to_string(), &text::read(file)?, interpretation)?;
-    Ok(Dataset { name: name.into(), ..dataset })
-}
 
 /// Reads the bytes of a file; errors and the data set refer to it as `place`.
 ///
@@ -66,31 +59,11 @@ pub fn read_bytes(place: &str, bytes: &[u8], interpretation: Interpretation) -> 
     parse(place, &text::read_bytes(Path::new(place), bytes)?, interpretation)
 }
 
-fn parse(place: &str, text: &str, interpretation: Interpretation) -> Result<Dataset> {
-    let mut reader = Reader::from_str(text);
+/// Parses the text of a file; errors and the data set refer to it as `place`.
+pub(super) fn parse(place: &str, text: &str, interpretation: Interpretation) -> Result<Dataset> {
     let mut document = GexfParser::new(SourceText { name: place, bytes: text.as_bytes() });
-    loop {
-        document.at = reader.buffer_position() as usize;
-        match reader.read_event() {
-            Ok(Event::Start(tag)) => document.start(&tag)?,
-            Ok(Event::Empty(tag)) => {
-                document.start(&tag)?;
-                document.end(tag.name().into_inner())?;
-            }
-            Ok(Event::End(tag)) => document.end(tag.name().into_inner())?,
-            Ok(Event::Text(text)) => document.text.push_str(&text.xml10_content()),
-            Ok(Event::CData(text)) => document.text.push_str(&text.xml10_content()),
-            Ok(Event::GeneralRef(entity)) => {
-                document.text.push_str(&document.place.entity(document.at, &entity)?);
-            }
-            Ok(Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => {}
-            Ok(Event::Eof) => return document.dataset(interpretation),
-            Err(error) => {
-                let at = reader.error_position() as usize;
-                return Err(document.place.bad(at, error.to_string()));
-            }
-        }
-    }
+    xml::parse(document.place, text, &mut document)?;
+    document.dataset(interpretation)
 }
 
 /// An attribute that the file declares for nodes.
@@ -157,41 +130,6 @@ impl<'a> GexfParser<'a> {
 
     fn required(&self, tag: &BytesStart, name: &str) -> Result<String> {
         self.place.required_attribute(self.at, tag, name)
-    }
-
-    fn start(&mut self, tag: &BytesStart) -> Result<()> {
-        self.depth += 1;
-        self.text.clear();
-        match tag.name().into_inner() {
-            "graph" => self.start_graph(tag),
-            "attributes" => {
-                self.for_nodes = self.attribute(tag, "class")?.as_deref() == Some("node");
-                Ok(())
-            }
-            "attribute" if self.for_nodes => self.declaration(tag),
-            "node" => self.start_node(tag),
-            "attvalue" if self.open_node.is_some() => self.value(tag),
-            "edge" => self.edge(tag),
-            _ => Ok(()),
-        }
-    }
-
-    fn end(&mut self, name: &str) -> Result<()> {
-        self.depth = self.depth.saturating_sub(1);
-        let text = std::mem::take(&mut self.text);
-        match name {
-            "attributes" => self.for_nodes = false,
-            "default" if self.for_nodes => {
-                if let Some((number, last)) = self.attributes.iter_mut().enumerate().next_back()
-                    && last.default.replace(text.trim().into()).is_none()
-                {
-                    self.with_default.push(number);
-                }
-            }
-            "node" => self.finish_node()?,
-            _ => {}
-        }
-        Ok(())
     }
 
     fn start_graph(&mut self, tag: &BytesStart) -> Result<()> {
@@ -292,6 +230,51 @@ impl<'a> GexfParser<'a> {
         let place = self.place;
         let error_at = |at, problem| place.bad(at, problem);
         self.graph.dataset("GEXF", NodeNames::DistinctLabel, interpretation, error_at)
+    }
+}
+
+impl XmlDocument for GexfParser<'_> {
+    fn set_position(&mut self, at: usize) {
+        self.at = at;
+    }
+
+    fn text(&mut self) -> &mut String {
+        &mut self.text
+    }
+
+    fn start(&mut self, tag: &BytesStart) -> Result<()> {
+        self.depth += 1;
+        self.text.clear();
+        match tag.name().into_inner() {
+            "graph" => self.start_graph(tag),
+            "attributes" => {
+                self.for_nodes = self.attribute(tag, "class")?.as_deref() == Some("node");
+                Ok(())
+            }
+            "attribute" if self.for_nodes => self.declaration(tag),
+            "node" => self.start_node(tag),
+            "attvalue" if self.open_node.is_some() => self.value(tag),
+            "edge" => self.edge(tag),
+            _ => Ok(()),
+        }
+    }
+
+    fn end(&mut self, name: &str) -> Result<()> {
+        self.depth = self.depth.saturating_sub(1);
+        let text = std::mem::take(&mut self.text);
+        match name {
+            "attributes" => self.for_nodes = false,
+            "default" if self.for_nodes => {
+                if let Some((number, last)) = self.attributes.iter_mut().enumerate().next_back()
+                    && last.default.replace(text.trim().into()).is_none()
+                {
+                    self.with_default.push(number);
+                }
+            }
+            "node" => self.finish_node()?,
+            _ => {}
+        }
+        Ok(())
     }
 }
 

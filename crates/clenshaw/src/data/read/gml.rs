@@ -37,12 +37,6 @@ const MAX_DEPTH: usize = 64;
 /// NetworkX writes this before the only value of a list, and the other two for empty lists.
 const LIST_MARKS: [&str; 3] = ["_networkx_list_start", "[]", "()"];
 
-/// Reads a file.
-pub fn read(file: &Path, name: &str, interpretation: Interpretation) -> Result<Dataset> {
-    let dataset = parse(&file.display().to_string(), &text::read(file)?, interpretation)?;
-    Ok(Dataset { name: name.into(), ..dataset })
-}
-
 /// Reads the bytes of a file; errors and the data set refer to it as `place`.
 ///
 /// ```
@@ -63,7 +57,8 @@ pub fn read_bytes(place: &str, bytes: &[u8], interpretation: Interpretation) -> 
     parse(place, &text::read_bytes(Path::new(place), bytes)?, interpretation)
 }
 
-fn parse(place: &str, text: &str, interpretation: Interpretation) -> Result<Dataset> {
+/// Parses the text of a file; errors and the data set refer to it as `place`.
+pub(super) fn parse(place: &str, text: &str, interpretation: Interpretation) -> Result<Dataset> {
     let graph = AttributedGraph::new(place, text.len());
     let mut parser = GmlParser { tokens: GmlTokens::new(text), graph };
     parser.file().map_err(|problem| line_error(place, parser.tokens.line, problem))?;

@@ -18,14 +18,13 @@ mod key;
 
 use self::key::GraphmlKeys;
 use super::assemble::{self, ReadEdges};
-use super::xml::SourceText;
+use super::xml::{self, SourceText, XmlDocument};
 use super::{Interpretation, text};
 use crate::data::Dataset;
 use crate::data::table::Table;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
-use quick_xml::Reader;
-use quick_xml::events::{BytesStart, Event};
+use quick_xml::events::BytesStart;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -35,12 +34,6 @@ const WEIGHT: &str = "weight";
 /// Maximum number of values, and of bytes of default values, per byte of the file: defaults allow
 /// many values in a small file.
 const MAX_VALUES: usize = 16;
-
-/// Reads a file.
-pub fn read(file: &Path, name: &str, interpretation: Interpretation) -> Result<Dataset> {
-    let dataset = parse(&file.display().to_string(), &text::read(file)?, interpretation)?;
-    Ok(Dataset { name: name.into(), ..dataset })
-}
 
 /// Reads the bytes of a file; errors and the data set refer to it as `place`.
 ///
@@ -66,31 +59,11 @@ pub fn read_bytes(place: &str, bytes: &[u8], interpretation: Interpretation) -> 
     parse(place, &text::read_bytes(Path::new(place), bytes)?, interpretation)
 }
 
-fn parse(place: &str, text: &str, interpretation: Interpretation) -> Result<Dataset> {
-    let mut reader = Reader::from_str(text);
+/// Parses the text of a file; errors and the data set refer to it as `place`.
+pub(super) fn parse(place: &str, text: &str, interpretation: Interpretation) -> Result<Dataset> {
     let mut document = GraphmlParser::new(SourceText { name: place, bytes: text.as_bytes() });
-    loop {
-        document.at = reader.buffer_position() as usize;
-        match reader.read_event() {
-            Ok(Event::Start(tag)) => document.start(&tag)?,
-            Ok(Event::Empty(tag)) => {
-                document.start(&tag)?;
-                document.end(tag.name().into_inner())?;
-            }
-            Ok(Event::End(tag)) => document.end(tag.name().into_inner())?,
-            Ok(Event::Text(text)) => document.text.push_str(&text.xml10_content()),
-            Ok(Event::CData(text)) => document.text.push_str(&text.xml10_content()),
-            Ok(Event::GeneralRef(entity)) => {
-                document.text.push_str(&document.place.entity(document.at, &entity)?);
-            }
-            Ok(Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => {}
-            Ok(Event::Eof) => return document.dataset(interpretation),
-            Err(error) => {
-                let at = reader.error_position() as usize;
-                return Err(document.place.bad(at, error.to_string()));
-            }
-        }
-    }
+    xml::parse(document.place, text, &mut document)?;
+    document.dataset(interpretation)
 }
 
 /// The state of the parser and the nodes and edges read so far.
@@ -154,51 +127,6 @@ impl<'a> GraphmlParser<'a> {
 
     fn required(&self, tag: &BytesStart, name: &str) -> Result<String> {
         self.place.required_attribute(self.at, tag, name)
-    }
-
-    fn start(&mut self, tag: &BytesStart) -> Result<()> {
-        self.depth += 1;
-        self.text.clear();
-        match tag.name().into_inner() {
-            "key" => self.key(tag),
-            "graph" if self.in_graph => Err(self.bad("found a second graph; expected one")),
-            "graph" => {
-                self.in_graph = true;
-                self.directed = self.attribute(tag, "edgedefault")?.as_deref() == Some("directed");
-                self.table = Table::new(self.place.name, self.keys.node_names());
-                Ok(())
-            }
-            "node" => self.node(tag),
-            "data" if self.open_node.is_some() || self.open_edge.is_some() => self.data(tag),
-            "edge" => self.edge(tag),
-            "hyperedge" => Err(self.bad("found a hyperedge; expected edges between two nodes")),
-            _ => Ok(()),
-        }
-    }
-
-    fn end(&mut self, name: &str) -> Result<()> {
-        self.depth = self.depth.saturating_sub(1);
-        let text = std::mem::take(&mut self.text);
-        match name {
-            "default" => {
-                if let Some(key) = self.open_key.and_then(|key| self.keys.list.get_mut(key)) {
-                    key.default = text.trim().into();
-                }
-            }
-            "key" => self.open_key = None,
-            "data" if self.open_edge.is_some() => self.edge_data(text.trim())?,
-            "data" => {
-                let values = self.open_node.as_mut();
-                let value = values.zip(self.open_data.take()).and_then(|(v, key)| v.get_mut(key));
-                if let Some(value) = value {
-                    *value = Some(text.trim().into());
-                }
-            }
-            "node" => self.finish_node()?,
-            "edge" => self.finish_edge(),
-            _ => {}
-        }
-        Ok(())
     }
 
     fn key(&mut self, tag: &BytesStart) -> Result<()> {
@@ -314,6 +242,61 @@ impl<'a> GraphmlParser<'a> {
         let edges = ReadEdges::new(graph, &self.edges, self.directed);
         let source = format!("GraphML, {}", self.place.name);
         assemble::dataset(self.place.name, source, nodes, edges, interpretation)
+    }
+}
+
+impl XmlDocument for GraphmlParser<'_> {
+    fn set_position(&mut self, at: usize) {
+        self.at = at;
+    }
+
+    fn text(&mut self) -> &mut String {
+        &mut self.text
+    }
+
+    fn start(&mut self, tag: &BytesStart) -> Result<()> {
+        self.depth += 1;
+        self.text.clear();
+        match tag.name().into_inner() {
+            "key" => self.key(tag),
+            "graph" if self.in_graph => Err(self.bad("found a second graph; expected one")),
+            "graph" => {
+                self.in_graph = true;
+                self.directed = self.attribute(tag, "edgedefault")?.as_deref() == Some("directed");
+                self.table = Table::new(self.place.name, self.keys.node_names());
+                Ok(())
+            }
+            "node" => self.node(tag),
+            "data" if self.open_node.is_some() || self.open_edge.is_some() => self.data(tag),
+            "edge" => self.edge(tag),
+            "hyperedge" => Err(self.bad("found a hyperedge; expected edges between two nodes")),
+            _ => Ok(()),
+        }
+    }
+
+    fn end(&mut self, name: &str) -> Result<()> {
+        self.depth = self.depth.saturating_sub(1);
+        let text = std::mem::take(&mut self.text);
+        match name {
+            "default" => {
+                if let Some(key) = self.open_key.and_then(|key| self.keys.list.get_mut(key)) {
+                    key.default = text.trim().into();
+                }
+            }
+            "key" => self.open_key = None,
+            "data" if self.open_edge.is_some() => self.edge_data(text.trim())?,
+            "data" => {
+                let values = self.open_node.as_mut();
+                let value = values.zip(self.open_data.take()).and_then(|(v, key)| v.get_mut(key));
+                if let Some(value) = value {
+                    *value = Some(text.trim().into());
+                }
+            }
+            "node" => self.finish_node()?,
+            "edge" => self.finish_edge(),
+            _ => {}
+        }
+        Ok(())
     }
 }
 

@@ -86,10 +86,10 @@ pub fn read_path(path: &Path, interpretation: Interpretation) -> Result<Dataset>
     let name = path.display().to_string();
     match GraphFormat::of(path) {
         GraphFormat::Arrays => arrays::read(path, &name),
-        GraphFormat::Graphml => graphml::read(path, &name, interpretation),
-        GraphFormat::Gml => gml::read(path, &name, interpretation),
-        GraphFormat::Gexf => gexf::read(path, &name, interpretation),
-        GraphFormat::NodeLink => node_link::read(path, &name, interpretation),
+        GraphFormat::Graphml => graphml::parse(&name, &text::read(path)?, interpretation),
+        GraphFormat::Gml => gml::parse(&name, &text::read(path)?, interpretation),
+        GraphFormat::Gexf => gexf::parse(&name, &text::read(path)?, interpretation),
+        GraphFormat::NodeLink => node_link::parse(&name, &text::read(path)?, interpretation),
         GraphFormat::GraphFile => Ok(Dataset { name, ..graph_file::open(path)? }),
         GraphFormat::Tables => tables::read(path, interpretation),
     }

@@ -32,12 +32,6 @@ use std::path::Path;
 
 const EXPECTED: &str = "expected an object with `nodes` and `links` (or `edges`)";
 
-/// Reads a file.
-pub fn read(file: &Path, name: &str, interpretation: Interpretation) -> Result<Dataset> {
-    let dataset = parse(&file.display().to_string(), &text::read(file)?, interpretation)?;
-    Ok(Dataset { name: name.into(), ..dataset })
-}
-
 /// Reads the bytes of a file; errors and the data set refer to it as `place`.
 ///
 /// ```
@@ -55,7 +49,8 @@ pub fn read_bytes(place: &str, bytes: &[u8], interpretation: Interpretation) -> 
     parse(place, &text::read_bytes(Path::new(place), bytes)?, interpretation)
 }
 
-fn parse(place: &str, text: &str, interpretation: Interpretation) -> Result<Dataset> {
+/// Parses the text of a file; errors and the data set refer to it as `place`.
+pub(super) fn parse(place: &str, text: &str, interpretation: Interpretation) -> Result<Dataset> {
     let text = without_nan(text.trim_start_matches('\u{feff}'));
     let mut document = Document {
         graph: AttributedGraph::new(place, text.len()),

@@ -3,9 +3,51 @@
 //! Entities other than the five predefined ones are rejected, so nothing is expanded.
 
 use crate::error::{Error, Result};
-use quick_xml::XmlVersion;
 use quick_xml::escape::resolve_xml_entity;
-use quick_xml::events::{BytesRef, BytesStart};
+use quick_xml::events::{BytesRef, BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
+
+/// The state of a parser of one XML format.
+pub(super) trait XmlDocument {
+    /// Called with the byte position of an element before its start or end.
+    fn set_position(&mut self, at: usize);
+
+    /// The text since the last tag.
+    fn text(&mut self) -> &mut String;
+
+    /// The start of an element.
+    fn start(&mut self, tag: &BytesStart) -> Result<()>;
+
+    /// The end of the element with this name; called for empty elements, too.
+    fn end(&mut self, name: &str) -> Result<()>;
+}
+
+/// Parses `text`, the content of `source`, and passes its elements to `document`.
+pub(super) fn parse(source: SourceText, text: &str, document: &mut impl XmlDocument) -> Result<()> {
+    let mut reader = Reader::from_str(text);
+    loop {
+        let at = reader.buffer_position() as usize;
+        document.set_position(at);
+        match reader.read_event() {
+            Ok(Event::Start(tag)) => document.start(&tag)?,
+            Ok(Event::Empty(tag)) => {
+                document.start(&tag)?;
+                document.end(tag.name().into_inner())?;
+            }
+            Ok(Event::End(tag)) => document.end(tag.name().into_inner())?,
+            Ok(Event::Text(text)) => document.text().push_str(&text.xml10_content()),
+            Ok(Event::CData(text)) => document.text().push_str(&text.xml10_content()),
+            Ok(Event::GeneralRef(entity)) => {
+                document.text().push_str(&source.entity(at, &entity)?);
+            }
+            Ok(Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => {}
+            Ok(Event::Eof) => return Ok(()),
+            Err(error) => {
+                return Err(source.bad(reader.error_position() as usize, error.to_string()));
+            }
+        }
+    }
+}
 
 /// The name and bytes of a file, for line numbers in errors.
 #[derive(Clone, Copy)]
