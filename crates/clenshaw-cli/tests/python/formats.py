@@ -126,6 +126,16 @@ def main():
     def classes(csv):
         return dict(line.split(",")[:2] for line in csv.splitlines()[1:])
 
+    # Arrays as in PyTorch Geometric; the second graph has no labels.
+    index = {node: i for i, node in enumerate(nodes.id)}
+    edge_index = np.array([(index[a], index[b]) for a, b in graph.edges()]).T
+    x = nodes[["age", "height"]].to_numpy(np.float32)
+    y = (nodes["class"] == "Officer").to_numpy(np.int64)
+    np.savez(f"{folder}/arrays.npz", edge_index=edge_index, x=x, y=y)
+    np.savez(f"{folder}/unlabelled.npz", edge_index=edge_index, x=x)
+    clenshaw("train", "arrays.npz", "--set", "max_epochs=20", "-q", "--out", "arrays")
+    assert classes(clenshaw("predict", "arrays")) == classes(clenshaw("predict", "arrays", "unlabelled.npz"))
+
     assert classes(own) == classes(other), "the order of rows, columns and edges changed predictions"
     print("ok")
 

@@ -59,7 +59,7 @@ impl Features {
     }
 
     /// The first non-finite value, as (node, column, value).
-    pub(super) fn first_non_finite(&self) -> Option<(usize, usize, f32)> {
+    pub(crate) fn first_non_finite(&self) -> Option<(usize, usize, f32)> {
         let index = self.values().iter().position(|value| !value.is_finite())?;
         let (node, column) = match self {
             Self::Dense(x) => (index / x.cols(), index % x.cols()),

@@ -108,11 +108,11 @@ impl TrainedModel {
     /// Loads a graph to predict: the columns of a node table are matched by name with those of the
     /// training table, and labels are optional.
     pub fn load_graph(&self, store: &Store, text: &str) -> Result<Dataset> {
-        let interpretation = match &self.schema {
-            Some(schema) => Interpretation::Stored { schema, class_names: &self.class_names },
-            None => Interpretation::default(),
-        };
-        data::load_as(store, text, interpretation)
+        // Formats without a node table, such as `.npz`, do not use the schema.
+        let no_columns = Schema { columns: vec![], structural: None };
+        let schema = self.schema.as_ref().unwrap_or(&no_columns);
+        let class_names = &self.class_names;
+        data::load_as(store, text, Interpretation::Stored { schema, class_names })
     }
 
     /// Returns the probability of every class for every node of a graph, `[n, C]`.
@@ -150,6 +150,11 @@ impl TrainedModel {
                  whose columns are matched by name",
                 at + 1
             )));
+        }
+        if let Some((node, column, value)) = dataset.x.first_non_finite() {
+            let problem =
+                format!("node {node}, feature {column} is {value}; expected a finite number");
+            return Err(bad(problem));
         }
         let dataset = Dataset {
             y: vec![None; dataset.y.len()],
@@ -277,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn scaling_is_not_fitted_again() {
+    fn scaling_is_not_fitted_again_and_features_must_be_finite() {
         // On a single node, standardised features would all be zero.
         let (model, _) = trained("csbm:nodes=80");
         let dataset = data::load("csbm:nodes=80").unwrap();
@@ -289,6 +294,8 @@ mod tests {
             let x = crate::data::Features::Dense(Mat::from_vec(1, values.len(), values));
             Dataset::new("one", graph.clone(), x, vec![None], dataset.class_names.clone())
         };
+        let error = model.predict(&one(row(f32::NAN)), 1).unwrap_err().to_string();
+        assert_eq!(error, "one: node 0, feature 0 is NaN; expected a finite number");
         let near = model.predict(&one(row(0.0)), 1).unwrap();
         assert_ne!(near, model.predict(&one(row(3.0)), 1).unwrap());
     }
