@@ -3,7 +3,7 @@
     clenshaw demo && python3 docs/figures/figures.py
 
 speed.svg    bar chart of the latest record of `cargo xtask bench-peers`
-filters.svg  runs/demo/filters.svg, the filters learned by `clenshaw demo`; kept if there is none
+filters.svg  the filters learned by `clenshaw demo` (runs/demo/filters.svg); unchanged if that file is missing
 
 Both have an opaque background that follows the reader's colour scheme.
 """
@@ -54,12 +54,12 @@ PLOT = """
 
 
 def latest():
-    """The newest peers.json; folders of benches/runs begin with their date."""
+    """Returns the newest peers.json; the names of the folders in benches/runs begin with a date."""
     return json.loads(max(ROOT.glob("benches/runs/*/peers.json")).read_text())
 
 
 def medians(record):
-    """Milliseconds per implementation on GRAPH, in the order of LABELS."""
+    """Returns the milliseconds per step of each implementation on GRAPH, in the order of LABELS."""
     # Older records call comparisons "bouts" and implementations "contenders".
     comparisons = record.get("comparisons") or record["bouts"]
     row = next(c for c in comparisons if c["model"] == "clenshaw-gcn" and c["graph"] == GRAPH)
@@ -88,7 +88,7 @@ def draw(record):
 
 
 def restyle(plot):
-    """A plot of the program, with colours for dark mode."""
+    """Adds colours for dark mode to a plot of the program."""
     return plot.replace("<title>", f"<style>{PLOT}</style>\n<title>", 1)
 
 
