@@ -115,7 +115,7 @@ class ClenshawGCN:
         self.h_star, self.mask_in = self.act(self.h_star_pre, drop, torch.empty_like(self.h_star_pre))
         self.h_star.mul_(keep)
 
-        # The factor of the inner dropout rides on the weights; the last two layers have none.
+        # The scale factor of the inner dropout is folded into the weights; the last two layers have no dropout.
         self.factor = torch.full_like(self.beta, 1 / (1 - drop_conv))
         self.factor[order - 1 :] = 1
         w = torch.addcmul(self.eye, self.w, self.beta).mul_(self.factor)

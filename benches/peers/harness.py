@@ -1,4 +1,4 @@
-"""Shared by all implementations: the input folder, the optimisers and the protocol.
+"""What all implementations share: reading the input folder, the optimisers and the protocol.
 
 `crates/clenshaw/benches/step` writes the folder and documents the protocol; `cargo xtask bench-peers` is the client.
 An implementation is an object with two methods:
@@ -42,13 +42,13 @@ class Folder:
             self.n_features = self.dense_x.shape[1]
 
     def features(self):
-        """X, dense."""
+        """Returns X as a dense matrix."""
         if self.dense_x is not None:
             return self.dense_x
         return csr(*self.x, (self.n, self.n_features)).to_dense()
 
     def edge_index(self):
-        """Both directions of every edge, without self-loops, as columns (source, target)."""
+        """Returns both directions of every edge, without self-loops, as columns (source, target)."""
         offsets, indices, _ = self.p
         target = torch.repeat_interleave(torch.arange(self.n), offsets.long().diff())
         source = indices.long()
@@ -72,7 +72,7 @@ def read_arrays(path):
 
 
 def csr(offsets, indices, values, shape):
-    """A CSR matrix with 32-bit indices, which MKL does not need to convert."""
+    """Returns a CSR matrix with 32-bit indices, which MKL uses without conversion."""
     return torch.sparse_csr_tensor(offsets, indices, values, shape, check_invariants=False)
 
 
@@ -94,7 +94,7 @@ def optimisers(folder, params, **how):
 
 
 class Autograd:
-    """An implementation from a module that returns class scores, trained with autograd."""
+    """Implements the protocol for a module that returns class scores, with gradients from autograd."""
 
     def __init__(self, folder, module, params):
         self.folder, self.module = folder, module
@@ -119,7 +119,7 @@ class Autograd:
 
 
 def peak_bytes():
-    """Peak memory of this process, or None if the system does not report it."""
+    """Returns the peak memory of this process, or None if the system does not report it."""
     try:
         with open("/proc/self/status") as file:
             lines = [line.split() for line in file if line.startswith("VmHWM:")]
