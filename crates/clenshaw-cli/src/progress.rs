@@ -79,14 +79,14 @@ impl Progress {
     /// Returns a display for the runs of one request.
     pub fn runs(&self, request: &Request) -> RunProgress {
         let hp = &request.hyper;
-        let waits = hp.choice::<StopRule>("stop") == StopRule::Patience;
-        let patience = waits.then(|| hp.int("patience"));
+        let uses_patience = hp.choice::<StopRule>("stop") == StopRule::Patience;
         RunProgress {
             progress: self.clone(),
             label: format!("{} {}", request.graph, request.model.name),
-            patience,
+            first_seed: request.seed,
+            patience: uses_patience.then(|| hp.int("patience")),
             bars: Mutex::default(),
-            last_line: Mutex::new(Instant::now()),
+            last_epoch_line: Mutex::new(Instant::now()),
         }
     }
 
@@ -131,17 +131,20 @@ pub fn train_batch(
     results
 }
 
-/// Time between lines about a run in progress.
+/// Minimum time between two lines about epochs.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Shows the runs of one request.
 pub struct RunProgress {
     progress: Progress,
     label: String,
+    first_seed: u64,
+    /// The patience in epochs, if training stops by patience.
     patience: Option<usize>,
+    /// The bars of unfinished runs, by the index of the run.
     bars: Mutex<HashMap<usize, RunBar>>,
-    /// When the last line was printed.
-    last_line: Mutex<Instant>,
+    /// When the last line about an epoch was printed.
+    last_epoch_line: Mutex<Instant>,
 }
 
 /// The bar of an unfinished run.
@@ -154,43 +157,48 @@ struct RunBar {
 impl RunProgress {
     /// Shows an event; called from several threads.
     pub fn update(&self, event: &RunEvent<'_>) {
-        match (self.progress.mode, event) {
-            (DisplayMode::Bars, RunEvent::Started { run, seed, max_epochs, .. }) => {
-                self.start(*run, *seed, *max_epochs);
+        match self.progress.mode {
+            DisplayMode::Silent => {}
+            DisplayMode::Lines => {
+                if let Some(line) = self.line(event, Instant::now()) {
+                    output::message(&line);
+                }
             }
-            (DisplayMode::Bars, RunEvent::Epoch { run, epoch }) => self.advance(*run, epoch),
-            (DisplayMode::Bars, RunEvent::Finished { run, .. }) => self.finish(*run),
-            (DisplayMode::Lines, RunEvent::Started { seed, max_epochs, epochs_done, .. }) => {
-                let state = match epochs_done {
-                    0 => "started".into(),
-                    n => format!("resumed after {n} epochs"),
-                };
-                let label = &self.label;
-                output::message(&format!(
-                    "{label} seed {seed}: {state}, at most {max_epochs} epochs"
-                ));
-            }
-            (DisplayMode::Lines, RunEvent::Epoch { run, epoch }) => self.epoch_line(*run, epoch),
-            (DisplayMode::Lines, RunEvent::Finished { record, .. }) => {
-                let (label, seed) = (&self.label, record.seed);
-                output::message(&format!("{label} seed {seed}: {}", finished(record)));
-            }
-            _ => {}
+            DisplayMode::Bars => match event {
+                RunEvent::Started { run, seed, max_epochs, .. } => {
+                    self.start(*run, *seed, *max_epochs);
+                }
+                RunEvent::Epoch { run, epoch } => self.advance(*run, epoch),
+                RunEvent::Finished { run, .. } => self.finish(*run),
+                RunEvent::Loaded { .. } => {}
+            },
         }
     }
 
-    /// Prints a line about an epoch if there was none for some time.
-    fn epoch_line(&self, run: usize, epoch: &Epoch) {
-        let mut last = self.last_line.lock().expect("no thread panics while holding the lock");
-        if last.elapsed() < LINE_INTERVAL {
-            return;
-        }
-        *last = Instant::now();
-        let val = epoch
-            .val_accuracy
-            .map_or(String::new(), |accuracy| format!(", val acc {:.1}%", 100.0 * accuracy));
-        let (label, number) = (&self.label, epoch.epoch);
-        output::message(&format!("{label} run {}: epoch {number}{val}", run + 1));
+    /// Returns the line for an event at time `now`. An epoch has a line only if [`LINE_INTERVAL`] has
+    /// passed since the last one.
+    fn line(&self, event: &RunEvent<'_>, now: Instant) -> Option<String> {
+        let (seed, text) = match event {
+            RunEvent::Loaded { .. } => return None,
+            RunEvent::Started { seed, max_epochs, epochs_done: 0, .. } => {
+                (*seed, format!("started, at most {max_epochs} epochs"))
+            }
+            RunEvent::Started { seed, max_epochs, epochs_done, .. } => {
+                (*seed, format!("resumed after {epochs_done} epochs, at most {max_epochs} epochs"))
+            }
+            RunEvent::Epoch { run, epoch } => {
+                let last = self.last_epoch_line.lock();
+                let mut last = last.expect("no thread panics while holding the lock");
+                if now.saturating_duration_since(*last) < LINE_INTERVAL {
+                    return None;
+                }
+                *last = now;
+                let seed = self.first_seed + *run as u64;
+                (seed, format!("epoch {}{}", epoch.epoch, val_accuracy(epoch.val_accuracy)))
+            }
+            RunEvent::Finished { record, .. } => (record.seed, finished(record)),
+        };
+        Some(format!("{} seed {seed}: {text}", self.label))
     }
 
     fn start(&self, run: usize, seed: u64, max_epochs: usize) {
@@ -230,7 +238,38 @@ impl RunProgress {
 /// Formats a finished run, such as `57 epochs, best epoch 32, val acc 86.5%, 1.2 s`.
 fn finished(record: &RunRecord) -> String {
     let (epochs, best, seconds) = (record.epochs, record.best_epoch, record.seconds);
-    let percent = |accuracy: f64| format!(", val acc {:.1}%", 100.0 * accuracy);
-    let val = record.val_accuracy.map_or(String::new(), percent);
+    let val = val_accuracy(record.val_accuracy);
     format!("{epochs} epochs, best epoch {best}{val}, {seconds:.1} s")
+}
+
+/// Formats a validation accuracy, such as `, val acc 86.5%`; empty without validation nodes.
+fn val_accuracy(accuracy: Option<f64>) -> String {
+    accuracy.map_or(String::new(), |accuracy| format!(", val acc {:.1}%", 100.0 * accuracy))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_terminal_an_epoch_is_reported_every_ten_seconds() {
+        let mut request = Request::new("csbm", "gcn").unwrap();
+        request.seed = 5;
+        let runs = Progress { mode: DisplayMode::Lines, bars: MultiProgress::new() }.runs(&request);
+        let start = *runs.last_epoch_line.lock().unwrap();
+        // Two runs in parallel, one epoch of each per second.
+        let lines: Vec<(u64, String)> = (1..=30)
+            .flat_map(|second| [(second, 0), (second, 1)])
+            .filter_map(|(second, run)| {
+                let epoch = second as usize;
+                let epoch =
+                    Epoch { epoch, train_loss: 1.0, val_loss: None, val_accuracy: Some(0.5) };
+                let event = RunEvent::Epoch { run, epoch: &epoch };
+                Some((second, runs.line(&event, start + Duration::from_secs(second))?))
+            })
+            .collect();
+        let expected = [10, 20, 30]
+            .map(|second| (second, format!("csbm gcn seed 5: epoch {second}, val acc 50.0%")));
+        assert_eq!(lines, expected);
+    }
 }
