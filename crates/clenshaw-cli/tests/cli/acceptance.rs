@@ -1,4 +1,5 @@
-//! The program on Cora with the paper's settings: accuracy, and the same numbers for any number of threads.
+//! Trains on Cora with the paper's settings: the accuracy is near the paper's, and results do not depend on
+//! the number of threads.
 
 use serde_json::Value;
 use std::process::Command;

@@ -1,6 +1,6 @@
-//! A user's own tables: what is guessed is printed, and nothing about them is silently wrong.
+//! A user's own tables: every guess about them is printed, and problems are reported.
 
-use crate::common::{Sandbox, text};
+use crate::common::{Random, Sandbox, text};
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ struct Person {
     town: usize,
 }
 
-/// People whose class shows in their age, income and town, on ordinary scales.
+/// People whose age, income and town depend on their class.
 fn people(n: usize, seed: u64) -> Vec<Person> {
     let random = &mut Random(seed);
     (0..n)
@@ -32,17 +32,7 @@ fn people(n: usize, seed: u64) -> Vec<Person> {
         .collect()
 }
 
-/// A pseudo-random generator with the constants of Knuth's MMIX.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) as usize % n
-    }
-}
-
-/// Edges of which four in five join people of one class.
+/// An edge table in which four in five edges join people of the same class.
 fn edges(people: &[Person], seed: u64) -> String {
     let random = &mut Random(seed);
     let mut edges = String::from("source,target\n");
@@ -61,7 +51,7 @@ fn edges(people: &[Person], seed: u64) -> String {
     edges
 }
 
-/// Writes a graph whose node table has these columns; `None` leaves out the label.
+/// Writes a graph with this header and these rows in the node table.
 fn write(
     sandbox: &Sandbox,
     name: &str,
@@ -74,7 +64,7 @@ fn write(
     sandbox.write(&format!("{name}/nodes.csv"), &format!("{header}\n{rows}"));
 }
 
-/// A graph with the columns id, age, income, town, label; every fourth label is empty.
+/// Writes a graph with the columns id, age, income, town, label; every fourth label is empty.
 fn write_plain(sandbox: &Sandbox, name: &str, people: &[Person]) {
     write(sandbox, name, people, "id,age,income,town,label", |i, p| {
         let label = if i % 4 == 0 { "" } else { CLASSES[p.class] };
@@ -93,7 +83,7 @@ fn accuracy(predictions: &str, people: &[Person]) -> f64 {
 }
 
 #[test]
-fn features_on_ordinary_scales_work_by_default() {
+fn columns_on_different_scales_are_standardised_by_default() {
     let sandbox = Sandbox::new();
     let people = people(200, 1);
     write_plain(&sandbox, "people", &people);
@@ -174,7 +164,7 @@ fn splits_and_masks_of_the_table_are_the_default() {
 }
 
 #[test]
-fn label_is_asked_for_and_unlabelled_spellings_are_reported() {
+fn label_column_is_never_guessed_and_missing_labels_are_reported() {
     let sandbox = Sandbox::new();
     let people = people(60, 1);
     write(&sandbox, "it", &people, "id,age,colour", |i, p| {
@@ -198,7 +188,7 @@ fn label_is_asked_for_and_unlabelled_spellings_are_reported() {
         assert!(page.contains(&warning), "{page}");
     }
     assert!(page.contains(" 3 classes, "), "{page}");
-    // The choice can be kept beside the data.
+    // The options can be stored in a file next to the data.
     sandbox.write("it/schema.toml", "label = \"colour\"\nignore = [\"age\"]\n");
     let page = sandbox.stdout("train it --set max_epochs=2 --quiet");
     assert!(page.contains("ignored: age (not chosen)"), "{page}");
@@ -223,7 +213,7 @@ fn rare_classes_are_reported() {
 }
 
 #[test]
-fn awkward_columns_are_filled_or_ignored_by_a_stated_rule() {
+fn missing_numbers_are_filled_and_useless_columns_ignored_with_a_reason() {
     let sandbox = Sandbox::new();
     let people = people(60, 1);
     let header = "id;height;born;customer_id;note;age;label";
@@ -260,7 +250,7 @@ fn awkward_columns_are_filled_or_ignored_by_a_stated_rule() {
 }
 
 #[test]
-fn graphs_without_features_are_trained() {
+fn graphs_without_features_can_be_trained() {
     let sandbox = Sandbox::new();
     let people = people(150, 1);
     write(&sandbox, "bare", &people, "id,label", |i, p| format!("p{i},{}", CLASSES[p.class]));
@@ -274,7 +264,7 @@ fn graphs_without_features_are_trained() {
 }
 
 #[test]
-fn weights_loops_and_repeated_edges_are_stated() {
+fn weights_loops_and_repeated_edges_are_reported() {
     let sandbox = Sandbox::new();
     let people = people(60, 1);
     write(&sandbox, "it", &people, "id,age,label", |i, p| {
@@ -335,8 +325,8 @@ fn all_labels_can_be_used_for_training() {
     write_plain(&sandbox, "people", &people(60, 1));
     let page = sandbox.stdout("train people --split all-labels --set max_epochs=20 --quiet");
     assert!(page.contains("split all-labels: 45 train, 0 val, 0 test\n"), "{page}");
-    assert!(page.contains("\nno test nodes: there is no estimate of the accuracy\n"), "{page}");
-    // The record without scores is read again.
+    assert!(page.contains("\nno test nodes, so there is no estimate of the accuracy\n"), "{page}");
+    // `predict` can read a record without scores.
     assert_eq!(sandbox.stdout("predict latest").lines().count(), 61);
 }
 
@@ -361,7 +351,7 @@ fn learned_filter_is_shown() {
 }
 
 #[test]
-fn run_folders_have_one_readable_name_per_graph() {
+fn all_paths_to_a_graph_give_the_same_run_folder() {
     let sandbox = Sandbox::new();
     write_plain(&sandbox, "my graphs/.hidden-people", &people(60, 1));
     let folder = |argument: &str| {
@@ -381,5 +371,5 @@ fn run_folders_have_one_readable_name_per_graph() {
     sandbox.stdout("runs rm hidden");
     assert_eq!(sandbox.stdout("runs"), "no runs in runs\n");
     let (code, message) = sandbox.failure("predict latest");
-    assert_eq!((code, message), (2, "error: latest: there is no run in `runs` yet\n".into()));
+    assert_eq!((code, message), (2, "error: latest: there are no runs in `runs` yet\n".into()));
 }

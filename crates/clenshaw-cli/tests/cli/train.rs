@@ -6,19 +6,6 @@ use serde_json::{Value, json};
 const SMALL: &str = "train csbm:nodes=200 --set max_epochs=20 --runs 2 --json --quiet";
 
 #[test]
-fn results_do_not_depend_on_threads_or_folder() {
-    let sandbox = Sandbox::new();
-    let first = without_times(&sandbox.stdout(SMALL));
-    for options in ["", "--threads 1", "--threads 2", "--out elsewhere"] {
-        assert_eq!(
-            without_times(&sandbox.stdout(&format!("{SMALL} {options}"))),
-            first,
-            "{options}"
-        );
-    }
-}
-
-#[test]
 fn json_has_settings_runs_and_statistics() {
     let sandbox = Sandbox::new();
     let document = sandbox.json(&format!("{SMALL} --seed 5 --model gcn --out here"));
@@ -141,33 +128,4 @@ fn predict_returns_the_stored_predictions() {
         sandbox.failure("predict here --seed 9"),
         (2, "error: here: no finished run with seed 9\n".into())
     );
-}
-
-/// The interrupt arrives when the first run is finished and the second has started.
-#[cfg(unix)]
-#[test]
-fn resumed_run_has_the_same_bytes_as_an_uninterrupted_one() {
-    let sandbox = Sandbox::new();
-    let arguments = "train csbm:nodes=1000 --set max_epochs=200 --set K=4 --set hidden=32 --runs 2 --threads 1 --json";
-    let whole = sandbox.stdout(&format!("{arguments} --out whole"));
-
-    let second = "csbm:nodes=1000 clenshaw-gcn seed 1: started, at most 200 epochs";
-    let output = sandbox.interrupt(&format!("{arguments} --out parts"), |line| line == second);
-    assert_eq!(output.status.code(), Some(1));
-    assert_eq!(text(&output.stdout), "");
-    let message =
-        "stopping; rerun the same command to resume (press Ctrl-C again to quit immediately)";
-    assert_eq!(text(&output.stderr), format!("{message}\nerror: interrupted\n"));
-    assert!(sandbox.path("parts/runs/1.checkpoint").exists());
-    assert!(!sandbox.path("parts/summary.json").exists());
-
-    let resumed = sandbox.stdout(&format!("{arguments} --out parts"));
-    assert_eq!(without_times(&resumed), without_times(&whole));
-    for seed in [0, 1] {
-        for file in ["model.safetensors", "epochs.jsonl", "predictions.csv"] {
-            let of = |folder| sandbox.read(format!("{folder}/runs/{seed}/{file}"));
-            assert!(of("parts") == of("whole"), "{file} of seed {seed} differs");
-        }
-    }
-    assert!(!sandbox.path("parts/runs/1.checkpoint").exists());
 }

@@ -2,7 +2,7 @@
 #![allow(
     dead_code,
     clippy::unwrap_used,
-    reason = "no binary needs all of it, and tests may unwrap"
+    reason = "each test binary uses only part of this module, and tests may unwrap"
 )]
 
 use serde_json::Value;
@@ -87,6 +87,17 @@ impl Sandbox {
     }
 }
 
+/// A pseudo-random generator with the constants of Knuth's MMIX.
+pub struct Random(pub u64);
+
+impl Random {
+    /// Returns a number in `0..n`.
+    pub fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % n
+    }
+}
+
 /// Whether `CLENSHAW_DATA` is set; otherwise prints that the test is skipped, or panics in CI.
 pub fn has_data() -> bool {
     match std::env::var_os("CLENSHAW_DATA") {
@@ -103,7 +114,7 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Asserts that a text equals its snapshot; `UPDATE_SNAPSHOTS` writes the snapshot first.
+/// Asserts that a text equals its snapshot; if `UPDATE_SNAPSHOTS` is set, writes the snapshot first.
 pub fn assert_snapshot(name: &str, now: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots");
     let file = folder.join(format!("{name}.txt"));
