@@ -103,17 +103,10 @@ impl RunSubcommand for Data {
 
 /// Whether the graph needs no files, or all of its files are present.
 fn is_available(info: &DatasetInfo, store: &Store) -> bool {
-    match (info.kind(), info.files()) {
-        ("files", Some(files)) => {
-            let manifest = fetch::manifest(files.folder);
-            let folder = store.dataset_folder(files.folder);
-            manifest
-                .ok()
-                .zip(folder)
-                .is_some_and(|(files, folder)| fetch::is_complete(files, &folder))
-        }
-        _ => true,
-    }
+    let Some(files) = info.files().filter(|_| info.kind() == "files") else { return true };
+    let manifest = fetch::manifest(files.folder).ok();
+    let found = manifest.zip(store.dataset_folder(files.folder));
+    found.is_some_and(|(manifest, folder)| fetch::is_complete(manifest, &folder))
 }
 
 fn table(store: &Store) -> String {
@@ -137,7 +130,7 @@ fn imports(store: &Store) -> impl Iterator<Item = (String, PathBuf)> {
 }
 
 fn import_json((name, path): (String, PathBuf)) -> Json {
-    json!({ "name": name, "kind": IMPORTED, "here": true, "path": path })
+    json!({ "name": name, "kind": IMPORTED, "available": true, "path": path })
 }
 
 fn dataset_json(info: &DatasetInfo, store: &Store) -> Json {
@@ -145,7 +138,7 @@ fn dataset_json(info: &DatasetInfo, store: &Store) -> Json {
     json!({
         "name": info.name,
         "kind": info.kind(),
-        "here": is_available(info, store),
+        "available": is_available(info, store),
         "title": info.title,
         "paper": info.paper,
         "source": info.source,
@@ -157,7 +150,7 @@ fn dataset_json(info: &DatasetInfo, store: &Store) -> Json {
     })
 }
 
-/// Lists the splits that come with a graph; those of a built-in graph must be downloaded first.
+/// Lists the splits that come with a graph; for a built-in graph, those available after a download.
 fn splits(graph: &str, d: &Description) -> String {
     let built_in = data::find(graph).ok().filter(|info| info.kind() == "embedded");
     match built_in.and_then(DatasetInfo::files) {

@@ -27,7 +27,7 @@ pub struct Import {
     table: TableArguments,
 }
 
-/// The help of `--data`, which in other subcommands is only read.
+/// The help of `--data`; unlike other subcommands, `import` writes to this folder.
 pub const DATA_HELP: &str = "Folder to write NAME.graph to, also searched for GRAPH \
                              [default: $CLENSHAW_DATA, or else the cache folder]";
 
@@ -87,7 +87,7 @@ impl Import {
     }
 }
 
-/// Returns the graph argument that refers to the import, and its file.
+/// Returns the argument by which the imported graph can be used, and the file to write.
 fn destination(store: &Store, out: &str) -> Result<(String, PathBuf)> {
     let invalid =
         |expected: String| Error::BadValue { key: "out".into(), value: out.into(), expected };
@@ -98,7 +98,7 @@ fn destination(store: &Store, out: &str) -> Result<(String, PathBuf)> {
         return path.map(|path| (out.into(), path)).ok_or_else(|| invalid(expected.into()));
     }
     if data::find(out).is_ok() {
-        return Err(invalid(format!("another name; `{out}` is a known graph")));
+        return Err(invalid(format!("a name other than `{out}`, which is a known graph")));
     }
     let file = graph_file_name(out)
         .ok_or_else(|| invalid("a name of letters, digits, `-`, `_` and `.`, or a path".into()))?;

@@ -1,8 +1,9 @@
 //! `clenshaw data import` and `clenshaw data check` on user tables.
 
-use crate::common::{Sandbox, text};
+use crate::common::{Sandbox, has_data, text};
 use clenshaw::data::graph_file;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::path::PathBuf;
 
 const EDGES: &str = "ann,bob\nbob,cid\ncid,ann\ncid,dan\ndan,eve\neve,fay\n";
 const NODES: &str = "id,age,height,label,split\n\
@@ -47,7 +48,8 @@ fn imported_graph_is_found_by_name() {
     let line = list.lines().find(|line| line.starts_with("mine ")).unwrap();
     assert!(line.contains("imported") && line.ends_with("here/mine.graph"), "{line}");
     let listed = sandbox.json("data list --data here --json");
-    let last = json!({"name": "mine", "kind": "imported", "here": true, "path": "here/mine.graph"});
+    let last =
+        json!({"name": "mine", "kind": "imported", "available": true, "path": "here/mine.graph"});
     assert_eq!(listed.as_array().unwrap().last(), Some(&last));
 }
 
@@ -78,7 +80,7 @@ fn existing_import_is_replaced_only_with_force() {
 fn invalid_names_and_missing_sources_are_rejected() {
     let sandbox = sandbox();
     let cases = [
-        ("cora", "another name; `cora` is a known graph"),
+        ("cora", "a name other than `cora`, which is a known graph"),
         ("some/where", "a name, or a path that ends in `.graph`"),
         ("a:b", "a name of letters, digits, `-`, `_` and `.`, or a path"),
     ];
@@ -105,10 +107,10 @@ fn damaged_import_is_detected() {
 #[test]
 fn check_reports_anomalies() {
     let sandbox = sandbox();
-    let checkup = sandbox.json("data check friends --json");
-    assert_eq!((&checkup["format"], &checkup["files"]), (&json!("tables"), &json!(null)));
-    assert_eq!(checkup["description"], sandbox.json("data show friends --json"));
-    let findings = checkup["findings"].as_array().unwrap();
+    let report = sandbox.json("data check friends --json");
+    assert_eq!((&report["format"], &report["files"]), (&json!("tables"), &json!(null)));
+    assert_eq!(report["description"], sandbox.json("data show friends --json"));
+    let findings = report["findings"].as_array().unwrap();
     let reported: Vec<String> = findings
         .iter()
         .map(|finding| format!("{}: {}", finding["severity"].as_str().unwrap(), finding["text"]))
@@ -138,11 +140,13 @@ fn check_reports_file_and_line_of_an_error() {
 
 #[test]
 fn check_compares_checksums_of_public_files() {
-    let Some(data) = std::env::var_os("CLENSHAW_DATA") else { return };
+    if !has_data() {
+        return;
+    }
     let sandbox = Sandbox::new();
-    let data = std::path::Path::new(&data);
-    let checkup = sandbox.json(&format!("data check texas --json --data {}", data.display()));
-    assert_eq!(checkup["files"], json!({"listed": 12, "good": 12, "unknown": 0}));
+    let data = PathBuf::from(std::env::var_os("CLENSHAW_DATA").unwrap());
+    let report = sandbox.json(&format!("data check texas --json --data {}", data.display()));
+    assert_eq!(report["files"], json!({"listed": 12, "good": 12, "unknown": 0}));
     // A final empty line is valid input, but changes the checksum.
     std::fs::create_dir_all(sandbox.path("texas/splits")).unwrap();
     for file in &clenshaw::data::fetch::manifest("texas").unwrap().files {
@@ -151,26 +155,23 @@ fn check_compares_checksums_of_public_files() {
     let mut edges = text(&sandbox.read("texas/out1_graph_edges.txt"));
     edges.push('\n');
     sandbox.write("texas/out1_graph_edges.txt", &edges);
-    let checkup = sandbox.json("data check texas --json --data .");
-    assert_eq!(checkup["files"]["good"], json!(11));
-    let first = &checkup["findings"].as_array().unwrap().iter();
-    let files = first.clone().find(|finding| finding["kind"] == "files").unwrap();
+    let report = sandbox.json("data check texas --json --data .");
+    assert_eq!(report["files"]["good"], json!(11));
+    let mut findings = report["findings"].as_array().unwrap().iter();
+    let files = findings.find(|finding| finding["kind"] == "files").unwrap();
     assert!(files["text"].as_str().unwrap().contains("out1_graph_edges.txt: sha256 is"), "{files}");
-    // Training names the changed file, too.
+    // `train` also warns about the changed file.
     let page = sandbox.stdout("train texas --model mlp --set max_epochs=2 --quiet --data .");
     let warning = "warning: texas/out1_graph_edges.txt differs from the published file";
     assert!(page.contains(warning), "{page}");
-    let available = |sandbox: &Sandbox| {
-        let list = sandbox.json("data list --json --data .");
+    let is_available = || {
+        let mut command = sandbox.command("data list --json --data .");
+        let list = command.env_remove("CLENSHAW_DATA").output().unwrap().stdout;
+        let list: Value = serde_json::from_slice(&list).unwrap();
         let texas = list.as_array().unwrap().iter().find(|entry| entry["name"] == "texas");
-        texas.unwrap()["here"].as_bool().unwrap()
+        texas.unwrap()["available"].as_bool().unwrap()
     };
-    assert!(available(&sandbox));
+    assert!(is_available());
     std::fs::remove_file(sandbox.path("texas/out1_graph_edges.txt")).unwrap();
-    // Without `CLENSHAW_DATA` there is no complete copy.
-    let mut command = sandbox.command("data list --json --data .");
-    let list = command.env_remove("CLENSHAW_DATA").output().unwrap().stdout;
-    let list: serde_json::Value = serde_json::from_slice(&list).unwrap();
-    let texas = list.as_array().unwrap().iter().find(|entry| entry["name"] == "texas").unwrap();
-    assert_eq!(texas["here"], false);
+    assert!(!is_available());
 }

@@ -88,7 +88,7 @@ fn data_list_json_matches_the_registry() {
         ] {
             assert_eq!(object[key], value, "{} {key}", info.name);
         }
-        assert!(info.kind() == "files" || object["here"] == json!(true), "{}", info.name);
+        assert!(info.kind() == "files" || object["available"] == json!(true), "{}", info.name);
     }
 }
 
