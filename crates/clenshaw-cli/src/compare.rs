@@ -36,8 +36,8 @@ pub struct Compare {
     /// How to split the nodes into training, validation and test sets; see below
     #[arg(long, value_name = "NAME")]
     split: Option<SplitKind>,
-    /// Use each model's preset for a graph, where there is one: published settings, or settings from our
-    /// own studies
+    /// Use each model's preset for the graph, if there is one: the published settings or, where there are
+    /// none, settings tuned by us or published for another model or graph
     #[arg(long)]
     preset: bool,
     /// Set a hyper-parameter of all models that have it; can be repeated
@@ -71,8 +71,8 @@ fn after_help() -> String {
     format!(
         "Each model has the same hyper-parameters as with `clenshaw train`: its defaults or, with \
          --preset, its preset for the graph if there is one (cells without one are marked *). The \
-         split of a preset is ignored, so that all models use the same. If a model \
-         fails, its cell shows `failed` and the others continue.\n\n\
+         split of a preset is ignored, so that all models use the same split. If a model \
+         fails, its cell shows `failed` and the other models are still trained.\n\n\
          {SPLITS}\n\n{EXAMPLES}"
     )
 }
@@ -121,7 +121,7 @@ impl Compare {
                 request.hyper.set(key, value)?;
             }
         }
-        // All models of a graph use the same split, whatever their presets say.
+        // All models of a graph use the same split, whatever split their presets specify.
         request.split = self.split.clone().unwrap_or(default_split);
         (request.runs, request.seed) = (self.runs, self.seed);
         request.check()?;
@@ -138,7 +138,7 @@ impl Compare {
     ) -> Result<()> {
         let table = self.table(models, jobs, &results);
         output::create_folder(&self.out)?;
-        output::save(&self.out.join("compare.md"), &table.to_markdown())?;
+        output::save(&self.out.join("compare.md"), table.to_markdown())?;
         let document = self.document(jobs, &results);
         self.json.print(&document, || self.page(&table, jobs, &results))?;
         results.into_iter().find_map(Result::err).map_or(Ok(()), Err)

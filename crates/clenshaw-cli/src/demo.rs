@@ -35,7 +35,7 @@ pub struct Demo {
 
 const AFTER_HELP: &str = "\
 The graphs are Cora, where neighbours mostly share a class, and a generated graph, where they mostly
-do not. Both come with the program. Run folders and a plot of the learned filters are written to
+do not. Neither needs a download. Run folders and a plot of the learned filters are written to
 runs/demo.
 
 Examples:
@@ -58,8 +58,8 @@ struct DemoModel {
     cost: u64,
 }
 
-/// The models of the demo. On Cora they have their presets, except for GCNII's 64 layers, which take too
-/// long, and GCN's learning rate, which is meant for a thousand epochs. On csbm they have the defaults
+/// The models of the demo. On Cora they use their presets, except for GCNII's 64 layers, which take too
+/// long, and GCN's learning rate, which is meant for a thousand epochs. On csbm they use the defaults
 /// with less dropout, which on seeds 100 to 102 lowered the validation loss of four models and did not
 /// change GCN's. The linear ClenshawGCN is included for its filter.
 static DEMO_MODELS: [DemoModel; 12] = [
@@ -148,7 +148,7 @@ fn page(summaries: &[Summary], seconds: f64) -> Result<String> {
     let lines: String = graphs.iter().map(|graph| describe(graph) + "\n").collect();
     let linear: Vec<&Summary> = summaries.iter().filter(|summary| is_linear(summary)).collect();
     let plots: String = graphs.iter().zip(&linear).map(|(g, s)| terminal_plot(g, s)).collect();
-    output::save(&Path::new(FOLDER).join("filters.svg"), &svg(&graphs, &linear))?;
+    output::save(&Path::new(FOLDER).join("filters.svg"), svg(&graphs, &linear))?;
     let table = table(summaries).to_text();
     let (splits, limit) = (output::count(summaries[0].runs.len(), "split"), LIMITS[0].1);
     let caution = format!("{splits}, at most {limit} epochs; a demonstration, not a benchmark");

@@ -1,4 +1,4 @@
-//! `clenshaw filter`: show the filter that a run learned, over the spectrum of its graph.
+//! `clenshaw filter`: plot a run's learned filter over the spectrum of its graph.
 
 use crate::options::{DataOption, whole};
 use crate::{RunSubcommand, filter_plot, output, run_folder};
@@ -11,11 +11,11 @@ use clenshaw::{Error, Result};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Show the filter that a run learned, over the spectrum of its graph
+/// Plot a run's learned filter over the spectrum of its graph
 #[derive(Parser)]
 #[command(name = "filter", after_help = AFTER_HELP)]
 pub struct Filter {
-    /// Run folder written by `clenshaw train`: a path, a name in `runs`, the start of one, or `latest`
+    /// Run folder written by `clenshaw train`: a path, a name in `runs` or a unique prefix of one, or `latest`
     run: PathBuf,
     /// Use the run with this seed [default: the run with the lowest validation loss]
     #[arg(long, value_name = "SEED", value_parser = whole::<u64>, allow_negative_numbers = true)]
@@ -35,8 +35,8 @@ pub struct Filter {
 
 const AFTER_HELP: &str = "\
 h(mu) is the factor by which the model multiplies a signal of frequency mu on the graph. At mu = 1,
-the signal is about the same at neighbouring nodes; at the left end, neighbours differ most. A filter
-that is large near 1 averages neighbours; one that is large at the left contrasts them.
+neighbouring nodes have about the same value; at the left end of the plot, they differ most. A
+filter that is large near 1 averages neighbours; one that is large at the left contrasts them.
 
 Examples:
   clenshaw filter latest
@@ -60,26 +60,20 @@ impl RunSubcommand for Filter {
                 LineSeries { name: format!("seed {}", run.record.seed), points: points.clone() };
             LineChart::responses(&title, vec![series]).to_svg()
         };
-        let mut wrote = false;
         if let Some(path) = &self.csv {
-            output::save(path, &csv(&points))?;
-            wrote = true;
+            output::save(path, csv(&points))?;
         }
         if let Some(path) = &self.svg {
-            output::save(path, &chart())?;
-            wrote = true;
+            output::save(path, chart())?;
         }
         if let Some(path) = &self.png {
-            output::save_bytes(path, &svg_to_png(&chart())?)?;
-            wrote = true;
+            output::save(path, svg_to_png(&chart())?)?;
         }
-        match wrote {
-            true => Ok(()),
-            false => {
-                let plot = filter_plot::in_terminal(&title, filter, &dataset, kind);
-                output::print(&page(&plot, run.record.seed, filter))
-            }
+        if [&self.csv, &self.svg, &self.png].into_iter().any(Option::is_some) {
+            return Ok(());
         }
+        let plot = filter_plot::in_terminal(&title, filter, &dataset, kind);
+        output::print(&page(&plot, run.record.seed, filter))
     }
 }
 

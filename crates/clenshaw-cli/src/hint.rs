@@ -22,9 +22,11 @@ pub fn hint(error: &Error) -> Option<String> {
         Error::Occupied { problem, .. } if problem.contains("different data") => Some(
             "delete the earlier results with --fresh, or choose another folder with --out".into(),
         ),
-        Error::Occupied { .. } => Some("choose another folder with --out, or delete it".into()),
+        Error::Occupied { .. } => {
+            Some("choose another folder with --out, or delete this one".into())
+        }
         Error::Busy { .. } => {
-            Some("wait until it finishes, or choose another folder with --out".into())
+            Some("wait until that process finishes, or choose another folder with --out".into())
         }
         Error::Unfinished { folder } => {
             let folder = folder.display();

@@ -1,4 +1,4 @@
-//! Ctrl-C: the first stops the command in an orderly way, the second ends the program immediately.
+//! Handles Ctrl-C: the first one stops the command cleanly, the second one exits immediately.
 
 use crate::progress::Progress;
 use std::sync::Arc;
@@ -24,8 +24,8 @@ impl Resume {
     }
 }
 
-/// Returns a flag that the first Ctrl-C (or SIGTERM) sets, with a message on stderr; the second one ends
-/// the program with exit code 1. May be called only once.
+/// Returns a flag that is set by the first Ctrl-C (or SIGTERM), which also prints a message; the second
+/// one exits with code 1. May be called only once.
 pub fn flag(progress: &Progress, resume: Resume) -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     let (set, progress) = (Arc::clone(&flag), progress.clone());

@@ -22,7 +22,7 @@ Splits:
   own                the column `split`, or the mask columns, of your node table
   stratified         60/20/20 within each class
   balanced           0.6 n / C training nodes from each of the C classes (the whole class if it is
-                     smaller), 20% of all labelled nodes for validation, the rest for testing
+                     smaller), 20% of the n labelled nodes for validation, the rest for testing
   ratio:A/B/C        random, in these proportions; B and C may be 0
   all-labels         all labelled nodes for training, none for testing
   file:PATH          lines `node,part`, where part is train, val or test
@@ -39,7 +39,8 @@ pub struct TableArguments {
     /// Column with the classes [default: the column label, class, target or y]
     #[arg(long, value_name = "COLUMN")]
     label: Option<String>,
-    /// Column with the names of the nodes [default: id, node or name, or else the first column]
+    /// Column with the names of the nodes [default: the column id, node, name or node_id, or else the
+    /// first column if its values are distinct]
     #[arg(long, value_name = "COLUMN")]
     id: Option<String>,
     /// Use only these columns as features
@@ -73,7 +74,7 @@ impl TableArguments {
         data::load_as(store, graph, Interpretation::Inferred(&self.options()))
     }
 
-    /// Returns what the user stated.
+    /// Converts these arguments to the options of the library.
     pub fn options(&self) -> TableOptions {
         TableOptions {
             id: self.id.clone(),
@@ -109,8 +110,8 @@ impl ResumeOptions {
     }
 }
 
-/// Parses a name of a closed list: help and completions show the list, and the library rejects other
-/// names with a suggestion.
+/// Parser of an argument that is one of a fixed list of names. Help and completions show the list; other
+/// names are accepted here and rejected by the library, which suggests the nearest one.
 #[derive(Clone)]
 pub struct ListedName(pub fn() -> Vec<&'static str>);
 

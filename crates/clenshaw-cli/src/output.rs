@@ -25,7 +25,7 @@ pub fn message(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Formats each warning as a line of its own.
+/// Formats warnings, one per line.
 pub fn warnings<'a>(warnings: impl IntoIterator<Item = &'a String>) -> String {
     warnings.into_iter().map(|warning| format!("warning: {warning}\n")).collect()
 }
@@ -61,20 +61,15 @@ pub fn mean_and_std(statistic: Statistic, n_runs: usize) -> String {
     }
 }
 
-/// Writes a text file atomically.
-pub fn save(path: &Path, text: &str) -> Result<()> {
-    save_bytes(path, text.as_bytes())
-}
-
 /// Writes a file atomically.
-pub fn save_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
-    write_atomically(path, [bytes])
+pub fn save(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
+    write_atomically(path, [content.as_ref()])
 }
 
-/// Waits for the lock on a file, which is created if necessary and held until it is dropped.
+/// Creates a lock file if necessary and waits for its lock, which is released when the file is dropped.
 pub fn lock(path: &Path) -> Result<fs::File> {
     let file = fs::File::create(path).map_err(Error::io(path))?;
-    // File systems without locks are used without.
+    // Some file systems do not support locks.
     match file.lock() {
         Err(error) if error.kind() != std::io::ErrorKind::Unsupported => {
             Err(Error::io(path)(error))

@@ -13,17 +13,17 @@ use std::path::PathBuf;
 #[derive(Parser)]
 #[command(name = "predict", after_help = AFTER_HELP)]
 pub struct Predict {
-    /// Run folder written by `clenshaw train`: a path, a name in `runs`, the start of one, or `latest`;
+    /// Run folder written by `clenshaw train` (a path, a name in `runs` or a unique prefix of one, or `latest`),
     /// or a model file (.safetensors)
     run: PathBuf,
-    /// Another graph with the same features [default: the graph of the run]
+    /// Graph to classify, with the same feature columns [default: the graph of the run]
     graph: Option<String>,
     /// Use the run with this seed [default: the run with the lowest validation loss]
     #[arg(long, value_name = "SEED", value_parser = whole::<u64>, allow_negative_numbers = true)]
     seed: Option<u64>,
-    /// Print only some of the nodes
+    /// Print only these nodes
     #[arg(long, value_name = "NODES", value_enum)]
-    only: Option<Selection>,
+    only: Option<NodeSelection>,
     /// Write to this file instead of stdout
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -37,7 +37,7 @@ pub struct Predict {
 
 /// The values of `--only`.
 #[derive(Clone, Copy, ValueEnum)]
-enum Selection {
+enum NodeSelection {
     /// Nodes without a label
     Unlabelled,
     /// Nodes of the test set
@@ -49,7 +49,8 @@ The columns are `node`, `prediction`, one probability per class, and `part`: the
 that contains the node (train, val or test), or empty if none does.
 
 For another graph, the columns of its node table are matched by name with those of the training
-table; labels are not needed. Missing columns and unknown categories are filled and reported.
+table; labels are not needed. Missing columns are filled and unknown categories encoded as zeros;
+both are reported as warnings.
 
 Examples:
   clenshaw predict latest --only unlabelled
@@ -66,8 +67,8 @@ impl RunSubcommand for Predict {
         let rows: Vec<usize> = (0..predictions.parts.len())
             .filter(|&node| match self.only {
                 None => true,
-                Some(Selection::Unlabelled) => !predictions.is_labelled[node],
-                Some(Selection::Test) => predictions.parts[node] == "test",
+                Some(NodeSelection::Unlabelled) => !predictions.is_labelled[node],
+                Some(NodeSelection::Test) => predictions.parts[node] == "test",
             })
             .collect();
         let text = match self.json.is_set() {
@@ -75,7 +76,7 @@ impl RunSubcommand for Predict {
             false => predictions.to_csv(&rows),
         };
         match self.out {
-            Some(path) => output::save(&path, &text),
+            Some(path) => output::save(&path, text),
             None => output::print(&text),
         }
     }

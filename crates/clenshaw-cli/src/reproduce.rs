@@ -156,7 +156,7 @@ impl Reproduce {
         };
         match self.budget {
             None => {}
-            // Set at once: a thread might set the flag only after the first run has started.
+            // No thread here: it might set the flag only after the first run has started.
             Some(Duration::ZERO) => on_timeout(),
             Some(budget) => drop(std::thread::spawn(move || {
                 std::thread::sleep(budget);
@@ -190,8 +190,8 @@ impl Reproduce {
             ExperimentDocument { experiment: name, version: env!("CARGO_PKG_VERSION"), result };
         if let Some(folder) = folder {
             output::create_folder(folder)?;
-            output::save(&folder.join(format!("{name}.md")), &markdown)?;
-            output::save(&folder.join(format!("{name}.json")), &output::json(&document))?;
+            output::save(&folder.join(format!("{name}.md")), markdown)?;
+            output::save(&folder.join(format!("{name}.json")), output::json(&document))?;
             write_figures(&folder.join("figures"), &figures)?;
             text += &format!("written to {}\n", folder.display());
         }
@@ -217,7 +217,7 @@ impl Reproduce {
 fn write_figures(folder: &Path, figures: &[RenderedFigure]) -> Result<()> {
     for RenderedFigure { name, svg } in figures {
         output::create_folder(folder)?;
-        output::save_bytes(&folder.join(format!("{name}.png")), &svg_to_png(svg)?)?;
+        output::save(&folder.join(format!("{name}.png")), svg_to_png(svg)?)?;
         output::save(&folder.join(format!("{name}.svg")), svg)?;
     }
     Ok(())

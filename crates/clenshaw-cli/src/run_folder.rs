@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// The folder of runs that `clenshaw train` writes to by default.
+/// The folder in which `clenshaw train` creates run folders by default.
 pub const RUNS: &str = "runs";
-/// The name of the newest run folder.
+/// The argument that selects the newest run folder.
 const LATEST: &str = "latest";
 
 /// Returns the run folder that an argument refers to: a path, a name in `runs`, an unambiguous prefix of
@@ -20,7 +20,7 @@ pub fn find(argument: &Path) -> Result<PathBuf> {
     let all = list(Path::new(RUNS))?;
     if place == LATEST {
         let newest = all.into_iter().max_by_key(|folder| modified(folder));
-        let none = || error(&place, format!("there is no run in `{RUNS}` yet"));
+        let none = || error(&place, format!("there are no runs in `{RUNS}` yet"));
         return newest.ok_or_else(none);
     }
     let starts = |folder: &PathBuf| name(folder).starts_with(&place) && !place.is_empty();
@@ -45,7 +45,7 @@ pub fn find(argument: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Returns the run folders in a folder, sorted by path; of `runs`, also those one level below, such as in
+/// Returns the run folders in a folder, sorted by path; for `runs`, also those in its subfolders, such as
 /// `runs/compare`.
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = vec![];
@@ -65,7 +65,7 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The time of the last change of a run folder.
+/// When a run folder was last changed.
 pub fn modified(folder: &Path) -> Option<SystemTime> {
     let time = |file: &str| fs::metadata(folder.join(file)).and_then(|file| file.modified()).ok();
     time("summary.json").or_else(|| time("run.toml"))

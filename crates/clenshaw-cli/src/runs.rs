@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 #[command(name = "runs", after_help = AFTER_HELP)]
 pub struct Runs {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<RunsAction>,
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum RunsAction {
     /// List the run folders in `runs`, oldest first (default)
     List(List),
     /// Show the settings and results of a run folder
@@ -40,7 +40,7 @@ struct List {
 /// The arguments of `runs show`.
 #[derive(Args)]
 struct Show {
-    /// A path, a name in `runs`, the start of one, or `latest`
+    /// Run folder: a path, a name in `runs` or a unique prefix of one, or `latest`
     run: PathBuf,
     #[command(flatten)]
     json: JsonOption,
@@ -49,7 +49,7 @@ struct Show {
 /// The arguments of `runs rm`.
 #[derive(Args)]
 struct Rm {
-    /// Paths, names in `runs`, or starts of names
+    /// Run folders: paths, names in `runs` or unique prefixes of names, or `latest`
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
 }
@@ -63,11 +63,11 @@ Examples:
 impl RunSubcommand for Runs {
     fn run(self) -> Result<()> {
         let folder = PathBuf::from(run_folder::RUNS);
-        let default = Action::List(List { folder, json: JsonOption::default() });
+        let default = RunsAction::List(List { folder, json: JsonOption::default() });
         match self.action.unwrap_or(default) {
-            Action::List(list) => list.run(),
-            Action::Show(show) => show.run(),
-            Action::Rm(rm) => rm.run(),
+            RunsAction::List(list) => list.run(),
+            RunsAction::Show(show) => show.run(),
+            RunsAction::Rm(rm) => rm.run(),
         }
     }
 }
@@ -79,7 +79,7 @@ impl List {
         let runs: Vec<Json> = folders.iter().map(|folder| overview(folder)).collect();
         self.json.print(&runs, || match runs.is_empty() {
             true => format!("no runs in {}\n", self.folder.display()),
-            false => table(&runs).to_text() + "\n",
+            false => table(&runs).to_text(),
         })
     }
 }

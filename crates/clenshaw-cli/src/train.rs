@@ -30,7 +30,7 @@ pub struct Train {
     #[arg(short, long, value_name = "MODEL", value_parser = MODEL_NAME, hide_possible_values = true)]
     model: Option<String>,
     /// Start from the preset of this model and graph: the published settings or, where there are none,
-    /// settings from our own studies
+    /// settings tuned by us or published for another model or graph
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "paper")]
     preset: Option<String>,
     /// Read settings from a TOML file, such as the run.toml of an earlier run
@@ -81,7 +81,7 @@ fn after_help() -> String {
          (or .tsv, .txt, .parquet, .edgelist, .metis, .npz), or one .graphml, .gml, .gexf, .json \
          (node-link), .npz, .net (Pajek, beside nodes.csv) or .graph file. \
          `clenshaw data check GRAPH` shows how its columns are used. \
-         Nodes without a label are left out of all splits and classified by `clenshaw predict`.\n\n\
+         Nodes without a label belong to no split; `clenshaw predict` classifies them.\n\n\
          Rerun the same command to resume it after an interruption.\n\n\
          {SPLITS}\n\n{EXAMPLES}"
     )
@@ -98,7 +98,7 @@ impl RunSubcommand for Train {
         let has_trained = AtomicBool::new(false);
         let on_event = |_, event: RunEvent<'_>| {
             if let RunEvent::Loaded { dataset } = &event {
-                graph_lines.get_or_init(|| describe(dataset) + &how_it_was_read(dataset));
+                graph_lines.get_or_init(|| describe(dataset) + &interpretation(dataset));
             }
             has_trained.fetch_or(matches!(event, RunEvent::Started { .. }), Ordering::Relaxed);
             run_progress.update(&event);
@@ -113,7 +113,8 @@ impl RunSubcommand for Train {
         let job = TrainingJob { request, folder: Some(folder.clone()) };
         let summary = experiment::run(&job, &options)?;
         if !has_trained.into_inner() {
-            progress.message("note: all runs were finished before; --fresh trains them again");
+            progress
+                .message("note: all runs had already finished; use --fresh to train them again");
         }
         self.json.print(&summary, || page(graph_lines.get().map_or("", |s| s), &summary, &folder))
     }
@@ -169,8 +170,8 @@ pub fn describe(dataset: &Dataset) -> String {
     )
 }
 
-/// States how the columns and edges of a user's own graph are used, one note per line.
-pub fn how_it_was_read(dataset: &Dataset) -> String {
+/// Describes how the columns and edges of a user's own graph were interpreted, one note per line.
+fn interpretation(dataset: &Dataset) -> String {
     let columns = dataset.schema.iter().flat_map(Schema::summary);
     let lines = columns.chain(dataset.notes.iter().cloned());
     lines.map(|line| format!("\n  {line}")).collect()
@@ -178,8 +179,7 @@ pub fn how_it_was_read(dataset: &Dataset) -> String {
 
 /// Formats the results of a request as text.
 pub fn page(graph_lines: &str, summary: &Summary, folder: &Path) -> String {
-    let scaling = summary.hyper.choice::<Scaling>("scaling");
-    let scaling = match scaling {
+    let scaling = match summary.hyper.choice::<Scaling>("scaling") {
         Scaling::Raw => String::new(),
         scaling => format!(", scaling {scaling}"),
     };
@@ -207,8 +207,8 @@ fn splits(runs: &[RunRecord]) -> String {
 
 fn table(runs: &[RunRecord]) -> Table {
     let has_auc = runs.iter().all(|run| run.roc_auc.is_some());
-    let mut header = vec!["seed", "epochs", "best epoch", "val acc", "test acc", "macro-F1"];
-    header.push("balanced acc");
+    let mut header =
+        vec!["seed", "epochs", "best epoch", "val acc", "test acc", "macro-F1", "balanced acc"];
     header.extend(has_auc.then_some("ROC AUC"));
     header.push("seconds");
     let mut table = Table::new(header);
@@ -229,15 +229,15 @@ fn table(runs: &[RunRecord]) -> Table {
     table
 }
 
-/// Formats a score in percent; without test nodes there is none.
+/// Formats a score in percent; `-` if there are no test nodes.
 fn score(score: f64) -> String {
     if score.is_nan() { "-".into() } else { percent(score) }
 }
 
-/// The score in the metric of the graph, over all runs.
+/// Formats the score over all runs, in the graph's metric.
 fn headline(summary: &Summary) -> String {
     if summary.test_accuracy.mean.is_nan() {
-        return "no test nodes: there is no estimate of the accuracy".into();
+        return "no test nodes, so there is no estimate of the accuracy".into();
     }
     let runs = output::count(summary.runs.len(), "run");
     let value = |statistic: &Statistic| match summary.runs.len() {

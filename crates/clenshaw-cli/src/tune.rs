@@ -135,7 +135,7 @@ impl RunSubcommand for Tune {
         let (tuned, graph) = self.search(&request, &study.location, &progress, &store, &cancel)?;
         let best_settings = study.best_settings_file()?;
         if let Some((trial, best)) = &tuned.best {
-            output::save(&best_settings, &best_settings_toml(&study, trial, best))?;
+            output::save(&best_settings, best_settings_toml(&study, trial, best))?;
         }
         let report = StudyReport {
             graph: &graph,

@@ -51,18 +51,22 @@ Examples:
 impl Check {
     /// Reads the graph and prints what was found.
     pub fn run(self) -> Result<()> {
-        let checkup = check::check(&self.data.store(), &self.graph, &self.table.options())?;
-        self.json.print(&checkup, || page(&checkup))
+        let report = check::check(&self.data.store(), &self.graph, &self.table.options())?;
+        self.json.print(&report, || page(&report))
     }
 }
 
-fn page(checkup: &CheckReport) -> String {
-    let d = &checkup.description;
-    let files = checkup.files.as_ref().map(|files| {
+fn page(report: &CheckReport) -> String {
+    let d = &report.description;
+    let files = report.files.as_ref().map(|files| {
         let (good, listed, unknown) = (files.good, files.listed, files.unknown);
-        ("files", format!("{good} of {listed} match their checksum, {unknown} have none"))
+        let unknown = match unknown {
+            0 => String::new(),
+            n => format!("; no checksum is known for {n}"),
+        };
+        ("files", format!("{good} of {listed} match their checksums{unknown}"))
     });
-    let fields = [("format", checkup.format.to_string())].into_iter().chain(files).chain([
+    let fields = [("format", report.format.to_string())].into_iter().chain(files).chain([
         ("nodes", d.nodes.to_string()),
         ("edges", d.edges.to_string()),
         ("features", d.features.to_string()),
@@ -74,13 +78,13 @@ fn page(checkup: &CheckReport) -> String {
         Severity::Warning => "warning",
         Severity::Note => "note",
     };
-    let findings: String = checkup
+    let findings: String = report
         .findings
         .iter()
         .map(|finding| format!("{}: {}\n", level(finding.severity), finding.text))
         .collect();
     let columns =
-        checkup.schema.as_ref().map_or(String::new(), |schema| columns(schema).to_text() + "\n");
+        report.schema.as_ref().map_or(String::new(), |schema| columns(schema).to_text() + "\n");
     let (name, source, fields) = (&d.name, &d.source, output::fields(fields));
     format!(
         "{name}\n{source}\n\n{fields}\n{columns}{findings}ok: the graph can be used for training\n"

@@ -34,7 +34,7 @@ pub struct Get {
     json: JsonOption,
 }
 
-/// The help of `--data`, which in other subcommands is only read.
+/// The help of `--data`; unlike other subcommands, `get` writes to this folder.
 pub const DATA_HELP: &str =
     "Folder to write to [default: $CLENSHAW_DATA, or else the cache folder]";
 
@@ -90,8 +90,8 @@ fn manifest_of(info: &DatasetInfo) -> Result<&'static Manifest> {
     fetch::manifest(files.folder)
 }
 
-/// Fetches all graphs, also after a failure, but not after an invalid input or an interrupt. Returns the
-/// reports of the fetched graphs and the last error; earlier errors are printed.
+/// Fetches all graphs. Continues after a failed download, but stops at invalid input or an interrupt.
+/// Returns the reports of the fetched graphs and the last error; earlier errors are printed.
 fn fetch_all(
     manifests: &[&Manifest],
     options: &FetchOptions<'_>,

@@ -34,7 +34,7 @@ impl Reproduce {
             let _lock = output::lock(&folder.join(format!(".{receipts_file}.lock")))?;
             let stored = Receipts::read_file(&folder.join(&receipts_file))?;
             let receipts = experiment_table.receipts(&cells)?.merge(stored);
-            output::save(&folder.join(&receipts_file), &receipts.to_jsonl())?;
+            output::save(&folder.join(&receipts_file), receipts.to_jsonl())?;
         }
         let (figures, images) = figures(info.name, experiment_table, &table);
         let unfinished = unfinished_cells_note(&results);

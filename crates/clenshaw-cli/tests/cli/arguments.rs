@@ -1,4 +1,4 @@
-//! Invalid arguments and input: exit code 2 and one line with what was given and what was expected.
+//! Invalid arguments and input: exit code 2 and one line that states what was given and what was expected.
 
 use crate::common::{Sandbox, text};
 use clenshaw::experiment::preset_graphs;
@@ -132,7 +132,7 @@ fn run_folder_with_different_settings_is_not_overwritten() {
         (
             2,
             "error: here: contains a run with different settings\n\
-             hint: choose another folder with --out, or delete it\n"
+             hint: choose another folder with --out, or delete this one\n"
                 .into()
         )
     );

@@ -1,4 +1,4 @@
-//! `clenshaw compare`: same splits for all models, failures reported per model.
+//! `clenshaw compare`: all models use the same splits, and failures are reported per model.
 
 use crate::common::{Sandbox, text};
 
@@ -78,7 +78,7 @@ fn models_that_fail_for_the_same_reason_share_a_line() {
 }
 
 #[test]
-fn resume_keeps_finished_runs() {
+fn finished_runs_are_kept() {
     let sandbox = Sandbox::new();
     let first = sandbox.json(&format!("{SMALL} --json --quiet"));
     let again = sandbox.json(&format!("{SMALL} --json --quiet --resume"));

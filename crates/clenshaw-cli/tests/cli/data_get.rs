@@ -1,4 +1,4 @@
-//! `clenshaw data get`: copies and downloads from the loopback interface.
+//! `clenshaw data get`: copies from a folder and downloads from a local server.
 
 #[path = "../../../clenshaw/tests/suite/fetch/server.rs"]
 mod server;
@@ -9,7 +9,7 @@ use server::{Reply, Server};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Accepted as Tolokers, whose checksum is unknown.
+/// Content that is accepted as Tolokers, because no checksum is known for it.
 const TOLOKERS: &str = "not really tolokers";
 const DIGEST: &str = "52816647ed316dd3163ec7822bd301e29cbc53f19d55f426950268ca4a3c6c81";
 const WARNING: &str = "tolokers: no checksum is known for 1 of 1 files; \

@@ -13,7 +13,6 @@ use clenshaw_tune::{Direction, Storage, StorageLocation, Trial, TrialState};
 use postgres_server::{Database, Server};
 use python::{VERSIONS, optuna};
 use serde_json::Value;
-
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -169,7 +168,7 @@ fn study_is_resumed_after_a_worker_is_killed() {
 
 #[test]
 #[ignore = "needs Optuna and PostgreSQL: cargo xtask optuna"]
-fn unreachable_server_is_an_error_without_password() {
+fn error_about_an_unreachable_server_contains_no_password() {
     let server = Server::new();
     let sandbox = Sandbox::new();
     server.stop();

