@@ -43,7 +43,7 @@ pub struct Reproduce {
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Reuse the results recorded in the receipts (*.receipts.jsonl) of a folder, such as docs/results;
-    /// train only cells without one
+    /// train only the cells without a receipt
     #[arg(long, value_name = "DIR")]
     receipts: Option<PathBuf>,
     #[command(flatten)]
@@ -145,7 +145,7 @@ impl Reproduce {
         self.out.as_deref().unwrap_or(Path::new("runs/reproduce"))
     }
 
-    /// Returns a flag that Ctrl-C or the end of the budget sets.
+    /// Returns a flag that is set by Ctrl-C or when the budget is exhausted.
     fn cancel_flag(&self, progress: &Progress) -> Arc<AtomicBool> {
         let flag = interrupt::flag(progress, interrupt::Resume::Rerun);
         let (cancelled, progress) = (Arc::clone(&flag), progress.clone());
