@@ -118,7 +118,7 @@ impl Bernoulli {
     }
 
     /// The rounded probability of a 1.
-    pub fn keep(self) -> f64 {
+    pub fn keep_probability(self) -> f64 {
         f64::from(self.digits) / 65536.0
     }
 
@@ -200,7 +200,7 @@ mod tests {
             let ones: u32 = (0..4000).map(|i| bernoulli.word(&stream, i).count_ones()).sum();
             let rate = f64::from(ones) / 256_000.0;
             assert!((rate - (1.0 - drop)).abs() < 0.005, "drop {drop}: kept {rate}");
-            assert!((bernoulli.keep() - (1.0 - drop)).abs() <= 0.5 / 65536.0);
+            assert!((bernoulli.keep_probability() - (1.0 - drop)).abs() <= 0.5 / 65536.0);
         }
     }
 

@@ -183,7 +183,7 @@ fn run_step(name: &str) -> Result<(), Box<dyn Error>> {
     let setup = Setup::new(graph, info, hp)?;
     let targets = setup.targets(&split)?;
     let mut work = setup.plan().workspace(ThreadTeam::new(1));
-    let mut params = setup.initial(0);
+    let mut params = setup.initial_params(0);
     let mut optimiser = optimiser(setup.plan(), info, setup.hp());
     counted_step(setup.plan(), &mut work, &mut params, &mut optimiser, &targets);
     println!("{}", instruction_set());

@@ -47,7 +47,7 @@ pub fn export(folder: &Path, graph: &str, model: &str, settings: &[&str]) -> Out
 
     let setup = Setup::new(dataset.clone(), request.model, request.hyper.clone())?;
     let initial = start(&setup, request.seed);
-    let named: Vec<(String, Mat<f32>)> = setup.named(&initial);
+    let named: Vec<(String, Mat<f32>)> = setup.named_params(&initial);
     fs::write(folder.join("initial.safetensors"), write_weights(&named, "{}"))?;
     let losses = losses(&request, &dataset, initial)?;
     fs::write(folder.join("settings.json"), settings_json(&request, &setup, losses).to_string())?;
@@ -71,7 +71,7 @@ fn source(dataset: &Dataset) -> &'static str {
 
 /// The initial parameters, with noise added to those with fixed initial values.
 fn start(setup: &Setup, seed: u64) -> AlignedVec<f32> {
-    let mut params = setup.initial(seed);
+    let mut params = setup.initial_params(seed);
     let stream = Stream::new(seed, "bench");
     for (param, range) in setup.plan().params().iter().zip(setup.plan().ranges()) {
         if !matches!(param.init, Init::Uniform(_)) {

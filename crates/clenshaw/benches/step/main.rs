@@ -67,7 +67,7 @@ impl Training {
         Ok(Self {
             targets: setup.targets(&split)?,
             train: split.train().iter().map(|i| (*i as usize, label(i))).collect(),
-            params: setup.initial(request.seed),
+            params: setup.initial_params(request.seed),
             work: setup.plan().workspace(ThreadTeam::new(threads)),
             optimiser: optimiser(setup.plan(), setup.info(), setup.hp()),
             dropout: Stream::new(request.seed, "dropout"),

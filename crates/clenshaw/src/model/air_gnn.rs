@@ -56,7 +56,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     let (p, z) = (net.p(), head(net, hp));
     let mut x = z;
     for _ in 0..hp.int("K") {
-        let r = net.sum([p.of(x), -1.0 * z]);
+        let r = net.sum([p.apply(x), -1.0 * z]);
         let r = net.shrink(r, gamma * lambda);
         x = net.sum([1.0 * z, 1.0 * r]);
     }

@@ -78,7 +78,7 @@ fn stack(net: &mut Net, hp: &Params, s: usize, roots: &[FeatureVar]) -> Var {
     for (t, &root) in roots.iter().enumerate() {
         let hw = net.linear(h, w[t.min(n_w - 1)], None);
         let xv = net.linear(root, v[t.min(n_v - 1)], Some(b[t.min(n_v - 1)]));
-        let sum = net.sum([p.of(hw), 1.0 * xv]);
+        let sum = net.sum([p.apply(hw), 1.0 * xv]);
         let z = net.relu(sum);
         (h, last) = (z.into(), Some(z));
     }
@@ -107,10 +107,10 @@ fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
         let mut suffix = w_out.clone(); // W_{t+1} ... W_{T-1} W'
         for t in (0..layers).rev() {
             let v = weights(&name(s, "v", t.min(n_v - 1)));
-            a[layers - 1 - t].add(weight, &v.times(&suffix));
-            suffix = weights(&name(s, "w", t.min(n_w - 1))).times(&suffix);
+            a[layers - 1 - t].add_scaled(weight, &v.matmul(&suffix));
+            suffix = weights(&name(s, "w", t.min(n_w - 1))).matmul(&suffix);
         }
-        a[layers].add(weight, &suffix);
+        a[layers].add_scaled(weight, &suffix);
     }
     Response::gain(&Basis::Monomial, &a)
 }

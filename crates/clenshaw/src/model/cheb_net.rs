@@ -67,10 +67,10 @@ fn convolution(net: &mut Net, hp: &Params, layer: usize, h: impl LinearInput, wi
     let (mut b1, mut b2) = (net.zeros_like(hw_0), net.zeros_like(hw_0)); // B_{k+1}, B_{k+2}
     for k in (1..hp.int("terms")).rev() {
         let hw = product(net, k);
-        (b1, b2) = (net.sum([1.0 * hw, -2.0 * p.of(b1), -1.0 * b2]), b1);
+        (b1, b2) = (net.sum([1.0 * hw, -2.0 * p.apply(b1), -1.0 * b2]), b1);
     }
     let b = net.param(format!("conv.{layer}.b"), 1, width, Init::Zeros, "conv");
-    net.sum([1.0 * hw_0, -1.0 * p.of(b1), -1.0 * b2, 1.0 * b])
+    net.sum([1.0 * hw_0, -1.0 * p.apply(b1), -1.0 * b2, 1.0 * b])
 }
 
 fn name(layer: usize, k: usize) -> String {
@@ -83,11 +83,11 @@ fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
     let mut a: Vec<Option<Mat<f64>>> = vec![None; 2 * terms - 1];
     for i in 0..terms {
         for j in 0..terms {
-            let product = weights(&name(0, i)).times(&weights(&name(1, j)));
+            let product = weights(&name(0, i)).matmul(&weights(&name(1, j)));
             for k in [i + j, i.abs_diff(j)] {
                 let sign = if k % 2 == 0 { 0.5 } else { -0.5 }; // T_k(-mu) = (-1)^k T_k(mu)
                 let zero = || Mat::zeros(product.rows(), product.cols());
-                a[k].get_or_insert_with(zero).add(sign, &product);
+                a[k].get_or_insert_with(zero).add_scaled(sign, &product);
             }
         }
     }

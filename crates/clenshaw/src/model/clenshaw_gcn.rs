@@ -43,7 +43,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     let beta = decaying(hp.real("lambda"), order);
     let alpha = net.param("alpha", 1, order + 1, identity_filter(order), "alpha");
     residual::network(net, hp, &beta, |net, l, h1, h2, h_star| {
-        vec![2.0 * net.p().of(h1), -1.0 * h2, alpha.at(l) * h_star]
+        vec![2.0 * net.p().apply(h1), -1.0 * h2, alpha.entry(l) * h_star]
     })
 }
 

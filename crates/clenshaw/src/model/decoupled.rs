@@ -110,7 +110,7 @@ impl PolynomialFilter {
                     c = mapped(net, c, m);
                     basis
                 });
-                let c: Vec<Coef> = (0..=learned.order).map(|k| c.at(k)).collect();
+                let c: Vec<Coef> = (0..=learned.order).map(|k| c.entry(k)).collect();
                 basis.sum(net, &c, &z)
             }
         }
@@ -183,7 +183,7 @@ impl filter::SignalSpace for Net {
     }
 
     fn combine(&mut self, a: f64, v: &Var, terms: &[(Coef, &Var)]) -> Var {
-        let propagated = a * self.p().of(*v);
+        let propagated = a * self.p().apply(*v);
         let terms = terms.iter().map(|&(c, v)| c * *v);
         self.sum(std::iter::once(propagated).chain(terms))
     }

@@ -58,7 +58,7 @@ choices! {
 fn build(net: &mut Net, hp: &Params) -> Var {
     let (beta, alpha) = (decaying(hp.real("lambda"), hp.int("K")), frozen(hp));
     residual::network(net, hp, &beta, |net, l, h1, h2, h_star| {
-        vec![2.0 * net.p().of(h1), -1.0 * h2, alpha[l] * h_star]
+        vec![2.0 * net.p().apply(h1), -1.0 * h2, alpha[l] * h_star]
     })
 }
 

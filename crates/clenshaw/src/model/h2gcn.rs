@@ -54,7 +54,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     }
     let mut all = vec![r];
     for _ in 0..hp.int("rounds") {
-        let (near, far) = (net.sum([b1.of(r)]), net.sum([b2.of(r)]));
+        let (near, far) = (net.sum([b1.apply(r)]), net.sum([b2.apply(r)]));
         r = net.concat(&[near, far]);
         all.push(r);
     }

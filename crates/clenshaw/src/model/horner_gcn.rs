@@ -45,7 +45,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
         if hp.flag("decay") { decaying(hp.real("lambda"), order) } else { vec![0.5; order + 1] };
     let alpha = net.param("alpha", 1, order + 1, identity_filter(order), "alpha");
     residual::network(net, hp, &beta, |net, l, h1, _, h_star| {
-        vec![net.p().of(h1), alpha.at(l) * h_star]
+        vec![net.p().apply(h1), alpha.entry(l) * h_star]
     })
 }
 

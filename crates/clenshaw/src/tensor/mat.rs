@@ -37,14 +37,14 @@ impl<T: Real> Mat<T> {
     }
 
     /// Adds `factor` times another matrix of the same shape to this one.
-    pub fn add(&mut self, factor: T, other: &Self) {
-        assert_eq!((self.rows, self.cols), (other.rows, other.cols), "add: shapes differ");
+    pub fn add_scaled(&mut self, factor: T, other: &Self) {
+        assert_eq!((self.rows, self.cols), (other.rows, other.cols), "add_scaled: shapes differ");
         self.data.iter_mut().zip(&other.data).for_each(|(x, y)| *x += factor * *y);
     }
 
-    /// The matrix product `self * other`, by three plain loops; slow for large matrices.
-    pub fn times(&self, other: &Self) -> Self {
-        assert_eq!(self.cols, other.rows, "times: [.., {}] x [{}, ..]", self.cols, other.rows);
+    /// The matrix product `self * other`, computed by three plain loops; slow for large matrices.
+    pub fn matmul(&self, other: &Self) -> Self {
+        assert_eq!(self.cols, other.rows, "matmul: [.., {}] x [{}, ..]", self.cols, other.rows);
         let mut out = Self::zeros(self.rows, other.cols);
         for i in 0..self.rows {
             for k in 0..self.cols {
@@ -85,7 +85,7 @@ impl<T> Mat<T> {
         &mut self.data
     }
 
-    /// All entries, row by row, without a copy.
+    /// Converts the matrix to its entries, row by row, without copying them.
     pub fn into_vec(self) -> Vec<T> {
         self.data
     }

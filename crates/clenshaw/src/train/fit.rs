@@ -103,7 +103,7 @@ impl Fit {
         let setup = setup.into();
         let targets = setup.targets(split)?;
         let label = |&i: &u32| setup.dataset().y[i as usize].expect("`targets` checked the split");
-        let params = setup.initial(seed);
+        let params = setup.initial_params(seed);
         Ok(Self {
             stopping: EarlyStopping::from_params(setup.hp()),
             targets,
@@ -231,7 +231,7 @@ impl Fit {
     fn replay(&self) -> (AlignedVec<f32>, Optimiser<f32>) {
         let plan = self.setup.plan();
         let mut work = plan.workspace(ThreadTeam::new(self.threads));
-        let mut params = self.setup.initial(self.seed);
+        let mut params = self.setup.initial_params(self.seed);
         let mut optimiser = optimiser(plan, self.setup.info(), self.setup.hp());
         for epoch in 1..=self.history.len() {
             plan.gradient(&mut work, &params, &self.targets, &dropout(self.seed, epoch));

@@ -107,20 +107,20 @@ impl Setup {
         let label = |i: u32| self.dataset.y[i as usize].expect("the split was checked");
         let n_nodes = self.dataset.graph.n_nodes();
         match self.hp.flag("class_weights") {
-            true => Ok(Targets::balanced(n_nodes, split.train(), label)),
-            false => Ok(Targets::mean_over(n_nodes, split.train(), label)),
+            true => Ok(Targets::balanced_cross_entropy(n_nodes, split.train(), label)),
+            false => Ok(Targets::cross_entropy(n_nodes, split.train(), label)),
         }
     }
 
     /// The initial parameters of a run.
-    pub fn initial(&self, seed: u64) -> AlignedVec<f32> {
-        self.plan.initial(&Stream::new(seed, "weights"))
+    pub fn initial_params(&self, seed: u64) -> AlignedVec<f32> {
+        self.plan.initial_params(&Stream::new(seed, "weights"))
     }
 
     /// Splits a parameter vector into named matrices.
-    pub fn named(&self, params: &[f32]) -> Vec<(String, Mat<f32>)> {
+    pub fn named_params(&self, params: &[f32]) -> Vec<(String, Mat<f32>)> {
         let end = self.plan.ranges().last().map_or(0, |range| range.end);
-        assert!(params.len() >= end, "named: {} parameters; expected {end}", params.len());
+        assert!(params.len() >= end, "named_params: {} parameters; expected {end}", params.len());
         let each = self.plan.params().iter().zip(self.plan.ranges());
         each.map(|(p, range)| {
             (p.name.clone(), Mat::from_vec(p.rows, p.cols, params[range].to_vec()))
@@ -128,7 +128,7 @@ impl Setup {
         .collect()
     }
 
-    /// The parameter vector of named matrices, as [`Setup::named`] returns them; `place` names them in
+    /// The parameter vector of named matrices, as [`Setup::named_params`] returns them; `place` names them in
     /// errors.
     ///
     /// # Errors
@@ -162,7 +162,7 @@ impl Setup {
     /// The frequency response of the model with these parameters; `None` if the model defines none.
     pub fn filter(&self, params: &[f32]) -> Option<Response> {
         let filter = self.info.filter?;
-        let mut named = self.named(params);
+        let mut named = self.named_params(params);
         named.extend(self.plan.values(&mut self.plan.workspace(ThreadTeam::new(1)), params));
         let weights = |name: &str| {
             let found = named.iter().find(|(other, _)| other == name);
@@ -241,9 +241,9 @@ mod tests {
         let info = model::find("clenshaw-gcn").unwrap();
         let dataset = Arc::new(dataset);
         let setup = Setup::new(dataset.clone(), info, info.defaults()).unwrap();
-        let params = setup.initial(3);
+        let params = setup.initial_params(3);
         let hidden = setup.hidden(&params).unwrap();
-        let named = setup.named(&params);
+        let named = setup.named_params(&params);
         let of = |name: &str| &named.iter().find(|(other, _)| other == name).unwrap().1;
         let (w, b) = (of("w_out"), of("b_out"));
         let mut work = setup.plan().workspace(ThreadTeam::new(1));
@@ -256,7 +256,7 @@ mod tests {
         }
         let mlp = model::find("mlp").unwrap();
         let setup = Setup::new(dataset, mlp, mlp.defaults()).unwrap();
-        assert!(setup.hidden(&setup.initial(0)).is_none());
+        assert!(setup.hidden(&setup.initial_params(0)).is_none());
     }
 
     #[test]
@@ -264,8 +264,8 @@ mod tests {
         let dataset = data::load("csbm:nodes=50").unwrap();
         let info = model::find("gcn").unwrap();
         let setup = Setup::new(dataset, info, info.defaults()).unwrap();
-        let params = setup.initial(3);
-        let mut named = setup.named(&params);
+        let params = setup.initial_params(3);
+        let mut named = setup.named_params(&params);
         assert_eq!(setup.params_from("w", &named).unwrap(), params);
         named[0].1 = Mat::zeros(1, 2);
         assert!(

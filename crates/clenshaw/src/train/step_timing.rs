@@ -52,7 +52,7 @@ impl StepTiming {
         let (plan, threads) = (setup.plan(), roofline.threads());
         let targets = setup.targets(split)?;
         let mut work = plan.workspace(ThreadTeam::new(threads));
-        let mut params = setup.initial(0);
+        let mut params = setup.initial_params(0);
         let mut optimiser = optimiser(plan, setup.info(), setup.hp());
         let dropout = Stream::new(0, "dropout");
         let (mut steps, mut evaluations) = (Vec::new(), Vec::new());
@@ -77,7 +77,7 @@ impl StepTiming {
         }
         let workspace_bytes = plan.workspace_bytes();
         let mut timing = |name, cost: Cost, seconds| {
-            let bound = roofline.seconds(&cost, workspace_bytes);
+            let bound = roofline.lower_bound(&cost, workspace_bytes);
             PhaseTiming { name, cost, seconds, bound }
         };
         let phase_seconds = |phase: Phase| {

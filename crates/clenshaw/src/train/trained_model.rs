@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// use clenshaw::{data, model, train::{ModelProvenance, Setup, TrainedModel}};
 /// let info = model::find("gcn")?;
 /// let setup = Setup::new(data::load("csbm:nodes=60")?, info, info.defaults())?;
-/// let untrained = TrainedModel::new(&setup, &setup.initial(0), ModelProvenance::default());
+/// let untrained = TrainedModel::new(&setup, &setup.initial_params(0), ModelProvenance::default());
 /// let bytes = untrained.to_bytes();
 /// let model = TrainedModel::from_bytes("model", &bytes)?;
 /// let other = data::load("csbm:nodes=90,seed=1")?;
@@ -76,7 +76,7 @@ impl TrainedModel {
         Self {
             info: setup.info(),
             hp: setup.hp().clone(),
-            weights: setup.named(params),
+            weights: setup.named_params(params),
             n_features: dataset.x.n_cols(),
             scaler: setup.scaler().clone(),
             schema: dataset.schema.clone(),
@@ -204,11 +204,11 @@ impl TrainedModel {
         if digest(&metadata, &file.tensors) != stored {
             return Err(bad("the checksum is wrong; the file is damaged".into()));
         }
-        let info = model::find(&metadata.model).map_err(|error| error.within(place))?;
+        let info = model::find(&metadata.model).map_err(|error| error.with_place(place))?;
         let mut hp = info.defaults();
         for (key, value) in &metadata.hyper {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            hp.set(key, &text).map_err(|error| error.within(place))?;
+            hp.set(key, &text).map_err(|error| error.with_place(place))?;
         }
         let is_for = |n: usize| match &metadata.scaler {
             Scaler::Columns { mean, std } => mean.len() == n && std.len() == n,
@@ -317,7 +317,7 @@ mod tests {
         let provenance =
             ModelProvenance { data_sha256: data.sha256(), ..ModelProvenance::default() };
         let setup = Setup::new(data.clone(), info, info.defaults()).unwrap();
-        let model = TrainedModel::new(&setup, &setup.initial(0), provenance);
+        let model = TrainedModel::new(&setup, &setup.initial_params(0), provenance);
         assert!(model.predict(&data, 1).is_ok());
         let other = data::load("csbm:nodes=60,seed=1").unwrap();
         let error = model.predict(&other, 1).unwrap_err().to_string();

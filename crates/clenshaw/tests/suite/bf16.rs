@@ -19,7 +19,7 @@ fn scores_and_gradients(
     let plan = setup.plan();
     let mut noise = Stream::new(1, "bf16 test");
     let params: Vec<f32> =
-        setup.initial(0).iter().map(|w| w + noise.symmetric(0.1) as f32).collect();
+        setup.initial_params(0).iter().map(|w| w + noise.symmetric(0.1) as f32).collect();
     let split = SplitKind::Balanced.draw(graph, 0).unwrap();
     let targets = setup.targets(&split).unwrap();
     let mut work = plan.workspace(ThreadTeam::new(threads));

@@ -57,7 +57,7 @@ fn plan_multiplies_by_a_weighted_operator() {
         let x = problem.x().to_dense();
         let mut tape = Tape::new();
         let (x_var, p_var) = (tape.features(x.clone()), tape.operator(p.clone()));
-        let product = tape.sum([p_var.of(x_var)]);
+        let product = tape.sum([p_var.apply(x_var)]);
         let plan = Plan::<f64>::compile(&tape, product);
         let mut work = plan.workspace(ThreadTeam::new(2));
         let scores = plan.scores(&mut work, &plan.zeros()).to_vec();
@@ -123,13 +123,13 @@ fn gradients_and_value_of_the_squared_error_agree() {
         let mut b = TapeTest::on(n);
         let h = b.projected("w", 2);
         let h = b.tape.relu(h);
-        let y = b.tape.sum([0.5 * b.p.of(h), 1.0 * h]);
+        let y = b.tape.sum([0.5 * b.p.apply(h), 1.0 * h]);
         let plan = Plan::compile(&b.tape, y);
         let mut stream = Stream::new(8, "test");
         let values = Mat::from_vec(n, 2, (0..2 * n).map(|_| stream.symmetric(1.0)).collect());
         let weights: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i % 3 > 0)) * 0.7).collect();
         let (params, dropout) = (perturbed(&plan, 5), Stream::new(3, "dropout"));
-        let targets = Targets::squares(&values, &weights);
+        let targets = Targets::squared_error(&values, &weights);
         assert_gradients("squares", &plan, &params, &targets, &dropout, 1e-6);
 
         let mut work = plan.workspace(ThreadTeam::new(1));
@@ -150,25 +150,26 @@ const TAPES: [(&str, usize, Recording); 16] = [
         let h = b.projected("w", 3);
         let mut y = b.tape.relu(h);
         for l in 0..7 {
-            let terms = [0.5 * b.p.of(y), 0.1 * l as f64 * h, -0.2 * h];
+            let terms = [0.5 * b.p.apply(y), 0.1 * l as f64 * h, -0.2 * h];
             y = b.tape.sum(terms);
             y = b.tape.relu_star(y);
         }
-        b.tape.sum([1.0 * y, b.p.of(h)])
+        b.tape.sum([1.0 * y, b.p.apply(h)])
     }),
     ("a value multiplied by P many times", 12, |b| {
         let h = b.projected("w", 3);
         let products: Vec<Var> =
-            (1..=6).map(|c| b.tape.sum([c as f64 * b.p.of(h), -1.0 * h])).collect();
+            (1..=6).map(|c| b.tape.sum([c as f64 * b.p.apply(h), -1.0 * h])).collect();
         b.tape.sum(products.into_iter().map(|v| 0.3 * v))
     }),
     ("a long sum", 12, |b| {
         let alpha = b.param("alpha", 1, 11);
         let bias = b.param("bias", 1, 3);
         let parts: Vec<Var> = (0..11).map(|k| b.projected(&format!("w{k}"), 3)).collect();
-        let mut terms: Vec<_> = parts.iter().enumerate().map(|(k, v)| alpha.at(k) * *v).collect();
+        let mut terms: Vec<_> =
+            parts.iter().enumerate().map(|(k, v)| alpha.entry(k) * *v).collect();
         terms.extend(parts.iter().map(|v| -0.5 * *v));
-        terms.extend([2.0 * b.p.of(parts[0]), 1.0 * bias]);
+        terms.extend([2.0 * b.p.apply(parts[0]), 1.0 * bias]);
         b.tape.sum(terms)
     }),
     ("a shared weight", 12, |b| {
@@ -212,7 +213,7 @@ const TAPES: [(&str, usize, Recording); 16] = [
     ("shared parts of concatenations", 12, |b| {
         let h = b.projected("w", 2);
         let g = b.projected("v", 3);
-        let ph = b.tape.sum([b.p.of(h)]);
+        let ph = b.tape.sum([b.p.apply(h)]);
         let wide = b.tape.concat(&[h, g, ph, h, b.x]);
         let wide = b.tape.relu(wide);
         let wider = b.tape.concat(&[wide, h]);
@@ -224,10 +225,10 @@ const TAPES: [(&str, usize, Recording); 16] = [
     ("a learned factor used twice", 12, |b| {
         let alpha = b.param("alpha", 1, 3);
         let (h, g) = (b.projected("w", 3), b.projected("v", 3));
-        let s = b.tape.sum([b.p.of(h), alpha.at(1) * h, alpha.at(1) * g]);
+        let s = b.tape.sum([b.p.apply(h), alpha.entry(1) * h, alpha.entry(1) * g]);
         let s = b.tape.relu_star(s);
         // and once as a bias
-        b.tape.sum([alpha.at(1) * s, alpha.at(0) * h, 1.0 * alpha])
+        b.tape.sum([alpha.entry(1) * s, alpha.entry(0) * h, 1.0 * alpha])
     }),
     ("a computed factor", 12, |b| {
         let alpha = b.param("alpha", 1, 4);
@@ -235,21 +236,21 @@ const TAPES: [(&str, usize, Recording); 16] = [
         let gamma = b.tape.linear(alpha, t, None);
         let gamma = b.tape.relu(gamma);
         let h = b.projected("w", 3);
-        b.tape.sum((0..4).map(|k| gamma.at(k) * h).chain([alpha.at(3) * h]))
+        b.tape.sum((0..4).map(|k| gamma.entry(k) * h).chain([alpha.entry(3) * h]))
     }),
     ("dropout of an activation that is also used otherwise", 12, |b| {
         let h = b.projected("w", 3);
         let active = b.tape.relu(h);
         let dropped = b.tape.dropout(active, 0.5);
         let again = b.tape.dropout(dropped, 0.25);
-        b.tape.sum([b.p.of(dropped), 0.5 * active, 2.0 * again, -0.3 * h])
+        b.tape.sum([b.p.apply(dropped), 0.5 * active, 2.0 * again, -0.3 * h])
     }),
     ("factors by column", 150, |b| {
         let alpha = b.param("alpha", 4, 3);
         let h = b.projected("w", 3);
         let (mut h1, mut h2) = (h, b.tape.zeros_like(h));
         for k in 0..3 {
-            let terms = [b.p.of(h1), alpha.row(k) * h1, -0.5 * h2, alpha.row(k + 1) * h];
+            let terms = [b.p.apply(h1), alpha.row(k) * h1, -0.5 * h2, alpha.row(k + 1) * h];
             (h1, h2) = (b.tape.sum(terms), h1);
         }
         b.tape.sum([alpha.row(3) * h1, 1.0 * h2])
@@ -261,7 +262,7 @@ const TAPES: [(&str, usize, Recording); 16] = [
         let g = b.tape.tanh(eta);
         let products = b.tape.running_product(g);
         let w = b.tape.scale_rows(w, products, 0);
-        let s = b.tape.at_least(s, 0.2);
+        let s = b.tape.clamp_min(s, 0.2);
         let s = b.tape.sigmoid(s);
         let s = b.tape.reciprocal(s);
         let w = b.tape.product(w, s);
@@ -273,14 +274,14 @@ const TAPES: [(&str, usize, Recording); 16] = [
         let alpha = b.param("alpha", 2, 3);
         let unit = |b: &mut TapeTest, v: Var| {
             let square = b.tape.column_dots(v, v);
-            let square = b.tape.at_least(square, 1e-16);
-            let norm = b.tape.root(square);
+            let square = b.tape.clamp_min(square, 1e-16);
+            let norm = b.tape.sqrt(square);
             let inverse = b.tape.reciprocal(norm);
             b.tape.sum([inverse.row(0) * v])
         };
         let z = b.projected("w", 3);
         let b0 = unit(b, z);
-        let v = b.tape.sum([b.p.of(b0)]);
+        let v = b.tape.sum([b.p.apply(b0)]);
         let along = b.tape.column_dots(v, b0);
         let along = b.tape.sum([-1.0 * along]);
         let v = b.tape.sum([1.0 * v, along.row(0) * b0]);
@@ -291,7 +292,7 @@ const TAPES: [(&str, usize, Recording); 16] = [
         let parts: Vec<Var> = (0..3).map(|k| b.projected(&format!("w{k}"), 3)).collect();
         let largest = b.tape.max(parts[0], parts[1]);
         let largest = b.tape.max(largest, parts[2]);
-        let residue = b.tape.sum([b.p.of(largest), -1.0 * largest]);
+        let residue = b.tape.sum([b.p.apply(largest), -1.0 * largest]);
         let shrunk = b.tape.shrink(residue, 0.4);
         let shares = b.tape.softmax(parts[2]);
         let scaled = b.tape.scale_rows(shrunk, shares, 1);
@@ -306,7 +307,7 @@ const TAPES: [(&str, usize, Recording); 16] = [
         let h = b.tape.relu(h);
         let w = b.param("w1", 4, 3);
         let h = b.tape.linear(h, w, None);
-        let h = b.tape.sum([b.p.of(h)]);
+        let h = b.tape.sum([b.p.apply(h)]);
         b.tape.batch_norm("bn.1", h, 1e-5, "test")
     }),
 ];
@@ -337,10 +338,10 @@ const USES: [(&str, Use); 19] = [
     }),
     ("term", |b, w, h| b.tape.sum([0.7 * w, 1.0 * h])),
     ("term among parameters", |b, w, _| b.tape.sum([0.7 * w, -0.2 * w])),
-    ("product with P", |b, w, h| b.tape.sum([0.7 * b.p.of(w), 1.0 * h])),
-    ("product with P among parameters", |b, w, _| b.tape.sum([0.7 * b.p.of(w)])),
-    ("factor", |b, w, h| b.tape.sum([w.at(3) * h])),
-    ("factor among parameters", |b, w, _| b.tape.sum([w.at(3) * w])),
+    ("product with P", |b, w, h| b.tape.sum([0.7 * b.p.apply(w), 1.0 * h])),
+    ("product with P among parameters", |b, w, _| b.tape.sum([0.7 * b.p.apply(w)])),
+    ("factor", |b, w, h| b.tape.sum([w.entry(3) * h])),
+    ("factor among parameters", |b, w, _| b.tape.sum([w.entry(3) * w])),
     ("factor by column", |b, w, h| b.tape.sum([w.row(2) * h])),
     ("element-wise product", |b, w, h| b.tape.product(w, h)),
     ("function", |b, w, _| b.tape.tanh(w)),
@@ -441,7 +442,7 @@ fn gradients_of_running_statistics_are_their_differences_from_the_batch() {
     let h = b.tape.batch_norm("bn", h, 1e-5, "test");
     let y = b.tape.concat(&[h, h, h]);
     let plan = Plan::<f64>::compile(&b.tape, y);
-    let params = plan.initial(&Stream::new(0, "weights"));
+    let params = plan.initial_params(&Stream::new(0, "weights"));
     let mut work = plan.workspace(ThreadTeam::new(1));
     plan.gradient(&mut work, &params, &b.problem.targets(), &Stream::new(0, "dropout"));
     let of = |name: &str| {

@@ -80,7 +80,7 @@ fn defaults_and_tuned_values_are_in_range() {
 fn assert_tunable(model: &str, hyper: &HyperParam) {
     let whole = |v: &f64| v.fract() == 0.0;
     let fits = match (hyper.space, hyper.range) {
-        (TuningSpace::Fixed, _) | (TuningSpace::Any, ValueRange::Flag | ValueRange::OneOf(_)) => {
+        (TuningSpace::Fixed, _) | (TuningSpace::All, ValueRange::Flag | ValueRange::OneOf(_)) => {
             true
         }
         (TuningSpace::Among(values), ValueRange::Int(..)) => {
@@ -129,7 +129,7 @@ fn scores_are_finite() {
     for setting in every_setting().chain(every_default()) {
         for form in [Form::Dense, Form::Sparse] {
             let plan = setting.compile::<f32>(&problem, form);
-            for params in [plan.initial(&Stream::new(7, "weights")), perturbed(&plan, 7)] {
+            for params in [plan.initial_params(&Stream::new(7, "weights")), perturbed(&plan, 7)] {
                 let mut work = plan.workspace(ThreadTeam::new(1));
                 let scores = plan.scores(&mut work, &params);
                 assert_eq!(scores.len(), problem.n_nodes() * problem.n_classes);
@@ -239,7 +239,7 @@ fn seeds_change_weights_and_dropout() {
     let problem = Problem::random(30, 7);
     for setting in every_default().map(|setting| setting.with_dropout(0.5)) {
         let plan = setting.compile::<f32>(&problem, Form::Sparse);
-        let initial = |seed| plan.initial(&Stream::new(seed, "weights"));
+        let initial = |seed| plan.initial_params(&Stream::new(seed, "weights"));
         assert_eq!(initial(1), initial(1), "{}", setting.what);
         assert_ne!(initial(1), initial(2), "{}: weights of two seeds", setting.what);
 
@@ -258,7 +258,7 @@ fn parameters_have_distinct_initial_values() {
     let problem = Problem::random(12, 7);
     for setting in every_default() {
         let plan = setting.compile::<f64>(&problem, Form::Sparse);
-        let initial = plan.initial(&Stream::new(7, "weights"));
+        let initial = plan.initial_params(&Stream::new(7, "weights"));
         let drawn = plan.params().iter().zip(plan.ranges());
         let drawn = drawn.filter_map(|(param, range)| match param.init {
             Init::Uniform(bound) => Some((&param.name, (initial[range.start] / bound).to_bits())),
@@ -288,7 +288,7 @@ fn dropout_masks_of_different_blocks_differ() {
         let plan = Plan::<f64>::compile(&t, y);
         let mut work = plan.workspace(ThreadTeam::new(1));
         let mut dropped = |i: u32| {
-            let alone = Targets::mean_over(n, &[i], |_| 0);
+            let alone = Targets::cross_entropy(n, &[i], |_| 0);
             let dropout = Stream::new(8, "dropout");
             plan.gradient(&mut work, &[1.0, 0.0], &alone, &dropout) == 2f64.ln()
         };
@@ -349,7 +349,7 @@ fn computed_bytes(setting: &Setting, problem: &Problem, form: Form, threads: usi
     let plan = setting.compile::<f32>(problem, form);
     let mut work = plan.workspace(ThreadTeam::new(threads));
     let (targets, dropout) = (problem.targets(), Stream::new(12, "dropout"));
-    let initial = plan.initial(&Stream::new(12, "weights"));
+    let initial = plan.initial_params(&Stream::new(12, "weights"));
     let mut numbers = initial.to_vec();
     for params in [initial, perturbed(&plan, 12)] {
         numbers.push(plan.gradient(&mut work, &params, &targets, &dropout));

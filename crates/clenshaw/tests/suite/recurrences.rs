@@ -59,7 +59,7 @@ impl TestModel {
 fn params(plan: &Plan<f64>, value: impl Fn(&str, usize, f64) -> f64) -> AlignedVec<f64> {
     let mut stream = Stream::new(1, "recurrences");
     let mut drawn = |name: &str, i| value(name, i, stream.symmetric(1.0));
-    plan.vector(|param| (0..param.rows * param.cols).map(|i| drawn(&param.name, i)).collect())
+    plan.param_vector(|param| (0..param.rows * param.cols).map(|i| drawn(&param.name, i)).collect())
 }
 
 /// The last dense layer is the identity, no channel is zero, `s` is about 1, the rest is drawn.
@@ -80,7 +80,7 @@ fn signal(n: usize) -> Mat<f64> {
 /// `Z = relu(X w_in + b_in)`.
 fn first_layer(model: &TestModel, x: &Mat<f64>, params: &[f64]) -> Mat<f64> {
     let named = lookup(&model.plan(x), params);
-    let (mut z, b) = (x.times(&named("w_in")), named("b_in"));
+    let (mut z, b) = (x.matmul(&named("w_in")), named("b_in"));
     z.as_mut_slice()
         .iter_mut()
         .enumerate()
@@ -110,7 +110,7 @@ fn initial_favard_basis_is_chebyshev_at_half_the_frequency() {
     let (order, x) = (5, signal(20));
     let model = TestModel::new("favard-gnn", &graph, &[("K", "5")]);
     let plan = model.plan(&x);
-    let initial = plan.initial(&Stream::new(0, "weights"));
+    let initial = plan.initial_params(&Stream::new(0, "weights"));
     let at = plan.params().iter().position(|param| param.name == "alpha").unwrap();
     for k in 0..=order {
         let mut params = initial.clone();

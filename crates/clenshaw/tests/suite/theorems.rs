@@ -56,7 +56,7 @@ fn with_identity_layers(
     let mut net = Net::dense(x.clone(), Some(p.clone()), WIDTH);
     let logits = (info.build)(&mut net, hp);
     let plan = Plan::<f64>::compile(&net, logits);
-    let params = plan.vector(|param| match param.name.as_str() {
+    let params = plan.param_vector(|param| match param.name.as_str() {
         "w_in" | "w_out" => Mat::<f64>::identity(WIDTH).as_slice().to_vec(),
         "b_in" | "b_out" => vec![0.0; WIDTH],
         _ => coefficients(param),
@@ -160,7 +160,7 @@ fn initial_filter(name: &str, values: &[(&str, &str)]) -> filter::Response {
     let mut setting = Setting::defaults(model::find(name).unwrap());
     values.iter().for_each(|(key, value)| setting.hp.set(key, value).unwrap());
     let plan = setting.compile::<f64>(&Problem::random(15, 2), Form::Dense);
-    let initial = plan.initial(&Stream::new(0, "weights"));
+    let initial = plan.initial_params(&Stream::new(0, "weights"));
     let filter = setting.info.filter.expect("a model with a filter");
     filter(&lookup(&plan, &initial), &setting.hp)
 }
@@ -244,7 +244,7 @@ fn initial_network_equals_its_dense_layers() {
             let alone = Plan::<f64>::compile(&net, logits);
             let scores = |plan: &Plan<f64>| {
                 let mut work = plan.workspace(ThreadTeam::new(1));
-                plan.scores(&mut work, &plan.initial(&weights)).to_vec()
+                plan.scores(&mut work, &plan.initial_params(&weights)).to_vec()
             };
             let (actual, expected) = (scores(&plan), scores(&alone));
             let what = format!("{name}, use_weight = {use_weight}");
@@ -259,7 +259,7 @@ fn one_step_changes_every_coefficient() {
     for name in LEARNED {
         let setting = Setting::defaults(model::find(name).unwrap());
         let plan = setting.compile::<f64>(&problem, Form::Sparse);
-        let initial = plan.initial(&Stream::new(4, "weights"));
+        let initial = plan.initial_params(&Stream::new(4, "weights"));
         let mut work = plan.workspace(ThreadTeam::new(1));
         plan.gradient(&mut work, &initial, &problem.targets(), &Stream::new(4, "dropout"));
         let mut stepped = initial.clone();
@@ -286,7 +286,7 @@ fn alpha_gradient(order: usize, act: fn(&mut Tape, Var) -> Var) -> Vec<f64> {
     let h_star = act(&mut t, h_star);
     let (mut h1, mut h2) = (t.zeros_like(h_star), t.zeros_like(h_star)); // H(l-1), H(l-2)
     for l in 0..=order {
-        let mut h = t.sum([2.0 * p.of(h1), -1.0 * h2, alpha.at(l) * h_star]);
+        let mut h = t.sum([2.0 * p.apply(h1), -1.0 * h2, alpha.entry(l) * h_star]);
         if l + 2 <= order {
             h = act(&mut t, h);
         }
@@ -297,7 +297,7 @@ fn alpha_gradient(order: usize, act: fn(&mut Tape, Var) -> Var) -> Vec<f64> {
     let logits = t.linear(h, w_out, None);
     let plan = Plan::<f64>::compile(&t, logits);
     let mut work = plan.workspace(ThreadTeam::new(1));
-    let params = plan.initial(&Stream::new(5, "weights"));
+    let params = plan.initial_params(&Stream::new(5, "weights"));
     plan.gradient(&mut work, &params, &problem.targets(), &Stream::new(5, "dropout"));
     work.gradients()[..=order].to_vec()
 }

@@ -59,7 +59,7 @@ impl Trajectory {
 
     /// The stored vector with this prefix (parameters or gradients), in our order and layout.
     fn stored(&self, prefix: &str) -> AlignedVec<f64> {
-        self.plan.vector(|param| {
+        self.plan.param_vector(|param| {
             let key = format!("{prefix}.{}", reference_name(&param.name));
             let array = self.arrays.get(&key).unwrap_or_else(|| panic!("{}: no {key}", self.file));
             assert_eq!(array.values.len(), param.rows * param.cols, "{}: {key}", self.file);

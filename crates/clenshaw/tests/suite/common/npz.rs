@@ -27,7 +27,7 @@ pub fn fixtures(folder: &Path) -> Vec<PathBuf> {
 pub fn targets<T: Real>(arrays: &BTreeMap<String, Array>) -> Targets<T> {
     let (y, mask) = (&arrays["y"].values, &arrays["train_mask"].values);
     let train: Vec<u32> = (0..y.len() as u32).filter(|&i| mask[i as usize] == 1.0).collect();
-    Targets::mean_over(y.len(), &train, |i| y[i as usize] as u32)
+    Targets::cross_entropy(y.len(), &train, |i| y[i as usize] as u32)
 }
 
 /// All arrays of a file by name.

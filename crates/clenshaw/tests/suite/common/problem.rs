@@ -83,7 +83,7 @@ impl Problem {
     pub fn targets<T: Real>(&self) -> Targets<T> {
         let last = self.n_nodes() as u32 - 1;
         let nodes: Vec<u32> = (0..=last).filter(|i| i % 3 != 1 || *i == last).collect();
-        Targets::mean_over(self.n_nodes(), &nodes, |i| self.labels[i as usize])
+        Targets::cross_entropy(self.n_nodes(), &nodes, |i| self.labels[i as usize])
     }
 
     fn net(&self, info: &ModelInfo, form: Form) -> Net {
@@ -188,7 +188,7 @@ pub fn tuned_values(hyper: &HyperParam) -> Vec<Value> {
             [low, low + step, high].iter().map(number).collect()
         }
         (TuningSpace::Among(values), _) => values.iter().map(number).collect(),
-        (TuningSpace::Any, ValueRange::OneOf(words)) => {
+        (TuningSpace::All, ValueRange::OneOf(words)) => {
             words.iter().map(|word| Value::Word(word)).collect()
         }
         _ => vec![],
@@ -213,6 +213,6 @@ fn other_values(hyper: &HyperParam) -> Vec<Value> {
 /// Initial parameters with noise added, so that no coefficient or bias is zero.
 pub fn perturbed<T: Real>(plan: &Plan<T>, seed: u64) -> AlignedVec<T> {
     let mut noise = Stream::new(seed, "perturbation");
-    let initial = plan.initial(&Stream::new(seed, "weights"));
+    let initial = plan.initial_params(&Stream::new(seed, "weights"));
     initial.iter().map(|w| *w + T::from_f64(noise.symmetric(0.4))).collect()
 }
