@@ -27,11 +27,11 @@ const NO_NODES: &str = "the graph has no nodes; expected at least one";
 
 /// An undirected simple graph: no self-loops, no duplicate edges, both directions stored.
 ///
-/// Nodes and arcs are numbered by `u32`; larger graphs are rejected.
+/// Nodes and arcs are numbered by `u32`; constructors reject larger graphs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     adjacency: Arc<Pattern>,
-    /// The positive weight of each entry of `adjacency`, symmetric; all 1 if there are none.
+    /// The positive weight of each entry of `adjacency`, symmetric; `None` if all of them are 1.
     weights: Option<Arc<Vec<f32>>>,
 }
 
@@ -84,8 +84,8 @@ impl Graph {
         }
     }
 
-    /// Creates a graph from its adjacency; returns an error if it is not square and symmetric, has self-loops
-    /// or no nodes. `place` names its source in errors.
+    /// Creates a graph from its adjacency; returns an error if the pattern is not square and symmetric, or has
+    /// self-loops or no nodes. `place` names its source in errors.
     ///
     /// ```
     /// use clenshaw::{graph::Graph, tensor::Pattern};
@@ -139,7 +139,7 @@ impl Graph {
         if kept().all(|(_, _, weight)| *weight == 1.0) {
             return Ok(graph);
         }
-        let weights = weights::symmetric(&graph.adjacency, kept().copied());
+        let weights = weights::symmetrise(&graph.adjacency, kept().copied());
         Ok(Self { weights: Some(Arc::new(weights)), ..graph })
     }
 
@@ -149,8 +149,7 @@ impl Graph {
     /// If there is not one positive finite weight per entry, or the weights of the two directions of an
     /// edge differ.
     pub fn with_weights(self, place: &str, weights: Vec<f32>) -> Result<Self> {
-        let problem = weights::problem(&self.adjacency, &weights);
-        match problem {
+        match weights::find_problem(&self.adjacency, &weights) {
             Some(problem) => Err(Error::Data { place: place.into(), problem }),
             None => Ok(Self { weights: Some(Arc::new(weights)), ..self }),
         }

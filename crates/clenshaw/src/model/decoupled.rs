@@ -105,8 +105,8 @@ impl PolynomialFilter {
             }
             Coefficients::Learned(learned) => {
                 let mut c = learned.record(net);
-                let change = self.basis.summed_in(learned.order);
-                let basis = change.map_or(self.basis.clone(), |(basis, m)| {
+                let conversion = self.basis.change_of_basis(learned.order);
+                let basis = conversion.map_or(self.basis.clone(), |(basis, m)| {
                     c = mapped(net, c, m);
                     basis
                 });
@@ -145,7 +145,7 @@ impl LearnedCoefficients {
         if self.relu {
             c.iter_mut().for_each(|c| *c = c.max(0.0));
         }
-        self.map.as_ref().map_or_else(|| c.clone(), |m| filter::times(&c, m))
+        self.map.as_ref().map_or_else(|| c.clone(), |m| filter::multiply_row(&c, m))
     }
 }
 
@@ -199,7 +199,7 @@ mod tests {
         let (alpha, mu, order) = (0.3, 0.7, 6);
         let iterated = (0..order).fold(1.0, |z, _| (1.0 - alpha) * mu * z + alpha);
         let filter = Filter { basis: Basis::Monomial, coefficients: page_rank(alpha, order) };
-        assert!((filter.at(mu) - iterated).abs() < 1e-15);
+        assert!((filter.evaluate(mu) - iterated).abs() < 1e-15);
         assert_eq!(page_rank(1.0, 2), [1.0, 0.0, 0.0]);
         assert_eq!(page_rank(0.0, 2), [0.0, 0.0, 1.0]);
     }

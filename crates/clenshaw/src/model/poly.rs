@@ -129,7 +129,9 @@ mod tests {
         {
             hp.set(key, &value).unwrap();
         }
-        polynomial(&hp).response(&|name| panic!("a fixed filter has no parameter `{name}`")).at(mu)
+        polynomial(&hp)
+            .response(&|name| panic!("a fixed filter has no parameter `{name}`"))
+            .evaluate(mu)
     }
 
     #[test]

@@ -92,7 +92,7 @@ fn first_layer(model: &TestModel, x: &Mat<f64>, params: &[f64]) -> Mat<f64> {
 fn filter_columns(p: &Operator, z: &Mat<f64>, filters: &[Filter]) -> Vec<f64> {
     let each: Vec<Vec<f64>> = filters
         .iter()
-        .map(|filter| filter_by_eigendecomposition(p, z, |mu| filter.at(mu)))
+        .map(|filter| filter_by_eigendecomposition(p, z, |mu| filter.evaluate(mu)))
         .collect();
     (0..z.rows() * WIDTH).map(|i| each[i % WIDTH][i]).collect()
 }
@@ -126,7 +126,7 @@ fn initial_favard_basis_is_chebyshev_at_half_the_frequency() {
     }
     let filters = channels(model.filter(&x, &initial));
     assert!(
-        filters.iter().all(|filter| filter.at(0.3) == 1.0),
+        filters.iter().all(|filter| filter.evaluate(0.3) == 1.0),
         "the initial filter is the identity"
     );
 }
@@ -190,7 +190,7 @@ fn zero_channel_stays_zero() {
     let params = params(&model.plan(&x), negative);
     assert_eq!(model.scores(&x, &params), Mat::zeros(20, WIDTH));
     let filters = channels(model.filter(&x, &params));
-    assert!(filters.iter().all(|filter| filter.at(0.5) == 0.0), "{filters:?}");
+    assert!(filters.iter().all(|filter| filter.evaluate(0.5) == 0.0), "{filters:?}");
 }
 
 /// A cycle of six nodes and one of four, with the frequencies 1, 1/2, 0, -1/2 and -1.
@@ -245,9 +245,9 @@ fn gain_is_the_amplification_of_an_eigenvector() {
             let measured = (square / (N_FEATURES * WIDTH) as f64).sqrt();
             let what = format!("{name} with {settings:?} at {mu}");
             assert!(
-                (gain.at(mu) - measured).abs() < 1e-12,
+                (gain.evaluate(mu) - measured).abs() < 1e-12,
                 "{what}: {} instead of {measured}",
-                gain.at(mu)
+                gain.evaluate(mu)
             );
         }
     }

@@ -108,7 +108,7 @@ proptest! {
             for sign in [1.0, -1.0] {
                 let alpha: Vec<f64> = alpha.iter().map(|a| sign * a).collect();
                 let h = filter(&|_: &str| Mat::from_vec(1, order + 1, alpha.clone()), &hp);
-                let expected = filter_by_eigendecomposition(&p, &x, |mu| h.at(mu));
+                let expected = filter_by_eigendecomposition(&p, &x, |mu| h.evaluate(mu));
                 let rectified_expected: Vec<f64> = expected.iter().map(|v| v.max(0.0)).collect();
                 let actual = rectified(info, &hp, &p, &x, &alpha);
                 // U_32 is 33 at mu = 1 and its slope there about 12,000.
@@ -147,7 +147,7 @@ fn declared_filters_of_decoupled_models_match_their_outputs() {
         let Some(filters) = declared(&setting, &plan, &params) else { continue };
         let actual = scores(&plan, &params);
         for (c, h) in filters.iter().enumerate() {
-            let expected = filter_by_eigendecomposition(&p, &x, |mu| h.at(mu));
+            let expected = filter_by_eigendecomposition(&p, &x, |mu| h.evaluate(mu));
             let column = |y: &[f64]| y.iter().skip(c).step_by(WIDTH).copied().collect::<Vec<_>>();
             let scale = largest(&expected).max(1.0);
             assert_close(&setting.what, &column(&actual), &column(&expected), scale, 1e-11);
@@ -208,7 +208,7 @@ fn cheb_net_ii_interpolates_theta_at_the_chebyshev_nodes() {
         for (j, theta_j) in theta.iter().enumerate() {
             let x_j = ((order - j) as f64 + 0.5) * std::f64::consts::PI / (order as f64 + 1.0);
             // L^ = -P, so that x_0, the lowest, is the lowest frequency.
-            let (actual, expected) = (h.at(-x_j.cos()), theta_j.max(low));
+            let (actual, expected) = (h.evaluate(-x_j.cos()), theta_j.max(low));
             assert!((actual - expected).abs() < 1e-13, "theta_{j} = {expected}, not {actual}");
         }
     }

@@ -18,11 +18,7 @@ pub(super) trait ColumnKernel {
 
 /// Computes all columns of `rows` rows, in column blocks of 64, 16, 8 and fewer.
 #[inline(always)]
-pub(super) fn run_in_column_blocks<A: Arith>(
-    work: &mut impl ColumnKernel,
-    rows: usize,
-    cols: usize,
-) {
+pub(super) fn run_by_columns<A: Arith>(work: &mut impl ColumnKernel, rows: usize, cols: usize) {
     for r in 0..rows {
         let mut c = 0;
         while cols - c >= 64 {
@@ -109,12 +105,8 @@ pub(super) struct Rows<'a, S> {
 impl<'a, S> Rows<'a, S> {
     /// Rows of `src`, `stride` apart.
     pub fn new(src: &'a [S], stride: usize, indices: &'a [u32]) -> Self {
-        Self {
-            stride,
-            indices,
-            src: src.as_ptr(),
-            should_prefetch: size_of_val(src) > PREFETCH_BYTES,
-        }
+        let should_prefetch = size_of_val(src) > PREFETCH_BYTES;
+        Self { stride, indices, src: src.as_ptr(), should_prefetch }
     }
 }
 

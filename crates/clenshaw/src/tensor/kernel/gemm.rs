@@ -85,14 +85,8 @@ impl<T: Real> Gemm<'_, T> {
     #[inline(always)]
     fn wide_columns<A: Arith, const NR: usize>(&mut self, j: usize) {
         let (b, row_stride) = (self.b.as_ptr().wrapping_add(j), self.n);
-        self.multiply_panel::<A, NR>(&Panel {
-            j,
-            width: NR,
-            start: 0,
-            depth: self.k,
-            b,
-            row_stride,
-        });
+        let panel = Panel { j, width: NR, start: 0, depth: self.k, b, row_stride };
+        self.multiply_panel::<A, NR>(&panel);
     }
 
     /// Computes `C[.., j..j+width]` for a width up to `NARROW`; the packed columns of B are padded with
@@ -109,14 +103,8 @@ impl<T: Real> Gemm<'_, T> {
                 packed[p][..width].copy_from_slice(&self.b[row..row + width]);
             }
             let b = packed.as_ptr().cast();
-            self.multiply_panel::<A, NARROW>(&Panel {
-                j,
-                width,
-                start,
-                depth,
-                b,
-                row_stride: NARROW,
-            });
+            let panel = Panel { j, width, start, depth, b, row_stride: NARROW };
+            self.multiply_panel::<A, NARROW>(&panel);
             // The first panel overwrites C if `add` is not set, and adds the bias; the others only add.
             (self.add, self.bias) = (true, None);
             start += depth;

@@ -5,7 +5,7 @@
 //! dW    = X^T g                                   a gather as well, with the transposed pattern
 //! ```
 
-use super::gather::{ColumnKernel, Rows, run_in_column_blocks, store};
+use super::gather::{ColumnKernel, Rows, run_by_columns, store};
 use super::{Arith, Kernel};
 use crate::tensor::Real;
 
@@ -37,7 +37,7 @@ impl<T: Real> Kernel for SparseProduct<'_, T> {
     fn run<A: Arith>(mut self) {
         assert_eq!(self.w.len(), self.n_rows * self.cols, "sparse product: W has the wrong shape");
         let (rows, cols) = (self.out.len() / self.cols.max(1), self.cols);
-        run_in_column_blocks::<A>(&mut self, rows, cols);
+        run_by_columns::<A>(&mut self, rows, cols);
     }
 }
 

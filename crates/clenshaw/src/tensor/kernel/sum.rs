@@ -6,7 +6,7 @@
 //!
 //! With one gather and two terms this is Clenshaw's step, `2 P H1 - H2 + alpha H*`, in one pass.
 
-use super::gather::{ColumnKernel, Rows, run_in_column_blocks, store};
+use super::gather::{ColumnKernel, Rows, run_by_columns, store};
 use super::{Arith, Kernel};
 use crate::tensor::Real;
 use std::ops::Range;
@@ -73,7 +73,7 @@ impl<T: Real> Kernel for Sum<'_, T> {
             assert_eq!(n_values, gather.indices.len(), "sum: expected one value per entry");
         }
         let (rows, cols) = (self.out.len() / self.cols.max(1), self.cols);
-        run_in_column_blocks::<A>(&mut self, rows, cols);
+        run_by_columns::<A>(&mut self, rows, cols);
     }
 }
 

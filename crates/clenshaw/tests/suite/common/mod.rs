@@ -39,7 +39,7 @@ pub fn filter_by_eigendecomposition(
     x: &Mat<f64>,
     h: impl Fn(f64) -> f64,
 ) -> Vec<f64> {
-    Eigen::of(p).apply(x, h).into_vec()
+    Eigen::new(p).apply(x, h).as_slice().to_vec()
 }
 
 /// Returns a function that looks up a parameter, or a value named by the model, for this parameter vector.

@@ -55,7 +55,7 @@ pub fn basis(
         "chebyshev2" => Basis::ChebyshevSecond,
         "legendre" => Basis::Legendre,
         "jacobi" => Basis::Jacobi { a, b },
-        "optimal" => optimal_basis(&Krylov::of(p, x, order + 1)),
+        "optimal" => optimal_basis(&Krylov::new(p, x, order + 1)),
         _ => return None,
     })
 }
