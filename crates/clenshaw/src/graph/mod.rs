@@ -31,7 +31,7 @@ const NO_NODES: &str = "the graph has no nodes; expected at least one";
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     adjacency: Arc<Pattern>,
-    /// The positive weight of each entry of `adjacency`, symmetric; `None` if all of them are 1.
+    /// The positive weight of each entry of `adjacency`, symmetric; `None` means that all of them are 1.
     weights: Option<Arc<Vec<f32>>>,
 }
 
@@ -155,7 +155,7 @@ impl Graph {
         }
     }
 
-    /// The weight of each entry of the adjacency; `None` if all of them are 1.
+    /// The weight of each entry of the adjacency; `None` means that all of them are 1.
     pub fn weights(&self) -> Option<&[f32]> {
         self.weights.as_ref().map(|weights| weights.as_slice())
     }

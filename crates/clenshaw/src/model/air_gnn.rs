@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A node whose propagated row differs from the head's output by less than `gamma lambda` keeps that
-//! output, so that abnormal features do not spread. Only the head has parameters; the gradient includes
-//! that of the norms of the rows.
+//! output, so that abnormal features do not spread. Only the head has parameters; the norms of the rows are
+//! differentiated too.
 //! Liu et al., NeurIPS 2021, "Graph Neural Networks with Adaptive Residual".
 
 use super::head::{self, head};

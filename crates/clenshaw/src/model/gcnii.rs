@@ -11,7 +11,7 @@
 //! with fixed positive coefficients, which ClenshawGCN learns instead.
 //! Chen et al., ICML 2020, arXiv:2007.02133.
 
-use super::residual::{self, blend};
+use super::residual::{self, blend_with_identity};
 use super::training::training;
 use super::{ModelFamily, ModelInfo, Net, fan_out};
 use crate::graph::Normalisation;
@@ -81,7 +81,7 @@ fn layer(net: &mut Net, hp: &Params, l: usize, h: Var, h0: Var) -> Var {
     } else {
         let s = net.sum([(1.0 - alpha) * p.apply(h), alpha * h0]);
         let w = net.param(name, width, width, fan_out(width), "conv");
-        let w = blend(net, w, t);
+        let w = blend_with_identity(net, w, t);
         net.linear(s, w, None)
     };
     net.relu(mixed)

@@ -9,8 +9,7 @@
 //! This is the Lanczos method applied to each column: the `B_k` are orthonormal and span the same space
 //! as the powers `P^k Z`. In exact arithmetic `<V, B_{k-2}> = s_{k-1}`, so it is FavardGNN's recurrence
 //! with `eta_k` and `s_k` computed from the signal instead of learned, and the loss has the best
-//! conditioning with respect to the coefficients alpha. Gradients flow through norms and inner
-//! products.
+//! conditioning with respect to the coefficients alpha. Norms and inner products are differentiated too.
 //!
 //! The basis depends on the features and on the first dense layer, so the filter reads the
 //! `eta_k` and `s_k` of an evaluation pass. The basis ends early in a channel that is zero, or on a

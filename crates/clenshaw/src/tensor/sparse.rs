@@ -224,7 +224,7 @@ impl Sparse {
 #[derive(Clone, Debug)]
 pub struct Operator {
     pattern: Arc<Pattern>,
-    /// The entries of A; `None` if all of them are 1.
+    /// The entries of A; `None` means that all of them are 1.
     values: Option<Arc<Vec<f64>>>,
     scale: Arc<Vec<f64>>,
 }
@@ -272,7 +272,7 @@ impl Operator {
         &self.pattern
     }
 
-    /// The entries of A in the order of the pattern; `None` if all of them are 1.
+    /// The entries of A in the order of the pattern; `None` means that all of them are 1.
     pub fn values(&self) -> Option<&[f64]> {
         self.values.as_ref().map(|values| values.as_slice())
     }

@@ -93,8 +93,8 @@ impl Setup {
         &self.plan
     }
 
-    /// The labels of the training nodes. Every node has the same weight or, with `class_weights`, every
-    /// class.
+    /// The training loss: the cross-entropy of the training nodes. All nodes have the same weight or, with
+    /// `class_weights`, all classes.
     ///
     /// # Errors
     /// If the split does not fit the data set, or has no training nodes.
@@ -128,23 +128,23 @@ impl Setup {
         .collect()
     }
 
-    /// The parameter vector of named matrices, as [`Setup::named_params`] returns them; `place` names them in
-    /// errors.
+    /// The parameter vector with these matrices, as [`Setup::named_params`] returns them; `place` names their
+    /// source in errors.
     ///
     /// # Errors
-    /// If a parameter is missing or has another shape on this data set.
+    /// If a parameter is missing or has a different shape on this data set.
     pub fn params_from(
         &self,
         place: &str,
         named: &[(String, Mat<f32>)],
     ) -> Result<AlignedVec<f32>> {
-        let wrong = |problem| Error::Data { place: place.into(), problem };
+        let bad = |problem| Error::Data { place: place.into(), problem };
         let mut params = self.plan.zeros();
         for (param, range) in self.plan.params().iter().zip(self.plan.ranges()) {
             let found = named.iter().find(|(name, _)| *name == param.name);
-            let (name, m) = found.ok_or_else(|| wrong(format!("no parameter `{}`", param.name)))?;
+            let (name, m) = found.ok_or_else(|| bad(format!("no parameter `{}`", param.name)))?;
             if (m.rows(), m.cols()) != (param.rows, param.cols) {
-                return Err(wrong(format!(
+                return Err(bad(format!(
                     "`{name}` is {} x {}, but on {} the model needs {} x {}; \
                      choose a graph with the same features and classes as in training",
                     m.rows(),
@@ -195,7 +195,7 @@ impl Setup {
     }
 }
 
-/// Records the model's equations for this data set; returns the tape and the class scores on it.
+/// Records the model's equations for this data set; returns the net and its class scores.
 fn record(dataset: &Dataset, info: &ModelInfo, hp: &Params, scaler: &Scaler) -> (Net, Var) {
     let p = info.operator.map(|kind| operator(&dataset.graph, kind));
     let mut net = match scaler.apply(&dataset.x) {
@@ -244,8 +244,8 @@ mod tests {
         let params = setup.initial_params(3);
         let hidden = setup.hidden(&params).unwrap();
         let named = setup.named_params(&params);
-        let of = |name: &str| &named.iter().find(|(other, _)| other == name).unwrap().1;
-        let (w, b) = (of("w_out"), of("b_out"));
+        let matrix = |name: &str| &named.iter().find(|(other, _)| other == name).unwrap().1;
+        let (w, b) = (matrix("w_out"), matrix("b_out"));
         let mut work = setup.plan().workspace(ThreadTeam::new(1));
         let scores = setup.plan().scores(&mut work, &params);
         for (i, score) in scores.iter().enumerate() {

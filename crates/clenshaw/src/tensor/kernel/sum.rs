@@ -21,7 +21,7 @@ pub(crate) struct Gather<'a, T> {
     pub offsets: &'a [usize],
     /// ColumnKernel of all entries of the pattern.
     pub indices: &'a [u32],
-    /// The value of every entry of A; `None` if all of them are 1.
+    /// The value of every entry of A; `None` means that all of them are 1.
     pub values: Option<&'a [T]>,
     /// The scale factor of every node.
     pub scale: &'a [T],

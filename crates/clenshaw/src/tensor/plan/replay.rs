@@ -53,7 +53,7 @@ impl<T: Real> SparseMatrix<T> {
 /// An operator in the precision of the plan.
 pub(super) struct ScaledPattern<T> {
     pub pattern: Arc<Pattern>,
-    /// The value of each entry; `None` if all of them are 1.
+    /// The value of each entry; `None` means that all of them are 1.
     pub values: Option<Vec<T>>,
     pub scale: Vec<T>,
 }
