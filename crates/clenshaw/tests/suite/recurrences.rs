@@ -58,11 +58,12 @@ impl TestModel {
 /// Parameters computed from name, index and a uniform draw from [-1, 1].
 fn params(plan: &Plan<f64>, value: impl Fn(&str, usize, f64) -> f64) -> AlignedVec<f64> {
     let mut stream = Stream::new(1, "recurrences");
-    let mut drawn = |name: &str, i| value(name, i, stream.symmetric(1.0));
-    plan.param_vector(|param| (0..param.rows * param.cols).map(|i| drawn(&param.name, i)).collect())
+    let mut entry = |name: &str, i| value(name, i, stream.symmetric(1.0));
+    plan.param_vector(|param| (0..param.rows * param.cols).map(|i| entry(&param.name, i)).collect())
 }
 
-/// The last dense layer is the identity, no channel is zero, `s` is about 1, the rest is drawn.
+/// Parameters for which the last dense layer is the identity, no channel is zero and `s` is about 1; all
+/// others are random.
 fn identity_output(name: &str, i: usize, drawn: f64) -> f64 {
     match name {
         "w_out" => f64::from(u8::from(i / WIDTH == i % WIDTH)),
@@ -111,10 +112,10 @@ fn initial_favard_basis_is_chebyshev_at_half_the_frequency() {
     let model = TestModel::new("favard-gnn", &graph, &[("K", "5")]);
     let plan = model.plan(&x);
     let initial = plan.initial_params(&Stream::new(0, "weights"));
-    let at = plan.params().iter().position(|param| param.name == "alpha").unwrap();
+    let alpha_index = plan.params().iter().position(|param| param.name == "alpha").unwrap();
     for k in 0..=order {
         let mut params = initial.clone();
-        let alpha = &mut params[plan.ranges()[at].clone()];
+        let alpha = &mut params[plan.ranges()[alpha_index].clone()];
         alpha.iter_mut().enumerate().for_each(|(i, a)| *a = f64::from(u8::from(i / WIDTH == k)));
         for filter in channels(model.filter(&x, &params)) {
             for (mu, h) in filter.sample(41) {

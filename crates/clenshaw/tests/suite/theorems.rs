@@ -28,8 +28,8 @@ const WIDTH: usize = 2;
 /// The residual networks with learned coefficients.
 const LEARNED: [&str; 2] = ["horner-gcn", "clenshaw-gcn"];
 
-/// The defaults without dropout, with these values.
-fn set(info: &'static ModelInfo, values: &[(&str, String)]) -> Params {
+/// The default hyper-parameters without dropout, changed to these values.
+fn with_values(info: &'static ModelInfo, values: &[(&str, String)]) -> Params {
     let mut hp = Setting::defaults(info).hp;
     for (key, value) in values {
         hp.set(key, value).unwrap();
@@ -38,14 +38,14 @@ fn set(info: &'static ModelInfo, values: &[(&str, String)]) -> Params {
 }
 
 /// The hyper-parameters of the model without `W(l)` and inner activations.
-fn linear(info: &'static ModelInfo, order: usize) -> Params {
+fn linear_params(info: &'static ModelInfo, order: usize) -> Params {
     let off = || "false".to_string();
     let (order, width) = (order.to_string(), WIDTH.to_string());
-    set(info, &[("K", order), ("hidden", width), ("use_weight", off()), ("use_act", off())])
+    with_values(info, &[("K", order), ("hidden", width), ("use_weight", off()), ("use_act", off())])
 }
 
-/// The network whose dense layers are the identity, so that the filter gets `x >= 0`; the other
-/// parameters come from `coefficients`.
+/// A network whose dense layers are the identity, so that `x >= 0` is the input of the filter, and whose
+/// other parameters are computed by `coefficients`.
 fn with_identity_layers(
     info: &ModelInfo,
     hp: &Params,
@@ -69,7 +69,13 @@ fn scores(plan: &Plan<f64>, params: &[f64]) -> Vec<f64> {
 }
 
 /// `relu(H(K))` of the linear network, for `H* = x >= 0`.
-fn rectified(info: &ModelInfo, hp: &Params, p: &Operator, x: &Mat<f64>, alpha: &[f64]) -> Vec<f64> {
+fn rectified_output(
+    info: &ModelInfo,
+    hp: &Params,
+    p: &Operator,
+    x: &Mat<f64>,
+    alpha: &[f64],
+) -> Vec<f64> {
     let (plan, params) = with_identity_layers(info, hp, p, x, |param| {
         assert_eq!(param.name, "alpha", "the only other parameter of a linear network");
         alpha.to_vec()
@@ -103,14 +109,14 @@ proptest! {
         let p = operator(&graph, Normalisation::Looped);
         let x = Mat::from_vec(n, WIDTH, entries[..n * WIDTH].to_vec());
         for info in model::MODELS.iter().filter(|info| info.family == ModelFamily::Clenshaw) {
-            let hp = linear(info, order);
+            let hp = linear_params(info, order);
             let filter = info.filter.expect("a residual network that simulates a filter");
             for sign in [1.0, -1.0] {
                 let alpha: Vec<f64> = alpha.iter().map(|a| sign * a).collect();
                 let h = filter(&|_: &str| Mat::from_vec(1, order + 1, alpha.clone()), &hp);
                 let expected = filter_by_eigendecomposition(&p, &x, |mu| h.evaluate(mu));
                 let rectified_expected: Vec<f64> = expected.iter().map(|v| v.max(0.0)).collect();
-                let actual = rectified(info, &hp, &p, &x, &alpha);
+                let actual = rectified_output(info, &hp, &p, &x, &alpha);
                 // U_32 is 33 at mu = 1 and its slope there about 12,000.
                 let scale = largest(&expected).max(1.0);
                 assert_close(info.name, &actual, &rectified_expected, scale, 1e-10);
@@ -120,7 +126,7 @@ proptest! {
 }
 
 /// The declared filter of every channel; `None` if the model has only a gain.
-fn declared(setting: &Setting, plan: &Plan<f64>, params: &[f64]) -> Option<Vec<Filter>> {
+fn declared_filters(setting: &Setting, plan: &Plan<f64>, params: &[f64]) -> Option<Vec<Filter>> {
     match setting.info.filter?(&lookup(plan, params), &setting.hp) {
         filter::Response::Shared(filter) => Some(vec![filter; WIDTH]),
         filter::Response::Channels(filters) => Some(filters),
@@ -144,7 +150,7 @@ fn declared_filters_of_decoupled_models_match_their_outputs() {
             (0..param.rows * param.cols).map(|_| 0.3 + stream.symmetric(1.0)).collect()
         };
         let (plan, params) = with_identity_layers(info, hp, &p, &x, random);
-        let Some(filters) = declared(&setting, &plan, &params) else { continue };
+        let Some(filters) = declared_filters(&setting, &plan, &params) else { continue };
         let actual = scores(&plan, &params);
         for (c, h) in filters.iter().enumerate() {
             let expected = filter_by_eigendecomposition(&p, &x, |mu| h.evaluate(mu));
@@ -203,7 +209,7 @@ fn cheb_net_ii_interpolates_theta_at_the_chebyshev_nodes() {
     let theta: Vec<f64> = (0..=order).map(|_| stream.symmetric(1.0)).collect();
     let weights = |_: &str| Mat::from_vec(1, order + 1, theta.clone());
     for (relu, low) in [("true", 0.0), ("false", -1.0)] {
-        let hp = set(info, &[("K", order.to_string()), ("relu", relu.into())]);
+        let hp = with_values(info, &[("K", order.to_string()), ("relu", relu.into())]);
         let h = info.filter.expect("it learns a filter")(&weights, &hp);
         for (j, theta_j) in theta.iter().enumerate() {
             let x_j = ((order - j) as f64 + 0.5) * std::f64::consts::PI / (order as f64 + 1.0);

@@ -23,12 +23,12 @@ pub fn assert_close<T: Real>(
     assert_eq!(actual.len(), expected.len(), "{what}: length");
     let errors = actual.iter().zip(expected).map(|(a, e)| (a.to_f64() - e).abs() / scale);
     let worst = errors.enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
-    if let Some((at, error)) = worst {
+    if let Some((index, error)) = worst {
         assert!(
             error <= tolerance,
-            "{what}: entry {at} is {} instead of {}, relative error {error:.2e} > {tolerance:.0e}",
-            actual[at],
-            expected[at]
+            "{what}: entry {index} is {} instead of {}, relative error {error:.2e} > {tolerance:.0e}",
+            actual[index],
+            expected[index]
         );
     }
 }
