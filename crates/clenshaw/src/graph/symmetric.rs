@@ -15,14 +15,10 @@ const CHUNK: usize = 1 << 14;
 
 /// Describes a problem of a square pattern; `None` if it is symmetric and has no self-loops.
 pub(super) fn find_problem(adjacency: &Pattern) -> Option<String> {
-    let problem = |rows| find_problem_in_rows(adjacency, rows);
-    parallel::map(usize::MAX, row_ranges(adjacency), problem).into_iter().flatten().next()
-}
-
-/// Ranges of rows with about the same number of arcs, one per thread.
-fn row_ranges(adjacency: &Pattern) -> Vec<Range<usize>> {
     let n_ranges = parallel::available_threads().min(1 + adjacency.n_entries() / CHUNK);
-    adjacency.split_rows(n_ranges).collect()
+    let ranges = adjacency.split_rows(n_ranges);
+    let problems = parallel::map(n_ranges, ranges, |rows| find_problem_in_rows(adjacency, rows));
+    problems.into_iter().flatten().next()
 }
 
 /// [`find_problem`] for the self-loops of these rows, and for the arcs between one of them and a lower row.

@@ -63,7 +63,9 @@ impl Pattern {
         if (first, last) != (0, n) {
             return Err(format!("offsets go from {first} to {last}; expected from 0 to {n}"));
         }
-        check_size(self.n_rows(), self.n_cols, n)?;
+        check_count(self.n_rows(), "rows")?;
+        check_count(self.n_cols, "columns")?;
+        check_count(n, "entries")?;
         if let Some(i) = offsets.windows(2).position(|row| row[0] > row[1]) {
             return Err(format!("row {i} ends at {} before it starts", offsets[i + 1]));
         }
@@ -143,7 +145,7 @@ impl Pattern {
         for i in 0..self.n_rows() {
             for e in starts[i]..starts[i + 1] {
                 let position = &mut next[columns[e] as usize];
-                // `check_size` keeps both within u32.
+                // `check` rejects patterns with larger indices.
                 indices[*position] = i as u32;
                 entry_index[*position] = e as u32;
                 *position += 1;
@@ -165,15 +167,10 @@ impl Pattern {
     }
 }
 
-/// Returns an error if there are more than `u32::MAX` rows, columns or entries.
-fn check_size(n_rows: usize, n_cols: usize, n_entries: usize) -> Result<(), String> {
+/// Returns an error if `count` exceeds `u32::MAX`.
+pub(crate) fn check_count(count: usize, what: &str) -> Result<(), String> {
     let max = u32::MAX as usize;
-    for (count, what) in [(n_rows, "rows"), (n_cols, "columns"), (n_entries, "entries")] {
-        if count > max {
-            return Err(format!("{count} {what}; expected at most {max}"));
-        }
-    }
-    Ok(())
+    if count > max { Err(format!("{count} {what}; expected at most {max}")) } else { Ok(()) }
 }
 
 /// A sparse matrix with a value for every entry of its pattern; used for node features.
@@ -330,14 +327,10 @@ mod tests {
 
     #[test]
     fn sizes_beyond_u32_are_rejected() {
-        let most = u32::MAX as usize;
-        assert_eq!(check_size(most, most, most), Ok(()));
-        let problem = |what| Err(format!("4294967296 {what}; expected at most 4294967295"));
-        assert_eq!(check_size(most + 1, 1, 1), problem("rows"));
-        assert_eq!(check_size(1, most + 1, 1), problem("columns"));
-        assert_eq!(check_size(1, 1, most + 1), problem("entries"));
-        let result = Pattern::try_new(most + 1, vec![0], vec![]).map(|_| ());
-        assert_eq!(result, problem("columns"));
+        let max = u32::MAX as usize;
+        assert_eq!(check_count(max, "rows"), Ok(()));
+        let result = Pattern::try_new(max + 1, vec![0], vec![]).map(|_| ());
+        assert_eq!(result, Err("4294967296 columns; expected at most 4294967295".into()));
     }
 
     #[test]

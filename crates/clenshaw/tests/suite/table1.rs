@@ -4,13 +4,14 @@
 //! The numbers in the explanations are compared with counts from the files. Requires `$CLENSHAW_DATA`;
 //! without it the tests are skipped, except in CI, where they fail.
 
+use crate::common::data_folder;
 use clenshaw::data::read::pickle::{self, PickleValue};
 use clenshaw::data::{Dataset, Description, Store, load_from};
 use clenshaw::experiment::{ExperimentKind, GraphStatistics, Selection, find_experiment};
 use clenshaw::graph::{edge_homophily, node_homophily};
 use clenshaw::report::{Comparison, ComparisonCell};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The known nodes, edges, classes, features and H of every graph except Twitch-Gamers.
 const OURS: [(&str, [usize; 4], &str); 7] = [
@@ -22,18 +23,6 @@ const OURS: [(&str, [usize; 4], &str); 7] = [
     ("texas", [183, 279, 5, 1703], "0.057"),
     ("cornell", [183, 277, 5, 1703], "0.301"),
 ];
-
-/// `$CLENSHAW_DATA`, if it is set.
-fn data_folder() -> Option<PathBuf> {
-    match std::env::var_os("CLENSHAW_DATA") {
-        Some(folder) => Some(folder.into()),
-        None if std::env::var_os("CI").is_some() => panic!("CI requires CLENSHAW_DATA"),
-        None => {
-            println!("skipped: no data");
-            None
-        }
-    }
-}
 
 fn statistics() -> GraphStatistics {
     let info = find_experiment("table1").unwrap();

@@ -1,4 +1,5 @@
 //! Helpers of the integration tests.
+
 pub mod npz;
 pub mod problem;
 pub mod differences;
@@ -6,6 +7,17 @@ pub mod source;
 
 use clenshaw::graph::Eigen;
 use clenshaw::tensor::{Mat, Operator, Plan, Real, ThreadTeam};
+use std::path::PathBuf;
+
+/// The folder `$CLENSHAW_DATA`; if it is not set, `None`, or a panic in CI.
+pub fn data_folder() -> Option<PathBuf> {
+    let folder = std::env::var_os("CLENSHAW_DATA").map(PathBuf::from);
+    if folder.is_none() {
+        assert!(std::env::var_os("CI").is_none(), "CI requires CLENSHAW_DATA");
+        println!("skipped: no data");
+    }
+    folder
+}
 
 /// The largest magnitude among numbers.
 pub fn largest(values: &[f64]) -> f64 {
