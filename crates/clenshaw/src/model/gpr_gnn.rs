@@ -10,7 +10,8 @@
 //! ```
 //!
 //! The table lists the initial values of gamma. With `ppr`, the initial filter is the identity if `alpha = 1`
-//! and `mu^K` if `alpha = 0`. gamma has no weight decay. Chien, Peng, Li & Milenkovic, ICLR 2021, arXiv:2006.07988.
+//! and `mu^K` if `alpha = 0`. gamma has no weight decay.
+//! Chien, Peng, Li & Milenkovic, ICLR 2021, arXiv:2006.07988.
 
 use super::decoupled::{self, LearnedCoefficients, PolynomialFilter, page_rank};
 use super::{MEAN_200, ModelFamily, ModelInfo, OptimiserGroup, head};

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Nothing is averaged over neighbours, so heterophily is not a problem. The first weight of `MLP_A` has one
-//! row per node. Within an MLP, every layer except the last is followed by relu, batch normalisation and dropout,
-//! in this order.
+//! row per node. Within an MLP, every layer except the last is followed by relu, batch normalisation and
+//! dropout, in this order.
 //! Lim et al., NeurIPS 2021, arXiv:2110.14446.
 
 use super::training::{self, ADAM_W};

@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn decoupled_decay_does_not_enter_the_moments() {
-        // The step is lr sign(g) whatever the decay; the decay subtracts lr wd w in addition.
+        // The step is lr sign(g), regardless of the decay, which also subtracts lr wd w.
         let settings = OptimiserSettings { rule: UpdateRule::AdamW, rate: 0.1, decay: 0.5 };
         let mut adam_w = Optimiser::<f64>::new(vec![(0..1, settings)]);
         let mut w = [2.0];

@@ -176,7 +176,7 @@ impl<S> Rows<'_, S> {
     }
 }
 
-/// Prefetches the cache lines of a value; never faults, whatever the address.
+/// Prefetches the cache lines of a value; never faults, even for an invalid address.
 #[inline(always)]
 fn prefetch<T>(_address: *const T) {
     #[cfg(target_arch = "x86_64")]

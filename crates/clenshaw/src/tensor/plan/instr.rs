@@ -178,17 +178,10 @@ pub(super) struct Info {
 }
 
 impl Info {
-    /// The properties of an instruction that iterates over the rows of `buf` and accesses nothing yet.
-    fn new(buf: Buf, phase: Phase) -> Self {
+    /// The properties of an instruction that iterates over the rows of a buffer and accesses nothing yet.
+    fn new(iterated: Buf, phase: Phase) -> Self {
         let accesses = Vec::new();
-        Self {
-            iterated: buf,
-            phase,
-            accesses,
-            mask: None,
-            reduction: None,
-            work: Work::Elementwise,
-        }
+        Self { iterated, phase, accesses, mask: None, reduction: None, work: Work::Elementwise }
     }
 
     /// An instruction that writes the rows it iterates over.
@@ -202,7 +195,7 @@ impl Info {
     }
 
     /// An instruction that sums over the rows of a buffer.
-    fn reducing(over: Buf, phase: Phase, into: ReduceInto, add: bool) -> Self {
+    fn reducing(iterated: Buf, phase: Phase, into: ReduceInto, add: bool) -> Self {
         let dst = match into {
             ReduceInto::Buffer(dst) | ReduceInto::Row(dst, _) | ReduceInto::Entry(dst, _) => {
                 Some(dst)
@@ -210,7 +203,7 @@ impl Info {
             ReduceInto::Loss => None,
         };
         let reduction = Some(Reduction { into, add });
-        Self { reduction, ..Self::new(over, phase).access(Access::Reduce, dst) }
+        Self { reduction, ..Self::new(iterated, phase).access(Access::Reduce, dst) }
     }
 
     fn access(mut self, access: Access, bufs: impl IntoIterator<Item = Buf>) -> Self {
