@@ -82,7 +82,7 @@ impl RunSubcommand for Bench {
             let machine = json!({
                 "instructions": instruction_set(),
                 "threads": roofline.threads(),
-                "products_gflops": roofline.products() / 1e9,
+                "products_gflops": roofline.product_rate() / 1e9,
             });
             output::print(&output::json(&json!({ "machine": machine, "steps": documents })))?;
         }
@@ -105,15 +105,15 @@ const SIZES: [usize; 5] = [32 << 10, 1 << 20, 5 << 20, 20 << 20, 80 << 20];
 fn machine(roofline: &mut Roofline) -> String {
     let mut table = Table::new(["size", "gather GB/s", "stream GB/s"]);
     for size in SIZES {
-        let rates =
-            [roofline.gather(size), roofline.stream(size)].map(|r| format!("{:.0}", r / 1e9));
+        let rates = [roofline.gather_rate(size), roofline.stream_rate(size)]
+            .map(|r| format!("{:.0}", r / 1e9));
         table.add_row([format!("{:.2} MB", size as f64 / 1e6)].into_iter().chain(rates));
     }
     let head = format!(
         "{}, {}: {:.0} GFLOP/s in dense products",
         output::count(roofline.threads(), "thread"),
         instruction_set(),
-        roofline.products() / 1e9
+        roofline.product_rate() / 1e9
     );
     format!("{head}\n\n{}", table.to_text())
 }

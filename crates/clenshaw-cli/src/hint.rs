@@ -6,7 +6,7 @@ use clenshaw::data::DATASETS;
 /// Returns a one-line suggestion for errors that have one.
 pub fn hint(error: &Error) -> Option<String> {
     match error {
-        Error::Absent { graph, .. } => Some(format!(
+        Error::MissingFiles { graph, .. } => Some(format!(
             "download them with `clenshaw data get {graph}`, \
              or set their folder with --data or CLENSHAW_DATA"
         )),

@@ -153,7 +153,7 @@ pub fn hyper_json(hyper: &HyperParam) -> Json {
         TuningSpace::Among(values) => {
             json!({"among": values.iter().map(|&v| number(v)).collect::<Json>()})
         }
-        TuningSpace::Any => range.clone(),
+        TuningSpace::All => range.clone(),
     };
     json!({
         "name": hyper.name,

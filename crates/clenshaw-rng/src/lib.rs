@@ -19,7 +19,7 @@
 /// The odd constant nearest to 2^64 divided by the golden ratio.
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A stream of random numbers, by index ([`Stream::bits`]) or one after another.
+/// A stream of random numbers, accessed by index ([`Stream::bits`]) or drawn one after another.
 #[derive(Clone, Debug)]
 pub struct Stream {
     key: u64,
@@ -42,7 +42,7 @@ impl Stream {
         Self { key: mix(self.key ^ mix(part.wrapping_add(GAMMA))), cursor: 0 }
     }
 
-    /// The `i`-th 64-bit word of the stream, whatever has been drawn before.
+    /// The `i`-th 64-bit word of the stream, regardless of what has been drawn before.
     #[inline(always)]
     pub fn bits(&self, i: u64) -> u64 {
         mix(self.key.wrapping_add(i.wrapping_add(1).wrapping_mul(GAMMA)))
@@ -65,7 +65,7 @@ impl Stream {
         (2.0 * self.unit() - 1.0) * bound
     }
 
-    /// Draws an integer uniform in 0..n, without bias (Lemire's multiplication with rejection).
+    /// Draws an integer below `n` uniformly, without bias (Lemire's multiplication with rejection).
     ///
     /// # Panics
     /// If `n` is 0.
@@ -94,7 +94,7 @@ impl Stream {
     }
 }
 
-/// Bernoulli bits, 64 at a time: each bit of `word(stream, i)` is 1 with probability `keep`.
+/// Bernoulli bits, 64 at a time: each bit of `word(stream, i)` is 1 with probability `keep_probability()`.
 ///
 /// The probability is rounded to 16 binary digits, 0.b1 b2 ... b16. For each digit from the last to the
 /// first, `acc <- b ? acc | r : acc & r` with a new random word r, so that bits are 1 with this
@@ -111,14 +111,14 @@ impl Bernoulli {
     /// # Panics
     /// If `drop` is outside [0, 1).
     pub fn from_drop_rate(drop: f64) -> Self {
-        assert!((0.0..1.0).contains(&drop), "dropout {drop} is outside [0, 1)");
+        assert!((0.0..1.0).contains(&drop), "drop rate {drop} is outside [0, 1)");
         let digits = (((1.0 - drop) * 65536.0).round() as u32).max(1);
         let draws = 16 - digits.trailing_zeros().min(16);
         Self { digits, draws }
     }
 
     /// The rounded probability of a 1.
-    pub fn keep(self) -> f64 {
+    pub fn keep_probability(self) -> f64 {
         f64::from(self.digits) / 65536.0
     }
 
@@ -200,7 +200,7 @@ mod tests {
             let ones: u32 = (0..4000).map(|i| bernoulli.word(&stream, i).count_ones()).sum();
             let rate = f64::from(ones) / 256_000.0;
             assert!((rate - (1.0 - drop)).abs() < 0.005, "drop {drop}: kept {rate}");
-            assert!((bernoulli.keep() - (1.0 - drop)).abs() <= 0.5 / 65536.0);
+            assert!((bernoulli.keep_probability() - (1.0 - drop)).abs() <= 0.5 / 65536.0);
         }
     }
 

@@ -5,9 +5,9 @@
 //! cargo bench --workspace --bench instructions -- --update    stores new counts
 //! ```
 //!
-//! Only the optimised build is counted. In the build that tests use, the kernels are not inlined across
-//! codegen units: a step takes four to nine times as many instructions, depending on how the crate is
-//! divided into these.
+//! Only the optimised build is counted. In the build that tests use, kernels are not inlined across codegen
+//! units, and a step takes four to nine times as many instructions, depending on how the crate is divided
+//! into codegen units.
 //!
 //! callgrind counts the instructions of one thread inside `counted_step`; loading the graph and compiling
 //! the plan are not included. The count does not depend on the load of the machine.
@@ -77,16 +77,16 @@ fn main() -> ExitCode {
     }
 }
 
-/// Compares new counts with the stored ones; an error if one has grown by more than the tolerance.
+/// Compares new counts with the stored ones; returns an error if one has grown by more than the tolerance.
 fn check() -> Result<(), Box<dyn Error>> {
     let stored: Counts = toml::from_str(&std::fs::read_to_string(FILE)?)?;
     if Command::new("valgrind").arg("--version").output().is_err() {
-        return not_checked("valgrind is not installed");
+        return skip_check("valgrind is not installed");
     }
     let counted = count()?;
     if stored.instruction_set != counted.instruction_set {
         let (stored, counted) = (stored.instruction_set, counted.instruction_set);
-        return not_checked(&format!("counts are stored for {stored}, valgrind runs {counted}"));
+        return skip_check(&format!("counts are stored for {stored}, valgrind runs {counted}"));
     }
     println!("{:<8} {:>12} {:>12} {:>8}", "step", "stored", "counted", "change");
     let mut grown = false;
@@ -117,7 +117,7 @@ fn check() -> Result<(), Box<dyn Error>> {
 }
 
 /// Prints that nothing was compared, and why; returns an error in CI.
-fn not_checked(reason: &str) -> Result<(), Box<dyn Error>> {
+fn skip_check(reason: &str) -> Result<(), Box<dyn Error>> {
     let message = format!("not checked: {reason}");
     match std::env::var_os("CI") {
         Some(_) => Err(message.into()),
@@ -183,7 +183,7 @@ fn run_step(name: &str) -> Result<(), Box<dyn Error>> {
     let setup = Setup::new(graph, info, hp)?;
     let targets = setup.targets(&split)?;
     let mut work = setup.plan().workspace(ThreadTeam::new(1));
-    let mut params = setup.initial(0);
+    let mut params = setup.initial_params(0);
     let mut optimiser = optimiser(setup.plan(), info, setup.hp());
     counted_step(setup.plan(), &mut work, &mut params, &mut optimiser, &targets);
     println!("{}", instruction_set());

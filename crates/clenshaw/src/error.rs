@@ -1,11 +1,11 @@
 //! The error type of the library.
 //!
-//! Errors come from input: files, names, numbers, training that diverges. A broken contract between
-//! functions, such as matrices of different shapes, panics instead.
+//! Errors are caused by input (files, names, numbers), by the system, or by training that diverges. A
+//! violated precondition, such as matrices of different shapes, panics instead.
 
 use std::path::PathBuf;
 
-/// A result with [`Error`].
+/// A result whose error is [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// An error caused by input, the system or diverging training.
@@ -61,12 +61,12 @@ pub enum Error {
         columns: Vec<String>,
     },
     /// A public graph whose files are not on this machine.
-    #[error("{graph}: files not found; looked in {}", folders(.looked))]
-    Absent {
+    #[error("{graph}: files not found; looked in {}", join_paths(.searched))]
+    MissingFiles {
         /// The graph's name.
         graph: String,
         /// The folders that were searched.
-        looked: Vec<PathBuf>,
+        searched: Vec<PathBuf>,
     },
     /// A path that cannot be used as a run folder because of its contents.
     #[error("{}: {problem}", .folder.display())]
@@ -96,7 +96,7 @@ pub enum Error {
         /// The reason.
         problem: String,
     },
-    /// An error of the operating system.
+    /// A file operation that failed.
     #[error("{}: {source}", .path.display())]
     Io {
         /// The file or folder.
@@ -149,27 +149,27 @@ impl Error {
     }
 
     /// [`Error::Data`] with the message of this error; `place` is the file in which it occurred.
-    pub fn within(self, place: &str) -> Self {
+    pub fn with_place(self, place: &str) -> Self {
         Self::Data { place: place.into(), problem: self.to_string() }
     }
 
-    /// Wraps a system error with its path.
+    /// Returns a function that converts a system error to [`Error::Io`] with this path, for `map_err`.
     pub fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }
     }
 
-    /// Returns whether the error is that a file is missing.
-    pub fn is_absence(&self) -> bool {
+    /// Returns whether a file was not found.
+    pub fn is_not_found(&self) -> bool {
         match self {
-            Self::Absent { .. } => true,
+            Self::MissingFiles { .. } => true,
             Self::Io { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
             _ => false,
         }
     }
 
-    /// Returns whether the error is in the input: wrong arguments, bad data or a missing file, as opposed
-    /// to a failure while running.
+    /// Returns whether the input is at fault (wrong arguments, bad data or a missing file), as opposed to a
+    /// failure while running.
     pub fn is_input(&self) -> bool {
         use std::io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
         match self {
@@ -187,9 +187,9 @@ fn suggestion(nearest: &Option<String>) -> String {
     nearest.as_ref().map_or(String::new(), |name| format!(" did you mean `{name}`?"))
 }
 
-fn folders(looked: &[PathBuf]) -> String {
-    let shown: Vec<String> = looked.iter().map(|folder| folder.display().to_string()).collect();
-    shown.join(", ")
+fn join_paths(paths: &[PathBuf]) -> String {
+    let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    paths.join(", ")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Writing files so that readers never see them half written.
+//! Atomic file writes: readers never see a partially written file.
 
 use crate::error::{Error, Result};
 use std::fs::{self, File};
@@ -6,8 +6,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Writes a temporary file, syncs it and renames it, so that readers see either the old or the new
-/// contents, even after a power failure. The temporary file is removed if this fails.
+/// Writes the concatenated `pieces` to a temporary file, syncs it and renames it to `path`, so that
+/// readers see either the old or the new contents, even after a power failure. On failure, the temporary
+/// file is removed.
 pub fn write_atomically<'a>(path: &Path, pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<()> {
     let temporary = temporary_path(path);
     let write = || {
@@ -16,14 +17,14 @@ pub fn write_atomically<'a>(path: &Path, pieces: impl IntoIterator<Item = &'a [u
         file.sync_all()?;
         fs::rename(&temporary, path)
     };
-    let written = write();
-    if written.is_err() {
+    let result = write();
+    if result.is_err() {
         let _ = fs::remove_file(&temporary);
     }
-    written.map_err(Error::io(path))
+    result.map_err(Error::io(path))
 }
 
-/// A path in the same folder that no other thread or process uses.
+/// A hidden path in the folder of `path` that no other thread or process uses.
 fn temporary_path(path: &Path) -> PathBuf {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);

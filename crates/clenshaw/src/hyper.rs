@@ -1,4 +1,4 @@
-//! Hyper-parameters: each is declared once, with its default, allowed values, tuning space and meaning.
+//! Hyper-parameters. Each is declared once, with its default, allowed values, tuning space and meaning.
 //!
 //! Parsing, checking, listing, tuning and recording are all derived from that declaration.
 
@@ -17,7 +17,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 pub struct HyperParam {
     /// Its name on the command line and in records.
     pub name: &'static str,
-    /// Its value unless it is set.
+    /// Its value if it is not set.
     pub default: Value,
     /// The allowed values.
     pub range: ValueRange,
@@ -25,7 +25,7 @@ pub struct HyperParam {
     pub space: TuningSpace,
     /// A short description for listings.
     pub meaning: &'static str,
-    /// Whether records leave it out at its default, because older records do not contain it.
+    /// Whether records omit it when it has its default value, because older records do not contain it.
     pub omit_default: bool,
 }
 
@@ -87,8 +87,8 @@ pub enum TuningSpace {
     },
     /// These numbers.
     Among(&'static [f64]),
-    /// Every word or flag of the range.
-    Any,
+    /// All words of the range, or both values of a flag.
+    All,
 }
 
 impl HyperParam {
@@ -145,9 +145,9 @@ impl HyperParam {
         Self { space: TuningSpace::Steps { low, high, step }, ..self }
     }
 
-    /// The same declaration, tuned over every word or flag of the range.
+    /// The same declaration, tuned over all words of the range, or both values of a flag.
     pub const fn tune_all(self) -> Self {
-        Self { space: TuningSpace::Any, ..self }
+        Self { space: TuningSpace::All, ..self }
     }
 
     /// A learning rate, tuned over the grid in the logs of ClenshawGCN's authors.
@@ -167,7 +167,7 @@ impl HyperParam {
         Self::real(name, default, (0.0, 0.99), meaning).tune_steps(0.0, 0.7, 0.1)
     }
 
-    /// The same hyper-parameter, left out of records if it has its default.
+    /// The same declaration; records omit the hyper-parameter when it has its default value.
     pub const fn omit_default(self) -> Self {
         Self { omit_default: true, ..self }
     }
@@ -186,7 +186,7 @@ impl HyperParam {
                 words.iter().find(|word| **word == text).map(|word| Value::Word(word))
             }
         };
-        let value = value.ok_or_else(|| self.unexpected(text))?;
+        let value = value.ok_or_else(|| self.bad_value(text))?;
         self.check(value).map(|()| value)
     }
 
@@ -197,7 +197,7 @@ impl HyperParam {
             (ValueRange::Real(low, high), Value::Real(v)) => (low..=high).contains(&v),
             (ValueRange::Flag, Value::Flag(_)) => true,
             (ValueRange::OneOf(words), Value::Word(word)) if words.contains(&word) => true,
-            _ => return Err(self.unexpected(&value.to_string())),
+            _ => return Err(self.bad_value(&value.to_string())),
         };
         let outside = || Error::OutOfRange {
             key: self.name.into(),
@@ -207,8 +207,8 @@ impl HyperParam {
         inside.then_some(()).ok_or_else(outside)
     }
 
-    /// The error for a value of another kind, or for an unknown word.
-    fn unexpected(&self, value: &str) -> Error {
+    /// [`Error::BadValue`] for a value of another kind or an unknown word.
+    fn bad_value(&self, value: &str) -> Error {
         let expected = match self.range {
             ValueRange::Int(..) => "a whole number".into(),
             ValueRange::Real(..) => "a number".into(),
@@ -263,7 +263,7 @@ impl std::fmt::Display for TuningSpace {
                 let values: Vec<_> = values.iter().map(|v| Value::Real(*v).to_string()).collect();
                 f.write_str(&values.join(", "))
             }
-            Self::Any => f.write_str("any"),
+            Self::All => f.write_str("any"),
         }
     }
 }
@@ -324,7 +324,8 @@ impl Params {
         self.entries.iter().copied()
     }
 
-    /// The declarations and values that records contain: all except those that omit their default.
+    /// The declarations and values that records contain: all except defaults with
+    /// [`omit_default`](HyperParam::omit_default).
     pub fn recorded(&self) -> impl Iterator<Item = (&'static HyperParam, Value)> + '_ {
         self.iter().filter(|(hyper, value)| !hyper.omit_default || *value != hyper.default)
     }
@@ -334,7 +335,7 @@ impl Params {
         self.entries.iter().any(|(hyper, _)| hyper.name == key)
     }
 
-    /// The value of an integer `key` whose range starts at 0 or above.
+    /// The value of an integer `key`, whose range must not include negative numbers.
     pub fn int(&self, key: &str) -> usize {
         match self.get(key) {
             Value::Int(v) => usize::try_from(v).expect("the declared range of a size starts at 0"),
@@ -396,7 +397,7 @@ mod tests {
         HyperParam::choice::<StopRule>("stop", "patience", "rule"),
     ];
 
-    fn error_of(key: &str, text: &str) -> String {
+    fn set_error(key: &str, text: &str) -> String {
         Params::defaults(&DECLARED).set(key, text).unwrap_err().to_string()
     }
 
@@ -417,12 +418,11 @@ mod tests {
         let mut params = Params::defaults(&DECLARED);
         params.set_value("lambda", 2).unwrap();
         assert_eq!(params.real("lambda"), 2.0);
-        let mut error_of =
-            |key, value: Value| params.set_value(key, value).unwrap_err().to_string();
-        assert_eq!(error_of("K", Value::Int(0)), "`K` is 0, outside 1 to 64");
-        assert_eq!(error_of("K", Value::Real(8.5)), "`K` is `8.5`; expected a whole number");
-        assert_eq!(error_of("star", Value::Int(1)), "`star` is `1`; expected `true` or `false`");
-        assert!(error_of("stop", Value::Word("never")).starts_with("`stop` is `never`; expected"));
+        let mut error = |key, value: Value| params.set_value(key, value).unwrap_err().to_string();
+        assert_eq!(error("K", Value::Int(0)), "`K` is 0, outside 1 to 64");
+        assert_eq!(error("K", Value::Real(8.5)), "`K` is `8.5`; expected a whole number");
+        assert_eq!(error("star", Value::Int(1)), "`star` is `1`; expected `true` or `false`");
+        assert!(error("stop", Value::Word("never")).starts_with("`stop` is `never`; expected"));
         assert_eq!((params.int("K"), params.real("lambda")), (8, 2.0));
     }
 
@@ -435,16 +435,16 @@ mod tests {
 
     #[test]
     fn errors_name_the_allowed_values() {
-        assert_eq!(error_of("lambda", "-1"), "`lambda` is -1, outside 0 to 10");
-        assert_eq!(error_of("lambda", "NaN"), "`lambda` is NaN, outside 0 to 10");
-        assert_eq!(error_of("K", "eight"), "`K` is `eight`; expected a whole number");
+        assert_eq!(set_error("lambda", "-1"), "`lambda` is -1, outside 0 to 10");
+        assert_eq!(set_error("lambda", "NaN"), "`lambda` is NaN, outside 0 to 10");
+        assert_eq!(set_error("K", "eight"), "`K` is `eight`; expected a whole number");
         assert_eq!(
-            error_of("stop", "never"),
+            set_error("stop", "never"),
             "`stop` is `never`; expected one of patience, mean, late-mean, accuracy, \
              accuracy-ties, none"
         );
         assert_eq!(
-            error_of("lamda", "1"),
+            set_error("lamda", "1"),
             "unknown key `lamda`; did you mean `lambda`? known: K, lambda, star, stop"
         );
     }

@@ -15,9 +15,9 @@
 //! use std::ops::ControlFlow;
 //! use std::sync::Arc;
 //!
-//! // A data set by name: generated here; "cora" is embedded; a path reads a graph of your own.
+//! // A data set by name: generated here; "cora" is embedded; a path reads your own graph.
 //! let graph = data::load("csbm:nodes=300,homophily=0.1")?;
-//! // Which nodes are for training, validation and test.
+//! // The nodes for training, validation and testing.
 //! let split = SplitKind::Balanced.draw(&graph, 0)?;
 //!
 //! // A model and its hyper-parameters.
@@ -30,7 +30,7 @@
 //! let setup = Arc::new(Setup::new(graph, info, hp)?);
 //! let mut fit = Fit::new(setup.clone(), &split, 0, 2)?;
 //! fit.run(|_, epoch| match epoch.val_accuracy {
-//!     Some(share) if share == 1.0 => ControlFlow::Break(()),
+//!     Some(accuracy) if accuracy == 1.0 => ControlFlow::Break(()),
 //!     _ => ControlFlow::Continue(()),
 //! })?;
 //!
@@ -39,21 +39,21 @@
 //! let scores = test_scores(&outcome.probabilities, setup.dataset(), &split)?;
 //! assert!(scores.accuracy > 0.6);
 //!
-//! // The filter that was learned: h(mu) over the spectrum of the normalised adjacency.
+//! // The learned filter: h(mu) over the spectrum of the normalised adjacency.
 //! let filter = setup.filter(&outcome.weights).expect("ClenshawGCN is a spectral model");
 //! let plot = clenshaw::report::terminal_plot("h(mu)", &filter.sample(200), 76, 10);
 //! assert!(plot.ends_with(" 1 (low frequency)\n"));
 //!
 //! // Save the weights, load them again, and predict.
 //! use clenshaw::train::{read_weights, write_weights};
-//! let bytes = write_weights(&setup.named(&outcome.weights), "{}");
+//! let bytes = write_weights(&setup.named_params(&outcome.weights), "{}");
 //! let file = read_weights("model.safetensors", &bytes)?;
 //! let params = setup.params_from("model.safetensors", &file.tensors)?;
 //! assert_eq!(setup.predict(&params, 2), outcome.probabilities);
 //! # Ok::<(), clenshaw::Error>(())
 //! ```
 //!
-//! # A graph of your own
+//! # Your own graph
 //!
 //! ```
 //! use clenshaw::data::{Dataset, Features, Split};
@@ -73,9 +73,9 @@
 //! # Ok::<(), clenshaw::Error>(())
 //! ```
 //!
-//! # A model of your own
+//! # Your own model
 //!
-//! A model is one file in `src/model`, and two lines in `src/model/mod.rs`. The file contains the
+//! A model is one file in `src/model` and two lines in `src/model/mod.rs`. The file contains the
 //! equations on a [`Net`](model::Net), the hyper-parameters, and the optimiser of each group of
 //! parameters. The gradient is derived automatically. `CONTRIBUTING.md` shows a complete example.
 //!
@@ -95,8 +95,8 @@
 //! | [`rng`] | random numbers as a function of seed, purpose and index |
 //! | [`error`] | the error type |
 //!
-//! Functions that take files, names or numbers from users return [`Error`]; a broken contract between
-//! functions of a program, such as matrices of different shapes, panics and names the operation.
+//! Functions that take files, names or numbers from users return [`Error`]. A violated precondition, such
+//! as matrices of different shapes, causes a panic whose message names the operation.
 
 pub mod error;
 pub mod hyper;
@@ -111,8 +111,7 @@ pub mod train;
 pub mod report;
 pub mod experiment;
 
-/// Random streams. Each purpose has a stream of its own, so that turning dropout off does not change the
-/// split:
+/// Random streams. Each purpose has a separate stream, so turning dropout off does not change the split:
 ///
 /// | purpose | values drawn |
 /// |---|---|
@@ -120,8 +119,8 @@ pub mod experiment;
 /// | `weights` | initial parameters, one sub-stream per parameter name |
 /// | `dropout` | masks, one sub-stream per location and epoch |
 /// | `graph` | generated graphs |
-/// | `theorems` | the coefficients that theorems are checked with |
-/// | `pictures` | the images that filters are learned on |
+/// | `theorems` | the coefficients with which theorems are checked |
+/// | `pictures` | the images on which filters are learned |
 /// | `tuning` | the values of a trial, one sub-stream per trial number |
 /// | `bootstrap` | the resamples of a confidence interval |
 pub use clenshaw_rng as rng;

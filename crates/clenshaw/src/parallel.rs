@@ -1,13 +1,13 @@
-//! Threads for everything except training: started per call, and joined before it returns.
+//! Threads for everything except training. They are started by each call and joined before it returns.
 //!
 //! There is no thread pool that outlives a call, so a process may fork between two calls.
-//! Training has threads of its own, [`ThreadTeam`](crate::tensor::ThreadTeam).
+//! Training uses a [`ThreadTeam`](crate::tensor::ThreadTeam) instead.
 
 use std::num::NonZero;
 use std::sync::Mutex;
 use std::thread;
 
-/// The number of threads that the system allows this process.
+/// The number of threads that this process can run in parallel.
 pub(crate) fn available_threads() -> usize {
     #[cfg(test)]
     if let Some(threads) = THREADS.get() {
@@ -21,7 +21,7 @@ thread_local! {
     static THREADS: std::cell::Cell<Option<usize>> = const { std::cell::Cell::new(None) };
 }
 
-/// Calls `run` with this number of [`available_threads`].
+/// Calls `run`, during which [`available_threads`] returns `threads` on this thread.
 #[cfg(test)]
 pub(crate) fn with_threads<R>(threads: usize, run: impl FnOnce() -> R) -> R {
     THREADS.set(Some(threads));
@@ -62,8 +62,8 @@ pub(crate) fn map<I: Send, R: Send>(
         let others: Vec<_> = (1..n_threads).map(|_| scope.spawn(work)).collect();
         let mut results = work();
         for other in others {
-            let found = other.join();
-            results.extend(found.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            let result = other.join();
+            results.extend(result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
         results
     });
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "seven")]
-    fn panics_reach_the_caller() {
+    fn a_panic_propagates_to_the_caller() {
         map(3, 0..10, |i| assert!(i != 7, "seven"));
     }
 }

@@ -49,7 +49,7 @@ impl Reproduce {
         self.write(Some(folder), output)?;
 
         let mut errors: Vec<Error> = results.into_iter().filter_map(Result::err).collect();
-        errors.retain(|error| !error.is_absence());
+        errors.retain(|error| !error.is_not_found());
         errors.sort_by_key(|error| matches!(error, Error::Interrupted));
         errors.into_iter().next().map_or(Ok(()), Err)
     }

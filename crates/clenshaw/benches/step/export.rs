@@ -27,7 +27,7 @@ use std::path::Path;
 /// The bound of the noise added to parameters with fixed initial values.
 const NOISE: f64 = 0.05;
 
-/// Writes all files of the module doc, and prints the source of the graph and the expected losses.
+/// Writes all files listed in the module doc, and prints the source of the graph and the expected losses.
 pub fn export(folder: &Path, graph: &str, model: &str, settings: &[&str]) -> Outcome {
     fs::create_dir_all(folder)?;
     let dataset = load(graph)?;
@@ -46,8 +46,8 @@ pub fn export(folder: &Path, graph: &str, model: &str, settings: &[&str]) -> Out
     fs::write(folder.join("peer.safetensors"), tensors(&request, &dataset)?)?;
 
     let setup = Setup::new(dataset.clone(), request.model, request.hyper.clone())?;
-    let initial = start(&setup, request.seed);
-    let named: Vec<(String, Mat<f32>)> = setup.named(&initial);
+    let initial = noisy_initial_params(&setup, request.seed);
+    let named: Vec<(String, Mat<f32>)> = setup.named_params(&initial);
     fs::write(folder.join("initial.safetensors"), write_weights(&named, "{}"))?;
     let losses = losses(&request, &dataset, initial)?;
     fs::write(folder.join("settings.json"), settings_json(&request, &setup, losses).to_string())?;
@@ -58,10 +58,10 @@ pub fn export(folder: &Path, graph: &str, model: &str, settings: &[&str]) -> Out
     Ok(())
 }
 
-/// The public graph, if it is on this machine, else a generated one of its size.
+/// The public graph if its files are available; otherwise, a generated graph of the same size.
 fn load(graph: &str) -> Outcome<Dataset> {
     data::load_from(&Store::new(None), graph)
-        .or_else(|error| generate::like(graph).ok_or(error.into()))
+        .or_else(|error| generate::graph_like(graph).ok_or(error.into()))
 }
 
 /// `real` for the public graph, or `generated`.
@@ -70,8 +70,8 @@ fn source(dataset: &Dataset) -> &'static str {
 }
 
 /// The initial parameters, with noise added to those with fixed initial values.
-fn start(setup: &Setup, seed: u64) -> AlignedVec<f32> {
-    let mut params = setup.initial(seed);
+fn noisy_initial_params(setup: &Setup, seed: u64) -> AlignedVec<f32> {
+    let mut params = setup.initial_params(seed);
     let stream = Stream::new(seed, "bench");
     for (param, range) in setup.plan().params().iter().zip(setup.plan().ranges()) {
         if !matches!(param.init, Init::Uniform(_)) {
@@ -82,7 +82,7 @@ fn start(setup: &Setup, seed: u64) -> AlignedVec<f32> {
     params
 }
 
-/// The loss of the initial parameters, and that after one step, both without dropout.
+/// The loss before and after one step from the initial parameters, without dropout.
 fn losses(request: &Request, dataset: &Dataset, initial: AlignedVec<f32>) -> Outcome<[f64; 2]> {
     let mut request = request.clone();
     let names: Vec<&str> = request.hyper.iter().map(|(hyper, _)| hyper.name).collect();
@@ -176,7 +176,7 @@ fn feature_arrays(x: &Features) -> Vec<Array> {
 
 fn pattern_arrays([offsets, indices]: [&'static str; 2], pattern: &Pattern) -> [Array; 2] {
     [
-        Array::ints(offsets, pattern.offsets().iter().map(|&at| at as u32)),
+        Array::ints(offsets, pattern.offsets().iter().map(|&offset| offset as u32)),
         Array::ints(indices, pattern.indices().iter().copied()),
     ]
 }

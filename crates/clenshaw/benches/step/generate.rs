@@ -12,7 +12,7 @@ struct GraphSize {
     nodes: usize,
     edges: usize,
     features: usize,
-    /// Non-zero features per node; if all are, the matrix is dense.
+    /// The number of non-zero features per node; the matrix is dense if it equals `features`.
     nonzero: usize,
     classes: usize,
 }
@@ -39,7 +39,7 @@ const fn size(
 
 /// A graph with as many nodes, edges, features and classes as a public one; `None` if the name is not
 /// listed.
-pub fn like(name: &str) -> Option<Dataset> {
+pub fn graph_like(name: &str) -> Option<Dataset> {
     let size = SIZES.iter().find(|size| size.name == name)?;
     let stream = Stream::new(0, "bench");
     let edges = edges(&mut stream.named("edges"), size);

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! step export FOLDER GRAPH MODEL [KEY=VALUE...]      writes the input of all programs
-//! step run FOLDER THREADS                            trains as commanded on the standard input
+//! step run FOLDER THREADS                            executes the commands on the standard input
 //! ```
 //!
 //! When it is ready, `run` prints one line of JSON with the loss of the initial parameters, without
@@ -63,11 +63,11 @@ impl Training {
     fn new(request: &Request, dataset: &Dataset, threads: usize) -> Outcome<Self> {
         let setup = Setup::new(dataset.clone(), request.model, request.hyper.clone())?;
         let split = request.split.draw(dataset, request.seed)?;
-        let label = |&i: &u32| dataset.y[i as usize].expect("a split holds labelled nodes only");
+        let label = |&i: &u32| dataset.y[i as usize].expect("a split contains labelled nodes only");
         Ok(Self {
             targets: setup.targets(&split)?,
             train: split.train().iter().map(|i| (*i as usize, label(i))).collect(),
-            params: setup.initial(request.seed),
+            params: setup.initial_params(request.seed),
             work: setup.plan().workspace(ThreadTeam::new(threads)),
             optimiser: optimiser(setup.plan(), setup.info(), setup.hp()),
             dropout: Stream::new(request.seed, "dropout"),
@@ -109,7 +109,7 @@ fn run(folder: &Path, threads: usize) -> Outcome {
     for line in io::stdin().lock().lines() {
         let line = line?;
         match line.split_whitespace().collect::<Vec<_>>()[..] {
-            ["steps", n] => print_line(&json!(seconds(&mut training, n.parse()?)))?,
+            ["steps", n] => print_line(&json!(time_steps(&mut training, n.parse()?)))?,
             ["peak"] => print_line(&json!({ "peak": peak_bytes(), "start": start_bytes }))?,
             _ => return Err(format!("`{line}`; expected `steps N` or `peak`").into()),
         }
@@ -117,8 +117,8 @@ fn run(folder: &Path, threads: usize) -> Outcome {
     Ok(())
 }
 
-/// The seconds of each of `n` steps.
-fn seconds(training: &mut Training, n: usize) -> Vec<f64> {
+/// Runs `n` steps and returns the seconds of each.
+fn time_steps(training: &mut Training, n: usize) -> Vec<f64> {
     let one = |_| {
         let start = Instant::now();
         training.step();

@@ -171,8 +171,8 @@ impl DatasetInfo {
 
     /// The error if the data set's folder is in none of the store's folders.
     fn absent(&self, store: &Store, files: &FileDataset) -> Error {
-        let looked = store.folders().iter().map(|folder| folder.join(files.folder)).collect();
-        Error::Absent { graph: self.name.into(), looked }
+        let searched = store.folders().iter().map(|folder| folder.join(files.folder)).collect();
+        Error::MissingFiles { graph: self.name.into(), searched }
     }
 
     /// Builds a generated data set; loading its name, which contains all settings that differ from the

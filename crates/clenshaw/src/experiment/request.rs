@@ -74,7 +74,7 @@ impl Request {
         let hyper = config.hyper.iter().map(|(key, value)| (key.as_str(), value));
         let mut settings = config.split.iter().map(|split| ("split", split)).chain(hyper);
         let set = settings.try_for_each(|(key, value)| self.set(key, value));
-        set.map_err(|error| error.within(&config.place))
+        set.map_err(|error| error.with_place(&config.place))
     }
 
     /// Sets one hyper-parameter, or the key `split`, from text.
@@ -131,7 +131,7 @@ impl Request {
         };
         let graph = config.graph.as_ref().ok_or_else(|| missing("graph"))?;
         let model = config.model.as_ref().ok_or_else(|| missing("model"))?;
-        let mut request = Self::new(graph, model).map_err(|error| error.within(place))?;
+        let mut request = Self::new(graph, model).map_err(|error| error.with_place(place))?;
         request.apply(&config)?;
         Ok(request)
     }

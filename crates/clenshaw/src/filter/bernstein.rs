@@ -27,7 +27,7 @@ pub fn to_chebyshev(order: usize) -> Mat<f64> {
     let at_nodes: Vec<Vec<f64>> = nodes(order).into_iter().map(|x| values(order, x)).collect();
     let m = interpolation_matrix(order);
     let entry = |k: usize, i: usize| (0..n).map(|j| at_nodes[j][k] * m[(j, i)]).sum();
-    Mat::from_vec(n, n, (0..n * n).map(|at| entry(at / n, at % n)).collect())
+    Mat::from_vec(n, n, (0..n * n).map(|i| entry(i / n, i % n)).collect())
 }
 
 #[cfg(test)]
@@ -35,8 +35,8 @@ mod tests {
     use super::*;
     use crate::filter::{Basis, Filter};
 
-    fn at(coefficients: &[f64], mu: f64) -> f64 {
-        Filter { basis: Basis::Bernstein, coefficients: coefficients.to_vec() }.at(mu)
+    fn evaluate(coefficients: &[f64], mu: f64) -> f64 {
+        Filter { basis: Basis::Bernstein, coefficients: coefficients.to_vec() }.evaluate(mu)
     }
 
     #[test]
@@ -44,7 +44,7 @@ mod tests {
         for order in [0, 1, 2, 5, 10, 32, 64] {
             for i in 0..=20 {
                 let mu = i as f64 / 10.0 - 1.0;
-                let all = at(&vec![1.0; order + 1], mu);
+                let all = evaluate(&vec![1.0; order + 1], mu);
                 assert!((all - 1.0).abs() < 1e-12, "order {order} at {mu}: {all}");
             }
         }
@@ -57,7 +57,7 @@ mod tests {
                 let mut alone = vec![0.0; order + 1];
                 alone[k] = 1.0;
                 for mu in [-1.0, -0.6, 0.1, 0.9, 1.0] {
-                    let (actual, expected) = (at(&alone, mu), values(order, mu)[k]);
+                    let (actual, expected) = (evaluate(&alone, mu), values(order, mu)[k]);
                     assert!((actual - expected).abs() < 1e-13, "{k} of {order} at {mu}: {actual}");
                 }
             }
@@ -73,6 +73,8 @@ mod tests {
     #[test]
     fn first_and_last_coefficients_are_the_values_at_the_ends() {
         let c = [3.0, -1.0, 4.0, -1.5];
-        assert!((at(&c, 1.0) - 3.0).abs() < 1e-14 && (at(&c, -1.0) + 1.5).abs() < 1e-14);
+        assert!(
+            (evaluate(&c, 1.0) - 3.0).abs() < 1e-14 && (evaluate(&c, -1.0) + 1.5).abs() < 1e-14
+        );
     }
 }

@@ -33,7 +33,7 @@ pub fn laplacian_step(k: usize) -> RecurrenceStep {
     RecurrenceStep { a: -a, b, c }
 }
 
-/// The angle of the node `x_j = cos t_j`.
+/// The angle `t_j` of the node `x_j = cos t_j`.
 fn angle(order: usize, j: usize) -> f64 {
     (order as f64 - j as f64 + 0.5) * PI / (order as f64 + 1.0)
 }
@@ -72,11 +72,11 @@ mod tests {
     }
 
     fn first(a: &[f64], x: f64) -> f64 {
-        Filter { basis: Basis::ChebyshevFirst, coefficients: a.to_vec() }.at(x)
+        Filter { basis: Basis::ChebyshevFirst, coefficients: a.to_vec() }.evaluate(x)
     }
 
     fn second(a: &[f64], x: f64) -> f64 {
-        Filter { basis: Basis::ChebyshevSecond, coefficients: a.to_vec() }.at(x)
+        Filter { basis: Basis::ChebyshevSecond, coefficients: a.to_vec() }.evaluate(x)
     }
 
     #[test]
@@ -109,7 +109,7 @@ mod tests {
         let laplacian =
             Filter { basis: Basis::ChebyshevLaplacian, coefficients: coefficients.clone() };
         for mu in [-1.0, -0.3, 0.0, 0.8] {
-            assert_eq!(laplacian.at(mu), first(&coefficients, -mu));
+            assert_eq!(laplacian.evaluate(mu), first(&coefficients, -mu));
         }
     }
 
@@ -119,7 +119,7 @@ mod tests {
             let h = |x: f64| (3.0 * x).sin() + x.abs();
             let filter = Filter::interpolate(order, h);
             for x in super::nodes(order) {
-                assert_close(filter.at(x), h(x), &format!("order {order} at {x}"));
+                assert_close(filter.evaluate(x), h(x), &format!("order {order} at {x}"));
             }
         }
         let nodes = super::nodes(4);

@@ -46,7 +46,7 @@ mod tests {
     fn phi(basis: &Basis, k: usize, mu: f64) -> f64 {
         let mut coefficients = vec![0.0; k + 1];
         coefficients[k] = 1.0;
-        Filter { basis: basis.clone(), coefficients }.at(mu)
+        Filter { basis: basis.clone(), coefficients }.evaluate(mu)
     }
 
     /// `phi_k` is `scale(k)` times the `k`-th Jacobi polynomial.

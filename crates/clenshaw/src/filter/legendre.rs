@@ -22,7 +22,7 @@ mod tests {
         let fourth = Filter { basis: Basis::Legendre, coefficients: vec![0.0, 0.0, 0.0, 0.0, 1.0] };
         for x in [-1.0, -0.4, 0.0, 0.5, 1.0_f64] {
             let expected = (35.0 * x.powi(4) - 30.0 * x * x + 3.0) / 8.0;
-            assert!((fourth.at(x) - expected).abs() < 1e-14, "{x}");
+            assert!((fourth.evaluate(x) - expected).abs() < 1e-14, "{x}");
         }
     }
 }

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A response is evaluated by the recurrence of its basis, and applied to signals by the same recurrence
-//! with `P` in place of `mu`: `k` sparse products instead of an eigendecomposition (a test below compares
-//! the two). Models record the same recurrence on their tapes.
+//! with `P` in place of `mu`: one sparse product per degree instead of an eigendecomposition (a test below
+//! compares the two). Models record the same recurrence on their tapes.
 //! A new basis is one file, one variant of [`Basis`] and its match arm.
 
 mod space;
@@ -25,7 +25,7 @@ pub use response::Response;
 pub(crate) use space::SignalSpace;
 
 use recurrence::clenshaw;
-use space::{AtFrequency, OnGraph};
+use space::{FrequencySpace, GraphSpace};
 
 use crate::tensor::{Mat, Operator};
 use serde::{Deserialize, Serialize};
@@ -68,7 +68,7 @@ pub enum Basis {
 
 impl Basis {
     /// `sum_k c_k phi_k(P) x` for numbers, signals or values on a tape; panics for the Bernstein basis,
-    /// which needs [`Basis::summed_in`] first.
+    /// which needs [`Basis::change_of_basis`] first.
     pub(crate) fn sum<S: SignalSpace>(
         &self,
         space: &mut S,
@@ -94,9 +94,9 @@ impl Basis {
         }
     }
 
-    /// For a basis without a recurrence: the basis to sum in, and the matrix `M` that maps the `K + 1`
-    /// coefficients to it, `c M`, where K is `order`. `None` for all other bases.
-    pub(crate) fn summed_in(&self, order: usize) -> Option<(Self, Mat<f64>)> {
+    /// For a basis without a recurrence, the basis in which to compute the sum, and the matrix `M` by which
+    /// the `K + 1` coefficients are converted, `c M`, where K is `order`. `None` for all other bases.
+    pub(crate) fn change_of_basis(&self, order: usize) -> Option<(Self, Mat<f64>)> {
         let is_bernstein = *self == Self::Bernstein;
         is_bernstein.then(|| (Self::ChebyshevFirst, bernstein::to_chebyshev(order)))
     }
@@ -109,8 +109,8 @@ fn sample(n: usize, h: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
     (0..n).map(mu).map(|mu| (mu, h(mu))).collect()
 }
 
-/// `v M`.
-pub(crate) fn times(v: &[f64], m: &Mat<f64>) -> Vec<f64> {
+/// The product `v M` of a row and a matrix.
+pub(crate) fn multiply_row(v: &[f64], m: &Mat<f64>) -> Vec<f64> {
     let entry = |k: usize| v.iter().enumerate().map(|(j, v)| v * m[(j, k)]).sum();
     (0..m.cols()).map(entry).collect()
 }
@@ -119,9 +119,9 @@ pub(crate) fn times(v: &[f64], m: &Mat<f64>) -> Vec<f64> {
 ///
 /// ```
 /// use clenshaw::filter::{Basis, Filter};
-/// // 1 + U_2(mu) = 4 mu^2 passes both ends of the spectrum and stops its middle.
+/// // 1 + U_2(mu) = 4 mu^2 passes both ends of the spectrum and blocks its middle.
 /// let filter = Filter { basis: Basis::ChebyshevSecond, coefficients: vec![1.0, 0.0, 1.0] };
-/// assert_eq!((filter.at(-1.0), filter.at(0.0), filter.at(0.5)), (4.0, 0.0, 1.0));
+/// assert_eq!((filter.evaluate(-1.0), filter.evaluate(0.0), filter.evaluate(0.5)), (4.0, 0.0, 1.0));
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Filter {
@@ -133,8 +133,8 @@ pub struct Filter {
 
 impl Filter {
     /// The response `h(mu)`.
-    pub fn at(&self, mu: f64) -> f64 {
-        self.sum(&mut AtFrequency(mu), &1.0)
+    pub fn evaluate(&self, mu: f64) -> f64 {
+        self.sum(&mut FrequencySpace(mu), &1.0)
     }
 
     /// The polynomial of this order that interpolates `h` at the Chebyshev nodes.
@@ -143,11 +143,11 @@ impl Filter {
     /// use clenshaw::filter::Filter;
     /// // The heat kernel e^-(1 - mu): order 12 is accurate to ten digits.
     /// let heat = Filter::interpolate(12, |mu| (mu - 1.0).exp());
-    /// assert!((heat.at(0.3) - (-0.7_f64).exp()).abs() < 1e-10);
+    /// assert!((heat.evaluate(0.3) - (-0.7_f64).exp()).abs() < 1e-10);
     /// ```
     pub fn interpolate(order: usize, h: impl Fn(f64) -> f64) -> Self {
         let values: Vec<f64> = chebyshev::nodes(order).into_iter().map(h).collect();
-        let coefficients = times(&values, &interpolation_matrix(order));
+        let coefficients = multiply_row(&values, &interpolation_matrix(order));
         Self { basis: Basis::ChebyshevFirst, coefficients }
     }
 
@@ -159,7 +159,7 @@ impl Filter {
     /// assert_eq!(square.sample(3), [(-1.0, 1.0), (0.0, 0.0), (1.0, 1.0)]);
     /// ```
     pub fn sample(&self, n: usize) -> Vec<(f64, f64)> {
-        sample(n, |mu| self.at(mu))
+        sample(n, |mu| self.evaluate(mu))
     }
 
     /// The filtered signal `h(P) x`.
@@ -169,15 +169,15 @@ impl Filter {
     pub fn apply(&self, p: &Operator, x: &Mat<f64>) -> Mat<f64> {
         let n = p.n_nodes();
         assert_eq!(x.rows(), n, "filter: a signal on {} nodes, but a graph of {n}", x.rows());
-        self.sum(&mut OnGraph(p), x)
+        self.sum(&mut GraphSpace(p), x)
     }
 
-    /// `h(P) x` in a space.
+    /// `h(P) x`, where P acts on this space.
     fn sum<S: SignalSpace<Coefficient = f64>>(&self, space: &mut S, x: &S::Signal) -> S::Signal {
         let c = &self.coefficients;
-        let change = c.len().checked_sub(1).and_then(|order| self.basis.summed_in(order));
-        match change {
-            Some((basis, m)) => basis.sum(space, &times(c, &m), x),
+        let conversion = c.len().checked_sub(1).and_then(|order| self.basis.change_of_basis(order));
+        match conversion {
+            Some((basis, m)) => basis.sum(space, &multiply_row(c, &m), x),
             None if c.is_empty() => space.zero(x),
             None => self.basis.sum(space, c, x),
         }
@@ -191,7 +191,7 @@ mod tests {
     use proptest::{prelude::*, test_runner::RngSeed};
 
     /// Every basis with `phi_0 = 1`.
-    fn bases_from_one() -> Vec<Basis> {
+    fn bases_starting_at_one() -> Vec<Basis> {
         let (a, b) = (0.5, -0.25);
         let wave = |k: usize| (k as f64).sin();
         let step = |k| RecurrenceStep { a: 1.5 + 0.3 * wave(k), b: 0.2 * wave(2 * k), c: 0.4 };
@@ -208,7 +208,7 @@ mod tests {
     }
 
     fn every_basis() -> Vec<Basis> {
-        bases_from_one().into_iter().chain([Basis::Bernstein]).collect()
+        bases_starting_at_one().into_iter().chain([Basis::Bernstein]).collect()
     }
 
     fn graphs() -> impl Strategy<Value = Graph> {
@@ -235,12 +235,13 @@ mod tests {
             let x = Mat::from_vec(n, 2, entries[..2 * n].to_vec());
             for kind in [Normalisation::Plain, Normalisation::Looped] {
                 let p = operator(&graph, kind);
-                let eigen = Eigen::of(&p);
+                let eigen = Eigen::new(&p);
                 for basis in every_basis() {
                     let filter = Filter { basis, coefficients: coefficients.clone() };
-                    let expected = eigen.apply(&x, |mu| filter.at(mu)).into_vec();
-                    let actual = filter.apply(&p, &x).into_vec();
-                    let errors = actual.iter().zip(&expected).map(|(a, e)| a - e);
+                    let expected = eigen.apply(&x, |mu| filter.evaluate(mu));
+                    let actual = filter.apply(&p, &x);
+                    let (actual, expected) = (actual.as_slice(), expected.as_slice());
+                    let errors = actual.iter().zip(expected).map(|(a, e)| a - e);
                     // U_32 is 33 at mu = 1 and its slope there about 12,000.
                     let worst = max_abs(errors) / max_abs(expected.iter().copied()).max(1.0);
                     prop_assert!(worst < 1e-9, "{:?} on {kind:?}: {worst}", filter.basis);
@@ -251,7 +252,7 @@ mod tests {
 
     #[test]
     fn first_coefficient_alone_is_the_identity() {
-        for basis in bases_from_one() {
+        for basis in bases_starting_at_one() {
             let filter = Filter { basis, coefficients: vec![1.0, 0.0, 0.0, 0.0] };
             assert!(filter.sample(101).iter().all(|&(_, h)| h == 1.0), "{:?}", filter.basis);
         }
@@ -263,7 +264,7 @@ mod tests {
         let p = operator(&graph, Normalisation::Looped);
         for basis in every_basis() {
             let filter = Filter { basis, coefficients: vec![] };
-            assert_eq!(filter.at(0.3), 0.0);
+            assert_eq!(filter.evaluate(0.3), 0.0);
             assert_eq!(filter.apply(&p, &Mat::identity(3)), Mat::zeros(3, 3));
         }
     }

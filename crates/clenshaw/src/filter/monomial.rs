@@ -19,6 +19,6 @@ mod tests {
     fn values_of_a_cubic() {
         // 1 - 2x + 4x^3 at 1/2, 0 and -1.
         let cubic = Filter { basis: Basis::Monomial, coefficients: vec![1.0, -2.0, 0.0, 4.0] };
-        assert_eq!([0.5, 0.0, -1.0].map(|x| cubic.at(x)), [0.5, 1.0, -1.0]);
+        assert_eq!([0.5, 0.0, -1.0].map(|x| cubic.evaluate(x)), [0.5, 1.0, -1.0]);
     }
 }

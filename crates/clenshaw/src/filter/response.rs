@@ -12,13 +12,13 @@ pub enum Response {
     Shared(Filter),
     /// One polynomial per channel.
     Channels(Vec<Filter>),
-    /// For matrix-valued coefficients, the root mean square over the entries: points `(mu, gain)` with
-    /// `mu` ascending from -1 to 1.
+    /// For matrix-valued coefficients, the root mean square over the entries of the matrix `G(mu)`, as points
+    /// `(mu, gain)` with `mu` ascending from -1 to 1.
     Gain(Vec<(f64, f64)>),
 }
 
 /// The number of points of a gain.
-const POINTS: usize = 201;
+const GAIN_POINTS: usize = 201;
 
 impl Response {
     /// The gain of the matrix-valued filter `G(mu) = sum_k A_k phi_k(mu)`, with at least one `A_k`.
@@ -30,12 +30,12 @@ impl Response {
     /// // [1 + mu, 1 - mu] treats both ends of the spectrum alike.
     /// let a = [Mat::from_vec(1, 2, vec![1.0, 1.0]), Mat::from_vec(1, 2, vec![1.0, -1.0])];
     /// let gain = Response::gain(&Basis::Monomial, &a);
-    /// assert_eq!([-1.0, 0.0, 1.0].map(|mu| gain.at(mu)), [2f64.sqrt(), 1.0, 2f64.sqrt()]);
+    /// assert_eq!([-1.0, 0.0, 1.0].map(|mu| gain.evaluate(mu)), [2f64.sqrt(), 1.0, 2f64.sqrt()]);
     /// ```
     pub fn gain(basis: &Basis, a: &[Mat<f64>]) -> Self {
         let phi = |k: usize| {
             let coefficients = (0..=k).map(|j| f64::from(u8::from(j == k))).collect();
-            Filter { basis: basis.clone(), coefficients }.sample(POINTS)
+            Filter { basis: basis.clone(), coefficients }.sample(GAIN_POINTS)
         };
         let phi: Vec<Vec<(f64, f64)>> = (0..a.len()).map(phi).collect();
         let n_entries = a[0].as_slice().len();
@@ -44,7 +44,7 @@ impl Response {
             g * g
         };
         let mean = |i| (0..n_entries).map(|entry| square(i, entry)).sum::<f64>() / n_entries as f64;
-        Self::Gain((0..POINTS).map(|i| (phi[0][i].0, mean(i).sqrt())).collect())
+        Self::Gain((0..GAIN_POINTS).map(|i| (phi[0][i].0, mean(i).sqrt())).collect())
     }
 
     /// The response at `n >= 2` equally spaced points from -1 to 1; the mean if there are several channels.
@@ -56,15 +56,15 @@ impl Response {
     /// assert_eq!(mean.sample(3), [(-1.0, -2.0), (0.0, 0.0), (1.0, 2.0)]);
     /// ```
     pub fn sample(&self, n: usize) -> Vec<(f64, f64)> {
-        sample(n, |mu| self.at(mu))
+        sample(n, |mu| self.evaluate(mu))
     }
 
     /// The response at one frequency; the mean if there are several channels.
-    pub fn at(&self, mu: f64) -> f64 {
+    pub fn evaluate(&self, mu: f64) -> f64 {
         match self {
-            Self::Shared(filter) => filter.at(mu),
+            Self::Shared(filter) => filter.evaluate(mu),
             Self::Channels(filters) => {
-                filters.iter().map(|filter| filter.at(mu)).sum::<f64>() / filters.len() as f64
+                filters.iter().map(|filter| filter.evaluate(mu)).sum::<f64>() / filters.len() as f64
             }
             Self::Gain(points) => interpolate_linearly(points, mu),
         }
@@ -85,6 +85,9 @@ mod tests {
     #[test]
     fn gain_is_interpolated_linearly() {
         let gain = Response::Gain(vec![(-1.0, 0.0), (0.0, 1.0), (1.0, 5.0)]);
-        assert_eq!([-1.0, -0.5, 0.0, 0.5, 1.0].map(|mu| gain.at(mu)), [0.0, 0.5, 1.0, 3.0, 5.0]);
+        assert_eq!(
+            [-1.0, -0.5, 0.0, 0.5, 1.0].map(|mu| gain.evaluate(mu)),
+            [0.0, 0.5, 1.0, 3.0, 5.0]
+        );
     }
 }

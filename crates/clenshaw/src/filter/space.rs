@@ -1,4 +1,4 @@
-//! The arguments of a filter: a frequency, signals on a graph, or values of a network.
+//! The arguments of a filter: a frequency, signals on a graph, or values on a tape.
 //!
 //! Recurrences are written once, in terms of `a P v + sum_i c_i v_i`. With an eigenvalue in place of P
 //! they evaluate the response, with the operator they filter a signal, and on a model's tape they record
@@ -26,9 +26,9 @@ pub trait SignalSpace {
 }
 
 /// Numbers, on which P acts as its eigenvalue mu.
-pub struct AtFrequency(pub f64);
+pub struct FrequencySpace(pub f64);
 
-impl SignalSpace for AtFrequency {
+impl SignalSpace for FrequencySpace {
     type Signal = f64;
     type Coefficient = f64;
 
@@ -42,9 +42,9 @@ impl SignalSpace for AtFrequency {
 }
 
 /// Signals on a graph, `[n, d]`.
-pub struct OnGraph<'a>(pub &'a Operator);
+pub struct GraphSpace<'a>(pub &'a Operator);
 
-impl SignalSpace for OnGraph<'_> {
+impl SignalSpace for GraphSpace<'_> {
     type Signal = Mat<f64>;
     type Coefficient = f64;
 

@@ -2,7 +2,7 @@
 
 use super::Graph;
 
-/// The size of each connected component, ordered by its lowest node.
+/// The size of each connected component, ordered by the lowest node of the component.
 ///
 /// ```
 /// use clenshaw::graph::{Graph, components};

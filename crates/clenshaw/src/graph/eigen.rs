@@ -19,12 +19,12 @@ impl Eigen {
     /// ```
     /// use clenshaw::graph::{Eigen, Graph, Normalisation, operator};
     /// let edge = Graph::from_edges("edge", 2, &[(0, 1)])?;
-    /// let mut values = Eigen::of(&operator(&edge, Normalisation::Plain)).values;
+    /// let mut values = Eigen::new(&operator(&edge, Normalisation::Plain)).values;
     /// values.sort_by(f64::total_cmp);
     /// assert!((values[0] + 1.0).abs() < 1e-15 && (values[1] - 1.0).abs() < 1e-15);
     /// # Ok::<(), clenshaw::Error>(())
     /// ```
-    pub fn of(p: &Operator) -> Self {
+    pub fn new(p: &Operator) -> Self {
         let n = p.n_nodes();
         Self::decompose(DMatrix::from_row_slice(n, n, p.to_dense().as_slice()))
     }
@@ -40,8 +40,8 @@ impl Eigen {
         Self::decompose(t)
     }
 
-    /// Decomposes a symmetric matrix by way of `matrix + 2 I`, which has no zero rows: nalgebra returns NaN
-    /// for some matrices that have many.
+    /// Decomposes `matrix + 2 I`, which has no zero rows, and subtracts 2 from the eigenvalues: nalgebra returns
+    /// NaN for some matrices with many zero rows.
     fn decompose(mut matrix: DMatrix<f64>) -> Self {
         let n = matrix.nrows();
         if n == 0 {
@@ -77,7 +77,7 @@ impl Eigen {
         let n = self.values.len();
         let v = Mat::from_vec(n, n, self.vectors.transpose().as_slice().to_vec());
         let pv = p.apply(&v);
-        let error = |at: usize| pv.as_slice()[at] - v.as_slice()[at] * self.values[at % n];
+        let error = |i: usize| pv.as_slice()[i] - v.as_slice()[i] * self.values[i % n];
         max_abs((0..n * n).map(error))
     }
 }
@@ -94,7 +94,7 @@ mod tests {
         let edges: Vec<_> = (0..n).map(|i| (i, (i + 1) % n)).collect();
         let graph = Graph::from_edges("cycle", n as usize, &edges).unwrap();
         let p = operator(&graph, Normalisation::Plain);
-        let eigen = Eigen::of(&p);
+        let eigen = Eigen::new(&p);
         let mut found = eigen.values.clone();
         let cosine = |k: u32| (2.0 * PI * f64::from(k) / f64::from(n)).cos();
         let mut expected: Vec<f64> = (0..n).map(cosine).collect();
@@ -113,7 +113,7 @@ mod tests {
         let graph = Graph::from_edges("path", 5, &[(0, 1), (1, 2), (2, 3)]).unwrap();
         let p = operator(&graph, Normalisation::Looped);
         let x = Mat::from_vec(5, 2, (0..10).map(|i| f64::from(i).sin()).collect());
-        let (actual, expected) = (Eigen::of(&p).apply(&x, |mu| mu * mu), p.apply(&p.apply(&x)));
+        let (actual, expected) = (Eigen::new(&p).apply(&x, |mu| mu * mu), p.apply(&p.apply(&x)));
         for (a, e) in actual.as_slice().iter().zip(expected.as_slice()) {
             assert!((a - e).abs() < 1e-14, "{actual:?} instead of {expected:?}");
         }

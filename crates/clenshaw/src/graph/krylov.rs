@@ -7,8 +7,8 @@
 //! x' h(P) x = |x|^2 sum_i S_0i^2 h(theta_i)              of degree below 2m: Gauss quadrature
 //! ```
 //!
-//! It computes the effect of a polynomial filter on one signal, and the spectral distribution of that
-//! signal, for graphs too large for a full eigendecomposition.
+//! The method computes the effect of a polynomial filter on one signal, and the spectral distribution of
+//! that signal, for graphs that are too large for a full eigendecomposition.
 //! Golub & Meurant, Matrices, Moments and Quadrature with Applications, 2010.
 
 use super::eigen::Eigen;
@@ -29,7 +29,7 @@ pub struct Krylov {
     /// The off-diagonal of T, `b_1, b_2, ...`.
     pub b: Vec<f64>,
     /// The norm `|x|`.
-    pub length: f64,
+    pub norm_x: f64,
     n_nodes: usize,
 }
 
@@ -40,7 +40,7 @@ impl Krylov {
     /// use clenshaw::graph::{Graph, Krylov, Normalisation, operator};
     /// let path = Graph::from_edges("path", 4, &[(0, 1), (1, 2), (2, 3)])?;
     /// let p = operator(&path, Normalisation::Looped);
-    /// let krylov = Krylov::of(&p, &[3.0, 0.0, 1.0, 2.0], 3);
+    /// let krylov = Krylov::new(&p, &[3.0, 0.0, 1.0, 2.0], 3);
     /// // Three steps are exact for a square: x' P P x is |P x|^2.
     /// let px = p.apply(&clenshaw::tensor::Mat::from_vec(4, 1, vec![3.0, 0.0, 1.0, 2.0]));
     /// let square: f64 = px.as_slice().iter().map(|v| v * v).sum();
@@ -48,10 +48,10 @@ impl Krylov {
     /// assert!((sum - square).abs() < 1e-12);
     /// # Ok::<(), clenshaw::Error>(())
     /// ```
-    pub fn of(p: &Operator, x: &[f64], m: usize) -> Self {
-        let length = norm(x);
-        let mut krylov = Self { q: vec![], a: vec![], b: vec![], length, n_nodes: x.len() };
-        let mut next = Some(x.to_vec()).filter(|_| length > 0.0 && m > 0);
+    pub fn new(p: &Operator, x: &[f64], m: usize) -> Self {
+        let norm_x = norm(x);
+        let mut krylov = Self { q: vec![], a: vec![], b: vec![], norm_x, n_nodes: x.len() };
+        let mut next = Some(x.to_vec()).filter(|_| norm_x > 0.0 && m > 0);
         while let Some(mut q) = next {
             let scale = 1.0 / norm(&q);
             q.iter_mut().for_each(|entry| *entry *= scale);
@@ -84,11 +84,11 @@ impl Krylov {
     /// The nodes and weights of the quadrature, `(theta_i, |x|^2 S_0i^2)`.
     pub fn quadrature(&self) -> Vec<(f64, f64)> {
         let eigen = Eigen::tridiagonal(&self.a, &self.b);
-        let weight = |i| (self.length * eigen.entry(0, i)).powi(2);
+        let weight = |i| (self.norm_x * eigen.entry(0, i)).powi(2);
         eigen.values.iter().enumerate().map(|(i, &theta)| (theta, weight(i))).collect()
     }
 
-    /// `h(P) x`, exact for polynomials of a degree below the number of steps.
+    /// `h(P) x`, exact up to rounding for polynomials of a degree below the number of steps.
     pub fn apply(&self, h: impl Fn(f64) -> f64) -> Vec<f64> {
         let mut y = vec![0.0; self.n_nodes];
         let eigen = Eigen::tridiagonal(&self.a, &self.b);
@@ -97,7 +97,7 @@ impl Krylov {
             let terms =
                 h.iter().enumerate().map(|(i, h)| eigen.entry(k, i) * h * eigen.entry(0, i));
             let c: f64 = terms.sum();
-            subtract(&mut y, -self.length * c, q);
+            subtract(&mut y, -self.norm_x * c, q);
         }
         y
     }
@@ -141,8 +141,8 @@ mod tests {
     fn apply_agrees_with_the_eigendecomposition() {
         let (p, x) = example();
         let h = |mu: f64| 3.0 * mu.powi(7) - mu.powi(4) + 0.2;
-        let expected = Eigen::of(&p).apply(&Mat::from_vec(40, 1, x.clone()), h);
-        let krylov = Krylov::of(&p, &x, 8);
+        let expected = Eigen::new(&p).apply(&Mat::from_vec(40, 1, x.clone()), h);
+        let krylov = Krylov::new(&p, &x, 8);
         for (actual, expected) in krylov.apply(h).iter().zip(expected.as_slice()) {
             assert!((actual - expected).abs() < 1e-12, "{actual} instead of {expected}");
         }
@@ -153,8 +153,8 @@ mod tests {
     fn one_step_fewer_is_not_exact() {
         let (p, x) = example();
         let h = |mu: f64| mu.powi(7);
-        let exact = Krylov::of(&p, &x, 8).apply(h);
-        let short = Krylov::of(&p, &x, 7).apply(h);
+        let exact = Krylov::new(&p, &x, 8).apply(h);
+        let short = Krylov::new(&p, &x, 7).apply(h);
         let error = max_abs(exact.iter().zip(&short).map(|(a, b)| a - b));
         assert!(error > 1e-6, "{error}");
     }
@@ -162,9 +162,9 @@ mod tests {
     #[test]
     fn quadrature_is_exact_up_to_degree_2m_minus_1() {
         let (p, x) = example();
-        let krylov = Krylov::of(&p, &x, 5);
+        let krylov = Krylov::new(&p, &x, 5);
         let gauss: f64 = krylov.quadrature().iter().map(|(mu, w)| w * mu.powi(9)).sum();
-        let y = Krylov::of(&p, &x, 10).apply(|mu| mu.powi(9));
+        let y = Krylov::new(&p, &x, 10).apply(|mu| mu.powi(9));
         assert!((gauss - dot(&x, &y)).abs() < 1e-12 * dot(&x, &x), "{gauss}");
     }
 
@@ -175,13 +175,13 @@ mod tests {
         let graph = Graph::from_edges("complete", 9, &edges).unwrap();
         let p = operator(&graph, Normalisation::Looped);
         let x: Vec<f64> = (0..9).map(f64::from).collect();
-        let mut found = Krylov::of(&p, &x, 6).quadrature();
+        let mut found = Krylov::new(&p, &x, 6).quadrature();
         found.sort_by(|a, b| a.0.total_cmp(&b.0));
         assert_eq!(found.len(), 2);
         assert!(found[0].0.abs() < 1e-14 && (found[1].0 - 1.0).abs() < 1e-14, "{found:?}");
         // Mean 4, squares 204: 9 * 16 at frequency 1 and the rest at 0.
         assert!((found[0].1 - 60.0).abs() < 1e-12 && (found[1].1 - 144.0).abs() < 1e-12);
-        let zero = Krylov::of(&p, &[0.0; 9], 3);
+        let zero = Krylov::new(&p, &[0.0; 9], 3);
         assert!(zero.quadrature().is_empty());
         assert_eq!(zero.apply(|_| 1.0), [0.0; 9]);
     }

@@ -20,18 +20,18 @@ pub use operator::{Normalisation, operator};
 pub use spectrum::extreme_eigenvalues;
 
 use crate::error::{Error, Result};
-use crate::tensor::Pattern;
+use crate::tensor::{Pattern, check_count};
 use std::sync::Arc;
 
 const NO_NODES: &str = "the graph has no nodes; expected at least one";
 
 /// An undirected simple graph: no self-loops, no duplicate edges, both directions stored.
 ///
-/// Nodes and arcs are numbered by `u32`; larger graphs are rejected.
+/// Nodes and arcs are numbered by `u32`; constructors reject larger graphs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     adjacency: Arc<Pattern>,
-    /// The positive weight of each entry of `adjacency`, symmetric; all 1 if there are none.
+    /// The positive weight of each entry of `adjacency`, symmetric; `None` means that all of them are 1.
     weights: Option<Arc<Vec<f32>>>,
 }
 
@@ -84,8 +84,8 @@ impl Graph {
         }
     }
 
-    /// Creates a graph from its adjacency; returns an error if it is not square and symmetric, has self-loops
-    /// or no nodes. `place` names its source in errors.
+    /// Creates a graph from its adjacency; returns an error if the pattern is not square and symmetric, or has
+    /// self-loops or no nodes. `place` names its source in errors.
     ///
     /// ```
     /// use clenshaw::{graph::Graph, tensor::Pattern};
@@ -139,7 +139,7 @@ impl Graph {
         if kept().all(|(_, _, weight)| *weight == 1.0) {
             return Ok(graph);
         }
-        let weights = weights::symmetric(&graph.adjacency, kept().copied());
+        let weights = weights::symmetrise(&graph.adjacency, kept().copied());
         Ok(Self { weights: Some(Arc::new(weights)), ..graph })
     }
 
@@ -149,14 +149,13 @@ impl Graph {
     /// If there is not one positive finite weight per entry, or the weights of the two directions of an
     /// edge differ.
     pub fn with_weights(self, place: &str, weights: Vec<f32>) -> Result<Self> {
-        let problem = weights::problem(&self.adjacency, &weights);
-        match problem {
+        match weights::find_problem(&self.adjacency, &weights) {
             Some(problem) => Err(Error::Data { place: place.into(), problem }),
             None => Ok(Self { weights: Some(Arc::new(weights)), ..self }),
         }
     }
 
-    /// The weight of each entry of the adjacency; `None` if all of them are 1.
+    /// The weight of each entry of the adjacency; `None` means that all of them are 1.
     pub fn weights(&self) -> Option<&[f32]> {
         self.weights.as_ref().map(|weights| weights.as_slice())
     }
@@ -199,12 +198,6 @@ pub(crate) fn max_abs(values: impl IntoIterator<Item = f64>) -> f64 {
     values.into_iter().map(f64::abs).max_by(f64::total_cmp).unwrap_or(0.0)
 }
 
-/// Returns an error if `count` exceeds `u32::MAX`.
-fn check_count(count: usize, what: &str) -> std::result::Result<(), String> {
-    let max = u32::MAX as usize;
-    if count > max { Err(format!("{count} {what}; expected at most {max}")) } else { Ok(()) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,7 +213,6 @@ mod tests {
     fn more_than_u32_max_nodes_are_rejected() {
         let error = Graph::from_edges("huge", 1 << 33, &[(0, 1)]).unwrap_err().to_string();
         assert_eq!(error, "huge: 8589934592 nodes; expected at most 4294967295");
-        assert!(check_count(u32::MAX as usize, "nodes").is_ok());
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub enum Normalisation {
     TwoHop,
 }
 
-/// The operator of this kind for a graph; nodes at distance two are joined with weight 1.
+/// The operator of this kind for a graph. [`Normalisation::TwoHop`] ignores edge weights.
 pub fn operator(graph: &Graph, kind: Normalisation) -> Operator {
     let weights = graph.weights().map(|weights| weights.iter().map(|&w| f64::from(w)).collect());
     match kind {
@@ -60,7 +60,7 @@ fn two_hops(adjacency: &Pattern) -> Pattern {
     Pattern::new(n, offsets, indices)
 }
 
-/// `D^-1/2 A D^-1/2`, with `d^-1/2 := 0` for an empty row; without weights, entries are 1.
+/// `D^-1/2 A D^-1/2`, with `d^-1/2 := 0` for an empty row; without weights, all entries of A are 1.
 fn normalise(pattern: Arc<Pattern>, weights: Option<Vec<f64>>) -> Operator {
     let degree = |i: usize| match &weights {
         None => pattern.row(i).len() as f64,
@@ -77,7 +77,7 @@ fn normalise(pattern: Arc<Pattern>, weights: Option<Vec<f64>>) -> Operator {
     }
 }
 
-/// A + I.
+/// The pattern and the weights of A + I.
 fn with_loops(adjacency: &Pattern, weights: Option<Vec<f64>>) -> (Pattern, Option<Vec<f64>>) {
     let n = adjacency.n_rows();
     let mut offsets = Vec::with_capacity(n + 1);

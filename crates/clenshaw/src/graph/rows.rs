@@ -7,15 +7,15 @@
 //! ```
 //!
 //! Groups write to disjoint positions of one list, so no lock is needed; its entries are atomic with
-//! relaxed ordering, which has no runtime cost. Besides edges and result, memory holds one number per node
-//! and group. Rows are sorted, so the result does not depend on the number of threads.
+//! relaxed ordering, which has no runtime cost. In addition to edges and result, one number per node and
+//! group is stored. Rows are sorted, so the result does not depend on the number of threads.
 
 use crate::parallel;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 pub(super) type NodePair = (u32, u32);
 
-/// Edges per chunk; fewer edges than this are handled by one thread.
+/// The number of edges per chunk; fewer edges than this are processed by one thread.
 const CHUNK: usize = 1 << 14;
 /// With more groups than this, summing their counts takes longer than the threads save.
 const MAX_GROUPS: usize = 16;
@@ -49,9 +49,9 @@ fn scatter(threads: usize, n_nodes: usize, blocks: &[&[NodePair]]) -> (Vec<usize
     let columns: Vec<_> = (0..n_arcs).map(|_| AtomicU32::new(0)).collect();
     parallel::map(threads, cursors.iter_mut().zip(groups), |(cursors, group)| {
         let mut put = |row: u32, column| {
-            let at = &mut cursors[row as usize];
-            columns[*at].store(column, Relaxed);
-            *at += 1;
+            let cursor = &mut cursors[row as usize];
+            columns[*cursor].store(column, Relaxed);
+            *cursor += 1;
         };
         for chunk in group {
             for &(u, v) in chunk.iter().filter(|(u, v)| u != v) {
@@ -90,7 +90,7 @@ fn prefix_sums(n_nodes: usize, cursors: &mut [Vec<usize>]) -> usize {
 
 /// Consecutive rows: their ends and their columns.
 struct RowRange<'a> {
-    /// The position of the first of `columns`, to which `ends` are relative after sorting.
+    /// The position of the first of `columns`. After sorting, `ends` are relative to it.
     first_column: usize,
     ends: &'a mut [usize],
     columns: &'a mut [u32],
@@ -120,15 +120,15 @@ fn split_rows<'a>(
 }
 
 impl RowRange<'_> {
-    /// Sorts each row and removes duplicates; returns the number of columns left.
+    /// Sorts each row and removes duplicates; returns the number of remaining columns.
     fn sort(&mut self) -> usize {
         let (mut start, mut kept) = (0, 0);
         for end in self.ends.iter_mut() {
             let stop = *end - self.first_column;
             self.columns[start..stop].sort_unstable();
             let row = kept;
-            for at in start..stop {
-                let column = self.columns[at];
+            for i in start..stop {
+                let column = self.columns[i];
                 if kept == row || self.columns[kept - 1] != column {
                     self.columns[kept] = column;
                     kept += 1;
@@ -140,8 +140,8 @@ impl RowRange<'_> {
     }
 }
 
-/// Removes the gaps between ranges; `sizes` are their numbers of rows and of columns before sorting,
-/// `kept` their numbers of columns now.
+/// Removes the gaps that [`RowRange::sort`] left between ranges. `sizes` are the numbers of rows and of
+/// columns of each range before sorting; `kept` are the numbers of columns after it.
 fn close_gaps(
     ends: &mut [usize],
     columns: &mut Vec<u32>,
@@ -149,10 +149,11 @@ fn close_gaps(
     kept: &[usize],
 ) {
     let (mut first_row, mut first_column, mut total) = (0, 0, 0);
-    for (&(rows, had), &has) in sizes.iter().zip(kept) {
-        columns.copy_within(first_column..first_column + has, total);
+    for (&(rows, n_before), &n_kept) in sizes.iter().zip(kept) {
+        columns.copy_within(first_column..first_column + n_kept, total);
         ends[first_row..first_row + rows].iter_mut().for_each(|end| *end += total);
-        (first_row, first_column, total) = (first_row + rows, first_column + had, total + has);
+        (first_row, first_column, total) =
+            (first_row + rows, first_column + n_before, total + n_kept);
     }
     columns.truncate(total);
     columns.shrink_to_fit();

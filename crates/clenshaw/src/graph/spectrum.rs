@@ -47,7 +47,7 @@ fn tridiagonal(p: &Operator) -> (Vec<f64>, Vec<f64>) {
         let entries = pq.as_slice().iter().zip(&q).zip(&q1);
         let residual: Vec<f64> = entries.map(|((pq, q), q1)| pq - a_k * q - b_k * q1).collect();
         let length = norm(&residual);
-        // If the residual is zero, every eigenvalue that the start vector contributes to was found.
+        // If the residual is zero, all eigenvalues to which the start vector contributes were found.
         if a.len() == STEPS.min(n) || length < 1e-12 {
             return (a, b);
         }
@@ -62,10 +62,16 @@ mod tests {
     use crate::graph::{Graph, Normalisation, operator};
     use std::f64::consts::PI;
 
-    fn assert_ends(what: &str, n: u32, edges: &[(u32, u32)], kind: Normalisation, ends: [f64; 2]) {
+    fn assert_extremes(
+        what: &str,
+        n: u32,
+        edges: &[(u32, u32)],
+        kind: Normalisation,
+        expected: [f64; 2],
+    ) {
         let graph = Graph::from_edges(what, n as usize, edges).unwrap();
         let (lowest, highest) = extreme_eigenvalues(&operator(&graph, kind));
-        for (found, expected) in [lowest, highest].into_iter().zip(ends) {
+        for (found, expected) in [lowest, highest].into_iter().zip(expected) {
             assert!(
                 (found - expected).abs() < 1e-9,
                 "{what}, {kind:?}: {found} instead of {expected}"
@@ -78,18 +84,18 @@ mod tests {
         use Normalisation::{Looped, Plain};
         let cycle = |n: u32| (0..n).map(|i| (i, (i + 1) % n)).collect::<Vec<_>>();
         // cos(2 pi k / n), and with loops (1 + 2 cos(2 pi k / n)) / 3.
-        assert_ends("cycle of 12", 12, &cycle(12), Plain, [-1.0, 1.0]);
-        assert_ends("cycle of 12", 12, &cycle(12), Looped, [-1.0 / 3.0, 1.0]);
-        assert_ends("cycle of 51", 51, &cycle(51), Plain, [(50.0 * PI / 51.0).cos(), 1.0]);
+        assert_extremes("cycle of 12", 12, &cycle(12), Plain, [-1.0, 1.0]);
+        assert_extremes("cycle of 12", 12, &cycle(12), Looped, [-1.0 / 3.0, 1.0]);
+        assert_extremes("cycle of 51", 51, &cycle(51), Plain, [(50.0 * PI / 51.0).cos(), 1.0]);
         // cos(pi k / (n - 1)): -1 and 1 for every n.
         let path: Vec<_> = (0..39).map(|i| (i, i + 1)).collect();
-        assert_ends("path of 40", 40, &path, Plain, [-1.0, 1.0]);
+        assert_extremes("path of 40", 40, &path, Plain, [-1.0, 1.0]);
         // Complete bipartite: -1, 0, 1. Complete: -1 / (n - 1), 1.
         let bipartite: Vec<_> = (0..3).flat_map(|u| (3..8).map(move |v| (u, v))).collect();
-        assert_ends("complete bipartite 3, 5", 8, &bipartite, Plain, [-1.0, 1.0]);
+        assert_extremes("complete bipartite 3, 5", 8, &bipartite, Plain, [-1.0, 1.0]);
         let complete: Vec<_> = (0..9).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
-        assert_ends("complete of 9", 9, &complete, Plain, [-1.0 / 8.0, 1.0]);
-        assert_ends("two isolated nodes", 2, &[], Looped, [1.0, 1.0]);
+        assert_extremes("complete of 9", 9, &complete, Plain, [-1.0 / 8.0, 1.0]);
+        assert_extremes("two isolated nodes", 2, &[], Looped, [1.0, 1.0]);
     }
 
     #[test]

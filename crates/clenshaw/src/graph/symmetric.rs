@@ -1,9 +1,10 @@
 //! Checks that a pattern is the adjacency of an undirected graph: no self-loops, and a reverse for every
 //! arc.
 //!
-//! Rows are ascending, so arcs `u -> v` with `u < v`, visited in order of `u`, must meet the entries of
-//! row `v` below `v` in order. One cursor per row is advanced by every such arc: it must point at `u`
-//! each time, and at the first column above `v` in the end. Each thread has the cursors of a range of rows.
+//! Columns ascend within a row, so the arcs `u -> v` with `u < v`, visited in order of `u`, must match the
+//! columns below `v` in row `v`, in order. Each row has a cursor, which every such arc advances: before it
+//! does, the cursor must point at `u`, and at the end it must point past all columns below `v`. Each thread
+//! has the cursors of a range of rows.
 
 use crate::parallel;
 use crate::tensor::Pattern;
@@ -14,18 +15,14 @@ const CHUNK: usize = 1 << 14;
 
 /// Describes a problem of a square pattern; `None` if it is symmetric and has no self-loops.
 pub(super) fn find_problem(adjacency: &Pattern) -> Option<String> {
-    let problem = |rows| find_problem_within(adjacency, rows);
-    parallel::map(usize::MAX, row_ranges(adjacency), problem).into_iter().flatten().next()
-}
-
-/// Ranges of rows with about the same number of arcs, one per thread.
-fn row_ranges(adjacency: &Pattern) -> Vec<Range<usize>> {
     let n_ranges = parallel::available_threads().min(1 + adjacency.n_entries() / CHUNK);
-    adjacency.split_rows(n_ranges).collect()
+    let ranges = adjacency.split_rows(n_ranges);
+    let problems = parallel::map(n_ranges, ranges, |rows| find_problem_in_rows(adjacency, rows));
+    problems.into_iter().flatten().next()
 }
 
 /// [`find_problem`] for the self-loops of these rows, and for the arcs between one of them and a lower row.
-fn find_problem_within(adjacency: &Pattern, rows: Range<usize>) -> Option<String> {
+fn find_problem_in_rows(adjacency: &Pattern, rows: Range<usize>) -> Option<String> {
     let (offsets, columns) = (adjacency.offsets(), adjacency.indices());
     let one_way = |u: usize, v: usize| Some(format!("arc {u} to {v} has no reverse arc"));
     let mut cursors = offsets[rows.clone()].to_vec();
@@ -81,7 +78,7 @@ mod tests {
             let adjacency = pattern(9, &arcs);
             prop_assert_eq!(find_problem(&adjacency).is_none(), is_undirected(&arcs));
             let parts = [0..split.min(9), split.min(9)..9];
-            let found = parts.into_iter().any(|rows| find_problem_within(&adjacency, rows).is_some());
+            let found = parts.into_iter().any(|rows| find_problem_in_rows(&adjacency, rows).is_some());
             prop_assert_eq!(!found, is_undirected(&arcs));
         }
     }

@@ -1,52 +1,44 @@
-//! Weights of undirected edges.
+//! Weights of undirected edges, stored once per direction.
 
 use crate::tensor::Pattern;
 
 /// The weight of every entry of a symmetric adjacency: the sum over repeated edges of one direction, and
 /// the mean over the directions in which the edge is listed.
-pub(super) fn symmetric(
+pub(super) fn symmetrise(
     adjacency: &Pattern,
     edges: impl Iterator<Item = (u32, u32, f32)>,
 ) -> Vec<f32> {
     let mut sums = vec![0f64; adjacency.n_entries()];
     for (u, v, weight) in edges {
-        let entry = find(adjacency, u, v).expect("the adjacency was built from these edges");
-        sums[entry] += f64::from(weight);
+        let position = adjacency.row(u as usize).binary_search(&v);
+        let position = position.expect("the adjacency was built from these edges");
+        sums[adjacency.offsets()[u as usize] + position] += f64::from(weight);
     }
-    let mut weights = vec![0.0; adjacency.n_entries()];
-    for u in 0..adjacency.n_rows() as u32 {
-        for &v in adjacency.row(u as usize) {
-            let [there, back] = [(u, v), (v, u)]
-                .map(|(u, v)| find(adjacency, u, v).expect("the adjacency is symmetric"));
-            let directions = [sums[there], sums[back]].iter().filter(|sum| **sum > 0.0).count();
-            weights[there] = ((sums[there] + sums[back]) / directions as f64) as f32;
-        }
-    }
-    weights
+    let mean = |(forward, backward): (usize, &u32)| {
+        let (forward, backward) = (sums[forward], sums[*backward as usize]);
+        let directions = [forward, backward].iter().filter(|sum| **sum > 0.0).count();
+        ((forward + backward) / directions as f64) as f32
+    };
+    reverse_entries(adjacency).iter().enumerate().map(mean).collect()
 }
 
-/// What is wrong with the weights of an adjacency, if anything.
-pub(super) fn problem(adjacency: &Pattern, weights: &[f32]) -> Option<String> {
+/// Describes a problem of the weights of a symmetric adjacency; `None` if they are positive, finite and
+/// symmetric.
+pub(super) fn find_problem(adjacency: &Pattern, weights: &[f32]) -> Option<String> {
     let (n, found) = (adjacency.n_entries(), weights.len());
     if n != found {
-        return Some(format!("{found} weights for {n} entries"));
+        return Some(format!("{found} weights; expected {n}, one per entry"));
     }
     if let Some(weight) = weights.iter().find(|weight| !(weight.is_finite() && **weight > 0.0)) {
         return Some(format!("a weight is {weight}; expected a positive number"));
     }
-    for u in 0..adjacency.n_rows() as u32 {
-        for &v in adjacency.row(u as usize) {
-            let [there, back] = [find(adjacency, u, v), find(adjacency, v, u)];
-            if there.map(|entry| weights[entry]) != back.map(|entry| weights[entry]) {
-                return Some(format!("the weights of edges {u} to {v} and {v} to {u} differ"));
-            }
-        }
-    }
-    None
+    let reverse = reverse_entries(adjacency);
+    let entry = (0..n).find(|&entry| weights[entry] != weights[reverse[entry] as usize])?;
+    let [u, v] = [reverse[entry] as usize, entry].map(|entry| adjacency.indices()[entry]);
+    Some(format!("the weights of edges {u} to {v} and {v} to {u} differ"))
 }
 
-/// The index of an entry.
-fn find(adjacency: &Pattern, u: u32, v: u32) -> Option<usize> {
-    let within = adjacency.row(u as usize).binary_search(&v).ok()?;
-    Some(adjacency.offsets()[u as usize] + within)
+/// For each entry `(u, v)` of a symmetric adjacency, the index of `(v, u)`.
+fn reverse_entries(adjacency: &Pattern) -> Vec<u32> {
+    adjacency.transpose().1
 }

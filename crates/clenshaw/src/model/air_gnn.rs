@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A node whose propagated row differs from the head's output by less than `gamma lambda` keeps that
-//! output, so that abnormal features do not spread. Only the head has parameters; the gradient includes
-//! that of the norms of the rows.
+//! output, so that abnormal features do not spread. Only the head has parameters; the norms of the rows are
+//! differentiated too.
 //! Liu et al., NeurIPS 2021, "Graph Neural Networks with Adaptive Residual".
 
 use super::head::{self, head};
@@ -56,7 +56,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     let (p, z) = (net.p(), head(net, hp));
     let mut x = z;
     for _ in 0..hp.int("K") {
-        let r = net.sum([p.of(x), -1.0 * z]);
+        let r = net.sum([p.apply(x), -1.0 * z]);
         let r = net.shrink(r, gamma * lambda);
         x = net.sum([1.0 * z, 1.0 * r]);
     }

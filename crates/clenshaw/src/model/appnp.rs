@@ -26,7 +26,7 @@ pub static INFO: ModelInfo = ModelInfo {
     hyper: &[
         decoupled::ORDER,
         head::HIDDEN,
-        decoupled::restart("restart probability"),
+        decoupled::restart_probability("restart probability"),
         head::DROPOUT,
         head::LR,
         head::WD,

@@ -11,8 +11,8 @@
 //! same `V`, `b` and, for `t >= 1`, `W_t`. Each layer has its own dropout mask of the features, shared by
 //! all stacks.
 //!
-//! Its filter is the gain of the network without activations and biases: the root mean square over the
-//! entries of `G(mu) = (mean of G_T) W'`, [F, C], with `G_0 = I` and `G_{t+1} = mu G_t W_t + V_t`.
+//! The filter of the model is the gain of the network without activations and biases: the root mean square
+//! over the entries of `G(mu) = (mean of G_T) W'`, [F, C], with `G_0 = I` and `G_{t+1} = mu G_t W_t + V_t`.
 //! Bianchi et al., TPAMI 2021, arXiv:1901.01343.
 
 use super::{MEAN_200, ModelFamily, ModelInfo, Net, OptimiserGroup, WeightLookup, glorot};
@@ -65,31 +65,32 @@ fn stack(net: &mut Net, hp: &Params, s: usize, roots: &[FeatureVar]) -> Var {
     let (p, width) = (net.p(), hp.int("hidden"));
     let (n_w, n_v) = n_weights(hp);
     let weight = |net: &mut Net, letter, t, inputs| {
-        net.param(name(s, letter, t), inputs, width, glorot(inputs, width), "weights")
+        net.param(param_name(s, letter, t), inputs, width, glorot(inputs, width), "weights")
     };
     let f = net.n_features();
     let w: Vec<Var> =
         (0..n_w).map(|t| weight(net, "w", t, if t == 0 { f } else { width })).collect();
     let v: Vec<Var> = (0..n_v).map(|t| weight(net, "v", t, f)).collect();
-    let b: Vec<Var> =
-        (0..n_v).map(|t| net.param(name(s, "b", t), 1, width, Init::Zeros, "weights")).collect();
+    let b: Vec<Var> = (0..n_v)
+        .map(|t| net.param(param_name(s, "b", t), 1, width, Init::Zeros, "weights"))
+        .collect();
 
     let (mut h, mut last) = (net.x(), None);
     for (t, &root) in roots.iter().enumerate() {
         let hw = net.linear(h, w[t.min(n_w - 1)], None);
         let xv = net.linear(root, v[t.min(n_v - 1)], Some(b[t.min(n_v - 1)]));
-        let sum = net.sum([p.of(hw), 1.0 * xv]);
+        let sum = net.sum([p.apply(hw), 1.0 * xv]);
         let z = net.relu(sum);
         (h, last) = (z.into(), Some(z));
     }
     last.expect("a stack has at least one layer")
 }
 
-fn name(stack: usize, letter: &str, t: usize) -> String {
+fn param_name(stack: usize, letter: &str, t: usize) -> String {
     format!("stack.{stack}.{letter}.{t}")
 }
 
-/// The numbers of `W_t` and of `V_t` per stack; further layers use the last one.
+/// The numbers of distinct `W_t` and `V_t` per stack; further layers use the last one.
 fn n_weights(hp: &Params) -> (usize, usize) {
     let layers = hp.int("layers");
     if hp.flag("shared") { (layers.min(2), 1) } else { (layers, layers) }
@@ -101,16 +102,16 @@ fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
     let (layers, n_stacks) = (hp.int("layers"), hp.int("stacks"));
     let (n_w, n_v) = n_weights(hp);
     let weight = 1.0 / n_stacks as f64;
-    let (w_out, v_0) = (weights("w_out"), weights(&name(0, "v", 0)));
+    let (w_out, v_0) = (weights("w_out"), weights(&param_name(0, "v", 0)));
     let mut a = vec![Mat::zeros(v_0.rows(), w_out.cols()); layers + 1];
     for s in 0..n_stacks {
         let mut suffix = w_out.clone(); // W_{t+1} ... W_{T-1} W'
         for t in (0..layers).rev() {
-            let v = weights(&name(s, "v", t.min(n_v - 1)));
-            a[layers - 1 - t].add(weight, &v.times(&suffix));
-            suffix = weights(&name(s, "w", t.min(n_w - 1))).times(&suffix);
+            let v = weights(&param_name(s, "v", t.min(n_v - 1)));
+            a[layers - 1 - t].add_scaled(weight, &v.matmul(&suffix));
+            suffix = weights(&param_name(s, "w", t.min(n_w - 1))).matmul(&suffix);
         }
-        a[layers].add(weight, &suffix);
+        a[layers].add_scaled(weight, &suffix);
     }
     Response::gain(&Basis::Monomial, &a)
 }

@@ -4,10 +4,10 @@
 //! out = sum_k relu(theta_k) C(K,k) / 2^K (2I - L)^{K-k} L^k drop(Z),   Z = head(X)
 //! ```
 //!
-//! The filter is nonnegative on [0, 2], and every such filter can be approximated as K grows.
-//! It is initialised to the identity, theta = 1, since the basis sums to one. The polynomial is evaluated
-//! in the Chebyshev basis with K sparse products, instead of the K + K(K+1)/2 of the authors' code. theta
-//! has no weight decay.
+//! The filter is nonnegative on [0, 2], and every such filter can be approximated as K grows. With theta = 1
+//! it is initialised to the identity, since the basis sums to one. The polynomial is evaluated in the
+//! Chebyshev basis with K sparse products, instead of the K + K(K+1)/2 of the authors' code. theta has no
+//! weight decay.
 //! He, Wei, Huang & Xu, NeurIPS 2021, arXiv:2106.10994.
 
 use super::decoupled::{self, LearnedCoefficients, PolynomialFilter, all_ones};
@@ -44,6 +44,6 @@ pub static INFO: ModelInfo = ModelInfo {
 fn polynomial(hp: &Params) -> PolynomialFilter {
     let order = hp.int("K");
     let theta =
-        LearnedCoefficients { name: "theta", order, start: all_ones(order), relu: true, map: None };
+        LearnedCoefficients { name: "theta", order, init: all_ones(order), relu: true, map: None };
     PolynomialFilter::learned(Basis::Bernstein, theta)
 }

@@ -5,9 +5,9 @@
 //! ```
 //!
 //! With `q = 0` nothing is damped and the filter overfits, which motivates ChebNetII.
-//! It is initialised to the identity. He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580.
+//! The filter is initialised to the identity. He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580.
 
-use super::decoupled::{self, LearnedCoefficients, PolynomialFilter, first_only};
+use super::decoupled::{self, LearnedCoefficients, PolynomialFilter, first_one};
 use super::{MEAN_200, ModelFamily, ModelInfo, head};
 use crate::filter::Basis;
 use crate::graph::Normalisation;
@@ -50,7 +50,7 @@ fn polynomial(hp: &Params) -> PolynomialFilter {
     let w = LearnedCoefficients {
         name: "w",
         order,
-        start: first_only(order),
+        init: first_one(order),
         relu: false,
         map: Some(damping(order, hp.real("q"))),
     };

@@ -12,10 +12,10 @@
 //! sum_k T_k(L^) H W_k = H W_0 + L^ B_1 - B_2
 //! ```
 //!
-//! Its filter is the gain of the network without activation and biases: the root mean square over the
-//! entries of `G(mu) = (sum_k T_k(-mu) W0_k) (sum_k T_k(-mu) W1_k)`, [F, C], from features to scores.
-//! It includes both layers, since either can suppress a frequency. Energy that the activation transfers
-//! between frequencies is not included.
+//! The filter of the model is the gain of the network without activation and biases: the root mean square
+//! over the entries of `G(mu) = (sum_k T_k(-mu) W0_k) (sum_k T_k(-mu) W1_k)`, [F, C], from features to scores.
+//! The gain includes both layers, since either can suppress a frequency, but not the energy that the
+//! activation transfers between frequencies.
 //! Defferrard et al., NeurIPS 2016, arXiv:1606.09375; two terms and width 32 as in the papers
 //! with 60/20/20 splits.
 
@@ -60,20 +60,20 @@ fn build(net: &mut Net, hp: &Params) -> Var {
 fn convolution(net: &mut Net, hp: &Params, layer: usize, h: impl LinearInput, width: usize) -> Var {
     let (inputs, p) = (net.shape(h).1, net.p());
     let product = |net: &mut Net, k: usize| {
-        let w = net.param(name(layer, k), inputs, width, glorot(inputs, width), "conv");
+        let w = net.param(weight_name(layer, k), inputs, width, glorot(inputs, width), "conv");
         net.linear(h, w, None)
     };
     let hw_0 = product(net, 0);
     let (mut b1, mut b2) = (net.zeros_like(hw_0), net.zeros_like(hw_0)); // B_{k+1}, B_{k+2}
     for k in (1..hp.int("terms")).rev() {
         let hw = product(net, k);
-        (b1, b2) = (net.sum([1.0 * hw, -2.0 * p.of(b1), -1.0 * b2]), b1);
+        (b1, b2) = (net.sum([1.0 * hw, -2.0 * p.apply(b1), -1.0 * b2]), b1);
     }
     let b = net.param(format!("conv.{layer}.b"), 1, width, Init::Zeros, "conv");
-    net.sum([1.0 * hw_0, -1.0 * p.of(b1), -1.0 * b2, 1.0 * b])
+    net.sum([1.0 * hw_0, -1.0 * p.apply(b1), -1.0 * b2, 1.0 * b])
 }
 
-fn name(layer: usize, k: usize) -> String {
+fn weight_name(layer: usize, k: usize) -> String {
     format!("conv.{layer}.w.{k}")
 }
 
@@ -83,11 +83,11 @@ fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
     let mut a: Vec<Option<Mat<f64>>> = vec![None; 2 * terms - 1];
     for i in 0..terms {
         for j in 0..terms {
-            let product = weights(&name(0, i)).times(&weights(&name(1, j)));
+            let product = weights(&weight_name(0, i)).matmul(&weights(&weight_name(1, j)));
             for k in [i + j, i.abs_diff(j)] {
                 let sign = if k % 2 == 0 { 0.5 } else { -0.5 }; // T_k(-mu) = (-1)^k T_k(mu)
                 let zero = || Mat::zeros(product.rows(), product.cols());
-                a[k].get_or_insert_with(zero).add(sign, &product);
+                a[k].get_or_insert_with(zero).add_scaled(sign, &product);
             }
         }
     }

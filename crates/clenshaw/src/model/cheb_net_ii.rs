@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The filter has the value relu(theta_j) at `L^ = x_j`; theta_0 belongs to the lowest frequency.
-//! It is initialised to the identity, theta = 1. Interpolation bounds the coefficients, which are free in
-//! ChebBase. He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580.
+//! The filter is initialised to the identity, theta = 1. Interpolation bounds the coefficients,
+//! which are free in ChebBase. He, Wei & Wen, NeurIPS 2022, arXiv:2202.03580.
 
 use super::decoupled::{self, LearnedCoefficients, PolynomialFilter, all_ones};
 use super::{MEAN_200, ModelFamily, ModelInfo, head};
@@ -44,7 +44,7 @@ fn polynomial(hp: &Params) -> PolynomialFilter {
     let theta = LearnedCoefficients {
         name: "theta",
         order,
-        start: all_ones(order),
+        init: all_ones(order),
         relu: hp.flag("relu"),
         map: Some(interpolation_matrix(order)),
     };

@@ -9,12 +9,12 @@
 //! can represent any filter of degree K in the second-kind Chebyshev basis (tested in
 //! `tests/suite/theorems.rs`).
 //!
-//! It is initialised to the identity filter, `alpha = (0, ..., 0, 1)`, so that every inner layer is exactly
-//! zero. `relu*` passes the gradient at zero; with the usual convention, the layers up to K - 2 would never
-//! receive one.
+//! The network is initialised to the identity filter, `alpha = (0, ..., 0, 1)`, so that every inner layer is
+//! exactly zero. `relu*` passes the gradient at zero; with the usual convention, the layers up to K - 2 would
+//! never receive a gradient.
 //! Guo & Wei, KDD 2023, arXiv:2210.16508.
 
-use super::residual::{self, by_degree, decaying, identity_filter};
+use super::residual::{self, coefficients_by_degree, decaying_beta, identity_filter};
 use super::{ModelFamily, ModelInfo, Net, PATIENCE_300, WeightLookup};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
@@ -40,10 +40,10 @@ pub static INFO: ModelInfo = ModelInfo {
 
 fn build(net: &mut Net, hp: &Params) -> Var {
     let order = hp.int("K");
-    let beta = decaying(hp.real("lambda"), order);
+    let beta = decaying_beta(hp.real("lambda"), order);
     let alpha = net.param("alpha", 1, order + 1, identity_filter(order), "alpha");
     residual::network(net, hp, &beta, |net, l, h1, h2, h_star| {
-        vec![2.0 * net.p().of(h1), -1.0 * h2, alpha.at(l) * h_star]
+        vec![2.0 * net.p().apply(h1), -1.0 * h2, alpha.entry(l) * h_star]
     })
 }
 
@@ -51,6 +51,6 @@ fn build(net: &mut Net, hp: &Params) -> Var {
 fn filter(weights: &WeightLookup<'_>, _: &Params) -> Response {
     Response::Shared(Filter {
         basis: Basis::ChebyshevSecond,
-        coefficients: by_degree(&weights("alpha")),
+        coefficients: coefficients_by_degree(&weights("alpha")),
     })
 }

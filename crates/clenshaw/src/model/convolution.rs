@@ -38,7 +38,7 @@ pub(super) fn convolution(net: &mut Net, layer: usize, h: impl LinearInput, widt
     let b = net.param(format!("conv.{layer}.b"), 1, width, Init::Zeros, "all");
     let hw = net.linear(h, w, None);
     let p = net.p();
-    net.sum([p.of(hw), 1.0 * b])
+    net.sum([p.apply(hw), 1.0 * b])
 }
 
 /// `relu( norm(H) )` with the parameters and running statistics `bn.LAYER`.

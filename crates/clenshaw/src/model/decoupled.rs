@@ -19,8 +19,8 @@ use crate::tensor::{Coef, Init, Mat, Var};
 /// The hyper-parameter `K`, the order of the filter.
 pub(super) const ORDER: HyperParam = HyperParam::int("K", 10, (1, 64), "order of the filter");
 
-/// The hyper-parameter `alpha`, the restart probability of PageRank.
-pub(super) const fn restart(meaning: &'static str) -> HyperParam {
+/// The hyper-parameter `alpha`, the restart probability of PageRank, with this description.
+pub(super) const fn restart_probability(meaning: &'static str) -> HyperParam {
     HyperParam::real("alpha", 0.1, (0.0, 1.0), meaning).tune_among(&[0.1, 0.2, 0.5, 0.9])
 }
 
@@ -44,7 +44,7 @@ pub(super) const NO_WD_PROP: HyperParam = HyperParam::real(
 /// The optimiser group of the filter coefficients.
 pub(super) const PROP: OptimiserGroup = OptimiserGroup::adam("prop", "lr_prop", "wd_prop");
 
-/// The hyper-parameters of dropout and of both optimiser groups.
+/// The hyper-parameters that models with learned coefficients share: dropout and both optimiser groups.
 pub(super) const LEARNED: [HyperParam; 6] =
     [head::DROPOUT, DROPOUT_PROP, head::LR, LR_PROP, head::WD, WD_PROP];
 
@@ -71,7 +71,7 @@ pub(super) struct LearnedCoefficients {
     /// The order K; theta has K + 1 entries.
     pub order: usize,
     /// The initial theta.
-    pub start: Init,
+    pub init: Init,
     /// Whether `f` is relu.
     pub relu: bool,
     /// `M`, `[K + 1, K + 1]`; `None` is the identity.
@@ -105,12 +105,12 @@ impl PolynomialFilter {
             }
             Coefficients::Learned(learned) => {
                 let mut c = learned.record(net);
-                let change = self.basis.summed_in(learned.order);
-                let basis = change.map_or(self.basis.clone(), |(basis, m)| {
-                    c = mapped(net, c, m);
+                let conversion = self.basis.change_of_basis(learned.order);
+                let basis = conversion.map_or(self.basis.clone(), |(basis, m)| {
+                    c = multiply_by(net, c, m);
                     basis
                 });
-                let c: Vec<Coef> = (0..=learned.order).map(|k| c.at(k)).collect();
+                let c: Vec<Coef> = (0..=learned.order).map(|k| c.entry(k)).collect();
                 basis.sum(net, &c, &z)
             }
         }
@@ -129,12 +129,12 @@ impl PolynomialFilter {
 impl LearnedCoefficients {
     /// Records `c`, `[1, K + 1]`, on the tape.
     fn record(&self, net: &mut Net) -> Var {
-        let mut c = net.param(self.name, 1, self.order + 1, self.start.clone(), "prop");
+        let mut c = net.param(self.name, 1, self.order + 1, self.init.clone(), "prop");
         if self.relu {
             c = net.relu(c);
         }
         match &self.map {
-            Some(m) => mapped(net, c, m.clone()),
+            Some(m) => multiply_by(net, c, m.clone()),
             None => c,
         }
     }
@@ -145,18 +145,18 @@ impl LearnedCoefficients {
         if self.relu {
             c.iter_mut().for_each(|c| *c = c.max(0.0));
         }
-        self.map.as_ref().map_or_else(|| c.clone(), |m| filter::times(&c, m))
+        self.map.as_ref().map_or_else(|| c.clone(), |m| filter::multiply_row(&c, m))
     }
 }
 
-/// `c M`.
-fn mapped(net: &mut Net, c: Var, m: Mat<f64>) -> Var {
+/// Records `c M`.
+fn multiply_by(net: &mut Net, c: Var, m: Mat<f64>) -> Var {
     let m = net.constant(m);
     net.linear(c, m, None)
 }
 
 /// `(1, 0, ..., 0)`: the identity filter in every basis with `phi_0 = 1`.
-pub(super) fn first_only(order: usize) -> Init {
+pub(super) fn first_one(order: usize) -> Init {
     let mut c = vec![0.0; order + 1];
     c[0] = 1.0;
     Init::Values(c)
@@ -183,7 +183,7 @@ impl filter::SignalSpace for Net {
     }
 
     fn combine(&mut self, a: f64, v: &Var, terms: &[(Coef, &Var)]) -> Var {
-        let propagated = a * self.p().of(*v);
+        let propagated = a * self.p().apply(*v);
         let terms = terms.iter().map(|&(c, v)| c * *v);
         self.sum(std::iter::once(propagated).chain(terms))
     }
@@ -199,7 +199,7 @@ mod tests {
         let (alpha, mu, order) = (0.3, 0.7, 6);
         let iterated = (0..order).fold(1.0, |z, _| (1.0 - alpha) * mu * z + alpha);
         let filter = Filter { basis: Basis::Monomial, coefficients: page_rank(alpha, order) };
-        assert!((filter.at(mu) - iterated).abs() < 1e-15);
+        assert!((filter.evaluate(mu) - iterated).abs() < 1e-15);
         assert_eq!(page_rank(1.0, 2), [1.0, 0.0, 0.0]);
         assert_eq!(page_rank(0.0, 2), [0.0, 0.0, 1.0]);
     }

@@ -56,13 +56,13 @@ fn build(net: &mut Net, hp: &Params) -> Var {
 /// `B_k = ( P B_{k-1} - eta_{k-1} B_{k-1} - s_{k-1} B_{k-2} ) / s_k`, `k = 0..=K`.
 fn recurrence(net: &mut Net, z: Var, s: Var, eta: Var) -> Vec<Var> {
     let p = net.p();
-    let s = net.at_least(s, MIN_S);
+    let s = net.clamp_min(s, MIN_S);
     let inverse = net.reciprocal(s);
     let (minus_s, minus_eta) = (net.sum([-1.0 * s]), net.sum([-1.0 * eta]));
     let (mut b1, mut b2) = (net.sum([inverse.row(0) * z]), net.zeros_like(z)); // B_{k-1}, B_{k-2}
     let mut basis = vec![b1];
     for k in 1..net.shape(s).0 {
-        let v = net.sum([p.of(b1), minus_eta.row(k - 1) * b1, minus_s.row(k - 1) * b2]);
+        let v = net.sum([p.apply(b1), minus_eta.row(k - 1) * b1, minus_s.row(k - 1) * b2]);
         (b1, b2) = (net.sum([inverse.row(k) * v]), b1);
         basis.push(b1);
     }

@@ -10,7 +10,7 @@
 //! There are three variants because the released class does not run; see `docs/divergences.md`.
 //! Guo & Wei, KDD 2023, arXiv:2210.16508.
 
-use super::residual::{self, decaying};
+use super::residual::{self, decaying_beta};
 use super::{ModelFamily, ModelInfo, Net, PATIENCE_300, WeightLookup};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
@@ -47,7 +47,7 @@ pub static INFO: ModelInfo = ModelInfo {
 };
 
 choices! {
-    /// The frozen coefficients, see the module's table.
+    /// The variants of the frozen coefficients in the table of the module.
     enum CoefficientOrder {
         Released = "released",
         Ppr = "ppr",
@@ -56,14 +56,14 @@ choices! {
 }
 
 fn build(net: &mut Net, hp: &Params) -> Var {
-    let (beta, alpha) = (decaying(hp.real("lambda"), hp.int("K")), frozen(hp));
+    let (beta, alpha) = (decaying_beta(hp.real("lambda"), hp.int("K")), frozen_alpha(hp));
     residual::network(net, hp, &beta, |net, l, h1, h2, h_star| {
-        vec![2.0 * net.p().of(h1), -1.0 * h2, alpha[l] * h_star]
+        vec![2.0 * net.p().apply(h1), -1.0 * h2, alpha[l] * h_star]
     })
 }
 
 /// The frozen `alpha_l`, in layer order.
-fn frozen(hp: &Params) -> Vec<f64> {
+fn frozen_alpha(hp: &Params) -> Vec<f64> {
     let (a, order) = (hp.real("alpha"), hp.int("K"));
     let power = |k: usize| (1.0 - a).powi(k as i32);
     let kind = hp.choice("order");
@@ -83,7 +83,7 @@ fn frozen(hp: &Params) -> Vec<f64> {
 
 /// `h(mu) = sum_k alpha_{K-k} U_k(mu)`.
 fn filter(_: &WeightLookup<'_>, hp: &Params) -> Response {
-    let coefficients = frozen(hp).into_iter().rev().collect();
+    let coefficients = frozen_alpha(hp).into_iter().rev().collect();
     Response::Shared(Filter { basis: Basis::ChebyshevSecond, coefficients })
 }
 
@@ -96,12 +96,12 @@ mod tests {
         let mut hp = INFO.defaults();
         hp.set("K", "2").unwrap();
         hp.set("alpha", "0.5").unwrap();
-        let mut read = |order| {
+        let mut alpha = |order| {
             hp.set("order", order).unwrap();
-            frozen(&hp)
+            frozen_alpha(&hp)
         };
-        assert_eq!(read("released"), [0.5, 0.25, 0.25]);
-        assert_eq!(read("ppr"), [0.125, 0.25, 0.5]);
-        assert_eq!(read("ppr-tail"), [0.25, 0.25, 0.5]);
+        assert_eq!(alpha("released"), [0.5, 0.25, 0.25]);
+        assert_eq!(alpha("ppr"), [0.125, 0.25, 0.5]);
+        assert_eq!(alpha("ppr-tail"), [0.25, 0.25, 0.5]);
     }
 }

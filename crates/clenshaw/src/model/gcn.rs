@@ -5,8 +5,8 @@
 //! out  = P~ drop(H(L-1)) W(L) + b(L)                L = 2 layers, as in the paper
 //! ```
 //!
-//! The variant of GPRGNN and the papers that follow it: no dropout on the features, weight decay on all
-//! parameters. Kipf & Welling, ICLR 2017, arXiv:1609.02907.
+//! This is the variant of GPRGNN and the papers that follow it, with no dropout on the features and weight
+//! decay on all parameters. Kipf & Welling, ICLR 2017, arXiv:1609.02907.
 
 use super::convolution::{self, convolution};
 use super::{MEAN_200, ModelFamily, ModelInfo, Net, OptimiserGroup, head};

@@ -75,7 +75,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     net.dense_layer(("w_out", "b_out"), joined, net.n_classes(), "all")
 }
 
-/// `sum_l s_l H(l)`; a bias added to `a` would cancel in the softmax.
+/// `sum_l s_l H(l)`; a bias added to the scores would cancel in the softmax.
 fn attention(net: &mut Net, layers: &[Var]) -> Var {
     let inputs = net.shape(layers[0]).1;
     let width = (layers.len() * inputs / 2).max(1);

@@ -11,7 +11,7 @@
 //! with fixed positive coefficients, which ClenshawGCN learns instead.
 //! Chen et al., ICML 2020, arXiv:2007.02133.
 
-use super::residual::{self, blend};
+use super::residual::{self, blend_with_identity};
 use super::training::training;
 use super::{ModelFamily, ModelInfo, Net, fan_out};
 use crate::graph::Normalisation;
@@ -73,15 +73,15 @@ fn layer(net: &mut Net, hp: &Params, l: usize, h: Var, h0: Var) -> Var {
     let (alpha, t) = (hp.real("alpha"), (hp.real("lambda") / l as f64 + 1.0).ln());
     let name = format!("conv.{}.w", l - 1);
     let mixed = if hp.flag("star") {
-        let ph = net.sum([p.of(h)]);
+        let ph = net.sum([p.apply(h)]);
         let m = net.concat(&[ph, h0]);
         let w = net.param(name, 2 * width, width, fan_out(width), "conv");
         let mw = net.linear(m, w, None);
         net.sum([t * mw, (1.0 - t) * (1.0 - alpha) * ph, (1.0 - t) * alpha * h0])
     } else {
-        let s = net.sum([(1.0 - alpha) * p.of(h), alpha * h0]);
+        let s = net.sum([(1.0 - alpha) * p.apply(h), alpha * h0]);
         let w = net.param(name, width, width, fan_out(width), "conv");
-        let w = blend(net, w, t);
+        let w = blend_with_identity(net, w, t);
         net.linear(s, w, None)
     };
     net.relu(mixed)

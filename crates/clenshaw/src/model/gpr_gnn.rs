@@ -9,9 +9,9 @@
 //! random   uniform, absolute values summing to 1
 //! ```
 //!
-//! The table lists the initial values of gamma. With `ppr` and `alpha = 1` the initial filter is the
-//! identity, with `alpha = 0` it is `mu^K`.
-//! gamma has no weight decay. Chien, Peng, Li & Milenkovic, ICLR 2021, arXiv:2006.07988.
+//! The table lists the initial values of gamma. With `ppr`, the initial filter is the identity if `alpha = 1`
+//! and `mu^K` if `alpha = 0`. gamma has no weight decay.
+//! Chien, Peng, Li & Milenkovic, ICLR 2021, arXiv:2006.07988.
 
 use super::decoupled::{self, LearnedCoefficients, PolynomialFilter, page_rank};
 use super::{MEAN_200, ModelFamily, ModelInfo, OptimiserGroup, head};
@@ -31,12 +31,12 @@ pub static INFO: ModelInfo = ModelInfo {
         decoupled::ORDER,
         head::HIDDEN,
         HyperParam::choice::<GammaInit>("init", GammaInit::Ppr.word(), "initial gamma"),
-        decoupled::restart("restart probability of the initial gamma (ppr, nppr)"),
+        decoupled::restart_probability("restart probability of the initial gamma (ppr, nppr)"),
         HyperParam::int(
             "hop",
             2,
             (0, 64),
-            "the only step with a nonzero initial weight (sgc), K at most",
+            "the only step with a nonzero initial weight (sgc), at most K",
         ),
         head::DROPOUT,
         decoupled::DROPOUT_PROP,
@@ -53,7 +53,7 @@ pub static INFO: ModelInfo = ModelInfo {
 };
 
 choices! {
-    /// The initial gamma, see the module's table.
+    /// The initial values of gamma in the table of the module.
     enum GammaInit {
         Ppr = "ppr",
         NPpr = "nppr",
@@ -63,7 +63,7 @@ choices! {
 }
 
 /// The initial values of gamma.
-fn start(hp: &Params) -> Init {
+fn initial_gamma(hp: &Params) -> Init {
     let (alpha, order) = (hp.real("alpha"), hp.int("K"));
     match hp.choice("init") {
         GammaInit::NPpr => {
@@ -84,7 +84,7 @@ fn polynomial(hp: &Params) -> PolynomialFilter {
     let gamma = LearnedCoefficients {
         name: "gamma",
         order: hp.int("K"),
-        start: start(hp),
+        init: initial_gamma(hp),
         relu: false,
         map: None,
     };
@@ -101,12 +101,12 @@ mod tests {
         for (key, value) in [("K", "2"), ("alpha", "0.5"), ("hop", "1")] {
             hp.set(key, value).unwrap();
         }
-        let mut started = |init| {
+        let mut gamma = |init| {
             hp.set("init", init).unwrap();
-            start(&hp)
+            initial_gamma(&hp)
         };
-        assert_eq!(started("ppr"), Init::Values(vec![0.5, 0.25, 0.25]));
-        assert_eq!(started("nppr"), Init::Values(vec![4.0 / 7.0, 2.0 / 7.0, 1.0 / 7.0]));
-        assert_eq!(started("sgc"), Init::Values(vec![0.0, 1.0, 0.0]));
+        assert_eq!(gamma("ppr"), Init::Values(vec![0.5, 0.25, 0.25]));
+        assert_eq!(gamma("nppr"), Init::Values(vec![4.0 / 7.0, 2.0 / 7.0, 1.0 / 7.0]));
+        assert_eq!(gamma("sgc"), Init::Values(vec![0.0, 1.0, 0.0]));
     }
 }

@@ -16,7 +16,7 @@ use crate::graph::Normalisation;
 use crate::hyper::{HyperParam, Params, StopRule};
 use crate::tensor::{LinearInput, Var};
 
-/// All of 2000 epochs; among equal validation accuracies, the last epoch is kept.
+/// Always 2000 epochs; among epochs with equal validation accuracy, the last one is kept.
 static TRAINING: [HyperParam; 6] = training(StopRule::AccuracyTies, 2000, 2000);
 
 pub static INFO: ModelInfo = ModelInfo {
@@ -54,7 +54,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     }
     let mut all = vec![r];
     for _ in 0..hp.int("rounds") {
-        let (near, far) = (net.sum([b1.of(r)]), net.sum([b2.of(r)]));
+        let (near, far) = (net.sum([b1.apply(r)]), net.sum([b2.apply(r)]));
         r = net.concat(&[near, far]);
         all.push(r);
     }
@@ -63,7 +63,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     dense(net, "w_out", all, net.n_classes())
 }
 
-/// `H W`.
+/// `H W` with a new weight of this name.
 fn dense(net: &mut Net, name: &str, h: impl LinearInput, width: usize) -> Var {
     let k = net.shape(h).1;
     let w = net.param(name, k, width, glorot(k, width), "dense");

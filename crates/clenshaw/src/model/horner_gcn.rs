@@ -8,7 +8,7 @@
 //! Without `W`, `b` and the activation the last layer is `sum_k alpha_{K-k} P~^k H*`.
 //! Guo & Wei, KDD 2023, arXiv:2210.16508, where it is called the incomplete ClenshawGCN.
 
-use super::residual::{self, by_degree, decaying, identity_filter};
+use super::residual::{self, coefficients_by_degree, decaying_beta, identity_filter};
 use super::{ModelFamily, ModelInfo, Net, PATIENCE_300, WeightLookup};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
@@ -41,15 +41,21 @@ pub static INFO: ModelInfo = ModelInfo {
 
 fn build(net: &mut Net, hp: &Params) -> Var {
     let order = hp.int("K");
-    let beta =
-        if hp.flag("decay") { decaying(hp.real("lambda"), order) } else { vec![0.5; order + 1] };
+    let beta = if hp.flag("decay") {
+        decaying_beta(hp.real("lambda"), order)
+    } else {
+        vec![0.5; order + 1]
+    };
     let alpha = net.param("alpha", 1, order + 1, identity_filter(order), "alpha");
     residual::network(net, hp, &beta, |net, l, h1, _, h_star| {
-        vec![net.p().of(h1), alpha.at(l) * h_star]
+        vec![net.p().apply(h1), alpha.entry(l) * h_star]
     })
 }
 
 /// `h(mu) = sum_k alpha_{K-k} mu^k`.
 fn filter(weights: &WeightLookup<'_>, _: &Params) -> Response {
-    Response::Shared(Filter { basis: Basis::Monomial, coefficients: by_degree(&weights("alpha")) })
+    Response::Shared(Filter {
+        basis: Basis::Monomial,
+        coefficients: coefficients_by_degree(&weights("alpha")),
+    })
 }

@@ -5,9 +5,9 @@
 //! out = MLP( relu( drop( [ h_A | h_X ] W + b ) + h_A + h_X ) )
 //! ```
 //!
-//! Nothing is averaged over neighbours, so heterophily is not a problem; the first weight has one row per
-//! node. Within an MLP, every layer except the last is followed by relu, batch normalisation and dropout,
-//! in this order.
+//! Nothing is averaged over neighbours, so heterophily is not a problem. The first weight of `MLP_A` has one
+//! row per node. Within an MLP, every layer except the last is followed by relu, batch normalisation and
+//! dropout, in this order.
 //! Lim et al., NeurIPS 2021, arXiv:2110.14446.
 
 use super::training::{self, ADAM_W};
@@ -70,7 +70,8 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     mlp(net, hp, ("out", "layers"), h.into(), net.n_classes(), hp.real("dropout"))
 }
 
-/// A stack of dense layers with parameters `NAME.LAYER`; the hyper-parameter `layers` is their number.
+/// A stack of dense layers with parameters `NAME.LAYER`; `layers` is the hyper-parameter that sets their
+/// number.
 fn mlp(
     net: &mut Net,
     hp: &Params,

@@ -60,7 +60,7 @@ fn mix(net: &mut Net, layer: usize, h: impl LinearInput, width: usize, hops: usi
         let w = net.param(format!("conv.{layer}.w.{j}"), k, width, fan_in(k), "all");
         let b = net.param(format!("conv.{layer}.b.{j}"), 1, width, fan_in(k), "all");
         let part = net.linear(h, w, Some(b));
-        parts.push((0..j).fold(part, |part, _| net.sum([p.of(part)])));
+        parts.push((0..j).fold(part, |part, _| net.sum([p.apply(part)])));
     }
     net.concat(&parts)
 }

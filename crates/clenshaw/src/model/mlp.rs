@@ -4,7 +4,7 @@
 //! Y = relu( drop(X) W1 + b1 ),   out = drop(Y) W2 + b2
 //! ```
 //!
-//! As in BernNet's public code and the papers that follow GPRGNN.
+//! This is the MLP of BernNet's public code and of the papers that follow GPRGNN.
 
 use super::head::{self, head};
 use super::{MEAN_200, ModelFamily, ModelInfo};

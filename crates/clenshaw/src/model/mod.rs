@@ -83,19 +83,19 @@ pub struct ModelInfo {
     pub family: ModelFamily,
     /// The forward equations.
     pub equation: &'static str,
-    /// The operator that [`Net::p`] returns; `None` if it uses none.
+    /// The operator that [`Net::p`] returns; `None` if the model uses none.
     pub operator: Option<Normalisation>,
-    /// Its own hyper-parameters.
+    /// The hyper-parameters of the network and its optimisers.
     pub hyper: &'static [HyperParam],
-    /// Its hyper-parameters of training: feature scaling, early stopping, precision.
+    /// The hyper-parameters that every model has: feature scaling, early stopping, precision, class weights.
     pub training: &'static [HyperParam],
-    /// Whether a trained model can be applied to another graph: it has no weights per node.
+    /// Whether a trained model can be applied to another graph, because it has no weights per node.
     pub inductive: bool,
     /// Presets in TOML, one table per graph, with published or tuned settings; may be empty.
     pub presets: &'static str,
     /// Its optimiser groups.
     pub groups: &'static [OptimiserGroup],
-    /// Records its equations; returns the class scores.
+    /// Records the equations of the model on a tape; returns the class scores, `[n, C]`.
     pub build: fn(&mut Net, &Params) -> Var,
     /// Computes the frequency response for given weights; `None` if the model does not have one.
     pub filter: Option<fn(&WeightLookup<'_>, &Params) -> Response>,
@@ -150,7 +150,7 @@ pub enum OptimiserKind {
 pub type WeightLookup<'a> = dyn Fn(&str) -> Mat<f64> + 'a;
 
 impl ModelInfo {
-    /// All hyper-parameters: its own, then those of training.
+    /// All hyper-parameters: [`hyper`](Self::hyper), then [`training`](Self::training).
     pub fn hyper_params(&self) -> impl Iterator<Item = &'static HyperParam> + use<> {
         self.hyper.iter().chain(self.training)
     }

@@ -1,4 +1,4 @@
-//! The input of a model's `build`: a tape with the features and the operator.
+//! The argument of a model's `build` function: a tape with the features and the operator.
 
 use crate::graph::{Graph, Normalisation, operator};
 use crate::tensor::{FeatureVar, Init, LinearInput, Mat, Operator, OperatorVar, Sparse, Tape, Var};
@@ -42,7 +42,7 @@ impl Net {
         self.tape
     }
 
-    /// Marks the representation of nodes before the last layer; a further call replaces it.
+    /// Marks a value as the representation of the nodes before the last layer; a further call replaces it.
     pub fn set_hidden(&mut self, hidden: Var) {
         self.hidden = Some(hidden);
     }
@@ -80,7 +80,7 @@ impl Net {
     }
 
     fn graph(&self) -> &Graph {
-        self.graph.as_ref().expect("build: the net has no graph, see `with_graph`")
+        self.graph.as_ref().expect("build: the net has no graph; call `with_graph` first")
     }
 
     /// The number of features F.

@@ -9,8 +9,7 @@
 //! This is the Lanczos method applied to each column: the `B_k` are orthonormal and span the same space
 //! as the powers `P^k Z`. In exact arithmetic `<V, B_{k-2}> = s_{k-1}`, so it is FavardGNN's recurrence
 //! with `eta_k` and `s_k` computed from the signal instead of learned, and the loss has the best
-//! conditioning with respect to the coefficients alpha. Gradients flow through norms and inner
-//! products.
+//! conditioning with respect to the coefficients alpha. Norms and inner products are differentiated too.
 //!
 //! The basis depends on the features and on the first dense layer, so the filter reads the
 //! `eta_k` and `s_k` of an evaluation pass. The basis ends early in a channel that is zero, or on a
@@ -54,7 +53,7 @@ fn lanczos(net: &mut Net, z: Var, order: usize) -> Vec<Var> {
     let (mut b1, mut b2) = (normalise(net, z, 0), None); // B_{k-1}, B_{k-2}
     let mut basis = vec![b1];
     for k in 1..=order {
-        let v = net.sum([p.of(b1)]);
+        let v = net.sum([p.apply(b1)]);
         let (mut v, eta) = project_out(net, v, b1);
         net.name(format!("eta.{}", k - 1), eta);
         if let Some(b2) = b2 {
@@ -76,8 +75,8 @@ fn project_out(net: &mut Net, v: Var, b: Var) -> (Var, Var) {
 /// `V / s` with `s = |V|`, column by column; 0 where V is only rounding error.
 fn normalise(net: &mut Net, v: Var, k: usize) -> Var {
     let square = net.column_dots(v, v);
-    let square = net.at_least(square, MIN_SQUARE);
-    let s = net.root(square);
+    let square = net.clamp_min(square, MIN_SQUARE);
+    let s = net.sqrt(square);
     net.name(format!("s.{k}"), s);
     let inverse = net.reciprocal_above(s, BREAKDOWN_TOLERANCE);
     net.sum([inverse.row(0) * v])

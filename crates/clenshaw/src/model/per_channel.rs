@@ -73,16 +73,16 @@ fn first_row_of_ones(order: usize, width: usize) -> Init {
 /// `alpha` and `s` are [K + 1, d], `eta` is [K, d].
 pub(super) fn filters(alpha: &Mat<f64>, s: &Mat<f64>, eta: &Mat<f64>) -> Response {
     let filter = |channel: usize| {
-        let at = |m: &Mat<f64>, k: usize| m[(k, channel)];
-        let n_terms = (0..s.rows()).take_while(|&k| at(s, k) > BREAKDOWN_TOLERANCE).count();
+        let entry = |m: &Mat<f64>, k: usize| m[(k, channel)];
+        let n_terms = (0..s.rows()).take_while(|&k| entry(s, k) > BREAKDOWN_TOLERANCE).count();
         let step = |k| {
-            let scale = 1.0 / at(s, k + 1);
-            RecurrenceStep { a: scale, b: -at(eta, k) * scale, c: at(s, k) * scale }
+            let scale = 1.0 / entry(s, k + 1);
+            RecurrenceStep { a: scale, b: -entry(eta, k) * scale, c: entry(s, k) * scale }
         };
         Filter {
             basis: Basis::ThreeTerm((0..n_terms.saturating_sub(1)).map(step).collect()),
             // phi_0 = 1 / s_0 is a factor of every phi_k.
-            coefficients: (0..n_terms).map(|k| at(alpha, k) / at(s, 0)).collect(),
+            coefficients: (0..n_terms).map(|k| entry(alpha, k) / entry(s, 0)).collect(),
         }
     };
     Response::Channels((0..alpha.cols()).map(filter).collect())

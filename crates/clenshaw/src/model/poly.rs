@@ -15,12 +15,13 @@
 //! bernstein    relu(theta_k) C(K,k) ((1+mu)/2)^{K-k} ((1-mu)/2)^k
 //! ```
 //!
-//! One coefficient per polynomial, shared by all channels, so that the filters differ in their basis only.
+//! Each polynomial has one coefficient, shared by all channels, so that the filters differ only in their
+//! basis.
 //! Liao et al., Spectral-GNN-Benchmark (`pyg_spectral`), arXiv:2406.09675; `docs/divergences.md` lists
 //! where we depart from its formulas.
 
 use super::decoupled::{
-    self, LearnedCoefficients, PolynomialFilter, all_ones, first_only, page_rank,
+    self, LearnedCoefficients, PolynomialFilter, all_ones, first_one, page_rank,
 };
 use super::{MEAN_200, ModelFamily, ModelInfo, head};
 use crate::filter::{Basis, Filter};
@@ -46,7 +47,7 @@ pub static INFO: ModelInfo = ModelInfo {
             .tune_all(),
             decoupled::ORDER,
             head::HIDDEN,
-            decoupled::restart("restart probability (ppr)"),
+            decoupled::restart_probability("restart probability (ppr)"),
             HyperParam::real("t", 1.0, (0.0, 20.0), "diffusion time (heat, gaussian)")
                 .tune_among(&[0.5, 1.0, 2.0, 5.0]),
             HyperParam::real("a", 1.0, (-0.99, 10.0), "exponent of 1 - mu (jacobi)")
@@ -65,7 +66,7 @@ pub static INFO: ModelInfo = ModelInfo {
 };
 
 choices! {
-    /// The filter, see the module's table.
+    /// The filters in the table of the module.
     enum FilterKind {
         Chebyshev = "chebyshev",
         Chebyshev2 = "chebyshev2",
@@ -112,8 +113,8 @@ fn heat(t: f64, order: usize) -> Vec<f64> {
 /// A learned filter, initialised to the identity.
 fn learned(basis: Basis, order: usize) -> PolynomialFilter {
     let relu = basis == Basis::Bernstein;
-    let start = if relu { all_ones(order) } else { first_only(order) };
-    let theta = LearnedCoefficients { name: "theta", order, start, relu, map: None };
+    let init = if relu { all_ones(order) } else { first_one(order) };
+    let theta = LearnedCoefficients { name: "theta", order, init, relu, map: None };
     PolynomialFilter::learned(basis, theta)
 }
 
@@ -129,7 +130,9 @@ mod tests {
         {
             hp.set(key, &value).unwrap();
         }
-        polynomial(&hp).response(&|name| panic!("a fixed filter has no parameter `{name}`")).at(mu)
+        polynomial(&hp)
+            .response(&|name| panic!("a fixed filter has no parameter `{name}`"))
+            .evaluate(mu)
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! out  = drop( relu*( H(K) ) ) W' + b'
 //! ```
 //!
-//! Layers K - 1 and K have no activation and no dropout. H* is added after its dropout.
+//! Layers K - 1 and K have no activation and no dropout. Dropout is applied to H* before it is added.
 
 use super::{Net, OptimiserGroup, OptimiserKind, fan_out};
 use crate::hyper::{HyperParam, Params, concat};
@@ -62,8 +62,8 @@ pub(super) const GROUPS: [OptimiserGroup; 3] = [
     },
 ];
 
-/// The network for a recurrence and `beta_0, ..., beta_K`; `residuals(net, l, h1, h2, h_star)` returns the
-/// terms of Z.
+/// Records the network for a recurrence and `beta_0, ..., beta_K`; `residuals(net, l, h1, h2, h_star)` returns
+/// the terms of Z.
 pub(super) fn network(
     net: &mut Net,
     hp: &Params,
@@ -102,20 +102,20 @@ fn transform(net: &mut Net, l: usize, z: Var, beta: f64) -> Var {
     let width = net.shape(z).1;
     let w = net.param(format!("conv.{l}.w"), width, width, fan_out(width), "conv");
     let b = net.param(format!("conv.{l}.b"), 1, width, Init::Zeros, "conv");
-    let w = blend(net, w, beta);
+    let w = blend_with_identity(net, w, beta);
     let b = net.sum([beta * b]);
     net.linear(z, w, Some(b))
 }
 
 /// `t W + (1 - t) I`.
-pub(super) fn blend(net: &mut Net, w: Var, t: f64) -> Var {
+pub(super) fn blend_with_identity(net: &mut Net, w: Var, t: f64) -> Var {
     let eye = Mat::identity(net.shape(w).0);
     let eye = net.constant(eye);
     net.sum([t * w, (1.0 - t) * eye])
 }
 
 /// `beta_l = min(1, ln(lambda / l + 1))`; layer 0 has the value of layer K, as in the authors' code.
-pub(super) fn decaying(lambda: f64, order: usize) -> Vec<f64> {
+pub(super) fn decaying_beta(lambda: f64, order: usize) -> Vec<f64> {
     let beta = |l: usize| (lambda / l as f64 + 1.0).ln().min(1.0);
     (0..=order).map(|l| beta(if l == 0 { order } else { l })).collect()
 }
@@ -127,7 +127,7 @@ pub(super) fn identity_filter(order: usize) -> Init {
     Init::Values(alpha)
 }
 
-/// Reverses the layer order: the coefficient of the k-th polynomial belongs to layer `K - k`.
-pub(super) fn by_degree(alpha: &Mat<f64>) -> Vec<f64> {
+/// The coefficients in ascending degree: that of the k-th polynomial is `alpha` of layer `K - k`.
+pub(super) fn coefficients_by_degree(alpha: &Mat<f64>) -> Vec<f64> {
     alpha.as_slice().iter().rev().copied().collect()
 }

@@ -1,5 +1,5 @@
-//! Hyper-parameters of training that every model declares: feature scaling, stopping rule, precision of
-//! products with the graph, and class weights.
+//! The hyper-parameters of training, which every model declares: feature scaling, stopping rule, precision
+//! of products with the graph, and class weights.
 
 use super::{OptimiserGroup, OptimiserKind};
 use crate::hyper::{HyperParam, Scaling, StopRule, choices};

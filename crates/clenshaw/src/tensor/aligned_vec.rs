@@ -12,43 +12,47 @@ use std::fmt::{Debug, Formatter, Result};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// Numbers of the narrowest type (f32) per cache line.
-pub(super) const LINE: usize = 16;
+/// The number of f32 per cache line; this many f64 also fill whole lines.
+pub(super) const F32_PER_LINE: usize = 16;
 
-/// The bytes of a cache line.
+/// A cache line.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-struct Line([u8; 64]);
+struct CacheLine([u8; 64]);
 
 // SAFETY: 64 bytes without padding, of which every bit pattern is valid.
-unsafe impl Zeroable for Line {}
+unsafe impl Zeroable for CacheLine {}
 // SAFETY: as above.
-unsafe impl Pod for Line {}
+unsafe impl Pod for CacheLine {}
 
 /// Vectors of at least this many bytes are allocated on huge pages if possible.
-const HUGE_PAGE_BYTES: usize = 4 << 20;
+const MIN_HUGE_BYTES: usize = 4 << 20;
 
 /// The memory of a vector.
 enum Allocation {
-    Heap(Vec<Line>),
+    Heap(Vec<CacheLine>),
     Pages(MmapMut),
 }
 
 impl Allocation {
     /// Memory for at least this many bytes, filled with zeros.
     fn zeros(bytes: usize) -> Self {
-        let heap = || Self::Heap(vec![Line::zeroed(); bytes.div_ceil(size_of::<Line>())]);
-        if bytes < HUGE_PAGE_BYTES { heap() } else { pages(bytes).map_or_else(heap, Self::Pages) }
+        let heap = || Self::Heap(vec![CacheLine::zeroed(); bytes.div_ceil(size_of::<CacheLine>())]);
+        if bytes < MIN_HUGE_BYTES {
+            heap()
+        } else {
+            map_pages(bytes).map_or_else(heap, Self::Pages)
+        }
     }
 }
 
-/// Zeros on pages of their own, huge ones if the system supports them; `None` if mapping fails.
-fn pages(bytes: usize) -> Option<MmapMut> {
+/// Maps pages filled with zeros, huge ones if the system supports them; `None` if mapping fails.
+fn map_pages(bytes: usize) -> Option<MmapMut> {
     let mut map = MmapMut::map_anon(bytes).ok()?;
     #[cfg(target_os = "linux")]
     let _ = map.advise(memmap2::Advice::HugePage);
-    // Until they are written to, all pages map to one page of zeros; reading them would be too fast in
-    // measurements.
+    // Until pages are written to, all of them map to one shared page of zeros, and measured read rates
+    // would be too high.
     map.fill(0);
     Some(map)
 }
@@ -57,19 +61,14 @@ fn pages(bytes: usize) -> Option<MmapMut> {
 pub struct AlignedVec<T> {
     memory: Allocation,
     len: usize,
-    kind: PhantomData<T>,
+    element: PhantomData<T>,
 }
 
 impl<T: Pod> AlignedVec<T> {
     /// A vector of `len` zeros.
     pub fn zeros(len: usize) -> Self {
-        Self {
-            memory: Allocation::zeros(
-                len.checked_mul(size_of::<T>()).expect("aligned vector: length overflow"),
-            ),
-            len,
-            kind: PhantomData,
-        }
+        let bytes = len.checked_mul(size_of::<T>()).expect("aligned vector: length overflow");
+        Self { memory: Allocation::zeros(bytes), len, element: PhantomData }
     }
 }
 
@@ -133,7 +132,7 @@ mod tests {
 
     #[test]
     fn vectors_keep_their_numbers_and_are_aligned() {
-        for len in [0, 1, 15, 16, 17, 1000, HUGE_PAGE_BYTES / 4 - 1, HUGE_PAGE_BYTES / 4 + 1] {
+        for len in [0, 1, 15, 16, 17, 1000, MIN_HUGE_BYTES / 4 - 1, MIN_HUGE_BYTES / 4 + 1] {
             let numbers: Vec<f32> = (0..len).map(|i| i as f32).collect();
             let mut vec = AlignedVec::from(&numbers[..]);
             assert_eq!(*vec, numbers);

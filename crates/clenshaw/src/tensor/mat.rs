@@ -37,14 +37,14 @@ impl<T: Real> Mat<T> {
     }
 
     /// Adds `factor` times another matrix of the same shape to this one.
-    pub fn add(&mut self, factor: T, other: &Self) {
-        assert_eq!((self.rows, self.cols), (other.rows, other.cols), "add: shapes differ");
+    pub fn add_scaled(&mut self, factor: T, other: &Self) {
+        assert_eq!((self.rows, self.cols), (other.rows, other.cols), "add_scaled: shapes differ");
         self.data.iter_mut().zip(&other.data).for_each(|(x, y)| *x += factor * *y);
     }
 
-    /// The matrix product `self * other`, by three plain loops; slow for large matrices.
-    pub fn times(&self, other: &Self) -> Self {
-        assert_eq!(self.cols, other.rows, "times: [.., {}] x [{}, ..]", self.cols, other.rows);
+    /// The matrix product `self * other`, computed by three plain loops; slow for large matrices.
+    pub fn matmul(&self, other: &Self) -> Self {
+        assert_eq!(self.cols, other.rows, "matmul: [.., {}] x [{}, ..]", self.cols, other.rows);
         let mut out = Self::zeros(self.rows, other.cols);
         for i in 0..self.rows {
             for k in 0..self.cols {
@@ -85,11 +85,6 @@ impl<T> Mat<T> {
         &mut self.data
     }
 
-    /// All entries, row by row, without a copy.
-    pub fn into_vec(self) -> Vec<T> {
-        self.data
-    }
-
     /// Row `i`.
     pub fn row(&self, i: usize) -> &[T] {
         &self.data[i * self.cols..(i + 1) * self.cols]
@@ -115,16 +110,6 @@ impl<T> IndexMut<(usize, usize)> for Mat<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn conversion_from_and_to_a_vector_does_not_copy() {
-        let entries = vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-        let address = entries.as_ptr();
-        let matrix = Mat::from_vec(2, 3, entries);
-        assert_eq!(matrix.row(1), [4.0, 5.0, 6.0]);
-        let entries = matrix.into_vec();
-        assert_eq!((entries.as_ptr(), entries.len()), (address, 6));
-    }
 
     #[test]
     #[should_panic(expected = "matrix: 5 entries for [2, 3]")]

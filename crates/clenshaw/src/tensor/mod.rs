@@ -23,6 +23,7 @@ pub use real::Real;
 pub use roofline::Roofline;
 pub use shared_slice::Bytes;
 pub(crate) use shared_slice::{LittleEndian, SharedSlice, little_endian_bytes};
+pub(crate) use sparse::check_count;
 pub use sparse::{Operator, Pattern, Sparse};
 
 /// Asserts that every case panics with a message that contains its text.

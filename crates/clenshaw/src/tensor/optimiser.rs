@@ -1,4 +1,4 @@
-//! Update rules of the optimisers.
+//! The optimisers and their update rules.
 //!
 //! ```text
 //! g <- g + wd w                                   coupled weight decay, except for AdamW
@@ -47,12 +47,12 @@ pub struct Optimiser<T> {
     pub first: Vec<T>,
     /// Second moments; zero where the rule is `Momentum`.
     pub second: Vec<T>,
-    /// Steps taken.
+    /// The number of steps taken.
     pub steps: u64,
 }
 
 impl<T: Real> Optimiser<T> {
-    /// An optimiser without steps. Parameters outside all ranges are not updated.
+    /// An optimiser before its first step. Parameters outside all ranges are not updated.
     pub fn new(ranges: Vec<(Range<usize>, OptimiserSettings)>) -> Self {
         let n = ranges.iter().map(|(range, _)| range.end).max().unwrap_or(0);
         Self { ranges, first: vec![T::ZERO; n], second: vec![T::ZERO; n], steps: 0 }
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn decoupled_decay_does_not_enter_the_moments() {
-        // The step is lr sign(g) whatever the decay; the decay subtracts lr wd w in addition.
+        // The step is lr sign(g), regardless of the decay, which also subtracts lr wd w.
         let settings = OptimiserSettings { rule: UpdateRule::AdamW, rate: 0.1, decay: 0.5 };
         let mut adam_w = Optimiser::<f64>::new(vec![(0..1, settings)]);
         let mut w = [2.0];

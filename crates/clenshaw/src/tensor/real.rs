@@ -37,7 +37,7 @@ pub trait Real:
     fn from_bf16(bits: u16) -> Self;
     /// The square root.
     fn sqrt(self) -> Self;
-    /// e to this power.
+    /// `e` to the power of this number.
     fn exp(self) -> Self;
     /// The natural logarithm.
     fn ln(self) -> Self;

@@ -60,7 +60,7 @@ pub(crate) struct SharedSlice<T>(SliceStorage<T>);
 #[derive(Clone)]
 enum SliceStorage<T> {
     Owned(Vec<T>),
-    /// The range holds the numbers in this machine's representation.
+    /// A range of bytes that are the numbers in this machine's representation.
     Shared(Bytes, Range<usize>),
 }
 
@@ -120,7 +120,7 @@ pub(crate) trait LittleEndian: Pod {
     /// Decodes `WIDTH` bytes; `None` if the number does not fit into this type.
     fn from_le(bytes: &[u8]) -> Option<Self>;
     /// Appends the `WIDTH` bytes of this number to `out`.
-    fn put_le(self, out: &mut Vec<u8>);
+    fn append_le(self, out: &mut Vec<u8>);
 }
 
 macro_rules! little_endian {
@@ -132,7 +132,7 @@ macro_rules! little_endian {
                 <$stored>::from_le_bytes(bytes.try_into().ok()?).try_into().ok()
             }
 
-            fn put_le(self, out: &mut Vec<u8>) {
+            fn append_le(self, out: &mut Vec<u8>) {
                 out.extend((self as $stored).to_le_bytes());
             }
         }
@@ -151,7 +151,7 @@ pub(crate) fn little_endian_bytes<T: LittleEndian>(numbers: &[T]) -> Cow<'_, [u8
         return bytemuck::cast_slice(numbers).into();
     }
     let mut bytes = Vec::with_capacity(numbers.len() * T::WIDTH);
-    numbers.iter().for_each(|number| number.put_le(&mut bytes));
+    numbers.iter().for_each(|number| number.append_le(&mut bytes));
     bytes.into()
 }
 
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mapped_file_can_be_read_after_it_was_deleted() {
+    fn a_mapped_file_stays_readable_after_deletion() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), little_endian_bytes(&[1.5f32, -2.0])).unwrap();
         // SAFETY: only this test has access to the file.
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_that_do_not_fit_give_none() {
+    fn invalid_ranges_return_none() {
         let bytes = Bytes::from(&[1u8, 2, 3][..]);
         assert!(SharedSlice::<u8>::from_bytes(&bytes, 1..4).is_none());
         assert!(SharedSlice::<u32>::from_bytes(&bytes, 0..3).is_none());

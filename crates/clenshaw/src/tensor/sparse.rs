@@ -1,7 +1,7 @@
-//! Sparse matrices in compressed-row form: the sparsity pattern, and two kinds of matrices with one.
+//! Sparse matrices in compressed-row form: the sparsity pattern, node features and symmetric operators.
 //!
-//! The gather kernels index without bounds checks, and the backward pass uses `P^T = P`.
-//! Both rely on what the constructors here check; the fields are private.
+//! The gather kernels index without bounds checks, and the backward pass assumes `P^T = P`. The
+//! constructors check both properties, and all fields are private.
 
 use super::{Mat, SharedSlice};
 use crate::parallel;
@@ -63,13 +63,15 @@ impl Pattern {
         if (first, last) != (0, n) {
             return Err(format!("offsets go from {first} to {last}; expected from 0 to {n}"));
         }
-        check_size(self.n_rows(), self.n_cols, n)?;
+        check_count(self.n_rows(), "rows")?;
+        check_count(self.n_cols, "columns")?;
+        check_count(n, "entries")?;
         if let Some(i) = offsets.windows(2).position(|row| row[0] > row[1]) {
             return Err(format!("row {i} ends at {} before it starts", offsets[i + 1]));
         }
         let n_threads = if n < PARALLEL_ENTRIES { 1 } else { parallel::available_threads() };
         let bad_rows =
-            parallel::map(n_threads, self.split_rows(n_threads), |rows| self.bad_row(rows));
+            parallel::map(n_threads, self.split_rows(n_threads), |rows| self.first_bad_row(rows));
         match bad_rows.into_iter().flatten().next() {
             Some(i) => Err(format!("row {i}: expected ascending columns below {}", self.n_cols)),
             None => Ok(()),
@@ -89,7 +91,7 @@ impl Pattern {
     }
 
     /// The first of these rows whose columns do not ascend or are out of range.
-    fn bad_row(&self, mut rows: Range<usize>) -> Option<usize> {
+    fn first_bad_row(&self, mut rows: Range<usize>) -> Option<usize> {
         rows.find(|&i| {
             let row = self.row(i);
             let ascends = row.is_sorted_by(|a, b| a < b);
@@ -112,12 +114,12 @@ impl Pattern {
         self.indices.len()
     }
 
-    /// The start of each row, and the end of the last one.
+    /// The index of the first entry of each row, and the number of entries as the last element.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
 
-    /// The column of every entry.
+    /// The column of every entry, row by row.
     pub fn indices(&self) -> &[u32] {
         &self.indices
     }
@@ -143,7 +145,7 @@ impl Pattern {
         for i in 0..self.n_rows() {
             for e in starts[i]..starts[i + 1] {
                 let position = &mut next[columns[e] as usize];
-                // `check_size` keeps both within u32.
+                // `check` rejects patterns with larger indices.
                 indices[*position] = i as u32;
                 entry_index[*position] = e as u32;
                 *position += 1;
@@ -165,15 +167,10 @@ impl Pattern {
     }
 }
 
-/// Returns an error if there are more than `u32::MAX` rows, columns or entries.
-fn check_size(n_rows: usize, n_cols: usize, n_entries: usize) -> Result<(), String> {
-    let most = u32::MAX as usize;
-    for (count, what) in [(n_rows, "rows"), (n_cols, "columns"), (n_entries, "entries")] {
-        if count > most {
-            return Err(format!("{count} {what}; expected at most {most}"));
-        }
-    }
-    Ok(())
+/// Returns an error if `count` exceeds `u32::MAX`.
+pub(crate) fn check_count(count: usize, what: &str) -> Result<(), String> {
+    let max = u32::MAX as usize;
+    if count > max { Err(format!("{count} {what}; expected at most {max}")) } else { Ok(()) }
 }
 
 /// A sparse matrix with a value for every entry of its pattern; used for node features.
@@ -199,7 +196,7 @@ impl Sparse {
         &self.pattern
     }
 
-    /// One value per entry.
+    /// The values of the entries, in the order of the pattern.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
@@ -224,7 +221,7 @@ impl Sparse {
 #[derive(Clone, Debug)]
 pub struct Operator {
     pattern: Arc<Pattern>,
-    /// The entries of A; all 1 if there are none.
+    /// The entries of A; `None` means that all of them are 1.
     values: Option<Arc<Vec<f64>>>,
     scale: Arc<Vec<f64>>,
 }
@@ -259,7 +256,7 @@ impl Operator {
         Self { values: Some(Arc::new(values)), ..operator }
     }
 
-    /// Checks the shapes, but not the symmetry.
+    /// [`Operator::new`] without the check for symmetry.
     fn from_square(pattern: Arc<Pattern>, scale: Vec<f64>) -> Self {
         let (n, n_cols) = (pattern.n_rows(), pattern.n_cols());
         assert_eq!(n, n_cols, "operator: {n} rows and {n_cols} columns; expected a square pattern");
@@ -272,7 +269,7 @@ impl Operator {
         &self.pattern
     }
 
-    /// The entries of A in the order of the pattern; `None` if all of them are 1.
+    /// The entries of A in the order of the pattern; `None` means that all of them are 1.
     pub fn values(&self) -> Option<&[f64]> {
         self.values.as_ref().map(|values| values.as_slice())
     }
@@ -287,7 +284,7 @@ impl Operator {
         self.pattern.n_rows()
     }
 
-    /// `P x`, by plain loops on one thread; slow for large matrices.
+    /// `P x`, computed by plain loops on one thread; slow for large matrices.
     pub fn apply(&self, x: &Mat<f64>) -> Mat<f64> {
         assert_eq!(x.rows(), self.n_nodes(), "operator: expected a matrix with one row per node");
         let mut out = Mat::zeros(x.rows(), x.cols());
@@ -330,14 +327,10 @@ mod tests {
 
     #[test]
     fn sizes_beyond_u32_are_rejected() {
-        let most = u32::MAX as usize;
-        assert_eq!(check_size(most, most, most), Ok(()));
-        let problem = |what| Err(format!("4294967296 {what}; expected at most 4294967295"));
-        assert_eq!(check_size(most + 1, 1, 1), problem("rows"));
-        assert_eq!(check_size(1, most + 1, 1), problem("columns"));
-        assert_eq!(check_size(1, 1, most + 1), problem("entries"));
-        let result = Pattern::try_new(most + 1, vec![0], vec![]).map(|_| ());
-        assert_eq!(result, problem("columns"));
+        let max = u32::MAX as usize;
+        assert_eq!(check_count(max, "rows"), Ok(()));
+        let result = Pattern::try_new(max + 1, vec![0], vec![]).map(|_| ());
+        assert_eq!(result, Err("4294967296 columns; expected at most 4294967295".into()));
     }
 
     #[test]
@@ -364,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_patterns_and_numbers_of_values_are_rejected() {
+    fn invalid_operators_and_matrices_are_rejected() {
         let operator = |n_cols, offsets: &[usize], indices: &[u32], n_scales| {
             let pattern = Pattern::new(n_cols, offsets.to_vec(), indices.to_vec());
             Operator::new(Arc::new(pattern), vec![1.0; n_scales]);

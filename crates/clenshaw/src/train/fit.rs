@@ -40,14 +40,14 @@ pub struct Fit {
     threads: usize,
     params: AlignedVec<f32>,
     /// The parameters after the best epoch so far.
-    best: AlignedVec<f32>,
+    best_params: AlignedVec<f32>,
     optimiser: Optimiser<f32>,
     history: Vec<Epoch>,
     diverged: Option<Divergence>,
     /// When the run was started or restored.
     started: Instant,
-    /// The time spent before that.
-    before: Duration,
+    /// The time spent before the restored checkpoint.
+    earlier: Duration,
 }
 
 /// How [`Fit::run`] ended.
@@ -89,8 +89,8 @@ pub struct Outcome {
 }
 
 impl Fit {
-    /// Starts a run; `seed` determines the initial weights and dropout. Only the labels of training and
-    /// validation nodes are read.
+    /// Prepares a run; `seed` determines the initial weights and dropout. Only the labels of training and
+    /// validation nodes are used.
     ///
     /// # Errors
     /// If the split does not fit the data set of `setup`, or has no training nodes.
@@ -103,7 +103,7 @@ impl Fit {
         let setup = setup.into();
         let targets = setup.targets(split)?;
         let label = |&i: &u32| setup.dataset().y[i as usize].expect("`targets` checked the split");
-        let params = setup.initial(seed);
+        let params = setup.initial_params(seed);
         Ok(Self {
             stopping: EarlyStopping::from_params(setup.hp()),
             targets,
@@ -111,13 +111,13 @@ impl Fit {
             seed,
             work: setup.plan().workspace(ThreadTeam::new(threads)),
             threads,
-            best: params.clone(),
+            best_params: params.clone(),
             params,
             optimiser: optimiser(setup.plan(), setup.info(), setup.hp()),
             history: Vec::new(),
             diverged: None,
             started: Instant::now(),
-            before: Duration::ZERO,
+            earlier: Duration::ZERO,
             setup,
         })
     }
@@ -130,9 +130,9 @@ impl Fit {
     /// return the same error.
     pub fn epoch(&mut self) -> Result<Epoch> {
         let epoch = self.history.len() + 1;
-        self.check()?;
+        self.check_divergence()?;
         let plan = self.setup.plan();
-        let dropout = dropout(self.seed, epoch);
+        let dropout = dropout_stream(self.seed, epoch);
         let loss = plan.gradient(&mut self.work, &self.params, &self.targets, &dropout);
         let train_loss = f64::from(loss);
         self.require_finite("training loss", train_loss, false)?;
@@ -144,8 +144,8 @@ impl Fit {
         let (val_loss, val_accuracy) = validation.unzip();
         let record = Epoch { epoch, train_loss, val_loss, val_accuracy };
         self.history.push(record);
-        if self.stopping.best(&self.history) + 1 == epoch {
-            self.best.copy_from_slice(&self.params);
+        if self.stopping.best_index(&self.history) + 1 == epoch {
+            self.best_params.copy_from_slice(&self.params);
         }
         Ok(record)
     }
@@ -192,9 +192,9 @@ impl Fit {
         assert!(!self.history.is_empty(), "outcome: no epoch was trained");
         Outcome {
             history: self.history.clone(),
-            best: self.history[self.stopping.best(&self.history)],
-            weights: self.best.clone(),
-            probabilities: self.setup.predict(&self.best, self.threads),
+            best: self.history[self.stopping.best_index(&self.history)],
+            weights: self.best_params.clone(),
+            probabilities: self.setup.predict(&self.best_params, self.threads),
         }
     }
 
@@ -204,12 +204,12 @@ impl Fit {
     }
 
     fn elapsed(&self) -> Duration {
-        self.before + self.started.elapsed()
+        self.earlier + self.started.elapsed()
     }
 
     /// The state of the run as a safetensors file; a restored run has bit-identical results.
     pub fn checkpoint(&self) -> Vec<u8> {
-        let replayed = self.diverged.filter(|d| d.stepped).map(|_| self.replay());
+        let replayed = self.diverged.filter(|d| d.stepped).map(|_| self.replay_steps());
         let current = (&self.params, &self.optimiser);
         let (params, optimiser) = replayed.as_ref().map_or(current, |(p, o)| (p, o));
         let row = |values: &[f32]| Mat::from_vec(1, values.len(), values.to_vec());
@@ -217,57 +217,56 @@ impl Fit {
         let log = serde_json::to_string(&log).expect("epochs are finite numbers");
         let state = [
             ("params".to_owned(), row(params)),
-            ("best".to_owned(), row(&self.best)),
+            ("best".to_owned(), row(&self.best_params)),
             ("first".to_owned(), row(&optimiser.first)),
             ("second".to_owned(), row(&optimiser.second)),
         ];
         weights::write_weights(&state, &log)
     }
 
-    /// Parameters and optimiser before the step of the diverged epoch.
+    /// Computes the parameters and the optimiser before the step of the diverged epoch by repeating all
+    /// earlier steps, which give the same bits again.
     ///
-    /// A run is a function of its settings and seed, so the earlier steps are repeated. This avoids
-    /// copying the state in every epoch of runs that do not diverge.
-    fn replay(&self) -> (AlignedVec<f32>, Optimiser<f32>) {
+    /// This avoids copying the state in every epoch of runs that do not diverge.
+    fn replay_steps(&self) -> (AlignedVec<f32>, Optimiser<f32>) {
         let plan = self.setup.plan();
         let mut work = plan.workspace(ThreadTeam::new(self.threads));
-        let mut params = self.setup.initial(self.seed);
+        let mut params = self.setup.initial_params(self.seed);
         let mut optimiser = optimiser(plan, self.setup.info(), self.setup.hp());
         for epoch in 1..=self.history.len() {
-            plan.gradient(&mut work, &params, &self.targets, &dropout(self.seed, epoch));
+            plan.gradient(&mut work, &params, &self.targets, &dropout_stream(self.seed, epoch));
             optimiser.step(&mut params, work.gradients());
         }
         (params, optimiser)
     }
 
-    /// Restores a checkpoint of a run with the same setup, split and seed, of which only the number of
-    /// parameters is checked; `place` names it in errors.
+    /// Restores a checkpoint of a run with the same setup, split and seed; `place` names it in errors. Only
+    /// the number of parameters is checked.
     pub fn restore(&mut self, place: &str, bytes: &[u8]) -> Result<()> {
         let state = weights::read_weights(place, bytes)?;
-        let wrong = |problem: String| Error::Data { place: place.into(), problem };
+        let bad = |problem: String| Error::Data { place: place.into(), problem };
         let CheckpointLog { elapsed, history } =
-            serde_json::from_str(&state.metadata).map_err(|e| wrong(e.to_string()))?;
+            serde_json::from_str(&state.metadata).map_err(|e| bad(e.to_string()))?;
         if !history.iter().map(|epoch| epoch.epoch).eq(1..=history.len()) {
-            return Err(wrong("expected epochs numbered from 1 without gaps".into()));
+            return Err(bad("expected epochs numbered from 1 without gaps".into()));
         }
         let n = self.params.len();
         let tensor = |name: &str| {
             let found = state.tensors.iter().find(|(other, _)| other == name);
-            let (_, m) = found.ok_or_else(|| wrong(format!("no tensor `{name}`")))?;
+            let (_, m) = found.ok_or_else(|| bad(format!("no tensor `{name}`")))?;
             match (m.rows(), m.cols()) {
                 (1, cols) if cols == n => Ok(m.as_slice().to_vec()),
-                (rows, cols) => {
-                    Err(wrong(format!("`{name}` is {rows} x {cols}; expected 1 x {n}")))
-                }
+                (rows, cols) => Err(bad(format!("`{name}` is {rows} x {cols}; expected 1 x {n}"))),
             }
         };
         let (params, best) = (tensor("params")?, tensor("best")?);
         (self.optimiser.first, self.optimiser.second) = (tensor("first")?, tensor("second")?);
-        (self.params, self.best) = (AlignedVec::from(&params[..]), AlignedVec::from(&best[..]));
+        (self.params, self.best_params) =
+            (AlignedVec::from(&params[..]), AlignedVec::from(&best[..]));
         self.optimiser.steps = history.len() as u64;
         self.history = history;
         self.diverged = None;
-        (self.before, self.started) = (elapsed, Instant::now());
+        (self.earlier, self.started) = (elapsed, Instant::now());
         Ok(())
     }
 
@@ -289,16 +288,17 @@ impl Fit {
         Some((loss / n, correct as f64 / n))
     }
 
-    /// Marks the run as diverged if a loss is not finite; `stepped` as in [`Divergence`].
+    /// Marks the run as diverged and returns an error if a loss is not finite; `stepped` as in
+    /// [`Divergence`].
     fn require_finite(&mut self, loss: &'static str, value: f64, stepped: bool) -> Result<()> {
         if !value.is_finite() {
             self.diverged = Some(Divergence { loss, value, stepped });
         }
-        self.check()
+        self.check_divergence()
     }
 
-    /// Returns the error of a run that has diverged.
-    fn check(&self) -> Result<()> {
+    /// Returns an error if the run has diverged.
+    fn check_divergence(&self) -> Result<()> {
         let Some(Divergence { loss, value, .. }) = self.diverged else { return Ok(()) };
         let hp = self.setup.hp();
         let rates = self.setup.info().groups.iter().map(|group| group.rate);
@@ -311,7 +311,7 @@ impl Fit {
 }
 
 /// The random stream of the dropout masks of an epoch.
-fn dropout(seed: u64, epoch: usize) -> Stream {
+fn dropout_stream(seed: u64, epoch: usize) -> Stream {
     Stream::new(seed, "dropout").numbered(epoch as u64)
 }
 
@@ -346,7 +346,7 @@ mod tests {
     fn restored_run_continues_its_clock_and_history() {
         let setup = setup("gcn", &[]);
         let mut first = fit(&setup);
-        first.before = Duration::from_secs(3600);
+        first.earlier = Duration::from_secs(3600);
         first.epoch().unwrap();
         let mut second = fit(&setup);
         second.restore("t", &first.checkpoint()).unwrap();
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn diverged_epoch_leaves_the_state_before_it() {
+    fn diverged_epoch_does_not_change_the_state() {
         let setup = setup("gcn", &[("dropout", "0.3")]);
         let mut healthy = fit(&setup);
         let mut diverging = fit(&setup);
@@ -421,16 +421,16 @@ mod tests {
     #[test]
     fn callback_stops_a_run_that_can_continue() {
         let setup = setup("gcn", &[("max_epochs", "6")]);
-        let (mut whole, mut halted) = (fit(&setup), fit(&setup));
-        whole.run_to_end().unwrap();
-        let at_three = |_: &Fit, epoch: &Epoch| match epoch.epoch {
+        let (mut uninterrupted, mut stopped) = (fit(&setup), fit(&setup));
+        uninterrupted.run_to_end().unwrap();
+        let stop_at_three = |_: &Fit, epoch: &Epoch| match epoch.epoch {
             3 => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         };
-        assert_eq!(halted.run(at_three).unwrap(), RunEnd::Stopped);
-        assert_eq!(halted.history().len(), 3);
-        assert_eq!(halted.run(at_three).unwrap(), RunEnd::Finished);
-        assert_eq!(halted.outcome().weights, whole.outcome().weights);
+        assert_eq!(stopped.run(stop_at_three).unwrap(), RunEnd::Stopped);
+        assert_eq!(stopped.history().len(), 3);
+        assert_eq!(stopped.run(stop_at_three).unwrap(), RunEnd::Finished);
+        assert_eq!(stopped.outcome().weights, uninterrupted.outcome().weights);
     }
 
     #[test]

@@ -9,8 +9,8 @@
 //! majority share    = the accuracy of always predicting the most frequent class
 //! ```
 //!
-//! A class that neither occurs nor is predicted is left out of the means, as in scikit-learn, whose
-//! results the tests compare with. Without nodes every metric is NaN, `null` in JSON.
+//! The means ignore classes that neither occur nor are predicted, as in scikit-learn, with whose results
+//! the tests compare. Without nodes every metric is NaN, which is `null` in JSON.
 
 /// The fraction of correct predictions.
 ///
@@ -18,7 +18,7 @@
 /// use clenshaw::train::metrics::{accuracy, balanced_accuracy, majority_share};
 /// let (predicted, truth) = ([0, 0, 0, 0], [0, 0, 0, 1]);
 /// assert_eq!(accuracy(&predicted, &truth), 0.75);
-/// assert_eq!(majority_share(&truth), 0.75); // so nothing was learned
+/// assert_eq!(majority_share(&truth), 0.75); // so the classifier learned nothing
 /// assert_eq!(balanced_accuracy(&predicted, &truth, 2), 0.5); // as this metric shows
 /// ```
 pub fn accuracy(predicted: &[u32], truth: &[u32]) -> f64 {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn absent_classes_are_left_out() {
+    fn absent_classes_are_ignored() {
         // Class 2 is predicted but not true: it has an F1 of 0 and no recall. Class 3 is neither.
         let (predicted, truth) = ([0, 1, 2], [0, 1, 1]);
         assert_eq!(balanced_accuracy(&predicted, &truth, 4), 0.75);
@@ -133,16 +133,16 @@ mod tests {
     #[test]
     fn roc_auc_agrees_with_counting_pairs() {
         let pairs = |scores: &[f64], truth: &[u32]| {
-            let of = |class| (0..truth.len()).filter(move |&i| truth[i] == class);
-            let won: f64 = of(1)
-                .flat_map(|i| of(0).map(move |j| (i, j)))
+            let nodes = |class| (0..truth.len()).filter(move |&i| truth[i] == class);
+            let won: f64 = nodes(1)
+                .flat_map(|i| nodes(0).map(move |j| (i, j)))
                 .map(|(i, j)| match scores[i].total_cmp(&scores[j]) {
                     std::cmp::Ordering::Greater => 1.0,
                     std::cmp::Ordering::Equal => 0.5,
                     std::cmp::Ordering::Less => 0.0,
                 })
                 .sum();
-            won / (of(0).count() * of(1).count()) as f64
+            won / (nodes(0).count() * nodes(1).count()) as f64
         };
         let scores = [0.5, 0.2, 0.5, 0.9, 0.1, 0.5, 0.3];
         let truth = [1, 0, 0, 1, 1, 1, 0];

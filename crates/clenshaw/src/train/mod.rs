@@ -33,7 +33,7 @@ pub struct TestScores {
     pub balanced_accuracy: f64,
     /// The accuracy of always predicting the most frequent class.
     pub majority_share: f64,
-    /// The area under the ROC curve of the second class; `None` unless there are two classes.
+    /// The area under the ROC curve of the second class; `None` unless there are exactly two classes.
     pub roc_auc: Option<f64>,
 }
 
@@ -71,7 +71,7 @@ pub fn test_scores(
     })
 }
 
-/// The class with the highest score; the first one if there are several.
+/// The class with the highest score; in a tie, the lowest class.
 pub fn most_likely(scores: &[f32]) -> u32 {
     let better = |best: usize, c: usize| if scores[c] > scores[best] { c } else { best };
     (1..scores.len()).fold(0, better) as u32

@@ -93,8 +93,8 @@ impl Setup {
         &self.plan
     }
 
-    /// The labels of the training nodes. Every node has the same weight or, with `class_weights`, every
-    /// class.
+    /// The training loss: the cross-entropy of the training nodes. All nodes have the same weight or, with
+    /// `class_weights`, all classes.
     ///
     /// # Errors
     /// If the split does not fit the data set, or has no training nodes.
@@ -107,20 +107,20 @@ impl Setup {
         let label = |i: u32| self.dataset.y[i as usize].expect("the split was checked");
         let n_nodes = self.dataset.graph.n_nodes();
         match self.hp.flag("class_weights") {
-            true => Ok(Targets::balanced(n_nodes, split.train(), label)),
-            false => Ok(Targets::mean_over(n_nodes, split.train(), label)),
+            true => Ok(Targets::balanced_cross_entropy(n_nodes, split.train(), label)),
+            false => Ok(Targets::cross_entropy(n_nodes, split.train(), label)),
         }
     }
 
     /// The initial parameters of a run.
-    pub fn initial(&self, seed: u64) -> AlignedVec<f32> {
-        self.plan.initial(&Stream::new(seed, "weights"))
+    pub fn initial_params(&self, seed: u64) -> AlignedVec<f32> {
+        self.plan.initial_params(&Stream::new(seed, "weights"))
     }
 
     /// Splits a parameter vector into named matrices.
-    pub fn named(&self, params: &[f32]) -> Vec<(String, Mat<f32>)> {
+    pub fn named_params(&self, params: &[f32]) -> Vec<(String, Mat<f32>)> {
         let end = self.plan.ranges().last().map_or(0, |range| range.end);
-        assert!(params.len() >= end, "named: {} parameters; expected {end}", params.len());
+        assert!(params.len() >= end, "named_params: {} parameters; expected {end}", params.len());
         let each = self.plan.params().iter().zip(self.plan.ranges());
         each.map(|(p, range)| {
             (p.name.clone(), Mat::from_vec(p.rows, p.cols, params[range].to_vec()))
@@ -128,23 +128,23 @@ impl Setup {
         .collect()
     }
 
-    /// The parameter vector of named matrices, as [`Setup::named`] returns them; `place` names them in
-    /// errors.
+    /// The parameter vector with these matrices, as [`Setup::named_params`] returns them; `place` names their
+    /// source in errors.
     ///
     /// # Errors
-    /// If a parameter is missing or has another shape on this data set.
+    /// If a parameter is missing or has a different shape on this data set.
     pub fn params_from(
         &self,
         place: &str,
         named: &[(String, Mat<f32>)],
     ) -> Result<AlignedVec<f32>> {
-        let wrong = |problem| Error::Data { place: place.into(), problem };
+        let bad = |problem| Error::Data { place: place.into(), problem };
         let mut params = self.plan.zeros();
         for (param, range) in self.plan.params().iter().zip(self.plan.ranges()) {
             let found = named.iter().find(|(name, _)| *name == param.name);
-            let (name, m) = found.ok_or_else(|| wrong(format!("no parameter `{}`", param.name)))?;
+            let (name, m) = found.ok_or_else(|| bad(format!("no parameter `{}`", param.name)))?;
             if (m.rows(), m.cols()) != (param.rows, param.cols) {
-                return Err(wrong(format!(
+                return Err(bad(format!(
                     "`{name}` is {} x {}, but on {} the model needs {} x {}; \
                      choose a graph with the same features and classes as in training",
                     m.rows(),
@@ -162,7 +162,7 @@ impl Setup {
     /// The frequency response of the model with these parameters; `None` if the model defines none.
     pub fn filter(&self, params: &[f32]) -> Option<Response> {
         let filter = self.info.filter?;
-        let mut named = self.named(params);
+        let mut named = self.named_params(params);
         named.extend(self.plan.values(&mut self.plan.workspace(ThreadTeam::new(1)), params));
         let weights = |name: &str| {
             let found = named.iter().find(|(other, _)| other == name);
@@ -195,7 +195,7 @@ impl Setup {
     }
 }
 
-/// Records the model's equations for this data set; returns the tape and the class scores on it.
+/// Records the model's equations for this data set; returns the net and its class scores.
 fn record(dataset: &Dataset, info: &ModelInfo, hp: &Params, scaler: &Scaler) -> (Net, Var) {
     let p = info.operator.map(|kind| operator(&dataset.graph, kind));
     let mut net = match scaler.apply(&dataset.x) {
@@ -241,11 +241,11 @@ mod tests {
         let info = model::find("clenshaw-gcn").unwrap();
         let dataset = Arc::new(dataset);
         let setup = Setup::new(dataset.clone(), info, info.defaults()).unwrap();
-        let params = setup.initial(3);
+        let params = setup.initial_params(3);
         let hidden = setup.hidden(&params).unwrap();
-        let named = setup.named(&params);
-        let of = |name: &str| &named.iter().find(|(other, _)| other == name).unwrap().1;
-        let (w, b) = (of("w_out"), of("b_out"));
+        let named = setup.named_params(&params);
+        let matrix = |name: &str| &named.iter().find(|(other, _)| other == name).unwrap().1;
+        let (w, b) = (matrix("w_out"), matrix("b_out"));
         let mut work = setup.plan().workspace(ThreadTeam::new(1));
         let scores = setup.plan().scores(&mut work, &params);
         for (i, score) in scores.iter().enumerate() {
@@ -256,7 +256,7 @@ mod tests {
         }
         let mlp = model::find("mlp").unwrap();
         let setup = Setup::new(dataset, mlp, mlp.defaults()).unwrap();
-        assert!(setup.hidden(&setup.initial(0)).is_none());
+        assert!(setup.hidden(&setup.initial_params(0)).is_none());
     }
 
     #[test]
@@ -264,8 +264,8 @@ mod tests {
         let dataset = data::load("csbm:nodes=50").unwrap();
         let info = model::find("gcn").unwrap();
         let setup = Setup::new(dataset, info, info.defaults()).unwrap();
-        let params = setup.initial(3);
-        let mut named = setup.named(&params);
+        let params = setup.initial_params(3);
+        let mut named = setup.named_params(&params);
         assert_eq!(setup.params_from("w", &named).unwrap(), params);
         named[0].1 = Mat::zeros(1, 2);
         assert!(

@@ -14,7 +14,7 @@ pub struct PhaseTiming {
     pub name: &'static str,
     /// Its operations and memory traffic.
     pub cost: Cost,
-    /// The measured seconds: the mean over threads, and of it the median over steps.
+    /// The measured seconds: the mean over the threads, and the median of these means over the steps.
     pub seconds: f64,
     /// The seconds it would take at the rates of the [`Roofline`].
     pub bound: f64,
@@ -52,21 +52,21 @@ impl StepTiming {
         let (plan, threads) = (setup.plan(), roofline.threads());
         let targets = setup.targets(split)?;
         let mut work = plan.workspace(ThreadTeam::new(threads));
-        let mut params = setup.initial(0);
+        let mut params = setup.initial_params(0);
         let mut optimiser = optimiser(plan, setup.info(), setup.hp());
         let dropout = Stream::new(0, "dropout");
         let (mut steps, mut evaluations) = (Vec::new(), Vec::new());
         let (mut timers, mut updates) = (Vec::new(), Vec::new());
         for i in 0..n_steps + 1 {
             let dropout = dropout.numbered(i as u64);
-            let step = seconds(|| {
+            let step = time(|| {
                 plan.gradient(&mut work, &params, &targets, &dropout);
                 optimiser.step(&mut params, work.gradients());
             });
             let timer = PhaseTimer::default();
             plan.timed_gradient(&mut work, &params, &targets, &dropout, &timer);
-            let update = seconds(|| optimiser.step(&mut params, work.gradients()));
-            let evaluation = seconds(|| _ = plan.scores(&mut work, &params));
+            let update = time(|| optimiser.step(&mut params, work.gradients()));
+            let evaluation = time(|| _ = plan.scores(&mut work, &params));
             // The first iteration is a warm-up.
             if i > 0 {
                 steps.push(step);
@@ -77,7 +77,7 @@ impl StepTiming {
         }
         let workspace_bytes = plan.workspace_bytes();
         let mut timing = |name, cost: Cost, seconds| {
-            let bound = roofline.seconds(&cost, workspace_bytes);
+            let bound = roofline.lower_bound(&cost, workspace_bytes);
             PhaseTiming { name, cost, seconds, bound }
         };
         let phase_seconds = |phase: Phase| {
@@ -101,14 +101,14 @@ impl StepTiming {
         })
     }
 
-    /// The seconds of a step outside its phases, in which threads wait for each other.
+    /// The seconds of a step that belong to no phase: threads wait for each other.
     pub fn waiting(&self) -> f64 {
         (self.seconds - self.phases.iter().map(|phase| phase.seconds).sum::<f64>()).max(0.0)
     }
 }
 
-/// The duration of `work` in seconds.
-fn seconds(work: impl FnOnce()) -> f64 {
+/// Runs `work` and returns its duration in seconds.
+fn time(work: impl FnOnce()) -> f64 {
     let start = Instant::now();
     work();
     start.elapsed().as_secs_f64()

@@ -12,12 +12,12 @@
 //! The weights of the best epoch are kept: the one with the lowest validation loss under the first three
 //! rules, and with the highest validation accuracy under the others. Ties go to the first epoch, or with
 //! `accuracy-ties` to the last. Without validation nodes all epochs are trained and the last one is
-//! the best. Both decisions depend on the history alone.
+//! the best. When to stop and which epoch is best depend only on the history.
 
 use super::Epoch;
 use crate::hyper::{Params, StopRule};
 
-/// A stopping rule with its settings.
+/// A stopping rule and its settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EarlyStopping {
     /// When to stop.
@@ -40,7 +40,7 @@ impl EarlyStopping {
         history.len() >= self.max_epochs
             || match self.rule {
                 StopRule::Patience | StopRule::Accuracy | StopRule::AccuracyTies => {
-                    history.len() > self.best(history) + self.patience
+                    history.len() > self.best_index(history) + self.patience
                 }
                 StopRule::Mean => above_mean(history, self.patience),
                 StopRule::LateMean => {
@@ -51,7 +51,7 @@ impl EarlyStopping {
     }
 
     /// The index in `history` of the epoch whose weights are kept; 0 if the history is empty.
-    pub fn best(self, history: &[Epoch]) -> usize {
+    pub fn best_index(self, history: &[Epoch]) -> usize {
         (1..history.len())
             .fold(0, |best, i| if self.improves(&history[i], &history[best]) { i } else { best })
     }
@@ -110,7 +110,7 @@ mod tests {
     fn patience_counts_epochs_since_best() {
         let history = losses(&[1.0, 0.5, 0.5, 0.6]);
         let patient = |patience| stopping(StopRule::Patience, patience);
-        assert_eq!(patient(3).best(&history), 1);
+        assert_eq!(patient(3).best_index(&history), 1);
         assert!(!patient(3).should_stop(&history));
         assert!(patient(2).should_stop(&history), "an equal loss is not an improvement");
     }
@@ -135,7 +135,7 @@ mod tests {
         let history = accuracies(&[0.5, 0.7, 0.7, 0.6]);
         let strict = stopping(StopRule::Accuracy, 2);
         let ties = stopping(StopRule::AccuracyTies, 2);
-        assert_eq!((strict.best(&history), ties.best(&history)), (1, 2));
+        assert_eq!((strict.best_index(&history), ties.best_index(&history)), (1, 2));
         assert!(strict.should_stop(&history) && !ties.should_stop(&history));
     }
 
@@ -143,7 +143,7 @@ mod tests {
     fn none_trains_all_epochs_and_keeps_the_first_best() {
         let none = stopping(StopRule::None, 1);
         let history = accuracies(&[0.5, 0.7, 0.7, 0.6, 0.6, 0.6, 0.6]);
-        assert!(!none.should_stop(&history) && none.best(&history) == 1);
+        assert!(!none.should_stop(&history) && none.best_index(&history) == 1);
         assert!(none.should_stop(&losses(&[1.0; 8])));
     }
 
@@ -152,7 +152,7 @@ mod tests {
         use StopRule::{Accuracy, AccuracyTies, LateMean, Mean, None, Patience};
         for rule in [Patience, Mean, LateMean, Accuracy, AccuracyTies, None] {
             let stopping = stopping(rule, 1);
-            assert_eq!(stopping.best(&history([Option::None; 7])), 6, "{rule}");
+            assert_eq!(stopping.best_index(&history([Option::None; 7])), 6, "{rule}");
             assert!(!stopping.should_stop(&history([Option::None; 7])), "{rule}");
             assert!(stopping.should_stop(&history([Option::None; 8])), "{rule}");
         }

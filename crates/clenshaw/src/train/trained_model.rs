@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// use clenshaw::{data, model, train::{ModelProvenance, Setup, TrainedModel}};
 /// let info = model::find("gcn")?;
 /// let setup = Setup::new(data::load("csbm:nodes=60")?, info, info.defaults())?;
-/// let untrained = TrainedModel::new(&setup, &setup.initial(0), ModelProvenance::default());
+/// let untrained = TrainedModel::new(&setup, &setup.initial_params(0), ModelProvenance::default());
 /// let bytes = untrained.to_bytes();
 /// let model = TrainedModel::from_bytes("model", &bytes)?;
 /// let other = data::load("csbm:nodes=90,seed=1")?;
@@ -70,13 +70,13 @@ struct ModelMetadata {
 }
 
 impl TrainedModel {
-    /// A model with these parameters of a setup.
+    /// The model of a setup with these parameters.
     pub fn new(setup: &Setup, params: &[f32], provenance: ModelProvenance) -> Self {
         let dataset = setup.dataset();
         Self {
             info: setup.info(),
             hp: setup.hp().clone(),
-            weights: setup.named(params),
+            weights: setup.named_params(params),
             n_features: dataset.x.n_cols(),
             scaler: setup.scaler().clone(),
             schema: dataset.schema.clone(),
@@ -85,27 +85,27 @@ impl TrainedModel {
         }
     }
 
-    /// The model.
+    /// The definition of the model.
     pub fn info(&self) -> &'static ModelInfo {
         self.info
     }
 
-    /// Its hyper-parameters.
+    /// The hyper-parameters.
     pub fn hp(&self) -> &Params {
         &self.hp
     }
 
-    /// Its classes.
+    /// The names of the classes, in the order of the columns of a prediction.
     pub fn class_names(&self) -> &[String] {
         &self.class_names
     }
 
-    /// How it was trained.
+    /// How the model was trained.
     pub fn provenance(&self) -> &ModelProvenance {
         &self.provenance
     }
 
-    /// Loads a graph to predict: the columns of a node table are matched by name with those of the
+    /// Loads a graph for prediction: the columns of a node table are matched by name with those of the
     /// training table, and labels are optional.
     pub fn load_graph(&self, store: &Store, text: &str) -> Result<Dataset> {
         // Formats without a node table, such as `.npz`, do not use the schema.
@@ -118,15 +118,15 @@ impl TrainedModel {
     /// Returns the probability of every class for every node of a graph, `[n, C]`.
     ///
     /// # Errors
-    /// If the graph has other features than the training graph, or the model cannot be applied to
-    /// another graph.
+    /// If the features differ from those of the training graph or are not finite, or if the model cannot be
+    /// applied to another graph.
     pub fn predict(&self, dataset: &Dataset, threads: usize) -> Result<Mat<f32>> {
         let setup = self.setup(dataset)?;
         let params = setup.params_from("the trained model", &self.weights)?;
         Ok(setup.predict(&params, threads))
     }
 
-    /// The model for a graph; its labels are not used.
+    /// Compiles the model for a graph, whose labels are not used.
     fn setup(&self, dataset: &Dataset) -> Result<Setup> {
         let bad = |problem| Error::Data { place: dataset.name.clone(), problem };
         let names = |schema: &Option<Schema>| schema.as_ref().map(Schema::feature_names);
@@ -142,13 +142,13 @@ impl TrainedModel {
             return Err(bad(format!("{n} features, but the model was trained with {expected}")));
         }
         if let (Some(found), Some(expected)) = (names(&dataset.schema), names(&self.schema))
-            && let Some(at) = (0..n).find(|&at| found[at] != expected[at])
+            && let Some(i) = (0..n).find(|&i| found[i] != expected[i])
         {
-            let (found, expected) = (&found[at], &expected[at]);
+            let (found, expected) = (&found[i], &expected[i]);
             return Err(bad(format!(
                 "feature {} is `{found}`, but `{expected}` in training; use the original tables, \
                  whose columns are matched by name",
-                at + 1
+                i + 1
             )));
         }
         if let Some((node, column, value)) = dataset.x.first_non_finite() {
@@ -204,17 +204,15 @@ impl TrainedModel {
         if digest(&metadata, &file.tensors) != stored {
             return Err(bad("the checksum is wrong; the file is damaged".into()));
         }
-        let info = model::find(&metadata.model).map_err(|error| error.within(place))?;
+        let info = model::find(&metadata.model).map_err(|error| error.with_place(place))?;
         let mut hp = info.defaults();
         for (key, value) in &metadata.hyper {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            hp.set(key, &text).map_err(|error| error.within(place))?;
+            hp.set(key, &text).map_err(|error| error.with_place(place))?;
         }
-        let is_for = |n: usize| match &metadata.scaler {
-            Scaler::Columns { mean, std } => mean.len() == n && std.len() == n,
-            _ => true,
-        };
-        if !is_for(metadata.features) {
+        if let Scaler::Columns { mean, std } = &metadata.scaler
+            && [mean.len(), std.len()] != [metadata.features; 2]
+        {
             return Err(bad("the scaling is for another number of features".into()));
         }
         Ok(Self {
@@ -253,7 +251,7 @@ mod tests {
     use crate::data::SplitKind;
     use crate::train::Fit;
 
-    fn trained(graph: &str) -> (TrainedModel, Mat<f32>) {
+    fn train(graph: &str) -> (TrainedModel, Mat<f32>) {
         let info = model::find("clenshaw-gcn").unwrap();
         let mut hp = info.defaults();
         hp.set("scaling", "standard").unwrap();
@@ -272,7 +270,7 @@ mod tests {
     fn a_saved_model_gives_the_probabilities_of_training() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.safetensors");
-        let (model, probabilities) = trained("csbm:nodes=80");
+        let (model, probabilities) = train("csbm:nodes=80");
         model.save(&path).unwrap();
         let loaded = TrainedModel::load(&path).unwrap();
         assert_eq!(
@@ -284,7 +282,7 @@ mod tests {
     #[test]
     fn scaling_is_not_fitted_again_and_features_must_be_finite() {
         // On a single node, standardised features would all be zero.
-        let (model, _) = trained("csbm:nodes=80");
+        let (model, _) = train("csbm:nodes=80");
         let dataset = data::load("csbm:nodes=80").unwrap();
         let graph = crate::graph::Graph::from_edges("one", 1, &[]).unwrap();
         let row = |shift: f32| -> Vec<f32> {
@@ -301,23 +299,23 @@ mod tests {
     }
 
     #[test]
-    fn every_damaged_bit_is_found() {
-        let bytes = trained("csbm:nodes=60").0.to_bytes();
-        for at in (0..bytes.len()).step_by(97) {
+    fn damaged_files_are_rejected() {
+        let bytes = train("csbm:nodes=60").0.to_bytes();
+        for i in (0..bytes.len()).step_by(97) {
             let mut damaged = bytes.clone();
-            damaged[at] ^= 1;
-            assert!(TrainedModel::from_bytes("x", &damaged).is_err(), "byte {at}");
+            damaged[i] ^= 1;
+            assert!(TrainedModel::from_bytes("x", &damaged).is_err(), "byte {i}");
         }
     }
 
     #[test]
-    fn models_with_weights_per_node_are_for_their_own_graph() {
+    fn models_with_weights_per_node_reject_other_graphs() {
         let info = model::find("linkx").unwrap();
         let data = data::load("csbm:nodes=60").unwrap();
         let provenance =
             ModelProvenance { data_sha256: data.sha256(), ..ModelProvenance::default() };
         let setup = Setup::new(data.clone(), info, info.defaults()).unwrap();
-        let model = TrainedModel::new(&setup, &setup.initial(0), provenance);
+        let model = TrainedModel::new(&setup, &setup.initial_params(0), provenance);
         assert!(model.predict(&data, 1).is_ok());
         let other = data::load("csbm:nodes=60,seed=1").unwrap();
         let error = model.predict(&other, 1).unwrap_err().to_string();
@@ -326,7 +324,7 @@ mod tests {
 
     #[test]
     fn graphs_with_other_features_are_rejected() {
-        let (model, _) = trained("csbm:nodes=60,features=7");
+        let (model, _) = train("csbm:nodes=60,features=7");
         let error =
             model.predict(&data::load("csbm:nodes=60").unwrap(), 1).unwrap_err().to_string();
         assert!(error.ends_with("features, but the model was trained with 7"), "{error}");

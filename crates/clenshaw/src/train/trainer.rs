@@ -1,4 +1,4 @@
-//! Training in a few lines: model, settings and split in, trained model and scores out.
+//! Training in a few lines, from model, settings and split to a trained model and its scores.
 
 use super::{Epoch, Fit, ModelProvenance, Setup, TestScores, TrainedModel, test_scores};
 use crate::data::{Dataset, Split, SplitKind};
@@ -72,7 +72,7 @@ impl<'a> Trainer<'a> {
         Self { threads, ..self }
     }
 
-    /// Calls a function after every epoch; it may stop training, which is not an error.
+    /// Sets a function that is called after every epoch and may stop training, which is not an error.
     pub fn on_epoch(self, on_epoch: impl FnMut(&Epoch) -> ControlFlow<()> + 'a) -> Self {
         Self { on_epoch: Box::new(on_epoch), ..self }
     }

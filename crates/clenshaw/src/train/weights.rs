@@ -1,4 +1,4 @@
-//! Named matrices in a safetensors file, with a text of metadata.
+//! Safetensors files with named matrices and a metadata string.
 
 use crate::error::{Error, Result};
 use crate::tensor::Mat;
@@ -17,7 +17,7 @@ pub struct WeightFile {
     pub metadata: String,
 }
 
-/// Returns the bytes of a safetensors file with these matrices and this metadata.
+/// Returns the bytes of a safetensors file with these matrices and this metadata. Names must be unique.
 pub fn write_weights(tensors: &[(String, Mat<f32>)], metadata: &str) -> Vec<u8> {
     let bytes: Vec<Vec<u8>> = tensors
         .iter()
@@ -33,18 +33,18 @@ pub fn write_weights(tensors: &[(String, Mat<f32>)], metadata: &str) -> Vec<u8> 
 
 /// Reads the bytes of [`write_weights`]; `place` names the file in errors.
 pub fn read_weights(place: &str, bytes: &[u8]) -> Result<WeightFile> {
-    let wrong = |problem: String| Error::Data { place: place.into(), problem };
-    let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| wrong(e.to_string()))?;
+    let bad = |problem: String| Error::Data { place: place.into(), problem };
+    let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| bad(e.to_string()))?;
     let metadata = header.metadata().as_ref().and_then(|map| map.get(KEY)).cloned();
-    let metadata = metadata.ok_or_else(|| wrong("not written by clenshaw: no metadata".into()))?;
-    let file = SafeTensors::deserialize(bytes).map_err(|e| wrong(e.to_string()))?;
+    let metadata = metadata.ok_or_else(|| bad("not written by clenshaw: no metadata".into()))?;
+    let file = SafeTensors::deserialize(bytes).map_err(|e| bad(e.to_string()))?;
     let mut tensors = Vec::new();
     for (name, view) in file.iter() {
         let &[rows, cols] = view.shape() else {
-            return Err(wrong(format!("`{name}` has shape {:?}; expected a matrix", view.shape())));
+            return Err(bad(format!("`{name}` has shape {:?}; expected a matrix", view.shape())));
         };
         if view.dtype() != Dtype::F32 {
-            return Err(wrong(format!("`{name}` is {:?}; expected F32", view.dtype())));
+            return Err(bad(format!("`{name}` is {:?}; expected F32", view.dtype())));
         }
         let words = view.data().as_chunks::<4>().0;
         let values = words.iter().map(|b| f32::from_le_bytes(*b)).collect();

@@ -2,6 +2,7 @@
 //!
 //! Requires `$CLENSHAW_DATA`; without it the tests are skipped, except in CI, where they fail.
 
+use crate::common::data_folder;
 use clenshaw::data::read::npz;
 use clenshaw::data::{Dataset, Description, SplitKind, Store, load_from, load_published};
 use clenshaw::graph::Graph;
@@ -23,16 +24,9 @@ const KNOWN: [(&str, [usize; 4], [&str; 2]); 13] = [
     ("cornell5", [18660, 790777, 4735, 2], ["0.546", "0.559"]),
 ];
 
-/// The store of `$CLENSHAW_DATA`, if it is set.
+/// The store of `$CLENSHAW_DATA`; `None` if it is not set.
 fn store() -> Option<Store> {
-    match std::env::var_os("CLENSHAW_DATA") {
-        Some(folder) => Some(Store::only(folder)),
-        None if std::env::var_os("CI").is_some() => panic!("CI requires CLENSHAW_DATA"),
-        None => {
-            println!("skipped: no data");
-            None
-        }
-    }
+    data_folder().map(Store::only)
 }
 
 /// Nodes, edges, features and classes; edge and node homophily to three decimals.

@@ -31,7 +31,7 @@ fn run_jobs(
     run_all(jobs, &RunOptions { threads, store, resume: true, on_event, cancel })
 }
 
-/// The summary without times.
+/// The summary as JSON, with all times set to zero.
 fn json(mut summary: Summary) -> String {
     summary.seconds = 0.0;
     summary.runs.iter_mut().for_each(|record| record.seconds = 0.0);
@@ -104,17 +104,19 @@ fn run_i_is_the_run_of_seed_plus_i() {
 #[test]
 fn resumed_job_gives_the_same_bits() {
     let folder = tempfile::tempdir().unwrap();
-    let (whole, broken) = (folder.path().join("whole"), folder.path().join("broken"));
+    let (uninterrupted, interrupted) =
+        (folder.path().join("uninterrupted"), folder.path().join("interrupted"));
     let request = request(2);
-    let expected = summary_json(&request, 1, Some(whole.clone()), false).unwrap();
-    interrupt(&request, &broken, (0, 5));
-    interrupt(&request, &broken, (0, 9));
-    interrupt(&request, &broken, (1, 3));
+    let expected = summary_json(&request, 1, Some(uninterrupted.clone()), false).unwrap();
+    interrupt(&request, &interrupted, (0, 5));
+    interrupt(&request, &interrupted, (0, 9));
+    interrupt(&request, &interrupted, (1, 3));
     assert!(
-        broken.join("runs/0/record.json").exists() && broken.join("runs/1.checkpoint").exists()
+        interrupted.join("runs/0/record.json").exists()
+            && interrupted.join("runs/1.checkpoint").exists()
     );
-    assert_eq!(summary_json(&request, 1, Some(broken.clone()), true).unwrap(), expected);
-    assert_eq!(files(&broken), files(&whole));
+    assert_eq!(summary_json(&request, 1, Some(interrupted.clone()), true).unwrap(), expected);
+    assert_eq!(files(&interrupted), files(&uninterrupted));
 }
 
 #[test]
@@ -160,7 +162,7 @@ fn rejects_folder_in_use_or_with_other_data() {
     summary_json(&request(1), 1, Some(out), true).unwrap();
 }
 
-/// One worker panics while it starts the job that the other one waits for.
+/// One worker panics while it starts the job for which the other one waits.
 #[test]
 fn panic_in_one_worker_does_not_block_the_other() {
     let all = || {

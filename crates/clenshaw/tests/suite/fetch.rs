@@ -5,7 +5,9 @@ mod fixture;
 
 use clenshaw::Error;
 use clenshaw::data::fetch::{FetchEvent, FetchOptions, FileState, Manifest, fetch};
-use fixture::{ADVICE, BAD, Fixture, GOOD, file, serve, sha256, toy, unchecked};
+use fixture::{
+    ADVICE, BAD, Fixture, GOOD, file, manifest_without_checksum, serve, sha256, toy_manifest,
+};
 use server::{Reply, Server};
 use std::cell::RefCell;
 use std::fs;
@@ -41,11 +43,11 @@ fn fetches_missing_files_and_keeps_valid_ones() {
 #[test]
 fn resumes_partial_download() {
     let server = Server::start([serve(), Reply::ServeWhole(GOOD.to_vec())]);
-    let manifest = toy([server.url("/a")]);
+    let manifest = toy_manifest([server.url("/a")]);
     for request in ["/a bytes=20-", "/a bytes=20-"] {
         let fixture = Fixture::new();
         fixture.write("toy/.a.txt.partial", &GOOD[..20]);
-        assert_eq!(fixture.state(&manifest), FileState::Fetched);
+        assert_eq!(fixture.fetch_state(&manifest), FileState::Fetched);
         assert_eq!(server.requests(), [request]);
         assert_eq!(fixture.read("toy/a.txt").unwrap(), GOOD);
         assert_eq!(fixture.files(), ["toy", "toy/a.txt"]);
@@ -57,23 +59,23 @@ fn complete_partial_file_needs_no_request() {
     let server = Server::start([]);
     let fixture = Fixture::new();
     fixture.write("toy/.a.txt.partial", GOOD);
-    assert_eq!(fixture.state(&toy([server.url("/a")])), FileState::Fetched);
+    assert_eq!(fixture.fetch_state(&toy_manifest([server.url("/a")])), FileState::Fetched);
     assert!(server.requests().is_empty());
 }
 
 #[test]
 fn partial_file_is_verified_after_an_unsatisfiable_range() {
     let server = Server::start([serve(), serve(), serve()]);
-    let mut manifest = toy([server.url("/a")]);
+    let mut manifest = toy_manifest([server.url("/a")]);
     manifest.files[0].bytes = None;
     let fixture = Fixture::new();
     fixture.write("toy/.a.txt.partial", GOOD);
-    assert_eq!(fixture.state(&manifest), FileState::Fetched);
+    assert_eq!(fixture.fetch_state(&manifest), FileState::Fetched);
     assert_eq!(server.requests(), ["/a bytes=58-"]);
 
     let fixture = Fixture::new();
     fixture.write("toy/.a.txt.partial", BAD);
-    assert_eq!(fixture.state(&manifest), FileState::Fetched);
+    assert_eq!(fixture.fetch_state(&manifest), FileState::Fetched);
     assert_eq!(server.requests(), ["/a bytes=58-", "/a"]);
     assert_eq!(fixture.read("toy/a.txt").unwrap(), GOOD);
 }
@@ -83,11 +85,11 @@ fn wrong_partial_file_is_discarded_and_downloaded_again() {
     let server = Server::start([serve(), serve(), serve()]);
     let fixture = Fixture::new();
     fixture.write("toy/.a.txt.partial", &BAD[..30]);
-    assert_eq!(fixture.state(&toy([server.url("/a")])), FileState::Fetched);
+    assert_eq!(fixture.fetch_state(&toy_manifest([server.url("/a")])), FileState::Fetched);
     assert_eq!(server.requests(), ["/a bytes=30-", "/a"]);
     fixture.write("toy/.a.txt.partial", &[b'x'; 99]);
     fixture.write("toy/a.txt", b"old");
-    assert_eq!(fixture.state(&toy([server.url("/a")])), FileState::Replaced);
+    assert_eq!(fixture.fetch_state(&toy_manifest([server.url("/a")])), FileState::Replaced);
     assert_eq!(server.requests(), ["/a"]);
 }
 
@@ -96,7 +98,7 @@ fn wrong_content_range_is_rejected() {
     let server = Server::start([Reply::ServePart(GOOD.to_vec(), 10), serve()]);
     let fixture = Fixture::new();
     fixture.write("toy/.a.txt.partial", &GOOD[..20]);
-    assert_eq!(fixture.state(&toy([server.url("/a")])), FileState::Fetched);
+    assert_eq!(fixture.fetch_state(&toy_manifest([server.url("/a")])), FileState::Fetched);
     assert_eq!(server.requests(), ["/a bytes=20-", "/a"]);
     assert_eq!(fixture.read("toy/a.txt").unwrap(), GOOD);
 }
@@ -106,7 +108,7 @@ fn broken_connection_is_retried() {
     let cut = |n| Reply::CutAfter(n, GOOD.to_vec());
     let server = Server::start([cut(11), Reply::Close, serve()]);
     let fixture = Fixture::new();
-    assert_eq!(fixture.state(&toy([server.url("/a")])), FileState::Fetched);
+    assert_eq!(fixture.fetch_state(&toy_manifest([server.url("/a")])), FileState::Fetched);
     assert_eq!(server.requests(), ["/a", "/a bytes=11-", "/a bytes=11-"]);
     assert_eq!(fixture.read("toy/a.txt").unwrap(), GOOD);
 }
@@ -118,7 +120,7 @@ fn partial_file_is_kept_after_the_last_attempt() {
     let fixture = Fixture::new();
     let url = server.url("/a");
     let expected = format!("{url}: connection closed after 11 of 58 bytes; {ADVICE}");
-    assert_eq!(fixture.fetch_error(&toy([url])), expected);
+    assert_eq!(fixture.fetch_error(&toy_manifest([url])), expected);
     assert_eq!(fixture.read("toy/.a.txt.partial").unwrap(), &GOOD[..11]);
     assert_eq!(fixture.files(), ["toy", "toy/.a.txt.partial"]);
 }
@@ -127,7 +129,7 @@ fn partial_file_is_kept_after_the_last_attempt() {
 fn stalled_connections_time_out() {
     let server = Server::start([Reply::NoResponse, Reply::StallAfter(30, GOOD.to_vec()), serve()]);
     let fixture = Fixture::with_short_timeout();
-    assert_eq!(fixture.state(&toy([server.url("/a")])), FileState::Fetched);
+    assert_eq!(fixture.fetch_state(&toy_manifest([server.url("/a")])), FileState::Fetched);
     assert_eq!(server.requests(), ["/a", "/a", "/a bytes=30-"]);
     assert_eq!(fixture.read("toy/a.txt").unwrap(), GOOD);
 
@@ -135,7 +137,7 @@ fn stalled_connections_time_out() {
     let url = server.url("/a");
     let fixture = Fixture::with_short_timeout();
     assert_eq!(
-        fixture.fetch_error(&toy([url.clone()])),
+        fixture.fetch_error(&toy_manifest([url.clone()])),
         format!("{url}: no data received for 0.3 s; {ADVICE}")
     );
     assert!(fixture.files().is_empty(), "empty folders are removed");
@@ -148,11 +150,14 @@ fn wrong_checksum_keeps_the_existing_file_and_tries_the_next_source() {
     fixture.write("toy/a.txt", b"what was there");
     let url = server.url("/bad");
     let digests = format!("sha256 is {}, expected {}", sha256(BAD), sha256(GOOD));
-    assert_eq!(fixture.fetch_error(&toy([url.clone()])), format!("{url}: {digests}; {ADVICE}"));
+    assert_eq!(
+        fixture.fetch_error(&toy_manifest([url.clone()])),
+        format!("{url}: {digests}; {ADVICE}")
+    );
     assert_eq!(fixture.read("toy/a.txt").unwrap(), b"what was there");
     assert_eq!(fixture.files(), ["toy", "toy/a.txt"]);
 
-    assert_eq!(fixture.state(&toy([url, server.url("/good")])), FileState::Replaced);
+    assert_eq!(fixture.fetch_state(&toy_manifest([url, server.url("/good")])), FileState::Replaced);
     assert_eq!(server.requests(), ["/bad", "/bad", "/good"]);
     assert_eq!(fixture.read("toy/a.txt").unwrap(), GOOD);
 }
@@ -163,14 +168,14 @@ fn redirects_are_followed_up_to_a_limit() {
     let server = Server::start([Reply::Redirect(target.url("/there"))]);
     let fixture = Fixture::new();
     fixture.write("toy/.a.txt.partial", &GOOD[..7]);
-    assert_eq!(fixture.state(&toy([server.url("/a")])), FileState::Fetched);
+    assert_eq!(fixture.fetch_state(&toy_manifest([server.url("/a")])), FileState::Fetched);
     assert_eq!(target.requests(), ["/there bytes=7-"]);
     assert_eq!(fixture.read("toy/a.txt").unwrap(), GOOD);
 
     let server = Server::start(vec![Reply::Redirect("/a".into()); 20]);
     let url = server.url("/a");
     let expected = format!("{url}: more than 5 redirects; {ADVICE}");
-    assert_eq!(Fixture::new().fetch_error(&toy([url])), expected);
+    assert_eq!(Fixture::new().fetch_error(&toy_manifest([url])), expected);
     assert_eq!(server.requests().len(), 6);
 }
 
@@ -178,13 +183,13 @@ fn redirects_are_followed_up_to_a_limit() {
 fn client_errors_are_final_and_server_errors_are_retried() {
     let server = Server::start([403, 404, 500].map(Reply::Status).into_iter().chain([serve()]));
     let (first, second) = (server.url("/a"), server.url("/b"));
-    let manifest = toy([first.clone(), second.clone()]);
+    let manifest = toy_manifest([first.clone(), second.clone()]);
     let expected = format!(
         "{first}: HTTP status 403 Forbidden; {second}: HTTP status 404 Not Found; {ADVICE}"
     );
     let fixture = Fixture::new();
     assert_eq!(fixture.fetch_error(&manifest), expected);
-    assert_eq!(fixture.state(&manifest), FileState::Fetched);
+    assert_eq!(fixture.fetch_state(&manifest), FileState::Fetched);
     assert_eq!(server.requests(), ["/a", "/b", "/a", "/a"]);
 }
 
@@ -193,7 +198,7 @@ fn refused_connection_is_reported() {
     let server = Server::start([]);
     let url = server.url("/a");
     drop(server);
-    let error = Fixture::new().fetch_error(&toy([url.clone()]));
+    let error = Fixture::new().fetch_error(&toy_manifest([url.clone()]));
     assert!(error.starts_with(&format!("{url}: cannot connect: ")), "{error}");
     assert!(error.contains("refused"), "{error}");
 }
@@ -202,7 +207,7 @@ fn refused_connection_is_reported() {
 fn plain_http_server_is_rejected_for_https_url() {
     let server = Server::start([serve()]);
     let (fixture, url) = (Fixture::new(), server.url("/a").replace("http:", "https:"));
-    let error = fixture.fetch_error(&toy([url.clone()]));
+    let error = fixture.fetch_error(&toy_manifest([url.clone()]));
     assert!(error.starts_with(&format!("{url}: ")) && error.ends_with(ADVICE), "{error}");
     assert!(server.requests().is_empty() && fixture.files().is_empty());
 }
@@ -213,9 +218,9 @@ fn wrong_content_length_is_rejected() {
     let server = Server::start([claim("1000000000000"), claim("1000000000000")]);
     let url = server.url("/a");
     let expected = format!("{url}: content length is 1000000000000 bytes, expected 58; {ADVICE}");
-    assert_eq!(Fixture::new().fetch_error(&toy([url.clone()])), expected);
+    assert_eq!(Fixture::new().fetch_error(&toy_manifest([url.clone()])), expected);
     let expected = format!("{url}: more than 1073741824 bytes; {ADVICE}");
-    assert_eq!(Fixture::new().fetch_error(&unchecked(url)), expected);
+    assert_eq!(Fixture::new().fetch_error(&manifest_without_checksum(url)), expected);
 }
 
 #[test]
@@ -223,7 +228,7 @@ fn files_without_checksum_are_not_resumed_and_give_a_warning() {
     let server = Server::start([Reply::CutAfter(20, GOOD.to_vec()), serve()]);
     let fixture = Fixture::new();
     fixture.write("toy/.a.txt.partial", &BAD[..30]);
-    let report = fixture.fetch(&unchecked(server.url("/a"))).unwrap();
+    let report = fixture.fetch(&manifest_without_checksum(server.url("/a"))).unwrap();
     assert_eq!(server.requests(), ["/a", "/a"]);
     assert_eq!(fixture.read("toy/a.txt").unwrap(), GOOD);
     let file = &report.files[0];
@@ -235,7 +240,7 @@ fn files_without_checksum_are_not_resumed_and_give_a_warning() {
 
 #[test]
 fn fetches_from_mirror_with_the_same_layout() {
-    let manifest = toy(["http://unused.invalid/a".into()]);
+    let manifest = toy_manifest(["http://unused.invalid/a".into()]);
     let server = Server::start([serve(), serve()]);
     for base in [server.url("/mirror"), server.url("/mirror/")] {
         let fixture = Fixture::new();
@@ -247,7 +252,7 @@ fn fetches_from_mirror_with_the_same_layout() {
 
 #[test]
 fn copies_and_verifies_files_of_a_folder() {
-    let manifest = toy([]);
+    let manifest = toy_manifest([]);
     let (fixture, source) = (Fixture::new(), Fixture::new());
     let folder = source.folder.path().to_str().unwrap();
     let path = source.folder.path().join("toy/a.txt");
@@ -269,7 +274,7 @@ fn copies_and_verifies_files_of_a_folder() {
 #[test]
 fn offline_mode_only_verifies() {
     let server = Server::start([]);
-    let (fixture, manifest) = (Fixture::new(), toy([server.url("/a")]));
+    let (fixture, manifest) = (Fixture::new(), toy_manifest([server.url("/a")]));
     let verify = || fetch(&manifest, &FetchOptions { offline: true, ..fixture.options() });
     let place =
         fixture.folder.path().display().to_string() + ": missing or invalid files: toy/a.txt: ";
@@ -346,14 +351,14 @@ fn damaged_archive_is_deleted() {
 #[test]
 fn proxy_is_used_unless_the_host_is_excluded() {
     let (proxy, server) = (Server::start([Reply::Status(418)]), Server::start([serve()]));
-    let manifest = toy([server.url("/a")]);
+    let manifest = toy_manifest([server.url("/a")]);
     let mut fixture = Fixture::new();
     fixture.proxies.http = Some(proxy.url(""));
     let error = fixture.fetch_error(&manifest);
     assert!(!error.is_empty() && server.requests().is_empty(), "{error}");
     assert_eq!(proxy.requests(), [server.url("").trim_start_matches("http://")]);
     fixture.proxies.no_proxy = vec!["example.org".into(), "127.0.0.1".into()];
-    assert_eq!(fixture.state(&manifest), FileState::Fetched);
+    assert_eq!(fixture.fetch_state(&manifest), FileState::Fetched);
     assert_eq!((server.requests().len(), proxy.requests().len()), (1, 0));
 }
 
@@ -373,7 +378,7 @@ fn cancelled_download_is_resumed_later() {
     assert!(matches!(fetch(&manifest, &options), Err(Error::Interrupted)));
     let part = fixture.read("toy/.a.txt.partial").unwrap();
     assert!(!part.is_empty() && part.len() < long.len());
-    assert_eq!(fixture.state(&manifest), FileState::Fetched);
+    assert_eq!(fixture.fetch_state(&manifest), FileState::Fetched);
     assert_eq!(server.requests(), ["/a".to_owned(), format!("/a bytes={}-", part.len())]);
     assert_eq!(fixture.read("toy/a.txt").unwrap(), long);
 }
@@ -393,7 +398,8 @@ fn events_are_reported_in_order() {
             FetchEvent::Done(file) => format!("{} {:?}", file.path, file.state),
         });
     };
-    fetch(&toy([url.clone()]), &FetchOptions { on_event: &on_event, ..fixture.options() }).unwrap();
+    fetch(&toy_manifest([url.clone()]), &FetchOptions { on_event: &on_event, ..fixture.options() })
+        .unwrap();
     let expected = [
         &format!("toy/a.txt requested from {url}"),
         "11 of Some(58)",
@@ -406,7 +412,7 @@ fn events_are_reported_in_order() {
 
 #[test]
 fn local_errors_name_the_file() {
-    let manifest = toy(["http://127.0.0.1:9/unused".into()]);
+    let manifest = toy_manifest(["http://127.0.0.1:9/unused".into()]);
     let fixture = Fixture::new();
     fixture.write("toy", b"a file");
     let file = fixture.folder.path().join("toy");
@@ -431,6 +437,6 @@ fn full_disk_stops_without_trying_other_sources() {
     let partial = fixture.folder.path().join("toy/.a.txt.partial");
     std::os::unix::fs::symlink(Path::new("/dev/full"), &partial).unwrap();
     let expected = format!("{}: No space left on device (os error 28)", partial.display());
-    assert_eq!(fixture.fetch_error(&toy([server.url("/a"), server.url("/b")])), expected);
+    assert_eq!(fixture.fetch_error(&toy_manifest([server.url("/a"), server.url("/b")])), expected);
     assert_eq!(server.requests(), ["/a"]);
 }

@@ -53,7 +53,7 @@ fn violations(source: &Source) -> Vec<String> {
         found.push((1, "a file must start with a `//!` doc".to_owned()));
     }
     if let Some(module) = module_of(&source.path) {
-        found.extend(between_modules(module, &source.path, &tokens));
+        found.extend(module_violations(module, &source.path, &tokens));
         if module == "model" {
             let used = names_under("std", &tokens);
             let outside = used.into_iter().filter(|(_, name)| OUTSIDE.contains(&name.as_str()));
@@ -69,12 +69,12 @@ fn violations(source: &Source) -> Vec<String> {
 
 /// The top-level module that a file of the library belongs to; `lib.rs` belongs to none.
 fn module_of(path: &str) -> Option<&str> {
-    let within = path.strip_prefix(LIBRARY)?;
-    let module = within.split('/').next().unwrap_or(within);
+    let relative = path.strip_prefix(LIBRARY)?;
+    let module = relative.split('/').next().unwrap_or(relative);
     Some(module.trim_end_matches(".rs")).filter(|module| *module != "lib")
 }
 
-fn between_modules(module: &str, path: &str, tokens: &[Token]) -> Vec<(usize, String)> {
+fn module_violations(module: &str, path: &str, tokens: &[Token]) -> Vec<(usize, String)> {
     let listed = MODULES.iter().find(|(name, _)| *name == module);
     let allowed = match listed {
         Some((_, allowed)) => *allowed,
@@ -173,8 +173,8 @@ fn first_names(tokens: &[Token]) -> Vec<(usize, String)> {
 
 /// How many modules a file is below the crate's root: 1 for `graph/mod.rs`, 2 for `graph/operator.rs`.
 fn depth(path: &str) -> usize {
-    let within = path.strip_prefix(LIBRARY).unwrap_or(path);
-    within.trim_end_matches("/mod.rs").split('/').count()
+    let relative = path.strip_prefix(LIBRARY).unwrap_or(path);
+    relative.trim_end_matches("/mod.rs").split('/').count()
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn sources_follow_the_layering() {
     let folders = crates.map(|entry| entry.unwrap().path().join("src"));
     let folders = folders.chain([root.join("xtask/src")]).filter(|folder| folder.is_dir());
     let mut sources: Vec<Source> =
-        folders.flat_map(|folder| Source::below(root, &folder)).collect();
+        folders.flat_map(|folder| Source::read_all(root, &folder)).collect();
     sources.sort_by(|a, b| a.path.cmp(&b.path));
     for (module, _) in MODULES {
         let exists = sources.iter().any(|s| module_of(&s.path) == Some(module));

@@ -1,7 +1,7 @@
 //! Contract tests that every model in `MODELS` must pass.
 
 use crate::common::problem::{
-    Form, Problem, Setting, every_setting, optimiser_keys, perturbed, tuned_values,
+    Form, Problem, Setting, every_setting, optimiser_keys, perturbed_params, tuned_values,
 };
 use crate::common::{assert_close, largest};
 use clenshaw::hyper::{HyperParam, TuningSpace, Value, ValueRange};
@@ -26,10 +26,10 @@ fn assert_unique<'a>(what: &str, names: impl Iterator<Item = &'a str>) {
     }
 }
 
-/// Whether `name` consists of alphanumeric words joined by `joint` and starts with a letter.
-fn is_joined_by(joint: char, name: &str) -> bool {
+/// Whether `name` starts with a letter and consists of alphanumeric words separated by `separator`.
+fn is_word_list(separator: char, name: &str) -> bool {
     let plain = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric());
-    name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.split(joint).all(plain)
+    name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.split(separator).all(plain)
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn names_are_unique_and_well_formed() {
     for info in MODELS {
         let name = info.name;
         let lower = name.chars().all(|c| !c.is_ascii_uppercase());
-        assert!(is_joined_by('-', name) && lower, "`{name}` is not kebab-case");
+        assert!(is_word_list('-', name) && lower, "`{name}` is not kebab-case");
         assert_eq!(model::find(name).unwrap().title, info.title);
         for text in [info.title, info.paper, info.equation] {
             assert!(!text.trim().is_empty(), "{name}: an empty title, paper or equation");
@@ -56,7 +56,7 @@ fn hyper_parameters_are_unique_and_documented() {
         );
         for hyper in info.hyper_params() {
             let what = format!("{}: `{}`", info.name, hyper.name);
-            assert!(is_joined_by('_', hyper.name), "{what} is not snake_case");
+            assert!(is_word_list('_', hyper.name), "{what} is not snake_case");
             assert!(!hyper.meaning.trim().is_empty(), "{what} has no meaning");
         }
     }
@@ -80,7 +80,7 @@ fn defaults_and_tuned_values_are_in_range() {
 fn assert_tunable(model: &str, hyper: &HyperParam) {
     let whole = |v: &f64| v.fract() == 0.0;
     let fits = match (hyper.space, hyper.range) {
-        (TuningSpace::Fixed, _) | (TuningSpace::Any, ValueRange::Flag | ValueRange::OneOf(_)) => {
+        (TuningSpace::Fixed, _) | (TuningSpace::All, ValueRange::Flag | ValueRange::OneOf(_)) => {
             true
         }
         (TuningSpace::Among(values), ValueRange::Int(..)) => {
@@ -129,7 +129,9 @@ fn scores_are_finite() {
     for setting in every_setting().chain(every_default()) {
         for form in [Form::Dense, Form::Sparse] {
             let plan = setting.compile::<f32>(&problem, form);
-            for params in [plan.initial(&Stream::new(7, "weights")), perturbed(&plan, 7)] {
+            for params in
+                [plan.initial_params(&Stream::new(7, "weights")), perturbed_params(&plan, 7)]
+            {
                 let mut work = plan.workspace(ThreadTeam::new(1));
                 let scores = plan.scores(&mut work, &params);
                 assert_eq!(scores.len(), problem.n_nodes() * problem.n_classes);
@@ -149,8 +151,8 @@ fn scores_are_finite() {
 fn sparse_and_dense_features_give_the_same_scores_and_gradients() {
     let problem = Problem::random(MANY, 3);
     for setting in every_setting() {
-        let dense = evaluated(&setting, &problem, Form::Dense);
-        let sparse = evaluated(&setting, &problem, Form::Sparse);
+        let dense = scores_and_gradients(&setting, &problem, Form::Dense);
+        let sparse = scores_and_gradients(&setting, &problem, Form::Sparse);
         for (what, d, s) in [("scores", dense.0, sparse.0), ("gradients", dense.1, sparse.1)] {
             assert_close(&format!("{}: {what}", setting.what), &s, &d, largest(&d), 1e-11);
         }
@@ -164,9 +166,9 @@ fn renumbered_nodes_give_renumbered_scores() {
     Stream::new(4, "renumbering").shuffle(&mut new_number);
     let renumbered = problem.renumbered(&new_number);
     for setting in every_setting() {
-        let (scores, _) = evaluated(&setting, &problem, Form::Dense);
+        let (scores, _) = scores_and_gradients(&setting, &problem, Form::Dense);
         let plan = setting.compile::<f64>(&renumbered, Form::Dense);
-        let params = renumbered_params(&plan, &perturbed(&plan, 11), &new_number);
+        let params = renumbered_params(&plan, &perturbed_params(&plan, 11), &new_number);
         let moved = plan.scores(&mut plan.workspace(ThreadTeam::new(1)), &params).to_vec();
         let moved = Mat::from_vec(MANY, problem.n_classes, moved);
         let back: Vec<f64> =
@@ -226,7 +228,7 @@ fn gradients_do_not_depend_on_the_workspace_history() {
         let mut work = plan.workspace(ThreadTeam::new(1));
         let dropout = Stream::new(0, "dropout");
         for seed in [1, 2, 1] {
-            let params = perturbed(&plan, seed);
+            let params = perturbed_params(&plan, seed);
             plan.gradient(&mut work, &params, &problem.targets(), &dropout);
             let fresh = gradient(&plan, &params, &problem, 0);
             assert!(work.gradients() == fresh, "{}: gradients depend on history", setting.what);
@@ -239,14 +241,14 @@ fn seeds_change_weights_and_dropout() {
     let problem = Problem::random(30, 7);
     for setting in every_default().map(|setting| setting.with_dropout(0.5)) {
         let plan = setting.compile::<f32>(&problem, Form::Sparse);
-        let initial = |seed| plan.initial(&Stream::new(seed, "weights"));
+        let initial = |seed| plan.initial_params(&Stream::new(seed, "weights"));
         assert_eq!(initial(1), initial(1), "{}", setting.what);
         assert_ne!(initial(1), initial(2), "{}: weights of two seeds", setting.what);
 
         let drops = setting.info.hyper_params().any(|hyper| hyper.name.starts_with("dropout"));
         for (rate, expected) in [(0.5, drops), (0.0, false)] {
             let plan = setting.clone().with_dropout(rate).compile::<f32>(&problem, Form::Sparse);
-            let params = perturbed(&plan, 1);
+            let params = perturbed_params(&plan, 1);
             let [first, second] = [1, 2].map(|seed| gradient(&plan, &params, &problem, seed));
             assert_eq!(first != second, expected, "{}: dropout of two seeds", setting.what);
         }
@@ -258,15 +260,15 @@ fn parameters_have_distinct_initial_values() {
     let problem = Problem::random(12, 7);
     for setting in every_default() {
         let plan = setting.compile::<f64>(&problem, Form::Sparse);
-        let initial = plan.initial(&Stream::new(7, "weights"));
-        let drawn = plan.params().iter().zip(plan.ranges());
-        let drawn = drawn.filter_map(|(param, range)| match param.init {
+        let initial = plan.initial_params(&Stream::new(7, "weights"));
+        let params = plan.params().iter().zip(plan.ranges());
+        let first_values = params.filter_map(|(param, range)| match param.init {
             Init::Uniform(bound) => Some((&param.name, (initial[range.start] / bound).to_bits())),
             _ => None,
         });
-        let drawn: Vec<_> = drawn.collect();
-        let starts: BTreeSet<u64> = drawn.iter().map(|(_, start)| *start).collect();
-        assert_eq!(starts.len(), drawn.len(), "{}: {drawn:?}", setting.what);
+        let first_values: Vec<_> = first_values.collect();
+        let distinct: BTreeSet<u64> = first_values.iter().map(|(_, value)| *value).collect();
+        assert_eq!(distinct.len(), first_values.len(), "{}: {first_values:?}", setting.what);
     }
 }
 
@@ -287,12 +289,12 @@ fn dropout_masks_of_different_blocks_differ() {
         let y = t.linear(x, w, None);
         let plan = Plan::<f64>::compile(&t, y);
         let mut work = plan.workspace(ThreadTeam::new(1));
-        let mut dropped = |i: u32| {
-            let alone = Targets::mean_over(n, &[i], |_| 0);
+        let mut is_dropped = |i: u32| {
+            let only_i = Targets::cross_entropy(n, &[i], |_| 0);
             let dropout = Stream::new(8, "dropout");
-            plan.gradient(&mut work, &[1.0, 0.0], &alone, &dropout) == 2f64.ln()
+            plan.gradient(&mut work, &[1.0, 0.0], &only_i, &dropout) == 2f64.ln()
         };
-        let mask: Vec<bool> = (0..n as u32).map(&mut dropped).collect();
+        let mask: Vec<bool> = (0..n as u32).map(&mut is_dropped).collect();
         let share = mask.iter().filter(|dropped| **dropped).count() as f64 / n as f64;
         assert!((share - 0.5).abs() < 0.1, "{form:?}: {share} dropped");
         let words: BTreeSet<&[bool]> = mask.chunks(64).collect();
@@ -304,8 +306,9 @@ fn dropout_masks_of_different_blocks_differ() {
 fn scores_are_computed_without_dropout() {
     let problem = Problem::random(30, 9);
     for setting in every_default() {
-        let (plain, _) = evaluated(&setting, &problem, Form::Sparse);
-        let (dropped, _) = evaluated(&setting.clone().with_dropout(0.5), &problem, Form::Sparse);
+        let (plain, _) = scores_and_gradients(&setting, &problem, Form::Sparse);
+        let (dropped, _) =
+            scores_and_gradients(&setting.clone().with_dropout(0.5), &problem, Form::Sparse);
         assert_eq!(plain, dropped, "{}", setting.what);
     }
 }
@@ -321,7 +324,7 @@ fn filters_of_spectral_models_have_finite_responses() {
             continue;
         };
         let plan = setting.compile::<f64>(&problem, Form::Dense);
-        let weights = perturbed(&plan, 1);
+        let weights = perturbed_params(&plan, 1);
         let filter = filter(&crate::common::lookup(&plan, &weights), &setting.hp);
         let response = filter.sample(21);
         assert!(response.iter().all(|(_, h)| h.is_finite()), "{}: {response:?}", setting.what);
@@ -329,9 +332,9 @@ fn filters_of_spectral_models_have_finite_responses() {
 }
 
 /// Scores and gradients at perturbed parameters in f64.
-fn evaluated(setting: &Setting, problem: &Problem, form: Form) -> (Vec<f64>, Vec<f64>) {
+fn scores_and_gradients(setting: &Setting, problem: &Problem, form: Form) -> (Vec<f64>, Vec<f64>) {
     let plan = setting.compile::<f64>(problem, form);
-    let params = perturbed(&plan, 11);
+    let params = perturbed_params(&plan, 11);
     let mut work = plan.workspace(ThreadTeam::new(1));
     let scores = plan.scores(&mut work, &params).to_vec();
     (scores, gradient(&plan, &params, problem, 0))
@@ -349,9 +352,9 @@ fn computed_bytes(setting: &Setting, problem: &Problem, form: Form, threads: usi
     let plan = setting.compile::<f32>(problem, form);
     let mut work = plan.workspace(ThreadTeam::new(threads));
     let (targets, dropout) = (problem.targets(), Stream::new(12, "dropout"));
-    let initial = plan.initial(&Stream::new(12, "weights"));
+    let initial = plan.initial_params(&Stream::new(12, "weights"));
     let mut numbers = initial.to_vec();
-    for params in [initial, perturbed(&plan, 12)] {
+    for params in [initial, perturbed_params(&plan, 12)] {
         numbers.push(plan.gradient(&mut work, &params, &targets, &dropout));
         numbers.extend(work.gradients());
         numbers.extend(plan.scores(&mut work, &params));

@@ -67,7 +67,7 @@ fn check<T: Real>(path: &Path, tolerance: f64) {
     let logits = (info.build)(&mut net, &hp);
     let plan = Plan::<T>::compile_frozen(&net, logits);
 
-    let params = plan.vector(|param| {
+    let params = plan.param_vector(|param| {
         let kind = if param.group == RUNNING { "buf" } else { "param" };
         let key = format!("{kind}.{}", param.name);
         let array = arrays.get(&key).unwrap_or_else(|| panic!("{file}: no {key}"));

@@ -1,6 +1,6 @@
 //! Models without reference fixtures, compared with direct implementations of their equations.
 
-use crate::common::problem::{Form, Problem, Setting, perturbed};
+use crate::common::problem::{Form, Problem, Setting, perturbed_params};
 use crate::common::{assert_close, largest, lookup};
 use clenshaw::graph::{Normalisation, operator};
 use clenshaw::model;
@@ -22,12 +22,12 @@ impl Case {
         let mut setting = Setting::small(model::find(name).unwrap());
         hyper.iter().for_each(|(key, value)| setting.hp.set(key, value).unwrap());
         let plan = setting.compile(&problem, Form::Dense);
-        let params = perturbed(&plan, 9);
+        let params = perturbed_params(&plan, 9);
         Self { problem, plan, params }
     }
 
     /// A parameter by name.
-    fn of(&self, name: &str) -> Matrix {
+    fn param(&self, name: &str) -> Matrix {
         dense(&lookup(&self.plan, &self.params)(name))
     }
 
@@ -37,7 +37,7 @@ impl Case {
 
     /// `x w + b`.
     fn linear(&self, x: &Matrix, w: &str, b: &str) -> Matrix {
-        with_bias(x * self.of(w), &self.of(b))
+        with_bias(x * self.param(w), &self.param(b))
     }
 
     fn assert_scores(&self, what: &str, expected: &Matrix) {
@@ -68,10 +68,10 @@ fn sigmoid(v: f64) -> f64 {
 /// The states `h` of an LSTM after each value of one node.
 fn lstm(case: &Case, name: &str, values: &[Matrix]) -> Vec<Matrix> {
     let gate = |letter: char, x: &Matrix, h: &Matrix| {
-        let part = |part: &str| case.of(&format!("{name}.{letter}.{part}"));
+        let part = |part: &str| case.param(&format!("{name}.{letter}.{part}"));
         x * part("w") + h * part("u") + part("b")
     };
-    let width = case.of(&format!("{name}.i.b")).ncols();
+    let width = case.param(&format!("{name}.i.b")).ncols();
     let (mut h, mut c) = (Matrix::zeros(1, width), Matrix::zeros(1, width));
     let mut all = Vec::new();
     for x in values {
@@ -85,11 +85,11 @@ fn lstm(case: &Case, name: &str, values: &[Matrix]) -> Vec<Matrix> {
 }
 
 /// The sum of one node's layers, weighted by the attention of a bidirectional LSTM.
-fn attended(case: &Case, values: &[Matrix]) -> Matrix {
+fn attention_sum(case: &Case, values: &[Matrix]) -> Matrix {
     let backwards: Vec<Matrix> = values.iter().rev().cloned().collect();
     let ahead = lstm(case, "forward", values);
     let back = lstm(case, "backward", &backwards);
-    let a = case.of("attention.w");
+    let a = case.param("attention.w");
     let width = a.nrows() / 2;
     let score = |l: usize| {
         let entry = |k: usize| ahead[l][k] * a[k] + back[values.len() - 1 - l][k] * a[width + k];
@@ -105,7 +105,7 @@ fn gcn_jk_with_lstm_attention_matches_its_equations() {
     // 3 layers of width 3: LSTMs of width 9 / 2, rounded down to 4.
     let settings = [("layers", "3"), ("hidden", "3"), ("bn", "false"), ("join", "lstm")];
     let case = Case::new("gcn-jk", &settings);
-    assert_eq!(case.of("forward.f.u").shape(), (4, 4));
+    assert_eq!(case.param("forward.f.u").shape(), (4, 4));
     let p = dense(&operator(&case.problem.graph(), Normalisation::Looped).to_dense());
     let (mut h, mut layers) = (case.x(), Vec::new());
     for l in 0..3 {
@@ -116,15 +116,15 @@ fn gcn_jk_with_lstm_attention_matches_its_equations() {
     let mut joined = h; // [n, 3]
     for (i, mut row) in joined.row_iter_mut().enumerate() {
         let values: Vec<Matrix> = layers.iter().map(|h| h.rows(i, 1).into_owned()).collect();
-        row.copy_from(&attended(&case, &values));
+        row.copy_from(&attention_sum(&case, &values));
     }
     case.assert_scores("gcn-jk", &case.linear(&joined, "w_out", "b_out"));
 }
 
 /// ReLU, then batch normalisation with the running statistics.
-fn normalised(case: &Case, name: &str, h: &Matrix) -> Matrix {
+fn relu_and_batch_norm(case: &Case, name: &str, h: &Matrix) -> Matrix {
     let [gamma, beta, mean, var] =
-        ["gamma", "beta", "mean", "var"].map(|part| case.of(&format!("{name}.{part}")));
+        ["gamma", "beta", "mean", "var"].map(|part| case.param(&format!("{name}.{part}")));
     let scaled =
         |i, j| (h[(i, j)].max(0.0) - mean[j]) / (var[j] + 1e-5).sqrt() * gamma[j] + beta[j];
     Matrix::from_fn(h.nrows(), h.ncols(), scaled)
@@ -137,13 +137,13 @@ fn linkx_matches_its_equations() {
     let adjacent = |i: usize, j: usize| graph.adjacency().row(i).contains(&(j as u32));
     let a = Matrix::from_fn(n, n, |i, j| f64::from(u8::from(adjacent(i, j))));
 
-    let h_a = normalised(&case, "a.0.bn", &case.linear(&a, "a.0.w", "a.0.b"));
+    let h_a = relu_and_batch_norm(&case, "a.0.bn", &case.linear(&a, "a.0.w", "a.0.b"));
     let h_a = case.linear(&h_a, "a.1.w", "a.1.b");
     let h_x = case.linear(&case.x(), "x.0.w", "x.0.b");
-    let w = case.of("both.w");
+    let w = case.param("both.w");
     let width = w.ncols();
     let both = &h_a * w.rows(0, width) + &h_x * w.rows(width, width);
-    let h = relu(&(with_bias(both, &case.of("both.b")) + h_a + h_x));
-    let h = normalised(&case, "out.0.bn", &case.linear(&h, "out.0.w", "out.0.b"));
+    let h = relu(&(with_bias(both, &case.param("both.b")) + h_a + h_x));
+    let h = relu_and_batch_norm(&case, "out.0.bn", &case.linear(&h, "out.0.w", "out.0.b"));
     case.assert_scores("linkx", &case.linear(&h, "out.1.w", "out.1.b"));
 }

@@ -58,11 +58,12 @@ impl TestModel {
 /// Parameters computed from name, index and a uniform draw from [-1, 1].
 fn params(plan: &Plan<f64>, value: impl Fn(&str, usize, f64) -> f64) -> AlignedVec<f64> {
     let mut stream = Stream::new(1, "recurrences");
-    let mut drawn = |name: &str, i| value(name, i, stream.symmetric(1.0));
-    plan.vector(|param| (0..param.rows * param.cols).map(|i| drawn(&param.name, i)).collect())
+    let mut entry = |name: &str, i| value(name, i, stream.symmetric(1.0));
+    plan.param_vector(|param| (0..param.rows * param.cols).map(|i| entry(&param.name, i)).collect())
 }
 
-/// The last dense layer is the identity, no channel is zero, `s` is about 1, the rest is drawn.
+/// Parameters for which the last dense layer is the identity, no channel is zero and `s` is about 1; all
+/// others are random.
 fn identity_output(name: &str, i: usize, drawn: f64) -> f64 {
     match name {
         "w_out" => f64::from(u8::from(i / WIDTH == i % WIDTH)),
@@ -80,7 +81,7 @@ fn signal(n: usize) -> Mat<f64> {
 /// `Z = relu(X w_in + b_in)`.
 fn first_layer(model: &TestModel, x: &Mat<f64>, params: &[f64]) -> Mat<f64> {
     let named = lookup(&model.plan(x), params);
-    let (mut z, b) = (x.times(&named("w_in")), named("b_in"));
+    let (mut z, b) = (x.matmul(&named("w_in")), named("b_in"));
     z.as_mut_slice()
         .iter_mut()
         .enumerate()
@@ -92,7 +93,7 @@ fn first_layer(model: &TestModel, x: &Mat<f64>, params: &[f64]) -> Mat<f64> {
 fn filter_columns(p: &Operator, z: &Mat<f64>, filters: &[Filter]) -> Vec<f64> {
     let each: Vec<Vec<f64>> = filters
         .iter()
-        .map(|filter| filter_by_eigendecomposition(p, z, |mu| filter.at(mu)))
+        .map(|filter| filter_by_eigendecomposition(p, z, |mu| filter.evaluate(mu)))
         .collect();
     (0..z.rows() * WIDTH).map(|i| each[i % WIDTH][i]).collect()
 }
@@ -110,11 +111,11 @@ fn initial_favard_basis_is_chebyshev_at_half_the_frequency() {
     let (order, x) = (5, signal(20));
     let model = TestModel::new("favard-gnn", &graph, &[("K", "5")]);
     let plan = model.plan(&x);
-    let initial = plan.initial(&Stream::new(0, "weights"));
-    let at = plan.params().iter().position(|param| param.name == "alpha").unwrap();
+    let initial = plan.initial_params(&Stream::new(0, "weights"));
+    let alpha_index = plan.params().iter().position(|param| param.name == "alpha").unwrap();
     for k in 0..=order {
         let mut params = initial.clone();
-        let alpha = &mut params[plan.ranges()[at].clone()];
+        let alpha = &mut params[plan.ranges()[alpha_index].clone()];
         alpha.iter_mut().enumerate().for_each(|(i, a)| *a = f64::from(u8::from(i / WIDTH == k)));
         for filter in channels(model.filter(&x, &params)) {
             for (mu, h) in filter.sample(41) {
@@ -126,7 +127,7 @@ fn initial_favard_basis_is_chebyshev_at_half_the_frequency() {
     }
     let filters = channels(model.filter(&x, &initial));
     assert!(
-        filters.iter().all(|filter| filter.at(0.3) == 1.0),
+        filters.iter().all(|filter| filter.evaluate(0.3) == 1.0),
         "the initial filter is the identity"
     );
 }
@@ -190,7 +191,7 @@ fn zero_channel_stays_zero() {
     let params = params(&model.plan(&x), negative);
     assert_eq!(model.scores(&x, &params), Mat::zeros(20, WIDTH));
     let filters = channels(model.filter(&x, &params));
-    assert!(filters.iter().all(|filter| filter.at(0.5) == 0.0), "{filters:?}");
+    assert!(filters.iter().all(|filter| filter.evaluate(0.5) == 0.0), "{filters:?}");
 }
 
 /// A cycle of six nodes and one of four, with the frequencies 1, 1/2, 0, -1/2 and -1.
@@ -245,9 +246,9 @@ fn gain_is_the_amplification_of_an_eigenvector() {
             let measured = (square / (N_FEATURES * WIDTH) as f64).sqrt();
             let what = format!("{name} with {settings:?} at {mu}");
             assert!(
-                (gain.at(mu) - measured).abs() < 1e-12,
+                (gain.evaluate(mu) - measured).abs() < 1e-12,
                 "{what}: {} instead of {measured}",
-                gain.at(mu)
+                gain.evaluate(mu)
             );
         }
     }

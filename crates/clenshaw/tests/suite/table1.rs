@@ -1,16 +1,17 @@
 //! Table 1 of the paper: our statistics match known values, and every difference from the paper is
 //! explained.
 //!
-//! The numbers in the explanations are compared with counts from the files. Requires `$CLENSHAW_DATA`; without it
-//! the tests are skipped, except in CI, where they fail.
+//! The numbers in the explanations are compared with counts from the files. Requires `$CLENSHAW_DATA`;
+//! without it the tests are skipped, except in CI, where they fail.
 
+use crate::common::data_folder;
 use clenshaw::data::read::pickle::{self, PickleValue};
 use clenshaw::data::{Dataset, Description, Store, load_from};
 use clenshaw::experiment::{ExperimentKind, GraphStatistics, Selection, find_experiment};
 use clenshaw::graph::{edge_homophily, node_homophily};
 use clenshaw::report::{Comparison, ComparisonCell};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The known nodes, edges, classes, features and H of every graph except Twitch-Gamers.
 const OURS: [(&str, [usize; 4], &str); 7] = [
@@ -23,18 +24,6 @@ const OURS: [(&str, [usize; 4], &str); 7] = [
     ("cornell", [183, 277, 5, 1703], "0.301"),
 ];
 
-/// `$CLENSHAW_DATA`, if it is set.
-fn folder() -> Option<PathBuf> {
-    match std::env::var_os("CLENSHAW_DATA") {
-        Some(folder) => Some(folder.into()),
-        None if std::env::var_os("CI").is_some() => panic!("CI requires CLENSHAW_DATA"),
-        None => {
-            println!("skipped: no data");
-            None
-        }
-    }
-}
-
 fn statistics() -> GraphStatistics {
     let info = find_experiment("table1").unwrap();
     let ExperimentKind::GraphStatistics(text) = info.kind else { panic!("table1 counts graphs") };
@@ -42,7 +31,7 @@ fn statistics() -> GraphStatistics {
 }
 
 /// Our statistics of all available graphs, compared with the paper's.
-fn measured(folder: &Path) -> Comparison {
+fn compare_with_paper(folder: &Path) -> Comparison {
     let names = OURS.map(|(name, ..)| name);
     let only: Selection = format!("graph={}", names.join(",")).parse().unwrap();
     statistics().measure(&Store::only(folder), &only).unwrap()
@@ -62,8 +51,8 @@ fn graphs_are_in_the_order_of_the_paper() {
 
 #[test]
 fn our_statistics_match_known_values() {
-    let Some(folder) = folder() else { return };
-    let table = measured(&folder);
+    let Some(folder) = data_folder() else { return };
+    let table = compare_with_paper(&folder);
     for (row, (name, counts, h)) in table.rows.iter().zip(OURS) {
         let ours: Vec<f64> = row.cells.iter().map(|cell| cell.ours.unwrap()).collect();
         assert_eq!(ours[..4], counts.map(|count| count as f64), "{name}");
@@ -74,8 +63,8 @@ fn our_statistics_match_known_values() {
 
 #[test]
 fn a_cell_has_an_explanation_if_and_only_if_it_differs() {
-    let Some(folder) = folder() else { return };
-    for row in &measured(&folder).rows {
+    let Some(folder) = data_folder() else { return };
+    for row in &compare_with_paper(&folder).rows {
         for cell in &row.cells {
             let place = format!("{}, {}: {cell:?}", row.name, cell.column);
             assert_eq!(cell.agrees.is_none(), cell.column == "features", "{place}");
@@ -127,8 +116,8 @@ fn list_counts(folder: &Path, name: &str) -> [usize; 4] {
 
 #[test]
 fn planetoid_lists_contain_duplicates_and_loops() {
-    let Some(folder) = folder() else { return };
-    let table = measured(&folder);
+    let Some(folder) = data_folder() else { return };
+    let table = compare_with_paper(&folder);
     for name in ["cora", "pubmed", "citeseer"] {
         let edges = cell(&table, name, "edges");
         let [paper, ours] = [edges.paper, edges.ours].map(|count| count.unwrap() as usize);
@@ -157,8 +146,8 @@ fn edge_lines(folder: &Path, name: &str) -> (Vec<(usize, usize)>, usize) {
 
 #[test]
 fn geom_gcn_files_contain_directed_edges_and_loops() {
-    let Some(folder) = folder() else { return };
-    let table = measured(&folder);
+    let Some(folder) = data_folder() else { return };
+    let table = compare_with_paper(&folder);
     let paper = |name| cell(&table, name, "edges").paper.unwrap() as usize;
     let count = |name| {
         let (lines, loops) = edge_lines(&folder, name);
@@ -178,8 +167,8 @@ fn geom_gcn_files_contain_directed_edges_and_loops() {
 
 #[test]
 fn paper_lists_the_size_of_actor_for_chameleon() {
-    let Some(folder) = folder() else { return };
-    let table = measured(&folder);
+    let Some(folder) = data_folder() else { return };
+    let table = compare_with_paper(&folder);
     let actor = load_from(&Store::only(&folder), "actor").unwrap();
     let paper = cell(&table, "chameleon", "nodes").paper;
     assert_eq!(paper, Some(actor.graph.n_nodes() as f64));
@@ -187,25 +176,25 @@ fn paper_lists_the_size_of_actor_for_chameleon() {
 }
 
 /// Formats a number with three decimals.
-fn three(number: f64) -> String {
+fn three_decimals(number: f64) -> String {
     format!("{number:.3}")
 }
 
 #[test]
 fn homophily_of_the_paper_is_explained() {
-    let Some(folder) = folder() else { return };
-    let table = measured(&folder);
+    let Some(folder) = data_folder() else { return };
+    let table = compare_with_paper(&folder);
     let load = |name: &str| load_from(&Store::only(&folder), name).unwrap();
     let why = |name: &str| cell(&table, name, "H").explanation.as_deref().unwrap();
 
     let Dataset { graph, y, .. } = load("chameleon");
-    assert_eq!(three(edge_homophily(&graph, &y).unwrap()), "0.230");
+    assert_eq!(three_decimals(edge_homophily(&graph, &y).unwrap()), "0.230");
     assert!(why("chameleon").contains("(0.230)") && why("chameleon").contains("0.247"));
 
     let y = load("texas").y;
     let (lines, _) = edge_lines(&folder, "texas");
     let same = lines.iter().filter(|(u, v)| y[*u] == y[*v]).count();
-    assert_eq!(three(same as f64 / lines.len() as f64), "0.108");
+    assert_eq!(three_decimals(same as f64 / lines.len() as f64), "0.108");
     assert!(why("texas").contains("325") && why("texas").contains("(0.108)"));
 
     // The paper swaps Citeseer and PubMed, with isolated nodes of Citeseer counted as 0.
@@ -213,7 +202,7 @@ fn homophily_of_the_paper_is_explained() {
     let (n, isolated) = (citeseer.graph.n_nodes(), Description::of(&citeseer).isolated);
     let h =
         node_homophily(&citeseer.graph, &citeseer.y).unwrap() * (n - isolated) as f64 / n as f64;
-    assert_eq!((isolated, three(h)), (48, "0.706".into()));
+    assert_eq!((isolated, three_decimals(h)), (48, "0.706".into()));
     assert!(why("citeseer").contains("48 nodes") && why("citeseer").contains("0.706"));
     let [pubmed, citeseer] = ["pubmed", "citeseer"].map(|name| cell(&table, name, "H"));
     assert_eq!(pubmed.paper, Some(0.71));

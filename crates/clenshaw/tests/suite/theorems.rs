@@ -28,8 +28,8 @@ const WIDTH: usize = 2;
 /// The residual networks with learned coefficients.
 const LEARNED: [&str; 2] = ["horner-gcn", "clenshaw-gcn"];
 
-/// The defaults without dropout, with these values.
-fn set(info: &'static ModelInfo, values: &[(&str, String)]) -> Params {
+/// The default hyper-parameters without dropout, changed to these values.
+fn with_values(info: &'static ModelInfo, values: &[(&str, String)]) -> Params {
     let mut hp = Setting::defaults(info).hp;
     for (key, value) in values {
         hp.set(key, value).unwrap();
@@ -38,14 +38,14 @@ fn set(info: &'static ModelInfo, values: &[(&str, String)]) -> Params {
 }
 
 /// The hyper-parameters of the model without `W(l)` and inner activations.
-fn linear(info: &'static ModelInfo, order: usize) -> Params {
+fn linear_params(info: &'static ModelInfo, order: usize) -> Params {
     let off = || "false".to_string();
     let (order, width) = (order.to_string(), WIDTH.to_string());
-    set(info, &[("K", order), ("hidden", width), ("use_weight", off()), ("use_act", off())])
+    with_values(info, &[("K", order), ("hidden", width), ("use_weight", off()), ("use_act", off())])
 }
 
-/// The network whose dense layers are the identity, so that the filter gets `x >= 0`; the other
-/// parameters come from `coefficients`.
+/// A network whose dense layers are the identity, so that `x >= 0` is the input of the filter, and whose
+/// other parameters are computed by `coefficients`.
 fn with_identity_layers(
     info: &ModelInfo,
     hp: &Params,
@@ -56,7 +56,7 @@ fn with_identity_layers(
     let mut net = Net::dense(x.clone(), Some(p.clone()), WIDTH);
     let logits = (info.build)(&mut net, hp);
     let plan = Plan::<f64>::compile(&net, logits);
-    let params = plan.vector(|param| match param.name.as_str() {
+    let params = plan.param_vector(|param| match param.name.as_str() {
         "w_in" | "w_out" => Mat::<f64>::identity(WIDTH).as_slice().to_vec(),
         "b_in" | "b_out" => vec![0.0; WIDTH],
         _ => coefficients(param),
@@ -69,7 +69,13 @@ fn scores(plan: &Plan<f64>, params: &[f64]) -> Vec<f64> {
 }
 
 /// `relu(H(K))` of the linear network, for `H* = x >= 0`.
-fn rectified(info: &ModelInfo, hp: &Params, p: &Operator, x: &Mat<f64>, alpha: &[f64]) -> Vec<f64> {
+fn rectified_output(
+    info: &ModelInfo,
+    hp: &Params,
+    p: &Operator,
+    x: &Mat<f64>,
+    alpha: &[f64],
+) -> Vec<f64> {
     let (plan, params) = with_identity_layers(info, hp, p, x, |param| {
         assert_eq!(param.name, "alpha", "the only other parameter of a linear network");
         alpha.to_vec()
@@ -103,14 +109,14 @@ proptest! {
         let p = operator(&graph, Normalisation::Looped);
         let x = Mat::from_vec(n, WIDTH, entries[..n * WIDTH].to_vec());
         for info in model::MODELS.iter().filter(|info| info.family == ModelFamily::Clenshaw) {
-            let hp = linear(info, order);
+            let hp = linear_params(info, order);
             let filter = info.filter.expect("a residual network that simulates a filter");
             for sign in [1.0, -1.0] {
                 let alpha: Vec<f64> = alpha.iter().map(|a| sign * a).collect();
                 let h = filter(&|_: &str| Mat::from_vec(1, order + 1, alpha.clone()), &hp);
-                let expected = filter_by_eigendecomposition(&p, &x, |mu| h.at(mu));
+                let expected = filter_by_eigendecomposition(&p, &x, |mu| h.evaluate(mu));
                 let rectified_expected: Vec<f64> = expected.iter().map(|v| v.max(0.0)).collect();
-                let actual = rectified(info, &hp, &p, &x, &alpha);
+                let actual = rectified_output(info, &hp, &p, &x, &alpha);
                 // U_32 is 33 at mu = 1 and its slope there about 12,000.
                 let scale = largest(&expected).max(1.0);
                 assert_close(info.name, &actual, &rectified_expected, scale, 1e-10);
@@ -120,7 +126,7 @@ proptest! {
 }
 
 /// The declared filter of every channel; `None` if the model has only a gain.
-fn declared(setting: &Setting, plan: &Plan<f64>, params: &[f64]) -> Option<Vec<Filter>> {
+fn declared_filters(setting: &Setting, plan: &Plan<f64>, params: &[f64]) -> Option<Vec<Filter>> {
     match setting.info.filter?(&lookup(plan, params), &setting.hp) {
         filter::Response::Shared(filter) => Some(vec![filter; WIDTH]),
         filter::Response::Channels(filters) => Some(filters),
@@ -144,10 +150,10 @@ fn declared_filters_of_decoupled_models_match_their_outputs() {
             (0..param.rows * param.cols).map(|_| 0.3 + stream.symmetric(1.0)).collect()
         };
         let (plan, params) = with_identity_layers(info, hp, &p, &x, random);
-        let Some(filters) = declared(&setting, &plan, &params) else { continue };
+        let Some(filters) = declared_filters(&setting, &plan, &params) else { continue };
         let actual = scores(&plan, &params);
         for (c, h) in filters.iter().enumerate() {
-            let expected = filter_by_eigendecomposition(&p, &x, |mu| h.at(mu));
+            let expected = filter_by_eigendecomposition(&p, &x, |mu| h.evaluate(mu));
             let column = |y: &[f64]| y.iter().skip(c).step_by(WIDTH).copied().collect::<Vec<_>>();
             let scale = largest(&expected).max(1.0);
             assert_close(&setting.what, &column(&actual), &column(&expected), scale, 1e-11);
@@ -160,7 +166,7 @@ fn initial_filter(name: &str, values: &[(&str, &str)]) -> filter::Response {
     let mut setting = Setting::defaults(model::find(name).unwrap());
     values.iter().for_each(|(key, value)| setting.hp.set(key, value).unwrap());
     let plan = setting.compile::<f64>(&Problem::random(15, 2), Form::Dense);
-    let initial = plan.initial(&Stream::new(0, "weights"));
+    let initial = plan.initial_params(&Stream::new(0, "weights"));
     let filter = setting.info.filter.expect("a model with a filter");
     filter(&lookup(&plan, &initial), &setting.hp)
 }
@@ -203,12 +209,12 @@ fn cheb_net_ii_interpolates_theta_at_the_chebyshev_nodes() {
     let theta: Vec<f64> = (0..=order).map(|_| stream.symmetric(1.0)).collect();
     let weights = |_: &str| Mat::from_vec(1, order + 1, theta.clone());
     for (relu, low) in [("true", 0.0), ("false", -1.0)] {
-        let hp = set(info, &[("K", order.to_string()), ("relu", relu.into())]);
+        let hp = with_values(info, &[("K", order.to_string()), ("relu", relu.into())]);
         let h = info.filter.expect("it learns a filter")(&weights, &hp);
         for (j, theta_j) in theta.iter().enumerate() {
             let x_j = ((order - j) as f64 + 0.5) * std::f64::consts::PI / (order as f64 + 1.0);
             // L^ = -P, so that x_0, the lowest, is the lowest frequency.
-            let (actual, expected) = (h.at(-x_j.cos()), theta_j.max(low));
+            let (actual, expected) = (h.evaluate(-x_j.cos()), theta_j.max(low));
             assert!((actual - expected).abs() < 1e-13, "theta_{j} = {expected}, not {actual}");
         }
     }
@@ -244,7 +250,7 @@ fn initial_network_equals_its_dense_layers() {
             let alone = Plan::<f64>::compile(&net, logits);
             let scores = |plan: &Plan<f64>| {
                 let mut work = plan.workspace(ThreadTeam::new(1));
-                plan.scores(&mut work, &plan.initial(&weights)).to_vec()
+                plan.scores(&mut work, &plan.initial_params(&weights)).to_vec()
             };
             let (actual, expected) = (scores(&plan), scores(&alone));
             let what = format!("{name}, use_weight = {use_weight}");
@@ -259,7 +265,7 @@ fn one_step_changes_every_coefficient() {
     for name in LEARNED {
         let setting = Setting::defaults(model::find(name).unwrap());
         let plan = setting.compile::<f64>(&problem, Form::Sparse);
-        let initial = plan.initial(&Stream::new(4, "weights"));
+        let initial = plan.initial_params(&Stream::new(4, "weights"));
         let mut work = plan.workspace(ThreadTeam::new(1));
         plan.gradient(&mut work, &initial, &problem.targets(), &Stream::new(4, "dropout"));
         let mut stepped = initial.clone();
@@ -286,7 +292,7 @@ fn alpha_gradient(order: usize, act: fn(&mut Tape, Var) -> Var) -> Vec<f64> {
     let h_star = act(&mut t, h_star);
     let (mut h1, mut h2) = (t.zeros_like(h_star), t.zeros_like(h_star)); // H(l-1), H(l-2)
     for l in 0..=order {
-        let mut h = t.sum([2.0 * p.of(h1), -1.0 * h2, alpha.at(l) * h_star]);
+        let mut h = t.sum([2.0 * p.apply(h1), -1.0 * h2, alpha.entry(l) * h_star]);
         if l + 2 <= order {
             h = act(&mut t, h);
         }
@@ -297,7 +303,7 @@ fn alpha_gradient(order: usize, act: fn(&mut Tape, Var) -> Var) -> Vec<f64> {
     let logits = t.linear(h, w_out, None);
     let plan = Plan::<f64>::compile(&t, logits);
     let mut work = plan.workspace(ThreadTeam::new(1));
-    let params = plan.initial(&Stream::new(5, "weights"));
+    let params = plan.initial_params(&Stream::new(5, "weights"));
     plan.gradient(&mut work, &params, &problem.targets(), &Stream::new(5, "dropout"));
     work.gradients()[..=order].to_vec()
 }

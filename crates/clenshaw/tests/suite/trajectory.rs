@@ -59,7 +59,7 @@ impl Trajectory {
 
     /// The stored vector with this prefix (parameters or gradients), in our order and layout.
     fn stored(&self, prefix: &str) -> AlignedVec<f64> {
-        self.plan.vector(|param| {
+        self.plan.param_vector(|param| {
             let key = format!("{prefix}.{}", reference_name(&param.name));
             let array = self.arrays.get(&key).unwrap_or_else(|| panic!("{}: no {key}", self.file));
             assert_eq!(array.values.len(), param.rows * param.cols, "{}: {key}", self.file);
@@ -114,9 +114,9 @@ impl Trajectory {
 /// Hyper-parameters of the optimisers from `hp_json`, of the model from scalars; dropout off.
 fn hyper_parameters(info: &'static ModelInfo, arrays: &BTreeMap<String, Array>) -> Params {
     let mut hp = Setting::defaults(info).hp;
-    let stated: serde_json::Value = serde_json::from_str(&arrays["hp_json"].text).unwrap();
+    let stored: serde_json::Value = serde_json::from_str(&arrays["hp_json"].text).unwrap();
     for (theirs, ours) in KEYS {
-        hp.set(ours, &stated[theirs].to_string()).unwrap();
+        hp.set(ours, &stored[theirs].to_string()).unwrap();
     }
     for (theirs, ours) in [("K", "K"), ("H", "hidden"), ("lamda", "lambda")] {
         hp.set(ours, &arrays[theirs].values[0].to_string()).unwrap();
@@ -141,7 +141,7 @@ fn our_layout(param: &Param, values: &[f64]) -> Vec<f64> {
     match param.name.as_str() {
         "alpha" => values.iter().rev().copied().collect(),
         "w_in" | "w_out" => {
-            let entry = |at: usize| values[at % param.cols * param.rows + at / param.cols];
+            let entry = |i: usize| values[i % param.cols * param.rows + i / param.cols];
             (0..values.len()).map(entry).collect()
         }
         _ => values.to_vec(),

@@ -291,26 +291,29 @@ fn diverged_trial_fails_with_its_reason() {
 fn rejects_study_with_different_settings() {
     let test = TestStudy::new(1);
     test.tune(&study_request(SMALL, 1)).unwrap();
-    let refused = |change: &dyn Fn(&mut TuneRequest)| {
+    let tune_error = |change: &dyn Fn(&mut TuneRequest)| {
         let mut other = study_request(SMALL, 2);
         change(&mut other);
         test.tune(&other).unwrap_err().to_string()
     };
     assert_eq!(
-        refused(&|other| other.training.graph = "csbm:nodes=100".into()),
+        tune_error(&|other| other.training.graph = "csbm:nodes=100".into()),
         "study `test`: its `graph` is \"csbm:nodes=200\", not \"csbm:nodes=100\""
     );
-    assert_eq!(refused(&|other| other.training.seed = 9), "study `test`: its `seed` is 3, not 9");
     assert_eq!(
-        refused(&|other| other.training = Request { runs: 2, seed: 3, ..gcn() }),
+        tune_error(&|other| other.training.seed = 9),
+        "study `test`: its `seed` is 3, not 9"
+    );
+    assert_eq!(
+        tune_error(&|other| other.training = Request { runs: 2, seed: 3, ..gcn() }),
         "study `test`: its `model` is \"clenshaw-gcn\", not \"gcn\""
     );
     assert_eq!(
-        refused(&|other| other.fix("hidden", "16").unwrap()),
+        tune_error(&|other| other.fix("hidden", "16").unwrap()),
         "study `test`: its `hidden` is 8, not 16"
     );
     assert_eq!(
-        refused(&|other| other.fix("dropout", "0.5").unwrap()),
+        tune_error(&|other| other.fix("dropout", "0.5").unwrap()),
         "study `test`: its `dropout` is tuned, not fixed at 0.5"
     );
 }
@@ -338,7 +341,8 @@ fn dashboard_has_a_note_and_the_best_filter() {
     assert!(figure["layout"]["title"]["text"].as_str().unwrap().starts_with(&title));
 }
 
-/// Another process fails the first trial at this report, as if its worker were dead.
+/// The trials of a study whose first trial is failed by another process at this report, as if its worker
+/// were dead.
 fn trials_failed_at(step: u64) -> Vec<Trial> {
     let (test, study) = (TestStudy::new(1), study_request(SMALL, 3));
     let storage = test.storage();
@@ -368,7 +372,7 @@ fn late_result_is_stored_as_a_new_trial() {
 }
 
 #[test]
-fn trial_failed_by_others_is_stopped() {
+fn trial_failed_by_another_process_is_stopped() {
     let trials = trials_failed_at(1);
     assert!(was_repeated(&trials, &trials[0]), "its settings were not tried again");
 }
@@ -457,10 +461,11 @@ mod databases {
         }
     }
 
-    /// Another process locks the file while the first trial runs; `then` is called when the study notices.
+    /// Tunes while another process locks the file during the first trial; `on_unavailable` is called when the
+    /// study notices.
     fn tune_with_lock(
         cancel: &AtomicBool,
-        then: &(dyn Fn(&rusqlite::Connection) + Sync),
+        on_unavailable: &(dyn Fn(&rusqlite::Connection) + Sync),
     ) -> Result<TuneResult> {
         let test = TestStudy::new(1);
         let storage = database(test.folder.path(), 60_000, 50);
@@ -472,7 +477,7 @@ mod databases {
             }
             TuneEvent::StorageUnavailable { problem } => {
                 assert!(problem.contains("study.db: is locked by other workers"), "{problem}");
-                then(&other.lock().unwrap());
+                on_unavailable(&other.lock().unwrap());
             }
             _ => {}
         };

@@ -60,7 +60,7 @@ pub(crate) fn infer(
 ) -> Result<(Schema, Vec<String>)> {
     if let Some(name) = options.names().find(|name| table.find(name).is_none()) {
         let known = table.columns.iter().map(|column| column.name.as_str());
-        return Err(Error::unknown("column", name, known).within(&table.place));
+        return Err(Error::unknown("column", name, known).with_place(&table.place));
     }
     let roles = SpecialColumns::of(table, options, labels)?;
     let mut warnings = vec![];

@@ -71,14 +71,14 @@ impl GraphStatistics {
         let graphs = file.graphs.into_iter().map(|(name, value)| {
             let known = || DATASETS.iter().map(|info| info.name);
             if !known().any(|graph| graph == name) {
-                return Err(Error::unknown("graph", &name, known()).within(place));
+                return Err(Error::unknown("graph", &name, known()).with_place(place));
             }
             let graph: PublishedGraph = value.try_into().map_err(invalid)?;
             let is_column = |key: &&String| COLUMNS.iter().any(|(column, ..)| column == *key);
             match graph.numbers.keys().chain(graph.differs.keys()).find(|key| !is_column(key)) {
                 Some(key) => {
                     let columns = COLUMNS.map(|(column, ..)| column);
-                    Err(Error::unknown("column", key, columns).within(place))
+                    Err(Error::unknown("column", key, columns).with_place(place))
                 }
                 None => Ok((name, graph)),
             }
@@ -131,7 +131,7 @@ impl PublishedGraph {
 pub(super) fn load_if_present(store: &Store, name: &str) -> Result<Option<Dataset>> {
     match data::load_from(store, name) {
         Ok(dataset) => Ok(Some(dataset)),
-        Err(error) if error.is_absence() => Ok(None),
+        Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn mean(values: &[f64]) -> f64 {
 
 /// The validation accuracy of the best epoch so far, as chosen by the stopping rule.
 fn val_accuracy(stop: EarlyStopping, fit: &Fit) -> f64 {
-    let best = fit.history()[stop.best(fit.history())];
+    let best = fit.history()[stop.best_index(fit.history())];
     best.val_accuracy.expect("splits of a study have validation nodes")
 }
 

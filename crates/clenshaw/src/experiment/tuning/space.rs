@@ -46,10 +46,10 @@ pub(super) fn declared_distribution(hyper: &HyperParam) -> Option<Distribution> 
                 |v: f64| if is_integer { ParamValue::Int(v as i64) } else { ParamValue::Float(v) };
             choices(values.iter().map(|v| number(*v)).collect())
         }
-        (TuningSpace::Any, ValueRange::OneOf(words)) => {
+        (TuningSpace::All, ValueRange::OneOf(words)) => {
             choices(words.iter().map(|word| ParamValue::Str((*word).into())).collect())
         }
-        (TuningSpace::Any, _) => choices(vec![ParamValue::Bool(false), ParamValue::Bool(true)]),
+        (TuningSpace::All, _) => choices(vec![ParamValue::Bool(false), ParamValue::Bool(true)]),
     }
 }
 
@@ -62,7 +62,7 @@ pub(super) fn parse(
     let invalid = |problem: String| Error::Data { place: place.into(), problem };
     let table: Table = text.parse().map_err(|e: toml::de::Error| invalid(one_line(&e)))?;
     if let Some(key) = table.keys().find(|key| *key != "space") {
-        return Err(Error::unknown("key", key, ["space"]).within(place));
+        return Err(Error::unknown("key", key, ["space"]).with_place(place));
     }
     let Some(toml::Value::Table(space)) = table.get("space") else {
         return Err(invalid("missing table `[space]`".into()));
@@ -73,7 +73,7 @@ pub(super) fn parse(
         let hyper = hyper.ok_or_else(|| Error::unknown("hyper-parameter", key, known))?;
         Ok((key.clone(), parse_entry(hyper, value)?))
     });
-    entries.collect::<Result<_>>().map_err(|error: Error| error.within(place))
+    entries.collect::<Result<_>>().map_err(|error: Error| error.with_place(place))
 }
 
 fn parse_entry(hyper: &HyperParam, value: &toml::Value) -> Result<SpaceEntry> {

@@ -14,7 +14,7 @@ use super::{Arith, Kernel};
 use crate::rng::{Bernoulli, Stream};
 use crate::tensor::Real;
 
-/// The activation function.
+/// An activation function that passes or blocks each entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     /// All entries pass.
@@ -29,10 +29,10 @@ pub(crate) enum Act {
 pub(crate) struct Gate<'a, T> {
     pub cols: usize,
     pub act: Act,
-    /// For dropout, the probability of keeping an entry and the source of randomness.
+    /// For dropout, the probability of keeping an entry and the random stream.
     pub drop: Option<(Bernoulli, &'a Stream)>,
-    /// The index in the whole matrix of the block's first row; it selects the random bits.
-    pub first: usize,
+    /// The index of the block's first row in the whole matrix, which selects the random bits.
+    pub first_row: usize,
     pub src: &'a [T],
     pub out: &'a mut [T],
     /// Receives the open bits of each row, if a backward pass follows.
@@ -46,13 +46,15 @@ impl<T: Real> Kernel for Gate<'_, T> {
     fn run<A: Arith>(mut self) {
         let cols = self.cols;
         let words = cols.div_ceil(64);
-        let scale = self.drop.map_or(T::ONE, |(keep, _)| T::from_f64(1.0 / keep.keep()));
+        let scale = self
+            .drop
+            .map_or(T::ONE, |(bernoulli, _)| T::from_f64(1.0 / bernoulli.keep_probability()));
         for r in 0..self.out.len() / cols.max(1) {
             for w in 0..words {
                 let from = r * cols + 64 * w;
                 let to = (from + 64).min((r + 1) * cols);
                 let src = &self.src[from..to];
-                let number = ((self.first + r) * words + w) as u64;
+                let number = ((self.first_row + r) * words + w) as u64;
                 let keep = self
                     .drop
                     .map_or(u64::MAX, |(bernoulli, stream)| bernoulli.word(stream, number));
@@ -67,7 +69,7 @@ impl<T: Real> Kernel for Gate<'_, T> {
 
 /// Dropout of a list of numbers, 64 per word of random bits.
 pub(crate) struct DropEntries<'a, T> {
-    /// The probability of keeping a number, and the source of randomness.
+    /// The probability of keeping a number, and the random stream.
     pub drop: (Bernoulli, &'a Stream),
     /// The index of the random word for the first 64 numbers of `src`.
     pub first_word: usize,
@@ -81,7 +83,7 @@ impl<T: Real> Kernel for DropEntries<'_, T> {
     #[inline(always)]
     fn run<A: Arith>(self) {
         let (bernoulli, stream) = self.drop;
-        let scale = T::from_f64(1.0 / bernoulli.keep());
+        let scale = T::from_f64(1.0 / bernoulli.keep_probability());
         for (w, (src, out)) in self.src.chunks(64).zip(self.out.chunks_mut(64)).enumerate() {
             let keep = bernoulli.word(stream, (self.first_word + w) as u64);
             A::gate(Act::Identity, keep, scale, src, out);
@@ -123,40 +125,40 @@ impl<T: Real> Kernel for GateGrad<'_, T> {
 /// unspecified.
 #[inline(always)]
 pub(super) fn gate<T: Real>(act: Act, keep: u64, scale: T, x: &[T], out: &mut [T]) -> u64 {
-    let open = keep & passing(act, x);
-    pass(open, scale, x, out);
+    let open = keep & passing_bits(act, x);
+    multiply_masked(open, scale, x, out);
     open
 }
 
-/// One bit for each of up to 64 entries: whether the activation passes it. Bits beyond the last entry are
-/// unspecified.
+/// One bit for each of up to 64 entries, set if the activation passes the entry. Bits beyond the last
+/// entry are unspecified.
 #[inline(always)]
-fn passing<T: Real>(act: Act, x: &[T]) -> u64 {
-    let unless = |stops: fn(T) -> bool| {
+fn passing_bits<T: Real>(act: Act, x: &[T]) -> u64 {
+    let unblocked = |is_blocked: fn(T) -> bool| {
         let mut word = 0;
         let (eights, rest) = x.as_chunks::<8>();
         for (i, eight) in eights.iter().enumerate() {
             let mut byte = 0u64;
             for j in 0..8 {
-                byte |= u64::from(!stops(eight[j])) << j;
+                byte |= u64::from(!is_blocked(eight[j])) << j;
             }
             word |= byte << (8 * i);
         }
         for (j, v) in rest.iter().enumerate() {
-            word |= u64::from(!stops(*v)) << (8 * eights.len() + j);
+            word |= u64::from(!is_blocked(*v)) << (8 * eights.len() + j);
         }
         word
     };
     match act {
         Act::Identity => u64::MAX,
-        Act::Relu => unless(|v| v <= T::ZERO),
-        Act::ReluStar => unless(|v| v < T::ZERO),
+        Act::Relu => unblocked(|v| v <= T::ZERO),
+        Act::ReluStar => unblocked(|v| v < T::ZERO),
     }
 }
 
 /// `out = open . scale . x` for up to 64 entries.
 #[inline(always)]
-fn pass<T: Real>(open: u64, scale: T, x: &[T], out: &mut [T]) {
+fn multiply_masked<T: Real>(open: u64, scale: T, x: &[T], out: &mut [T]) {
     let (x8, x_rest) = x.as_chunks::<8>();
     let (out8, out_rest) = out.as_chunks_mut::<8>();
     for (i, (out, x)) in out8.iter_mut().zip(x8).enumerate() {
@@ -181,13 +183,13 @@ mod tests {
         level: SimdLevel,
         (act, drop): (Act, Option<(Bernoulli, &'a Stream)>),
         cols: usize,
-        first: usize,
+        first_row: usize,
         src: &'a [f32],
     ) -> (Vec<f32>, Vec<u64>) {
         let mut out = vec![9.0; src.len()];
         let mut mask = vec![0; src.len() / cols * cols.div_ceil(64)];
         let mask_out = Some(&mut mask[..]);
-        dispatch_at(level, Gate { cols, act, drop, first, src, out: &mut out, mask: mask_out });
+        dispatch_at(level, Gate { cols, act, drop, first_row, src, out: &mut out, mask: mask_out });
         (out, mask)
     }
 
@@ -223,7 +225,7 @@ mod tests {
         let (out, mask) = run(LEVELS[2], (Act::Identity, drop), cols, 0, &src);
         let mean = out.iter().sum::<f32>() / out.len() as f32;
         assert!((mean - 1.0).abs() < 0.02, "{mean}");
-        let scale = (1.0 / bernoulli.keep()) as f32;
+        let scale = (1.0 / bernoulli.keep_probability()) as f32;
         assert_eq!(gradient(LEVELS[2], cols, scale, &mask, &src), out);
     }
 
@@ -251,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn dropout_does_not_depend_on_the_division_into_blocks() {
+    fn dropout_does_not_depend_on_block_boundaries() {
         let (stream, bernoulli) = (Stream::new(2, "dropout"), Bernoulli::from_drop_rate(0.5));
         let (src, gate) = (numbers(10 * 64, 3), (Act::ReluStar, Some((bernoulli, &stream))));
         let (whole, _) = run(SimdLevel::Portable, gate, 64, 0, &src);

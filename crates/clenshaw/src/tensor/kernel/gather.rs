@@ -10,38 +10,38 @@ use super::Arith;
 use crate::tensor::Real;
 use std::ops::Range;
 
-/// An operation that can be applied to a few adjacent columns of a row at a time.
-pub(super) trait Columns {
+/// A kernel that computes a few adjacent columns of a row at a time.
+pub(super) trait ColumnKernel {
     /// Computes columns `c..c + W` of row `r` of the result.
-    fn columns<A: Arith, const W: usize>(&mut self, r: usize, c: usize);
+    fn run_columns<A: Arith, const W: usize>(&mut self, r: usize, c: usize);
 }
 
-/// Applies the operation to all columns of a number of rows.
+/// Computes all columns of `rows` rows, in column blocks of 64, 16, 8 and fewer.
 #[inline(always)]
-pub(super) fn by_columns<A: Arith>(work: &mut impl Columns, rows: usize, cols: usize) {
+pub(super) fn run_by_columns<A: Arith>(work: &mut impl ColumnKernel, rows: usize, cols: usize) {
     for r in 0..rows {
         let mut c = 0;
         while cols - c >= 64 {
-            work.columns::<A, 64>(r, c);
+            work.run_columns::<A, 64>(r, c);
             c += 64;
         }
         while cols - c >= 16 {
-            work.columns::<A, 16>(r, c);
+            work.run_columns::<A, 16>(r, c);
             c += 16;
         }
         if cols - c >= 8 {
-            work.columns::<A, 8>(r, c);
+            work.run_columns::<A, 8>(r, c);
             c += 8;
         }
         match cols - c {
             0 => {}
-            1 => work.columns::<A, 1>(r, c),
-            2 => work.columns::<A, 2>(r, c),
-            3 => work.columns::<A, 3>(r, c),
-            4 => work.columns::<A, 4>(r, c),
-            5 => work.columns::<A, 5>(r, c),
-            6 => work.columns::<A, 6>(r, c),
-            _ => work.columns::<A, 7>(r, c),
+            1 => work.run_columns::<A, 1>(r, c),
+            2 => work.run_columns::<A, 2>(r, c),
+            3 => work.run_columns::<A, 3>(r, c),
+            4 => work.run_columns::<A, 4>(r, c),
+            5 => work.run_columns::<A, 5>(r, c),
+            6 => work.run_columns::<A, 6>(r, c),
+            _ => work.run_columns::<A, 7>(r, c),
         }
     }
 }
@@ -67,9 +67,9 @@ pub(super) fn store<T: Real, const W: usize>(
     }
 }
 
-/// A number as it is stored in memory: itself, or the bits of a bf16 number.
+/// A stored number: a `T`, or the bits of a bf16 number.
 pub(super) trait Stored<T>: Copy {
-    /// The number.
+    /// The number as a `T`.
     fn value(self) -> T;
 }
 
@@ -88,10 +88,9 @@ impl<T: Real> Stored<T> for u16 {
     }
 }
 
-/// Rows of sources with more bytes than this are prefetched: such sources do not fit into a core's own
-/// cache.
+/// Rows are prefetched from sources with more bytes than this, which do not fit into a core's own cache.
 const PREFETCH_BYTES: usize = 8 << 20;
-/// The number of entries by which a row is prefetched ahead of its use.
+/// The number of entries between prefetching a row and using it.
 const PREFETCH_DISTANCE: usize = 16;
 
 /// A matrix and the indices of the rows to gather.
@@ -100,18 +99,19 @@ pub(super) struct Rows<'a, S> {
     stride: usize,
     indices: &'a [u32],
     src: *const S,
-    prefetches: bool,
+    should_prefetch: bool,
 }
 
 impl<'a, S> Rows<'a, S> {
     /// Rows of `src`, `stride` apart.
     pub fn new(src: &'a [S], stride: usize, indices: &'a [u32]) -> Self {
-        Self { stride, indices, src: src.as_ptr(), prefetches: size_of_val(src) > PREFETCH_BYTES }
+        let should_prefetch = size_of_val(src) > PREFETCH_BYTES;
+        Self { stride, indices, src: src.as_ptr(), should_prefetch }
     }
 }
 
 impl<S> Rows<'_, S> {
-    /// Columns `c..c + W` of the weighted sum of the rows `indices[e]` for `e` in `entries`.
+    /// ColumnKernel `c..c + W` of the weighted sum of the rows `indices[e]` for `e` in `entries`.
     ///
     /// `weight` receives `e` and the row.
     ///
@@ -129,23 +129,23 @@ impl<S> Rows<'_, S> {
     {
         // SAFETY: guaranteed by the caller, here and below.
         unsafe {
-            match self.prefetches {
-                true => self.sum_with::<T, A, W>(entries, c, weight, |e| {
+            match self.should_prefetch {
+                true => self.sum_prefetching::<T, A, W>(entries, c, weight, |e| {
                     if let Some(&j) = self.indices.get(e + PREFETCH_DISTANCE) {
-                        prefetch::<[S; W]>(self.at(j as usize, c));
+                        prefetch::<[S; W]>(self.address(j as usize, c));
                     }
                 }),
-                false => self.sum_with::<T, A, W>(entries, c, weight, |_| {}),
+                false => self.sum_prefetching::<T, A, W>(entries, c, weight, |_| {}),
             }
         }
     }
 
-    /// [`Rows::sum`] that calls `prefetch` with every entry before it is added.
+    /// [`Rows::sum`], calling `prefetch(e)` before entry `e` is added.
     ///
     /// # Safety
     /// As for [`Rows::sum`].
     #[inline(always)]
-    unsafe fn sum_with<T: Real, A: Arith, const W: usize>(
+    unsafe fn sum_prefetching<T: Real, A: Arith, const W: usize>(
         &self,
         entries: Range<usize>,
         c: usize,
@@ -160,7 +160,7 @@ impl<S> Rows<'_, S> {
             let j = j as usize;
             prefetch(e);
             // SAFETY: guaranteed by the caller.
-            let x = unsafe { &*self.at::<W>(j, c) };
+            let x = unsafe { &*self.address::<W>(j, c) };
             let weight = weight(e, j);
             for i in 0..W {
                 acc[i] = A::madd(weight, x[i].value(), acc[i]);
@@ -171,18 +171,18 @@ impl<S> Rows<'_, S> {
 
     /// The address of columns `c..c + W` of a row.
     #[inline(always)]
-    fn at<const W: usize>(&self, row: usize, c: usize) -> *const [S; W] {
+    fn address<const W: usize>(&self, row: usize, c: usize) -> *const [S; W] {
         self.src.wrapping_add(row * self.stride + c).cast()
     }
 }
 
-/// Prefetches the cache lines of a value; never faults, whatever the address.
+/// Prefetches the cache lines of a value; never faults, even for an invalid address.
 #[inline(always)]
-fn prefetch<T>(_at: *const T) {
+fn prefetch<T>(_address: *const T) {
     #[cfg(target_arch = "x86_64")]
     for byte in (0..size_of::<T>()).step_by(64) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: every x86-64 processor has the instruction, and it has no visible effect.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(_at.cast::<i8>().wrapping_add(byte)) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(_address.cast::<i8>().wrapping_add(byte)) };
     }
 }

@@ -4,8 +4,8 @@
 //! C (+)= A B + bias                               A [m, k] with strides, B [k, n], C [m, n]
 //! ```
 //!
-//! With strides for A, one kernel computes both `H W` and the weight gradient `Z^T dY`. B is small and
-//! stays in cache, so only the last, narrow columns are packed.
+//! Because A has strides, one kernel computes both `H W` and the weight gradient `Z^T dY`. B is small and
+//! stays in cache, so only its last columns, fewer than 16, are packed.
 
 use super::{Arith, Kernel};
 use crate::tensor::Real;
@@ -27,10 +27,10 @@ pub(crate) struct Gemm<'a, T> {
     pub add: bool,
 }
 
-/// Columns in the narrow tile.
+/// ColumnKernel in the narrow tile.
 const NARROW: usize = 8;
 /// Rows of B that are packed at a time for the narrow tile.
-const PACKED: usize = 256;
+const PACKED_ROWS: usize = 256;
 
 impl<T: Real> Kernel for Gemm<'_, T> {
     type Output = ();
@@ -46,25 +46,25 @@ impl<T: Real> Kernel for Gemm<'_, T> {
         assert!(self.b.len() >= k * n && self.c.len() >= m * n, "gemm: B or C is too short");
         let mut j = 0;
         while A::WIDE && n - j >= 64 {
-            self.wide_column::<A, 64>(j);
+            self.wide_columns::<A, 64>(j);
             j += 64;
         }
         while A::WIDE && n - j >= 32 {
-            self.wide_column::<A, 32>(j);
+            self.wide_columns::<A, 32>(j);
             j += 32;
         }
         while n - j >= 16 {
-            self.wide_column::<A, 16>(j);
+            self.wide_columns::<A, 16>(j);
             j += 16;
         }
         while j < n {
-            self.narrow_column::<A>(j, (n - j).min(NARROW));
+            self.narrow_columns::<A>(j, (n - j).min(NARROW));
             j += NARROW;
         }
     }
 }
 
-/// Some rows and columns of B.
+/// A panel of B: some of its rows and columns, possibly packed.
 struct Panel<T> {
     /// The first column.
     j: usize,
@@ -83,26 +83,28 @@ struct Panel<T> {
 impl<T: Real> Gemm<'_, T> {
     /// Computes `C[.., j..j+NR]`.
     #[inline(always)]
-    fn wide_column<A: Arith, const NR: usize>(&mut self, j: usize) {
+    fn wide_columns<A: Arith, const NR: usize>(&mut self, j: usize) {
         let (b, row_stride) = (self.b.as_ptr().wrapping_add(j), self.n);
-        self.tiles::<A, NR>(&Panel { j, width: NR, start: 0, depth: self.k, b, row_stride });
+        let panel = Panel { j, width: NR, start: 0, depth: self.k, b, row_stride };
+        self.multiply_panel::<A, NR>(&panel);
     }
 
     /// Computes `C[.., j..j+width]` for a width up to `NARROW`; the packed columns of B are padded with
     /// zeros.
     #[inline(always)]
-    fn narrow_column<A: Arith>(&mut self, j: usize, width: usize) {
+    fn narrow_columns<A: Arith>(&mut self, j: usize, width: usize) {
         let (add, bias) = (self.add, self.bias);
-        let mut packed = [[T::ZERO; NARROW]; PACKED];
+        let mut packed = [[T::ZERO; NARROW]; PACKED_ROWS];
         let mut start = 0;
         loop {
-            let depth = (self.k - start).min(PACKED);
+            let depth = (self.k - start).min(PACKED_ROWS);
             for p in 0..depth {
                 let row = (start + p) * self.n + j;
                 packed[p][..width].copy_from_slice(&self.b[row..row + width]);
             }
             let b = packed.as_ptr().cast();
-            self.tiles::<A, NARROW>(&Panel { j, width, start, depth, b, row_stride: NARROW });
+            let panel = Panel { j, width, start, depth, b, row_stride: NARROW };
+            self.multiply_panel::<A, NARROW>(&panel);
             // The first panel overwrites C if `add` is not set, and adds the bias; the others only add.
             (self.add, self.bias) = (true, None);
             start += depth;
@@ -115,25 +117,29 @@ impl<T: Real> Gemm<'_, T> {
 
     /// Multiplies all rows of A by a panel of B, and stores the product in C.
     #[inline(always)]
-    fn tiles<A: Arith, const NR: usize>(&mut self, panel: &Panel<T>) {
+    fn multiply_panel<A: Arith, const NR: usize>(&mut self, panel: &Panel<T>) {
         let mut i = 0;
         while NR == 32 && self.m - i >= 8 {
-            self.tile::<A, 8, NR>(i, panel);
+            self.multiply_tile::<A, 8, NR>(i, panel);
             i += 8;
         }
         while self.m - i >= 4 {
-            self.tile::<A, 4, NR>(i, panel);
+            self.multiply_tile::<A, 4, NR>(i, panel);
             i += 4;
         }
         while i < self.m {
-            self.tile::<A, 1, NR>(i, panel);
+            self.multiply_tile::<A, 1, NR>(i, panel);
             i += 1;
         }
     }
 
     /// Multiplies rows `i..i+MR` of A by a panel of B, in registers, and stores the product in C.
     #[inline(always)]
-    fn tile<A: Arith, const MR: usize, const NR: usize>(&mut self, i: usize, panel: &Panel<T>) {
+    fn multiply_tile<A: Arith, const MR: usize, const NR: usize>(
+        &mut self,
+        i: usize,
+        panel: &Panel<T>,
+    ) {
         let (row_stride, col_stride) = (self.a_row_stride, self.a_col_stride);
         let a = self.a.as_ptr().wrapping_add(i * row_stride + panel.start * col_stride);
         // SAFETY: `i + MR <= m`, the panel has `depth` rows of `NR` entries, and A has as many columns

@@ -45,7 +45,7 @@ impl<T: Real> Kernel for Nll<'_, T> {
     }
 }
 
-/// `log sum_c exp z_c`, computed relative to the largest entry, so that large scores do not overflow.
+/// `log sum_c exp z_c`, computed relative to the largest entry, so large scores do not overflow.
 ///
 /// # Panics
 /// If there are no scores.
@@ -75,7 +75,7 @@ impl<T: Real> Kernel for Squares<'_, T> {
         let rows = rows.zip(self.grad.chunks_exact_mut(self.cols)).zip(self.weights);
         for (((z, y), grad), &weight) in rows {
             for ((z, y), grad) in z.iter().zip(y).zip(grad) {
-                // Rows of weight zero may hold any number, even NaN.
+                // Rows with weight zero may contain any number, even NaN.
                 let error = if weight == T::ZERO { T::ZERO } else { *z - *y };
                 *grad = (weight + weight) * error;
                 loss += weight * error * error;

@@ -14,9 +14,9 @@ pub(crate) enum Map {
     /// `1 / x` where x is larger than c, 0 elsewhere.
     ReciprocalAbove(f64),
     /// `sqrt x`.
-    Root,
+    Sqrt,
     /// `max(x, c)`; the gradient is zero where x is c or less.
-    AtLeast(f64),
+    ClampMin(f64),
 }
 
 impl Map {
@@ -30,8 +30,8 @@ impl Map {
             // NaN is not replaced by zero.
             Self::ReciprocalAbove(c) if x <= T::from_f64(c) => T::ZERO,
             Self::ReciprocalAbove(_) => T::ONE / x,
-            Self::Root => x.sqrt(),
-            Self::AtLeast(c) => {
+            Self::Sqrt => x.sqrt(),
+            Self::ClampMin(c) => {
                 let c = T::from_f64(c);
                 // NaN is not replaced by c.
                 if x < c { c } else { x }
@@ -46,9 +46,9 @@ impl Map {
             Self::Tanh => T::ONE - y * y,
             Self::Sigmoid => y * (T::ONE - y),
             Self::Reciprocal | Self::ReciprocalAbove(_) => -(y * y),
-            Self::Root => T::from_f64(0.5) / y,
-            Self::AtLeast(c) if x > T::from_f64(c) => T::ONE,
-            Self::AtLeast(_) => T::ZERO,
+            Self::Sqrt => T::from_f64(0.5) / y,
+            Self::ClampMin(c) if x > T::from_f64(c) => T::ONE,
+            Self::ClampMin(_) => T::ZERO,
         }
     }
 }
@@ -65,9 +65,9 @@ mod tests {
             Map::Reciprocal,
             Map::ReciprocalAbove(0.5),
             Map::ReciprocalAbove(2.0),
-            Map::Root,
-            Map::AtLeast(0.5),
-            Map::AtLeast(2.0),
+            Map::Sqrt,
+            Map::ClampMin(0.5),
+            Map::ClampMin(2.0),
         ];
         for map in maps {
             let (x, step) = (1.3f64, 1e-6);
@@ -78,9 +78,9 @@ mod tests {
 
     #[test]
     fn values_below_the_threshold_are_replaced_but_not_nan() {
-        assert!(Map::AtLeast(0.0).apply(f32::NAN).is_nan());
+        assert!(Map::ClampMin(0.0).apply(f32::NAN).is_nan());
         assert!(Map::ReciprocalAbove(0.0).apply(f32::NAN).is_nan());
         assert_eq!([0.5, 0.25].map(|x| Map::ReciprocalAbove(0.25).apply(x)), [2.0f32, 0.0]);
-        assert_eq!(Map::AtLeast(0.5).apply(-1.0f32), 0.5);
+        assert_eq!(Map::ClampMin(0.5).apply(-1.0f32), 0.5);
     }
 }

@@ -32,9 +32,9 @@ pub(crate) use sum::{Gather, GatherSource, MAX_TERMS, Sum, ToBf16, bf16_stride};
 
 use super::Real;
 
-/// The arithmetic of an instruction set.
+/// The operations that differ between instruction sets.
 pub(crate) trait Arith {
-    /// Whether the registers can hold a tile of 8 x 32 or 4 x 64 numbers in the dense product.
+    /// Whether a tile of 8 x 32 or 4 x 64 f32 fits into the registers in the dense product.
     const WIDE: bool;
     /// `a * b + c`.
     fn madd<T: Real>(a: T, b: T, c: T) -> T;
@@ -97,7 +97,7 @@ impl Arith for Avx512 {
 pub(crate) trait Kernel {
     /// The result.
     type Output;
-    /// The computation. Implementations must be `#[inline(always)]` to be compiled for each
+    /// Runs the computation. Implementations must be `#[inline(always)]` to be compiled for each
     /// instruction set.
     fn run<A: Arith>(self) -> Self::Output;
 }
@@ -139,14 +139,14 @@ pub fn instruction_set() -> &'static str {
 #[inline]
 fn level() -> SimdLevel {
     #[cfg(test)]
-    return detected().min(testing::limit());
+    return detect().min(testing::limit());
     #[cfg(not(test))]
-    detected()
+    detect()
 }
 
 /// The best instruction set of this processor.
 #[inline]
-fn detected() -> SimdLevel {
+fn detect() -> SimdLevel {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
         let wide = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl");
@@ -195,7 +195,7 @@ pub(crate) mod testing {
         output
     }
 
-    /// Every instruction set; those that the processor lacks fall back to a lower one.
+    /// Every instruction set; one that the processor lacks falls back to a lower one.
     pub const LEVELS: [SimdLevel; 3] = [SimdLevel::Portable, SimdLevel::Avx2, SimdLevel::Avx512];
 
     /// Uniform numbers in [-1, 1).

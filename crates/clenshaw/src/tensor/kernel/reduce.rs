@@ -1,10 +1,10 @@
-//! Inner products and sums over rows, in an order that depends only on the shapes, and sums with one
-//! factor per column. `(+)=` adds if `add` is set, and overwrites otherwise.
+//! Inner products and sums over rows, whose order of additions depends only on the shapes, and sums with
+//! one factor per column. `(+)=` adds if `add` is set, and overwrites otherwise.
 
 use super::{Arith, Kernel, dispatch};
 use crate::tensor::Real;
 
-/// Lanes of a running sum; fixed, so that every instruction set adds in the same order.
+/// The number of partial sums of [`dot`]; fixed, so that every instruction set adds in the same order.
 const LANES: usize = 64;
 
 /// `sum_i a_i b_i`.

@@ -14,12 +14,12 @@ pub(crate) fn shrink<T: Real>(cols: usize, threshold: T, x: &[T], out: &mut [T])
     for (x, out) in x.chunks_exact(cols).zip(out.chunks_exact_mut(cols)) {
         let length = dot(x, x).sqrt();
         // A row of length zero stays zero; NaN propagates.
-        let by = if length <= threshold { T::ZERO } else { T::ONE - threshold / length };
-        out.iter_mut().zip(x).for_each(|(out, x)| *out = by * *x);
+        let factor = if length <= threshold { T::ZERO } else { T::ONE - threshold / length };
+        out.iter_mut().zip(x).for_each(|(out, x)| *out = factor * *x);
     }
 }
 
-/// The gradient with respect to the input `x` of [`shrink`], given the gradient `g` of its result.
+/// The gradient with respect to the input `x` of [`shrink`], given the gradient `g` of the result.
 pub(crate) fn shrink_gradient<T: Real>(cols: usize, threshold: T, x: &[T], g: &[T], out: &mut [T]) {
     let rows = x.chunks_exact(cols).zip(g.chunks_exact(cols)).zip(out.chunks_exact_mut(cols));
     for ((x, g), out) in rows {
@@ -28,10 +28,10 @@ pub(crate) fn shrink_gradient<T: Real>(cols: usize, threshold: T, x: &[T], g: &[
             out.fill(T::ZERO);
             continue;
         }
-        let by = T::ONE - threshold / length;
+        let factor = T::ONE - threshold / length;
         let along = threshold / (length * length * length) * dot(x, g);
         for ((out, x), g) in out.iter_mut().zip(x).zip(g) {
-            *out = by * *g + along * *x;
+            *out = factor * *g + along * *x;
         }
     }
 }
@@ -44,7 +44,7 @@ pub(crate) fn softmax<T: Real>(cols: usize, x: &[T], out: &mut [T]) {
     }
 }
 
-/// The gradient with respect to the input of [`softmax`], given its result `y` and the gradient `g` of it.
+/// The gradient with respect to the input of [`softmax`], given its result `y` and the gradient `g` of `y`.
 pub(crate) fn softmax_gradient<T: Real>(cols: usize, y: &[T], g: &[T], out: &mut [T]) {
     let rows = y.chunks_exact(cols).zip(g.chunks_exact(cols)).zip(out.chunks_exact_mut(cols));
     for ((y, g), out) in rows {

@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! out   = X W + bias                              one row of W gathered per entry of X
-//! dW    = X^T g                                   a gather as well, through the transposed pattern
+//! dW    = X^T g                                   a gather as well, with the transposed pattern
 //! ```
 
-use super::gather::{Columns, Rows, by_columns, store};
+use super::gather::{ColumnKernel, Rows, run_by_columns, store};
 use super::{Arith, Kernel};
 use crate::tensor::Real;
 
 /// `out (+)= X W + bias` or `out (+)= X^T W` for the rows of one block.
 pub(crate) struct SparseProduct<'a, T> {
-    /// Columns of W and of the result.
+    /// ColumnKernel of W and of the result.
     pub cols: usize,
     /// Offsets of the block's rows, and the end of its last row, in the pattern of X or its transpose.
     pub offsets: &'a [usize],
@@ -19,7 +19,8 @@ pub(crate) struct SparseProduct<'a, T> {
     pub indices: &'a [u32],
     /// Rows of W.
     pub n_rows: usize,
-    /// For each transposed entry, the index of its value; `None` if the order is that of the values.
+    /// For each entry of the transpose, the index of its value; `None` if entries and values have the same
+    /// order.
     pub value_index: Option<&'a [u32]>,
     pub values: &'a [T],
     pub w: &'a [T],
@@ -34,22 +35,22 @@ impl<T: Real> Kernel for SparseProduct<'_, T> {
 
     #[inline(always)]
     fn run<A: Arith>(mut self) {
-        assert_eq!(self.w.len(), self.n_rows * self.cols, "sparse product: shape of W");
+        assert_eq!(self.w.len(), self.n_rows * self.cols, "sparse product: W has the wrong shape");
         let (rows, cols) = (self.out.len() / self.cols.max(1), self.cols);
-        by_columns::<A>(&mut self, rows, cols);
+        run_by_columns::<A>(&mut self, rows, cols);
     }
 }
 
-impl<T: Real> Columns for SparseProduct<'_, T> {
+impl<T: Real> ColumnKernel for SparseProduct<'_, T> {
     #[inline(always)]
-    fn columns<A: Arith, const W: usize>(&mut self, r: usize, c: usize) {
+    fn run_columns<A: Arith, const W: usize>(&mut self, r: usize, c: usize) {
         let (rows, values) = (Rows::new(self.w, self.cols, self.indices), self.values);
         let entries = self.offsets[r]..self.offsets[r + 1];
         // SAFETY: the indices of a pattern are below `n_rows`, and W has that many rows (asserted).
         let acc = unsafe {
             match self.value_index {
                 None => rows.sum::<T, A, W>(entries, c, |e, _| values[e]),
-                Some(at) => rows.sum::<T, A, W>(entries, c, |e, _| values[at[e] as usize]),
+                Some(index) => rows.sum::<T, A, W>(entries, c, |e, _| values[index[e] as usize]),
             }
         };
         store(acc, c, self.bias, &mut self.out[r * self.cols + c..], self.add);

@@ -6,7 +6,7 @@
 //!
 //! With one gather and two terms this is Clenshaw's step, `2 P H1 - H2 + alpha H*`, in one pass.
 
-use super::gather::{Columns, Rows, by_columns, store};
+use super::gather::{ColumnKernel, Rows, run_by_columns, store};
 use super::{Arith, Kernel};
 use crate::tensor::Real;
 use std::ops::Range;
@@ -14,19 +14,19 @@ use std::ops::Range;
 /// The largest number of terms in one pass, besides the product with an operator.
 pub(crate) const MAX_TERMS: usize = 4;
 
-/// `coef diag(scale) A diag(scale) src` for the rows of a block, where A has these entries.
+/// The product `coef diag(scale) A diag(scale) src` for the rows of a block.
 pub(crate) struct Gather<'a, T> {
     pub coef: T,
     /// Offsets of the block's rows, and the end of the last one, in `indices`.
     pub offsets: &'a [usize],
-    /// Columns of all entries of the pattern.
+    /// ColumnKernel of all entries of the pattern.
     pub indices: &'a [u32],
-    /// The weight of every entry of the pattern; 1 if there are none.
+    /// The value of every entry of A; `None` means that all of them are 1.
     pub values: Option<&'a [T]>,
-    /// The factor of every node.
+    /// The scale factor of every node.
     pub scale: &'a [T],
-    /// The index in the whole matrix of the block's first row.
-    pub first: usize,
+    /// The index of the block's first row in the whole matrix.
+    pub first_row: usize,
     /// The whole source, `[n, cols]`.
     pub src: GatherSource<'a, T>,
 }
@@ -68,37 +68,37 @@ impl<T: Real> Kernel for Sum<'_, T> {
                 GatherSource::Full(src) => (src.len(), self.cols),
                 GatherSource::Bf16(src) => (src.len(), bf16_stride::<T>(self.cols)),
             };
-            assert_eq!(len, gather.scale.len() * cols, "sum: source shape");
+            assert_eq!(len, gather.scale.len() * cols, "sum: the source has the wrong shape");
             let n_values = gather.values.map_or(gather.indices.len(), <[T]>::len);
-            assert_eq!(n_values, gather.indices.len(), "sum: one weight per entry");
+            assert_eq!(n_values, gather.indices.len(), "sum: expected one value per entry");
         }
         let (rows, cols) = (self.out.len() / self.cols.max(1), self.cols);
-        by_columns::<A>(&mut self, rows, cols);
+        run_by_columns::<A>(&mut self, rows, cols);
     }
 }
 
-impl<T: Real> Columns for Sum<'_, T> {
+impl<T: Real> ColumnKernel for Sum<'_, T> {
     #[inline(always)]
-    fn columns<A: Arith, const W: usize>(&mut self, r: usize, c: usize) {
-        let at = r * self.cols + c;
+    fn run_columns<A: Arith, const W: usize>(&mut self, r: usize, c: usize) {
+        let start = r * self.cols + c;
         let mut acc = match &self.gather {
-            Some(gather) => gather.columns::<A, W>(self.cols, r, c),
+            Some(gather) => gather.run_columns::<A, W>(self.cols, r, c),
             None => [T::ZERO; W],
         };
         for (coef, x) in &self.terms[..self.n_terms] {
-            let x = &x[at..at + W];
+            let x = &x[start..start + W];
             for i in 0..W {
                 acc[i] = A::madd(*coef, x[i], acc[i]);
             }
         }
-        store(acc, c, self.bias, &mut self.out[at..], self.add);
+        store(acc, c, self.bias, &mut self.out[start..], self.add);
     }
 }
 
 impl<T: Real> Gather<'_, T> {
-    /// Columns `c..c + W` of row `r` of the product.
+    /// ColumnKernel `c..c + W` of row `r` of the product.
     #[inline(always)]
-    fn columns<A: Arith, const W: usize>(&self, cols: usize, r: usize, c: usize) -> [T; W] {
+    fn run_columns<A: Arith, const W: usize>(&self, cols: usize, r: usize, c: usize) -> [T; W] {
         let entries = self.offsets[r]..self.offsets[r + 1];
         let mut acc = match self.values {
             None => self.sum::<A, W>(cols, entries, c, |_, j| {
@@ -107,19 +107,17 @@ impl<T: Real> Gather<'_, T> {
                 unsafe { *self.scale.get_unchecked(j) }
             }),
             Some(values) => self.sum::<A, W>(cols, entries, c, |e, j| {
-                // SAFETY: as above, and there is a weight for every entry (asserted in `run`).
+                // SAFETY: as above, and there is a value for every entry (asserted in `run`).
                 unsafe { *values.get_unchecked(e) * *self.scale.get_unchecked(j) }
             }),
         };
-        let outer = self.coef * self.scale[self.first + r];
+        let outer = self.coef * self.scale[self.first_row + r];
         for i in 0..W {
             acc[i] = outer * acc[i];
         }
         acc
     }
-}
 
-impl<T: Real> Gather<'_, T> {
     /// The sum of the gathered rows, each multiplied by `weight(entry, column)`.
     #[inline(always)]
     fn sum<A: Arith, const W: usize>(
@@ -129,7 +127,7 @@ impl<T: Real> Gather<'_, T> {
         c: usize,
         weight: impl Fn(usize, usize) -> T,
     ) -> [T; W] {
-        // SAFETY: `src` holds `cols` numbers for every column of the pattern (asserted in `run`).
+        // SAFETY: `src` has a row of `cols` numbers for every column of the pattern (asserted in `run`).
         unsafe {
             match self.src {
                 GatherSource::Full(src) => {
@@ -186,7 +184,7 @@ mod tests {
             indices: &INDICES,
             values: None,
             scale: &SCALE,
-            first: 0,
+            first_row: 0,
             src: GatherSource::Full(src),
         };
         let none: (f32, &[f32]) = (0.0, &[]);
@@ -216,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_multiply_the_entries() {
+    fn values_multiply_the_entries() {
         let values = [0.5, -1.0, 2.0, 0.25, 3.0];
         for cols in [1, 5, 16, 71] {
             let x = numbers(10 * cols, 1);

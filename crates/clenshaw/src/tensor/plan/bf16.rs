@@ -1,6 +1,6 @@
 //! Optional fifth pass: products with the graph's operators read bf16.
 //!
-//! Gathering rows limits the speed of a training step on a large graph, and bf16 halves its bytes. A
+//! Gathering rows limits the speed of a training step on a large graph, and bf16 halves the bytes read. A
 //! computed source of a product with an operator is also written as bf16, and the product reads this
 //! copy; it accumulates in full precision, and other instructions are unchanged. Eight significant bits
 //! are enough for the signals and gradients of these networks, but results differ, so it is off by
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// The precision in which products with the graph's operators read their source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GatherPrecision {
-    /// The precision of all other computations.
+    /// The same precision as all other computations.
     #[default]
     Full,
     /// bf16, the upper half of an f32.

@@ -19,7 +19,7 @@ use std::time::Instant;
 /// The kinds of work in a training step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
-    /// `H W` and both of its gradients.
+    /// `H W` and its gradients with respect to H and W.
     Products,
     /// `P H` and the terms added to it.
     Spmm,
@@ -48,7 +48,7 @@ impl Phase {
     }
 }
 
-/// An amount of work.
+/// An amount of work: operations and memory traffic.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cost {
     /// Floating-point operations of dense products.
@@ -60,7 +60,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// All bytes gathered.
+    /// The total number of bytes gathered.
     pub fn gathered_bytes(&self) -> f64 {
         self.gathered.iter().fold(0.0, |sum, (bytes, _)| sum + bytes)
     }
@@ -130,7 +130,9 @@ impl<T: Real> Plan<T> {
     fn kept_entries(&self, matrix: usize, values: usize) -> f64 {
         let steps = self.train.stages.iter().flat_map(|stage| &stage.steps);
         let mut keep = steps.filter_map(|step| match &step.instr {
-            Instr::SparseDropout { drop, dst, .. } if *dst == values => Some(drop.keep.keep()),
+            Instr::SparseDropout { drop, dst, .. } if *dst == values => {
+                Some(drop.keep.keep_probability())
+            }
             _ => None,
         });
         self.sparse[matrix].pattern.n_entries() as f64 * keep.next().unwrap_or(1.0)

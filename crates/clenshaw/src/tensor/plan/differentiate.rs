@@ -1,14 +1,14 @@
 //! Fourth pass: the backward pass as instructions, derived from the forward pass.
 //!
-//! The gradient of a value is a sum with a term from every use of the value. The terms are collected
+//! The gradient of a value is a sum with one term for each use of the value. The terms are collected
 //! and written as one `Sum` when the value's own operation is reached, so that
 //! `dH1 = 2 P dZ1 - dZ2` is one pass over memory, like Clenshaw's step itself. If a value has a row per
 //! node and many uses (H* is used in every layer), the terms of its gradient are summed as they arise,
 //! so that few of them stay in memory.
 //!
 //! A gradient may also be accumulated in a buffer by instructions that sum over rows. The sections of
-//! a program run in the order prologue, main, epilogue, whatever the order in which instructions are
-//! appended, so the rule for the first, overwriting contribution is:
+//! a program run in the order prologue, main, epilogue, regardless of the order in which instructions are
+//! appended, so these rules determine which contribution overwrites the buffer:
 //!
 //! - a contribution in the main section may overwrite, since all others in this section come later
 //!   and no contribution is in the prologue;
@@ -45,7 +45,7 @@ struct Backward {
 /// Appends the loss and all parameter gradients to a forward pass.
 pub(super) fn differentiate(mut pass: ForwardPass, logits: NodeId) -> Listing {
     let n = pass.nodes.len();
-    let (scores, grad) = (pass.value(logits), pass.like(logits));
+    let (scores, grad) = (pass.buf(logits), pass.buffer_like(logits));
     pass.list.main.push(Instr::Loss { scores, grad });
     let mut back = Backward { pass, gradients: vec![Gradient::default(); n] };
     back.add_term(logits, Factor::Fixed(1.0), grad);
@@ -63,13 +63,13 @@ pub(super) fn differentiate(mut pass: ForwardPass, logits: NodeId) -> Listing {
 impl Backward {
     /// Adds the contributions of operation `i` to the gradients of its inputs.
     fn differentiate(&mut self, i: NodeId, g: Buf) {
-        let y = self.pass.value(i);
+        let y = self.pass.buf(i);
         match self.pass.nodes[i].op.clone() {
             Op::Dense(_) | Op::Sparse(_) | Op::SparseDropout { .. } | Op::Zero | Op::Param(_) => {}
-            Op::Sum { spmm, terms, bias } => self.sum(i, spmm, &terms, bias, g),
-            Op::Linear { x, w, bias } => self.linear(i, x, w, bias, g),
+            Op::Sum { spmm, terms, bias } => self.differentiate_sum(i, spmm, &terms, bias, g),
+            Op::Linear { x, w, bias } => self.differentiate_linear(i, x, w, bias, g),
             Op::SparseLinear { matrix, x, w, bias } => {
-                let values = self.pass.value(x);
+                let values = self.pass.buf(x);
                 self.accumulate(i, Some(w), |dst, add| Instr::SparseWeightGrad {
                     matrix,
                     values,
@@ -85,23 +85,23 @@ impl Backward {
                     self.add_computed_term(i, x, |dst| Instr::GateGrad { src: g, mask, scale, dst })
                 }
             },
-            Op::Concat(parts) => self.concat(i, &parts, g),
+            Op::Concat(parts) => self.differentiate_concat(i, &parts, g),
             Op::Map { x, map } => {
-                let value = self.pass.value(x);
+                let value = self.pass.buf(x);
                 self.add_computed_term(i, x, |dst| Instr::MapGrad { map, x: value, y, g, dst });
             }
             Op::Product(a, b) => {
-                let (a_value, b_value) = (self.pass.value(a), self.pass.value(b));
+                let (a_value, b_value) = (self.pass.buf(a), self.pass.buf(b));
                 self.add_computed_term(i, a, |dst| Instr::Product { a: g, b: b_value, dst });
                 self.add_computed_term(i, b, |dst| Instr::Product { a: g, b: a_value, dst });
             }
             Op::Max(a, b) => {
-                self.max_operand(i, a, b, true, g);
-                self.max_operand(i, b, a, false, g);
+                self.differentiate_max(i, a, b, true, g);
+                self.differentiate_max(i, b, a, false, g);
             }
-            Op::ScaleRows { x, by, column } => self.scale_rows(i, x, by, column, g),
+            Op::ScaleRows { x, by, column } => self.differentiate_scale_rows(i, x, by, column, g),
             Op::Shrink { x, threshold } => {
-                let value = self.pass.value(x);
+                let value = self.pass.buf(x);
                 let instr = |dst| Instr::ShrinkGrad { threshold, x: value, g, dst };
                 self.add_computed_term(i, x, instr);
             }
@@ -116,18 +116,18 @@ impl Backward {
                 bias: Some(g),
             }),
             Op::ColumnDots(a, b) => {
-                let (a_value, b_value) = (self.pass.value(a), self.pass.value(b));
+                let (a_value, b_value) = (self.pass.buf(a), self.pass.buf(b));
                 self.add_term(a, Factor::Row(g, 0), b_value);
                 self.add_term(b, Factor::Row(g, 0), a_value);
             }
             Op::RunningProduct(x) => {
-                let value = self.pass.value(x);
+                let value = self.pass.buf(x);
                 self.add_computed_term(i, x, |dst| Instr::RunningProductGrad { x: value, g, dst });
             }
             Op::Statistic { batch, observed, running } => {
                 self.add_term(batch, Factor::Fixed(1.0), g);
                 let terms = [(running, 1.0), (observed, -1.0)];
-                let terms = terms.map(|(v, c)| (Factor::Fixed(c), self.pass.value(v))).to_vec();
+                let terms = terms.map(|(v, c)| (Factor::Fixed(c), self.pass.buf(v))).to_vec();
                 self.accumulate(i, Some(running), |dst, add| Instr::Sum {
                     dst,
                     add,
@@ -139,7 +139,7 @@ impl Backward {
         }
     }
 
-    fn sum(
+    fn differentiate_sum(
         &mut self,
         i: NodeId,
         spmm: Option<Spmm>,
@@ -148,8 +148,8 @@ impl Backward {
         g: Buf,
     ) {
         for &(factor, v) in terms {
-            self.factor_gradient(i, factor, v, g);
-            self.add_term(v, self.pass.factor(factor), g);
+            self.differentiate_factor(i, factor, v, g);
+            self.add_term(v, self.pass.lower_factor(factor), g);
         }
         if let Some(Spmm { operator, coef, src }) = spmm {
             self.add_spmm_term(src, Spmm { operator, coef, src: g });
@@ -157,14 +157,14 @@ impl Backward {
         self.accumulate(i, bias, |dst, add| Instr::ColumnSums { g, dst, add });
     }
 
-    /// Adds to the gradient of a learned factor of `v`: the inner product of `v` and `g`, of all entries
-    /// or by column.
-    fn factor_gradient(&mut self, i: NodeId, factor: Factor, v: NodeId, g: Buf) {
+    /// Adds the inner product of `v` and `g`, over all entries or per column, to the gradient of a learned
+    /// factor of `v`.
+    fn differentiate_factor(&mut self, i: NodeId, factor: Factor, v: NodeId, g: Buf) {
         let Some(source) = factor.source().filter(|source| self.pass.nodes[*source].needs_grad)
         else {
             return;
         };
-        let (dst, b) = (self.cleared_accumulator(source), self.pass.value(v));
+        let (dst, b) = (self.cleared_accumulator(source), self.pass.buf(v));
         let instr = match factor {
             Factor::Row(_, row) => Instr::ColumnDots { a: g, b, dst, row, add: true },
             Factor::Entry(_, entry) => Instr::Dot { a: g, b, dst, entry },
@@ -173,8 +173,15 @@ impl Backward {
         self.emit(i, instr);
     }
 
-    fn linear(&mut self, i: NodeId, x: NodeId, w: NodeId, bias: Option<NodeId>, g: Buf) {
-        let a = self.pass.value(x);
+    fn differentiate_linear(
+        &mut self,
+        i: NodeId,
+        x: NodeId,
+        w: NodeId,
+        bias: Option<NodeId>,
+        g: Buf,
+    ) {
+        let a = self.pass.buf(x);
         self.accumulate(i, Some(w), |dst, add| Instr::WeightGrad { a, g, dst, add });
         self.accumulate(i, bias, |dst, add| Instr::ColumnSums { g, dst, add });
         if self.pass.nodes[x].needs_grad {
@@ -183,10 +190,10 @@ impl Backward {
         }
     }
 
-    /// `w^T`, in the prologue if `w` depends on parameters alone.
+    /// Emits `w^T`, in the prologue if `w` depends on parameters only, and returns its buffer.
     fn transposed(&mut self, w: NodeId) -> Buf {
         let Node { rows, cols, per_node, .. } = self.pass.nodes[w];
-        let src = self.pass.value(w);
+        let src = self.pass.buf(w);
         let list = &mut self.pass.list;
         let dst = list.computed(cols, rows);
         let section = if per_node { &mut list.main } else { &mut list.prologue };
@@ -194,7 +201,7 @@ impl Backward {
         dst
     }
 
-    fn concat(&mut self, i: NodeId, parts: &[NodeId], g: Buf) {
+    fn differentiate_concat(&mut self, i: NodeId, parts: &[NodeId], g: Buf) {
         let mut from = 0;
         for &part in parts {
             let width = self.pass.nodes[part].cols;
@@ -204,15 +211,22 @@ impl Backward {
         }
     }
 
-    /// Adds to the gradient of the operand `x` of a maximum, which includes ties if `x` `wins_ties`.
-    fn max_operand(&mut self, i: NodeId, x: NodeId, other: NodeId, wins_ties: bool, g: Buf) {
-        let (value, other) = (self.pass.value(x), self.pass.value(other));
+    /// Adds a term to the gradient of the operand `x` of a maximum; it includes ties if `wins_ties`.
+    fn differentiate_max(&mut self, i: NodeId, x: NodeId, other: NodeId, wins_ties: bool, g: Buf) {
+        let (value, other) = (self.pass.buf(x), self.pass.buf(other));
         let instr = |dst| Instr::MaxGrad { x: value, other, wins_ties, g, dst };
         self.add_computed_term(i, x, instr);
     }
 
-    fn scale_rows(&mut self, i: NodeId, x: NodeId, by: NodeId, column: usize, g: Buf) {
-        let (value, by_value) = (self.pass.value(x), self.pass.value(by));
+    fn differentiate_scale_rows(
+        &mut self,
+        i: NodeId,
+        x: NodeId,
+        by: NodeId,
+        column: usize,
+        g: Buf,
+    ) {
+        let (value, by_value) = (self.pass.buf(x), self.pass.buf(by));
         let scaled = |dst| Instr::ScaleRows { x: g, by: by_value, column, dst };
         self.add_computed_term(i, x, scaled);
         if self.pass.nodes[by].needs_grad {
@@ -235,8 +249,8 @@ impl Backward {
         }
     }
 
-    /// Adds the pending term `coef P g` to the gradient of `v`, if `v` needs a gradient. The operator is
-    /// symmetric, so it is its own transpose.
+    /// Adds the pending term `coef P g` to the gradient of `v`, if `v` needs a gradient. It equals
+    /// `coef P^T g`, because the operator is symmetric.
     fn add_spmm_term(&mut self, v: NodeId, term: Spmm) {
         let Node { needs_grad, per_node, .. } = self.pass.nodes[v];
         if needs_grad {
@@ -251,7 +265,7 @@ impl Backward {
     /// which `instr` receives, if `v` needs a gradient.
     fn add_computed_term(&mut self, i: NodeId, v: NodeId, instr: impl FnOnce(Buf) -> Instr) {
         if self.pass.nodes[v].needs_grad {
-            let dst = self.pass.like(v);
+            let dst = self.pass.buffer_like(v);
             self.emit(i, instr(dst));
             self.add_term(v, Factor::Fixed(1.0), dst);
         }
@@ -268,8 +282,7 @@ impl Backward {
         self.emit(i, instr(dst, add));
     }
 
-    /// The accumulator of `v`, and whether it exists already; otherwise, the caller must clear or
-    /// overwrite it.
+    /// The accumulator of `v`, and whether it already existed; if not, the caller must clear or overwrite it.
     fn accumulator(&mut self, v: NodeId) -> (Buf, bool) {
         if let Some(accumulator) = self.gradients[v].accumulator {
             return (accumulator, true);
@@ -284,7 +297,7 @@ impl Backward {
         (buf, false)
     }
 
-    /// The accumulator of `v`; the prologue clears it, unless an earlier contribution overwrites it.
+    /// The accumulator of `v`, which the prologue clears unless an earlier contribution overwrites it.
     fn cleared_accumulator(&mut self, v: NodeId) -> Buf {
         let (dst, add) = self.accumulator(v);
         if !add {
@@ -293,7 +306,7 @@ impl Backward {
         dst
     }
 
-    /// Sums the pending terms into the accumulator.
+    /// Emits the sum of the pending terms into the accumulator.
     fn flush(&mut self, v: NodeId) {
         let (dst, mut add) = self.accumulator(v);
         let Gradient { spmms, terms, .. } = std::mem::take(&mut self.gradients[v]);
@@ -307,8 +320,8 @@ impl Backward {
         }
     }
 
-    /// The finished gradient of value `v`; `None` if the loss does not depend on it. The gradient of such
-    /// a parameter is cleared.
+    /// Emits the remaining instructions of the gradient of `v` and returns its buffer; `None` if the loss
+    /// does not depend on `v`. If such a `v` is a parameter, its gradient is cleared.
     fn finish_gradient(&mut self, v: NodeId) -> Option<Buf> {
         let Gradient { spmms, terms, accumulator } = &self.gradients[v];
         let is_param = matches!(self.pass.nodes[v].op, Op::Param(_));

@@ -1,4 +1,4 @@
-//! Second pass: rewrites of recorded operations before they become instructions.
+//! Second pass: rewrites recorded operations before they become instructions.
 
 use super::instr::Factor;
 use super::op::{Node, Op};
@@ -12,7 +12,7 @@ pub(super) enum PassMode {
     Training,
     /// Dropout is off and batch normalisation uses running statistics, but a backward pass follows.
     Frozen,
-    /// As `Frozen`, without a backward pass.
+    /// The same as `Frozen`, but without a backward pass.
     Evaluation,
 }
 

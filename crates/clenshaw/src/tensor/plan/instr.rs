@@ -1,8 +1,8 @@
 //! The instructions of a plan, and the properties of each that the passes use.
 //!
-//! [`Instr::info`] is the one place that states what an instruction reads and writes, which rows it
+//! [`Instr::info`] is the only function that states what an instruction reads and writes, which rows it
 //! iterates over, what it sums over rows, what it costs and under which phase it is reported.
-//! Scheduling, bf16 gathering, cost accounting and execution derive from it.
+//! Scheduling, bf16 gathering, cost accounting and execution use it.
 
 use super::cost::Phase;
 use crate::rng::Bernoulli;
@@ -25,7 +25,7 @@ pub(super) enum Factor {
 }
 
 impl Factor {
-    /// The value or buffer it is read from.
+    /// The value or buffer that the factor is read from; `None` for a fixed number.
     pub fn source(self) -> Option<usize> {
         match self {
             Self::Fixed(_) => None,
@@ -77,7 +77,7 @@ pub(super) enum Instr {
     GateGrad { src: Buf, mask: Mask, scale: f64, dst: Buf },
     /// The values of a sparse matrix after dropout.
     SparseDropout { values: Buf, drop: Dropout, dst: Buf },
-    /// `dst (+)= sum of the rows of g`.
+    /// `dst (+)= sum_i g[i, ..]`.
     ColumnSums { g: Buf, dst: Buf, add: bool },
     /// `dst[row, c] (+)= sum_i a[i, c] b[i, c]`.
     ColumnDots { a: Buf, b: Buf, dst: Buf, row: usize, add: bool },
@@ -124,7 +124,7 @@ pub(super) enum Access {
     ReadAll,
     /// Writes the rows it works on.
     WriteRows,
-    /// Writes sums over all rows, which are complete at the end of the stage.
+    /// Writes a sum over all rows, which is complete at the end of the stage.
     Reduce,
 }
 
@@ -168,7 +168,7 @@ pub(super) enum Work {
 #[derive(Clone, Debug)]
 pub(super) struct Info {
     /// The buffer whose rows the instruction iterates over.
-    pub over: Buf,
+    pub iterated: Buf,
     pub phase: Phase,
     pub accesses: Vec<(Buf, Access)>,
     /// The mask it reads or writes.
@@ -178,24 +178,24 @@ pub(super) struct Info {
 }
 
 impl Info {
-    /// An instruction that iterates over the rows of a buffer.
-    fn over(buf: Buf, phase: Phase) -> Self {
+    /// The properties of an instruction that iterates over the rows of a buffer and accesses nothing yet.
+    fn new(iterated: Buf, phase: Phase) -> Self {
         let accesses = Vec::new();
-        Self { over: buf, phase, accesses, mask: None, reduction: None, work: Work::Elementwise }
+        Self { iterated, phase, accesses, mask: None, reduction: None, work: Work::Elementwise }
     }
 
     /// An instruction that writes the rows it iterates over.
-    fn writes(dst: Buf, phase: Phase) -> Self {
-        Self::over(dst, phase).access(Access::WriteRows, [dst])
+    fn writing(dst: Buf, phase: Phase) -> Self {
+        Self::new(dst, phase).access(Access::WriteRows, [dst])
     }
 
     /// An element-wise or row-wise function of some buffers.
     fn row_wise(dst: Buf, sources: impl IntoIterator<Item = Buf>) -> Self {
-        Self::writes(dst, Phase::Rest).access(Access::ReadRows, sources)
+        Self::writing(dst, Phase::Rest).access(Access::ReadRows, sources)
     }
 
     /// An instruction that sums over the rows of a buffer.
-    fn reduces(over: Buf, phase: Phase, into: ReduceInto, add: bool) -> Self {
+    fn reducing(iterated: Buf, phase: Phase, into: ReduceInto, add: bool) -> Self {
         let dst = match into {
             ReduceInto::Buffer(dst) | ReduceInto::Row(dst, _) | ReduceInto::Entry(dst, _) => {
                 Some(dst)
@@ -203,7 +203,7 @@ impl Info {
             ReduceInto::Loss => None,
         };
         let reduction = Some(Reduction { into, add });
-        Self { reduction, ..Self::over(over, phase).access(Access::Reduce, dst) }
+        Self { reduction, ..Self::new(iterated, phase).access(Access::Reduce, dst) }
     }
 
     fn access(mut self, access: Access, bufs: impl IntoIterator<Item = Buf>) -> Self {
@@ -229,8 +229,8 @@ impl Instr {
             Self::Bf16 { src, dst } => Info::row_wise(dst, [src]),
             Self::Sum { dst, spmm, ref terms, bias, .. } => {
                 let info = match spmm {
-                    None => Info::writes(dst, Phase::Rest),
-                    Some(Spmm { operator, src, .. }) => Info::writes(dst, Phase::Spmm)
+                    None => Info::writing(dst, Phase::Rest),
+                    Some(Spmm { operator, src, .. }) => Info::writing(dst, Phase::Spmm)
                         .access(ReadAll, [src])
                         .work(Work::Spmm { operator, src }),
                 };
@@ -238,48 +238,48 @@ impl Instr {
                     .access(ReadRows, terms.iter().map(|(_, src)| *src))
                     .access(ReadAll, terms.iter().filter_map(|(factor, _)| factor.source()))
             }
-            Self::MatMul { a, w, bias, dst } => Info::writes(dst, Phase::Products)
+            Self::MatMul { a, w, bias, dst } => Info::writing(dst, Phase::Products)
                 .access(ReadRows, [a])
                 .access(ReadAll, [w].into_iter().chain(bias))
                 .work(Work::Product { k: a, n: dst }),
             Self::SparseMatMul { matrix, values, w, bias, dst } => {
-                Info::writes(dst, Phase::Features)
+                Info::writing(dst, Phase::Features)
                     .access(ReadAll, [values, w].into_iter().chain(bias))
                     .work(Work::SparseMatMul { matrix, values, src: w })
             }
             Self::WeightGrad { a, g, dst, add } => {
-                Info::reduces(g, Phase::Products, ReduceInto::Buffer(dst), add)
+                Info::reducing(g, Phase::Products, ReduceInto::Buffer(dst), add)
                     .access(ReadRows, [a, g])
                     .work(Work::Product { k: a, n: g })
             }
             Self::SparseWeightGrad { matrix, values, g, dst, .. } => {
-                Info::writes(dst, Phase::Features)
+                Info::writing(dst, Phase::Features)
                     .access(ReadAll, [values, g])
                     .work(Work::SparseTransposeMatMul { matrix, values, src: g })
             }
-            Self::Transpose { src, dst } => Info::writes(dst, Phase::Rest).access(ReadAll, [src]),
+            Self::Transpose { src, dst } => Info::writing(dst, Phase::Rest).access(ReadAll, [src]),
             Self::Gate { src, dst, mask, .. } => {
-                Info::writes(dst, Phase::Gates).access(ReadRows, [src]).mask(mask)
+                Info::writing(dst, Phase::Gates).access(ReadRows, [src]).mask(mask)
             }
             Self::GateGrad { src, mask, dst, .. } => {
-                Info::writes(dst, Phase::Gates).access(ReadRows, [src]).mask(Some(mask))
+                Info::writing(dst, Phase::Gates).access(ReadRows, [src]).mask(Some(mask))
             }
             Self::SparseDropout { values, dst, .. } => {
-                Info::writes(dst, Phase::Features).access(ReadRows, [values])
+                Info::writing(dst, Phase::Features).access(ReadRows, [values])
             }
             Self::ColumnSums { g, dst, add } => {
-                Info::reduces(g, Phase::Rest, ReduceInto::Buffer(dst), add).access(ReadRows, [g])
+                Info::reducing(g, Phase::Rest, ReduceInto::Buffer(dst), add).access(ReadRows, [g])
             }
             Self::ColumnDots { a, b, dst, row, add } => {
-                Info::reduces(a, Phase::Rest, ReduceInto::Row(dst, row), add)
+                Info::reducing(a, Phase::Rest, ReduceInto::Row(dst, row), add)
                     .access(ReadRows, [a, b])
             }
             Self::Dot { a, b, dst, entry } => {
-                Info::reduces(a, Phase::Rest, ReduceInto::Entry(dst, entry), true)
+                Info::reducing(a, Phase::Rest, ReduceInto::Entry(dst, entry), true)
                     .access(ReadRows, [a, b])
             }
             Self::Loss { scores, grad } => {
-                Info::reduces(grad, Phase::Rest, ReduceInto::Loss, false)
+                Info::reducing(grad, Phase::Rest, ReduceInto::Loss, false)
                     .access(ReadRows, [scores])
                     .access(Access::WriteRows, [grad])
             }
@@ -295,9 +295,9 @@ impl Instr {
             | Self::SoftmaxGrad { y: a, g: b, dst } => Info::row_wise(dst, [a, b]),
             Self::MapGrad { x, y, g, dst, .. } => Info::row_wise(dst, [x, y, g]),
             Self::MaxGrad { x, other, g, dst, .. } => Info::row_wise(dst, [x, other, g]),
-            Self::RunningProduct { x, dst } => Info::writes(dst, Phase::Rest).access(ReadAll, [x]),
+            Self::RunningProduct { x, dst } => Info::writing(dst, Phase::Rest).access(ReadAll, [x]),
             Self::RunningProductGrad { x, g, dst } => {
-                Info::writes(dst, Phase::Rest).access(ReadAll, [x, g])
+                Info::writing(dst, Phase::Rest).access(ReadAll, [x, g])
             }
         }
     }

@@ -1,9 +1,9 @@
-//! Third pass: the forward pass as instructions.
+//! Third pass: translates operations to the instructions of the forward pass.
 
 use super::fuse::{PassMode, fuse};
 use super::instr::{Buf, BufKind, Dropout, Factor, Instr, Listing, Mask, Spmm};
 use super::op::{Node, Op};
-use super::record::{Tape, ranges};
+use super::record::{Tape, param_ranges};
 use super::value::NodeId;
 use crate::rng::Bernoulli;
 use crate::tensor::kernel::{Act, MAX_TERMS};
@@ -12,8 +12,8 @@ use crate::tensor::kernel::{Act, MAX_TERMS};
 pub(super) struct ForwardPass {
     pub nodes: Vec<Node>,
     pub list: Listing,
-    /// `None` for a value that is not needed.
-    pub values: Vec<Option<Buf>>,
+    /// The buffer of each value; `None` for a value that is not needed.
+    pub bufs: Vec<Option<Buf>>,
     /// For each gate that a backward pass needs: its mask, and the factor of the entries that pass.
     pub gates: Vec<Option<(Mask, f64)>>,
     /// Offsets of the parameters in the parameter vector.
@@ -24,13 +24,13 @@ pub(super) struct ForwardPass {
 /// Lists the instructions that compute `outputs` from the tape's inputs.
 pub(super) fn lower(tape: &Tape, outputs: &[NodeId], mode: PassMode) -> ForwardPass {
     let (nodes, needed) = fuse(&tape.nodes, outputs, mode);
-    let offsets = ranges(&tape.params).into_iter().map(|range| range.start).collect();
+    let offsets = param_ranges(&tape.params).into_iter().map(|range| range.start).collect();
     let n = nodes.len();
-    let (values, gates) = (vec![None; n], vec![None; n]);
-    let mut pass = ForwardPass { nodes, list: Listing::default(), values, gates, offsets, mode };
+    let (bufs, gates) = (vec![None; n], vec![None; n]);
+    let mut pass = ForwardPass { nodes, list: Listing::default(), bufs, gates, offsets, mode };
     for i in (0..n).filter(|i| needed[*i]) {
         let entries = |matrix: usize| tape.sparse[matrix].pattern().n_entries();
-        pass.values[i] = Some(pass.lower(i, entries));
+        pass.bufs[i] = Some(pass.lower_node(i, entries));
     }
     pass
 }
@@ -38,7 +38,7 @@ pub(super) fn lower(tape: &Tape, outputs: &[NodeId], mode: PassMode) -> ForwardP
 impl ForwardPass {
     /// Emits the instructions of value `i` and returns its buffer; `entries` returns the number of
     /// entries of the sparse matrix with a given index.
-    fn lower(&mut self, i: NodeId, entries: impl Fn(usize) -> usize) -> Buf {
+    fn lower_node(&mut self, i: NodeId, entries: impl Fn(usize) -> usize) -> Buf {
         let Node { op, rows, cols, .. } = self.nodes[i].clone();
         match op {
             Op::Dense(constant) => self.list.buffer(rows, cols, BufKind::Const(constant)),
@@ -46,59 +46,59 @@ impl ForwardPass {
                 self.list.buffer(entries(matrix), 1, BufKind::SparseValues(matrix))
             }
             Op::Param(p) => self.list.buffer(rows, cols, BufKind::Param(self.offsets[p])),
-            Op::Statistic { batch, .. } => self.value(batch),
-            Op::Sum { spmm, terms, bias } => self.sum(i, spmm, &terms, bias),
-            Op::Gate { x, act, drop, site } => self.gate(i, x, act, drop, site),
-            Op::SparseDropout { x, drop, site, .. } => self.sparse_dropout(x, drop, site),
-            Op::Concat(parts) => self.concat(i, &parts),
-            _ => self.single(i, &op),
+            Op::Statistic { batch, .. } => self.buf(batch),
+            Op::Sum { spmm, terms, bias } => self.lower_sum(i, spmm, &terms, bias),
+            Op::Gate { x, act, drop, site } => self.lower_gate(i, x, act, drop, site),
+            Op::SparseDropout { x, drop, site, .. } => self.lower_sparse_dropout(x, drop, site),
+            Op::Concat(parts) => self.lower_concat(i, &parts),
+            _ => self.lower_single(i, &op),
         }
     }
 
-    /// Emits an operation that is one instruction.
-    fn single(&mut self, i: NodeId, op: &Op) -> Buf {
-        let dst = self.like(i);
-        let of = |v: NodeId| self.value(v);
+    /// Emits the instruction of an operation that needs only one; returns its buffer.
+    fn lower_single(&mut self, i: NodeId, op: &Op) -> Buf {
+        let dst = self.buffer_like(i);
+        let buf = |v: NodeId| self.buf(v);
         let instr = match *op {
             Op::Zero => Instr::Clear { dst },
             Op::Linear { x, w, bias } => {
-                Instr::MatMul { a: of(x), w: of(w), bias: bias.map(of), dst }
+                Instr::MatMul { a: buf(x), w: buf(w), bias: bias.map(buf), dst }
             }
             Op::SparseLinear { matrix, x, w, bias } => {
-                Instr::SparseMatMul { matrix, values: of(x), w: of(w), bias: bias.map(of), dst }
+                Instr::SparseMatMul { matrix, values: buf(x), w: buf(w), bias: bias.map(buf), dst }
             }
-            Op::Map { x, map } => Instr::Map { map, src: of(x), dst },
-            Op::Product(a, b) => Instr::Product { a: of(a), b: of(b), dst },
-            Op::Max(a, b) => Instr::Max { a: of(a), b: of(b), dst },
+            Op::Map { x, map } => Instr::Map { map, src: buf(x), dst },
+            Op::Product(a, b) => Instr::Product { a: buf(a), b: buf(b), dst },
+            Op::Max(a, b) => Instr::Max { a: buf(a), b: buf(b), dst },
             Op::ScaleRows { x, by, column } => {
-                Instr::ScaleRows { x: of(x), by: of(by), column, dst }
+                Instr::ScaleRows { x: buf(x), by: buf(by), column, dst }
             }
-            Op::Shrink { x, threshold } => Instr::Shrink { threshold, src: of(x), dst },
-            Op::Softmax(x) => Instr::Softmax { src: of(x), dst },
-            Op::ColumnSums(x) => Instr::ColumnSums { g: of(x), dst, add: false },
+            Op::Shrink { x, threshold } => Instr::Shrink { threshold, src: buf(x), dst },
+            Op::Softmax(x) => Instr::Softmax { src: buf(x), dst },
+            Op::ColumnSums(x) => Instr::ColumnSums { g: buf(x), dst, add: false },
             Op::ColumnDots(a, b) => {
-                Instr::ColumnDots { a: of(a), b: of(b), dst, row: 0, add: false }
+                Instr::ColumnDots { a: buf(a), b: buf(b), dst, row: 0, add: false }
             }
-            Op::RunningProduct(x) => Instr::RunningProduct { x: of(x), dst },
+            Op::RunningProduct(x) => Instr::RunningProduct { x: buf(x), dst },
             _ => unreachable!("`lower` handles operations of no or several instructions"),
         };
         self.emit(i, instr);
         dst
     }
 
-    /// A sum; terms beyond `MAX_TERMS` are added by further instructions.
-    fn sum(
+    /// Emits a sum; terms beyond `MAX_TERMS` are added by further instructions.
+    fn lower_sum(
         &mut self,
         i: NodeId,
         spmm: Option<Spmm>,
         terms: &[(Factor, NodeId)],
         bias: Option<NodeId>,
     ) -> Buf {
-        let dst = self.like(i);
-        let spmm = spmm.map(|spmm| Spmm { src: self.value(spmm.src), ..spmm });
+        let dst = self.buffer_like(i);
+        let spmm = spmm.map(|spmm| Spmm { src: self.buf(spmm.src), ..spmm });
         let terms: Vec<(Factor, Buf)> =
-            terms.iter().map(|&(factor, v)| (self.factor(factor), self.value(v))).collect();
-        let bias = bias.map(|v| self.value(v));
+            terms.iter().map(|&(factor, v)| (self.lower_factor(factor), self.buf(v))).collect();
+        let bias = bias.map(|v| self.buf(v));
         let (head, rest) = terms.split_at(terms.len().min(MAX_TERMS));
         self.emit(i, Instr::Sum { dst, add: false, spmm, terms: head.to_vec(), bias });
         for terms in rest.chunks(MAX_TERMS) {
@@ -108,9 +108,9 @@ impl ForwardPass {
         dst
     }
 
-    /// Activation and dropout; without either, the input's own buffer.
-    fn gate(&mut self, i: NodeId, x: NodeId, act: Act, drop: f64, site: u64) -> Buf {
-        let src = self.value(x);
+    /// Emits activation and dropout; without either, returns the buffer of the input.
+    fn lower_gate(&mut self, i: NodeId, x: NodeId, act: Act, drop: f64, site: u64) -> Buf {
+        let src = self.buf(x);
         let drop = self.dropout(drop, site);
         if act == Act::Identity && drop.is_none() {
             return src;
@@ -119,16 +119,16 @@ impl ForwardPass {
             self.list.masks.push((self.nodes[i].rows, self.nodes[i].cols));
             self.list.masks.len() - 1
         });
-        let scale = drop.map_or(1.0, |drop| 1.0 / drop.keep.keep());
+        let scale = drop.map_or(1.0, |drop| 1.0 / drop.keep.keep_probability());
         self.gates[i] = mask.map(|mask| (mask, scale));
-        let dst = self.like(i);
+        let dst = self.buffer_like(i);
         self.emit(i, Instr::Gate { src, dst, act, drop, mask });
         dst
     }
 
-    /// Dropout of the values of a sparse matrix; without it, the input's own buffer.
-    fn sparse_dropout(&mut self, x: NodeId, drop: f64, site: u64) -> Buf {
-        let values = self.value(x);
+    /// Emits dropout of the values of a sparse matrix; if dropout is off, returns the buffer of the input.
+    fn lower_sparse_dropout(&mut self, x: NodeId, drop: f64, site: u64) -> Buf {
+        let values = self.buf(x);
         let Some(drop) = self.dropout(drop, site) else { return values };
         let dst = self.list.computed(self.list.bufs[values].rows, 1);
         self.emit(x, Instr::SparseDropout { values, drop, dst });
@@ -141,31 +141,31 @@ impl ForwardPass {
         is_on.then(|| Dropout { site, keep: Bernoulli::from_drop_rate(drop) })
     }
 
-    fn concat(&mut self, i: NodeId, parts: &[NodeId]) -> Buf {
-        let dst = self.like(i);
+    fn lower_concat(&mut self, i: NodeId, parts: &[NodeId]) -> Buf {
+        let dst = self.buffer_like(i);
         let mut to = 0;
         for part in parts {
-            let (src, width) = (self.value(*part), self.nodes[*part].cols);
+            let (src, width) = (self.buf(*part), self.nodes[*part].cols);
             self.emit(i, Instr::CopyColumns { src, from: 0, dst, to, width });
             to += width;
         }
         dst
     }
 
-    /// The buffer of an output, which is a computed one; constants and parameters are copied to a new one.
-    pub fn output(&mut self, v: NodeId) -> Buf {
-        let src = self.value(v);
+    /// A computed buffer with the value `v`; emits a copy if `v` is a constant or a parameter.
+    pub fn output_buf(&mut self, v: NodeId) -> Buf {
+        let src = self.buf(v);
         if self.list.bufs[src].kind == BufKind::Computed {
             return src;
         }
-        let dst = self.like(v);
+        let dst = self.buffer_like(v);
         let terms = vec![(Factor::Fixed(1.0), src)];
         self.emit(v, Instr::Sum { dst, add: false, spmm: None, terms, bias: None });
         dst
     }
 
     /// Declares a buffer with the shape of a value.
-    pub fn like(&mut self, v: NodeId) -> Buf {
+    pub fn buffer_like(&mut self, v: NodeId) -> Buf {
         self.list.computed(self.nodes[v].rows, self.nodes[v].cols)
     }
 
@@ -176,16 +176,16 @@ impl ForwardPass {
     }
 
     /// The buffer of a value.
-    pub fn value(&self, v: NodeId) -> Buf {
-        self.values[v].expect("inputs are recorded before the operations that use them")
+    pub fn buf(&self, v: NodeId) -> Buf {
+        self.bufs[v].expect("inputs are recorded before the operations that use them")
     }
 
     /// Replaces the value that a factor is read from with the buffer of this value.
-    pub fn factor(&self, factor: Factor) -> Factor {
+    pub fn lower_factor(&self, factor: Factor) -> Factor {
         match factor {
             Factor::Fixed(c) => Factor::Fixed(c),
-            Factor::Entry(v, k) => Factor::Entry(self.value(v), k),
-            Factor::Row(v, k) => Factor::Row(self.value(v), k),
+            Factor::Entry(v, k) => Factor::Entry(self.buf(v), k),
+            Factor::Row(v, k) => Factor::Row(self.buf(v), k),
         }
     }
 }

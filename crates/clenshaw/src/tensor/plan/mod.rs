@@ -1,4 +1,4 @@
-//! The training plan: a model's equations, recorded once, compiled once, replayed every epoch.
+//! The training plan: a model's equations are recorded once, compiled once and replayed every epoch.
 //!
 //! Compilation is a sequence of passes, one file each:
 //!
@@ -14,8 +14,8 @@
 //! ```
 //!
 //! `instr.rs` declares what each instruction reads, writes and costs; `cost.rs` adds up the costs;
-//! `thread_team.rs` starts the threads. Sums over rows are computed for fixed chunks, which are then
-//! added in order, so results are bit-identical for any number of threads.
+//! `thread_team.rs` distributes the work among threads. Sums over rows are computed for fixed chunks,
+//! which are then added in order, so results are bit-identical for any number of threads.
 
 mod value;
 mod op;

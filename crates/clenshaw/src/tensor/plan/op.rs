@@ -110,7 +110,7 @@ pub(super) struct Node {
     pub op: Op,
     pub rows: usize,
     pub cols: usize,
-    /// Whether it has a row per node of the graph, or is derived from such a value.
+    /// Whether it has one row per node of the graph, or depends on such a value.
     pub per_node: bool,
     /// Whether it depends on a parameter.
     pub needs_grad: bool,

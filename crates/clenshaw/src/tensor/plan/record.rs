@@ -17,7 +17,7 @@ mod operations;
 
 use super::op::{Node, Op};
 use super::value::{FeatureVar, LinearInput, NodeId, OperatorVar, Var};
-use crate::tensor::aligned_vec::LINE;
+use crate::tensor::aligned_vec::F32_PER_LINE;
 use crate::tensor::{Mat, Operator, Sparse};
 use std::ops::Range;
 use std::sync::Arc;
@@ -58,16 +58,16 @@ pub struct Param {
 }
 
 /// The range of each parameter in the parameter vector; each is aligned to a cache line.
-pub(super) fn ranges(params: &[Param]) -> Vec<Range<usize>> {
+pub(super) fn param_ranges(params: &[Param]) -> Vec<Range<usize>> {
     let sizes = params.iter().map(|p| p.rows * p.cols);
     let next_range = |end: &mut usize, size: usize| {
-        let start = std::mem::replace(end, (*end + size).next_multiple_of(LINE));
+        let start = std::mem::replace(end, (*end + size).next_multiple_of(F32_PER_LINE));
         Some(start..start + size)
     };
     sizes.scan(0, next_range).collect()
 }
 
-/// A recording of a model's equations.
+/// A recorded sequence of operations: the equations of a model.
 #[derive(Clone, Debug)]
 pub struct Tape {
     /// Distinguishes tapes, so that a value of another tape is rejected; clones share it.
@@ -78,7 +78,7 @@ pub struct Tape {
     pub(super) consts: Vec<Arc<Mat<f64>>>,
     pub(super) sparse: Vec<Arc<Sparse>>,
     pub(super) named: Vec<(String, NodeId)>,
-    /// Number of activations and dropouts so far.
+    /// The number of activations and dropouts recorded so far.
     n_sites: u64,
 }
 
@@ -115,8 +115,8 @@ impl Tape {
         &self.params
     }
 
-    /// Names a value, so that [`Plan::values`](super::Plan::values) returns it. Parameters have a name
-    /// already, which must be different.
+    /// Names a value, so that [`Plan::values`](super::Plan::values) returns it. The name must differ from
+    /// those of all parameters and other named values.
     pub fn name(&mut self, name: impl Into<String>, v: Var) {
         let (name, v) = (name.into(), self.node("name", v));
         let taken = self.params.iter().map(|p| &p.name).chain(self.named.iter().map(|(n, _)| n));
@@ -134,11 +134,11 @@ impl Tape {
         self.dense("constant", x, false)
     }
 
-    /// Records a fixed matrix for the operation `what`.
-    fn dense(&mut self, what: &str, x: Mat<f64>, per_node: bool) -> Var {
+    /// Records a fixed matrix; `operation` is its name in panics.
+    fn dense(&mut self, operation: &str, x: Mat<f64>, per_node: bool) -> Var {
         let (rows, cols) = (x.rows(), x.cols());
         self.consts.push(Arc::new(x));
-        self.push(what, Op::Dense(self.consts.len() - 1), (rows, cols), per_node, false)
+        self.push(operation, Op::Dense(self.consts.len() - 1), (rows, cols), per_node, false)
     }
 
     /// Sparse node features.
@@ -149,7 +149,7 @@ impl Tape {
         FeatureVar(self.push("sparse_features", op, shape, true, false))
     }
 
-    /// Zeros with the shape of another value; [`Tape::sum`] skips terms with them.
+    /// Zeros with the shape of another value; [`Tape::sum`] skips such terms.
     pub fn zeros_like(&mut self, v: Var) -> Var {
         let v = self.node("zeros_like", v);
         self.push("zeros_like", Op::Zero, self.dims(v), self.nodes[v].per_node, false)
@@ -188,10 +188,10 @@ impl Tape {
         self.n_sites - 1
     }
 
-    /// The node of a value; panics, naming the operation `what`, if the value is of another tape.
-    pub(super) fn node(&self, what: &str, v: Var) -> NodeId {
+    /// The node of a value; panics, naming the operation, if the value belongs to another tape.
+    pub(super) fn node(&self, operation: &str, v: Var) -> NodeId {
         let is_own = v.tape == self.id && v.node < self.nodes.len();
-        assert!(is_own, "{what}: a value of another tape");
+        assert!(is_own, "{operation}: a value of another tape");
         v.node
     }
 
@@ -209,30 +209,30 @@ impl Tape {
     }
 
     /// The nodes of two values; panics unless their shapes are equal.
-    fn same_shape(&self, what: &str, a: Var, b: Var) -> (NodeId, NodeId) {
-        let (a, b) = (self.node(what, a), self.node(what, b));
-        assert_eq!(self.dims(a), self.dims(b), "{what}: shapes differ");
+    fn nodes_of_same_shape(&self, operation: &str, a: Var, b: Var) -> (NodeId, NodeId) {
+        let (a, b) = (self.node(operation, a), self.node(operation, b));
+        assert_eq!(self.dims(a), self.dims(b), "{operation}: shapes differ");
         (a, b)
     }
 
-    /// Records an operation; it is per node or needs a gradient if one of its inputs does.
-    fn derive(&mut self, what: &str, op: Op, shape: (usize, usize)) -> Var {
+    /// Records an operation whose result is per node or needs a gradient if one of its inputs does.
+    fn derive(&mut self, operation: &str, op: Op, shape: (usize, usize)) -> Var {
         let inputs = op.inputs();
         let per_node = inputs.iter().any(|v| self.nodes[*v].per_node);
         let needs_grad = inputs.iter().any(|v| self.nodes[*v].needs_grad);
-        self.push(what, op, shape, per_node, needs_grad)
+        self.push(operation, op, shape, per_node, needs_grad)
     }
 
     /// Records an operation.
     fn push(
         &mut self,
-        what: &str,
+        operation: &str,
         op: Op,
         (rows, cols): (usize, usize),
         per_node: bool,
         needs_grad: bool,
     ) -> Var {
-        assert!(rows > 0 && cols > 0, "{what}: shape [{rows}, {cols}] has no entries");
+        assert!(rows > 0 && cols > 0, "{operation}: shape [{rows}, {cols}] has no entries");
         self.nodes.push(Node { op, rows, cols, per_node, needs_grad });
         Var { tape: self.id, node: self.nodes.len() - 1 }
     }

@@ -4,11 +4,11 @@ use super::ThreadTeam;
 use super::bf16::{GatherPrecision, gather_bf16};
 use super::cost::PhaseTimer;
 use super::differentiate::differentiate;
-use super::execute::{Memory, Scope};
+use super::execute::{Memory, ThreadContext};
 use super::fuse::PassMode;
 use super::instr::{Buf, Work};
 use super::lower::lower;
-use super::record::{Init, Param, Tape, ranges};
+use super::record::{Init, Param, Tape, param_ranges};
 use super::schedule::{Program, Slot, blocks, schedule};
 use super::targets::{Targets, cast};
 use super::value::{NodeId, Var};
@@ -19,9 +19,9 @@ use std::sync::Arc;
 
 /// A compiled model for one graph: the programs of a training step and of an evaluation.
 ///
-/// It is immutable and may be shared by many runs, each with a [`Workspace`] of its own.
+/// It is immutable and may be shared by many runs, each with its own [`Workspace`].
 pub struct Plan<T> {
-    /// Shared with the workspaces of this plan, whose sizes fit no other plan.
+    /// Identifies the workspaces of this plan; those of other plans may have other sizes.
     identity: Arc<()>,
     params: Vec<Param>,
     pub(super) train: Program,
@@ -53,7 +53,7 @@ impl<T: Real> SparseMatrix<T> {
 /// An operator in the precision of the plan.
 pub(super) struct ScaledPattern<T> {
     pub pattern: Arc<Pattern>,
-    /// The weight of each entry; all 1 if there are none.
+    /// The value of each entry; `None` means that all of them are 1.
     pub values: Option<Vec<T>>,
     pub scale: Vec<T>,
 }
@@ -67,7 +67,7 @@ impl<T: Real> ScaledPattern<T> {
 
 /// The memory and threads of one run of a plan.
 pub struct Workspace<T> {
-    /// The identity of the plan that it belongs to.
+    /// The identity of the plan for which the workspace was allocated.
     plan: Arc<()>,
     arena: AlignedVec<T>,
     scratch: AlignedVec<T>,
@@ -110,7 +110,7 @@ impl<T: Real> Plan<T> {
         let named = tape.named.iter().map(|(_, v)| *v);
         let outputs: Vec<NodeId> = std::iter::once(logits).chain(named).collect();
         let mut evaluation = lower(tape, &outputs, PassMode::Evaluation);
-        let outputs: Vec<Buf> = outputs.into_iter().map(|v| evaluation.output(v)).collect();
+        let outputs: Vec<Buf> = outputs.into_iter().map(|v| evaluation.output_buf(v)).collect();
         let mut training = differentiate(lower(tape, &[logits], mode), logits);
         if precision == GatherPrecision::Bf16 {
             gather_bf16::<T>(&mut evaluation.list);
@@ -149,7 +149,7 @@ impl<T: Real> Plan<T> {
 
     /// The range of each parameter in the parameter vector.
     pub fn ranges(&self) -> Vec<Range<usize>> {
-        ranges(&self.params)
+        param_ranges(&self.params)
     }
 
     /// Number of nodes and of classes.
@@ -163,11 +163,11 @@ impl<T: Real> Plan<T> {
     }
 
     /// The parameter vector with the given numbers for each parameter, row by row.
-    pub fn vector(&self, mut numbers: impl FnMut(&Param) -> Vec<f64>) -> AlignedVec<T> {
+    pub fn param_vector(&self, mut numbers: impl FnMut(&Param) -> Vec<f64>) -> AlignedVec<T> {
         let mut all = self.zeros();
         for (param, range) in self.params.iter().zip(self.ranges()) {
             let numbers = numbers(param);
-            assert_eq!(numbers.len(), range.len(), "plan: numbers for `{}`", param.name);
+            assert_eq!(numbers.len(), range.len(), "plan: number of values of `{}`", param.name);
             for (to, from) in all[range].iter_mut().zip(numbers) {
                 *to = T::from_f64(from);
             }
@@ -175,19 +175,19 @@ impl<T: Real> Plan<T> {
         all
     }
 
-    /// Initial parameters; random ones are drawn from a stream derived from `weights` and their name.
-    pub fn initial(&self, weights: &Stream) -> AlignedVec<T> {
-        self.vector(|param| {
+    /// The initial parameters; random ones are drawn from a stream derived from `weights` and their name.
+    pub fn initial_params(&self, weights: &Stream) -> AlignedVec<T> {
+        self.param_vector(|param| {
             let n = param.rows * param.cols;
             let mut stream = weights.named(&param.name);
-            let mut drawn = |bound| Vec::from_iter((0..n).map(|_| stream.symmetric(bound)));
+            let mut draw = |bound| Vec::from_iter((0..n).map(|_| stream.symmetric(bound)));
             match &param.init {
                 Init::Zeros => vec![0.0; n],
-                Init::Uniform(bound) => drawn(*bound),
+                Init::Uniform(bound) => draw(*bound),
                 Init::UnitSum => {
-                    let drawn = drawn(1.0);
-                    let sum: f64 = drawn.iter().map(|v| v.abs()).sum();
-                    drawn.into_iter().map(|v| v / sum).collect()
+                    let values = draw(1.0);
+                    let sum: f64 = values.iter().map(|v| v.abs()).sum();
+                    values.into_iter().map(|v| v / sum).collect()
                 }
                 Init::Values(values) => values.clone(),
             }
@@ -224,7 +224,7 @@ impl<T: Real> Plan<T> {
 /// Execution. Every function panics if the workspace belongs to another plan or if the length of the
 /// parameter vector differs from that of [`Plan::zeros`].
 impl<T: Real> Plan<T> {
-    /// One forward and backward pass; an equal `stream` gives the same dropout.
+    /// Runs one forward and backward pass; equal streams give the same dropout.
     ///
     /// Returns the loss; its gradient is in [`Workspace::gradients`].
     ///
@@ -241,7 +241,7 @@ impl<T: Real> Plan<T> {
         self.replay(&self.train, work, params, Some((targets, stream)), None)
     }
 
-    /// [`Plan::gradient`] that also adds the time of every phase to a timer.
+    /// [`Plan::gradient`], adding the time of each phase to a timer.
     ///
     /// # Panics
     /// If the targets do not fit [`Plan::shape`].
@@ -257,13 +257,13 @@ impl<T: Real> Plan<T> {
         self.replay(&self.train, work, params, Some((targets, stream)), Some(timer))
     }
 
-    /// The scores of every class for every node, row by row, without dropout and with running statistics.
+    /// Computes the scores, `[n, C]` row by row, without dropout and with running statistics.
     pub fn scores<'w>(&self, work: &'w mut Workspace<T>, params: &[T]) -> &'w [T] {
         self.replay(&self.evaluate, work, params, None, None);
         self.output(work, self.logits)
     }
 
-    /// The values that [`Tape::name`] named, without dropout and with running statistics.
+    /// Computes the values named with [`Tape::name`], without dropout and with running statistics.
     pub fn values(&self, work: &mut Workspace<T>, params: &[T]) -> Vec<(String, Mat<T>)> {
         if self.named.is_empty() {
             return vec![];
@@ -276,10 +276,10 @@ impl<T: Real> Plan<T> {
         self.named.iter().map(|(name, buf)| (name.clone(), value(*buf))).collect()
     }
 
-    /// An output of the evaluation.
+    /// The rows of an output after an evaluation.
     fn output<'w>(&self, work: &'w Workspace<T>, buf: Buf) -> &'w [T] {
         let Slot::Arena(offset) = self.evaluate.slots[buf] else {
-            unreachable!("outputs have a buffer of their own in the arena")
+            unreachable!("`schedule` places all rows of an output in the arena")
         };
         let spec = &self.evaluate.bufs[buf];
         &work.arena[offset..offset + spec.rows * spec.cols]
@@ -307,15 +307,16 @@ impl<T: Real> Plan<T> {
             params: params.as_ptr(),
         };
         for stage in &program.stages {
-            let scope = |thread| Scope { plan: self, program, memory: &memory, training, thread };
+            let context =
+                |thread| ThreadContext { plan: self, program, memory: &memory, training, thread };
             work.team.run(stage.chunks.len(), |chunk, thread| {
-                let scope = scope(thread);
+                let context = context(thread);
                 for (b, rows) in blocks(&stage.chunks[chunk]).enumerate() {
                     for step in &stage.steps {
                         // SAFETY: the workspace was made for this plan. Chunks are disjoint rows, and
                         // `schedule` puts no instruction into the stage that reads other rows of what
                         // the stage writes.
-                        let run = || unsafe { scope.execute(step, &rows, chunk, b == 0) };
+                        let run = || unsafe { context.execute(step, &rows, chunk, b == 0) };
                         match timer {
                             Some(timer) => timer.time(step.info.phase, run),
                             None => run(),
@@ -325,7 +326,7 @@ impl<T: Real> Plan<T> {
             });
             for step in &stage.steps {
                 // SAFETY: all chunks are done and no other thread uses the workspace.
-                unsafe { scope(0).finish(step, stage.chunks.len(), &mut loss) };
+                unsafe { context(0).combine_partials(step, stage.chunks.len(), &mut loss) };
             }
         }
         loss
@@ -363,7 +364,7 @@ mod tests {
         let (small, large) = (plan_of_width(1), plan_of_width(40));
         assert_eq!(small.zeros().len(), large.zeros().len());
         let (work, stream) = (|| small.workspace(ThreadTeam::new(1)), Stream::new(0, "dropout"));
-        let targets = |n_nodes, node, class| Targets::mean_over(n_nodes, &[node], |_| class);
+        let targets = |n_nodes, node, class| Targets::cross_entropy(n_nodes, &[node], |_| class);
         let another = "plan: the workspace of another plan";
         assert_panics(&[
             (another, &|| {
@@ -377,7 +378,7 @@ mod tests {
             }),
             ("targets: node 2, but there are 2 nodes", &|| _ = targets(2, 2, 0)),
             ("targets: 3 values per node, but the plan has 2", &|| {
-                gradient_with(&Targets::squares(&Mat::zeros(2, 3), &[1.0, 1.0]));
+                gradient_with(&Targets::squared_error(&Mat::zeros(2, 3), &[1.0, 1.0]));
             }),
             ("a value of another tape", &|| {
                 let logits = Tape::new().features(Mat::zeros(2, 2));
@@ -389,7 +390,7 @@ mod tests {
     #[test]
     fn nan_targets_give_a_nan_loss() {
         let values = Mat::from_vec(2, 2, vec![f64::NAN; 4]);
-        assert!(gradient_with(&Targets::squares(&values, &[1.0, 1.0])).is_nan());
+        assert!(gradient_with(&Targets::squared_error(&values, &[1.0, 1.0])).is_nan());
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Sixth pass: divides a program into stages and chunks, and assigns its memory.
 //!
-//! Instructions that read only the same rows of one another's results form a stage. A stage runs block
-//! by block of 64 rows through all of its instructions, so that the results of one are in cache for the
-//! next. A buffer that is used within one stage only is one block tall.
+//! Instructions that read only the same rows of each other's results form a stage. A stage runs all of its
+//! instructions on one block of 64 rows before the next block, so that the results of one instruction are
+//! in cache for the next. A buffer that is used within a single stage is one block tall.
 //!
-//! Threads share the rows of a stage in chunks of whole blocks. There are two kinds of chunks:
+//! Threads share the rows of a stage in chunks of needs_all_rows blocks. There are two kinds of chunks:
 //!
 //! - A stage that sums over rows has *reduction chunks*: equal numbers of rows, at most 32 chunks up to
 //!   half a million rows. The sums of the chunks are added in order, so the boundaries affect the last
@@ -16,22 +16,23 @@
 //! share a stage with a sum over rows.
 
 use super::instr::{Access, Buf, BufKind, BufSpec, Info, Instr, Listing, ReduceInto, Work};
-use crate::tensor::aligned_vec::LINE;
+use crate::tensor::aligned_vec::F32_PER_LINE;
 use std::ops::Range;
 
-/// Rows that a stage processes completely before the next ones: 16 KiB per matrix of 64 f32 columns.
+/// The number of rows that a stage processes at a time: 16 KiB per matrix of 64 f32 columns.
 const BLOCK: usize = 64;
-/// The largest number of reduction chunks of a stage with up to `CHUNKS * CHUNK_ROWS` rows.
-const CHUNKS: usize = 32;
-/// Rows per reduction chunk of larger stages.
-const CHUNK_ROWS: usize = 1 << 14;
+/// The largest number of reduction chunks of a stage with up to half a million rows.
+const REDUCTION_CHUNKS: usize = 32;
+/// The approximate number of rows per reduction chunk of larger stages.
+const REDUCTION_CHUNK_ROWS: usize = 1 << 14;
 /// The work of a row besides its sparse entries, in units of one entry.
 const ROW_WORK: usize = 8;
 /// The minimum work of a balanced chunk, except for the last one.
-const CHUNK_WORK: usize = 2048;
+const MIN_CHUNK_WORK: usize = 2048;
 /// The approximate maximum number of balanced chunks.
 const MAX_BALANCED_CHUNKS: usize = 1024;
-/// Products with fewer entries than this may share a stage with a sum over rows, however uneven.
+/// Products with operators of fewer entries than this may share a stage with a sum over rows, even if their
+/// entries are distributed unevenly.
 const SPLIT_ENTRIES: usize = 1 << 20;
 
 /// A sequence of instructions over the same number of rows, executed block by block.
@@ -119,9 +120,9 @@ pub(super) fn schedule<'a>(
     let mut stages = Vec::new();
     for instr in prologue.into_iter().chain(main).chain(epilogue) {
         let info = instr.info();
-        let rows = bufs[info.over].rows;
+        let rows = bufs[info.iterated].rows;
         let step = Step { instr, info, partials: None };
-        if !stages.last().is_some_and(|stage| joins(stage, rows, &step, &offsets)) {
+        if !stages.last().is_some_and(|stage| can_join(stage, rows, &step, &offsets)) {
             stages.push(Stage::new(rows));
         }
         let stage = stages.last_mut().expect("a stage was pushed if there was none");
@@ -151,26 +152,26 @@ pub(super) fn schedule<'a>(
 }
 
 /// Whether an instruction may run block by block after those of a stage.
-fn joins<'a>(
+fn can_join<'a>(
     stage: &Stage,
     rows: usize,
     step: &Step,
     offsets: &impl Fn(&Work) -> Option<&'a [usize]>,
 ) -> bool {
     let is_uneven = |step: &Step| offsets(&step.info.work).is_some_and(is_uneven);
-    let separates = || match step.info.reduction {
+    let must_separate = || match step.info.reduction {
         Some(_) => stage.steps.iter().any(is_uneven),
         None => stage.reduces() && is_uneven(step),
     };
     let earlier = || stage.steps.iter().flat_map(|step| &step.info.accesses);
     let conflicts = |(buf, access): &(Buf, Access)| {
-        earlier().any(|(other, before)| other == buf && conflict(*before, *access))
+        earlier().any(|(other, before)| other == buf && must_complete_first(*before, *access))
     };
-    stage.rows == rows && !step.info.accesses.iter().any(conflicts) && !separates()
+    stage.rows == rows && !step.info.accesses.iter().any(conflicts) && !must_separate()
 }
 
-/// Whether two accesses to a buffer need all rows of the first to be complete before the second.
-fn conflict(before: Access, after: Access) -> bool {
+/// Whether all rows of the first access to a buffer must be complete before the second access.
+fn must_complete_first(before: Access, after: Access) -> bool {
     match (before, after) {
         (Access::WriteRows, Access::ReadAll) | (Access::ReadAll, Access::WriteRows) => true,
         // A sum over rows is complete after the stage; sums into one buffer are added in order.
@@ -191,7 +192,7 @@ fn is_uneven(offsets: &[usize]) -> bool {
 /// Chunks of equal numbers of rows, except for the last one; changing the boundaries changes the last
 /// bits of every sum over rows.
 fn reduction_chunks(rows: usize) -> Vec<Range<usize>> {
-    let n_chunks = CHUNKS.max(rows / CHUNK_ROWS);
+    let n_chunks = REDUCTION_CHUNKS.max(rows / REDUCTION_CHUNK_ROWS);
     let chunk_rows = rows.div_ceil(n_chunks).next_multiple_of(BLOCK);
     (0..rows).step_by(chunk_rows).map(|from| from..(from + chunk_rows).min(rows)).collect()
 }
@@ -206,7 +207,7 @@ fn balanced_chunks<'a>(
     let work_before = |row: usize| -> usize {
         ROW_WORK * row + sparse.iter().map(|offsets| offsets[row]).sum::<usize>()
     };
-    let target = CHUNK_WORK.max(work_before(stage.rows) / MAX_BALANCED_CHUNKS);
+    let target = MIN_CHUNK_WORK.max(work_before(stage.rows) / MAX_BALANCED_CHUNKS);
     let mut chunks = vec![];
     let mut start = 0;
     for block in blocks(&(0..stage.rows)) {
@@ -236,7 +237,7 @@ fn place_partials(stages: &mut [Stage], bufs: &[BufSpec]) -> usize {
         for step in &mut stage.steps {
             if let Some(reduction) = step.info.reduction {
                 let size = reduction_size(reduction.into, bufs);
-                let stride = padded(size);
+                let stride = round_up_to_line(size);
                 step.partials = Some(Partials { offset, stride, size });
                 offset += stride * n_chunks;
             }
@@ -266,11 +267,11 @@ fn lifetimes<I: IntoIterator<Item = usize>>(
 fn place_buffers(stages: &[Stage], bufs: &[BufSpec], outputs: &[Buf]) -> (Vec<Slot>, usize, usize) {
     let used = |info: &Info| Vec::from_iter(info.accesses.iter().map(|(buf, _)| *buf));
     let lifetimes = lifetimes(bufs.len(), stages, used);
-    let mut whole = vec![false; bufs.len()];
-    outputs.iter().for_each(|buf| whole[*buf] = true);
+    let mut needs_all_rows = vec![false; bufs.len()];
+    outputs.iter().for_each(|buf| needs_all_rows[*buf] = true);
     let steps = stages.iter().flat_map(|stage| &stage.steps);
     for (buf, access) in steps.flat_map(|step| &step.info.accesses) {
-        whole[*buf] |= matches!(access, Access::ReadAll | Access::Reduce);
+        needs_all_rows[*buf] |= matches!(access, Access::ReadAll | Access::Reduce);
     }
     let mut scratch_ends = vec![0; stages.len()];
     let mut arena = Arena::default();
@@ -278,14 +279,14 @@ fn place_buffers(stages: &[Stage], bufs: &[BufSpec], outputs: &[Buf]) -> (Vec<Sl
     for (b, spec) in bufs.iter().enumerate() {
         slots.push(match (spec.kind, lifetimes[b]) {
             (BufKind::Computed, None) => Slot::Unused,
-            (BufKind::Computed, Some((first, last))) if first == last && !whole[b] => {
+            (BufKind::Computed, Some((first, last))) if first == last && !needs_all_rows[b] => {
                 let offset = scratch_ends[first];
-                scratch_ends[first] += padded(BLOCK * spec.cols);
+                scratch_ends[first] += round_up_to_line(BLOCK * spec.cols);
                 Slot::Scratch(offset)
             }
             (BufKind::Computed, Some((first, last))) => {
                 let last = if outputs.contains(&b) { stages.len() } else { last };
-                Slot::Arena(arena.place(padded(spec.rows * spec.cols), (first, last)))
+                Slot::Arena(arena.place(round_up_to_line(spec.rows * spec.cols), (first, last)))
             }
             (kind, _) => Slot::Fixed(kind),
         });
@@ -304,9 +305,9 @@ fn place_masks(stages: &[Stage], masks: &[(usize, usize)]) -> (Vec<usize>, usize
     (offsets, arena.len)
 }
 
-/// Rounds up to whole cache lines.
-fn padded(len: usize) -> usize {
-    len.next_multiple_of(LINE)
+/// Rounds up to needs_all_rows cache lines.
+fn round_up_to_line(len: usize) -> usize {
+    len.next_multiple_of(F32_PER_LINE)
 }
 
 /// First-fit placement of items; items overlap in memory only if their lifetimes are disjoint.

@@ -3,7 +3,7 @@
 use crate::tensor::{Mat, Real};
 use std::collections::BTreeMap;
 
-/// The loss function: the desired scores of the nodes, and a weight per node, which may be zero.
+/// The loss function, defined by the desired scores of the nodes and a weight per node, which may be zero.
 #[derive(Clone, Debug)]
 pub struct Targets<T> {
     pub(super) kind: TargetKind<T>,
@@ -13,18 +13,18 @@ pub struct Targets<T> {
 /// The desired scores.
 #[derive(Clone, Debug)]
 pub(super) enum TargetKind<T> {
-    /// A class per node, below `n_classes`, for the negative log-likelihood.
+    /// A class per node, below `n_classes`, for the cross-entropy.
     Classes { labels: Vec<u32>, n_classes: usize },
     /// Rows of `cols` numbers, one per node, for the squared error.
     Values { values: Vec<T>, cols: usize },
 }
 
 impl<T: Real> Targets<T> {
-    /// The mean negative log-likelihood over `nodes`; `label` is called for these nodes only.
+    /// The mean cross-entropy over `nodes`; `label` is called for these nodes only.
     ///
     /// # Panics
     /// If a node is not below `n_nodes`.
-    pub fn mean_over(n_nodes: usize, nodes: &[u32], label: impl Fn(u32) -> u32) -> Self {
+    pub fn cross_entropy(n_nodes: usize, nodes: &[u32], label: impl Fn(u32) -> u32) -> Self {
         let (mut labels, mut weights) = (vec![0; n_nodes], vec![T::ZERO; n_nodes]);
         let mut n_classes = 0;
         for &i in nodes {
@@ -36,14 +36,18 @@ impl<T: Real> Targets<T> {
         Self { kind: TargetKind::Classes { labels, n_classes }, weights }
     }
 
-    /// Cross-entropy averaged over the given nodes of each class, then over these classes.
+    /// The cross-entropy, averaged over the given nodes of each class and then over these classes.
     ///
     /// # Panics
     /// If a node is not below `n_nodes`.
-    pub fn balanced(n_nodes: usize, nodes: &[u32], label: impl Fn(u32) -> u32) -> Self {
+    pub fn balanced_cross_entropy(
+        n_nodes: usize,
+        nodes: &[u32],
+        label: impl Fn(u32) -> u32,
+    ) -> Self {
         let mut sizes: BTreeMap<u32, usize> = BTreeMap::new();
         nodes.iter().for_each(|&i| *sizes.entry(label(i)).or_default() += 1);
-        let mut targets = Self::mean_over(n_nodes, nodes, &label);
+        let mut targets = Self::cross_entropy(n_nodes, nodes, &label);
         for &i in nodes {
             let weight = 1.0 / (sizes.len() * sizes[&label(i)]) as f64;
             targets.weights[i as usize] = T::from_f64(weight);
@@ -55,8 +59,8 @@ impl<T: Real> Targets<T> {
     ///
     /// # Panics
     /// If there is not one weight per row of values.
-    pub fn squares(values: &Mat<f64>, weights: &[f64]) -> Self {
-        assert_eq!(values.rows(), weights.len(), "targets: one weight per row of values");
+    pub fn squared_error(values: &Mat<f64>, weights: &[f64]) -> Self {
+        assert_eq!(values.rows(), weights.len(), "targets: expected one weight per row of values");
         let kind = TargetKind::Values { values: cast(values.as_slice()), cols: values.cols() };
         Self { kind, weights: cast(weights) }
     }
@@ -95,7 +99,8 @@ mod tests {
     #[test]
     fn balanced_targets_give_every_class_the_same_weight() {
         let labels = [0, 1, 1, 1, 9];
-        let targets = Targets::<f64>::balanced(5, &[0, 1, 2, 3], |i| labels[i as usize]);
+        let targets =
+            Targets::<f64>::balanced_cross_entropy(5, &[0, 1, 2, 3], |i| labels[i as usize]);
         assert_eq!(targets.weights, [0.5, 1.0 / 6.0, 1.0 / 6.0, 1.0 / 6.0, 0.0]);
     }
 }

@@ -25,12 +25,13 @@ pub struct ThreadTeam {
     workers: Vec<JoinHandle<()>>,
 }
 
-/// A job, called with the index of a chunk and that of the thread.
+/// The work of a job: a function of the index of a chunk and the index of the thread.
 type ChunkFn<'a> = dyn Fn(usize, usize) + Sync + 'a;
 
 /// The state that the threads of a team share.
 struct TeamState {
-    /// In the high half, the number of the job; in the low half, how many of its chunks have not been taken.
+    /// The number of the job in the high half, and in the low half the number of its chunks that no thread
+    /// has taken yet.
     ticket: AtomicU64,
     /// The job and its number of chunks; written only while no chunk is available or in progress.
     job: UnsafeCell<Option<(*const ChunkFn<'static>, usize)>>,
@@ -38,7 +39,7 @@ struct TeamState {
     done: AtomicUsize,
     /// Whether a chunk of the job panicked.
     failed: AtomicBool,
-    /// Whether the threads should end; the mutex of `wake`.
+    /// Whether the threads should end. This is the mutex of `wake`.
     should_end: Mutex<bool>,
     /// Signals sleeping threads.
     wake: Condvar,
@@ -126,7 +127,7 @@ impl TeamState {
     fn run_next_chunk(&self, thread: usize) -> bool {
         let take = |ticket: u64| (ticket as u32 > 0).then(|| ticket - 1);
         let Ok(ticket) = self.ticket.fetch_update(AcqRel, Acquire, take) else { return false };
-        // SAFETY: the chunk is taken and not done, so the job stays.
+        // SAFETY: this thread has taken a chunk that is not done, so the job is not replaced.
         let (work, n_chunks) =
             unsafe { (*self.job.get()).expect("a chunk belongs to a posted job") };
         let chunk = n_chunks - ticket as u32 as usize;
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn panics_reach_the_caller_and_the_team_stays_usable() {
+    fn a_panic_propagates_to_the_caller_and_the_team_stays_usable() {
         let mut team = ThreadTeam::new(2);
         let panics = |chunk: usize, _: usize| assert!(chunk != 7, "seven");
         let outcome = catch_unwind(AssertUnwindSafe(|| team.run(20, panics)));

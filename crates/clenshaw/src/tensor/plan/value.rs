@@ -40,8 +40,7 @@ impl LinearInput for FeatureVar {}
 mod sealed {
     use super::{FeatureVar, Var};
 
-    /// Sealed, because these conversions could turn sparse features into a [`Var`], which stands for a dense
-    /// matrix.
+    /// Sealed, because these conversions could turn sparse features into a [`Var`], which must be dense.
     pub trait AnyVar {
         fn var(self) -> Var;
         fn from_var(var: Var) -> Self;
@@ -99,15 +98,15 @@ pub struct Term {
 }
 
 impl OperatorVar {
-    /// The term `P h`.
-    pub fn of(self, h: Var) -> Term {
+    /// The term `P h` of a sum.
+    pub fn apply(self, h: Var) -> Term {
         Term { coef: Coef::Fixed(1.0), operator: Some(self), value: h }
     }
 }
 
 impl Var {
     /// Entry `k` of a value, in row-major order, as a factor.
-    pub fn at(self, k: usize) -> Coef {
+    pub fn entry(self, k: usize) -> Coef {
         Coef::Entry(self, k)
     }
 

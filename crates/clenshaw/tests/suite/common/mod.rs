@@ -1,4 +1,5 @@
 //! Helpers of the integration tests.
+
 pub mod npz;
 pub mod problem;
 pub mod differences;
@@ -6,6 +7,17 @@ pub mod source;
 
 use clenshaw::graph::Eigen;
 use clenshaw::tensor::{Mat, Operator, Plan, Real, ThreadTeam};
+use std::path::PathBuf;
+
+/// The folder `$CLENSHAW_DATA`; if it is not set, `None`, or a panic in CI.
+pub fn data_folder() -> Option<PathBuf> {
+    let folder = std::env::var_os("CLENSHAW_DATA").map(PathBuf::from);
+    if folder.is_none() {
+        assert!(std::env::var_os("CI").is_none(), "CI requires CLENSHAW_DATA");
+        println!("skipped: no data");
+    }
+    folder
+}
 
 /// The largest magnitude among numbers.
 pub fn largest(values: &[f64]) -> f64 {
@@ -23,12 +35,12 @@ pub fn assert_close<T: Real>(
     assert_eq!(actual.len(), expected.len(), "{what}: length");
     let errors = actual.iter().zip(expected).map(|(a, e)| (a.to_f64() - e).abs() / scale);
     let worst = errors.enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
-    if let Some((at, error)) = worst {
+    if let Some((index, error)) = worst {
         assert!(
             error <= tolerance,
-            "{what}: entry {at} is {} instead of {}, relative error {error:.2e} > {tolerance:.0e}",
-            actual[at],
-            expected[at]
+            "{what}: entry {index} is {} instead of {}, relative error {error:.2e} > {tolerance:.0e}",
+            actual[index],
+            expected[index]
         );
     }
 }
@@ -39,7 +51,7 @@ pub fn filter_by_eigendecomposition(
     x: &Mat<f64>,
     h: impl Fn(f64) -> f64,
 ) -> Vec<f64> {
-    Eigen::of(p).apply(x, h).into_vec()
+    Eigen::new(p).apply(x, h).as_slice().to_vec()
 }
 
 /// Returns a function that looks up a parameter, or a value named by the model, for this parameter vector.

@@ -1,4 +1,4 @@
-//! Fixtures: `.npz` files with the results of other programs.
+//! Fixtures: `.npz` files with stored results of other programs.
 
 use clenshaw::data::read::npz;
 use clenshaw::tensor::{Real, Targets};
@@ -13,7 +13,7 @@ pub struct Array {
     pub text: String,
 }
 
-/// The fixtures in a folder, sorted; at least one.
+/// The paths of the fixtures in a folder, sorted; panics if there are none.
 pub fn fixtures(folder: &Path) -> Vec<PathBuf> {
     let listing = std::fs::read_dir(folder).expect("the fixtures' folder");
     let mut files: Vec<PathBuf> = listing.map(|entry| entry.unwrap().path()).collect();
@@ -27,7 +27,7 @@ pub fn fixtures(folder: &Path) -> Vec<PathBuf> {
 pub fn targets<T: Real>(arrays: &BTreeMap<String, Array>) -> Targets<T> {
     let (y, mask) = (&arrays["y"].values, &arrays["train_mask"].values);
     let train: Vec<u32> = (0..y.len() as u32).filter(|&i| mask[i as usize] == 1.0).collect();
-    Targets::mean_over(y.len(), &train, |i| y[i as usize] as u32)
+    Targets::cross_entropy(y.len(), &train, |i| y[i as usize] as u32)
 }
 
 /// All arrays of a file by name.

@@ -30,7 +30,8 @@ pub enum Form {
 }
 
 impl Problem {
-    /// About four neighbours per node; the first node has no features, the last one no neighbours.
+    /// A random problem with about four neighbours per node; the first node has no features, the last one no
+    /// neighbours.
     pub fn random(n_nodes: usize, seed: u64) -> Self {
         let (n_features, n_classes) = (7, 3);
         let mut stream = Stream::new(seed, "test problem");
@@ -83,7 +84,7 @@ impl Problem {
     pub fn targets<T: Real>(&self) -> Targets<T> {
         let last = self.n_nodes() as u32 - 1;
         let nodes: Vec<u32> = (0..=last).filter(|i| i % 3 != 1 || *i == last).collect();
-        Targets::mean_over(self.n_nodes(), &nodes, |i| self.labels[i as usize])
+        Targets::cross_entropy(self.n_nodes(), &nodes, |i| self.labels[i as usize])
     }
 
     fn net(&self, info: &ModelInfo, form: Form) -> Net {
@@ -140,7 +141,7 @@ impl Setting {
         settings
     }
 
-    /// Every dropout at this rate.
+    /// The same setting with every dropout at this rate.
     pub fn with_dropout(mut self, rate: f64) -> Self {
         for hyper in self.info.hyper.iter().filter(|hyper| is_dropout(hyper)) {
             self.set(hyper, Value::Real(rate));
@@ -188,7 +189,7 @@ pub fn tuned_values(hyper: &HyperParam) -> Vec<Value> {
             [low, low + step, high].iter().map(number).collect()
         }
         (TuningSpace::Among(values), _) => values.iter().map(number).collect(),
-        (TuningSpace::Any, ValueRange::OneOf(words)) => {
+        (TuningSpace::All, ValueRange::OneOf(words)) => {
             words.iter().map(|word| Value::Word(word)).collect()
         }
         _ => vec![],
@@ -211,8 +212,8 @@ fn other_values(hyper: &HyperParam) -> Vec<Value> {
 }
 
 /// Initial parameters with noise added, so that no coefficient or bias is zero.
-pub fn perturbed<T: Real>(plan: &Plan<T>, seed: u64) -> AlignedVec<T> {
+pub fn perturbed_params<T: Real>(plan: &Plan<T>, seed: u64) -> AlignedVec<T> {
     let mut noise = Stream::new(seed, "perturbation");
-    let initial = plan.initial(&Stream::new(seed, "weights"));
+    let initial = plan.initial_params(&Stream::new(seed, "weights"));
     initial.iter().map(|w| *w + T::from_f64(noise.symmetric(0.4))).collect()
 }

@@ -19,7 +19,7 @@ pub struct Token {
 
 impl Source {
     /// Reads every `.rs` file below a folder, sorted by name; their paths are relative to `root`.
-    pub fn below(root: &Path, folder: &Path) -> Vec<Self> {
+    pub fn read_all(root: &Path, folder: &Path) -> Vec<Self> {
         let listing = std::fs::read_dir(folder).expect("a folder of sources");
         let mut paths: Vec<_> = listing.map(|entry| entry.unwrap().path()).collect();
         paths.sort();
@@ -33,7 +33,7 @@ impl Source {
         paths
             .iter()
             .flat_map(|path| match path.is_dir() {
-                true => Self::below(root, path),
+                true => Self::read_all(root, path),
                 false => is_rust(path).then(|| read(path)).into_iter().collect(),
             })
             .collect()

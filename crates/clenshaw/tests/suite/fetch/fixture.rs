@@ -79,7 +79,7 @@ impl Fixture {
     }
 
     /// Fetches and returns how the first file was obtained.
-    pub fn state(&self, manifest: &Manifest) -> FileState {
+    pub fn fetch_state(&self, manifest: &Manifest) -> FileState {
         self.fetch(manifest).unwrap().files[0].state
     }
 
@@ -104,12 +104,12 @@ pub fn file(name: &str, content: &[u8], urls: Vec<String>) -> ManifestFile {
 }
 
 /// A manifest of one file whose content is [`GOOD`].
-pub fn toy(urls: impl IntoIterator<Item = String>) -> Manifest {
+pub fn toy_manifest(urls: impl IntoIterator<Item = String>) -> Manifest {
     Manifest { folder: "toy".into(), files: vec![file("a.txt", GOOD, urls.into_iter().collect())] }
 }
 
 /// The same manifest without size and checksum.
-pub fn unchecked(url: String) -> Manifest {
+pub fn manifest_without_checksum(url: String) -> Manifest {
     let listed = ManifestFile { bytes: None, sha256: None, ..file("a.txt", GOOD, vec![url]) };
     Manifest { folder: "toy".into(), files: vec![listed] }
 }

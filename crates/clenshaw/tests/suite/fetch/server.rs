@@ -123,12 +123,12 @@ impl Reply {
         let ok = |length: usize| head("200 OK", &format!("Content-Length: {length}"));
         match self {
             Self::Serve(content) => match request.first_byte() {
-                Some(at) if at < content.len() => stream.write_all(&part(&content, at)),
+                Some(start) if start < content.len() => stream.write_all(&part(&content, start)),
                 Some(_) => stream.write_all(&head("416 Range Not Satisfiable", "")),
                 None => stream.write_all(&[ok(content.len()), content].concat()),
             },
             Self::ServeWhole(content) => stream.write_all(&[ok(content.len()), content].concat()),
-            Self::ServePart(content, at) => stream.write_all(&part(&content, at)),
+            Self::ServePart(content, start) => stream.write_all(&part(&content, start)),
             Self::CutAfter(n, content) => {
                 stream.write_all(&[&ok(content.len()), &content[..n]].concat())
             }
@@ -162,12 +162,12 @@ fn head(status: &str, header: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status}\r\n{header}\r\nConnection: close\r\n\r\n").into_bytes()
 }
 
-/// The response with the part of `content` from byte `at` on.
-fn part(content: &[u8], at: usize) -> Vec<u8> {
+/// The response with the part of `content` from byte `start` on.
+fn part(content: &[u8], start: usize) -> Vec<u8> {
     let (n, last) = (content.len(), content.len() - 1);
-    let length = n - at;
-    let header = format!("Content-Range: bytes {at}-{last}/{n}\r\nContent-Length: {length}");
-    [&head("206 Partial Content", &header), &content[at..]].concat()
+    let length = n - start;
+    let header = format!("Content-Range: bytes {start}-{last}/{n}\r\nContent-Length: {length}");
+    [&head("206 Partial Content", &header), &content[start..]].concat()
 }
 
 fn wait_for_disconnect(mut stream: TcpStream) -> std::io::Result<()> {

@@ -92,7 +92,7 @@ impl FiltersFile {
     pub fn networks(&self, place: &str) -> Result<Vec<(&'static ModelInfo, Params)>> {
         let models = self.networks.models.iter();
         let models = models.map(|(name, set)| self.network(name, set));
-        models.collect::<Result<_>>().map_err(|error| error.within(place))
+        models.collect::<Result<_>>().map_err(|error| error.with_place(place))
     }
 
     /// The model's defaults without dropout, with the file's order and width, then its own settings.

@@ -77,7 +77,7 @@ pub fn fit_network<T: Real>(
     cancel: &AtomicBool,
 ) -> Result<(AlignedVec<T>, FitResult)> {
     let values = Mat::from_vec(problem.y.len(), 1, problem.y.clone());
-    let targets = Targets::squares(&values, &problem.mask);
+    let targets = Targets::squared_error(&values, &problem.mask);
     let mut workspace = plan.workspace(ThreadTeam::new(1));
     let dropout = Stream::new(0, "dropout"); // unused: dropout is 0
     let (best, mut result) = minimise(start, plan.ranges(), settings, |params, gradient| {

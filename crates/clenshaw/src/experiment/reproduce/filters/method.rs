@@ -55,7 +55,7 @@ pub fn basis(
         "chebyshev2" => Basis::ChebyshevSecond,
         "legendre" => Basis::Legendre,
         "jacobi" => Basis::Jacobi { a, b },
-        "optimal" => optimal_basis(&Krylov::of(p, x, order + 1)),
+        "optimal" => optimal_basis(&Krylov::new(p, x, order + 1)),
         _ => return None,
     })
 }
@@ -72,7 +72,7 @@ pub fn learn_network(
     let mut net = Net::dense(column(&problem.x), p, 1).with_graph(graph);
     let scores = (info.build)(&mut net, hp);
     let plan = Plan::<f32>::compile(&net, scores);
-    let start = plan.initial(&Stream::new(0, "weights"));
+    let start = plan.initial_params(&Stream::new(0, "weights"));
     Ok(fit_network(&plan, &start, problem, settings, cancel)?.1)
 }
 
@@ -135,11 +135,11 @@ mod tests {
     fn on_tape(basis: &Basis, p: &Operator, problem: &Problem, settings: &FitSettings) -> f64 {
         let mut net = Net::dense(column(&problem.x), Some(p.clone()), 1);
         let c = net.param("c", 1, 6, Init::Values(unit(5, 0)), "coefficients");
-        let c: Vec<Coef> = (0..=5).map(|k| c.at(k)).collect();
+        let c: Vec<Coef> = (0..=5).map(|k| c.entry(k)).collect();
         let x = net.features(column(&problem.x));
         let scores = basis.sum(&mut net, &c, &x);
         let plan = Plan::<f64>::compile(&net, scores);
-        let start = plan.initial(&Stream::new(0, "weights"));
+        let start = plan.initial_params(&Stream::new(0, "weights"));
         let cancel = AtomicBool::new(false);
         fit_network(&plan, &start, problem, settings, &cancel).unwrap().1.sum_of_squares
     }

@@ -53,7 +53,7 @@ impl Problem {
     /// Solved in the Lanczos basis. Its vectors are orthogonal on the whole image but not on the inner
     /// pixels, so a Gram-Schmidt pass follows.
     pub fn optimum(&self, p: &Operator, order: usize) -> (Filter, f64) {
-        let krylov = Krylov::of(p, &self.x, order + 1);
+        let krylov = Krylov::new(p, &self.x, order + 1);
         let masked = |v: &[f64]| -> Vec<f64> {
             v.iter().zip(&self.mask).map(|(v, mask)| v * mask).collect()
         };
@@ -61,7 +61,7 @@ impl Problem {
         let n = krylov.q.len();
         let (mut q, mut r) = (Vec::<Vec<f64>>::new(), Mat::<f64>::zeros(n, n));
         for (k, column) in krylov.q.iter().enumerate() {
-            let mut rest: Vec<f64> = masked(column).iter().map(|v| v * krylov.length).collect();
+            let mut rest: Vec<f64> = masked(column).iter().map(|v| v * krylov.norm_x).collect();
             for _ in 0..2 {
                 for (j, q) in q.iter().enumerate() {
                     let along = dot(q, &rest);
@@ -154,7 +154,7 @@ mod tests {
         let (found, sum) = problem.optimum(&p, 3);
         assert!(sum < 1e-20, "{sum}");
         for mu in [-1.0, -0.2, 0.9] {
-            assert!((found.at(mu) - filter.at(mu)).abs() < 1e-9, "{mu}");
+            assert!((found.evaluate(mu) - filter.evaluate(mu)).abs() < 1e-9, "{mu}");
         }
     }
 }

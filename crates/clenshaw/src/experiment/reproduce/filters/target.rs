@@ -91,7 +91,7 @@ mod tests {
         let graph = data::load("grid:rows=14,columns=11").unwrap().graph;
         let p = operator(&graph, Normalisation::Plain);
         let x = image(3, 0, 14, 11);
-        let eigen = Eigen::of(&p);
+        let eigen = Eigen::new(&p);
         for target in TargetResponse::ALL {
             let (actual, change) = target.apply(&p, &x);
             let signal = Mat::from_vec(x.len(), 1, x.clone());

@@ -101,7 +101,7 @@ impl ResultTable {
         let invalid =
             |e: toml::de::Error| Error::Data { place: place.into(), problem: one_line(&e) };
         let mut table: Self = toml::from_str(text).map_err(invalid)?;
-        table.find_models().map_err(|error| error.within(place))?;
+        table.find_models().map_err(|error| error.with_place(place))?;
         Ok(table)
     }
 

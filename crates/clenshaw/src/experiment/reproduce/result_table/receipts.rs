@@ -116,7 +116,7 @@ impl Receipts {
             }
             cell.receipt = match fingerprints.fingerprint(request) {
                 Ok(fingerprint) => candidates.find(|receipt| receipt.has_data(&fingerprint)),
-                Err(error) if error.is_absence() => candidates.next(),
+                Err(error) if error.is_not_found() => candidates.next(),
                 // Training the cell will report the error.
                 Err(_) => None,
             };

@@ -65,7 +65,7 @@ impl PlannedCell {
         let (records, missing) = match result {
             Ok(summary) => (summary.runs.clone(), None),
             Err(Error::Interrupted) => (finished_runs(&self.job)?, Some("not run".to_owned())),
-            Err(error) if error.is_absence() => (vec![], Some("not run, no data".to_owned())),
+            Err(error) if error.is_not_found() => (vec![], Some("not run, no data".to_owned())),
             Err(error) => (vec![], Some(format!("failed: {error}"))),
         };
         Ok((CellScores::of_runs(&records), missing))

@@ -169,7 +169,7 @@ fn corollary_error(alpha: &[f64], mu: &[f64]) -> f64 {
     // Rounding puts some eigenvalues slightly outside [-1, 1]. `second_kind` clamps them, so the recurrence
     // must be evaluated at the clamped values too.
     let mu: Vec<f64> = mu.iter().map(|mu| mu.clamp(-1.0, 1.0)).collect();
-    let actual: Vec<f64> = mu.iter().map(|&mu| clenshaw.at(mu)).collect();
+    let actual: Vec<f64> = mu.iter().map(|&mu| clenshaw.evaluate(mu)).collect();
     let expected: Vec<f64> = mu.iter().map(|&mu| second_kind(alpha, mu)).collect();
     relative_error(&actual, &expected)
 }
@@ -198,7 +198,7 @@ enum Eigenpairs {
 
 impl Spectrum {
     fn exact(p: &Operator, h_star: &Mat<f64>) -> Self {
-        let eigen = Eigen::of(p);
+        let eigen = Eigen::new(p);
         let reconstructed = eigen.apply(h_star, |_| 1.0);
         let error = max_abs([
             eigen.residual(p),
@@ -214,12 +214,12 @@ impl Spectrum {
         let steps = 1 + orders.iter().max().copied().unwrap_or(0);
         let column = |c: usize| (0..h_star.rows()).map(|i| h_star[(i, c)]).collect::<Vec<f64>>();
         let signals: Vec<Krylov> =
-            (0..h_star.cols()).map(|c| Krylov::of(p, &column(c), steps)).collect();
+            (0..h_star.cols()).map(|c| Krylov::new(p, &column(c), steps)).collect();
         let probe = |i: u64| {
             let stream = stream.named("probe").numbered(i);
             let sign = |node: usize| if stream.bits(node as u64) & 1 == 0 { 1.0 } else { -1.0 };
             let signs: Vec<f64> = (0..h_star.rows()).map(sign).collect();
-            Krylov::of(p, &signs, PROBE_STEPS).quadrature()
+            Krylov::new(p, &signs, PROBE_STEPS).quadrature()
         };
         Self {
             density: histogram((0..PROBES).flat_map(probe)),

@@ -81,7 +81,7 @@ impl LinearNetwork {
     pub fn last_layer(&self, first: &FirstLayer, alpha: &[f64]) -> Mat<f64> {
         let negated: Vec<f64> = alpha.iter().map(|a| -a).collect();
         let mut h = self.rectified(first, alpha);
-        h.add(-1.0, &self.rectified(first, &negated));
+        h.add_scaled(-1.0, &self.rectified(first, &negated));
         h
     }
 
@@ -89,7 +89,7 @@ impl LinearNetwork {
     fn rectified(&self, first: &FirstLayer, alpha: &[f64]) -> Mat<f64> {
         let d = self.channels;
         let identity = || Mat::<f64>::identity(d).as_slice().to_vec();
-        let params = self.plan.vector(|Param { name, .. }| match name.as_str() {
+        let params = self.plan.param_vector(|Param { name, .. }| match name.as_str() {
             "alpha" => alpha.to_vec(),
             "w_in" => first.w.as_slice().to_vec(),
             "b_in" => first.b.clone(),

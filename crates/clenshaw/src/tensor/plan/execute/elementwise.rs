@@ -1,17 +1,17 @@
 //! Element-wise instructions.
 
-use super::Scope;
+use super::ThreadContext;
 use crate::tensor::Real;
 use crate::tensor::kernel::{self, dispatch};
 use crate::tensor::plan::instr::{Buf, Instr};
 use std::ops::Range;
 
-impl<T: Real> Scope<'_, T> {
+impl<T: Real> ThreadContext<'_, T> {
     /// Executes an element-wise instruction on a block of rows.
     ///
     /// # Safety
-    /// As for [`Scope::execute`].
-    pub(super) unsafe fn elementwise(&self, instr: &Instr, rows: &Range<usize>) {
+    /// As for [`ThreadContext::execute`].
+    pub(super) unsafe fn execute_elementwise(&self, instr: &Instr, rows: &Range<usize>) {
         // SAFETY: guaranteed by the caller.
         unsafe {
             match *instr {
@@ -27,7 +27,7 @@ impl<T: Real> Scope<'_, T> {
                         cols: self.cols(dst),
                         act,
                         drop: drop.map(|drop| drop.keep).zip(stream.as_ref()),
-                        first: rows.start,
+                        first_row: rows.start,
                         src: self.read(src, rows),
                         out: self.write(dst, rows),
                         mask: mask.map(|mask| self.mask(mask, rows)),

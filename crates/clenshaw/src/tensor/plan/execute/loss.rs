@@ -1,18 +1,24 @@
 //! The loss and its gradient.
 
-use super::{Block, Scope};
+use super::{Block, ThreadContext};
 use crate::tensor::Real;
 use crate::tensor::kernel::{self, dispatch};
 use crate::tensor::plan::instr::Buf;
 use crate::tensor::plan::schedule::Step;
 use crate::tensor::plan::targets::TargetKind;
 
-impl<T: Real> Scope<'_, T> {
+impl<T: Real> ThreadContext<'_, T> {
     /// Writes the gradient of the loss for a block of rows, and adds their loss to the partial sum.
     ///
     /// # Safety
-    /// As for [`Scope::execute`].
-    pub(super) unsafe fn loss(&self, step: &Step, scores: Buf, grad: Buf, block: Block<'_>) {
+    /// As for [`ThreadContext::execute`].
+    pub(super) unsafe fn execute_loss(
+        &self,
+        step: &Step,
+        scores: Buf,
+        grad: Buf,
+        block: Block<'_>,
+    ) {
         let (targets, rows, cols) = (self.targets(), block.rows, self.cols(grad));
         let weights = &targets.weights[rows.clone()];
         // SAFETY: guaranteed by the caller.

@@ -1,9 +1,7 @@
-//! Executes instructions on blocks of rows.
-//!
-//! One file per family of instructions:
+//! Executes instructions on blocks of rows, with one file per family of instructions:
 //!
 //! ```text
-//! sums          weighted sums with products with an operator; inner products and sums over rows
+//! sums          weighted sums, including products with an operator; inner products and sums over rows
 //! products      dense and sparse matrix products, weight gradients and transposes
 //! elementwise   gates, functions of one or two numbers, bf16
 //! rows          functions of whole rows, columns copied between matrices, running products
@@ -40,7 +38,7 @@ pub(super) struct Memory<T> {
 unsafe impl<T: Sync> Sync for Memory<T> {}
 
 /// The context in which one thread executes instructions.
-pub(super) struct Scope<'a, T> {
+pub(super) struct ThreadContext<'a, T> {
     pub plan: &'a Plan<T>,
     pub program: &'a Program,
     pub memory: &'a Memory<T>,
@@ -63,12 +61,12 @@ struct Block<'a> {
 /// Access to memory.
 ///
 /// # Safety
-/// All of these functions require what [`Scope::execute`] requires: the workspace belongs to the plan,
-/// no other thread writes the rows that are read or accesses those that are written, and an
+/// All of these functions require what [`ThreadContext::execute`] requires: the workspace belongs to the
+/// plan, no other thread writes the rows that are read or accesses those that are written, and an
 /// instruction does not write a buffer that it reads.
-impl<'a, T: Real> Scope<'a, T> {
+impl<'a, T: Real> ThreadContext<'a, T> {
     /// The address of a row of a buffer; in scratch memory, `row` must be the first one of the block.
-    unsafe fn row(&self, buf: Buf, row: usize) -> *mut T {
+    unsafe fn row_address(&self, buf: Buf, row: usize) -> *mut T {
         let cols = self.program.bufs[buf].cols;
         let memory = self.memory;
         // SAFETY: `schedule` placed the slots within the lengths that the workspace has.
@@ -99,18 +97,18 @@ impl<'a, T: Real> Scope<'a, T> {
     unsafe fn read(&self, buf: Buf, rows: &Range<usize>) -> &'a [T] {
         let len = rows.len() * self.cols(buf);
         // SAFETY: the rows exist, and no thread writes them now.
-        unsafe { from_raw_parts(self.row(buf, rows.start), len) }
+        unsafe { from_raw_parts(self.row_address(buf, rows.start), len) }
     }
 
     /// Some rows of a buffer, to be written.
     unsafe fn write(&self, buf: Buf, rows: &Range<usize>) -> &'a mut [T] {
         let len = rows.len() * self.cols(buf);
         // SAFETY: the rows exist and belong to this thread's chunk.
-        unsafe { from_raw_parts_mut(self.row(buf, rows.start), len) }
+        unsafe { from_raw_parts_mut(self.row_address(buf, rows.start), len) }
     }
 
     /// All rows of a buffer.
-    unsafe fn all(&self, buf: Buf) -> &'a [T] {
+    unsafe fn read_all(&self, buf: Buf) -> &'a [T] {
         // SAFETY: no thread writes this buffer during the stage.
         unsafe { self.read(buf, &(0..self.program.bufs[buf].rows)) }
     }
@@ -144,8 +142,9 @@ impl<'a, T: Real> Scope<'a, T> {
     }
 }
 
-impl<T: Real> Scope<'_, T> {
-    /// Executes an instruction on a block of rows; `is_first` if it is the first block of its chunk.
+impl<T: Real> ThreadContext<'_, T> {
+    /// Executes an instruction on a block of rows; `is_first` states whether it is the first block of its
+    /// chunk.
     ///
     /// # Safety
     /// The workspace behind `memory` and the program belong to the plan; no other thread works on these
@@ -159,12 +158,12 @@ impl<T: Real> Scope<'_, T> {
                 Instr::Sum { .. }
                 | Instr::ColumnSums { .. }
                 | Instr::ColumnDots { .. }
-                | Instr::Dot { .. } => self.sums(step, block),
+                | Instr::Dot { .. } => self.execute_sum(step, block),
                 Instr::MatMul { .. }
                 | Instr::SparseMatMul { .. }
                 | Instr::WeightGrad { .. }
                 | Instr::SparseWeightGrad { .. }
-                | Instr::Transpose { .. } => self.products(step, block),
+                | Instr::Transpose { .. } => self.execute_product(step, block),
                 Instr::Clear { .. }
                 | Instr::Bf16 { .. }
                 | Instr::Gate { .. }
@@ -174,7 +173,7 @@ impl<T: Real> Scope<'_, T> {
                 | Instr::MapGrad { .. }
                 | Instr::Product { .. }
                 | Instr::Max { .. }
-                | Instr::MaxGrad { .. } => self.elementwise(&step.instr, rows),
+                | Instr::MaxGrad { .. } => self.execute_elementwise(&step.instr, rows),
                 Instr::CopyColumns { .. }
                 | Instr::ScaleRows { .. }
                 | Instr::RowDots { .. }
@@ -183,18 +182,18 @@ impl<T: Real> Scope<'_, T> {
                 | Instr::Softmax { .. }
                 | Instr::SoftmaxGrad { .. }
                 | Instr::RunningProduct { .. }
-                | Instr::RunningProductGrad { .. } => self.rows(&step.instr, rows),
-                Instr::Loss { scores, grad } => self.loss(step, *scores, *grad, block),
+                | Instr::RunningProductGrad { .. } => self.execute_row_wise(&step.instr, rows),
+                Instr::Loss { scores, grad } => self.execute_loss(step, *scores, *grad, block),
             }
         }
     }
 
-    /// Adds the partial sums of all chunks, in order, to the destination of an instruction that sums over
-    /// rows; the destination of `Instr::Loss` is `loss`. Other instructions need no such step.
+    /// Adds up the partial sums of all chunks, in order, in the destination of an instruction that sums over
+    /// rows; the destination of `Instr::Loss` is `loss`. Does nothing for other instructions.
     ///
     /// # Safety
-    /// As for [`Scope::execute`]; all chunks are done and no other thread runs.
-    pub unsafe fn finish(&self, step: &Step, n_chunks: usize, loss: &mut T) {
+    /// As for [`ThreadContext::execute`]; all chunks are done and no other thread runs.
+    pub unsafe fn combine_partials(&self, step: &Step, n_chunks: usize, loss: &mut T) {
         let Some(reduction) = step.info.reduction else { return };
         // SAFETY: guaranteed by the caller.
         unsafe {

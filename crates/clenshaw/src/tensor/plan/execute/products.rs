@@ -1,18 +1,18 @@
 //! Matrix products, their gradients with respect to the weights, and transposes.
 
-use super::{Block, Scope};
+use super::{Block, ThreadContext};
 use crate::tensor::Real;
 use crate::tensor::kernel::{self, dispatch};
 use crate::tensor::plan::instr::{Buf, Instr};
 use crate::tensor::plan::schedule::Step;
 use std::ops::Range;
 
-impl<T: Real> Scope<'_, T> {
+impl<T: Real> ThreadContext<'_, T> {
     /// Executes a matrix product, weight gradient or transpose on a block of rows.
     ///
     /// # Safety
-    /// As for [`Scope::execute`].
-    pub(super) unsafe fn products(&self, step: &Step, block: Block<'_>) {
+    /// As for [`ThreadContext::execute`].
+    pub(super) unsafe fn execute_product(&self, step: &Step, block: Block<'_>) {
         let rows = block.rows;
         // SAFETY: guaranteed by the caller.
         unsafe {
@@ -24,8 +24,8 @@ impl<T: Real> Scope<'_, T> {
                     a: self.read(a, rows),
                     a_row_stride: self.cols(a),
                     a_col_stride: 1,
-                    b: self.all(w),
-                    bias: bias.map(|bias| self.all(bias)),
+                    b: self.read_all(w),
+                    bias: bias.map(|bias| self.read_all(bias)),
                     c: self.write(dst, rows),
                     add: false,
                 }),
@@ -49,9 +49,9 @@ impl<T: Real> Scope<'_, T> {
                         indices: x.pattern.indices(),
                         n_rows: x.pattern.n_cols(),
                         value_index: None,
-                        values: self.all(values),
-                        w: self.all(w),
-                        bias: bias.map(|bias| self.all(bias)),
+                        values: self.read_all(values),
+                        w: self.read_all(w),
+                        bias: bias.map(|bias| self.read_all(bias)),
                         out: self.write(dst, rows),
                         add: false,
                     });
@@ -64,8 +64,8 @@ impl<T: Real> Scope<'_, T> {
                         indices: x.transposed.indices(),
                         n_rows: x.pattern.n_rows(),
                         value_index: Some(&x.value_index),
-                        values: self.all(values),
-                        w: self.all(g),
+                        values: self.read_all(values),
+                        w: self.read_all(g),
                         bias: None,
                         out: self.write(dst, rows),
                         add,
@@ -80,7 +80,7 @@ impl<T: Real> Scope<'_, T> {
     /// `dst = src^T` for these rows of `dst`.
     unsafe fn transpose(&self, src: Buf, dst: Buf, rows: &Range<usize>) {
         // SAFETY: guaranteed by the caller.
-        let (from, to) = unsafe { (self.all(src), self.write(dst, rows)) };
+        let (from, to) = unsafe { (self.read_all(src), self.write(dst, rows)) };
         let (width, cols) = (self.cols(src), self.cols(dst));
         for (r, row) in rows.clone().zip(to.chunks_exact_mut(cols)) {
             for (c, out) in row.iter_mut().enumerate() {

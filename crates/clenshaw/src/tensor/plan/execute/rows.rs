@@ -1,17 +1,17 @@
 //! Row-wise instructions, and the running product of a column.
 
-use super::Scope;
+use super::ThreadContext;
 use crate::tensor::Real;
 use crate::tensor::kernel;
 use crate::tensor::plan::instr::Instr;
 use std::ops::Range;
 
-impl<T: Real> Scope<'_, T> {
+impl<T: Real> ThreadContext<'_, T> {
     /// Executes a row-wise instruction or a running product on a block of rows.
     ///
     /// # Safety
-    /// As for [`Scope::execute`].
-    pub(super) unsafe fn rows(&self, instr: &Instr, rows: &Range<usize>) {
+    /// As for [`ThreadContext::execute`].
+    pub(super) unsafe fn execute_row_wise(&self, instr: &Instr, rows: &Range<usize>) {
         // SAFETY: guaranteed by the caller.
         unsafe {
             match *instr {
@@ -55,13 +55,13 @@ impl<T: Real> Scope<'_, T> {
                     kernel::softmax_gradient(self.cols(dst), y, g, self.write(dst, rows));
                 }
                 Instr::RunningProduct { x, dst } => {
-                    let x = self.all(x);
+                    let x = self.read_all(x);
                     for (k, out) in rows.clone().zip(self.write(dst, rows)) {
                         *out = x[..k].iter().fold(T::ONE, |product, x| product * *x);
                     }
                 }
                 Instr::RunningProductGrad { x, g, dst } => {
-                    let (x, g) = (self.all(x), self.all(g));
+                    let (x, g) = (self.read_all(x), self.read_all(g));
                     for (j, out) in rows.clone().zip(self.write(dst, rows)) {
                         *out = running_product_gradient(x, g, j);
                     }

@@ -1,19 +1,19 @@
 //! Weighted sums of matrices, and sums over their rows.
 
-use super::{Block, Scope};
+use super::{Block, ThreadContext};
 use crate::tensor::Real;
 use crate::tensor::kernel::{self, MAX_TERMS, dispatch};
 use crate::tensor::plan::instr::{Buf, Factor, Instr, Spmm};
 use crate::tensor::plan::schedule::Step;
 use std::ops::Range;
 
-impl<T: Real> Scope<'_, T> {
+impl<T: Real> ThreadContext<'_, T> {
     /// Executes a weighted sum on a block of rows, or adds the block to the partial sums of a sum over
     /// rows.
     ///
     /// # Safety
-    /// As for [`Scope::execute`].
-    pub(super) unsafe fn sums(&self, step: &Step, block: Block<'_>) {
+    /// As for [`ThreadContext::execute`].
+    pub(super) unsafe fn execute_sum(&self, step: &Step, block: Block<'_>) {
         let Block { rows, chunk, is_first } = block;
         // SAFETY: guaranteed by the caller.
         unsafe {
@@ -54,7 +54,7 @@ impl<T: Real> Scope<'_, T> {
             for (factor, src) in terms {
                 let factor = match *factor {
                     Factor::Fixed(c) => T::from_f64(c),
-                    Factor::Entry(source, k) => self.all(source)[k],
+                    Factor::Entry(source, k) => self.read_all(source)[k],
                     Factor::Row(..) => continue,
                 };
                 list[n_terms] = (factor, self.read(*src, rows));
@@ -65,7 +65,7 @@ impl<T: Real> Scope<'_, T> {
                 gather: spmm.map(|spmm| self.gather(spmm, rows)),
                 terms: list,
                 n_terms,
-                bias: bias.map(|bias| self.all(bias)),
+                bias: bias.map(|bias| self.read_all(bias)),
                 out: self.write(dst, rows),
                 add,
             });
@@ -82,14 +82,14 @@ impl<T: Real> Scope<'_, T> {
     unsafe fn gather(&self, spmm: Spmm, rows: &Range<usize>) -> kernel::Gather<'_, T> {
         let operator = &self.plan.operators[spmm.operator];
         // SAFETY: guaranteed by the caller.
-        let src = unsafe { self.all(spmm.src) };
+        let src = unsafe { self.read_all(spmm.src) };
         kernel::Gather {
             coef: T::from_f64(spmm.coef),
             offsets: &operator.pattern.offsets()[rows.start..=rows.end],
             indices: operator.pattern.indices(),
             values: operator.values.as_deref(),
             scale: &operator.scale,
-            first: rows.start,
+            first_row: rows.start,
             src: match self.program.bufs[spmm.src].is_bf16 {
                 true => kernel::GatherSource::Bf16(src),
                 false => kernel::GatherSource::Full(src),

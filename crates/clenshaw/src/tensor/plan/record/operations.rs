@@ -8,10 +8,11 @@ use crate::tensor::plan::op::Op;
 use crate::tensor::plan::value::{Coef, LinearInput, NodeId, OperatorVar, Term, Var};
 
 impl Tape {
-    /// The sum of terms of one shape, and of one row that is added to every row.
+    /// The sum of terms of the same shape, and optionally of one single-row term, which is added to every
+    /// row.
     ///
-    /// At most one term may be a product with an operator, which takes a fixed factor, and at most one
-    /// a single row, which takes the factor 1.
+    /// At most one term may be a product with an operator, and its factor must be a fixed number. The factor
+    /// of a single-row term must be 1.
     pub fn sum(&mut self, terms: impl IntoIterator<Item = Term>) -> Var {
         let terms: Vec<Term> = terms.into_iter().collect();
         let dims = |term: &Term| self.dims(self.node("sum", term.value));
@@ -34,7 +35,9 @@ impl Tape {
                     let term = Spmm { operator, coef, src };
                     assert!(spmm.replace(term).is_none(), "sum: two products with an operator");
                 }
-                (Some(_), _) => panic!("sum: a product with an operator takes a fixed factor"),
+                (Some(_), _) => {
+                    panic!("sum: the factor of a product with an operator must be a fixed number")
+                }
                 (None, factor) if node.rows == rows => plain.push((factor, src)),
                 (None, Factor::Fixed(1.0)) if node.rows == 1 => {
                     assert!(bias.replace(src).is_none(), "sum: two one-row terms");
@@ -75,7 +78,8 @@ impl Tape {
         self.gate("relu_star", x, Act::ReluStar, 0.0)
     }
 
-    /// Inverted dropout at rate `drop` in training, the identity otherwise.
+    /// Inverted dropout at rate `drop` in training: kept entries are divided by `1 - drop`. The identity
+    /// otherwise.
     pub fn dropout<X: LinearInput>(&mut self, x: X, drop: f64) -> X {
         assert!((0.0..1.0).contains(&drop), "dropout: rate {drop}; expected 0 or more, below 1");
         let node = self.node("dropout", x.var());
@@ -119,24 +123,24 @@ impl Tape {
     }
 
     /// `sqrt x`, element-wise.
-    pub fn root(&mut self, x: Var) -> Var {
-        self.map("root", x, Map::Root)
+    pub fn sqrt(&mut self, x: Var) -> Var {
+        self.map("sqrt", x, Map::Sqrt)
     }
 
     /// `max(x, floor)`; the gradient is zero where `x <= floor`.
-    pub fn at_least(&mut self, x: Var, floor: f64) -> Var {
-        self.map("at_least", x, Map::AtLeast(floor))
+    pub fn clamp_min(&mut self, x: Var, floor: f64) -> Var {
+        self.map("clamp_min", x, Map::ClampMin(floor))
     }
 
     /// `a b`, element-wise.
     pub fn product(&mut self, a: Var, b: Var) -> Var {
-        let (a, b) = self.same_shape("product", a, b);
+        let (a, b) = self.nodes_of_same_shape("product", a, b);
         self.derive("product", Op::Product(a, b), self.dims(a))
     }
 
-    /// `max(a, b)`, element-wise; the gradient goes to the larger one, and to `a` if they are equal.
+    /// `max(a, b)`, element-wise; only the larger entry receives the gradient, and `a` if both are equal.
     pub fn max(&mut self, a: Var, b: Var) -> Var {
-        let (a, b) = self.same_shape("max", a, b);
+        let (a, b) = self.nodes_of_same_shape("max", a, b);
         self.derive("max", Op::Max(a, b), self.dims(a))
     }
 
@@ -169,7 +173,7 @@ impl Tape {
 
     /// The inner product of each column of `a` with the same column of `b`, `[1, cols]`.
     pub fn column_dots(&mut self, a: Var, b: Var) -> Var {
-        let (a, b) = self.same_shape("column_dots", a, b);
+        let (a, b) = self.nodes_of_same_shape("column_dots", a, b);
         self.derive("column_dots", Op::ColumnDots(a, b), (1, self.nodes[a].cols))
     }
 
@@ -208,7 +212,7 @@ impl Tape {
 
         let eps = self.constant(Mat::from_vec(1, cols, vec![eps; cols]));
         let var = self.sum([1.0 * var, 1.0 * eps]);
-        let deviation = self.root(var);
+        let deviation = self.sqrt(var);
         let scale = self.reciprocal(deviation);
         let scale = self.product(gamma, scale);
         self.sum([scale.row(0) * centred, 1.0 * beta])
@@ -218,23 +222,23 @@ impl Tape {
 impl Tape {
     /// `batch` in training, where `running` is updated with `observed`; `running` otherwise.
     fn statistic(&mut self, batch: Var, observed: Var, running: Var) -> Var {
-        let (batch, running) = self.same_shape("statistic", batch, running);
+        let (batch, running) = self.nodes_of_same_shape("statistic", batch, running);
         let observed = self.node("statistic", observed);
         self.derive("statistic", Op::Statistic { batch, observed, running }, self.dims(batch))
     }
 
-    fn map(&mut self, what: &str, x: Var, map: Map) -> Var {
-        let x = self.node(what, x);
-        self.derive(what, Op::Map { x, map }, self.dims(x))
+    fn map(&mut self, operation: &str, x: Var, map: Map) -> Var {
+        let x = self.node(operation, x);
+        self.derive(operation, Op::Map { x, map }, self.dims(x))
     }
 
-    fn gate(&mut self, what: &str, x: Var, act: Act, drop: f64) -> Var {
-        let x = self.node(what, x);
+    fn gate(&mut self, operation: &str, x: Var, act: Act, drop: f64) -> Var {
+        let x = self.node(operation, x);
         let site = self.next_site();
-        self.derive(what, Op::Gate { x, act, drop, site }, self.dims(x))
+        self.derive(operation, Op::Gate { x, act, drop, site }, self.dims(x))
     }
 
-    /// The index of an operator; panics if it is of another tape.
+    /// The index of an operator; panics if it belongs to another tape.
     fn operator_index(&self, operator: OperatorVar) -> usize {
         let is_own = operator.tape == self.id && operator.index < self.operators.len();
         assert!(is_own, "sum: an operator of another tape");

@@ -1,4 +1,4 @@
-//! Tests of the checks of operands.
+//! Tests that operations reject invalid operands.
 
 use super::*;
 use crate::tensor::{Pattern, assert_panics};
@@ -31,9 +31,9 @@ fn values_of_another_tape_are_rejected() {
             ("name: a value of another tape", &|t| t.name("x", theirs)),
             ("zeros_like: a value of another tape", &|t| _ = t.zeros_like(theirs)),
             ("sum: a value of another tape", &|t| _ = t.sum([1.0 * theirs])),
-            ("sum: a value of another tape", &|t| _ = t.sum([theirs.at(0) * ours])),
+            ("sum: a value of another tape", &|t| _ = t.sum([theirs.entry(0) * ours])),
             ("sum: a value of another tape", &|t| _ = t.sum([theirs.row(0) * ours])),
-            ("sum: an operator of another tape", &|t| _ = t.sum([their_p.of(ours)])),
+            ("sum: an operator of another tape", &|t| _ = t.sum([their_p.apply(ours)])),
             ("linear: a value of another tape", &|t| _ = t.linear(ours, theirs, None)),
             ("linear: a value of another tape", &|t| _ = t.linear(theirs, ours, None)),
             ("linear: a value of another tape", &|t| {
@@ -67,11 +67,11 @@ fn invalid_operands_are_rejected() {
             ("concat: no parts", &|t| _ = t.concat(&[])),
             ("concat: rows differ", &|t| _ = t.concat(&[x, row])),
             ("sum: no terms", &|t| _ = t.sum([])),
-            ("sum: P of 3 nodes times a value of 1 rows", &|t| _ = t.sum([p.of(row)])),
-            ("sum: P of 3 nodes times a value of 1 rows", &|t| _ = t.sum([p.of(row), 1.0 * x])),
-            ("sum: P of 2 nodes times a value of 3 rows", &|t| _ = t.sum([small.of(x)])),
+            ("sum: P of 3 nodes times a value of 1 rows", &|t| _ = t.sum([p.apply(row)])),
+            ("sum: P of 3 nodes times a value of 1 rows", &|t| _ = t.sum([p.apply(row), 1.0 * x])),
+            ("sum: P of 2 nodes times a value of 3 rows", &|t| _ = t.sum([small.apply(x)])),
             ("sum: a term of 1 rows in a sum of 3", &|t| _ = t.sum([2.0 * row, 1.0 * x])),
-            ("sum: entry 2 of [1, 2]", &|t| _ = t.sum([row.at(2) * x])),
+            ("sum: entry 2 of [1, 2]", &|t| _ = t.sum([row.entry(2) * x])),
             ("sum: row 1 of [1, 2]", &|t| _ = t.sum([row.row(1) * x])),
             ("dropout: rate 1", &|t| _ = t.dropout(x, 1.0)),
             ("dropout: rate NaN", &|t| _ = t.dropout(x, f64::NAN)),
