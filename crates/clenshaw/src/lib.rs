@@ -123,6 +123,7 @@ pub mod experiment;
 /// | `theorems` | the coefficients that theorems are checked with |
 /// | `pictures` | the images that filters are learned on |
 /// | `tuning` | the values of a trial, one sub-stream per trial number |
+/// | `density` | the random signs that spectral densities are estimated with |
 /// | `bootstrap` | the resamples of a confidence interval |
 pub use clenshaw_rng as rng;
 pub use error::{Error, Result};
