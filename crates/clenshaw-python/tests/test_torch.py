@@ -21,8 +21,10 @@ import pytest
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)  # the graphs are small
 
-from clenshaw import _torch  # noqa: E402
 from clenshaw._torch import build_module  # noqa: E402
+from clenshaw._torch._graph import Graph  # noqa: E402
+from clenshaw._torch._models import MODELS  # noqa: E402
+from clenshaw._torch._net import relu_star  # noqa: E402
 
 RAW = {"kind": "raw"}
 RUST_MODELS = Path(__file__).resolve().parents[2] / "clenshaw" / "src" / "model"
@@ -81,7 +83,7 @@ def test_every_model_of_the_library_is_covered() -> None:
     sources = "".join(path.read_text() for path in sorted(RUST_MODELS.glob("*.rs")))
     declared = set(re.findall(r'^pub static INFO.*\n    name: "(.*)",$', sources, re.M))
     assert len(declared) == 22
-    assert declared == set(_torch._MODELS)
+    assert declared == set(MODELS)
     assert declared == set(FIRST) | WITHOUT_FIXTURE
 
 
@@ -282,8 +284,8 @@ def test_gradients_without_fixture_agree_with_finite_differences(case: str) -> N
 
 def dense_operator(n: int, edges: Any, weight: Any, kind: str) -> Any:
     weight = None if weight is None else torch.tensor(weight, dtype=torch.float64)
-    graph = _torch._Graph.from_edges(n, torch.tensor(edges), weight, torch.float64)
-    return graph.operator(kind).to_dense().numpy()
+    graph = Graph.from_edges(n, torch.tensor(edges), weight, torch.float64)
+    return getattr(graph, kind).to_dense().numpy()
 
 
 @pytest.mark.parametrize("kind", ["plain", "looped"])
@@ -322,9 +324,9 @@ def test_edges_merge_as_in_the_library() -> None:
     # The example of `Graph::from_weighted_edges`: the mean of both directions, no loops.
     edges = np.array([[0, 1, 1, 2], [1, 0, 2, 2]])
     weight = torch.tensor([2.0, 4.0, 0.5, 9.0], dtype=torch.float64)
-    graph = _torch._Graph.from_edges(3, torch.tensor(edges), weight, torch.float64)
+    graph = Graph.from_edges(3, torch.tensor(edges), weight, torch.float64)
     expected = [[0, 3, 0], [3, 0, 0.5], [0, 0.5, 0]]
-    assert graph.adjacency().to_dense().tolist() == expected
+    assert graph.adjacency.to_dense().tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -340,7 +342,7 @@ def test_edges_merge_as_in_the_library() -> None:
 def test_repeated_edges(edges: list[tuple[int, int]], weight: Any, entry: float) -> None:
     index = torch.tensor(edges).T
     weight = None if weight is None else torch.tensor(weight)
-    a = _torch._Graph.from_edges(3, index, weight, torch.float32).adjacency().to_dense()
+    a = Graph.from_edges(3, index, weight, torch.float32).adjacency.to_dense()
     assert a.tolist() == [[0, entry, 0], [entry, 0, 0], [0, 0, 0]]
 
 
@@ -360,11 +362,107 @@ def test_nodes_at_distance_two_exclude_neighbours_and_the_node_itself() -> None:
     # A path 0-1-2-3 with a triangle 3-4-5 at its end, and an isolated node.
     edges = torch.tensor([(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (3, 5)]).T
     weight = torch.full((6,), 2.5)
-    graph = _torch._Graph.from_edges(7, edges, weight, torch.float32).two_hops()
-    a = graph.adjacency().to_dense()
+    graph = Graph.from_edges(7, edges, weight, torch.float32).two_hops
+    a = graph.adjacency.to_dense()
     rows = [row.nonzero().flatten().tolist() for row in a]
     assert rows == [[2], [3], [0, 4, 5], [1], [2], [2], []]
     assert set(a.flatten().tolist()) == {0.0, 1.0}
+
+
+# The cache -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One entry per graph that is built."""
+    calls: list[int] = []
+    from_edges = Graph.from_edges
+
+    def counted(n: int, *args: Any) -> Graph:
+        calls.append(n)
+        return from_edges(n, *args)
+
+    monkeypatch.setattr(Graph, "from_edges", staticmethod(counted))
+    return calls
+
+
+def test_the_graph_is_built_once_for_the_same_tensors(built: list[int]) -> None:
+    fixture = _golden.load(FIRST["clenshaw-gcn"])
+    module = build(fixture)
+    x, edges = inputs(fixture)
+    weight = torch.linspace(0.5, 2.0, edges.shape[1], dtype=torch.float64)
+    expected = module(x, edges, weight)
+    p = module._cache._last[2].looped
+    for _ in range(3):
+        assert torch.equal(module(2.0 * x / 2.0, edges, weight), expected)
+    assert len(built) == 1 and module._cache._last[2].looped is p
+    assert not torch.equal(module(x, edges), expected)
+    assert len(built) == 2
+
+
+@pytest.mark.parametrize("change", ["edges", "weight"])
+def test_a_change_in_place_builds_the_graph_again(built: list[int], change: str) -> None:
+    fixture = _golden.load(FIRST["clenshaw-gcn"])
+    module = build(fixture)
+    x, edges = inputs(fixture)
+    weight = torch.linspace(0.5, 2.0, edges.shape[1], dtype=torch.float64)
+    module(x, edges, weight)
+    if change == "edges":
+        edges[:, 0] = torch.tensor([0, 3])
+    else:
+        weight[0] = 5.0
+    expected = build(fixture)(x, edges.clone(), weight.clone())
+    assert torch.equal(module(x, edges, weight), expected)
+    assert len(built) == 3
+
+
+def test_memory_that_is_reused_for_other_edges_is_noticed() -> None:
+    fixture = _golden.load(FIRST["gcn"])
+    module = build(fixture)
+    x, edges = inputs(fixture)
+    for shift in range(20):
+        other = (edges + shift) % len(x)
+        assert torch.equal(module(x, other), build(fixture)(x, other))
+
+
+def test_another_number_of_nodes_or_type_builds_the_graph_again(built: list[int]) -> None:
+    fixture = _golden.load(FIRST["gcn"])
+    module = build(fixture, np.float32)
+    x, edges = inputs(fixture)
+    module(x, edges)
+    assert len(module(torch.cat([x, x[:2]]), edges)) == len(x) + 2
+    assert module.double()(x, edges).dtype == torch.float64
+    assert len(built) == 3
+
+
+def test_a_graph_first_seen_in_inference_mode_can_be_trained_on(built: list[int]) -> None:
+    fixture = _golden.load(FIRST["h2gcn"])
+    module = build(fixture)
+    x, edges = inputs(fixture)
+    with torch.inference_mode():
+        expected = module(x, edges).clone()
+        inside = torch.tensor(fixture.edge_index)  # has no version
+        assert torch.equal(module(x, inside), expected)
+    module(x, edges).sum().backward()
+    assert len(built) == 2 and module.w_in.grad is not None
+
+
+def test_edge_weights_that_need_gradients_are_not_cached(built: list[int]) -> None:
+    fixture = _golden.load(FIRST["gcn"])
+    module = build(fixture)
+    x, edges = inputs(fixture)
+    weight = torch.full((edges.shape[1],), 2.0, dtype=torch.float64, requires_grad=True)
+    for _ in range(2):
+        module(x, edges, weight).sum().backward()
+    assert len(built) == 2
+
+
+def test_copies_and_pickles_have_an_empty_cache() -> None:
+    fixture = _golden.load(FIRST["gcn"])
+    module = build(fixture)
+    module(*inputs(fixture))
+    for other in (pickle.loads(pickle.dumps(module)), copy.deepcopy(module)):
+        assert other._cache._last is None
 
 
 def test_gradients_reach_edge_weights_and_features() -> None:
@@ -504,7 +602,7 @@ def module_operator(fixture: _golden.Fixture) -> Any:
 
 def test_relu_star_passes_the_gradient_at_zero() -> None:
     h = torch.tensor([-1.0, -0.0, 0.0, 2.0], requires_grad=True)
-    _torch._relu_star(h).sum().backward()
+    relu_star(h).sum().backward()
     assert h.grad.tolist() == [0.0, 1.0, 1.0, 1.0]
 
 
