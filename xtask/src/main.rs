@@ -3,6 +3,7 @@
 mod cargo;
 mod python;
 mod optuna;
+mod package;
 mod test;
 mod cora;
 mod fuzz;
@@ -42,6 +43,16 @@ const TASKS: &[Task] = &[
         help: "time training steps against PyTorch, PyG and DGL; --graphs A,B, \
                --only step|layers, --rounds N, --threads N, --large, --no-dgl",
         run: peers::run,
+    },
+    Task {
+        name: "wheel",
+        help: "build the Python wheel; other arguments are passed to maturin",
+        run: package::wheel,
+    },
+    Task {
+        name: "python",
+        help: "run only the tests of the Python package; arguments are passed to pytest",
+        run: test::python,
     },
     Task {
         name: "fuzz",

@@ -9,7 +9,7 @@
 
 use crate::Result;
 use crate::cargo::{cargo, command_line};
-use crate::optuna;
+use crate::{optuna, package};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -20,6 +20,7 @@ pub const INSTRUCTIONS: [&str; 4] = ["bench", "--workspace", "--bench", "instruc
 const FORMAT: [&str; 3] = ["fmt", "--all", "--check"];
 const CLIPPY: [&str; 6] = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
 const COMPILE: [&str; 3] = ["test", "--workspace", "--no-run"];
+const BUILD: [&str; 2] = ["build", "--workspace"];
 const TEST: [&str; 5] = ["test", "--workspace", "--no-fail-fast", "--", "--show-output"];
 const DOC: [&str; 3] = ["doc", "--workspace", "--no-deps"];
 const PACKAGE: [&str; 4] = ["package", "--workspace", "--allow-dirty", "--no-verify"];
@@ -58,11 +59,13 @@ pub fn run(arguments: &[String]) -> Result {
 
 /// Runs all steps until one fails.
 fn steps(long: bool, report: &mut TestReport) -> Result {
-    eprintln!("== in the background: install Optuna 4 and 5, PostgreSQL, valgrind");
+    eprintln!("== in the background: install Optuna 4 and 5, PostgreSQL, valgrind, PyTorch");
     let services = std::thread::spawn(install);
+    let python = std::thread::spawn(package::test_environment);
     report.step("format", &mut cargo(&FORMAT))?;
     report.step("clippy", &mut cargo(&CLIPPY))?;
     report.step("compile tests", &mut cargo(&COMPILE))?;
+    report.step("compile package", &mut cargo(&BUILD))?;
     let services = services.join().map_err(|_| "the installation of Optuna panicked")?;
     let mut tests = cargo(&TEST);
     match &services {
@@ -73,6 +76,13 @@ fn steps(long: bool, report: &mut TestReport) -> Result {
         tests.args(["--skip", "long::"]);
     }
     report.step("tests", &mut tests)?;
+    let python = python.join().map_err(|_| "the installation of PyTorch panicked")?;
+    match &python {
+        Ok(python) => {
+            report.step("python", &mut package::pytest(python, &package::assemble()?, long))?;
+        }
+        Err(error) => report.not_run.push(format!("python ({error})")),
+    }
     report.step("documentation", cargo(&DOC).env("RUSTDOCFLAGS", "-D warnings"))?;
     if long {
         report.step("packages", &mut cargo(&PACKAGE_AND_BUILD))?;
@@ -82,7 +92,16 @@ fn steps(long: bool, report: &mut TestReport) -> Result {
     } else {
         report.step("packages", &mut cargo(&PACKAGE))?;
     }
-    services.map(drop).map_err(Into::into)
+    services.map(drop)?;
+    python.map(drop).map_err(Into::into)
+}
+
+/// Runs the tests of the Python package only.
+pub fn python(arguments: &[String]) -> Result {
+    let python = package::test_environment()?;
+    crate::cargo::run_command(&mut cargo(&BUILD))?;
+    let mut tests = package::pytest(&python, &package::assemble()?, false);
+    crate::cargo::run_command(tests.args(arguments))
 }
 
 /// Installs valgrind, Optuna and PostgreSQL if they are missing; returns the variables that tests read.
@@ -220,6 +239,13 @@ impl Filter {
             // Binaries without tests are not worth a line.
             return !result.contains(" 0 passed; 0 failed");
         }
+        if let Some(result) = pytest_result(line) {
+            let skipped = count(result, "skipped");
+            totals.add(result);
+            // As in Rust's suites, skipped tests are among those that passed.
+            (totals.passed, totals.skipped) = (totals.passed + skipped, totals.skipped + skipped);
+            return true;
+        }
         if self.successes {
             totals.skipped += u64::from(line.starts_with("skipped: "));
             return false;
@@ -232,16 +258,26 @@ impl Filter {
 impl Totals {
     /// Adds `ok. 12 passed; 0 failed; 1 ignored; 0 measured; 3 filtered out; finished in 0.20s`.
     fn add(&mut self, result: &str) {
-        let count = |name: &str| {
-            let before = result.split(name).next().filter(|before| before.len() < result.len());
-            let number = before.and_then(|before| before.trim_end().rsplit(' ').next());
-            number.and_then(|number| number.parse::<u64>().ok()).unwrap_or(0)
-        };
-        self.passed += count("passed");
-        self.failed += count("failed");
-        self.ignored += count("ignored");
-        self.filtered += count("filtered out");
+        self.passed += count(result, "passed");
+        self.failed += count(result, "failed");
+        self.ignored += count(result, "ignored");
+        self.filtered += count(result, "filtered out") + count(result, "deselected");
     }
+}
+
+/// The number before a word.
+fn count(result: &str, word: &str) -> u64 {
+    let before = result.split(word).next().filter(|before| before.len() < result.len());
+    let number = before.and_then(|before| before.trim_end().rsplit(' ').next());
+    number.and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+/// The last line of pytest, as in `12 passed, 1 skipped in 3.21s`.
+fn pytest_result(line: &str) -> Option<&str> {
+    let is_result = line.starts_with(|c: char| c.is_ascii_digit())
+        && line.contains(" in ")
+        && (line.contains(" passed") || line.contains(" failed"));
+    is_result.then_some(line)
 }
 
 #[cfg(test)]
@@ -293,6 +329,15 @@ test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
         ];
         assert_eq!(shown, expected);
         let expected = Totals { passed: 1, failed: 1, ignored: 1, filtered: 2, skipped: 1 };
+        assert_eq!(totals, expected);
+    }
+
+    #[test]
+    fn results_of_pytest_are_added() {
+        let (mut filter, mut totals) = (Filter::default(), Totals::default());
+        let line = "2 failed, 31 passed, 1 skipped, 4 deselected in 12.05s";
+        assert!(filter.shows(line, &mut totals));
+        let expected = Totals { passed: 32, failed: 2, skipped: 1, filtered: 4, ignored: 0 };
         assert_eq!(totals, expected);
     }
 

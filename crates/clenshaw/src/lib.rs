@@ -122,6 +122,7 @@ pub mod experiment;
 /// | `theorems` | the coefficients with which theorems are checked |
 /// | `pictures` | the images on which filters are learned |
 /// | `tuning` | the values of a trial, one sub-stream per trial number |
+/// | `density` | the random signs that spectral densities are estimated with |
 /// | `bootstrap` | the resamples of a confidence interval |
 pub use clenshaw_rng as rng;
 pub use error::{Error, Result};

@@ -34,7 +34,9 @@ mod tuning;
 pub use config::Config;
 use folder::DataFingerprint;
 pub use predict::{FinishedRun, Predictions, predict, predict_with, read_run};
-pub use preset::{SettingsOrigin, preset_graphs, preset_origin, preset_settings, preset_source};
+pub use preset::{
+    SettingsOrigin, preset, preset_graphs, preset_origin, preset_settings, preset_source,
+};
 use provenance::Provenance;
 pub use record::{RunRecord, Summary};
 pub use reproduce::{
@@ -45,6 +47,6 @@ pub use request::Request;
 pub use scheduler::{RunEvent, RunOptions, TrainingJob, run, run_all};
 use scheduler::{finished_job, finished_runs};
 pub use tuning::{
-    PrunerKind, StudyEnd, TuneEvent, TuneOptions, TuneRequest, TuneResult, ranked_trials, sampler,
-    tune,
+    PrunerKind, StudyEnd, TuneEvent, TuneOptions, TuneRequest, TuneResult, declared_distribution,
+    ranked_trials, sampler, tune,
 };

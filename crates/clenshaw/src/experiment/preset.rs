@@ -61,7 +61,7 @@ fn entries(table: &Table) -> Vec<(String, String)> {
 
 /// The settings of a model's preset for a graph, including the split. The only `name` is `paper`; `graph` is
 /// a name in the registry.
-pub(super) fn preset(name: &str, info: &ModelInfo, graph: &str) -> Result<Vec<(String, String)>> {
+pub fn preset(name: &str, info: &ModelInfo, graph: &str) -> Result<Vec<(String, String)>> {
     if name != "paper" {
         return Err(Error::unknown("preset", name, ["paper"]));
     }

@@ -5,6 +5,7 @@ mod homophily;
 mod energy;
 mod components;
 mod spectrum;
+mod density;
 mod eigen;
 mod krylov;
 mod rows;
@@ -12,6 +13,7 @@ mod symmetric;
 mod weights;
 
 pub use components::components;
+pub use density::{SpectralDensity, spectral_density};
 pub use eigen::Eigen;
 pub use energy::dirichlet_energy;
 pub use homophily::{edge_homophily, node_homophily};

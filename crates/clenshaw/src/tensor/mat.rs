@@ -85,6 +85,11 @@ impl<T> Mat<T> {
         &mut self.data
     }
 
+    /// All entries, row by row, without a copy.
+    pub fn into_vec(self) -> Vec<T> {
+        self.data
+    }
+
     /// Row `i`.
     pub fn row(&self, i: usize) -> &[T] {
         &self.data[i * self.cols..(i + 1) * self.cols]
@@ -110,6 +115,16 @@ impl<T> IndexMut<(usize, usize)> for Mat<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn conversion_from_and_to_a_vector_does_not_copy() {
+        let entries = vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let address = entries.as_ptr();
+        let matrix = Mat::from_vec(2, 3, entries);
+        assert_eq!(matrix.row(1), [4.0, 5.0, 6.0]);
+        let entries = matrix.into_vec();
+        assert_eq!((entries.as_ptr(), entries.len()), (address, 6));
+    }
 
     #[test]
     #[should_panic(expected = "matrix: 5 entries for [2, 3]")]

@@ -6,7 +6,7 @@
 
 use super::setup::{Setup, optimiser};
 use super::stop::EarlyStopping;
-use super::{most_likely, weights};
+use super::{ModelProvenance, most_likely, weights};
 use crate::data::Split;
 use crate::error::{Error, Result};
 use crate::rng::Stream;
@@ -35,6 +35,8 @@ pub struct Fit {
     targets: Targets<f32>,
     /// The validation nodes and their labels.
     val: Vec<(usize, u32)>,
+    /// The name and sizes of the split.
+    split: String,
     seed: u64,
     work: Workspace<f32>,
     threads: usize,
@@ -108,6 +110,7 @@ impl Fit {
             stopping: EarlyStopping::from_params(setup.hp()),
             targets,
             val: split.val().iter().map(|i| (*i as usize, label(i))).collect(),
+            split: split.provenance().into(),
             seed,
             work: setup.plan().workspace(ThreadTeam::new(threads)),
             threads,
@@ -120,6 +123,35 @@ impl Fit {
             earlier: Duration::ZERO,
             setup,
         })
+    }
+
+    /// Weights the training nodes in the loss; the weights of all nodes are given, and only their
+    /// ratios matter. To be called before the first epoch.
+    ///
+    /// # Errors
+    /// If there is not one weight per node, a weight is negative or not finite, or those of all training
+    /// nodes are zero.
+    pub fn with_node_weights(mut self, split: &Split, weights: &[f64]) -> Result<Self> {
+        let n = self.setup.dataset().graph.n_nodes();
+        let invalid = weights.iter().position(|w| !(w.is_finite() && *w >= 0.0));
+        let problem = match invalid {
+            _ if weights.len() != n => {
+                Some(format!("{} node weights for {n} nodes", weights.len()))
+            }
+            Some(node) => Some(format!(
+                "the weight of node {node} is {}; expected a number of at least 0",
+                weights[node]
+            )),
+            None if split.train().iter().all(|&node| weights[node as usize] == 0.0) => {
+                Some("every training node has weight 0".into())
+            }
+            None => None,
+        };
+        if let Some(problem) = problem {
+            return Err(Error::Data { place: self.setup.dataset().name.clone(), problem });
+        }
+        self.targets.reweight(weights);
+        Ok(self)
     }
 
     /// Takes one training step and evaluates the validation nodes.
@@ -187,12 +219,29 @@ impl Fit {
         self.run(|_, _| ControlFlow::Continue(())).map(|_| ())
     }
 
+    /// The best epoch so far and its weights; panics before the first epoch.
+    pub fn best(&self) -> (Epoch, &[f32]) {
+        assert!(!self.history.is_empty(), "best: no epoch was trained");
+        (self.history[self.stopping.best_index(&self.history)], &self.best_params)
+    }
+
+    /// How the model being trained will be described.
+    pub fn provenance(&self) -> ModelProvenance {
+        let dataset = self.setup.dataset();
+        ModelProvenance {
+            graph: dataset.name.clone(),
+            data_sha256: dataset.sha256(),
+            split: self.split.clone(),
+            seed: self.seed,
+            version: env!("CARGO_PKG_VERSION").into(),
+        }
+    }
+
     /// The best weights and their predictions; panics before the first epoch.
     pub fn outcome(&self) -> Outcome {
-        assert!(!self.history.is_empty(), "outcome: no epoch was trained");
         Outcome {
             history: self.history.clone(),
-            best: self.history[self.stopping.best_index(&self.history)],
+            best: self.best().0,
             weights: self.best_params.clone(),
             probabilities: self.setup.predict(&self.best_params, self.threads),
         }

@@ -182,11 +182,17 @@ impl Setup {
         Some(Mat::from_vec(n, width, plan.scores(&mut work, params).to_vec()))
     }
 
-    /// The probability of every class for every node, `[n, C]`.
-    pub fn predict(&self, params: &[f32], threads: usize) -> Mat<f32> {
+    /// The score of every class for every node before the softmax, `[n, C]`.
+    pub fn scores(&self, params: &[f32], threads: usize) -> Mat<f32> {
         let (n, c) = self.plan.shape();
         let mut work = self.plan.workspace(ThreadTeam::new(threads));
-        let mut out = Mat::from_vec(n, c, self.plan.scores(&mut work, params).to_vec());
+        Mat::from_vec(n, c, self.plan.scores(&mut work, params).to_vec())
+    }
+
+    /// The probability of every class for every node, `[n, C]`.
+    pub fn predict(&self, params: &[f32], threads: usize) -> Mat<f32> {
+        let mut out = self.scores(params, threads);
+        let c = out.cols();
         for row in out.as_mut_slice().chunks_exact_mut(c) {
             let log_sum = log_sum_exp(row);
             row.iter_mut().for_each(|z| *z = (*z - log_sum).exp());

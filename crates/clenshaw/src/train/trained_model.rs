@@ -5,6 +5,7 @@ use crate::data::read::Interpretation;
 use crate::data::{self, Dataset, Scaler, Schema, Store};
 use crate::error::{Error, Result};
 use crate::files::write_atomically;
+use crate::filter::Response;
 use crate::hyper::Params;
 use crate::model::{self, ModelInfo};
 use crate::tensor::Mat;
@@ -100,6 +101,57 @@ impl TrainedModel {
         &self.class_names
     }
 
+    /// Its parameters by name.
+    pub fn weights(&self) -> &[(String, Mat<f32>)] {
+        &self.weights
+    }
+
+    /// The same model with other values of its parameters.
+    ///
+    /// # Errors
+    /// If a parameter is missing, unknown or of another shape, or a value is not finite.
+    pub fn with_weights(&self, weights: Vec<(String, Mat<f32>)>) -> Result<Self> {
+        let bad = |problem| Error::Data { place: self.info.title.into(), problem };
+        let known = self.weights.iter().map(|(name, _)| name.as_str());
+        if let Some((name, _)) = weights.iter().find(|(name, _)| !known.clone().any(|k| k == name))
+        {
+            return Err(Error::unknown("parameter", name, known));
+        }
+        let replace = |(name, old): &(String, Mat<f32>)| {
+            let new = weights.iter().find(|(other, _)| other == name);
+            let (_, new) = new.ok_or_else(|| bad(format!("no parameter `{name}`")))?;
+            if (new.rows(), new.cols()) != (old.rows(), old.cols()) {
+                let (rows, cols) = (new.rows(), new.cols());
+                return Err(bad(format!(
+                    "`{name}` is {rows} x {cols}; expected {} x {}",
+                    old.rows(),
+                    old.cols()
+                )));
+            }
+            if let Some(value) = new.as_slice().iter().find(|value| !value.is_finite()) {
+                return Err(bad(format!("`{name}` contains {value}; expected finite numbers")));
+            }
+            Ok((name.clone(), new.clone()))
+        };
+        let weights = self.weights.iter().map(replace).collect::<Result<_>>()?;
+        Ok(Self { weights, ..self.clone() })
+    }
+
+    /// The number of features it was trained with.
+    pub fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// The scaling of its features.
+    pub fn scaler(&self) -> &Scaler {
+        &self.scaler
+    }
+
+    /// The columns of the table it was trained with, if there was one.
+    pub fn schema(&self) -> Option<&Schema> {
+        self.schema.as_ref()
+    }
+
     /// How the model was trained.
     pub fn provenance(&self) -> &ModelProvenance {
         &self.provenance
@@ -126,6 +178,38 @@ impl TrainedModel {
         Ok(setup.predict(&params, threads))
     }
 
+    /// Returns the score of every class for every node, `[n, C]`: the logarithms of the probabilities, up
+    /// to a constant per node.
+    ///
+    /// # Errors
+    /// As [`TrainedModel::predict`].
+    pub fn scores(&self, dataset: &Dataset, threads: usize) -> Result<Mat<f32>> {
+        let setup = self.setup(dataset)?;
+        let params = setup.params_from("the trained model", &self.weights)?;
+        Ok(setup.scores(&params, threads))
+    }
+
+    /// Returns the hidden representation of every node, see [`Setup::hidden`].
+    ///
+    /// # Errors
+    /// As [`TrainedModel::predict`].
+    pub fn hidden(&self, dataset: &Dataset) -> Result<Option<Mat<f32>>> {
+        let setup = self.setup(dataset)?;
+        let params = setup.params_from("the trained model", &self.weights)?;
+        Ok(setup.hidden(&params))
+    }
+
+    /// Returns the learned filter; `None` if the model has none. For models whose filter depends on the
+    /// features, it is the one for this graph.
+    ///
+    /// # Errors
+    /// As [`TrainedModel::predict`].
+    pub fn filter(&self, dataset: &Dataset) -> Result<Option<Response>> {
+        let setup = self.setup(dataset)?;
+        let params = setup.params_from("the trained model", &self.weights)?;
+        Ok(setup.filter(&params))
+    }
+
     /// Compiles the model for a graph, whose labels are not used.
     fn setup(&self, dataset: &Dataset) -> Result<Setup> {
         let bad = |problem| Error::Data { place: dataset.name.clone(), problem };
@@ -142,9 +226,10 @@ impl TrainedModel {
             return Err(bad(format!("{n} features, but the model was trained with {expected}")));
         }
         if let (Some(found), Some(expected)) = (names(&dataset.schema), names(&self.schema))
-            && let Some(i) = (0..n).find(|&i| found[i] != expected[i])
+            // Features that are computed from the graph have no names.
+            && let Some((i, (found, expected))) =
+                found.iter().zip(&expected).enumerate().find(|(_, (found, expected))| found != expected)
         {
-            let (found, expected) = (&found[i], &expected[i]);
             return Err(bad(format!(
                 "feature {} is `{found}`, but `{expected}` in training; use the original tables, \
                  whose columns are matched by name",

@@ -1,6 +1,6 @@
 //! Training in a few lines, from model, settings and split to a trained model and its scores.
 
-use super::{Epoch, Fit, ModelProvenance, Setup, TestScores, TrainedModel, test_scores};
+use super::{Epoch, Fit, Setup, TestScores, TrainedModel, test_scores};
 use crate::data::{Dataset, Split, SplitKind};
 use crate::error::Result;
 use crate::filter::Response;
@@ -81,18 +81,11 @@ impl<'a> Trainer<'a> {
     pub fn fit(mut self, dataset: impl Into<Arc<Dataset>>) -> Result<TrainedRun> {
         let dataset = dataset.into();
         let split = self.split.draw(&dataset, self.seed)?;
-        let provenance = ModelProvenance {
-            graph: dataset.name.clone(),
-            data_sha256: dataset.sha256(),
-            split: split.provenance().into(),
-            seed: self.seed,
-            version: env!("CARGO_PKG_VERSION").into(),
-        };
         let setup = Arc::new(Setup::new(dataset, self.info, self.hp)?);
         let mut fit = Fit::new(setup.clone(), &split, self.seed, self.threads)?;
         fit.run(|_, epoch| (self.on_epoch)(epoch))?;
         let outcome = fit.outcome();
-        let model = TrainedModel::new(&setup, &outcome.weights, provenance);
+        let model = TrainedModel::new(&setup, &outcome.weights, fit.provenance());
         Ok(TrainedRun { setup, split, outcome, model })
     }
 }

@@ -52,6 +52,22 @@ pub(crate) fn encode(table: &Table, options: &TableOptions) -> Result<EncodedNod
     Ok(EncodedNodes { names, numbers, x, y, class_names, split, warnings, schema })
 }
 
+/// Infers the schema of a table in which every column may be a feature, and encodes it; also returns
+/// warnings.
+pub(crate) fn encode_features(
+    table: &Table,
+    options: &TableOptions,
+) -> Result<(Features, Schema, Vec<String>)> {
+    check_rows(table)?;
+    let (schema, warnings) = infer(table, options, Labels::FeaturesOnly)?;
+    let columns: Vec<Option<&TextColumn>> = schema
+        .features()
+        .map(|column| table.find(&column.name).map(|i| &table.columns[i]))
+        .collect();
+    let (x, _) = features(table, &schema, &columns);
+    Ok((x, schema, warnings))
+}
+
 /// Encodes a table by the schema of another table: columns are matched by name, and classes are those
 /// of the other table.
 pub(crate) fn encode_other(

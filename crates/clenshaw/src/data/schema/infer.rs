@@ -39,6 +39,8 @@ const MIN_ROWS_OF_SEQUENCE: usize = 10;
 pub(crate) enum Labels {
     Required,
     Optional,
+    /// The table contains features only: no column is an id, a label or a split.
+    FeaturesOnly,
 }
 
 /// Whether a name is one that [`infer`] gives a role to.
@@ -83,6 +85,9 @@ struct SpecialColumns {
 impl SpecialColumns {
     fn of(table: &Table, options: &TableOptions, labels: Labels) -> Result<Self> {
         let mut special = Self { columns: vec![] };
+        if labels == Labels::FeaturesOnly {
+            return Ok(special);
+        }
         let chosen = |name: &Option<String>| name.as_ref().and_then(|name| table.find(name));
         special.add(chosen(&options.id), ColumnRole::Id, "chosen");
         special.add(chosen(&options.label), ColumnRole::Label, "chosen");

@@ -12,7 +12,7 @@ mod infer;
 mod options;
 
 pub(crate) use cell::is_missing;
-pub(crate) use encode::{EncodedNodes, encode, encode_other};
+pub(crate) use encode::{EncodedNodes, encode, encode_features, encode_other};
 pub(crate) use infer::{is_id_name, is_known_name};
 pub use options::{Fill, TableOptions};
 

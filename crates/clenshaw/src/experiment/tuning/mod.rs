@@ -37,6 +37,7 @@ mod result;
 
 pub use pruning::{PrunerKind, sampler};
 pub use result::{StudyEnd, TuneResult, ranked_trials};
+pub use space::declared_distribution;
 
 use super::Request;
 use crate::data::{Dataset, Store};

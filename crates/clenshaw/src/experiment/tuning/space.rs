@@ -27,7 +27,7 @@ pub(super) enum SpaceEntry {
 const KEYS: [&str; 4] = ["low", "high", "step", "log"];
 
 /// The distribution of a hyper-parameter as declared by its model; `None` if it is not tuned.
-pub(super) fn declared_distribution(hyper: &HyperParam) -> Option<Distribution> {
+pub fn declared_distribution(hyper: &HyperParam) -> Option<Distribution> {
     let is_integer = matches!(hyper.range, ValueRange::Int(..));
     let choices = |choices: Vec<ParamValue>| Some(Distribution::Categorical { choices });
     match (hyper.space, hyper.range) {

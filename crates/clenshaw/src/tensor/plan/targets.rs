@@ -55,6 +55,24 @@ impl<T: Real> Targets<T> {
         targets
     }
 
+    /// Multiplies the weight of every node by a factor, then scales all weights so that their sum is what
+    /// it was.
+    ///
+    /// # Panics
+    /// If there is not one factor per node, or no node with a positive weight has a positive factor.
+    pub fn reweight(&mut self, factors: &[f64]) {
+        assert_eq!(factors.len(), self.weights.len(), "reweight: one factor per node");
+        let sum = |weights: &[T]| weights.iter().map(|w| w.to_f64()).sum::<f64>();
+        let before = sum(&self.weights);
+        for (weight, factor) in self.weights.iter_mut().zip(factors) {
+            *weight = T::from_f64(weight.to_f64() * factor);
+        }
+        let after = sum(&self.weights);
+        assert!(after > 0.0, "reweight: every weight is zero");
+        let scale = before / after;
+        self.weights.iter_mut().for_each(|w| *w = T::from_f64(w.to_f64() * scale));
+    }
+
     /// `sum_i w_i |z_i - y_i|^2` for a row `y_i` of values and a weight `w_i` per node.
     ///
     /// # Panics
@@ -95,6 +113,13 @@ pub(super) fn cast<T: Real>(numbers: &[f64]) -> Vec<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reweighted_targets_keep_the_sum_of_the_weights() {
+        let mut targets = Targets::<f64>::mean_over(3, &[0, 1], |_| 0);
+        targets.reweight(&[1.0, 3.0, 5.0]);
+        assert_eq!(targets.weights, [0.25, 0.75, 0.0]);
+    }
 
     #[test]
     fn balanced_targets_give_every_class_the_same_weight() {

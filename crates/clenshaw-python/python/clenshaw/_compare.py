@@ -1,0 +1,183 @@
+"""Comparison of models on the same splits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from clenshaw import _clenshaw
+from clenshaw._estimator import NodeClassifier
+from clenshaw._features import encode_features, encode_labels, label_values, structural_features
+from clenshaw._graph import read_graph
+from clenshaw.datasets import load
+
+#: Two-sided 95% quantiles of Student's t for 1, 2, ... degrees of freedom.
+T_QUANTILES = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045,
+)
+
+
+@dataclass
+class Comparison:
+    """Test accuracies of several models on the same splits.
+
+    Attributes
+    ----------
+    scores : dict of ndarray
+        The test accuracy of every run, by model.
+    split : str
+        The kind of split.
+    majority : float
+        The mean share of the most frequent class among the test nodes.
+    """
+
+    scores: dict[str, np.ndarray]
+    split: str
+    majority: float
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one dict per model: mean, standard deviation and 95% interval of the mean, best first."""
+        rows = []
+        for name, scores in self.scores.items():
+            n = len(scores)
+            std = float(scores.std(ddof=1)) if n > 1 else math.nan
+            quantile = T_QUANTILES[n - 2] if 2 <= n <= len(T_QUANTILES) + 1 else 1.96
+            half_width = quantile * std / math.sqrt(n) if n > 1 else math.nan
+            rows.append({"model": name, "mean": float(scores.mean()), "std": std, "ci95": half_width, "runs": n})
+        return sorted(rows, key=lambda row: -row["mean"])
+
+    def to_frame(self) -> Any:
+        """Return the rows as a pandas data frame."""
+        import pandas
+
+        return pandas.DataFrame(self.rows()).set_index("model")
+
+    def __repr__(self) -> str:
+        lines = [f"{'model':<22} test accuracy, mean ± std [95% ±], split {self.split}"]
+        for row in self.rows():
+            lines.append(
+                f"{row['model']:<22} {100 * row['mean']:.2f} ± {100 * row['std']:.2f} "
+                f"[± {100 * row['ci95']:.2f}] over {row['runs']} runs"
+            )
+        return "\n".join([*lines, f"{'majority class':<22} {100 * self.majority:.2f}"])
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr><td>{escape(row['model'])}</td><td>{100 * row['mean']:.2f} ± {100 * row['std']:.2f}</td>"
+            f"<td>± {100 * row['ci95']:.2f}</td><td>{row['runs']}</td></tr>"
+            for row in self.rows()
+        )
+        head = "<tr><th>model</th><th>test accuracy, %</th><th>95% interval</th><th>runs</th></tr>"
+        foot = f"<caption>split {escape(self.split)}; majority class {100 * self.majority:.2f}%</caption>"
+        return f"<table>{foot}{head}{cells}</table>"
+
+
+@dataclass
+class LabelledGraph:
+    """A graph with features and labels, ready for training."""
+
+    dataset: _clenshaw.Dataset
+    codes: np.ndarray
+
+
+def labelled_graph(data: Any, X: Any = None, y: Any = None, label: str | None = None) -> LabelledGraph:
+    """Read a graph with labels: a name or path, a data set, or a graph with ``X`` and ``y``."""
+    if isinstance(data, str):
+        data = load(data)
+    if hasattr(data, "_native"):
+        return LabelledGraph(data._native, data._native.classes)
+    n_nodes = None if X is None else int(X.shape[0]) if hasattr(X, "shape") else len(X)
+    source = read_graph(data, n_nodes=n_nodes, label=label)
+    X, y = source.X if X is None else X, source.y if y is None else y
+    if y is None:
+        raise ValueError("`y` is missing, and the graph has no labels")
+    features = structural_features(source.graph) if X is None else encode_features(X)
+    labels = encode_labels(label_values(y, source.graph.n_nodes, source.nodes))
+    dataset = _clenshaw.Dataset(source.graph, features.x, labels.codes, labels.class_names, features.schema)
+    return LabelledGraph(dataset, labels.codes)
+
+
+def compare(
+    data: Any,
+    models: Sequence[str | NodeClassifier] = ("mlp", "gcn", "gcnii", "gpr-gnn", "clenshaw-gcn"),
+    *,
+    X: Any = None,
+    y: Any = None,
+    label: str | None = None,
+    n_runs: int = 10,
+    split: str = "stratified",
+    random_state: int | None = None,
+    n_jobs: int | None = None,
+) -> Comparison:
+    """Train several models on the same splits and compare their test accuracy.
+
+    Parameters
+    ----------
+    data
+        A data set, the name or path of one, or a graph in any form that ``NodeClassifier.fit`` accepts.
+    models
+        Names of models, which are trained with their defaults, or estimators with their parameters.
+    X, y, label
+        Features and labels of a graph, as in ``NodeClassifier.fit``.
+    n_runs
+        The number of runs; run ``i`` uses split and seed ``i``.
+    split
+        ``stratified``, ``balanced``, ``ratio:a/b/c`` or the name of a published split.
+    random_state
+        The first seed; ``None`` is 0.
+    n_jobs
+        The number of runs at the same time; ``None`` and -1 are all processors.
+    """
+    graph = labelled_graph(data, X, y, label)
+    estimators = {}
+    for model in models:
+        estimator = model if isinstance(model, NodeClassifier) else NodeClassifier(model)
+        name = estimator.model if isinstance(model, str) else repr(estimator)
+        estimators[name] = (estimator.model, estimator._hyper_values())
+    if n_runs < 1:
+        raise ValueError(f"`n_runs` is {n_runs}; expected at least 1")
+    seeds = [(random_state or 0) + run for run in range(n_runs)]
+    jobs = _clenshaw.available_threads() if n_jobs in (None, -1) else n_jobs
+    tasks = [(name, seed) for name in estimators for seed in seeds]
+
+    def run(task: tuple[str, int]) -> float:
+        name, seed = task
+        return run_once(graph, *estimators[name], split, seed).test_accuracy
+
+    with ThreadPoolExecutor(jobs) as pool:
+        accuracies = list(pool.map(run, tasks))
+    scores = {name: np.array([a for (other, _), a in zip(tasks, accuracies) if other == name]) for name in estimators}
+    shares = []
+    for seed in seeds:
+        test = graph.codes[graph.dataset.split(split, seed)[2]]
+        shares.append(np.bincount(test).max() / len(test))
+    return Comparison(scores, split, float(np.mean(shares)))
+
+
+@dataclass
+class RunScores:
+    """The scores of one run."""
+
+    val_accuracy: float
+    test_accuracy: float
+
+
+def run_once(
+    graph: LabelledGraph, model: str, params: dict[str, Any], split: str, seed: int, *, evaluate: bool = True
+) -> RunScores:
+    """Train once with one thread; test labels are read only if ``evaluate``."""
+    train, val, test = graph.dataset.split(split, seed)
+    result = _clenshaw.fit(graph.dataset, model, params, train, val, seed=seed, threads=1)
+    if result.error is not None:
+        raise result.error
+    accuracy = math.nan
+    if evaluate and len(test):
+        accuracy = float((np.asarray(result.scores)[test].argmax(axis=1) == graph.codes[test]).mean())
+    return RunScores(result.best_val_accuracy, accuracy)

@@ -1,0 +1,535 @@
+"""The scikit-learn estimator for node classification."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from clenshaw import _clenshaw
+from clenshaw._arrays import is_table, to_mask, to_numpy, to_real
+from clenshaw._errors import not_fitted, warn
+from clenshaw._estimator_names import KEYWORDS, OWN_PARAMS, to_python, to_registry
+from clenshaw._features import (
+    EncodedFeatures,
+    classes_from_names,
+    encode_features,
+    encode_labels,
+    label_values,
+    structural_features,
+)
+from clenshaw._filter import LearnedFilter
+from clenshaw._graph import GraphSource, read_graph
+from clenshaw._hyper_parameters import HyperParameters
+from clenshaw._nodes import Nodes, hold_out
+from clenshaw._progress import Progress
+
+EpochCallback = Callable[[int, float, float, float], Any]
+
+
+class NodeClassifier(HyperParameters):
+    __doc__ = HyperParameters.__doc__
+
+    _estimator_type = "classifier"
+
+    # ------------------------------------------------------------------ fitting
+
+    def fit(
+        self,
+        graph: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        label: str | None = None,
+        sample_weight: Any = None,
+        train_mask: Any = None,
+        val_mask: Any = None,
+        callback: EpochCallback | None = None,
+    ) -> NodeClassifier:
+        """Train on the labelled nodes of a graph.
+
+        Directions of edges are dropped, self-loops removed and repeated edges merged; ``notes_`` lists
+        what was changed. Without features, every node gets one feature, or on graphs of more than 100,000
+        nodes one per power of two of its degree.
+
+        Parameters
+        ----------
+        graph
+            A SciPy sparse matrix or square array, whose nonzero entries are edge weights; an edge index of
+            shape (2, E), or a tuple of it and weights; a table of edges of pandas, polars or Arrow with the
+            columns ``source``, ``target`` and, optionally, ``weight``; a graph of NetworkX, igraph, PyTorch
+            Geometric or DGL; a data set of ``clenshaw.datasets``; or ``Nodes``.
+        X
+            Features of all nodes: an array, a sparse matrix or a table. In a table, text columns become one
+            feature per value, and missing numbers are filled with the median and marked; columns that
+            are not used are reported in a warning. By default the features that come with the graph.
+        y
+            Labels of any type; negative numbers, ``None`` and NaN are unlabelled. A list or array has one
+            label per node, a dict those of some nodes.
+        label
+            The node attribute with the labels, for graphs of NetworkX, igraph and DGL.
+        sample_weight
+            Weights of the nodes in the training loss, one per node; only their ratios matter.
+        train_mask, val_mask
+            Nodes for training and for early stopping, as booleans or node numbers. By default
+            ``validation_fraction`` of the labelled nodes of each class are for early stopping and the
+            others for training; a PyTorch Geometric graph with masks uses these.
+        callback
+            Called after every epoch with its number, training loss, validation loss and validation
+            accuracy; training stops if it returns true.
+
+        Returns
+        -------
+        NodeClassifier
+            This estimator, with the weights of its best epoch.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            After Ctrl-C, at the latest one epoch later. If an epoch was complete, the estimator is then
+            fitted with the best weights so far.
+        """
+        source, features, values, _ = self._read(graph, X, y, label)
+        if values is None:
+            raise ValueError("`y` is missing: requires y to be passed, but the target y is None")
+        n_nodes = source.graph.n_nodes
+        labels = encode_labels(values)
+        params = self._hyper_values()
+        dataset = _clenshaw.Dataset(source.graph, features.x, labels.codes, labels.class_names, features.schema)
+        train, val = self._split(source, labels.codes, train_mask, val_mask)
+        weights = None
+        if sample_weight is not None:
+            weights = to_real(sample_weight, "sample_weight").astype(np.float64)
+            if isinstance(graph, Nodes) and len(weights) == len(graph):
+                spread = np.ones(n_nodes)
+                spread[graph.selected] = weights
+                weights = spread
+            if weights.ndim != 1:
+                raise ValueError(f"`sample_weight` has shape {weights.shape}; Sample weights must be 1D array")
+        with Progress(self.verbose, self.model, params, callback) as progress:
+            result = _clenshaw.fit(
+                dataset, self.model, params, train, val,
+                seed=self._seed(), threads=self._threads(), node_weights=weights, callback=progress.callback,
+            )
+        self._store(result, source, features, labels.classes, dataset, train, val)
+        if result.error is not None:
+            raise result.error
+        return self
+
+    def fit_predict(self, graph: Any, X: Any = None, y: Any = None, **fit_params: Any) -> np.ndarray:
+        """Train, and return the predicted label of every node."""
+        return self.fit(graph, X, y, **fit_params).predict()
+
+    def _read(
+        self, graph: Any, X: Any, y: Any, label: str | None, schema: _clenshaw.Schema | None = None
+    ) -> tuple[GraphSource, EncodedFeatures, np.ndarray | None, np.ndarray | None]:
+        """Return the graph, its features and labels, and the nodes that ``Nodes`` select."""
+        selected = None
+        if isinstance(graph, Nodes):
+            if y is None:
+                X, y = None, X
+            selected, X, graph = graph.selected, graph.X, graph.graph
+        nodes = list(X.index) if is_table(X) and hasattr(X, "index") and is_table(graph) else None
+        n_nodes = _n_rows(X) if X is not None else None
+        if n_nodes is None and y is not None and not isinstance(y, dict):
+            n_nodes = _n_rows(y)
+        source = read_graph(graph, n_nodes=n_nodes, nodes=nodes, label=label)
+        X = source.X if X is None else X
+        features = structural_features(source.graph) if X is None else encode_features(X, schema)
+        n = source.graph.n_nodes
+        if features.shape[0] != n:
+            raise ValueError(f"`X` has {features.shape[0]} rows, but the graph has {n} nodes")
+        labels = source.y if y is None else y
+        values = None
+        if labels is not None:
+            values = label_values(labels, n if selected is None or y is None else len(selected), source.nodes)
+        if values is not None and selected is not None:
+            some = values if y is not None else values[selected]
+            values = np.empty(n, dtype=object)
+            values[selected] = some.tolist()
+            values = values if some.dtype.kind not in "iuf" or len(selected) < n else some[np.argsort(selected)]
+        return source, features, values, selected
+
+    def _split(
+        self, source: GraphSource, codes: np.ndarray, train_mask: Any, val_mask: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the training and validation nodes."""
+        n = len(codes)
+        train_mask = source.train_mask if train_mask is None else train_mask
+        val_mask = source.val_mask if val_mask is None else val_mask
+        usable = codes >= 0
+        if source.test_mask is not None:
+            usable &= ~to_mask(source.test_mask, n, "test_mask")
+        train = usable if train_mask is None else to_mask(train_mask, n, "train_mask")
+        unlabelled = int((train & (codes < 0)).sum())
+        if unlabelled:
+            warn(f"{unlabelled} nodes of `train_mask` have no label and are not used for training")
+        train = train & (codes >= 0)
+        if val_mask is not None:
+            val = to_mask(val_mask, n, "val_mask") & (codes >= 0)
+            if train_mask is None:
+                train = train & ~val
+            return np.flatnonzero(train), np.flatnonzero(val)
+        fraction = self.validation_fraction
+        if not isinstance(fraction, (int, float)) or not 0 <= fraction < 1:
+            raise ValueError(f"`validation_fraction` is {fraction!r}; expected a number from 0 to below 1")
+        return hold_out(np.where(train, codes, -1), float(fraction), self._seed())
+
+    def _store(
+        self,
+        result: _clenshaw.FitResult,
+        source: GraphSource,
+        features: EncodedFeatures,
+        classes: np.ndarray,
+        dataset: _clenshaw.Dataset,
+        train: np.ndarray,
+        val: np.ndarray,
+    ) -> None:
+        n_nodes = source.graph.n_nodes
+        self._model = result.model
+        self._dataset: _clenshaw.Dataset | None = dataset
+        self._source: GraphSource | None = source
+        self.classes_ = classes
+        self.n_features_in_ = features.shape[1] if features.names is None else len(features.names)
+        if features.names is not None:
+            self.feature_names_in_ = features.names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.nodes_ = source.nodes
+        self.notes_ = list(source.graph.notes)
+        self.history_ = result.history
+        self.n_iter_ = len(result.history["epoch"])
+        self.best_epoch_ = result.best_epoch
+        self.validation_accuracy_ = result.best_val_accuracy
+        self.fit_seconds_ = result.seconds
+        self.train_mask_ = _mask(train, n_nodes)
+        self.val_mask_ = _mask(val, n_nodes)
+        self.test_mask_ = None if source.test_mask is None else to_mask(source.test_mask, n_nodes, "test_mask")
+        self.filter_ = self._learned_filter(result.response)
+        self._set_scores(np.asarray(result.scores))
+
+    def _learned_filter(self, points: Any) -> LearnedFilter | None:
+        if points is None:
+            return None
+        learned = LearnedFilter._from_points(points)
+        learned._graph = self._dataset.graph if self._dataset is not None else None
+        learned._normalisation = self._model.operator
+        return learned
+
+    def _set_scores(self, scores: np.ndarray) -> None:
+        self._scores: np.ndarray | None = scores
+        self.probs_ = _softmax(scores)
+        self.labels_ = self.classes_[scores.argmax(axis=1)]
+
+    # --------------------------------------------------------------- prediction
+
+    def decision_function(self, graph: Any = None, X: Any = None) -> np.ndarray:
+        """Return the score of every class for every node, of shape (n, C): logits, before the softmax."""
+        scores, selected = self._compute_scores(graph, X)
+        return scores if selected is None else scores[selected]
+
+    def predict_proba(self, graph: Any = None, X: Any = None) -> np.ndarray:
+        """Return the probability of every class for every node, of shape (n, C).
+
+        Parameters
+        ----------
+        graph, X
+            Another graph and its features, as in ``fit``; by default the training graph. Columns of a table
+            are matched by name.
+        """
+        return _softmax(self.decision_function(graph, X))
+
+    def predict(self, graph: Any = None, X: Any = None) -> np.ndarray:
+        """Return the most likely label of every node; parameters as in ``predict_proba``."""
+        return self.classes_[self.decision_function(graph, X).argmax(axis=1)]
+
+    def transform(self, graph: Any = None, X: Any = None) -> np.ndarray:
+        """Return an embedding of every node: the values that the last layer reads.
+
+        Models without a hidden layer before their output, such as ``appnp``, return their scores.
+        """
+        dataset, selected = self._dataset_of(graph, X)
+        hidden = self._model.hidden(dataset)
+        embedding = self._model.scores(dataset, self._threads()) if hidden is None else hidden
+        return embedding if selected is None else embedding[selected]
+
+    def score(
+        self, graph: Any = None, X: Any = None, y: Any = None, *, mask: Any = None, sample_weight: Any = None
+    ) -> float:
+        """Return the share of labelled nodes that are classified correctly.
+
+        Parameters
+        ----------
+        graph, X
+            As in ``predict``.
+        y
+            The true labels; unlabelled nodes are ignored. By default those that come with the graph.
+        mask
+            The nodes to score. By default, on the training graph, the test nodes of a PyTorch Geometric
+            graph, or else the nodes that were neither for training nor for early stopping; on another
+            graph, all nodes.
+        sample_weight
+            Weights of the nodes.
+        """
+        self._check_fitted()
+        if isinstance(graph, Nodes) and y is None:
+            X, y = None, X
+        predicted = self.predict(graph, X)
+        n = len(predicted)
+        if y is None:
+            source = self._source if graph is None else read_graph(graph)
+            if source is None or source.y is None:
+                raise ValueError("`y` is missing, and the graph has no labels")
+            y = source.y
+        if mask is None and graph is None:
+            mask = self._held_out()
+        nodes = self.nodes_ if graph is None else None
+        values = label_values(y, n, nodes)
+        known = encode_labels(values).codes >= 0
+        if mask is not None:
+            known &= to_mask(mask, n, "mask")
+        if not known.any():
+            raise ValueError(
+                "no node to score has a label; on the training graph, nodes for training and early stopping "
+                "are not scored unless `mask` selects them"
+            )
+        correct = np.array([a == b for a, b in zip(predicted[known].tolist(), values[known].tolist())])
+        weights = None if sample_weight is None else to_real(sample_weight, "sample_weight")[known]
+        return float(np.average(correct, weights=weights))
+
+    def _held_out(self) -> np.ndarray | None:
+        """Return the nodes of the training graph that ``score`` uses; ``None`` for all."""
+        if self.test_mask_ is not None:
+            return self.test_mask_
+        return None if self._scores is None else ~(self.train_mask_ | self.val_mask_)
+
+    def _compute_scores(self, graph: Any, X: Any) -> tuple[np.ndarray, np.ndarray | None]:
+        self._check_fitted()
+        selected = graph.selected if isinstance(graph, Nodes) else None
+        is_own = graph is None or (isinstance(graph, Nodes) and graph.graph is self._source)
+        if is_own and X is None and self._scores is not None:
+            return self._scores, selected
+        dataset, selected = self._dataset_of(graph, X)
+        return self._model.scores(dataset, self._threads()), selected
+
+    def _dataset_of(self, graph: Any, X: Any) -> tuple[_clenshaw.Dataset, np.ndarray | None]:
+        """Return the data set to predict, and the nodes that ``Nodes`` select."""
+        self._check_fitted()
+        if graph is None:
+            if X is not None:
+                raise ValueError("`X` was given without a graph")
+            if self._dataset is None:
+                raise ValueError(
+                    "this model was loaded from a file or unpickled, without its training graph; pass a graph"
+                )
+            return self._dataset, None
+        schema = self._model.schema
+        source, features, _, selected = self._read(graph, X, None, None, schema)
+        expected = self._model.n_features
+        if features.shape[1] != expected:
+            if X is None and features.schema is not None and not features.schema.columns:
+                raise ValueError("the model was trained with one feature per node; it can only predict its own graph")
+            name = type(self).__name__
+            raise ValueError(
+                f"X has {features.shape[1]} features, but {name} is expecting {expected} features as input"
+            )
+        codes = np.full(source.graph.n_nodes, -1, dtype=np.int64)
+        names = self._model.class_names
+        return _clenshaw.Dataset(source.graph, features.x, codes, names, features.schema), selected
+
+    # ------------------------------------------------------------------ weights
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file that ``load`` and ``clenshaw predict`` read."""
+        self._check_fitted()
+        self._model.save(os.fspath(path))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> NodeClassifier:
+        """Read a model that was saved here or trained by ``clenshaw train`` (``model.safetensors``).
+
+        Class names that are whole numbers become integers. The training graph is not in the file, so a
+        graph must be passed to ``predict``.
+        """
+        native = _clenshaw.Model.load(os.fspath(path))
+        model = cls(native.name, **to_python(native.params))
+        model._restore(native, classes_from_names(native.class_names))
+        return model
+
+    def _restore(self, native: _clenshaw.Model, classes: np.ndarray) -> None:
+        self._model, self.classes_ = native, classes
+        self._dataset = self._source = self._scores = None
+        self.n_features_in_ = native.n_features
+        self.test_mask_ = self.nodes_ = None
+
+    def state_dict(self) -> dict[str, np.ndarray]:
+        """Return the parameters as arrays by name."""
+        self._check_fitted()
+        return self._model.state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> NodeClassifier:
+        """Replace the parameters of a fitted model; names and shapes must be those of ``state_dict``."""
+        self._check_fitted()
+        arrays = {name: to_real(np.atleast_2d(to_numpy(value)), name) for name, value in state.items()}
+        self._model = self._model.with_state(arrays)
+        if self._dataset is not None:
+            self._set_scores(self._model.scores(self._dataset, self._threads()))
+            self.filter_ = self._learned_filter(self._model.response(self._dataset))
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        if "_model" in state:
+            state["_model"] = state["_model"].to_bytes()
+            state["_dataset"] = state["_source"] = None
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if isinstance(state.get("_model"), bytes):
+            self._model = _clenshaw.Model.from_bytes(state["_model"])
+
+    # --------------------------------------------------------------- parameters
+
+    @classmethod
+    def from_preset(cls, model: str, graph: str, **params: Any) -> NodeClassifier:
+        """Return an estimator with the published or tuned settings of a model for a public graph.
+
+        Parameters
+        ----------
+        model
+            The name of the model.
+        graph
+            The name of the graph, see ``clenshaw.models(model).presets``.
+        **params
+            Parameters that replace those of the preset.
+        """
+        settings = to_python(_clenshaw.preset(model, graph))
+        settings.pop("split", None)
+        return cls(model, **{**settings, **params})
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters of the estimator."""
+        return {name: getattr(self, name) for name in self._param_names()}
+
+    def set_params(self, **params: Any) -> NodeClassifier:
+        """Set parameters of the estimator."""
+        known = self._param_names()
+        for name, value in params.items():
+            if name not in known:
+                raise ValueError(
+                    f"Invalid parameter {name!r} for estimator {self!r}. Valid parameters are: {known!r}."
+                )
+            setattr(self, name, value)
+        return self
+
+    @classmethod
+    def _param_names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def _hyper_values(self) -> dict[str, Any]:
+        """Return the hyper-parameters that were set; the features are standardised unless stated otherwise."""
+        given = {name: value for name, value in self.get_params().items()
+                 if name not in OWN_PARAMS and value is not None}
+        values = {"scaling": "standard", **to_registry(given)}
+        known = {hyper["name"] for hyper in _clenshaw.model_info(self.model)["hyper"]}
+        unknown = [KEYWORDS.get(name, name) for name in values if name not in known]
+        if unknown:
+            names = ", ".join(sorted(KEYWORDS.get(name, name) for name in known))
+            raise ValueError(f"{self.model} has no hyper-parameter `{unknown[0]}`; it has {names}")
+        return values
+
+    def _seed(self) -> int:
+        state = self.random_state
+        if state is None:
+            return 0
+        if isinstance(state, (int, np.integer)) and not isinstance(state, bool):
+            if state < 0:
+                raise ValueError(f"`random_state` is {state}; expected a whole number of at least 0")
+            return int(state)
+        if hasattr(state, "randint"):
+            return int(state.randint(2**31))
+        if hasattr(state, "integers"):
+            return int(state.integers(2**31))
+        raise ValueError(f"`random_state` is {state!r}; expected None, an int or a NumPy generator")
+
+    def _threads(self) -> int:
+        jobs = self.n_jobs
+        if jobs is None or jobs == -1:
+            return _clenshaw.available_threads()
+        if not isinstance(jobs, (int, np.integer)) or jobs < 1:
+            raise ValueError(f"`n_jobs` is {jobs!r}; expected None, -1 or a number of threads")
+        return int(jobs)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "_model"):
+            raise not_fitted(self)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags, TransformerTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            transformer_tags=TransformerTags(),
+            classifier_tags=ClassifierTags(),
+            input_tags=InputTags(two_d_array=True, sparse=True),
+        )
+
+    # ------------------------------------------------------------------ display
+
+    def __repr__(self) -> str:
+        defaults = {
+            name: parameter.default for name, parameter in inspect.signature(type(self).__init__).parameters.items()
+        }
+        changed = [f"{name}={value!r}" for name, value in self.get_params().items()
+                   if name != "model" and not _same(value, defaults[name])]
+        return f"{type(self).__name__}({', '.join([repr(self.model), *changed])})"
+
+    def _repr_html_(self) -> str:
+        title = f"<code>{escape(repr(self))}</code>"
+        if not hasattr(self, "_model"):
+            return f"<p>{title}: not fitted</p>"
+        rows = [("classes", ", ".join(escape(str(name)) for name in self.classes_.tolist()[:12]))]
+        if hasattr(self, "history_"):
+            n_train, n_val = int(self.train_mask_.sum()), int(self.val_mask_.sum())
+            rows += [
+                ("training nodes", f"{n_train}, and {n_val} for early stopping"),
+                ("epochs", f"{self.n_iter_}, best {self.best_epoch_}"),
+            ]
+            if n_val:
+                rows.append(("validation accuracy", f"{100 * self.validation_accuracy_:.1f}% (chose the epoch)"))
+        table = "".join(f"<tr><th style='text-align:left'>{name}</th><td>{text}</td></tr>" for name, text in rows)
+        learned = getattr(self, "filter_", None)
+        drawing = learned.to_svg() if learned is not None else ""
+        return f"<div><p>{title}</p><table>{table}</table>{drawing}</div>"
+
+
+def _n_rows(values: Any) -> int | None:
+    shape = getattr(values, "shape", None)
+    if shape is not None:
+        return int(shape[0]) if len(shape) else None
+    return len(values) if hasattr(values, "__len__") else None
+
+
+def _mask(nodes: np.ndarray, n_nodes: int) -> np.ndarray:
+    mask = np.zeros(n_nodes, dtype=bool)
+    mask[nodes] = True
+    return mask
+
+
+def _softmax(scores: np.ndarray) -> np.ndarray:
+    shifted = scores - scores.max(axis=1, keepdims=True)
+    powers = np.exp(shifted.astype(np.float64))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def _same(value: Any, default: Any) -> bool:
+    return value is default or (type(value) is type(default) and bool(value == default))

@@ -1,0 +1,208 @@
+"""Features and labels as the arrays that the native module takes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clenshaw import _clenshaw
+from clenshaw._arrays import (
+    Csr,
+    check_two_dimensional,
+    column,
+    column_names,
+    csr_arrays,
+    is_missing,
+    is_sparse,
+    is_table,
+    to_cell,
+    to_numpy,
+    to_real,
+)
+from clenshaw._errors import describe, warn
+
+#: Up to this number of nodes, nodes without features get one feature each.
+MAX_IDENTITY = 100_000
+#: The number of degree features: degree 0, 1, 2-3, 4-7, ...
+DEGREE_FEATURES = 24
+
+
+@dataclass
+class EncodedFeatures:
+    """A feature matrix and how it was made."""
+
+    x: np.ndarray | Csr
+    #: How the columns of a table became features; ``None`` for arrays.
+    schema: _clenshaw.Schema | None = None
+    #: The names of the columns of a table; ``None`` for arrays.
+    names: np.ndarray | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of nodes and features."""
+        shape = self.x[3] if isinstance(self.x, tuple) else self.x.shape
+        return (int(shape[0]), int(shape[1]))
+
+
+def encode_features(X: Any, schema: _clenshaw.Schema | None = None) -> EncodedFeatures:
+    """Convert features; a table is encoded by ``schema`` or, without one, by an inferred schema."""
+    if is_table(X):
+        return _encode_table(X, schema)
+    if is_sparse(X):
+        return EncodedFeatures(csr_arrays(X))
+    array = to_numpy(X)
+    check_two_dimensional(array, "X", X)
+    if array.shape[0] == 0:
+        raise ValueError(f"`X` is {describe(array)}: 0 sample(s), while a minimum of 1 is required")
+    if array.shape[1] == 0:
+        raise ValueError(f"`X` is {describe(array)}: 0 feature(s), while a minimum of 1 is required")
+    return EncodedFeatures(to_real(array, "X"))
+
+
+def structural_features(graph: _clenshaw.Graph) -> EncodedFeatures:
+    """Return the features of nodes that have none: one per node or, on large graphs, one per degree."""
+    n = graph.n_nodes
+    if n <= MAX_IDENTITY:
+        x = (np.ones(n, np.float32), np.arange(n), np.arange(n + 1), (n, n))
+        return EncodedFeatures(x, _structural_schema("identity"))
+    degrees = np.diff(graph.to_csr()[0])
+    bins = np.minimum(np.ceil(np.log2(degrees + 1)).astype(np.int64), DEGREE_FEATURES - 1)
+    x = (np.ones(n, np.float32), bins, np.arange(n + 1), (n, DEGREE_FEATURES))
+    return EncodedFeatures(x, _structural_schema("degree"))
+
+
+def _structural_schema(kind: str) -> _clenshaw.Schema:
+    return _clenshaw.Schema.from_json(json.dumps({"columns": [], "structural": kind}))
+
+
+def _encode_table(table: Any, schema: _clenshaw.Schema | None) -> EncodedFeatures:
+    names = column_names(table)
+    text_names = [str(name) for name in names]
+    columns = [column(table, name) for name in names]
+    original = np.array(text_names, dtype=object)
+    if _all_numbers(columns) and (schema is None or _is_numbers(schema, text_names)):
+        # Features are ordered by the name of their column.
+        order = np.argsort(np.array(text_names, dtype=object), kind="stable")
+        arrays = [to_real(columns[i], text_names[i]) for i in order]
+        x = np.stack(arrays, axis=1) if arrays else np.zeros((len(table), 0))
+        return EncodedFeatures(x, schema or _clenshaw.Schema.numbers(text_names), original)
+    cells = [(name, [to_cell(value) for value in values.tolist()]) for name, values in zip(text_names, columns)]
+    x, found, messages = _clenshaw.Schema.infer(cells) if schema is None else schema.encode(cells)
+    for message in messages:
+        warn(message)
+    if schema is None:
+        ignored = [f"`{name}` ({reason})" for name, kind, reason in found.columns if kind == "ignored"]
+        if ignored:
+            warn(f"columns of X that are not used: {', '.join(ignored)}")
+    return EncodedFeatures(x, found, original)
+
+
+def _all_numbers(columns: list[np.ndarray]) -> bool:
+    """Return whether all columns are finite numbers."""
+    return all(
+        values.dtype.kind in "iuf" and (values.dtype.kind != "f" or bool(np.isfinite(values).all()))
+        for values in columns
+    )
+
+
+def _is_numbers(schema: _clenshaw.Schema, names: list[str]) -> bool:
+    """Return whether a schema has exactly these columns, each of them one number."""
+    return sorted(names) == schema.feature_names
+
+
+@dataclass
+class EncodedLabels:
+    """Class numbers of all nodes, -1 for unlabelled ones, and the classes."""
+
+    codes: np.ndarray
+    classes: np.ndarray
+
+    @property
+    def class_names(self) -> list[str]:
+        """The classes as text, in order."""
+        names = [str(value) for value in self.classes.tolist()]
+        if len(set(names)) < len(names):
+            return [f"{name} ({type(value).__name__})" for name, value in zip(names, self.classes.tolist())]
+        return names
+
+
+def label_values(y: Any, n_nodes: int, nodes: list[Any] | None) -> np.ndarray:
+    """Return one label per node, in the order of the nodes.
+
+    A dict contains the labels of some nodes, by name or number. A pandas Series is matched by its index
+    if the nodes are named, otherwise by position.
+    """
+    number = {node: i for i, node in enumerate(nodes)} if nodes is not None else None
+    if hasattr(y, "index") and hasattr(y, "items") and number is not None and not isinstance(y, dict):
+        if set(y.index) <= set(number):
+            y = dict(y.items())
+    if isinstance(y, dict):
+        values = np.empty(n_nodes, dtype=object)
+        for node, label in y.items():
+            i = number.get(node) if number is not None else node
+            if not isinstance(i, (int, np.integer)) or not 0 <= i < n_nodes:
+                raise ValueError(f"`y` has a label for the node {node!r}, which is not in the graph")
+            values[i] = label
+        return values
+    array = to_numpy(y)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array.ravel()
+    if array.ndim != 1:
+        raise ValueError(f"`y` has shape {array.shape}; expected one label per node (1d array)")
+    if len(array) != n_nodes:
+        raise ValueError(f"`y` has {len(array)} labels, but the graph has {n_nodes} nodes")
+    return array
+
+
+def encode_labels(values: np.ndarray) -> EncodedLabels:
+    """Number the labels; negative numbers, ``None`` and NaN are unlabelled."""
+    if values.dtype.kind == "b":
+        codes, classes = values.astype(np.int64), np.array([False, True])
+        return EncodedLabels(codes, classes)
+    if values.dtype.kind in "iuf":
+        with np.errstate(invalid="ignore"):
+            known = (values >= 0) & ~(values != values)
+        if values.dtype.kind == "f":
+            kept = values[known]
+            if np.isinf(kept).any():
+                raise ValueError("`y` contains infinity; expected finite labels (Input contains infinity)")
+            if not np.array_equal(kept, np.floor(kept)):
+                raise ValueError("Unknown label type: continuous; `y` contains decimal numbers, expected classes")
+    else:
+        known = np.array([not _is_unlabelled(value) for value in values.tolist()], dtype=bool)
+    present = values[known]
+    classes, numbers = _unique(present)
+    codes = np.full(len(values), -1, dtype=np.int64)
+    codes[known] = numbers
+    return EncodedLabels(codes, classes)
+
+
+def _is_unlabelled(value: Any) -> bool:
+    if is_missing(value):
+        return True
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and value < 0
+
+
+def _unique(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sorted distinct values and the index of each value among them."""
+    try:
+        classes, numbers = np.unique(values, return_inverse=True)
+    except TypeError:
+        found = sorted(set(values.tolist()), key=lambda value: (type(value).__name__, str(value)))
+        index = {value: i for i, value in enumerate(found)}
+        classes = np.empty(len(found), dtype=object)
+        classes[:] = found
+        numbers = np.array([index[value] for value in values.tolist()], dtype=np.int64)
+    if classes.dtype == object and all(isinstance(value, str) for value in classes.tolist()):
+        classes = classes.astype(str) if values.dtype.kind == "U" else classes
+    return classes, numbers.astype(np.int64)
+
+
+def classes_from_names(names: list[str]) -> np.ndarray:
+    """Return the classes of a loaded model: whole numbers if all names are, otherwise text."""
+    if all(name.isdigit() and str(int(name)) == name for name in names):
+        return np.array([int(name) for name in names])
+    return np.array(names, dtype=object)

@@ -1,0 +1,278 @@
+"""Graphs from what people have: matrices, edge lists, tables, and graph objects of other libraries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clenshaw import _clenshaw
+from clenshaw._arrays import (
+    check_two_dimensional,
+    column,
+    column_names,
+    csr_arrays,
+    indices,
+    is_sparse,
+    is_table,
+    to_numpy,
+    to_real,
+)
+from clenshaw._errors import describe, warn
+
+#: Names of the columns of an edge table: source and target.
+END_NAMES = (("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("head", "tail"))
+#: Names of the column of edge weights.
+WEIGHT_NAMES = ("weight", "edge_weight")
+
+EXPECTED = (
+    "a SciPy sparse matrix, a square array, an edge index of shape (2, E), a tuple (edge index, weights), "
+    "a table of edges, a graph of NetworkX, igraph, PyTorch Geometric or DGL, or a clenshaw data set"
+)
+
+
+@dataclass
+class GraphSource:
+    """A graph and what came with it."""
+
+    graph: _clenshaw.Graph
+    #: Features, as an array, a sparse matrix or a table.
+    X: Any = None
+    #: Labels, in any form that ``fit`` accepts.
+    y: Any = None
+    #: The names of the nodes in order; ``None`` if they are numbered.
+    nodes: list[Any] | None = None
+    train_mask: Any = None
+    val_mask: Any = None
+    test_mask: Any = None
+
+
+def read_graph(
+    source: Any,
+    *,
+    n_nodes: int | None = None,
+    nodes: list[Any] | None = None,
+    label: str | None = None,
+) -> GraphSource:
+    """Read a graph of any supported kind.
+
+    Parameters
+    ----------
+    source
+        The graph.
+    n_nodes
+        The number of nodes, for edge lists; otherwise one more than the largest node.
+    nodes
+        The names of the nodes in order, for tables of edges.
+    label
+        The node attribute that contains the labels, for graph objects.
+    """
+    if isinstance(source, GraphSource):
+        return source
+    if isinstance(source, _clenshaw.Graph):
+        return GraphSource(source)
+    if hasattr(source, "_clenshaw_source"):
+        found = source._clenshaw_source()
+        assert isinstance(found, GraphSource)
+        return found
+    if hasattr(source, "edge_index"):
+        return _from_pyg(source)
+    if hasattr(source, "ndata") and hasattr(source, "edges"):
+        return _from_dgl(source, label)
+    if hasattr(source, "nodes") and hasattr(source, "adj"):
+        return _from_networkx(source, label)
+    if hasattr(source, "get_edgelist") and hasattr(source, "vs"):
+        return _from_igraph(source, label)
+    if label is not None:
+        raise ValueError(
+            f"`label` names a node attribute of a graph object, but the graph is {describe(source)}; pass `y`"
+        )
+    if is_sparse(source):
+        return GraphSource(_from_sparse(source))
+    if is_table(source):
+        return _from_table(source, n_nodes, nodes)
+    if isinstance(source, tuple) and len(source) == 2 and np.ndim(source[0]) == 2:
+        return GraphSource(_from_index(source[0], source[1], n_nodes))
+    try:
+        array = to_numpy(source)
+    except (TypeError, ValueError):
+        array = np.asarray(None)
+    if array.dtype == object or array.dtype.kind in "USOMmV":
+        raise TypeError(f"the graph is {describe(source)}; expected {EXPECTED}")
+    check_two_dimensional(array, "graph", source)
+    if array.shape[0] == array.shape[1]:
+        return GraphSource(_from_dense(array))
+    if array.shape[0] == 2 and array.dtype.kind in "iu":
+        return GraphSource(_from_index(array, None, n_nodes))
+    raise ValueError(
+        f"the graph is an array of {array.dtype} of shape {array.shape}; expected {EXPECTED}"
+    )
+
+
+def _from_sparse(matrix: Any) -> _clenshaw.Graph:
+    n_rows, n_cols = matrix.shape
+    if n_rows != n_cols:
+        raise ValueError(f"the adjacency matrix is {n_rows} x {n_cols}; expected a square matrix")
+    data, columns, offsets, _ = csr_arrays(matrix)
+    weights = None if _all_ones(data) else data
+    return _clenshaw.Graph.from_csr(offsets, columns, weights)
+
+
+def _all_ones(values: np.ndarray) -> bool:
+    return values.size == 0 or bool(values.min() == 1 == values.max())
+
+
+def _from_dense(array: np.ndarray) -> _clenshaw.Graph:
+    if not np.isfinite(array).all():
+        raise ValueError("the adjacency matrix contains NaN or inf; expected finite numbers")
+    sources, targets = np.nonzero(array)
+    weights = to_real(array[sources, targets], "graph")
+    return _clenshaw.Graph.from_edges(sources, targets, None if _all_ones(weights) else weights, len(array))
+
+
+def _from_index(index: Any, weights: Any, n_nodes: int | None) -> _clenshaw.Graph:
+    pair = indices(index)
+    if pair.ndim != 2 or pair.shape[0] != 2:
+        raise ValueError(f"the edge index has shape {pair.shape}; expected (2, number of edges)")
+    if weights is not None:
+        weights = to_real(weights, "weights").reshape(-1)
+    if n_nodes is None:
+        n_nodes = int(pair.max()) + 1 if pair.size else 0
+    sources, targets = np.ascontiguousarray(pair[0]), np.ascontiguousarray(pair[1])
+    return _clenshaw.Graph.from_edges(sources, targets, weights, n_nodes)
+
+
+def _from_pyg(data: Any) -> GraphSource:
+    index = indices(data.edge_index)
+    weights = getattr(data, "edge_weight", None)
+    n_nodes = getattr(data, "num_nodes", None)
+    x = getattr(data, "x", None)
+    if n_nodes is None and x is not None:
+        n_nodes = len(x)
+    y = getattr(data, "y", None)
+    return GraphSource(
+        _from_index(index, weights, n_nodes),
+        X=x,
+        y=None if y is None else to_numpy(y).reshape(-1),
+        **{name: _first_split(getattr(data, name, None)) for name in ("train_mask", "val_mask", "test_mask")},
+    )
+
+
+def _first_split(mask: Any) -> Any:
+    """Return a mask; of several splits, one per column, the first."""
+    if mask is None:
+        return None
+    array = to_numpy(mask)
+    if array.ndim == 2:
+        warn(f"the masks contain {array.shape[1]} splits, one per column; the first one is used")
+        return array[:, 0]
+    return array
+
+
+def _from_dgl(graph: Any, label: str | None) -> GraphSource:
+    sources, targets = graph.edges()
+    index = np.stack([indices(sources), indices(targets)])
+    data = graph.ndata
+    weights = graph.edata["weight"] if "weight" in graph.edata else None
+
+    def attribute(*names: str) -> Any:
+        found = [data[name] for name in names if name in data]
+        return found[0] if found else None
+
+    return GraphSource(
+        _from_index(index, weights, int(graph.num_nodes())),
+        X=attribute("feat", "x"),
+        y=attribute(label) if label else attribute("label", "y"),
+        train_mask=attribute("train_mask"),
+        val_mask=attribute("val_mask"),
+        test_mask=attribute("test_mask"),
+    )
+
+
+def _from_networkx(graph: Any, label: str | None) -> GraphSource:
+    nodes = list(graph.nodes)
+    number = {node: i for i, node in enumerate(nodes)}
+    edges = list(graph.edges(data="weight", default=1.0))
+    index = np.array([[number[u], number[v]] for u, v, _ in edges], dtype=np.int64).reshape(-1, 2).T
+    weights = np.array([1.0 if weight is None else weight for _, _, weight in edges], dtype=np.float64)
+    attributes = [dict(graph.nodes[node]) for node in nodes]
+    X, y = _split_attributes(attributes, label, "the NetworkX graph")
+    return GraphSource(
+        _from_index(index, None if _all_ones(weights) else weights, len(nodes)), X=X, y=y, nodes=nodes
+    )
+
+
+def _from_igraph(graph: Any, label: str | None) -> GraphSource:
+    index = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2).T
+    weights = graph.es["weight"] if "weight" in graph.es.attributes() else None
+    names = graph.vs.attributes()
+    attributes = [{name: vertex[name] for name in names if name != "name"} for vertex in graph.vs]
+    X, y = _split_attributes(attributes, label, "the igraph graph")
+    nodes = list(graph.vs["name"]) if "name" in names else None
+    return GraphSource(_from_index(index, weights, graph.vcount()), X=X, y=y, nodes=nodes)
+
+
+def _split_attributes(
+    attributes: list[dict[Any, Any]], label: str | None, what: str
+) -> tuple[AttributeTable | None, list[Any] | None]:
+    """Return the node attributes as a table of features, and those of the label."""
+    names = list(dict.fromkeys(name for node in attributes for name in node))
+    if label is not None and label not in names:
+        known = ", ".join(map(str, names)) or "none"
+        raise ValueError(f"no node of {what} has the attribute `{label}`; attributes: {known}")
+    y = [node.get(label) for node in attributes] if label is not None else None
+    features = [name for name in names if name != label]
+    if not features:
+        return None, y
+    return AttributeTable({str(name): [node.get(name) for node in attributes] for name in features}), y
+
+
+class AttributeTable:
+    """Node attributes as a table: the part of a data frame's interface that features need."""
+
+    def __init__(self, columns: dict[str, list[Any]]) -> None:
+        self._columns = columns
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self._columns)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows and columns."""
+        return (len(next(iter(self._columns.values()))), len(self._columns))
+
+    def column(self, name: str) -> np.ndarray:
+        """Return one column."""
+        values = self._columns[name]
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+        return array
+
+
+def _from_table(table: Any, n_nodes: int | None, nodes: list[Any] | None) -> GraphSource:
+    names = column_names(table)
+    lower = {str(name).lower(): name for name in names}
+    ends = next(((lower[s], lower[t]) for s, t in END_NAMES if s in lower and t in lower), None)
+    if ends is None:
+        if len(names) < 2:
+            raise ValueError(f"the edge table has the columns {names}; expected at least source and target")
+        ends = (names[0], names[1])
+        warn(f"the edge table has no columns named source and target; `{ends[0]}` and `{ends[1]}` are used")
+    sources, targets = column(table, ends[0]), column(table, ends[1])
+    weight = next((lower[name] for name in WEIGHT_NAMES if name in lower), None)
+    weights = None if weight is None else column(table, weight)
+    both = np.concatenate([sources, targets])
+    if nodes is None and both.dtype.kind in "iu":
+        return GraphSource(_from_index(np.stack([sources, targets]), weights, n_nodes))
+    if nodes is None:
+        nodes = sorted(set(both.tolist()), key=str)
+        warn("the nodes are named, and no table of nodes gives their order; they are sorted by name, see `nodes_`")
+    number = {node: i for i, node in enumerate(nodes)}
+    missing = next((name for name in both.tolist() if name not in number), None)
+    if missing is not None:
+        raise ValueError(f"the edge table contains the node `{missing}`, which is not in the index of `X`")
+    numbers = np.array([number[name] for name in both.tolist()], dtype=np.int64).reshape(2, -1)
+    return GraphSource(_from_index(numbers, weights, len(nodes)), nodes=list(nodes))
