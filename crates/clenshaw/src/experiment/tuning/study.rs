@@ -19,19 +19,8 @@ pub(super) fn open(request: &TuneRequest, storage: &dyn Storage) -> Result<u64> 
     } else {
         store_description(request, storage, study)?;
     }
-    requeue_dead_trials(storage, study)?;
+    storage.requeue_stale_trials(study)?;
     Ok(study)
-}
-
-/// Marks trials whose workers have died as failed, and queues new trials with their parameters.
-pub(super) fn requeue_dead_trials(storage: &dyn Storage, study: u64) -> Result<()> {
-    let dead = storage.fail_stale_trials(study)?;
-    if dead.is_empty() {
-        return Ok(());
-    }
-    let trials = storage.trials(study)?;
-    let mut dead = trials.iter().filter(|trial| dead.contains(&trial.id));
-    dead.try_for_each(|trial| requeue(storage, study, trial))
 }
 
 /// Queues a new trial with the parameters of one that was interrupted, unless none had been set.
