@@ -182,17 +182,19 @@ mod tests {
 
     #[test]
     fn declared_spaces_become_distributions() {
-        let of = |name| {
+        let distribution = |name| {
             declared_distribution(
                 hyper_params().into_iter().find(|hyper| hyper.name == name).unwrap(),
             )
         };
-        assert!(matches!(of("K"), Some(Distribution::Int { .. })));
+        assert!(matches!(distribution("K"), Some(Distribution::Int { .. })));
         let dropout = Distribution::Float { low: 0.0, high: 0.7, log: false, step: Some(0.1) };
-        assert_eq!(of("dropout"), Some(dropout));
-        let Some(Distribution::Categorical { choices }) = of("momentum") else { panic!() };
+        assert_eq!(distribution("dropout"), Some(dropout));
+        let Some(Distribution::Categorical { choices }) = distribution("momentum") else {
+            panic!()
+        };
         assert_eq!(choices, [0.8, 0.85, 0.9, 0.95].map(ParamValue::Float));
-        assert_eq!(of("max_epochs"), None);
+        assert_eq!(distribution("max_epochs"), None);
         let flag = HyperParam::flag("star", false, "").tune_all();
         let both = vec![ParamValue::Bool(false), ParamValue::Bool(true)];
         assert_eq!(declared_distribution(&flag), Some(Distribution::Categorical { choices: both }));
