@@ -19,7 +19,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// The value with the sign that makes smaller better.
+    /// The value, negated if the study maximizes it, so that smaller is better.
     pub(crate) fn loss(self, value: f64) -> f64 {
         match self {
             Self::Minimize => value,
