@@ -49,7 +49,7 @@ pub struct RunRecord {
     pub seconds: f64,
 }
 
-/// Reads `null`, which JSON has instead of NaN.
+/// Deserialises `null`, which stands for NaN in JSON, as NaN.
 fn nan_if_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }

@@ -252,7 +252,7 @@ impl<'a> Scheduler<'a> {
         queue.starting -= 1;
         match job {
             Err(error) => queue.results[index] = Some(Err(error)),
-            Ok(job) if job.bytes() > self.max_bytes && !queue.large_allowed => {
+            Ok(job) if job.bytes_per_run() > self.max_bytes && !queue.large_allowed => {
                 queue.large.push(index);
             }
             Ok(job) => queue.open.push((Arc::new(job), 0)),
