@@ -27,7 +27,7 @@ pub struct BarChart {
     pub title: String,
     /// The label of the vertical axis.
     pub y_label: String,
-    /// Group, name, mean and half-width of the error bar, in drawing order.
+    /// The group, name, mean and half-width of the error bar of each bar, in drawing order.
     pub bars: Vec<(String, String, f64, f64)>,
 }
 
@@ -55,8 +55,8 @@ impl BarChart {
             push_text(&mut svg, (middle, HEIGHT - BOTTOM + 16.0), "middle", group);
         }
         for (group, name, mean, half) in &self.bars {
-            let at = |list: &[&str], name: &str| list.iter().position(|entry| *entry == name);
-            let (Some(g), Some(n)) = (at(&groups, group), at(&names, name)) else { continue };
+            let index = |list: &[&str], name: &str| list.iter().position(|entry| *entry == name);
+            let (Some(g), Some(n)) = (index(&groups, group), index(&names, name)) else { continue };
             let left = LEFT + group_width * (g as f64 + GAP / 2.0) + width * n as f64;
             let (top, middle) = (y(*mean), left + width / 2.0);
             let (colour, _) = STROKES[n % STROKES.len()];

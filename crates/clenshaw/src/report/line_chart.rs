@@ -39,9 +39,9 @@ pub struct LineChart {
     pub title: String,
     /// The label of the horizontal axis.
     pub x_label: String,
-    /// The label of its left end; may be empty.
+    /// The label at the left end of the horizontal axis; may be empty.
     pub x_left: String,
-    /// The label of its right end; may be empty.
+    /// The label at the right end of the horizontal axis; may be empty.
     pub x_right: String,
     /// The label of the vertical axis.
     pub y_label: String,
