@@ -1,6 +1,7 @@
 //! Optuna, PostgreSQL and scikit-learn for the tests that need them.
 //!
-//! Such tests are marked `#[ignore]` for a plain `cargo test` and find them through environment variables.
+//! Such tests are marked `#[ignore]` for a plain `cargo test`. Environment variables name the folders of the
+//! programs they need.
 
 use crate::Result;
 use crate::cargo::{cargo, root, run_command, target};
@@ -31,7 +32,8 @@ pub fn run(arguments: &[String]) -> Result {
     run_command(command.args(arguments).envs(variables))
 }
 
-/// Installs Optuna and PostgreSQL if they are missing, and returns the variables with their folders.
+/// Installs Optuna, PostgreSQL and scikit-learn if they are missing, and returns the variables with their
+/// folders.
 pub fn prepare() -> Result<Variables, String> {
     let mut variables = vec![("CLENSHAW_POSTGRES", postgres()?)];
     for (version, variable) in VERSIONS {
