@@ -8,7 +8,7 @@
 //! dropout = 0.5                                       # fixed, not tuned
 //! ```
 
-use super::super::config::{one_line, unquoted};
+use super::super::config::{parse_toml, unquoted};
 use crate::error::{Error, Result};
 use crate::hyper::{HyperParam, TuningSpace, Value, ValueRange};
 use clenshaw_tune::{Distribution, ParamValue};
@@ -59,13 +59,13 @@ pub(super) fn parse(
     text: &str,
     hypers: &[&HyperParam],
 ) -> Result<Vec<(String, SpaceEntry)>> {
-    let invalid = |problem: String| Error::Data { place: place.into(), problem };
-    let table: Table = text.parse().map_err(|e: toml::de::Error| invalid(one_line(&e)))?;
+    let table: Table = parse_toml(place, text)?;
     if let Some(key) = table.keys().find(|key| *key != "space") {
         return Err(Error::unknown("key", key, ["space"]).within(place));
     }
     let Some(toml::Value::Table(space)) = table.get("space") else {
-        return Err(invalid("missing table `[space]`".into()));
+        let problem = "missing table `[space]`".into();
+        return Err(Error::Data { place: place.into(), problem });
     };
     let entries = space.iter().map(|(key, value)| {
         let hyper = hypers.iter().find(|hyper| hyper.name == key);

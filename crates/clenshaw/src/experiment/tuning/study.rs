@@ -3,7 +3,7 @@
 use super::{DIRECTION, TuneRequest};
 use crate::error::{Error, Result};
 use crate::filter::Response;
-use clenshaw_tune::{AttrKind, Attributes, Storage, Trial, dashboard};
+use clenshaw_tune::{AttrKind, Attributes, Storage, dashboard};
 use serde_json::{Map, Value, json};
 
 /// Number of points in the plot of a filter.
@@ -21,15 +21,6 @@ pub(super) fn open(request: &TuneRequest, storage: &dyn Storage) -> Result<u64> 
     }
     storage.requeue_stale_trials(study)?;
     Ok(study)
-}
-
-/// Queues a new trial with the parameters of one that was interrupted, unless none had been set.
-pub(super) fn requeue(storage: &dyn Storage, study: u64, trial: &Trial) -> Result<()> {
-    let params = trial.retry_params();
-    match params.is_empty() {
-        true => Ok(()),
-        false => Ok(storage.enqueue_trial(study, &params).map(drop)?),
-    }
 }
 
 /// The attributes that must match when a study is resumed.

@@ -62,8 +62,10 @@ impl TrialQueue<'_> {
             }
             Err(Error::Interrupted) => {
                 self.set_attribute(trial, "interrupted", json!(true))?;
-                self.finish(trial, TrialOutcome::Fail)?;
-                study::requeue(self.context.storage, self.context.study.id(), trial)
+                // Enqueued first: if this process is killed in between, no parameters are lost.
+                let (storage, study) = (self.context.storage, self.context.study.id());
+                storage.enqueue_trial(study, &trial.retry_params())?;
+                self.finish(trial, TrialOutcome::Fail)
             }
             Err(_) => Ok(()),
         }
