@@ -80,9 +80,8 @@ impl LineChart {
             x_left: "high frequency".into(),
             x_right: "low frequency".into(),
             y_label: "h(μ)".into(),
-            x_scale: Scale::Linear,
             series,
-            histogram: None,
+            ..Self::default()
         }
     }
 

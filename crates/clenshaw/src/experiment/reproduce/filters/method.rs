@@ -83,20 +83,10 @@ fn column(x: &[f64]) -> Mat<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data;
-    use crate::experiment::reproduce::filters::image::image;
+    use crate::experiment::reproduce::filters::problem::tests::example;
     use crate::experiment::reproduce::filters::target::TargetResponse;
-    use crate::graph::Normalisation;
     use crate::model;
     use crate::tensor::{Coef, Init};
-
-    fn example(target: TargetResponse) -> (Graph, Operator, Problem) {
-        let graph = data::load("grid:rows=20,columns=16").unwrap().graph;
-        let p = operator(&graph, Normalisation::Plain);
-        let x = image(5, 1, 20, 16);
-        let problem = Problem::new(target, &p, x, (20, 16), 2);
-        (graph, p, problem)
-    }
 
     const SETTINGS: FitSettings = FitSettings { rate: 0.05, max_epochs: 2000, patience: 200 };
 

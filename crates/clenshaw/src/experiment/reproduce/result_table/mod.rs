@@ -31,8 +31,8 @@ use self::receipts::CellReceipt;
 use super::Selection;
 use crate::data::{Metric, SplitKind};
 use crate::error::{Error, Result};
-use crate::experiment::config::one_line;
-use crate::experiment::preset::{self, SettingsOrigin};
+use crate::experiment::config::parse_toml;
+use crate::experiment::preset::{SettingsOrigin, preset_origin};
 use crate::experiment::{Request, TrainingJob};
 use crate::model::{self, ModelInfo};
 use crate::report::{PaperScore, Spread, distinct};
@@ -98,9 +98,7 @@ pub struct PlannedCell {
 impl ResultTable {
     /// Parses a file of `experiments/`; `place` names it in errors.
     pub fn from_toml(place: &str, text: &str) -> Result<Self> {
-        let invalid =
-            |e: toml::de::Error| Error::Data { place: place.into(), problem: one_line(&e) };
-        let mut table: Self = toml::from_str(text).map_err(invalid)?;
+        let mut table: Self = parse_toml(place, text)?;
         table.find_models().map_err(|error| error.within(place))?;
         Ok(table)
     }
@@ -187,11 +185,9 @@ impl TableColumn {
     fn plan(&self, info: &'static ModelInfo, runs: usize, folder: &Path) -> Result<PlannedCell> {
         let graph = self.graph();
         let mut request = Request::new(graph, info.name)?;
-        let settings = preset::preset_origin(info, graph);
+        let settings = preset_origin(info, graph);
         if settings != SettingsOrigin::LibraryDefaults {
-            for (key, value) in preset::preset("paper", info, graph)? {
-                request.set(&key, &value)?;
-            }
+            request.apply_preset("paper")?;
         }
         if let Some(depth) = self.depth {
             let key = ["layers", "L", "K"].into_iter().find(|key| request.hyper.has(key));
