@@ -154,17 +154,3 @@ impl Trial {
         self.params.iter().map(|(name, param)| (name.as_str(), external(param))).collect()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn outcomes_without_a_finite_value_are_not_complete() {
-        let stored = TrialOutcome::state_and_value;
-        assert_eq!(stored(TrialOutcome::Complete(0.5)), (TrialState::Complete, Some(0.5)));
-        assert_eq!(stored(TrialOutcome::Complete(f64::NAN)), (TrialState::Fail, None));
-        let infinite = TrialOutcome::Pruned(Some(f64::INFINITY));
-        assert_eq!(stored(infinite), (TrialState::Pruned, None));
-    }
-}
