@@ -7,9 +7,9 @@
 //! Tests that need Optuna or PostgreSQL are marked `#[ignore]` for a plain `cargo test`; so are long tests,
 //! which are in modules named `long`.
 
-use crate::Result;
 use crate::cargo::{cargo, command_line};
 use crate::optuna;
+use crate::{Result, has_flag};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -40,11 +40,7 @@ const FUZZ_INPUTS: &str = "2000000";
 
 /// Runs all steps and prints what was run and what was not.
 pub fn run(arguments: &[String]) -> Result {
-    let long = match arguments {
-        [] => false,
-        [argument] if argument == "--long" => true,
-        _ => return Err(format!("unexpected `{}`; expected `--long`", arguments.join(" ")).into()),
-    };
+    let long = has_flag(arguments, "--long")?;
     let mut report = TestReport::new();
     match run_steps(long, &mut report) {
         Ok(()) => eprintln!("{}", report.last_line(true, long)),
@@ -217,7 +213,7 @@ impl OutputFilter {
         if let Some(result) = line.strip_prefix("test result: ") {
             self.successes = false;
             totals.add(result);
-            // Binaries without tests are not worth a line.
+            // Results of binaries without tests are not printed.
             return !result.contains(" 0 passed; 0 failed");
         }
         if self.successes {
