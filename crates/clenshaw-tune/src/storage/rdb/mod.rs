@@ -20,7 +20,8 @@ mod schema;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod storage;
-#[cfg(all(test, feature = "sqlite"))]
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
 mod tests;
 mod write;
 
