@@ -3,8 +3,8 @@
 use super::axis::Axis;
 use super::distinct;
 use super::line_chart::{
-    BOTTOM, HEIGHT, LEFT, STROKES, TOP, WIDTH, draw_y_label, push_line, push_rect, push_text,
-    svg_header,
+    BOTTOM, HEIGHT, LEFT, STROKES, WIDTH, draw_y_grid, draw_y_label, push_line, push_rect,
+    push_text, svg_header, y_position,
 };
 
 /// The right end of the plot area.
@@ -38,13 +38,9 @@ impl BarChart {
         let highest =
             self.bars.iter().fold(1.0, |high: f64, (.., mean, half)| high.max(mean + half));
         let axis = Axis::linear(0.0, 1.08 * highest, 6);
-        let y = |value: f64| HEIGHT - BOTTOM - axis.fraction(value) * (HEIGHT - BOTTOM - TOP);
+        let y = |value: f64| y_position(axis, value);
         let mut svg = svg_header(&self.title);
-        for tick in axis.ticks() {
-            let colour = if tick == 0.0 { "#777" } else { "#e6e6e6" };
-            push_line(&mut svg, (LEFT, y(tick)), (RIGHT, y(tick)), colour);
-            push_text(&mut svg, (LEFT - 8.0, y(tick) + 4.0), "end", &axis.label(tick));
-        }
+        draw_y_grid(&mut svg, axis, RIGHT);
         draw_y_label(&mut svg, &self.y_label);
         let groups = distinct(self.bars.iter().map(|bar| bar.0.as_str()));
         let names = distinct(self.bars.iter().map(|bar| bar.1.as_str()));
@@ -87,6 +83,7 @@ fn draw_legend(svg: &mut String, names: &[&str]) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::line_chart::TOP;
     use super::*;
 
     #[test]

@@ -52,7 +52,7 @@ pub struct ScoreTable {
     pub title: String,
     /// Where the paper's numbers were published.
     pub source: String,
-    /// The measure of spread after `±`, in the paper and here.
+    /// The measure of spread after `±`, in the paper and in this table.
     pub spread: Spread,
     /// Notes on settings and measurements.
     pub notes: Vec<String>,
