@@ -33,7 +33,7 @@ const RELEASE_ACCEPTANCE: [&str; 7] = [
     "--ignored",
     "acceptance",
 ];
-/// The names of the steps of `--long` only, for the last line.
+/// The names of the steps that only `--long` runs, for the last line.
 const LONG_STEPS: &str = "release acceptance, release instructions, fuzz";
 /// Number of inputs of the step `fuzz`.
 const FUZZ_INPUTS: &str = "2000000";

@@ -24,7 +24,7 @@ pub struct RunRecord {
     pub val_loss: Option<f64>,
     /// Its validation accuracy; `None` (`null` in JSON) without validation nodes.
     pub val_accuracy: Option<f64>,
-    /// Accuracy on the test nodes; NaN (`null` in JSON) without test nodes, like the next three.
+    /// Accuracy on the test nodes. This score and the next three are NaN (`null` in JSON) without test nodes.
     #[serde(deserialize_with = "nan_if_null")]
     pub test_accuracy: f64,
     /// Mean F1 over classes on the test nodes.

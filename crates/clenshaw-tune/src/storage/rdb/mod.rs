@@ -1,8 +1,9 @@
 //! Optuna's tables in a relational database: SQLite for one machine, PostgreSQL for several.
 //!
 //! Every call reads or writes in one transaction; `open_study`, `fail_stale_trials` and
-//! `requeue_stale_trials` first check in a read-only transaction whether there is anything to write. A call that writes locks the rows that it
-//! checks, so that nothing changes between check and write; a call that reads uses one snapshot.
+//! `requeue_stale_trials` first check in a read-only transaction whether there is anything to write. A call
+//! that writes locks the rows that it checks, so that nothing changes between check and write; a call that
+//! reads uses one snapshot.
 //!
 //! If the connection is lost, it is reopened after increasing pauses and the call is repeated. After a lost
 //! connection it is unknown whether a write was committed, so every write is idempotent: a trial is created

@@ -68,7 +68,7 @@ struct FilterRecord {
     /// `None` if the first loss was not finite.
     sum_of_squares: Option<f64>,
     r_squared: Option<f64>,
-    /// The epoch with the lowest loss; 0 where nothing was trained.
+    /// The epoch with the lowest loss; 0 if nothing was trained or the first loss was not finite.
     best_epoch: usize,
     epochs: usize,
     /// Bound on the error of the target values, per pixel.
