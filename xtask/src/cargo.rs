@@ -16,14 +16,14 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from)
 }
 
-/// The running cargo, started in the repository's root.
+/// A command that runs cargo with these arguments in the repository's root.
 pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     command.args(arguments).current_dir(root());
     command
 }
 
-/// Runs a command; an error if it fails.
+/// Runs a command, and returns an error if it fails.
 pub fn run_command(command: &mut Command) -> Result {
     let shown = command_line(command);
     let status = command.status().map_err(|error| format!("{shown}: {error}"))?;

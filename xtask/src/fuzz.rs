@@ -31,7 +31,7 @@ const DICTIONARIES: &[(&str, &[&str])] = &[
     ("tables", &["tables", "edges", "nodes", "text", "linkx", "geom_gcn", "split_file"]),
 ];
 
-/// Fuzzes the selected targets; an error if a failing input was found.
+/// Fuzzes the selected targets, and returns an error if a failing input was found.
 pub fn run(arguments: &[String]) -> Result {
     let root = root();
     let options = FuzzOptions::parse(arguments, targets(&root)?)?;

@@ -83,6 +83,15 @@ fn main() -> ExitCode {
     }
 }
 
+/// Whether the arguments are this flag; an error if they are neither the flag nor empty.
+fn has_flag(arguments: &[String], flag: &str) -> Result<bool> {
+    match arguments {
+        [] => Ok(false),
+        [argument] if argument == flag => Ok(true),
+        _ => Err(format!("unexpected `{}`; expected `{flag}`", arguments.join(" ")).into()),
+    }
+}
+
 /// Runs `crates/clenshaw/benches/instructions.rs` in the optimised build, which counts and compares.
 fn instructions(arguments: &[String]) -> Result {
     let mut command = cargo::cargo(&test::INSTRUCTIONS);

@@ -1,6 +1,7 @@
 //! Optuna, PostgreSQL and scikit-learn for the tests that need them.
 //!
-//! Such tests are marked `#[ignore]` for a plain `cargo test` and find them through environment variables.
+//! Such tests are marked `#[ignore]` for a plain `cargo test`. Environment variables name the folders of the
+//! programs they need.
 
 use crate::Result;
 use crate::cargo::{cargo, root, run_command, target};
@@ -8,15 +9,17 @@ use crate::python;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Versions of Optuna, and the variables with the paths of their Python environments.
-const VERSIONS: [(&str, &str); 2] = [("4", "CLENSHAW_OPTUNA4"), ("5", "CLENSHAW_OPTUNA5")];
-
-/// Folder of the requirements of both versions.
-const REQUIREMENTS: &str = "crates/clenshaw-tune/tests/optuna";
-
-/// The variable with the path of the Python environment that writes graphs, and its requirements.
-const GRAPHS: (&str, &str) =
-    ("CLENSHAW_PYTHON_GRAPHS", "crates/clenshaw-cli/tests/python/requirements.txt");
+/// The Python environments: the variable with the path of each, its folder in the target folder, and its
+/// requirements. The first two are for versions of Optuna; the third writes graphs, with scikit-learn.
+const ENVIRONMENTS: [(&str, &str, &str); 3] = [
+    ("CLENSHAW_OPTUNA4", "optuna/4", "crates/clenshaw-tune/tests/optuna/requirements-4.txt"),
+    ("CLENSHAW_OPTUNA5", "optuna/5", "crates/clenshaw-tune/tests/optuna/requirements-5.txt"),
+    (
+        "CLENSHAW_PYTHON_GRAPHS",
+        "python-graphs",
+        "crates/clenshaw-cli/tests/python/requirements.txt",
+    ),
+];
 
 /// Parent of the folders in which Debian installs the versions of PostgreSQL.
 const DEBIAN: &str = "/usr/lib/postgresql";
@@ -31,23 +34,17 @@ pub fn run(arguments: &[String]) -> Result {
     run_command(command.args(arguments).envs(variables))
 }
 
-/// Installs Optuna and PostgreSQL if they are missing, and returns the variables with their folders.
+/// Installs Optuna, PostgreSQL and scikit-learn if they are missing, and returns the variables with their
+/// folders.
 pub fn prepare() -> Result<Variables, String> {
     let mut variables = vec![("CLENSHAW_POSTGRES", postgres()?)];
-    for (version, variable) in VERSIONS {
-        let folder = target().join("optuna").join(version);
+    for (variable, folder, requirements) in ENVIRONMENTS {
+        let folder = target().join(folder);
         let folder = std::path::absolute(&folder).unwrap_or(folder);
-        let requirements = root().join(REQUIREMENTS).join(format!("requirements-{version}.txt"));
-        python::environment(&folder, &requirements)
-            .map_err(|error| format!("Optuna {version}: {error}"))?;
+        python::environment(&folder, &root().join(requirements))
+            .map_err(|error| format!("{requirements}: {error}"))?;
         variables.push((variable, folder));
     }
-    let (variable, requirements) = GRAPHS;
-    let folder = target().join("python-graphs");
-    let folder = std::path::absolute(&folder).unwrap_or(folder);
-    python::environment(&folder, &root().join(requirements))
-        .map_err(|error| format!("scikit-learn: {error}"))?;
-    variables.push((variable, folder));
     Ok(variables)
 }
 

@@ -83,8 +83,8 @@ impl PeerOptions {
             match argument.as_str() {
                 "--graphs" => options.graphs = value()?.split(',').map(String::from).collect(),
                 "--only" => options.only = Some(Part::parse(value()?)?),
-                "--rounds" => options.rounds = count(value()?)?,
-                "--threads" => options.threads = count(value()?)?,
+                "--rounds" => options.rounds = parse_count(value()?)?,
+                "--threads" => options.threads = parse_count(value()?)?,
                 "--large" => options.large = true,
                 "--no-dgl" => options.dgl = false,
                 _ => return Err(format!("unexpected `{argument}`; {USAGE}").into()),
@@ -95,7 +95,7 @@ impl PeerOptions {
 }
 
 /// Parses a positive integer.
-fn count(value: &str) -> Result<usize> {
+fn parse_count(value: &str) -> Result<usize> {
     let number = value.parse().ok().filter(|number| *number > 0);
     number.ok_or_else(|| format!("unexpected `{value}`; expected a positive integer").into())
 }
@@ -105,7 +105,7 @@ pub struct Folders {
     root: PathBuf,
     /// The scripts of the other implementations.
     scripts: PathBuf,
-    /// Python environments, and the inputs of comparisons.
+    /// The folder for Python environments and the inputs of comparisons.
     work: PathBuf,
 }
 

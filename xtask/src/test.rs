@@ -1,14 +1,14 @@
 //! `cargo xtask test [--long]`: every check of the project, in one command.
 //!
-//! All steps of the short form use the same profile and features, so each crate is compiled once for the
-//! tests and once for clippy. Optuna and PostgreSQL are installed while the tests compile. The last line lists what was run
-//! and what was not.
+//! Without `--long`, all steps use the same profile and features, so each crate is compiled once for the tests
+//! and once for clippy. Optuna and PostgreSQL are installed while the tests compile. The last line lists what
+//! was run and what was not.
 //!
 //! Tests that need Optuna or PostgreSQL are marked `#[ignore]` for a plain `cargo test`; so are long tests,
 //! which are in modules named `long`.
 
-use crate::Result;
 use crate::cargo::{cargo, command_line};
+use crate::{Result, has_flag};
 use crate::{optuna, package};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -34,20 +34,16 @@ const RELEASE_ACCEPTANCE: [&str; 7] = [
     "--ignored",
     "acceptance",
 ];
-/// The names of the steps of `--long` only, for the last line.
+/// The names of the steps that only `--long` runs, for the last line.
 const LONG_STEPS: &str = "release acceptance, release instructions, fuzz";
 /// Number of inputs of the step `fuzz`.
 const FUZZ_INPUTS: &str = "2000000";
 
 /// Runs all steps and prints what was run and what was not.
 pub fn run(arguments: &[String]) -> Result {
-    let long = match arguments {
-        [] => false,
-        [argument] if argument == "--long" => true,
-        _ => return Err(format!("unexpected `{}`; expected `--long`", arguments.join(" ")).into()),
-    };
+    let long = has_flag(arguments, "--long")?;
     let mut report = TestReport::new();
-    match steps(long, &mut report) {
+    match run_steps(long, &mut report) {
         Ok(()) => eprintln!("{}", report.last_line(true, long)),
         Err(error) => {
             eprintln!("{error}");
@@ -58,7 +54,7 @@ pub fn run(arguments: &[String]) -> Result {
 }
 
 /// Runs all steps until one fails.
-fn steps(long: bool, report: &mut TestReport) -> Result {
+fn run_steps(long: bool, report: &mut TestReport) -> Result {
     eprintln!("== in the background: install Optuna 4 and 5, PostgreSQL, valgrind, PyTorch");
     let services = std::thread::spawn(install);
     let python = std::thread::spawn(package::test_environment);
@@ -148,28 +144,28 @@ impl TestReport {
         Self { start: Instant::now(), run, failed: None, not_run, totals: Totals::default() }
     }
 
-    /// Runs a command, shortens the output of its tests and adds up their results.
+    /// Runs a command, prints the shortened output of its tests and adds their results to the totals.
     fn step(&mut self, name: &'static str, command: &mut Command) -> Result {
         eprintln!("== {name}: {}", command_line(command));
         let start = Instant::now();
         let mut child = command.stdout(Stdio::piped()).spawn()?;
         let output = child.stdout.take().ok_or("no standard output")?;
-        let mut filter = Filter::default();
+        let mut filter = OutputFilter::default();
         let mut checked = true;
-        let selected = (self.totals.ignored, self.totals.filtered);
+        let before = (self.totals.ignored, self.totals.filtered);
         for line in BufReader::new(output).lines() {
             let line = line?;
             if let Some(reason) = line.strip_prefix("not checked: ") {
                 checked = false;
                 self.not_run.push(format!("{name} ({reason})"));
             }
-            if filter.shows(&line, &mut self.totals) {
+            if filter.process(&line, &mut self.totals) {
                 println!("{line}");
             }
         }
         if name != "tests" {
-            // Other steps select tests on purpose.
-            (self.totals.ignored, self.totals.filtered) = selected;
+            // Other steps select tests on purpose, so their ignored tests are not counted.
+            (self.totals.ignored, self.totals.filtered) = before;
         }
         if !child.wait()?.success() {
             self.failed = Some(name);
@@ -220,14 +216,14 @@ fn duration(start: Instant) -> String {
 
 /// Shortens the output of Rust's test harness.
 #[derive(Default)]
-struct Filter {
+struct OutputFilter {
     /// Whether the current line is part of the output of tests that passed.
     successes: bool,
 }
 
-impl Filter {
-    /// Whether a line is printed; results are added to the totals.
-    fn shows(&mut self, line: &str, totals: &mut Totals) -> bool {
+impl OutputFilter {
+    /// Adds the results in a line to the totals, and returns whether to print the line.
+    fn process(&mut self, line: &str, totals: &mut Totals) -> bool {
         match line {
             "successes:" => self.successes = true,
             "failures:" => self.successes = false,
@@ -236,7 +232,7 @@ impl Filter {
         if let Some(result) = line.strip_prefix("test result: ") {
             self.successes = false;
             totals.add(result);
-            // Binaries without tests are not worth a line.
+            // Results of binaries without tests are not printed.
             return !result.contains(" 0 passed; 0 failed");
         }
         if let Some(result) = pytest_result(line) {
@@ -315,9 +311,9 @@ test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
 
     #[test]
     fn shows_failures_and_adds_up_results() {
-        let (mut filter, mut totals) = (Filter::default(), Totals::default());
+        let (mut filter, mut totals) = (OutputFilter::default(), Totals::default());
         let shown: Vec<&str> =
-            OUTPUT.lines().filter(|line| filter.shows(line, &mut totals)).collect();
+            OUTPUT.lines().filter(|line| filter.process(line, &mut totals)).collect();
         let expected = [
             "test b ... FAILED",
             "failures:",
@@ -334,7 +330,7 @@ test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
 
     #[test]
     fn results_of_pytest_are_added() {
-        let (mut filter, mut totals) = (Filter::default(), Totals::default());
+        let (mut filter, mut totals) = (OutputFilter::default(), Totals::default());
         let line = "2 failed, 31 passed, 1 skipped, 4 deselected in 12.05s";
         assert!(filter.shows(line, &mut totals));
         let expected = Totals { passed: 32, failed: 2, skipped: 1, filtered: 4, ignored: 0 };

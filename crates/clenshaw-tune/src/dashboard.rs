@@ -18,11 +18,11 @@ use serde_json::{Value, json};
 /// The maximum length of a chunk in characters, as in optuna-dashboard.
 const CHUNK_LENGTH: usize = 2045;
 
-/// Returns the attributes that set a study's note, in Markdown. `current` contains the study's
-/// system attributes.
+/// Returns the attributes that replace a study's note by `text`, in Markdown, and increment its version.
+/// `current` contains the study's system attributes.
 pub fn note(current: &Attributes, text: &str) -> Attributes {
     let version = current.get("dashboard:note_ver").and_then(Value::as_u64).unwrap_or(0) + 1;
-    let mut attrs = chunks(current, "dashboard:note_str:", text);
+    let mut attrs = chunk_attrs(current, "dashboard:note_str:", text);
     attrs.insert("dashboard:note_ver".into(), json!(version));
     attrs
 }
@@ -41,15 +41,16 @@ pub fn plot(current: &Attributes, id: &str, figure: &Value) -> Attributes {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let is_valid = !id.is_empty() && id.chars().all(is_allowed);
     assert!(is_valid, "dashboard::plot: invalid id `{id}`; use letters, digits, `-`, `_` and `.`");
-    chunks(current, &format!("dashboard:plot_data:{id}:"), &figure.to_string())
+    chunk_attrs(current, &format!("dashboard:plot_data:{id}:"), &figure.to_string())
 }
 
-/// Splits text into chunks; surplus chunks of earlier, longer text are set to the empty string.
-fn chunks(current: &Attributes, prefix: &str, text: &str) -> Attributes {
+/// Returns one attribute per chunk of the text, named `prefix` and the index of the chunk; surplus chunks of
+/// earlier, longer text are set to the empty string.
+fn chunk_attrs(current: &Attributes, prefix: &str, text: &str) -> Attributes {
     let characters: Vec<char> = text.chars().collect();
     let mut texts: Vec<String> = characters.chunks(CHUNK_LENGTH).map(String::from_iter).collect();
-    let before = current.keys().filter(|key| key.starts_with(prefix)).count();
-    texts.resize(texts.len().max(before), String::new());
+    let n_before = current.keys().filter(|key| key.starts_with(prefix)).count();
+    texts.resize(texts.len().max(n_before), String::new());
     texts.into_iter().enumerate().map(|(i, text)| (format!("{prefix}{i}"), json!(text))).collect()
 }
 

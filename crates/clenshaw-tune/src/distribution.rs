@@ -119,8 +119,8 @@ impl Distribution {
                     && step.is_none_or(|step| distance(step) < STEP_TOLERANCE)
             }
             Self::Int { low, high, step, .. } => {
-                let within = (low as f64..=high as f64).contains(&internal);
-                within && (internal - low as f64) % step as f64 == 0.0
+                let in_bounds = (low as f64..=high as f64).contains(&internal);
+                in_bounds && (internal - low as f64) % step as f64 == 0.0
             }
             Self::Categorical { ref choices } => {
                 internal >= 0.0 && (internal as usize) < choices.len()

@@ -33,7 +33,7 @@ pub fn param_importances(trials: &[Trial], direction: Direction) -> Vec<(String,
         .iter()
         .filter_map(|trial| Some((*trial, trial.value.filter(|value| value.is_finite())?)))
         .collect();
-    let best = best_trials(&all, direction);
+    let best = best_trial_numbers(&all, direction);
     let all: Vec<&Trial> = all.into_iter().map(|(trial, _)| trial).collect();
     let raw: Vec<f64> = names.iter().map(|name| importance(name, &all, &best)).collect();
     let sum: f64 = raw.iter().sum();
@@ -45,12 +45,12 @@ pub fn param_importances(trials: &[Trial], direction: Direction) -> Vec<(String,
 }
 
 /// The numbers of the best tenth of trials, including ties.
-fn best_trials(all: &[(&Trial, f64)], direction: Direction) -> BTreeSet<u64> {
+fn best_trial_numbers(all: &[(&Trial, f64)], direction: Direction) -> BTreeSet<u64> {
     let mut losses: Vec<f64> = all.iter().map(|(_, value)| direction.loss(*value)).collect();
     losses.sort_by(f64::total_cmp);
     let last = ((BEST_FRACTION * all.len() as f64).ceil() as usize).max(1) - 1;
-    let within = |value: f64| losses.get(last).is_some_and(|last| direction.loss(value) <= *last);
-    all.iter().filter(|(_, value)| within(*value)).map(|(trial, _)| trial.number).collect()
+    let is_best = |value: f64| losses.get(last).is_some_and(|last| direction.loss(value) <= *last);
+    all.iter().filter(|(_, value)| is_best(*value)).map(|(trial, _)| trial.number).collect()
 }
 
 /// The sum over distributions of `alpha^2 / beta` times the divergence; `alpha` and `beta` are the
@@ -64,16 +64,16 @@ fn importance(name: &str, all: &[&Trial], best: &BTreeSet<u64>) -> f64 {
             None => ranges.push((distribution, vec![trial])),
         }
     }
-    let part = |(distribution, here): &(&Distribution, Vec<&Trial>)| {
+    let part = |(distribution, trials): &(&Distribution, Vec<&Trial>)| {
         let value = |trial: &&Trial| trial.params[name].1;
-        let values: Vec<f64> = here.iter().map(value).collect();
+        let values: Vec<f64> = trials.iter().map(value).collect();
         let good: Vec<f64> =
-            here.iter().filter(|trial| best.contains(&trial.number)).map(value).collect();
-        if here.len() < 2 || distribution.is_single() || good.is_empty() {
+            trials.iter().filter(|trial| best.contains(&trial.number)).map(value).collect();
+        if trials.len() < 2 || distribution.is_single() || good.is_empty() {
             return 0.0;
         }
         let alpha = good.len() as f64 / best.len() as f64;
-        let beta = here.len() as f64 / all.len() as f64;
+        let beta = trials.len() as f64 / all.len() as f64;
         alpha * alpha / beta * divergence(distribution, &good, &values)
     };
     ranges.iter().map(part).sum()
@@ -92,13 +92,14 @@ fn density(distribution: &Distribution, values: &[f64]) -> Vec<f64> {
     let (points, weights): (Vec<f64>, Vec<f64>) = seen.map(|(i, count)| (i as f64, *count)).unzip();
     let kernels = match distribution {
         Distribution::Categorical { .. } => Kernels::fit(distribution, &points),
-        _ => Kernels::Numeric(scott(&points, &weights, (counts.len() - 1) as f64)),
+        _ => Kernels::Numeric(scott_kernels(&points, &weights, (counts.len() - 1) as f64)),
     };
     let mixture = Mixture::new(weights.into_iter().chain([1.0]).collect(), vec![kernels]);
     (0..counts.len()).map(|i| mixture.log_pdf(&[i as f64]).exp() + 1e-12).collect()
 }
 
-/// The number of values at every grid value; ties are rounded down.
+/// The number of `values` at each point of the parameter's grid. A value is counted at the nearest point, and
+/// at the lower one if it is halfway between two.
 fn counts(distribution: &Distribution, values: &[f64]) -> Vec<f64> {
     let (n, index): (usize, Box<dyn Fn(f64) -> f64>) = match distribution {
         Distribution::Categorical { choices } => (choices.len(), Box::new(|x| x)),
@@ -127,18 +128,18 @@ fn grid_size(range: &NumericRange) -> usize {
     size.min(MAX_GRID_SIZE) as usize
 }
 
-/// Normal kernels on `0..=last` with a common bandwidth, and the prior.
+/// Normal kernels on the grid `0..=last` with a common bandwidth, followed by the prior.
 ///
 /// ```text
 /// sigma = 1.059 min(sd, iqr / 1.34) W^(-1/5)       Scott's rule, W the sum of weights
 /// ```
-fn scott(points: &[f64], weights: &[f64], last: f64) -> TruncatedNormals {
+fn scott_kernels(points: &[f64], weights: &[f64], last: f64) -> TruncatedNormals {
     let total: f64 = weights.iter().sum();
     let mean = points.iter().zip(weights).map(|(x, w)| w * x).sum::<f64>() / total;
     let squares: f64 = points.iter().zip(weights).map(|(x, w)| w * (x - mean).powi(2)).sum();
     let deviation = (squares / (total - 1.0).max(1.0)).sqrt();
     let width = 1.059 * deviation.min(quartile_range(points, weights) / 1.34) * total.powf(-0.2);
-    // Nine tenths of a kernel's mass stay within its grid cell.
+    // At this lower limit, 90% of a kernel's mass is within its grid cell.
     let sigma = width.max(0.5 / 1.64);
     let mus = points.iter().copied().chain([last / 2.0]).collect();
     let sigmas = vec![sigma; points.len()].into_iter().chain([last + 1.0]).collect();

@@ -58,7 +58,7 @@
 //! - [`dashboard`]: notes and plots for optuna-dashboard.
 //!
 //! TPE's density estimates and the importances match those of Optuna 5 numerically, and so do the pruners
-//! if their resources are set. Sampled values differ, because the random number generator does.
+//! if their resources are set. Sampled values differ, because the random number generators differ.
 //!
 //! Not supported: multiple objectives, constraints, MySQL, TLS connections and Optuna's gRPC proxy.
 

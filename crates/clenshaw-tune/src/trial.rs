@@ -19,7 +19,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// The value with the sign that makes smaller better.
+    /// The value, negated if the study maximizes it, so that smaller is better.
     pub(crate) fn loss(self, value: f64) -> f64 {
         match self {
             Self::Minimize => value,
@@ -152,19 +152,5 @@ impl Trial {
         let external =
             |(distribution, internal): &(Distribution, f64)| distribution.to_external(*internal);
         self.params.iter().map(|(name, param)| (name.as_str(), external(param))).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn outcomes_without_a_finite_value_are_not_complete() {
-        let stored = TrialOutcome::state_and_value;
-        assert_eq!(stored(TrialOutcome::Complete(0.5)), (TrialState::Complete, Some(0.5)));
-        assert_eq!(stored(TrialOutcome::Complete(f64::NAN)), (TrialState::Fail, None));
-        let infinite = TrialOutcome::Pruned(Some(f64::INFINITY));
-        assert_eq!(stored(infinite), (TrialState::Pruned, None));
     }
 }

@@ -34,7 +34,7 @@ const LOSS_TOLERANCE: f64 = 1e-4;
 /// activation across zero, which changes Adam's step.
 const STEP_TOLERANCE: f64 = 1e-3;
 
-/// Duration of one implementation's share of a round, unless a single step takes longer.
+/// Time for which one implementation trains in a round, unless a single step takes longer.
 const ROUND_SECONDS: f64 = 0.3;
 /// Maximum number of timed steps of one implementation in a round.
 const MAX_STEPS: usize = 60;
@@ -75,7 +75,7 @@ pub struct Measurement {
     pub model: &'static str,
     /// `real` or `generated`.
     pub source: String,
-    /// Clenshaw's first.
+    /// The times of each implementation; those of clenshaw come first.
     pub results: Vec<Timing>,
     /// Implementations that were not timed, and why.
     pub notes: Vec<String>,
@@ -101,15 +101,15 @@ impl Comparison {
             options.graphs.is_empty() || options.graphs.iter().any(|other| other == graph)
         };
         let graphs: Vec<&str> = GRAPHS.into_iter().filter(is_selected).collect();
-        let part = |part| options.only.is_none_or(|only| only == part);
+        let is_selected_part = |part| options.only.is_none_or(|only| only == part);
         let mut comparisons = vec![];
-        if part(Part::Step) {
+        if is_selected_part(Part::Step) {
             comparisons.extend(graphs.iter().map(|graph| Self::step(graph)));
             if options.large || options.graphs.iter().any(|graph| graph == LARGE) {
                 comparisons.push(Self { others: vec![TORCH_CSR], ..Self::step(LARGE) });
             }
         }
-        if part(Part::Layers) {
+        if is_selected_part(Part::Layers) {
             let each = |graph: &&'static str| LAYERS.map(|model| Self::layer(graph, model));
             comparisons.extend(graphs.iter().flat_map(each));
         }
@@ -149,7 +149,7 @@ impl Comparison {
         check_losses(&ready, &exported)?;
         let (mut processes, mut notes) = (vec![first], vec![]);
         for name in &self.others {
-            let started = script(name, environments, folders).and_then(|mut command| {
+            let started = script_command(name, environments, folders).and_then(|mut command| {
                 command.args([folder.as_os_str(), threads.as_ref()]);
                 command.env("OMP_NUM_THREADS", &threads).env("MKL_NUM_THREADS", &threads);
                 let (process, ready) = TrainingProcess::start(name, &mut command, &folder)?;
@@ -182,8 +182,8 @@ impl Comparison {
     }
 }
 
-/// The command that runs another implementation.
-fn script(name: &str, environments: &Environments, folders: &Folders) -> Result<Command> {
+/// The command that runs the script of another implementation.
+fn script_command(name: &str, environments: &Environments, folders: &Folders) -> Result<Command> {
     let (environment, file) = match name {
         TORCH_CSR => (&environments.torch, "clenshaw_csr.py"),
         MESSAGE_PASSING => (&environments.torch, "clenshaw_mp.py"),
@@ -218,14 +218,14 @@ fn time_rounds(mut processes: Vec<TrainingProcess>, rounds: usize) -> Result<Vec
         eprint!("\r   round {round} of {rounds}");
         for ((process, counts), seconds) in processes.iter_mut().zip(&counts).zip(&mut seconds) {
             sleep(PAUSE);
-            let times = process.steps(counts.all)?;
+            let times = process.run_steps(counts.all)?;
             seconds.push(MedianRange::of(&times[counts.all - counts.timed..]).median);
         }
     }
     eprintln!();
     let each = processes.iter_mut().zip(seconds);
     each.map(|(process, seconds)| {
-        Ok(Timing { name: process.name, seconds, memory: process.memory()? })
+        Ok(Timing { name: process.name, seconds, memory: process.request_memory()? })
     })
     .collect()
 }
@@ -240,7 +240,7 @@ struct StepCounts {
 /// Warms an implementation up and chooses its steps per round. The first of several short steps is not
 /// timed, because the caches still contain another implementation's data.
 fn step_counts(process: &mut TrainingProcess) -> Result<StepCounts> {
-    let once = MedianRange::of(&process.steps(2)?).min;
+    let once = MedianRange::of(&process.run_steps(2)?).min;
     let timed = ((ROUND_SECONDS / once) as usize).clamp(1, MAX_STEPS);
     Ok(StepCounts { all: if once < 1.0 { timed + 1 } else { timed }, timed })
 }

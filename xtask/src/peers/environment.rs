@@ -62,7 +62,7 @@ impl Specification {
             let named_error = |problem: String| format!("{}: {problem}", self.variable);
             return self.check(Path::new(&named)).map_err(named_error);
         }
-        eprintln!("   {}: several GB from PyPI, once", self.requirements);
+        eprintln!("   {}: the first run downloads several GB from PyPI", self.requirements);
         let folder = folders.work.join(self.folder);
         python::environment(&folder, &folders.scripts.join(self.requirements))?;
         self.check(&folder)

@@ -38,19 +38,20 @@ impl TrainingProcess {
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().ok_or("no standard output")?);
         let mut process = Self { name, child, input, output, log };
-        let ready = process.answer()?;
+        let ready = process.read_answer()?;
         Ok((process, ready))
     }
 
     /// Runs `n` training steps and returns the seconds of each.
-    pub fn steps(&mut self, n: usize) -> Result<Vec<f64>> {
+    pub fn run_steps(&mut self, n: usize) -> Result<Vec<f64>> {
         let answer = self.request(&format!("steps {n}"))?;
         let seconds = answer.as_array().map(|all| all.iter().filter_map(Value::as_f64).collect());
         let complete = seconds.filter(|seconds: &Vec<f64>| seconds.len() == n);
         complete.ok_or_else(|| format!("{}: `{answer}`; expected {n} times", self.name).into())
     }
 
-    pub fn memory(&mut self) -> Result<Memory> {
+    /// Requests the peak and initial memory of the process.
+    pub fn request_memory(&mut self) -> Result<Memory> {
         let answer = self.request("peak")?;
         Ok(Memory { peak: answer["peak"].as_f64(), start: answer["start"].as_f64() })
     }
@@ -59,13 +60,13 @@ impl TrainingProcess {
     fn request(&mut self, line: &str) -> Result<Value> {
         let sent = self.input.as_mut().map(|input| writeln!(input, "{line}"));
         match sent {
-            Some(Ok(())) => self.answer(),
+            Some(Ok(())) => self.read_answer(),
             _ => Err(self.exit_message().into()),
         }
     }
 
     /// Reads one line of JSON.
-    fn answer(&mut self) -> Result<Value> {
+    fn read_answer(&mut self) -> Result<Value> {
         let mut line = String::new();
         match self.output.read_line(&mut line) {
             Ok(n) if n > 0 => Ok(serde_json::from_str(&line)?),
@@ -127,8 +128,8 @@ mod tests {
         let folder = Folder::new("answers");
         let (mut process, ready) = folder.shell(script).unwrap();
         assert_eq!(ready["loss"], 1.5);
-        assert_eq!(process.steps(2).unwrap(), [0.5, 0.25]);
-        assert_eq!(process.memory().unwrap().peak, Some(7.0));
+        assert_eq!(process.run_steps(2).unwrap(), [0.5, 0.25]);
+        assert_eq!(process.request_memory().unwrap().peak, Some(7.0));
     }
 
     #[test]
@@ -138,7 +139,7 @@ mod tests {
         let error = error.err().unwrap().to_string();
         assert!(error.contains("exit status: 3") && error.ends_with("out of memory"), "{error}");
         let (mut process, _) = folder.shell("echo '{}'; echo why >&2").unwrap();
-        let error = process.steps(1).unwrap_err().to_string();
+        let error = process.run_steps(1).unwrap_err().to_string();
         assert!(error.ends_with("why"), "{error}");
     }
 }

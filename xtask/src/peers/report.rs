@@ -72,7 +72,7 @@ impl Report {
                 Some(MedianRange::ratio(&theirs.seconds, baseline(measurement)).median)
             });
             let mean = geometric_mean(&timings.collect::<Vec<f64>>())?;
-            Some(format!("{name}: ratio {mean:.2} in the geometric mean"))
+            Some(format!("{name}: geometric mean of the ratios {mean:.2}"))
         };
         OTHERS.iter().filter_map(line).collect()
     }
@@ -130,13 +130,13 @@ fn row(measurement: &Measurement, result: &Timing, baseline: &[f64]) -> Vec<Stri
     let ms = MedianRange::of(&result.seconds);
     let ratio = MedianRange::ratio(&result.seconds, baseline);
     let ends = |range: MedianRange, unit: f64| {
-        format!("{}..{}", three(unit * range.min), three(unit * range.max))
+        format!("{}..{}", three_digits(unit * range.min), three_digits(unit * range.max))
     };
     let megabytes =
         |bytes: Option<f64>| bytes.map_or("-".into(), |bytes| format!("{:.0}", bytes / 1e6));
     let ratio = match result.name {
         CLENSHAW => [String::new(), String::new()],
-        _ => [three(ratio.median), ends(ratio, 1.0)],
+        _ => [three_digits(ratio.median), ends(ratio, 1.0)],
     };
     let [ratio, ratio_range] = ratio;
     vec![
@@ -144,7 +144,7 @@ fn row(measurement: &Measurement, result: &Timing, baseline: &[f64]) -> Vec<Stri
         measurement.graph.into(),
         measurement.source.clone(),
         result.name.into(),
-        three(1e3 * ms.median),
+        three_digits(1e3 * ms.median),
         ends(ms, 1e3),
         ratio,
         ratio_range,
@@ -154,7 +154,7 @@ fn row(measurement: &Measurement, result: &Timing, baseline: &[f64]) -> Vec<Stri
 }
 
 /// Formats with three significant digits, but at most two decimals.
-fn three(value: f64) -> String {
+fn three_digits(value: f64) -> String {
     let decimals = match value {
         100.0.. => 0,
         10.0.. => 1,
@@ -189,11 +189,11 @@ pub fn folder_name() -> Result<String> {
     let name =
         line.map_or(std::env::consts::ARCH, |line| line.trim_start_matches(['\t', ' ', ':']));
     let cores = std::thread::available_parallelism()?;
-    Ok(format!("{}-{}-{cores}-cores", date.trim(), short(name)))
+    Ok(format!("{}-{}-{cores}-cores", date.trim(), short_name(name)))
 }
 
 /// Shortens the name of a processor: `intel-xeon` for `Intel(R) Xeon(R) Processor @ 2.30GHz`.
-fn short(processor: &str) -> String {
+fn short_name(processor: &str) -> String {
     let name = processor.split('@').next().unwrap_or(processor).to_lowercase();
     let name = name.replace("(r)", " ").replace("(tm)", " ");
     let words = name.split(|c: char| !c.is_ascii_alphanumeric());
@@ -241,7 +241,7 @@ clenshaw-gcn  cora   real  clenshaw        2.00  1.00..4.00                     
 clenshaw-gcn  cora   real  PyTorch CSR     20.0  15.0..20.0   10.0  5.00..15.0      753         3
 
 DGL: no
-PyTorch CSR: ratio 10.00 in the geometric mean
+PyTorch CSR: geometric mean of the ratios 10.00
 ";
         assert_eq!(report().text(), expected);
     }
@@ -255,8 +255,8 @@ PyTorch CSR: ratio 10.00 in the geometric mean
 
     #[test]
     fn shortens_processor_names() {
-        assert_eq!(short("Intel(R) Xeon(R) Processor @ 2.30GHz"), "intel-xeon");
-        assert_eq!(short("AMD EPYC 7B13"), "amd-epyc-7b13");
-        assert_eq!(short("Intel(R) Core(TM) i7-8550U CPU @ 1.80GHz"), "intel-core-i7-8550u");
+        assert_eq!(short_name("Intel(R) Xeon(R) Processor @ 2.30GHz"), "intel-xeon");
+        assert_eq!(short_name("AMD EPYC 7B13"), "amd-epyc-7b13");
+        assert_eq!(short_name("Intel(R) Core(TM) i7-8550U CPU @ 1.80GHz"), "intel-core-i7-8550u");
     }
 }

@@ -18,7 +18,7 @@ pub fn accuracy(fraction: f64) -> String {
 
 /// Returns the tuned hyper-parameters of a trial as key-value pairs, in the model's order.
 pub fn tuned_settings(request: &TuneRequest, trial: &Trial) -> Vec<(&'static str, String)> {
-    let Ok(settings) = request.settings(&trial.params) else { return vec![] };
+    let Ok(settings) = request.trial_request(&trial.params) else { return vec![] };
     let tuned = settings.hyper.iter().filter(|(hyper, _)| request.space.contains_key(hyper.name));
     tuned.map(|(hyper, value)| (hyper.name, value.to_string())).collect()
 }
@@ -81,12 +81,11 @@ impl StudyReport<'_> {
     /// Formats the number of trials by state, such as `100 complete, 43 pruned, 1 failed`.
     fn trial_counts(&self) -> String {
         let result = self.result;
-        let failed = result.trials.iter().filter(|t| t.user_attrs.contains_key("failed")).count();
         let counts = [
             (result.count(TrialState::Complete), "complete"),
             (result.count(TrialState::Pruned), "pruned"),
-            (failed, "failed"),
-            (result.count(TrialState::Fail).saturating_sub(failed), "interrupted"),
+            (result.n_diverged(), "failed"),
+            (result.n_interrupted(), "interrupted"),
         ];
         let shown = counts.into_iter().filter(|(n, state)| *n > 0 || *state == "complete");
         shown.map(|(n, state)| format!("{n} {state}")).collect::<Vec<_>>().join(", ")
@@ -141,7 +140,8 @@ impl StudyReport<'_> {
             },
             "complete": result.count(TrialState::Complete),
             "pruned": result.count(TrialState::Pruned),
-            "failed": result.count(TrialState::Fail),
+            "failed": result.n_diverged(),
+            "interrupted": result.n_interrupted(),
             "best": result.best.as_ref().map(|(trial, _)| trial_json(trial)),
             "best_settings": result.best.as_ref().map(|_| self.best_settings),
             "importance": importances.collect::<Map<String, Json>>(),

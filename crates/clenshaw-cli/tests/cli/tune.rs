@@ -66,6 +66,12 @@ fn interrupted_study_writes_the_best_settings_so_far() {
     let best = page.lines().find_map(|line| line.strip_prefix("best settings: ")).unwrap();
     let summary = sandbox.json(&format!("train --config {best} --runs 1 --json --quiet"));
     assert_eq!(summary["hyper"]["max_epochs"], 5);
+
+    let document = sandbox.json(&format!("{SMALL} --json --quiet"));
+    let trials = document["trials"].as_array().unwrap().iter();
+    let n_interrupted = trials.filter(|trial| trial["notes"]["interrupted"] == true).count();
+    let counts = (&document["failed"], &document["interrupted"]);
+    assert_eq!(counts, (&0.into(), &n_interrupted.into()));
 }
 
 #[test]

@@ -85,9 +85,9 @@ impl Hyperband {
         let hash = crc32fast::hash(format!("{}_{number}", self.study_name).as_bytes());
         let mut remainder = u64::from(hash).checked_rem(total)?;
         budgets.iter().position(|budget| {
-            let within = remainder < *budget;
+            let is_found = remainder < *budget;
             remainder = remainder.saturating_sub(*budget);
-            within
+            is_found
         })
     }
 }

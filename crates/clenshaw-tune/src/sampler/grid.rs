@@ -23,7 +23,7 @@ struct Axis<'a> {
 pub(super) fn sample(context: &SamplingContext) -> Result<Option<BTreeMap<String, f64>>> {
     let axes: Vec<Axis> =
         context.space.iter().map(|(name, d)| Axis::new(name, d)).collect::<Result<_>>()?;
-    let n_points = count(&axes)?;
+    let n_points = n_points(&axes)?;
     let mut order: Vec<usize> = (0..n_points).collect();
     Stream::new(context.seed, "tuning").named("grid").shuffle(&mut order);
     let visited: BTreeSet<usize> = context
@@ -59,8 +59,8 @@ impl<'a> Axis<'a> {
     }
 }
 
-/// The number of points of the grid, at most [`MAX_POINTS`].
-fn count(axes: &[Axis]) -> Result<usize> {
+/// The number of points of the grid; an error if it is more than [`MAX_POINTS`].
+fn n_points(axes: &[Axis]) -> Result<usize> {
     let product = axes.iter().try_fold(1u64, |n, axis| {
         n.checked_mul(axis.values.len() as u64).filter(|n| (1..=MAX_POINTS).contains(n))
     });

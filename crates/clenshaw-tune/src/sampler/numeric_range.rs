@@ -2,15 +2,18 @@
 
 use crate::Distribution;
 
-/// A numeric distribution. Its bounds are logarithms if the scale is logarithmic, and extend half a step
-/// beyond the first and last value if there are steps, so that every value is equally likely.
+/// A numeric distribution. Its values are sampled uniformly from the interval [`bounds`](Self::bounds), which
+/// consists of logarithms if the scale is logarithmic, and extends half a step beyond the first and the last
+/// value if there are steps, so that every value is equally likely.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NumericRange {
     /// The smallest value.
     pub(crate) low: f64,
     /// The largest value that steps from `low` reach.
     pub(crate) high: f64,
+    /// The distance between two values; `None` for all real numbers.
     pub(crate) step: Option<f64>,
+    /// Whether the scale is logarithmic.
     pub(crate) log: bool,
 }
 

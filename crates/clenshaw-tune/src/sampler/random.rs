@@ -35,9 +35,9 @@ mod tests {
         let list = Distribution::Categorical { choices: vec![ParamValue::None; 3] };
         let mut stream = Stream::new(1, "test");
         for (distribution, values) in [(int, [2.0, 6.0, 10.0]), (list, [0.0, 1.0, 2.0])] {
-            let drawn: Vec<f64> = (0..3000).map(|_| draw(&distribution, &mut stream)).collect();
+            let samples: Vec<f64> = (0..3000).map(|_| draw(&distribution, &mut stream)).collect();
             for value in values {
-                let count = drawn.iter().filter(|x| **x == value).count();
+                let count = samples.iter().filter(|x| **x == value).count();
                 assert!((900..1100).contains(&count), "{value}: {count} of 3000");
             }
         }
@@ -47,9 +47,9 @@ mod tests {
     fn decades_are_equally_likely_on_a_logarithmic_scale() {
         let rate = Distribution::Float { low: 1e-4, high: 1e-1, log: true, step: None };
         let mut stream = Stream::new(2, "test");
-        let drawn: Vec<f64> = (0..3000).map(|_| draw(&rate, &mut stream)).collect();
-        assert!(drawn.iter().all(|x| rate.contains(*x)));
-        let below = drawn.iter().filter(|x| **x < 1e-3).count();
+        let samples: Vec<f64> = (0..3000).map(|_| draw(&rate, &mut stream)).collect();
+        assert!(samples.iter().all(|x| rate.contains(*x)));
+        let below = samples.iter().filter(|x| **x < 1e-3).count();
         assert!((900..1100).contains(&below), "{below} of 3000 below 1e-3");
     }
 

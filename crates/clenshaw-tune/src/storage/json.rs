@@ -24,9 +24,11 @@ const NON_FINITE: [(&str, f64); 3] =
 pub(super) struct PythonFloat(pub f64);
 
 impl<'de> Deserialize<'de> for PythonFloat {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
-        let value = Value::deserialize(from)?;
-        let number = value.as_f64().or_else(|| value.as_str().and_then(non_finite));
+    fn deserialize<D: serde::Deserializer<'de>>(
+        deserializer: D,
+    ) -> std::result::Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        let number = value.as_f64().or_else(|| value.as_str().and_then(parse_non_finite));
         number.map(PythonFloat).ok_or_else(|| D::Error::custom(format!("{value} is not a number")))
     }
 }
@@ -64,12 +66,13 @@ fn quote_non_finite(text: &str) -> String {
     out
 }
 
-fn non_finite(text: &str) -> Option<f64> {
+/// The number written as `NaN`, `Infinity` or `-Infinity`; `None` for any other text.
+fn parse_non_finite(text: &str) -> Option<f64> {
     NON_FINITE.iter().find(|(name, _)| *name == text).map(|(_, value)| *value)
 }
 
 impl ParamValue {
-    /// Converts from JSON.
+    /// Converts from JSON; integers of more than 64 bits become floats.
     pub fn from_json(json: &Value) -> Self {
         match json {
             Value::Null => Self::None,
@@ -142,7 +145,7 @@ impl Distribution {
         };
         let parsed = serde_json::from_str(text);
         let choice: fn(&Value) -> ParamValue =
-            if parsed.is_ok() { ParamValue::from_json } else { from_quoted };
+            if parsed.is_ok() { ParamValue::from_json } else { choice_from_quoted };
         let json: DistributionJson = parsed.or_else(|_| parse(text)).map_err(|_| invalid())?;
         let distribution = from_attributes(&json.name, &json.attributes, choice);
         let distribution = distribution.ok_or_else(invalid)?;
@@ -151,9 +154,9 @@ impl Distribution {
     }
 }
 
-/// Converts a choice of a list whose unquoted NaN and infinities were quoted to parse it.
-fn from_quoted(json: &Value) -> ParamValue {
-    let number = json.as_str().and_then(non_finite);
+/// Converts a choice from a list in which NaN and infinities were quoted to make it valid JSON.
+fn choice_from_quoted(json: &Value) -> ParamValue {
+    let number = json.as_str().and_then(parse_non_finite);
     number.map_or_else(|| ParamValue::from_json(json), ParamValue::Float)
 }
 

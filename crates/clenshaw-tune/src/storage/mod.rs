@@ -41,6 +41,13 @@ pub enum AttrKind {
     System,
 }
 
+/// What happens to the parameters of a stale trial after it is marked as failed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StaleParams {
+    Drop,
+    Requeue,
+}
+
 /// A file or database with studies.
 ///
 /// Every call is atomic: no other worker changes the storage between the reads and the writes of a call.
@@ -106,5 +113,22 @@ pub trait Storage: Send + Sync {
     /// returns their ids.
     fn fail_stale_trials(&self, _study: u64) -> Result<Vec<u64>> {
         Ok(Vec::new())
+    }
+
+    /// Like [`Self::fail_stale_trials`], and enqueues a trial with the parameters of each failed one that has
+    /// any. The storages of this crate do both in one atomic write, so that no parameters are lost if the
+    /// calling process is killed; the default implementation does not.
+    fn requeue_stale_trials(&self, study: u64) -> Result<Vec<u64>> {
+        let failed = self.fail_stale_trials(study)?;
+        if failed.is_empty() {
+            return Ok(failed);
+        }
+        for trial in self.trials(study)?.iter().filter(|trial| failed.contains(&trial.id)) {
+            let params = trial.retry_params();
+            if !params.is_empty() {
+                self.enqueue_trial(study, &params)?;
+            }
+        }
+        Ok(failed)
     }
 }

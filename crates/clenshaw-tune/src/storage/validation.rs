@@ -3,7 +3,7 @@
 use super::StudySummary;
 use crate::error::{Error, Result};
 use crate::trial::FIXED_PARAMS;
-use crate::{Attributes, Direction, Distribution, ParamValue};
+use crate::{Attributes, Direction, Distribution, ParamValue, Trial};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -75,7 +75,17 @@ pub(super) fn conflict(
     })
 }
 
+/// Returns the system attributes of a waiting trial with the parameters of a failed one; `None` if that one
+/// has no parameters, or one that is NaN or infinite, which cannot be enqueued.
+pub(super) fn retry_attrs(failed: &Trial) -> Option<Attributes> {
+    let params = failed.retry_params();
+    if params.is_empty() { None } else { fixed_params(&params).ok() }
+}
+
 /// Returns the system attributes of a waiting trial with fixed parameters.
+///
+/// # Errors
+/// If a value is NaN or infinite.
 pub(super) fn fixed_params(fixed: &BTreeMap<String, ParamValue>) -> Result<Attributes> {
     let is_invalid = |value: &ParamValue| matches!(value, ParamValue::Float(x) if !x.is_finite());
     if let Some((key, value)) = fixed.iter().find(|(_, value)| is_invalid(value)) {

@@ -40,12 +40,12 @@ SPACE = {
 }
 
 
-def plain(x):
+def json_number(x):
     """Converts NaN and infinities to strings, for JSON."""
     return x if math.isfinite(x) else str(float(x))
 
 
-def written(study):
+def study_json(study):
     """Converts a study to JSON; each distribution is stored once."""
     names, distributions = {}, {}
     trials = []
@@ -61,7 +61,7 @@ def written(study):
             "state": trial.state.value,
             "value": trial.value if trial.state == TrialState.COMPLETE else None,
             "params": params,
-            "reports": {str(s): plain(v) for s, v in trial.intermediate_values.items()},
+            "reports": {str(s): json_number(v) for s, v in trial.intermediate_values.items()},
             "attrs": attrs,
         })
     return {
@@ -71,7 +71,7 @@ def written(study):
     }
 
 
-def drawn(rng, space):
+def draw_params(rng, space):
     """Draws a value for every parameter."""
     values = {}
     for name, d in space.items():
@@ -93,7 +93,7 @@ def history(seed, n_trials, direction, states):
     rng = np.random.default_rng(seed)
     study = optuna.create_study(direction=direction)
     for _, state in zip(range(n_trials), itertools.cycle(states)):
-        params = drawn(rng, SPACE)
+        params = draw_params(rng, SPACE)
         distributions = dict(SPACE)
         if rng.random() < 0.1:  # A trial without this parameter.
             del params["width"], distributions["width"]
@@ -130,7 +130,7 @@ def view(study, sampler, space, rng):
     below, above = _split_trials(study, trials, default_gamma(n))
     l = sampler._build_parzen_estimator(study, space, below, handle_below=True)
     g = sampler._build_parzen_estimator(study, space, above, handle_below=False)
-    points = [drawn(rng, space) for _ in range(12)]
+    points = [draw_params(rng, space) for _ in range(12)]
     internal = {k: np.array([space[k].to_internal_repr(p[k]) for p in points]) for k in space}
     acquisition = sampler._compute_acquisition_func(internal, l, g)
     return {
@@ -161,7 +161,7 @@ def record_tpe():
         alone = {p: view(study, sampler, {p: d}, rng) for p, d in SPACE.items()}
         together = view(study, sampler, SPACE, rng)
         del together["l"]["columns"], together["g"]["columns"]  # The same as in `alone`.
-        recorded[name] = {"study": written(study), "alone": alone, "together": together}
+        recorded[name] = {"study": study_json(study), "alone": alone, "together": together}
     q, a, b = [], [], []
     for low, high in [(-3, 1), (-0.1, 0.1), (2, 40), (-50, -20), (-1e3, 1e3), (0.5, 0.7)]:
         for share in [1e-9, 0.01, 0.3, 0.5, 0.9, 0.9999]:
@@ -261,7 +261,7 @@ def decisions(pruner, seed, direction, gaps=False):
         prune = bool(trial.should_prune())
         after = trial._get_latest_trial().system_attrs
         notes = {k: v for k, v in after.items() if before.get(k) != v}
-        events.append([trial.number, step, plain(value), prune, notes])
+        events.append([trial.number, step, json_number(value), prune, notes])
         if prune:
             study.tell(trial, state=TrialState.PRUNED)
         else:
@@ -298,7 +298,7 @@ def record_importance():
     ):
         study = history(seed, n, direction, states)
         shares = optuna.importance.get_param_importances(study)
-        recorded[name] = {"study": written(study), "shares": shares}
+        recorded[name] = {"study": study_json(study), "shares": shares}
     return recorded
 
 

@@ -28,7 +28,7 @@ def suggest(trial):
     return rate + drop + order + (kind == "word")
 
 
-def described(trial):
+def trial_json(trial):
     """Converts a trial to JSON; times are seconds since 1970."""
     return {
         "number": trial.number,
@@ -58,7 +58,7 @@ def show(location, name):
         "system_attrs": study._storage.get_study_system_attrs(study._study_id),
         "metric_names": study.metric_names,
         "best": study.best_trial.number,
-        "trials": [described(trial) for trial in study.trials],
+        "trials": [trial_json(trial) for trial in study.trials],
     }
 
 

@@ -1,7 +1,7 @@
 //! The contract of all storages.
 
 use clenshaw_tune::{
-    AttrKind, Direction, Distribution, Error, ParamValue, Params, Storage, StudySummary, Trial,
+    AttrKind, Direction, Distribution, Error, ParamValue, Params, Storage, StudySummary,
     TrialOutcome, TrialState,
 };
 use serde_json::json;
@@ -11,7 +11,7 @@ use std::path::Path;
 pub type Opener<'a> = &'a dyn Fn() -> Box<dyn Storage>;
 
 /// The tests of the contract; each needs an empty storage.
-pub const CONTRACT: [fn(Opener<'_>); 9] = [
+pub const CONTRACT: [fn(Opener<'_>); 10] = [
     writes_are_visible_to_other_workers,
     later_values_replace_earlier_ones,
     studies_are_independent,
@@ -21,6 +21,7 @@ pub const CONTRACT: [fn(Opener<'_>); 9] = [
     waiting_trials_are_claimed_once,
     concurrent_workers_lose_no_trial,
     trials_of_dead_workers_are_failed,
+    parameters_of_dead_workers_are_requeued,
 ];
 
 fn float(high: f64) -> Distribution {
@@ -110,10 +111,9 @@ fn non_finite_values_fail_the_trial(open: Opener<'_>) {
         let trial = storage.create_trial(study).unwrap();
         storage.finish(trial.id, outcome).unwrap();
     }
-    let trials = storage.trials(study).unwrap();
-    let states: Vec<TrialState> = trials.iter().map(|trial| trial.state).collect();
-    assert_eq!(states, [TrialState::Fail, TrialState::Pruned, TrialState::Fail]);
-    assert!(trials.iter().all(|trial| trial.value.is_none()));
+    use TrialState::{Fail, Pruned};
+    assert_eq!(states(storage.as_ref(), study), [Fail, Pruned, Fail]);
+    assert!(storage.trials(study).unwrap().iter().all(|trial| trial.value.is_none()));
 }
 
 fn finished_trials_cannot_be_changed(open: Opener<'_>) {
@@ -214,20 +214,40 @@ fn concurrent_workers_lose_no_trial(open: Opener<'_>) {
 fn trials_of_dead_workers_are_failed(open: Opener<'_>) {
     let storage = open();
     let study = storage.open_study("s", Direction::Minimize).unwrap();
-    let alive = storage.create_trial(study).unwrap();
-    let Some(worker) = alive.system_attrs.get("clenshaw:worker") else {
-        return; // The operating system does not provide the information.
-    };
-    let other = storage.create_trial(study).unwrap().id;
-    let mut dead = worker.clone();
-    dead["started"] = json!(1);
-    let attrs = [("clenshaw:worker".to_owned(), dead)].into();
-    storage.set_trial_attrs(other, AttrKind::System, &attrs).unwrap();
-    assert_eq!(open().fail_stale_trials(study).unwrap(), [other]);
+    storage.create_trial(study).unwrap();
+    let Some(dead) = create_dead_trial(storage.as_ref(), study) else { return };
+    assert_eq!(open().fail_stale_trials(study).unwrap(), [dead]);
     assert!(storage.fail_stale_trials(study).unwrap().is_empty());
-    let states: Vec<TrialState> =
-        storage.trials(study).unwrap().iter().map(|t: &Trial| t.state).collect();
-    assert_eq!(states, [TrialState::Running, TrialState::Fail]);
+    assert_eq!(states(storage.as_ref(), study), [TrialState::Running, TrialState::Fail]);
+}
+
+fn parameters_of_dead_workers_are_requeued(open: Opener<'_>) {
+    let storage = open();
+    let study = storage.open_study("s", Direction::Minimize).unwrap();
+    let Some(without_params) = create_dead_trial(storage.as_ref(), study) else { return };
+    let dead = create_dead_trial(storage.as_ref(), study).unwrap();
+    storage.set_params(dead, &params("x", float(1.0), 0.5)).unwrap();
+    assert_eq!(open().requeue_stale_trials(study).unwrap(), [without_params, dead]);
+    assert!(storage.requeue_stale_trials(study).unwrap().is_empty());
+    use TrialState::{Fail, Waiting};
+    assert_eq!(states(storage.as_ref(), study), [Fail, Fail, Waiting]);
+    let claimed = storage.claim_waiting_trial(study).unwrap().unwrap();
+    assert_eq!(claimed.fixed_param("x", &float(1.0)), Some(0.5));
+}
+
+fn states(storage: &dyn Storage, study: u64) -> Vec<TrialState> {
+    storage.trials(study).unwrap().iter().map(|trial| trial.state).collect()
+}
+
+/// Creates a running trial whose worker has ended and returns its id; `None` if the operating system does not
+/// identify processes.
+pub fn create_dead_trial(storage: &dyn Storage, study: u64) -> Option<u64> {
+    let trial = storage.create_trial(study).unwrap();
+    let mut worker = trial.system_attrs.get("clenshaw:worker")?.clone();
+    worker["started"] = json!(1);
+    let attrs = [("clenshaw:worker".to_owned(), worker)].into();
+    storage.set_trial_attrs(trial.id, AttrKind::System, &attrs).unwrap();
+    Some(trial.id)
 }
 
 /// Trials are failed if their last heartbeat is older than 120 seconds; `age_heartbeat` makes the heartbeat

@@ -1,7 +1,7 @@
 //! Studies shared with Optuna 4 and 5 and optuna-dashboard, in journals, SQLite and PostgreSQL.
 
 use crate::postgres_server::Database;
-use crate::python::{VERSIONS, optuna, output, start_script};
+use crate::python::{VERSIONS, optuna, start_script, wait_for_output};
 use clenshaw_tune::{
     AttrKind, Attributes, Direction, Distribution, ParamValue, Params, Storage, StorageLocation,
     Trial, TrialOutcome, TrialState, dashboard,
@@ -149,11 +149,14 @@ fn optuna_reads_every_field() {
         );
         assert_eq!(read["metric_names"], json!(["accuracy"]));
         let trials = read["trials"].as_array().unwrap();
-        let of = |key: &str| trials.iter().map(|trial| trial[key].clone()).collect::<Vec<_>>();
-        assert_eq!(of("state"), ["COMPLETE", "PRUNED", "FAIL", "WAITING", "RUNNING"]);
-        assert_eq!(json!(of("value")), json!([0.5, 1.0, null, null, null]));
+        let field = |key: &str| trials.iter().map(|trial| trial[key].clone()).collect::<Vec<_>>();
+        assert_eq!(field("state"), ["COMPLETE", "PRUNED", "FAIL", "WAITING", "RUNNING"]);
+        assert_eq!(json!(field("value")), json!([0.5, 1.0, null, null, null]));
         let ids: Vec<u64> = storage.trials(study).unwrap().iter().map(|trial| trial.id).collect();
-        assert_eq!((json!(of("number")), json!(of("id"))), (json!([0, 1, 2, 3, 4]), json!(ids)));
+        assert_eq!(
+            (json!(field("number")), json!(field("id"))),
+            (json!([0, 1, 2, 3, 4]), json!(ids))
+        );
         assert_eq!(trials[3]["system_attrs"]["fixed_params"], json!({"rate": 0.5}));
         check_fields(&trials[0]);
         let times = ["started", "finished"].map(|key| trials[0][key].as_f64().unwrap());
@@ -190,11 +193,11 @@ fn optuna_and_this_crate_continue_each_others_studies() {
         for trial in &trials[1..7] {
             assert_eq!(trial.state, TrialState::Complete);
             assert!(trial.params.iter().all(|(name, (kind, _))| *kind == params()[name].0));
-            let drawn = trial.external_params();
-            let ParamValue::Float(rate) = drawn["rate"] else { panic!("{drawn:?}") };
-            let ParamValue::Float(drop) = drawn["drop"] else { panic!("{drawn:?}") };
-            let ParamValue::Int(order) = drawn["order"] else { panic!("{drawn:?}") };
-            let word = f64::from(u8::from(drawn["kind"] == ParamValue::Str("word".into())));
+            let sampled = trial.external_params();
+            let ParamValue::Float(rate) = sampled["rate"] else { panic!("{sampled:?}") };
+            let ParamValue::Float(drop) = sampled["drop"] else { panic!("{sampled:?}") };
+            let ParamValue::Int(order) = sampled["order"] else { panic!("{sampled:?}") };
+            let word = f64::from(u8::from(sampled["kind"] == ParamValue::Str("word".into())));
             assert_eq!(trial.value, Some(rate + drop + order as f64 + word));
             assert_eq!(trial.intermediate_values.len(), 3);
             assert!(trial.user_attrs["by"].as_str().unwrap().starts_with(version));
@@ -276,7 +279,7 @@ fn concurrent_workers_lose_no_trial() {
         for mut worker in ours {
             assert!(worker.wait().unwrap().success());
         }
-        theirs.into_iter().map(output).for_each(drop);
+        theirs.into_iter().map(wait_for_output).for_each(drop);
         let trials = storage.trials(study).unwrap();
         assert_eq!(trials.len(), 4 * N_TRIALS, "{:?}", test.kind);
         assert!(trials.iter().all(|trial| trial.state == TrialState::Complete));
@@ -418,7 +421,7 @@ fn check_dashboard(test: &TestStorage) {
     set(&|current| dashboard::plot(current, "short", &figure));
     set(&|current| dashboard::plot(current, "short", &short));
 
-    let shown = output(start_script("5", "dashboard.py", &[&test.location()]));
+    let shown = wait_for_output(start_script("5", "dashboard.py", &[&test.location()]));
     assert_eq!(shown["studies"][0]["study_name"], "s");
     let detail = &shown["detail"];
     assert_eq!(detail["directions"], json!(["maximize"]));

@@ -25,7 +25,7 @@ pub fn start_script(version: &str, script: &str, arguments: &[&str]) -> Child {
 }
 
 /// Waits for a script and parses its output.
-pub fn output(child: Child) -> Value {
+pub fn wait_for_output(child: Child) -> Value {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
@@ -33,5 +33,5 @@ pub fn output(child: Child) -> Value {
 
 /// Runs a command of `study.py` on the journal or database at a location.
 pub fn optuna(version: &str, command: &str, location: &str, arguments: &[&str]) -> Value {
-    output(start_script(version, "study.py", &[&[command, location], arguments].concat()))
+    wait_for_output(start_script(version, "study.py", &[&[command, location], arguments].concat()))
 }

@@ -1,8 +1,9 @@
 //! SQLite files: the storage contract, heartbeats, schema versions and file errors.
 
-use crate::contract::{CONTRACT, check_heartbeats, check_read_only};
+use crate::contract::{CONTRACT, check_heartbeats, check_read_only, create_dead_trial};
 use clenshaw_tune::{
-    DatabaseOptions, DatabaseUrl, Direction, Error, RdbStorage, Storage, TrialOutcome,
+    DatabaseOptions, DatabaseUrl, Direction, Distribution, Error, RdbStorage, Storage,
+    TrialOutcome, TrialState,
 };
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -69,6 +70,25 @@ fn fails_trials_without_recent_heartbeat() {
              WHERE trial_id = {trial}"
         ));
     });
+}
+
+#[test]
+fn stale_trial_is_failed_and_requeued_in_one_transaction() {
+    let file = TestFile::new();
+    let storage = file.open();
+    let study = storage.open_study("s", Direction::Minimize).unwrap();
+    let Some(dead) = create_dead_trial(&storage, study) else { return };
+    let x = Distribution::Float { low: 0.0, high: 1.0, log: false, step: None };
+    storage.set_params(dead, &[("x".to_owned(), (x, 0.5))].into()).unwrap();
+    file.execute(
+        "CREATE TRIGGER stop BEFORE INSERT ON trials BEGIN SELECT RAISE(ABORT, 'killed'); END",
+    );
+    assert!(storage.requeue_stale_trials(study).unwrap_err().to_string().contains("killed"));
+    assert_eq!(storage.trials(study).unwrap()[0].state, TrialState::Running);
+    file.execute("DROP TRIGGER stop");
+    assert_eq!(storage.requeue_stale_trials(study).unwrap(), [dead]);
+    let states = storage.trials(study).unwrap().into_iter().map(|trial| trial.state);
+    assert_eq!(states.collect::<Vec<_>>(), [TrialState::Fail, TrialState::Waiting]);
 }
 
 #[test]

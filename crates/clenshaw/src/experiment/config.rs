@@ -14,6 +14,7 @@
 use crate::data::TableOptions;
 use crate::error::{Error, Result};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 /// The contents of a settings file; every key is optional.
@@ -51,10 +52,9 @@ impl Config {
     /// ```
     pub fn from_toml(place: &str, text: &str) -> Result<Self> {
         let invalid = |problem: String| Error::Data { place: place.into(), problem };
-        let table: Table = text.parse().map_err(|e: toml::de::Error| invalid(one_line(&e)))?;
+        let table: Table = parse_toml(place, text)?;
         if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            let unknown = Error::unknown("key", key, KEYS);
-            return Err(invalid(unknown.to_string()));
+            return Err(Error::unknown("key", key, KEYS).with_place(place));
         }
         let string = |key| match table.get(key) {
             None => Ok(None),
@@ -96,11 +96,16 @@ pub(super) fn unquoted(value: &Value) -> String {
     }
 }
 
+/// Parses TOML; `place` names the file in errors.
+pub(super) fn parse_toml<T: DeserializeOwned>(place: &str, text: &str) -> Result<T> {
+    toml::from_str(text).map_err(|error| toml_error(place, &error))
+}
+
 /// The position and the message of a TOML error on one line, without the excerpt of the file.
-pub(super) fn one_line(error: &toml::de::Error) -> String {
-    error.to_string().lines().next().unwrap_or("invalid TOML").to_lowercase()
-        + ": "
-        + error.message()
+pub(super) fn toml_error(place: &str, error: &toml::de::Error) -> Error {
+    let text = error.to_string();
+    let position = text.lines().next().unwrap_or("invalid TOML").to_lowercase();
+    Error::Data { place: place.into(), problem: format!("{position}: {}", error.message()) }
 }
 
 #[cfg(test)]

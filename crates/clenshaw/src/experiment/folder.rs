@@ -1,5 +1,5 @@
 //! A run folder on disk. Every file and every finished run is written under a temporary name and
-//! renamed, so that no reader sees it half written.
+//! renamed, so that a reader never sees a partial file or run.
 
 use super::{Provenance, Request, RunRecord, Summary};
 use crate::data::{Dataset, Split};
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
+/// An open run folder; for writing if it is locked.
 pub(super) struct RunFolder {
     path: PathBuf,
     /// Locked while runs are written to this folder.
@@ -20,7 +21,7 @@ pub(super) struct RunFolder {
 pub(super) type RunFiles = Vec<(&'static str, Vec<u8>)>;
 
 impl RunFolder {
-    /// Creates or reuses a folder.
+    /// Creates or reuses a folder, and locks it. Earlier results are removed unless `resume`.
     ///
     /// # Errors
     /// If the folder contains a different request or unrelated files, or another process is training in
@@ -116,7 +117,7 @@ impl RunFolder {
         self.runs_path().join(format!("{seed}.checkpoint"))
     }
 
-    /// The checkpoint of an interrupted run: file name and contents.
+    /// The checkpoint of an interrupted run: its path and contents; `None` if there is none.
     pub fn checkpoint(&self, seed: u64) -> Option<(String, Vec<u8>)> {
         let path = self.checkpoint_path(seed);
         fs::read(&path).ok().map(|bytes| (path.display().to_string(), bytes))
@@ -201,7 +202,7 @@ fn lock(folder: &Path) -> Result<File> {
     }
 }
 
-/// Parses a JSON file; `None` if it does not exist.
+/// Parses a JSON file; `None` if it cannot be read.
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let Ok(bytes) = fs::read(path) else { return Ok(None) };
     let invalid = |e: serde_json::Error| Error::Data {

@@ -37,6 +37,7 @@ impl DatasetCache {
     }
 }
 
+/// A training job in progress.
 pub(super) struct ActiveJob<'a> {
     /// Index in the list of jobs.
     pub index: usize,
@@ -51,6 +52,7 @@ pub(super) struct ActiveJob<'a> {
     start: Instant,
     /// Whether a run of this job has failed.
     failed: AtomicBool,
+    /// One entry per run, `None` until the run has ended; empty once the summary has been taken.
     results: Mutex<Vec<Option<Result<RunRecord>>>>,
 }
 
@@ -99,7 +101,7 @@ impl<'a> ActiveJob<'a> {
     }
 
     /// Memory of one run, in bytes.
-    pub fn bytes(&self) -> usize {
+    pub fn bytes_per_run(&self) -> usize {
         self.setup.plan().workspace_bytes()
     }
 
@@ -107,23 +109,24 @@ impl<'a> ActiveJob<'a> {
     pub fn train_run(&self, i: usize, threads: usize) {
         let result = match self.failed.load(Ordering::Relaxed) {
             true => Err(Error::Interrupted),
-            false => self.one_run(i, threads),
+            false => self.load_or_train(i, threads),
         };
         self.failed.fetch_or(result.is_err(), Ordering::Relaxed);
         self.results()[i] = Some(result);
     }
 
-    /// The summary of all runs; returned once, after the last run is complete.
+    /// Returns the summary of all runs, or an error, once: in the first call after the last run has ended.
     pub fn take_result_if_complete(&self) -> Option<Result<Summary>> {
         let mut results = self.results();
         if results.is_empty() || results.iter().any(Option::is_none) {
             return None;
         }
         let results = std::mem::take(&mut *results).into_iter().flatten();
-        Some(all_or_first_error(results).and_then(|records| self.summary(records)))
+        Some(all_or_first_error(results).and_then(|records| self.summarise(records)))
     }
 
-    fn summary(&self, records: Vec<RunRecord>) -> Result<Summary> {
+    /// Summarises all runs; writes the summary and the receipt if there is a folder.
+    fn summarise(&self, records: Vec<RunRecord>) -> Result<Summary> {
         let (request, seconds) = (self.request, self.start.elapsed().as_secs_f64());
         let mut warnings = self.dataset.warnings.clone();
         warnings.extend(self.splits[0].class_warnings(&self.dataset));
@@ -144,8 +147,8 @@ impl<'a> ActiveJob<'a> {
         (self.options.on_event)(self.index, event);
     }
 
-    /// Trains one run, or reads its record if it is finished.
-    fn one_run(&self, i: usize, threads: usize) -> Result<RunRecord> {
+    /// Returns the record of a run: reads it if the run is finished, or trains the run and writes its files.
+    fn load_or_train(&self, i: usize, threads: usize) -> Result<RunRecord> {
         let (seed, split) = (self.request.seed + i as u64, &self.splits[i]);
         let folder = self.folder.as_ref().map(|(folder, _)| folder);
         if let Some(folder) = folder

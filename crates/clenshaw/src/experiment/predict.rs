@@ -23,7 +23,7 @@ pub struct Predictions {
     pub parts: Vec<&'static str>,
     /// Whether the graph has a label for each node.
     pub is_labelled: Vec<bool>,
-    /// What is to be known about the graph and how it was read.
+    /// Warnings about the graph and about how it was read.
     pub warnings: Vec<String>,
 }
 
@@ -52,10 +52,10 @@ impl Predictions {
 
     /// CSV of these nodes with the columns `node`, `prediction`, one per class, and `part`.
     pub fn to_csv(&self, nodes: &[usize]) -> String {
-        let classes: Vec<String> = self.class_names.iter().map(|name| quoted(name)).collect();
+        let classes: Vec<String> = self.class_names.iter().map(|name| csv_field(name)).collect();
         let mut csv = format!("node,prediction,{},part\n", classes.join(","));
         for &node in nodes {
-            write!(csv, "{},{}", quoted(&self.node_name(node)), classes[self.class(node)])
+            write!(csv, "{},{}", csv_field(&self.node_name(node)), classes[self.class(node)])
                 .expect("writing to a string cannot fail");
             for probability in self.probabilities.row(node) {
                 write!(csv, ",{probability:.6}").expect("writing to a string cannot fail");
@@ -78,7 +78,7 @@ pub struct FinishedRun {
 /// Reads a finished run; without `seed`, the one with the lowest validation loss.
 pub fn read_run(folder: &Path, seed: Option<u64>) -> Result<FinishedRun> {
     let (files, request) = RunFolder::open_existing(folder)?;
-    let record = choose(&files, &request, &folder.display().to_string(), seed)?;
+    let record = choose_run(&files, &request, &folder.display().to_string(), seed)?;
     Ok(FinishedRun { request, record })
 }
 
@@ -94,7 +94,7 @@ pub fn predict(
 ) -> Result<Predictions> {
     let (files, request) = RunFolder::open_existing(folder)?;
     let place = folder.display().to_string();
-    let seed = choose(&files, &request, &place, seed)?.seed;
+    let seed = choose_run(&files, &request, &place, seed)?.seed;
     let file = format!("{place}/runs/{seed}/model.safetensors");
     let model = TrainedModel::from_bytes(&file, &files.read(seed, "model.safetensors")?)?;
     match graph.filter(|graph| *graph != request.graph) {
@@ -121,7 +121,8 @@ pub fn predict_with(
     Ok(Predictions::new(&dataset, None, probabilities))
 }
 
-fn choose(
+/// The record of the finished run with this seed; without `seed`, of the one with the lowest validation loss.
+fn choose_run(
     files: &RunFolder,
     request: &Request,
     place: &str,
@@ -141,8 +142,8 @@ fn choose(
     })
 }
 
-/// A CSV field, quoted if necessary.
-fn quoted(text: &str) -> String {
+/// A CSV field, in quotes if necessary.
+fn csv_field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {

@@ -11,7 +11,7 @@ const TUNED: &str = "tuned";
 /// The key of a preset that states for which other model, graph or split its settings were published.
 const BORROWED: &str = "borrowed";
 
-/// The table that applies to graphs without one of their own.
+/// The table for graphs that have no table themselves.
 const DEFAULT: &str = "default";
 
 /// The origin of a model's settings on a graph.
@@ -43,7 +43,7 @@ impl Display for SettingsOrigin {
 
 /// The origin of the settings that the preset `paper` gives a model on a graph.
 pub fn preset_origin(info: &ModelInfo, graph: &str) -> SettingsOrigin {
-    let table = table(info);
+    let table = parse_file(info);
     let Some(preset) = preset_table(&table, graph) else {
         return SettingsOrigin::LibraryDefaults;
     };
@@ -65,7 +65,7 @@ pub fn preset(name: &str, info: &ModelInfo, graph: &str) -> Result<Vec<(String, 
     if name != "paper" {
         return Err(Error::unknown("preset", name, ["paper"]));
     }
-    let table = table(info);
+    let table = parse_file(info);
     match preset_table(&table, graph) {
         Some(preset) => Ok(entries(preset)),
         None => Err(Error::BadValue {
@@ -82,17 +82,17 @@ pub fn preset(name: &str, info: &ModelInfo, graph: &str) -> Result<Vec<(String, 
 
 /// The graphs for which a model has a preset; `default` stands for all others.
 pub fn preset_graphs(info: &ModelInfo) -> Vec<String> {
-    graphs(&table(info))
+    graphs(&parse_file(info))
 }
 
 /// The publication that a model's presets are taken from; empty if it has none.
 pub fn preset_source(info: &ModelInfo) -> String {
-    table(info).get("source").and_then(Value::as_str).unwrap_or_default().to_owned()
+    parse_file(info).get("source").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
 /// The settings of a model's preset for a graph of [`preset_graphs`], in file order; empty for others.
 pub fn preset_settings(info: &ModelInfo, graph: &str) -> Vec<(String, String)> {
-    match table(info).get(graph) {
+    match parse_file(info).get(graph) {
         Some(Value::Table(preset)) => entries(preset),
         _ => vec![],
     }
@@ -108,8 +108,8 @@ fn graphs(table: &Table) -> Vec<String> {
     entries.map(|(graph, _)| graph.clone()).collect()
 }
 
-/// The preset file of a model; empty if it has none.
-fn table(info: &ModelInfo) -> Table {
+/// Parses the preset file of a model; the result is empty if the model has none.
+fn parse_file(info: &ModelInfo) -> Table {
     info.presets.parse().expect("every preset is parsed in a test")
 }
 

@@ -62,7 +62,7 @@ fn processor() -> String {
 mod tests {
     use super::*;
 
-    fn on(processor: &str, threads: usize, finished_unix_seconds: u64) -> Provenance {
+    fn measured_on(processor: &str, threads: usize, finished_unix_seconds: u64) -> Provenance {
         let (processor, instructions) = (processor.to_owned(), "avx2+fma".to_owned());
         Provenance { processor, instructions, threads, finished_unix_seconds }
     }
@@ -70,7 +70,8 @@ mod tests {
     #[test]
     fn sentence_lists_the_days_and_each_machine_once() {
         let day = 86_400;
-        let measurements = [on("B", 2, 3 * day), on("A", 1, day), on("B", 2, 2 * day)];
+        let measurements =
+            [measured_on("B", 2, 3 * day), measured_on("A", 1, day), measured_on("B", 2, 2 * day)];
         let expected = "Measured 1970-01-02 to 1970-01-04 on A (threads: 1); B (threads: 2).";
         assert_eq!(Provenance::sentence(&measurements).as_deref(), Some(expected));
         let one = Provenance::sentence(&measurements[1..2]);

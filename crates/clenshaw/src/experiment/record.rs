@@ -24,7 +24,7 @@ pub struct RunRecord {
     pub val_loss: Option<f64>,
     /// Its validation accuracy; `None` (`null` in JSON) without validation nodes.
     pub val_accuracy: Option<f64>,
-    /// Accuracy on the test nodes; NaN (`null` in JSON) without test nodes, like the next three.
+    /// Accuracy on the test nodes. This score and the next three are NaN (`null` in JSON) without test nodes.
     #[serde(deserialize_with = "nan_if_null")]
     pub test_accuracy: f64,
     /// Mean F1 over classes on the test nodes.
@@ -49,7 +49,7 @@ pub struct RunRecord {
     pub seconds: f64,
 }
 
-/// Reads `null`, which JSON has instead of NaN.
+/// Deserialises `null`, which stands for NaN in JSON, as NaN.
 fn nan_if_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }

@@ -187,8 +187,9 @@ impl Request {
 /// The path of an existing file or folder, relative to the working directory if it is inside.
 fn shortest_path(text: &str) -> String {
     let Ok(path) = Path::new(text).canonicalize() else { return text.to_owned() };
-    let here = std::env::current_dir().and_then(|folder| folder.canonicalize());
-    let relative = here.ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
+    let current = std::env::current_dir().and_then(|folder| folder.canonicalize());
+    let relative =
+        current.ok().and_then(|folder| path.strip_prefix(folder).ok().map(Path::to_owned));
     let path = relative.filter(|path| !path.as_os_str().is_empty()).unwrap_or(path);
     path.display().to_string()
 }

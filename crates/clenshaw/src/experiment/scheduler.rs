@@ -30,7 +30,8 @@ pub struct RunOptions<'a> {
     pub threads: usize,
     /// Where graph files are looked up.
     pub store: &'a Store,
-    /// Keep finished runs and checkpoints found in the folders, and train only what is missing.
+    /// Whether to keep finished runs and checkpoints found in the folders, and train only what is missing;
+    /// otherwise they are removed.
     pub resume: bool,
     /// Called with the index of a job and what happened to it, from several threads.
     pub on_event: &'a (dyn Fn(usize, RunEvent<'_>) + Sync),
@@ -53,7 +54,7 @@ pub enum RunEvent<'a> {
         seed: u64,
         /// Maximum number of epochs.
         max_epochs: usize,
-        /// Epochs already trained before it was interrupted.
+        /// Number of epochs trained before the run was interrupted; 0 for a new run.
         epochs_done: usize,
     },
     /// An epoch is complete.
@@ -176,7 +177,7 @@ struct JobQueue<'a> {
     /// Whether large jobs may start now.
     large_allowed: bool,
     /// Started jobs with runs left, and the index of the next run.
-    open: Vec<(Arc<ActiveJob<'a>>, usize)>,
+    active: Vec<(Arc<ActiveJob<'a>>, usize)>,
     results: Vec<Option<Result<Summary>>>,
 }
 
@@ -187,7 +188,7 @@ impl<'a> Scheduler<'a> {
             starting: 0,
             large: vec![],
             large_allowed: false,
-            open: vec![],
+            active: vec![],
             results: jobs.iter().map(|_| None).collect(),
         };
         let (datasets, queue, started) =
@@ -221,11 +222,11 @@ impl<'a> Scheduler<'a> {
     fn next_run(&self) -> Option<(Arc<ActiveJob<'a>>, usize)> {
         let mut queue = self.queue();
         while !self.options.cancel.load(Ordering::Relaxed) {
-            if let Some((job, next)) = queue.open.first_mut() {
+            if let Some((job, next)) = queue.active.first_mut() {
                 let run = (Arc::clone(job), *next);
                 *next += 1;
                 if *next == job.n_runs() {
-                    queue.open.remove(0);
+                    queue.active.remove(0);
                 }
                 return Some(run);
             }
@@ -252,10 +253,10 @@ impl<'a> Scheduler<'a> {
         queue.starting -= 1;
         match job {
             Err(error) => queue.results[index] = Some(Err(error)),
-            Ok(job) if job.bytes() > self.max_bytes && !queue.large_allowed => {
+            Ok(job) if job.bytes_per_run() > self.max_bytes && !queue.large_allowed => {
                 queue.large.push(index);
             }
-            Ok(job) => queue.open.push((Arc::new(job), 0)),
+            Ok(job) => queue.active.push((Arc::new(job), 0)),
         }
         self.started.notify_all();
         queue

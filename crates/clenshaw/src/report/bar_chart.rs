@@ -3,8 +3,8 @@
 use super::axis::Axis;
 use super::distinct;
 use super::line_chart::{
-    BOTTOM, HEIGHT, LEFT, STROKES, TOP, WIDTH, draw_y_label, push_line, push_rect, push_text,
-    svg_header,
+    BOTTOM, HEIGHT, LEFT, STROKES, WIDTH, draw_y_grid, draw_y_label, push_line, push_rect,
+    push_text, svg_header, y_position,
 };
 
 /// The right end of the plot area.
@@ -27,7 +27,7 @@ pub struct BarChart {
     pub title: String,
     /// The label of the vertical axis.
     pub y_label: String,
-    /// Group, name, mean and half-width of the error bar, in drawing order.
+    /// The group, name, mean and half-width of the error bar of each bar, in drawing order.
     pub bars: Vec<(String, String, f64, f64)>,
 }
 
@@ -38,13 +38,9 @@ impl BarChart {
         let highest =
             self.bars.iter().fold(1.0, |high: f64, (.., mean, half)| high.max(mean + half));
         let axis = Axis::linear(0.0, 1.08 * highest, 6);
-        let y = |value: f64| HEIGHT - BOTTOM - axis.fraction(value) * (HEIGHT - BOTTOM - TOP);
+        let y = |value: f64| y_position(axis, value);
         let mut svg = svg_header(&self.title);
-        for tick in axis.ticks() {
-            let colour = if tick == 0.0 { "#777" } else { "#e6e6e6" };
-            push_line(&mut svg, (LEFT, y(tick)), (RIGHT, y(tick)), colour);
-            push_text(&mut svg, (LEFT - 8.0, y(tick) + 4.0), "end", &axis.label(tick));
-        }
+        draw_y_grid(&mut svg, axis, RIGHT);
         draw_y_label(&mut svg, &self.y_label);
         let groups = distinct(self.bars.iter().map(|bar| bar.0.as_str()));
         let names = distinct(self.bars.iter().map(|bar| bar.1.as_str()));
@@ -55,8 +51,8 @@ impl BarChart {
             push_text(&mut svg, (middle, HEIGHT - BOTTOM + 16.0), "middle", group);
         }
         for (group, name, mean, half) in &self.bars {
-            let at = |list: &[&str], name: &str| list.iter().position(|entry| *entry == name);
-            let (Some(g), Some(n)) = (at(&groups, group), at(&names, name)) else { continue };
+            let index = |list: &[&str], name: &str| list.iter().position(|entry| *entry == name);
+            let (Some(g), Some(n)) = (index(&groups, group), index(&names, name)) else { continue };
             let left = LEFT + group_width * (g as f64 + GAP / 2.0) + width * n as f64;
             let (top, middle) = (y(*mean), left + width / 2.0);
             let (colour, _) = STROKES[n % STROKES.len()];
@@ -87,6 +83,7 @@ fn draw_legend(svg: &mut String, names: &[&str]) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::line_chart::TOP;
     use super::*;
 
     #[test]

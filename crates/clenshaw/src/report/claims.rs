@@ -11,7 +11,7 @@
 //! two models is the worst verdict of its adjacent pairs. There is no verdict if a model has unfinished
 //! runs, or only one run, which has no interval.
 
-use super::{ScoreCell, Table};
+use super::{ScoreCell, Table, distinct};
 use serde::Serialize;
 
 /// A ranking of models, and a verdict per column.
@@ -48,8 +48,7 @@ impl Verdict {
 impl Claim {
     /// Tests a ranking, worst model first, in every column.
     pub fn evaluate(order: &[String], cells: &[ScoreCell]) -> Self {
-        let mut columns: Vec<&str> = cells.iter().map(|cell| cell.column.as_str()).collect();
-        columns.dedup();
+        let columns = distinct(cells.iter().map(|cell| cell.column.as_str()));
         let verdict = |column: &str| {
             let score = |model: &String| {
                 let cell = cells.iter().find(|c| c.column == column && c.model == *model);

@@ -6,7 +6,7 @@ use super::wrap::{PAGE_WIDTH, paragraph};
 use super::{Table, wrap_text};
 use serde::{Serialize, Serializer};
 
-/// A table of a paper with our measurements.
+/// The numbers of a paper's table next to our measurements.
 ///
 /// ```
 /// use clenshaw::report::{ComparisonCell, Comparison, ComparisonRow};

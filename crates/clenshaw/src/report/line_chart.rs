@@ -39,9 +39,9 @@ pub struct LineChart {
     pub title: String,
     /// The label of the horizontal axis.
     pub x_label: String,
-    /// The label of its left end; may be empty.
+    /// The label at the left end of the horizontal axis; may be empty.
     pub x_left: String,
-    /// The label of its right end; may be empty.
+    /// The label at the right end of the horizontal axis; may be empty.
     pub x_right: String,
     /// The label of the vertical axis.
     pub y_label: String,
@@ -80,9 +80,8 @@ impl LineChart {
             x_left: "high frequency".into(),
             x_right: "low frequency".into(),
             y_label: "h(μ)".into(),
-            x_scale: Scale::Linear,
             series,
-            histogram: None,
+            ..Self::default()
         }
     }
 
@@ -135,6 +134,22 @@ pub(super) fn draw_y_label(svg: &mut String, name: &str) {
     );
 }
 
+/// The vertical position of a value, in pixels.
+pub(super) fn y_position(axis: Axis, value: f64) -> f64 {
+    HEIGHT - BOTTOM - axis.fraction(value) * (HEIGHT - BOTTOM - TOP)
+}
+
+/// Draws a line from the left margin to `right` at every tick of the vertical axis, with the tick's label; the
+/// zero line is darker.
+pub(super) fn draw_y_grid(svg: &mut String, axis: Axis, right: f64) {
+    for tick in axis.ticks() {
+        let y = y_position(axis, tick);
+        let colour = if tick == 0.0 { "#777" } else { "#e6e6e6" };
+        push_line(svg, (LEFT, y), (right, y), colour);
+        push_text(svg, (LEFT - 8.0, y + 4.0), "end", &axis.label(tick));
+    }
+}
+
 /// The axes and the rectangle they span.
 struct PlotArea {
     x_scale: Scale,
@@ -160,12 +175,7 @@ impl PlotArea {
         LEFT + self.x.fraction(value) * (self.right - LEFT)
     }
 
-    /// The vertical position of a value, in pixels.
-    fn y(&self, value: f64) -> f64 {
-        HEIGHT - BOTTOM - self.y.fraction(value) * (HEIGHT - BOTTOM - TOP)
-    }
-
-    /// Draws the ticks, their labels and the grid; the zero line is darker.
+    /// Draws the ticks, their labels and the grid.
     fn draw_grid(&self, svg: &mut String) {
         let (right, bottom) = (self.right, HEIGHT - BOTTOM);
         for tick in self.x.ticks() {
@@ -173,12 +183,7 @@ impl PlotArea {
             push_line(svg, (x, TOP), (x, bottom), "#e6e6e6");
             push_text(svg, (x, bottom + 16.0), "middle", &label);
         }
-        for tick in self.y.ticks() {
-            let (y, label) = (self.y(tick), self.y.label(tick));
-            let colour = if tick == 0.0 { "#777" } else { "#e6e6e6" };
-            push_line(svg, (LEFT, y), (right, y), colour);
-            push_text(svg, (LEFT - 8.0, y + 4.0), "end", &label);
-        }
+        draw_y_grid(svg, self.y, right);
         push_line(svg, (LEFT, TOP), (LEFT, bottom), "#777");
         push_line(svg, (LEFT, bottom), (right, bottom), "#777");
     }
@@ -192,8 +197,9 @@ impl PlotArea {
     }
 
     fn draw_line(&self, svg: &mut String, i: usize, series: &LineSeries) {
-        let points: Vec<(f64, f64)> =
-            drawable(self.x_scale, series).map(|&(x, y)| (self.x(x), self.y(y))).collect();
+        let points: Vec<(f64, f64)> = drawable(self.x_scale, series)
+            .map(|&(x, y)| (self.x(x), y_position(self.y, y)))
+            .collect();
         let coordinates: Vec<String> =
             points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let coordinates = coordinates.join(" ");

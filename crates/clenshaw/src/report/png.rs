@@ -39,12 +39,12 @@ mod tests {
     use super::*;
     use crate::report::{LineChart, LineSeries};
 
-    fn drawn(svg: &str) -> Pixmap {
+    fn render(svg: &str) -> Pixmap {
         Pixmap::decode_png(&svg_to_png(svg).unwrap()).unwrap()
     }
 
-    /// How many pixels have this colour.
-    fn count(image: &Pixmap, [r, g, b]: [u8; 3]) -> usize {
+    /// The number of pixels of this colour.
+    fn count_pixels(image: &Pixmap, [r, g, b]: [u8; 3]) -> usize {
         let same = |p: &&resvg::tiny_skia::PremultipliedColorU8| {
             [p.red(), p.green(), p.blue()] == [r, g, b] && p.alpha() == 255
         };
@@ -59,10 +59,10 @@ mod tests {
 
     #[test]
     fn draws_lines_in_their_colour() {
-        let image = drawn(&chart(""));
+        let image = render(&chart(""));
         assert_eq!((image.width(), image.height()), (1280, 720));
         // The plot spans 62..573 and the legend line is 28 long; 3 of its 4 pixels are fully covered.
-        let blue = count(&image, [0x00, 0x72, 0xb2]);
+        let blue = count_pixels(&image, [0x00, 0x72, 0xb2]);
         let expected = 3 * 2 * (573 - 62 + 28);
         assert!(blue.abs_diff(expected) < 100, "{blue} pixels, expected about {expected}");
     }
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn font_has_every_symbol_of_our_charts() {
         let ink = |title: &str| -> u64 {
-            drawn(&chart(title)).pixels().iter().map(|p| 255 - u64::from(p.green())).sum()
+            render(&chart(title)).pixels().iter().map(|p| 255 - u64::from(p.green())).sum()
         };
         let none = ink("");
         for sign in ["a", "μ", "λ", "²", "⁻", "⁷", "~", "×", "ö", "−", "≤"] {

@@ -19,7 +19,7 @@ pub enum Spread {
     Ci95,
 }
 
-/// A table of a paper with our measurements.
+/// Scores of models on graphs, ours and those of a paper's table.
 ///
 /// ```
 /// use clenshaw::report::{MeasuredScore, PaperScore, ScoreCell, ScoreTable, Spread, Statistic};
@@ -52,7 +52,7 @@ pub struct ScoreTable {
     pub title: String,
     /// Where the paper's numbers were published.
     pub source: String,
-    /// The measure of spread after `±`, in the paper and here.
+    /// The measure of spread after `±`, in the paper and in this table.
     pub spread: Spread,
     /// Notes on settings and measurements.
     pub notes: Vec<String>,
@@ -117,7 +117,7 @@ pub struct MeasuredScore {
 }
 
 impl Spread {
-    /// The other measure, which has a column of its own.
+    /// The other measure, which is shown in a separate column.
     fn other(self) -> Self {
         match self {
             Self::Std => Self::Ci95,
@@ -132,8 +132,8 @@ impl Spread {
         }
     }
 
-    /// The spread of a score in percent.
-    fn of(self, score: &Statistic) -> String {
+    /// The spread of a score in percent, with two decimals.
+    fn in_percent(self, score: &Statistic) -> String {
         let spread = match self {
             Self::Std => score.std,
             Self::Ci95 => score.ci95,
@@ -182,7 +182,7 @@ impl ScoreCell {
 impl ScoreTable {
     /// Title, one line per cell, claims and notes as plain text.
     pub fn to_text(&self) -> String {
-        let tables = [self.lines()].into_iter().chain(self.claims_table());
+        let tables = [self.cell_table()].into_iter().chain(self.claims_table());
         self.page(tables.map(|table| (String::new(), table)).collect()).to_text()
     }
 
@@ -190,7 +190,7 @@ impl ScoreTable {
     pub fn to_markdown(&self) -> String {
         let mut tables = vec![("Our scores".to_owned(), self.matrix())];
         tables.extend(self.claims_table().map(|table| ("Claims".to_owned(), table)));
-        tables.push(("Scores by cell".to_owned(), self.lines()));
+        tables.push(("Scores by cell".to_owned(), self.cell_table()));
         self.page(tables).to_markdown()
     }
 
@@ -212,8 +212,8 @@ impl ScoreTable {
             Spread::Std => format!("± is {std}; the column `95%` is {ci95}."),
             Spread::Ci95 => format!("± is {ci95}; the column `std` is {std}."),
         };
-        let place = "inside, above, below: our mean relative to the paper's interval, its mean ± its spread.";
-        let place = self.has_paper().then(|| place.to_owned());
+        let position = "inside, above, below: our mean relative to the paper's interval, its mean ± its spread.";
+        let position = self.has_paper().then(|| position.to_owned());
         let time = format!(
             "Total training time: {} minutes, added up over runs, which ran in parallel on one thread each \
              or one after the other on all threads.",
@@ -223,7 +223,7 @@ impl ScoreTable {
                         interval (the root of the sum of the two squared half-widths); otherwise it is \
                         inconclusive.";
         let verdicts = (!self.claims.is_empty()).then(|| verdicts.to_owned());
-        let notes = [meaning].into_iter().chain(place).chain(verdicts);
+        let notes = [meaning].into_iter().chain(position).chain(verdicts);
         notes.chain(self.notes.iter().cloned()).chain([time]).collect()
     }
 
@@ -248,16 +248,16 @@ impl ScoreTable {
     }
 
     /// One row per cell.
-    fn lines(&self) -> Table {
+    fn cell_table(&self) -> Table {
         let has_paper = self.has_paper();
         let paper: &[&str] = if has_paper { &["paper"] } else { &[] };
-        let place: &[&str] = if has_paper { &["difference", "paper's interval"] } else { &[] };
+        let position: &[&str] = if has_paper { &["difference", "paper's interval"] } else { &[] };
         let has_energy =
             self.cells.iter().any(|cell| cell.ours.is_some_and(|o| o.energy.is_some()));
         let energy: &[&str] = if has_energy { &["energy"] } else { &[] };
         let ours = ["ours", self.spread.other().name()];
         let rest = ["runs", "epochs", "s/run", "settings"];
-        let header = [&["graph", "model"], paper, &ours, place, energy, &rest].concat();
+        let header = [&["graph", "model"], paper, &ours, position, energy, &rest].concat();
         let mut table = Table::new(header);
         for cell in &self.cells {
             let paper = match &cell.paper {
@@ -266,21 +266,23 @@ impl ScoreTable {
                 None => "-".into(),
             };
             let difference = cell.difference().map_or("-".into(), |d| format!("{d:+.2}"));
-            let place = cell.position().unwrap_or("-").to_owned();
-            let of_ours = |f: fn(&MeasuredScore, f64) -> String| match &cell.ours {
+            let position = cell.position().unwrap_or("-").to_owned();
+            let format_ours = |f: fn(&MeasuredScore, f64) -> String| match &cell.ours {
                 Some(ours) => f(ours, cell.runs as f64),
                 None => "-".into(),
             };
             let mut row = vec![cell.column.clone(), cell.model.clone()];
             row.extend(has_paper.then_some(paper));
             row.push(self.our_text(cell));
-            row.push(cell.ours.map_or("-".into(), |ours| self.spread.other().of(&ours.score)));
-            row.extend(has_paper.then_some([difference, place]).into_iter().flatten());
+            row.push(
+                cell.ours.map_or("-".into(), |ours| self.spread.other().in_percent(&ours.score)),
+            );
+            row.extend(has_paper.then_some([difference, position]).into_iter().flatten());
             let energy = cell.ours.and_then(|ours| ours.energy);
             row.extend(has_energy.then(|| energy.map_or("-".into(), |e| format!("{e:.4}"))));
             row.push(cell.runs_text());
-            row.push(of_ours(|ours, _| format!("{:.0}", ours.epochs)));
-            row.push(of_ours(|ours, runs| format!("{:.1}", ours.seconds / runs)));
+            row.push(format_ours(|ours, _| format!("{:.0}", ours.epochs)));
+            row.push(format_ours(|ours, runs| format!("{:.1}", ours.seconds / runs)));
             row.push(cell.settings.clone());
             table.add_row(row);
         }
@@ -291,12 +293,12 @@ impl ScoreTable {
         self.cells.iter().any(|cell| cell.paper.is_some())
     }
 
-    /// Our score, with the number of finished runs if not all are; the reason if there is none.
+    /// Our score, with the number of finished runs if some are unfinished; the reason if there is no score.
     fn our_text(&self, cell: &ScoreCell) -> String {
         let Some(MeasuredScore { score, .. }) = &cell.ours else {
             return cell.missing.clone().unwrap_or_else(|| "not run".into());
         };
-        let text = format!("{:.2} ± {}", 100.0 * score.mean, self.spread.of(score));
+        let text = format!("{:.2} ± {}", 100.0 * score.mean, self.spread.in_percent(score));
         match cell.complete() {
             Some(_) => text,
             None => format!("{text} ({} runs)", cell.runs_text()),

@@ -41,7 +41,7 @@ impl Statistic {
             [run] => Self { mean: *run, std: 0.0, ci95: 0.0 },
             _ => {
                 let mean = mean(runs);
-                Self { mean, std: standard_deviation(runs, mean), ci95: bootstrap(runs, mean) }
+                Self { mean, std: standard_deviation(runs, mean), ci95: bootstrap_ci95(runs, mean) }
             }
         }
     }
@@ -64,21 +64,21 @@ fn standard_deviation(values: &[f64], mean: f64) -> f64 {
 }
 
 /// `max(mean - q_0.025, q_0.975 - mean)` of the means of the resamples.
-fn bootstrap(values: &[f64], centre: f64) -> f64 {
+fn bootstrap_ci95(values: &[f64], mean: f64) -> f64 {
     let n = values.len();
     let mut stream = Stream::new(0, "bootstrap");
     let mut resample = || (0..n).map(|_| values[stream.below(n)]).sum::<f64>() / n as f64;
     let mut means: Vec<f64> = (0..RESAMPLES).map(|_| resample()).collect();
     means.sort_by(f64::total_cmp);
-    (centre - quantile(&means, 0.025)).max(quantile(&means, 0.975) - centre)
+    (mean - quantile(&means, 0.025)).max(quantile(&means, 0.975) - mean)
 }
 
 /// A quantile of sorted values, by linear interpolation.
 fn quantile(sorted: &[f64], q: f64) -> f64 {
-    let at = q * (sorted.len() - 1) as f64;
-    let (low, share) = (at.floor() as usize, at.fract());
+    let position = q * (sorted.len() - 1) as f64;
+    let (low, fraction) = (position.floor() as usize, position.fract());
     let high = (low + 1).min(sorted.len() - 1);
-    sorted[low] * (1.0 - share) + sorted[high] * share
+    sorted[low] * (1.0 - fraction) + sorted[high] * fraction
 }
 
 #[cfg(test)]

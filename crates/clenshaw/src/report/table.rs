@@ -46,7 +46,7 @@ impl Table {
             .collect()
     }
 
-    /// A Markdown table whose source is aligned, too.
+    /// A Markdown table with aligned columns.
     pub fn to_markdown(&self) -> String {
         let escaped = self.escaped();
         let widths = escaped.widths();

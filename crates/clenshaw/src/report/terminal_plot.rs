@@ -30,9 +30,9 @@ pub fn terminal_plot(title: &str, points: &[(f64, f64)], width: usize, height: u
     let columns = width.saturating_sub(gutter + 2).max(MIN_COLUMNS);
     let mut canvas = BrailleCanvas::new(columns, height);
     if low < 0.0 && high > 0.0 {
-        canvas.dotted_line(axis.fraction(0.0));
+        canvas.draw_dotted_line(axis.fraction(0.0));
     }
-    canvas.curve(|mu| interpolate(&points, mu).map(|h| axis.fraction(h)));
+    canvas.draw_curve(|mu| interpolate(&points, mu).map(|h| axis.fraction(h)));
 
     let rows = labels.iter().enumerate().map(|(r, label)| {
         let edge = if label.is_empty() { '│' } else { '┤' };
@@ -96,20 +96,20 @@ impl BrailleCanvas {
     }
 
     /// Draws the dot in column `x` and row `y`, counted in dots from the top left.
-    fn dot(&mut self, x: usize, y: usize) {
+    fn draw_dot(&mut self, x: usize, y: usize) {
         // The bits of U+2800: the upper three rows column by column, then the lowest row.
         const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
         self.cells[y / 4 * self.columns + x / 2] |= BITS[y % 4][x % 2];
     }
 
     /// Draws a dotted horizontal line at a fraction of the height.
-    fn dotted_line(&mut self, fraction: f64) {
+    fn draw_dotted_line(&mut self, fraction: f64) {
         let y = dot_row(fraction, self.height);
-        (0..2 * self.columns).step_by(4).for_each(|x| self.dot(x, y));
+        (0..2 * self.columns).step_by(4).for_each(|x| self.draw_dot(x, y));
     }
 
     /// Draws a curve, connecting the dots of adjacent columns.
-    fn curve(&mut self, fraction_at: impl Fn(f64) -> Option<f64>) {
+    fn draw_curve(&mut self, fraction_at: impl Fn(f64) -> Option<f64>) {
         let mut previous: Option<usize> = None;
         for x in 0..2 * self.columns {
             let mu = 2.0 * x as f64 / (2 * self.columns - 1) as f64 - 1.0;
@@ -120,7 +120,7 @@ impl BrailleCanvas {
                     Some(from) if from > y => (y, from - 1),
                     _ => (y, y),
                 };
-                (top..=bottom).for_each(|y| self.dot(x, y));
+                (top..=bottom).for_each(|y| self.draw_dot(x, y));
             }
             previous = y;
         }

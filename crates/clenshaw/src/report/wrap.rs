@@ -1,6 +1,6 @@
 //! Word wrapping.
 
-/// Wraps text into lines of at most `width` characters; longer words get a line of their own.
+/// Wraps text into lines of at most `width` characters; a longer word is put on a separate line.
 ///
 /// ```
 /// use clenshaw::report::wrap_text;

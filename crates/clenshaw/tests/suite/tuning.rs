@@ -114,7 +114,7 @@ fn trial_value_equals_the_mean_of_training_runs() {
     let study = study_request(SMALL, 2);
     let tuned = TestStudy::new(1).tune(&study).unwrap();
     let trial = &tuned.trials[1];
-    let request = study.settings(&trial.params).unwrap();
+    let request = study.trial_request(&trial.params).unwrap();
     let (store, cancel) = (&Store::new(None), &AtomicBool::new(false));
     let options = RunOptions { threads: 1, store, resume: false, on_event: &|_, _| {}, cancel };
     let summary = run(&TrainingJob { request, folder: None }, &options).unwrap();
@@ -138,10 +138,14 @@ fn interrupted_study_resumes_to_the_requested_trials() {
     let before = test.trials();
     let values = before.iter().filter(|trial| trial.state == TrialState::Complete).map(|t| t.value);
     let best = values.max_by(|a, b| a.partial_cmp(b).unwrap()).flatten();
-    assert_eq!((first.end, first.best.and_then(|(t, _)| t.value)), (StudyEnd::Interrupted, best));
+    assert_eq!(
+        (first.end, first.best.as_ref().and_then(|(t, _)| t.value)),
+        (StudyEnd::Interrupted, best)
+    );
     assert!(before.iter().all(|trial| trial.state != TrialState::Running), "{before:?}");
     let interrupted: Vec<&Trial> = before.iter().filter(|t| t.state == TrialState::Fail).collect();
     assert!(!interrupted.is_empty());
+    assert_eq!((first.n_diverged(), first.n_interrupted()), (0, interrupted.len()));
     let tuned = test.tune(&study).unwrap();
     assert_eq!(tuned.count(TrialState::Complete), 6);
     for trial in interrupted {
@@ -282,6 +286,7 @@ fn diverged_trial_fails_with_its_reason() {
     }
     let tuned = TestStudy::new(1).tune(&study).unwrap();
     assert_eq!((tuned.end, tuned.trials.len()), (StudyEnd::SpaceExhausted, 2));
+    assert_eq!((tuned.n_diverged(), tuned.n_interrupted()), (tuned.count(TrialState::Fail), 0));
     let failed = tuned.trials.iter().find(|trial| trial.state == TrialState::Fail);
     let reason = failed.unwrap().user_attrs["failed"].as_str().unwrap();
     assert!(reason.starts_with("training diverged at epoch "), "{reason}");

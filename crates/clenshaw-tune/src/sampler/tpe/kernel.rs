@@ -81,8 +81,8 @@ impl Kernels {
     /// Samples an internal value from kernel `i`.
     pub(super) fn sample(&self, i: usize, stream: &mut Stream) -> f64 {
         match self {
-            Self::Numeric(normals) => normals.sample(i, stream.unit()),
-            Self::Categorical(choices) => choices.sample(i, stream.unit()) as f64,
+            Self::Numeric(normals) => normals.quantile(i, stream.unit()),
+            Self::Categorical(choices) => choices.quantile(i, stream.unit()) as f64,
         }
     }
 }
@@ -109,7 +109,7 @@ impl TruncatedNormals {
     }
 
     /// The value at quantile `q` of kernel `i`.
-    fn sample(&self, i: usize, q: f64) -> f64 {
+    fn quantile(&self, i: usize, q: f64) -> f64 {
         let (low, high) = self.range.bounds();
         let (mu, sigma) = (self.mus[i], self.sigmas[i]);
         self.range.untransform(mu + sigma * quantile(q, (low - mu) / sigma, (high - mu) / sigma))
@@ -129,7 +129,7 @@ impl CategoricalKernels {
     }
 
     /// The choice at quantile `q` of kernel `i`.
-    fn sample(&self, i: usize, q: f64) -> usize {
+    fn quantile(&self, i: usize, q: f64) -> usize {
         let mut cumulative = 0.0;
         let reached = |choice: &usize| {
             cumulative += self.probability(i, *choice);

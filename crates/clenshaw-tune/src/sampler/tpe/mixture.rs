@@ -63,7 +63,7 @@ impl Mixture {
     }
 }
 
-/// The internal values of a trial; `None` if one is missing or unusable.
+/// The internal values of a trial for the parameters of the group; `None` if one is missing or unusable.
 fn row(group: &Group, trial: &Trial) -> Option<Vec<f64>> {
     let value = |(name, distribution): (&&str, &&_)| {
         let (_, value) = trial.params.get(*name)?;

@@ -41,24 +41,25 @@ fn test_functions() -> [TestFunction; 4] {
     ]
 }
 
-fn sphere(at: &Values) -> f64 {
-    (at["x"] - 1.0).powi(2) + (at["y"] + 2.0).powi(2)
+fn sphere(values: &Values) -> f64 {
+    (values["x"] - 1.0).powi(2) + (values["y"] + 2.0).powi(2)
 }
 
-fn branin(at: &Values) -> f64 {
-    let (x, y) = (at["x"], at["y"]);
+fn branin(values: &Values) -> f64 {
+    let (x, y) = (values["x"], values["y"]);
     let bent = y - 5.1 / (4.0 * PI * PI) * x * x + 5.0 / PI * x - 6.0;
     bent * bent + 10.0 * (1.0 - 1.0 / (8.0 * PI)) * x.cos() + 10.0
 }
 
-fn rosenbrock(at: &Values) -> f64 {
-    let (x, y) = (at["x"], at["y"]);
+fn rosenbrock(values: &Values) -> f64 {
+    let (x, y) = (values["x"], values["y"]);
     ((1.0 - x).powi(2) + 100.0 * (y - x * x).powi(2)).ln_1p()
 }
 
-fn mixed(at: &Values) -> f64 {
-    let cost = [1.0, 0.0, 2.0, 0.5][at["word"] as usize];
-    let (order, width, drop) = (at["order"] - 14.0, (at["width"] / 48.0).log2(), at["drop"] - 0.3);
+fn mixed(values: &Values) -> f64 {
+    let cost = [1.0, 0.0, 2.0, 0.5][values["word"] as usize];
+    let (order, width, drop) =
+        (values["order"] - 14.0, (values["width"] / 48.0).log2(), values["drop"] - 0.3);
     order * order / 64.0 + width * width + 10.0 * drop * drop + cost
 }
 

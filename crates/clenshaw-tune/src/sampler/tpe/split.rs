@@ -39,7 +39,7 @@ fn compare(a: [f64; 3], b: [f64; 3]) -> Ordering {
     a.iter().zip(&b).fold(Ordering::Equal, |order, (a, b)| order.then(a.total_cmp(b)))
 }
 
-/// The value with the sign that makes smaller better; NaN is worst.
+/// [`Direction::loss`] as a sort key: NaN becomes infinity, the worst value.
 fn loss(value: f64, direction: Direction) -> f64 {
     let loss = direction.loss(value);
     // Adding 0 turns -0 into 0, which `total_cmp` would order before it.

@@ -22,7 +22,7 @@ pub(super) const TRIAL_SYSTEM_ATTR: u64 = 9;
 /// Written by Rustuna. Optuna 5 ignores it and Optuna 4 fails on it, so this crate never writes it.
 pub(super) const DISCARD_TRIALS: u64 = 10;
 
-/// The error is a message without the location of the entry.
+/// A result whose error is a message without the location of the entry.
 type EntryResult<T> = Result<T, String>;
 
 /// An entry; its operation determines the type of its fields.
@@ -138,7 +138,7 @@ impl TrialStatus {
 }
 
 impl NewTrial {
-    /// The trial with this id; its number is set by the caller.
+    /// Converts to a trial with this id; the caller must set its number.
     pub fn into_trial(self, id: u64) -> EntryResult<Trial> {
         let distributions = self.distributions.unwrap_or_default();
         let param = |(name, value): (String, PythonFloat)| {

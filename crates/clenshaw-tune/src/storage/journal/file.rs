@@ -25,8 +25,9 @@ impl JournalFile {
         Self { path, offset: 0, n_lines: 0 }
     }
 
-    /// Calls `apply` with each complete new line, including its newline. An error ends the read after a
-    /// second attempt; the next call starts at the same line.
+    /// Calls `apply` with each complete new line, including its newline. After an error, the rest of the file is
+    /// read a second time; if that fails as well, the error is returned, and the next call starts at the same
+    /// line.
     pub fn read(&mut self, mut apply: impl FnMut(&str) -> LineResult) -> Result<()> {
         // If a writer replaces a truncated line during the read, the bytes may be a mixture of both; reading
         // again gives the new line.

@@ -35,14 +35,14 @@ pub(super) struct JournalLock {
     journal: PathBuf,
     link: PathBuf,
     /// The unique name to which the link is moved before it is removed.
-    aside: PathBuf,
+    removal_path: PathBuf,
     options: LockOptions,
 }
 
 /// An acquired lock, released on drop.
 pub(super) struct LockGuard<'a> {
     lock: &'a JournalLock,
-    created: Option<SystemTime>,
+    created_at: Option<SystemTime>,
 }
 
 /// The creation time of the link and the modification time of the journal it points to.
@@ -59,8 +59,8 @@ impl JournalLock {
             PathBuf::from(name)
         };
         let link = with_suffix(".lock");
-        let aside = with_suffix(&format!(".lock{worker_id}.rename"));
-        Self { journal: journal.to_owned(), link, aside, options }
+        let removal_path = with_suffix(&format!(".lock{worker_id}.rename"));
+        Self { journal: journal.to_owned(), link, removal_path, options }
     }
 
     /// Waits for the lock, and breaks it if it is stale.
@@ -69,7 +69,9 @@ impl JournalLock {
         let mut last_change = (self.link_times(), began);
         loop {
             match create_link(&self.journal, &self.link) {
-                Ok(()) => return Ok(LockGuard { lock: self, created: created(&self.link) }),
+                Ok(()) => {
+                    return Ok(LockGuard { lock: self, created_at: creation_time(&self.link) });
+                }
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
                 Err(e) => return Err(self.link_error(e)),
             }
@@ -91,15 +93,17 @@ impl JournalLock {
 
     fn link_times(&self) -> LinkTimes {
         let journal_modified = fs::metadata(&self.link).and_then(|link| link.modified());
-        (created(&self.link), journal_modified.ok())
+        (creation_time(&self.link), journal_modified.ok())
     }
 
     /// Removes the link if it was created at this time. It is moved aside first, so that only one of
     /// several workers succeeds.
     fn remove(&self, created_at: Option<SystemTime>) {
-        if created(&self.link) == created_at && fs::rename(&self.link, &self.aside).is_ok() {
+        if creation_time(&self.link) == created_at
+            && fs::rename(&self.link, &self.removal_path).is_ok()
+        {
             // A link that was moved aside locks nothing, so a failure to remove it is harmless.
-            let _ = fs::remove_file(&self.aside);
+            let _ = fs::remove_file(&self.removal_path);
         }
     }
 
@@ -127,12 +131,12 @@ impl JournalLock {
 
 impl Drop for LockGuard<'_> {
     fn drop(&mut self) {
-        self.lock.remove(self.created);
+        self.lock.remove(self.created_at);
     }
 }
 
 /// The time at which the link itself was created; `None` if it does not exist.
-fn created(link: &Path) -> Option<SystemTime> {
+fn creation_time(link: &Path) -> Option<SystemTime> {
     fs::symlink_metadata(link).and_then(|link| link.modified()).ok()
 }
 
@@ -202,7 +206,7 @@ mod tests {
         let quick = lock.acquire().unwrap();
         drop(slow);
         assert!(
-            created(&lock.link).is_some(),
+            creation_time(&lock.link).is_some(),
             "the second holder's lock was released by the first"
         );
         drop(quick);

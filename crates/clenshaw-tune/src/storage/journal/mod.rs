@@ -12,24 +12,24 @@
 mod entry;
 mod file;
 mod lock;
+mod new_entry;
 mod replay;
 mod storage;
 #[cfg(test)]
 mod tests;
-mod write;
 
 pub use lock::LockOptions;
 
 use super::worker::{WORKER, WorkerProcess};
-use super::{clock, validation};
+use super::{StaleParams, clock, validation};
 use crate::error::{Error, Result};
 use crate::{Attributes, Direction, Params, Trial, TrialState};
 use file::JournalFile;
 use lock::JournalLock;
+use new_entry::NewEntry;
 use replay::{Replay, StudyRecord};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use write::NewEntry;
 
 /// A storage in a journal file: Optuna's `JournalStorage` with its `JournalFileBackend`.
 ///
@@ -78,7 +78,7 @@ impl JournalStorage {
     }
 
     /// Takes the lock, appends the entries that `decide` returns for the current contents, and returns
-    /// the contents after that.
+    /// the updated contents.
     fn append(
         &self,
         decide: impl FnOnce(&Replay) -> Result<Vec<NewEntry>>,
@@ -89,7 +89,7 @@ impl JournalStorage {
         contents.replay.last_own_trial = None;
         let entries = decide(&contents.replay)?;
         let text: String =
-            entries.iter().map(|entry| write::line(&self.worker_id, entry)).collect();
+            entries.iter().map(|entry| new_entry::line(&self.worker_id, entry)).collect();
         if !text.is_empty() {
             contents.file.append(&text)?;
         }
@@ -130,14 +130,39 @@ impl JournalStorage {
     fn new_trial(&self, study: u64, state: TrialState, attrs: &Attributes) -> Result<Trial> {
         let contents = self.append(|replay| {
             self.find_study(replay, study)?;
-            Ok(vec![write::trial(study, state, attrs)])
+            Ok(vec![new_entry::create_trial(study, state, attrs)])
         })?;
         let created = contents.replay.last_own_trial();
         created.ok_or_else(|| self.error("the new trial was not accepted".into()))
     }
 
-    /// The ids of the running trials of a study whose workers have died.
-    fn stale_trials(&self, replay: &Replay, study: u64) -> Result<Vec<u64>> {
+    /// Marks stale trials as failed, and enqueues their parameters if requested, in one write. Returns the
+    /// ids of the failed trials.
+    fn end_stale_trials(&self, study: u64, params: StaleParams) -> Result<Vec<u64>> {
+        if self.stale_trials(&self.read()?.replay, study)?.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut failed = Vec::new();
+        let decide = |replay: &Replay| {
+            let mut entries = Vec::new();
+            for trial in self.stale_trials(replay, study)? {
+                failed.push(trial.id);
+                // The new trial comes first: if only this entry is written, no parameters are lost.
+                let retry = validation::retry_attrs(trial);
+                let retry = retry.filter(|_| params == StaleParams::Requeue);
+                entries.extend(
+                    retry.map(|attrs| new_entry::create_trial(study, TrialState::Waiting, &attrs)),
+                );
+                entries.push(new_entry::finish_trial(trial.id, TrialState::Fail, None));
+            }
+            Ok(entries)
+        };
+        self.append(decide).map(drop)?;
+        Ok(failed)
+    }
+
+    /// The running trials of a study whose workers have died.
+    fn stale_trials<'a>(&self, replay: &'a Replay, study: u64) -> Result<Vec<&'a Trial>> {
         let Some(process) = &self.process else { return Ok(Vec::new()) };
         let is_stale = |trial: &&Trial| {
             let worker = trial.system_attrs.get(WORKER).cloned();
@@ -145,7 +170,7 @@ impl JournalStorage {
                 && worker.is_some_and(|worker| WorkerProcess::has_died(worker, process))
         };
         let trials = replay.trials(self.find_study(replay, study)?);
-        Ok(trials.filter(is_stale).map(|trial| trial.id).collect())
+        Ok(trials.filter(is_stale).collect())
     }
 
     fn check_params(&self, replay: &Replay, study: &StudyRecord, params: &Params) -> Result<()> {
@@ -163,6 +188,7 @@ impl JournalStorage {
 }
 
 impl Contents {
+    /// Reads and applies new entries.
     fn update(&mut self) -> Result<()> {
         self.file.read(|line| self.replay.apply(line))
     }

@@ -1,9 +1,9 @@
 //! The `Storage` implementation of journals.
 
 use super::super::worker::WorkerProcess;
-use super::super::{AttrKind, Storage, StudySummary, validation};
+use super::super::{AttrKind, StaleParams, Storage, StudySummary, validation};
 use super::replay::Replay;
-use super::{JournalStorage, write};
+use super::{JournalStorage, new_entry};
 use crate::error::Result;
 use crate::{Attributes, Direction, ParamValue, Params, Trial, TrialOutcome, TrialState};
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ impl Storage for JournalStorage {
         }
         let contents = self.append(|replay| {
             let is_new = find(replay)?.is_none();
-            Ok(is_new.then(|| write::study(name, direction)).into_iter().collect())
+            Ok(is_new.then(|| new_entry::create_study(name, direction)).into_iter().collect())
         })?;
         find(&contents.replay)?.ok_or_else(|| self.error("the new study was not accepted".into()))
     }
@@ -37,7 +37,7 @@ impl Storage for JournalStorage {
     fn set_study_attrs(&self, study: u64, kind: AttrKind, attrs: &Attributes) -> Result<()> {
         let decide = |replay: &Replay| {
             self.find_study(replay, study)?;
-            Ok(write::study_attrs(study, kind, attrs))
+            Ok(new_entry::set_study_attrs(study, kind, attrs))
         };
         self.append(decide).map(drop)
     }
@@ -63,8 +63,8 @@ impl Storage for JournalStorage {
             let Some(id) = first_waiting(replay)? else { return Ok(vec![]) };
             // The worker comes first: if only this entry is written, the trial is still waiting.
             let worker = WorkerProcess::to_attrs(self.process.as_ref());
-            let worker = write::trial_attrs(id, AttrKind::System, &worker);
-            Ok(worker.into_iter().chain([write::start(id)]).collect())
+            let worker = new_entry::set_trial_attrs(id, AttrKind::System, &worker);
+            Ok(worker.into_iter().chain([new_entry::start_trial(id)]).collect())
         })?;
         Ok(contents.replay.last_own_trial())
     }
@@ -75,7 +75,7 @@ impl Storage for JournalStorage {
             self.check_params(replay, study, params)?;
             let params = params.iter();
             Ok(params
-                .map(|(name, (d, internal))| write::param(trial, name, d, *internal))
+                .map(|(name, (d, internal))| new_entry::set_param(trial, name, d, *internal))
                 .collect())
         };
         self.append(decide).map(drop)
@@ -87,7 +87,7 @@ impl Storage for JournalStorage {
         }
         let decide = |replay: &Replay| {
             self.study_of_unfinished(replay, trial)?;
-            Ok(vec![write::intermediate_value(trial, step, value)])
+            Ok(vec![new_entry::report(trial, step, value)])
         };
         self.append(decide).map(drop)
     }
@@ -95,7 +95,7 @@ impl Storage for JournalStorage {
     fn set_trial_attrs(&self, trial: u64, kind: AttrKind, attrs: &Attributes) -> Result<()> {
         let decide = |replay: &Replay| {
             self.study_of_unfinished(replay, trial)?;
-            Ok(write::trial_attrs(trial, kind, attrs))
+            Ok(new_entry::set_trial_attrs(trial, kind, attrs))
         };
         self.append(decide).map(drop)
     }
@@ -104,7 +104,7 @@ impl Storage for JournalStorage {
         let (state, value) = outcome.state_and_value();
         let decide = |replay: &Replay| {
             self.study_of_unfinished(replay, trial)?;
-            Ok(vec![write::finish(trial, state, value)])
+            Ok(vec![new_entry::finish_trial(trial, state, value)])
         };
         self.append(decide).map(|_| state)
     }
@@ -116,15 +116,10 @@ impl Storage for JournalStorage {
     }
 
     fn fail_stale_trials(&self, study: u64) -> Result<Vec<u64>> {
-        if self.stale_trials(&self.read()?.replay, study)?.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut stale = Vec::new();
-        let decide = |replay: &Replay| {
-            stale = self.stale_trials(replay, study)?;
-            Ok(stale.iter().map(|&id| write::finish(id, TrialState::Fail, None)).collect())
-        };
-        self.append(decide).map(drop)?;
-        Ok(stale)
+        self.end_stale_trials(study, StaleParams::Drop)
+    }
+
+    fn requeue_stale_trials(&self, study: u64) -> Result<Vec<u64>> {
+        self.end_stale_trials(study, StaleParams::Requeue)
     }
 }

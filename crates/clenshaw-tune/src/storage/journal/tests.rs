@@ -1,7 +1,7 @@
 //! Tests specific to journals; the contract of all storages and compatibility with Optuna are tested in
 //! `tests/`.
 
-use super::{JournalStorage, write};
+use super::{JournalStorage, new_entry};
 use crate::error::Result;
 use crate::{Direction, Distribution, ParamValue, Storage, TrialOutcome};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 /// The line of an entry of another worker.
 fn line(op: u64, fields: Value) -> String {
-    write::line("w", &(op, fields))
+    new_entry::line("w", &(op, fields))
 }
 
 fn new_study(name: &str, directions: &[u64]) -> String {

@@ -71,7 +71,7 @@ pub(super) trait Connection: Send {
     fn dialect(&self) -> &'static Dialect;
 
     /// Executes statements without parameters.
-    fn batch(&mut self, sql: &str) -> SqlResult<()>;
+    fn execute_batch(&mut self, sql: &str) -> SqlResult<()>;
 
     /// Executes a statement and returns its rows.
     fn query(&mut self, sql: &str, params: &[SqlValue]) -> SqlResult<Vec<SqlRow>>;
@@ -104,7 +104,7 @@ impl SqlRow {
 
     /// A text column.
     pub fn text(&self, column: usize) -> SqlResult<&str> {
-        self.optional_text(column)?.ok_or_else(|| self.mismatch(column, "a text"))
+        self.optional_text(column)?.ok_or_else(|| self.mismatch(column, "text"))
     }
 
     /// A text column that may be NULL.
@@ -112,7 +112,7 @@ impl SqlRow {
         match &self.0[column] {
             SqlValue::Text(text) => Ok(Some(text)),
             SqlValue::Null => Ok(None),
-            _ => Err(self.mismatch(column, "a text")),
+            _ => Err(self.mismatch(column, "text")),
         }
     }
 

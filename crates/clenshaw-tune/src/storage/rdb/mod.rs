@@ -1,13 +1,14 @@
 //! Optuna's tables in a relational database: SQLite for one machine, PostgreSQL for several.
 //!
-//! Every call reads or writes in one transaction; `open_study` and `fail_stale_trials` first check in a
-//! read-only transaction whether there is anything to write. A call that writes locks the rows that it
-//! checks, so that nothing changes between check and write; a call that reads uses one snapshot.
+//! Every call reads or writes in one transaction; `open_study`, `fail_stale_trials` and
+//! `requeue_stale_trials` first check in a read-only transaction whether there is anything to write. A call
+//! that writes locks the rows that it checks, so that nothing changes between check and write; a call that
+//! reads uses one snapshot.
 //!
 //! If the connection is lost, it is reopened after increasing pauses and the call is repeated. After a lost
 //! connection it is unknown whether a write was committed, so every write is idempotent: a trial is created
-//! with a request id by which a repeated call finds it, and finishing a trial again with the same result
-//! does nothing.
+//! with a request id by which a repeated call finds it, finishing a trial again with the same result does
+//! nothing, and a stale trial is failed and requeued in one transaction.
 //!
 //! Times have no time zone: this crate and Optuna 5 store UTC, Optuna 4 stores local time, and the
 //! database does not distinguish them. Heartbeats use the clock of the database.
@@ -20,7 +21,8 @@ mod schema;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod storage;
-#[cfg(all(test, feature = "sqlite"))]
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
 mod tests;
 mod write;
 
@@ -30,7 +32,7 @@ use crate::Trial;
 use crate::error::{Error, Result};
 use connection::{Connection, SqlError, SqlResult};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The first pause before a call is repeated; each further pause is twice as long.
@@ -65,11 +67,11 @@ pub struct RdbStorage {
     finished: Mutex<BTreeMap<u64, BTreeMap<u64, Trial>>>,
 }
 
-/// The connection, if it is open.
+/// The connection to the database; `None` after it was lost, and during a transaction.
 #[derive(Default)]
 struct Session {
     connection: Option<Box<dyn Connection>>,
-    /// When a lost connection was last reopened; `None` if none was lost.
+    /// When the connection was last reopened; `None` if it was never lost.
     reopened: Option<Instant>,
 }
 
@@ -98,9 +100,8 @@ impl RdbStorage {
         let process = WorkerProcess::current();
         let (session, finished) = (Mutex::default(), Mutex::default());
         let storage = Self { url, options, process, session, finished };
-        let mut session = Session::default();
-        session.connect(&storage).map_err(|error| storage.error(error))?;
-        *storage.session.lock().unwrap_or_else(PoisonError::into_inner) = session;
+        let connection = storage.connect().map_err(|error| storage.error(error))?;
+        storage.session().connection = Some(connection);
         if !storage.transaction(Access::Read, |db, _| schema::exists(db))? {
             storage.transaction(Access::Write, |db, _| schema::create(db))?;
         }
@@ -113,8 +114,7 @@ impl RdbStorage {
         access: Access,
         body: impl Fn(&mut dyn Connection, Attempt) -> SqlResult<T>,
     ) -> Result<T> {
-        // A panic leaves at most an open transaction; SQLite rejects the next `BEGIN`, PostgreSQL warns.
-        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut session = self.session();
         let (began, mut pause, mut attempt) = (Instant::now(), MIN_PAUSE, Attempt::First);
         loop {
             let error = match session.run(self, access, &|db| body(db, attempt)) {
@@ -129,6 +129,11 @@ impl RdbStorage {
             std::thread::sleep(pause);
             pause = (2 * pause).min(MAX_PAUSE);
         }
+    }
+
+    fn session(&self) -> MutexGuard<'_, Session> {
+        // After a panic within a transaction, the session has no connection and opens a new one.
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn error(&self, error: SqlError) -> Error {
@@ -164,26 +169,25 @@ impl RdbStorage {
 }
 
 impl Session {
-    fn connect(&mut self, storage: &RdbStorage) -> SqlResult<()> {
-        self.connection = Some(storage.connect()?);
-        Ok(())
-    }
-
-    /// Runs one transaction; a lost connection is reopened first.
+    /// Runs one transaction; if there is no connection, one is opened first. The connection is closed if it
+    /// is lost or if `body` panics, which ends the transaction.
     fn run<T>(
         &mut self,
         storage: &RdbStorage,
         access: Access,
         body: &dyn Fn(&mut dyn Connection) -> SqlResult<T>,
     ) -> SqlResult<T> {
-        if self.connection.is_none() {
-            self.connect(storage)?;
-            self.reopened = Some(Instant::now());
-        }
-        let connection = self.connection.as_mut().expect("just opened");
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => {
+                let connection = storage.connect()?;
+                self.reopened = Some(Instant::now());
+                connection
+            }
+        };
         let result = transact(connection.as_mut(), access, body);
-        if matches!(result, Err(SqlError::Disconnected(_))) {
-            self.connection = None;
+        if !matches!(result, Err(SqlError::Disconnected(_))) {
+            self.connection = Some(connection);
         }
         result
     }
@@ -199,11 +203,11 @@ fn transact<T>(
         Access::Read => db.dialect().begin_read,
         Access::Write => db.dialect().begin_write,
     };
-    db.batch(begin)?;
-    let result = body(db).and_then(|result| db.batch("COMMIT").map(|()| result));
+    db.execute_batch(begin)?;
+    let result = body(db).and_then(|result| db.execute_batch("COMMIT").map(|()| result));
     if result.is_err() {
         // The first error is returned, unless the connection turns out to be lost.
-        if let Err(lost @ SqlError::Disconnected(_)) = db.batch("ROLLBACK") {
+        if let Err(lost @ SqlError::Disconnected(_)) = db.execute_batch("ROLLBACK") {
             return Err(lost);
         }
     }

@@ -97,7 +97,7 @@ pub(super) fn connect(config: &Config, timeout: Duration) -> SqlResult<Box<dyn C
     })?;
     let mut connection = PostgresConnection(client);
     let timeout = timeout.as_millis().max(1);
-    connection.batch(&format!("SET datestyle = 'ISO'; SET lock_timeout = {timeout}"))?;
+    connection.execute_batch(&format!("SET datestyle = 'ISO'; SET lock_timeout = {timeout}"))?;
     Ok(Box::new(connection))
 }
 
@@ -106,7 +106,7 @@ impl Connection for PostgresConnection {
         &DIALECT
     }
 
-    fn batch(&mut self, sql: &str) -> SqlResult<()> {
+    fn execute_batch(&mut self, sql: &str) -> SqlResult<()> {
         self.0.batch_execute(sql).map_err(|error| convert_error(&error))
     }
 
@@ -194,7 +194,7 @@ fn convert_error(error: &postgres::Error) -> SqlError {
         | &SqlState::IDLE_SESSION_TIMEOUT
         | &SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
         | &SqlState::TOO_MANY_CONNECTIONS => SqlError::Disconnected(message),
-        // The last one: another transaction created the same row or table.
+        // A unique violation means that another transaction has created the same row or table.
         &SqlState::T_R_SERIALIZATION_FAILURE
         | &SqlState::T_R_DEADLOCK_DETECTED
         | &SqlState::LOCK_NOT_AVAILABLE

@@ -17,7 +17,7 @@ pub(super) fn state_name(state: TrialState) -> &'static str {
 }
 
 /// Parses the name of a state in the tables.
-pub(super) fn state(name: &str) -> SqlResult<TrialState> {
+pub(super) fn parse_state(name: &str) -> SqlResult<TrialState> {
     let code = STATE_NAMES.iter().position(|known| *known == name);
     let unknown = || SqlError::Rejected(format!("unknown trial state `{name}`"));
     code.map(|code| TrialState::ALL[code]).ok_or_else(unknown)
@@ -112,7 +112,7 @@ fn trial_rows(db: &mut dyn Connection, filter: &str, params: &[SqlValue]) -> Sql
         Ok(Trial {
             datetime_start: row.optional_text(3)?.map(iso8601),
             datetime_complete: row.optional_text(4)?.map(iso8601),
-            ..Trial::new(row.u64(0)?, row.u64(1)?, state(row.text(2)?)?)
+            ..Trial::new(row.u64(0)?, row.u64(1)?, parse_state(row.text(2)?)?)
         })
     };
     db.query(&sql, params)?.into_iter().map(trial).collect()

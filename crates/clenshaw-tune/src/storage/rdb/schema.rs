@@ -108,11 +108,11 @@ pub(super) fn create(db: &mut dyn Connection) -> SqlResult<()> {
     }
     for (name, values) in dialect.enums {
         if db.query_first(dialect.has_type, &[(*name).into()])?.is_none() {
-            db.batch(&format!("CREATE TYPE {name} AS ENUM ({values})"))?;
+            db.execute_batch(&format!("CREATE TYPE {name} AS ENUM ({values})"))?;
         }
     }
     for table in TABLES {
-        db.batch(&fill_types(dialect, table))?;
+        db.execute_batch(&fill_types(dialect, table))?;
     }
     db.execute(
         "INSERT INTO version_info (version_info_id, schema_version, library_version) \

@@ -50,7 +50,7 @@ impl Connection for SqliteConnection {
         &DIALECT
     }
 
-    fn batch(&mut self, sql: &str) -> SqlResult<()> {
+    fn execute_batch(&mut self, sql: &str) -> SqlResult<()> {
         self.0.execute_batch(sql).map_err(convert_error)
     }
 

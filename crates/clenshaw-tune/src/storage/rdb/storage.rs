@@ -1,8 +1,9 @@
 //! The `Storage` implementation of databases.
 
-use super::super::{AttrKind, Storage, StudySummary, validation};
+use super::super::validation::{self, retry_attrs};
+use super::super::{AttrKind, StaleParams, Storage, StudySummary};
 use super::connection::{Connection, SqlResult};
-use super::{Access, RdbStorage, read, write};
+use super::{Access, Attempt, RdbStorage, read, write};
 use crate::error::{Error, Result};
 use crate::{Attributes, Direction, ParamValue, Params, Trial, TrialOutcome, TrialState};
 use std::collections::BTreeMap;
@@ -31,9 +32,36 @@ impl RdbStorage {
     /// Whether old heartbeats mean dead workers. They do not shortly after a lost connection was reopened: no
     /// worker could record any while the database was unavailable.
     fn heartbeats_are_reliable(&self) -> bool {
-        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let max_age = 2 * self.options.heartbeat_interval;
-        session.reopened.is_none_or(|reopened| reopened.elapsed() > max_age)
+        self.session().reopened.is_none_or(|reopened| reopened.elapsed() > max_age)
+    }
+
+    /// Marks stale trials as failed, and enqueues their parameters if requested, in one transaction. Returns
+    /// the ids of the failed trials.
+    fn end_stale_trials(&self, study: u64, params: StaleParams) -> Result<Vec<u64>> {
+        let use_heartbeats = self.heartbeats_are_reliable();
+        let find = |db: &mut dyn Connection| self.stale_trials(db, study, use_heartbeats);
+        let stale = self.transaction(Access::Read, |db, _| find(db))?;
+        if stale.is_empty() {
+            return Ok(stale);
+        }
+        self.transaction(Access::Write, |db, _| {
+            self.lock_study(db, study)?;
+            let mut failed = Vec::new();
+            for id in find(db)? {
+                if self.lock_trial(db, id)?.state != TrialState::Running {
+                    continue;
+                }
+                write::finish(db, id, TrialState::Fail, None)?;
+                failed.push(id);
+                if params == StaleParams::Requeue
+                    && let Some(attrs) = read::trial(db, id)?.as_ref().and_then(retry_attrs)
+                {
+                    self.new_trial(db, study, TrialState::Waiting, &attrs, Attempt::First)?;
+                }
+            }
+            Ok(failed)
+        })
     }
 }
 
@@ -73,7 +101,7 @@ impl Storage for RdbStorage {
     fn set_study_attrs(&self, study: u64, kind: AttrKind, attrs: &Attributes) -> Result<()> {
         self.transaction(Access::Write, |db, _| {
             self.lock_study(db, study)?;
-            write::attrs(db, ("study", study), kind, attrs)
+            write::set_attrs(db, ("study", study), kind, attrs)
         })
     }
 
@@ -107,7 +135,7 @@ impl Storage for RdbStorage {
             }
             let locked = self.lock_unfinished(db, trial)?;
             self.check_params(db, &locked, params)?;
-            params.iter().try_for_each(|(name, value)| write::param(db, trial, name, value))
+            params.iter().try_for_each(|(name, value)| write::set_param(db, trial, name, value))
         })
     }
 
@@ -121,14 +149,14 @@ impl Storage for RdbStorage {
         }
         self.transaction(Access::Write, |db, _| {
             self.lock_unfinished(db, trial)?;
-            write::intermediate_value(db, trial, step, value)
+            write::report(db, trial, step, value)
         })
     }
 
     fn set_trial_attrs(&self, trial: u64, kind: AttrKind, attrs: &Attributes) -> Result<()> {
         self.transaction(Access::Write, |db, _| {
             self.lock_unfinished(db, trial)?;
-            write::attrs(db, ("trial", trial), kind, attrs)
+            write::set_attrs(db, ("trial", trial), kind, attrs)
         })
     }
 
@@ -165,26 +193,14 @@ impl Storage for RdbStorage {
     }
 
     fn record_heartbeat(&self, trial: u64) -> Result<()> {
-        self.transaction(Access::Write, |db, _| write::heartbeat(db, trial))
+        self.transaction(Access::Write, |db, _| write::record_heartbeat(db, trial))
     }
 
     fn fail_stale_trials(&self, study: u64) -> Result<Vec<u64>> {
-        let use_heartbeats = self.heartbeats_are_reliable();
-        let find = |db: &mut dyn Connection| self.stale_trials(db, study, use_heartbeats);
-        let stale = self.transaction(Access::Read, |db, _| find(db))?;
-        if stale.is_empty() {
-            return Ok(stale);
-        }
-        self.transaction(Access::Write, |db, _| {
-            self.lock_study(db, study)?;
-            let mut failed = Vec::new();
-            for id in find(db)? {
-                if self.lock_trial(db, id)?.state == TrialState::Running {
-                    write::finish(db, id, TrialState::Fail, None)?;
-                    failed.push(id);
-                }
-            }
-            Ok(failed)
-        })
+        self.end_stale_trials(study, StaleParams::Drop)
+    }
+
+    fn requeue_stale_trials(&self, study: u64) -> Result<Vec<u64>> {
+        self.end_stale_trials(study, StaleParams::Requeue)
     }
 }

@@ -1,11 +1,12 @@
-//! Connections that are lost after a commit; the contract of all storages is tested in `tests/`.
+//! Connections that are lost after a commit, and panics; the contract of all storages is tested in `tests/`.
 
 use super::connection::{Connection, Dialect, SqlError, SqlResult, SqlRow, SqlValue};
-use super::{DatabaseUrl, RdbStorage};
+use super::{Access, Attempt, DatabaseUrl, RdbStorage};
 use crate::{
     AttrKind, Direction, Distribution, ParamValue, Storage, Trial, TrialOutcome, TrialState,
 };
 use serde_json::json;
+use tempfile::TempDir;
 
 /// A connection that is lost after each commit, before the caller receives the response.
 struct LostAfterCommit(Box<dyn Connection>);
@@ -15,8 +16,8 @@ impl Connection for LostAfterCommit {
         self.0.dialect()
     }
 
-    fn batch(&mut self, sql: &str) -> SqlResult<()> {
-        self.0.batch(sql)?;
+    fn execute_batch(&mut self, sql: &str) -> SqlResult<()> {
+        self.0.execute_batch(sql)?;
         match sql {
             "COMMIT" => Err(SqlError::Disconnected("the response was lost".into())),
             _ => Ok(()),
@@ -30,18 +31,37 @@ impl Connection for LostAfterCommit {
 
 /// The storage, with a connection that is lost after the next commit.
 fn unreliable(storage: &RdbStorage) -> &RdbStorage {
-    let mut session = storage.session.lock().expect("not poisoned");
+    let mut session = storage.session();
     let connection = session.connection.take().expect("connected");
     session.connection = Some(Box::new(LostAfterCommit(connection)));
     drop(session);
     storage
 }
 
-#[test]
-fn repeated_writes_take_effect_once() {
+/// A new database, and its folder.
+fn new_storage() -> (RdbStorage, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite:///{}", folder.path().join("study.db").display());
-    let storage = RdbStorage::open(DatabaseUrl::parse(&url).unwrap()).unwrap();
+    (RdbStorage::open(DatabaseUrl::parse(&url).unwrap()).unwrap(), folder)
+}
+
+#[test]
+fn panic_in_a_transaction_closes_the_connection() {
+    let (storage, _folder) = new_storage();
+    let insert_and_panic = |db: &mut dyn Connection, _: Attempt| -> SqlResult<()> {
+        db.execute("INSERT INTO studies (study_name) VALUES ('s')", &[])?;
+        panic!("within a transaction")
+    };
+    let call = || storage.transaction(Access::Write, insert_and_panic);
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).is_err());
+    assert!(storage.session().connection.is_none());
+    assert!(storage.studies().unwrap().is_empty(), "the transaction was not rolled back");
+    storage.open_study("s", Direction::Minimize).unwrap();
+}
+
+#[test]
+fn repeated_writes_take_effect_once() {
+    let (storage, _folder) = new_storage();
     let study = unreliable(&storage).open_study("s", Direction::Minimize).unwrap();
     let first = unreliable(&storage).create_trial(study).unwrap();
     let fixed = [("x".to_owned(), ParamValue::Float(0.5))].into();

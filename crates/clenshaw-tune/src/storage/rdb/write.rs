@@ -42,7 +42,7 @@ pub(super) fn attr_table(owner: &str, kind: AttrKind) -> String {
 }
 
 /// Sets attributes of a study or trial; `owner` is `study` or `trial` and the id.
-pub(super) fn attrs(
+pub(super) fn set_attrs(
     db: &mut dyn Connection,
     owner: (&str, u64),
     kind: AttrKind,
@@ -61,7 +61,7 @@ pub(super) fn attrs(
 }
 
 /// Sets a parameter.
-pub(super) fn param(
+pub(super) fn set_param(
     db: &mut dyn Connection,
     trial: u64,
     name: &str,
@@ -76,12 +76,7 @@ pub(super) fn param(
 }
 
 /// Reports an intermediate value, which must be finite.
-pub(super) fn intermediate_value(
-    db: &mut dyn Connection,
-    trial: u64,
-    step: u64,
-    value: f64,
-) -> SqlResult<()> {
+pub(super) fn report(db: &mut dyn Connection, trial: u64, step: u64, value: f64) -> SqlResult<()> {
     let sql = "INSERT INTO trial_intermediate_values \
                (trial_id, step, intermediate_value, intermediate_value_type) \
                VALUES ($1, $2, $3, 'FINITE') ON CONFLICT (trial_id, step) DO UPDATE \
@@ -110,7 +105,7 @@ pub(super) fn finish(
 }
 
 /// Records a heartbeat of a trial if it is running.
-pub(super) fn heartbeat(db: &mut dyn Connection, trial: u64) -> SqlResult<()> {
+pub(super) fn record_heartbeat(db: &mut dyn Connection, trial: u64) -> SqlResult<()> {
     let sql = format!(
         "INSERT INTO trial_heartbeats (trial_id, heartbeat) SELECT trial_id, {} FROM trials \
          WHERE trial_id = $1 AND state = 'RUNNING' \
@@ -144,7 +139,8 @@ impl RdbStorage {
         let sql = format!("SELECT study_id, state, number FROM trials WHERE trial_id = $1{lock}");
         let row = db.query_first(&sql, &[trial.into()])?;
         let row = row.ok_or_else(|| self.invalid(validation::missing_trial(trial)))?;
-        let (study_id, state, number) = (row.u64(0)?, read::state(row.text(1)?)?, row.u64(2)?);
+        let (study_id, state, number) =
+            (row.u64(0)?, read::parse_state(row.text(1)?)?, row.u64(2)?);
         let sql = "SELECT study_name FROM studies WHERE study_id = $1";
         let name = db.query_first(sql, &[study_id.into()])?;
         let name = name.ok_or_else(|| self.invalid(validation::missing_study(study_id)))?;
@@ -181,7 +177,7 @@ impl RdbStorage {
             Some(id) => id,
             None => insert_trial(db, study, state)?,
         };
-        attrs(db, ("trial", id), AttrKind::System, system_attrs)?;
+        set_attrs(db, ("trial", id), AttrKind::System, system_attrs)?;
         self.read_trial(db, id)
     }
 
@@ -202,7 +198,7 @@ impl RdbStorage {
         let sql =
             format!("UPDATE trials SET state = $1, datetime_start = {now} WHERE trial_id = $2");
         db.execute(&sql, &[state_name(TrialState::Running).into(), id.into()])?;
-        attrs(db, ("trial", id), AttrKind::System, system_attrs)?;
+        set_attrs(db, ("trial", id), AttrKind::System, system_attrs)?;
         self.read_trial(db, id).map(Some)
     }
 

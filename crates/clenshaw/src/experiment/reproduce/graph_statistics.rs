@@ -14,7 +14,7 @@
 use super::Selection;
 use crate::data::{self, DATASETS, Dataset, Description, Store};
 use crate::error::{Error, Result};
-use crate::experiment::config::one_line;
+use crate::experiment::config::{parse_toml, toml_error};
 use crate::report::{Comparison, ComparisonCell, ComparisonRow};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -65,15 +65,14 @@ const NOTES: [&str; 3] = [
 impl GraphStatistics {
     /// Parses a file of `experiments/`; `place` names it in errors.
     pub fn from_toml(place: &str, text: &str) -> Result<Self> {
-        let invalid =
-            |e: toml::de::Error| Error::Data { place: place.into(), problem: one_line(&e) };
-        let file: GraphStatisticsFile = toml::from_str(text).map_err(invalid)?;
+        let file: GraphStatisticsFile = parse_toml(place, text)?;
         let graphs = file.graphs.into_iter().map(|(name, value)| {
             let known = || DATASETS.iter().map(|info| info.name);
             if !known().any(|graph| graph == name) {
                 return Err(Error::unknown("graph", &name, known()).with_place(place));
             }
-            let graph: PublishedGraph = value.try_into().map_err(invalid)?;
+            let graph: PublishedGraph =
+                value.try_into().map_err(|error| toml_error(place, &error))?;
             let is_column = |key: &&String| COLUMNS.iter().any(|(column, ..)| column == *key);
             match graph.numbers.keys().chain(graph.differs.keys()).find(|key| !is_column(key)) {
                 Some(key) => {

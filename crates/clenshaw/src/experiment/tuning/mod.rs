@@ -177,8 +177,8 @@ impl TuneRequest {
         Ok(())
     }
 
-    /// The training request of a trial: its own parameters and the fixed settings.
-    pub fn settings(&self, params: &Params) -> Result<Request> {
+    /// The training request of a trial with these parameters.
+    pub fn trial_request(&self, params: &Params) -> Result<Request> {
         let mut request = self.training.clone();
         for (name, (distribution, internal)) in params {
             request.hyper.set(name, &space::format_value(distribution, *internal))?;

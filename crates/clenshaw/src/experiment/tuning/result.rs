@@ -1,5 +1,6 @@
 //! The result of a study.
 
+use super::propose::FAILED;
 use super::{DIRECTION, TuneRequest};
 use crate::data::{Dataset, SplitKind};
 use crate::error::Result;
@@ -44,8 +45,8 @@ impl TuneResult {
         end: StudyEnd,
     ) -> Result<Self> {
         let best = ranked_trials(&trials).first().map(|trial| {
-            let settings = request.settings(&trial.params)?;
-            Result::Ok(((*trial).clone(), evaluation_request(settings, dataset)))
+            let trained = request.trial_request(&trial.params)?;
+            Result::Ok(((*trial).clone(), evaluation_request(trained, dataset)))
         });
         let importances = param_importances(&trials, DIRECTION);
         Ok(Self { best: best.transpose()?, end, importances, trials })
@@ -54,6 +55,16 @@ impl TuneResult {
     /// The number of trials in this state.
     pub fn count(&self, state: TrialState) -> usize {
         self.trials.iter().filter(|trial| trial.state == state).count()
+    }
+
+    /// The number of trials whose training diverged.
+    pub fn n_diverged(&self) -> usize {
+        self.trials.iter().filter(|trial| trial.user_attrs.contains_key(FAILED)).count()
+    }
+
+    /// The number of trials that failed for another reason: they were interrupted or their worker died.
+    pub fn n_interrupted(&self) -> usize {
+        self.count(TrialState::Fail).saturating_sub(self.n_diverged())
     }
 }
 

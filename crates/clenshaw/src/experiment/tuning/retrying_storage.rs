@@ -39,6 +39,14 @@ impl RetryingStorage<'_> {
     }
 }
 
+/// Replaces the error of an unavailable database with an empty result.
+fn empty_if_unavailable<T: Default>(result: Result<T>) -> Result<T> {
+    match result {
+        Err(Error::Unavailable { .. }) => Ok(T::default()),
+        result => result,
+    }
+}
+
 /// Implements methods of [`Storage`] that repeat the call of the inner storage.
 macro_rules! retried_calls {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $output:ty;)*) => {
@@ -70,17 +78,16 @@ impl Storage for RetryingStorage<'_> {
 
     /// Not retried, and no error if the database is unavailable: the next heartbeat follows soon.
     fn record_heartbeat(&self, trial: u64) -> Result<()> {
-        match self.storage.record_heartbeat(trial) {
-            Err(Error::Unavailable { .. }) => Ok(()),
-            result => result,
-        }
+        empty_if_unavailable(self.storage.record_heartbeat(trial))
     }
 
     /// Not retried, for the same reason.
     fn fail_stale_trials(&self, study: u64) -> Result<Vec<u64>> {
-        match self.storage.fail_stale_trials(study) {
-            Err(Error::Unavailable { .. }) => Ok(Vec::new()),
-            result => result,
-        }
+        empty_if_unavailable(self.storage.fail_stale_trials(study))
+    }
+
+    /// Not retried, for the same reason.
+    fn requeue_stale_trials(&self, study: u64) -> Result<Vec<u64>> {
+        empty_if_unavailable(self.storage.requeue_stale_trials(study))
     }
 }

@@ -8,7 +8,7 @@
 //! dropout = 0.5                                       # fixed, not tuned
 //! ```
 
-use super::super::config::{one_line, unquoted};
+use super::super::config::{parse_toml, unquoted};
 use crate::error::{Error, Result};
 use crate::hyper::{HyperParam, TuningSpace, Value, ValueRange};
 use clenshaw_tune::{Distribution, ParamValue};
@@ -59,13 +59,13 @@ pub(super) fn parse(
     text: &str,
     hypers: &[&HyperParam],
 ) -> Result<Vec<(String, SpaceEntry)>> {
-    let invalid = |problem: String| Error::Data { place: place.into(), problem };
-    let table: Table = text.parse().map_err(|e: toml::de::Error| invalid(one_line(&e)))?;
+    let table: Table = parse_toml(place, text)?;
     if let Some(key) = table.keys().find(|key| *key != "space") {
         return Err(Error::unknown("key", key, ["space"]).with_place(place));
     }
     let Some(toml::Value::Table(space)) = table.get("space") else {
-        return Err(invalid("missing table `[space]`".into()));
+        let problem = "missing table `[space]`".into();
+        return Err(Error::Data { place: place.into(), problem });
     };
     let entries = space.iter().map(|(key, value)| {
         let hyper = hypers.iter().find(|hyper| hyper.name == key);
@@ -182,17 +182,19 @@ mod tests {
 
     #[test]
     fn declared_spaces_become_distributions() {
-        let of = |name| {
+        let distribution = |name| {
             declared_distribution(
                 hyper_params().into_iter().find(|hyper| hyper.name == name).unwrap(),
             )
         };
-        assert!(matches!(of("K"), Some(Distribution::Int { .. })));
+        assert!(matches!(distribution("K"), Some(Distribution::Int { .. })));
         let dropout = Distribution::Float { low: 0.0, high: 0.7, log: false, step: Some(0.1) };
-        assert_eq!(of("dropout"), Some(dropout));
-        let Some(Distribution::Categorical { choices }) = of("momentum") else { panic!() };
+        assert_eq!(distribution("dropout"), Some(dropout));
+        let Some(Distribution::Categorical { choices }) = distribution("momentum") else {
+            panic!()
+        };
         assert_eq!(choices, [0.8, 0.85, 0.9, 0.95].map(ParamValue::Float));
-        assert_eq!(of("max_epochs"), None);
+        assert_eq!(distribution("max_epochs"), None);
         let flag = HyperParam::flag("star", false, "").tune_all();
         let both = vec![ParamValue::Bool(false), ParamValue::Bool(true)];
         assert_eq!(declared_distribution(&flag), Some(Distribution::Categorical { choices: both }));

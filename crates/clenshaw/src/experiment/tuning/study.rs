@@ -3,7 +3,7 @@
 use super::{DIRECTION, TuneRequest};
 use crate::error::{Error, Result};
 use crate::filter::Response;
-use clenshaw_tune::{AttrKind, Attributes, Storage, Trial, dashboard};
+use clenshaw_tune::{AttrKind, Attributes, Storage, dashboard};
 use serde_json::{Map, Value, json};
 
 /// Number of points in the plot of a filter.
@@ -19,28 +19,8 @@ pub(super) fn open(request: &TuneRequest, storage: &dyn Storage) -> Result<u64> 
     } else {
         store_description(request, storage, study)?;
     }
-    requeue_dead_trials(storage, study)?;
+    storage.requeue_stale_trials(study)?;
     Ok(study)
-}
-
-/// Marks trials whose workers have died as failed, and queues new trials with their parameters.
-pub(super) fn requeue_dead_trials(storage: &dyn Storage, study: u64) -> Result<()> {
-    let dead = storage.fail_stale_trials(study)?;
-    if dead.is_empty() {
-        return Ok(());
-    }
-    let trials = storage.trials(study)?;
-    let mut dead = trials.iter().filter(|trial| dead.contains(&trial.id));
-    dead.try_for_each(|trial| requeue(storage, study, trial))
-}
-
-/// Queues a new trial with the parameters of one that was interrupted, unless none had been set.
-pub(super) fn requeue(storage: &dyn Storage, study: u64, trial: &Trial) -> Result<()> {
-    let params = trial.retry_params();
-    match params.is_empty() {
-        true => Ok(()),
-        false => Ok(storage.enqueue_trial(study, &params).map(drop)?),
-    }
 }
 
 /// The attributes that must match when a study is resumed.

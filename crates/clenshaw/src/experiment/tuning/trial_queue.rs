@@ -9,7 +9,6 @@ mod execute;
 use super::evaluate::StudyContext;
 use super::propose::propose;
 use super::result::StudyEnd;
-use super::study;
 use crate::error::Result;
 use clenshaw_tune::{Trial, TrialState};
 use std::collections::BTreeSet;
@@ -162,13 +161,13 @@ impl TrialQueue<'_> {
         })
     }
 
-    /// Sends heartbeats for our trials and requeues those of dead workers.
+    /// Sends heartbeats for our trials, and requeues the trials of dead workers.
     ///
-    /// Errors are ignored here: the calls of the workers fail in the same way, and are reported.
+    /// Errors are ignored: the workers' own calls then fail with the same error, which is returned.
     fn send_heartbeats(&self) {
         let StudyContext { storage, ref study, .. } = *self.context;
         let running = self.status().running.clone();
         running.iter().for_each(|trial| drop(storage.record_heartbeat(*trial)));
-        drop(study::requeue_dead_trials(storage, study.id()));
+        drop(storage.requeue_stale_trials(study.id()));
     }
 }

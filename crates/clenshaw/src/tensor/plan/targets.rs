@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn reweighted_targets_keep_the_sum_of_the_weights() {
-        let mut targets = Targets::<f64>::mean_over(3, &[0, 1], |_| 0);
+        let mut targets = Targets::<f64>::cross_entropy(3, &[0, 1], |_| 0);
         targets.reweight(&[1.0, 3.0, 5.0]);
         assert_eq!(targets.weights, [0.25, 0.75, 0.0]);
     }

@@ -4,7 +4,7 @@ use super::fit::FitSettings;
 use super::method::BASES;
 use super::target::TargetResponse;
 use crate::error::{Error, Result};
-use crate::experiment::config::{one_line, unquoted};
+use crate::experiment::config::{parse_toml, unquoted};
 use crate::hyper::Params;
 use crate::model::{self, ModelInfo};
 use serde::Deserialize;
@@ -62,7 +62,7 @@ impl FiltersFile {
     /// Parses and checks the file; `place` names it in errors.
     pub fn from_toml(place: &str, text: &str) -> Result<Self> {
         let invalid = |problem: String| Error::Data { place: place.into(), problem };
-        let file: Self = toml::from_str(text).map_err(|e| invalid(one_line(&e)))?;
+        let file: Self = parse_toml(place, text)?;
         let counts = [
             ("rows", file.rows, 2 * file.border + 2, 1000),
             ("columns", file.columns, 2 * file.border + 2, 1000),
@@ -77,7 +77,7 @@ impl FiltersFile {
         }
         let unknown = file.bases.names.iter().find(|name| !BASES.contains(&name.as_str()));
         if let Some(name) = unknown {
-            return Err(invalid(Error::unknown("basis", name, BASES).to_string()));
+            return Err(Error::unknown("basis", name, BASES).with_place(place));
         }
         for target in TargetResponse::ALL.map(TargetResponse::name) {
             if !file.bases.jacobi.contains_key(target) {

@@ -95,13 +95,16 @@ pub fn fit_network<T: Real>(
 
 /// The sum of squares as a function of the coefficients: `y'y - 2 c'b + c'G c`.
 pub struct QuadraticLoss {
+    /// `y'y`.
     yy: f64,
+    /// `b_k = B_k'y`.
     b: Vec<f64>,
+    /// `G_jk = B_j'B_k`.
     g: Mat<f64>,
 }
 
 impl QuadraticLoss {
-    /// The loss with `G_jk = B_j'B_k` and `b_k = B_k'y` over the unmasked pixels, for these columns B.
+    /// The loss over the inner pixels, for these columns `B_0, ..., B_K`.
     pub fn new(problem: &Problem, columns: &[Vec<f64>]) -> Self {
         let dot = |x: &[f64], y: &[f64]| -> f64 {
             x.iter().zip(y).zip(&problem.mask).map(|((x, y), mask)| mask * x * y).sum()
@@ -115,8 +118,8 @@ impl QuadraticLoss {
         }
     }
 
-    /// The sum of squares; its gradient `2 (G c - b)` is written to `gradient`.
-    fn at(&self, c: &[f64], gradient: &mut [f64]) -> f64 {
+    /// Returns the sum of squares, and writes its gradient `2 (G c - b)` to `gradient`.
+    fn evaluate(&self, c: &[f64], gradient: &mut [f64]) -> f64 {
         let row = |k: usize| self.g.row(k).iter().zip(c).map(|(g, c)| g * c).sum::<f64>();
         let gc: Vec<f64> = (0..c.len()).map(row).collect();
         let terms = c.iter().zip(&gc).zip(&self.b).map(|((c, gc), b)| c * (gc - 2.0 * b));
@@ -127,14 +130,15 @@ impl QuadraticLoss {
     }
 }
 
-/// The same steps as [`fit_network`] on a quadratic loss, without a network.
+/// Minimises a quadratic loss with the same optimiser steps as [`fit_network`], but without a network.
 pub fn fit_coefficients(
     quadratic: &QuadraticLoss,
     start: &[f64],
     settings: &FitSettings,
 ) -> (Vec<f64>, FitResult) {
     let ranges = std::iter::once(0..start.len());
-    let fitted = minimise(start, ranges, settings, |c, gradient| Ok(quadratic.at(c, gradient)));
+    let fitted =
+        minimise(start, ranges, settings, |c, gradient| Ok(quadratic.evaluate(c, gradient)));
     let (best, result) = fitted.expect("a quadratic loss has no errors");
     (best.to_vec(), result)
 }

@@ -50,14 +50,14 @@ fn disc(stream: &mut Stream) -> Component {
 }
 
 fn rectangle(stream: &mut Stream) -> Component {
-    let (h, within) = (stream.symmetric(1.0), random_box(stream));
-    Box::new(move |r, c| if within(r, c) { h } else { 0.0 })
+    let (h, is_inside) = (stream.symmetric(1.0), random_box(stream));
+    Box::new(move |r, c| if is_inside(r, c) { h } else { 0.0 })
 }
 
 fn stripes(stream: &mut Stream) -> Component {
     let (u, v) = (10.0 + 30.0 * stream.unit(), 10.0 + 30.0 * stream.unit());
-    let within = random_box(stream);
-    Box::new(move |r, c| if within(r, c) { 0.3 * (TAU * (u * r + v * c)).cos() } else { 0.0 })
+    let is_inside = random_box(stream);
+    Box::new(move |r, c| if is_inside(r, c) { 0.3 * (TAU * (u * r + v * c)).cos() } else { 0.0 })
 }
 
 /// A random point away from the sides.
@@ -75,6 +75,7 @@ fn random_box(stream: &mut Stream) -> impl Fn(f64, f64) -> bool + use<> {
     move |r, c| (r - m.0).abs() < height && (c - m.1).abs() < width
 }
 
+/// Rescales the values linearly to [0, 1].
 fn rescale(f: Vec<f64>) -> Vec<f64> {
     let low = f.iter().copied().fold(f64::INFINITY, f64::min);
     let high = f.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -1,4 +1,4 @@
-//! The two trained methods: coefficients in a polynomial basis, and complete networks.
+//! The two methods that are trained: coefficients in a polynomial basis, and complete networks.
 
 use super::fit::{FitResult, FitSettings, QuadraticLoss, fit_coefficients, fit_network};
 use super::problem::{Problem, optimal_basis};
@@ -83,20 +83,10 @@ fn column(x: &[f64]) -> Mat<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data;
-    use crate::experiment::reproduce::filters::image::image;
+    use crate::experiment::reproduce::filters::problem::tests::example;
     use crate::experiment::reproduce::filters::target::TargetResponse;
-    use crate::graph::Normalisation;
     use crate::model;
     use crate::tensor::{Coef, Init};
-
-    fn example(target: TargetResponse) -> (Graph, Operator, Problem) {
-        let graph = data::load("grid:rows=20,columns=16").unwrap().graph;
-        let p = operator(&graph, Normalisation::Plain);
-        let x = image(5, 1, 20, 16);
-        let problem = Problem::new(target, &p, x, (20, 16), 2);
-        (graph, p, problem)
-    }
 
     const SETTINGS: FitSettings = FitSettings { rate: 0.05, max_epochs: 2000, patience: 200 };
 
@@ -131,8 +121,8 @@ mod tests {
         assert!(basis("fourier", (0.0, 0.0), &p, &problem.x, 5).is_none());
     }
 
-    /// The same computation on a tape, pixel by pixel.
-    fn on_tape(basis: &Basis, p: &Operator, problem: &Problem, settings: &FitSettings) -> f64 {
+    /// The sum of squares of the same fit on a tape, pixel by pixel.
+    fn fit_on_tape(basis: &Basis, p: &Operator, problem: &Problem, settings: &FitSettings) -> f64 {
         let mut net = Net::dense(column(&problem.x), Some(p.clone()), 1);
         let c = net.param("c", 1, 6, Init::Values(unit(5, 0)), "coefficients");
         let c: Vec<Coef> = (0..=5).map(|k| c.entry(k)).collect();
@@ -150,7 +140,7 @@ mod tests {
         let settings = FitSettings { rate: 0.05, max_epochs: 60, patience: 60 };
         for basis in [Basis::Monomial, Basis::ChebyshevSecond, Basis::Jacobi { a: 0.5, b: -0.5 }] {
             let (_, result) = learn_coefficients(&basis, &p, &problem, 5, &settings);
-            let expected = on_tape(&basis, &p, &problem, &settings);
+            let expected = fit_on_tape(&basis, &p, &problem, &settings);
             let difference = (result.sum_of_squares / expected - 1.0).abs();
             assert!(difference < 1e-8, "{basis:?}: {} and {expected}", result.sum_of_squares);
         }

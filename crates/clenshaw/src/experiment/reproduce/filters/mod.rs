@@ -50,7 +50,7 @@ enum Method {
     LeastSquares(Normalisation),
     /// By training coefficients in the basis of this name.
     Basis(String),
-    /// By training the model of this index.
+    /// By training the model with this index in [`Filters::networks`].
     Network(usize),
 }
 
@@ -68,7 +68,7 @@ struct FilterRecord {
     /// `None` if the first loss was not finite.
     sum_of_squares: Option<f64>,
     r_squared: Option<f64>,
-    /// The epoch with the lowest loss; 0 where nothing was trained.
+    /// The epoch with the lowest loss; 0 if nothing was trained or the first loss was not finite.
     best_epoch: usize,
     epochs: usize,
     /// Bound on the error of the target values, per pixel.
@@ -220,7 +220,10 @@ impl<'a> ProblemSet<'a> {
         })
     }
 
-    /// Runs one regression; an interrupted one is an error.
+    /// Runs one regression.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] if the experiment is cancelled while a network is trained.
     fn solve(&self, task: &FilterTask, options: &ExperimentOptions<'_>) -> Result<FilterRecord> {
         let FiltersFile { order, bases, networks, .. } = &self.filters.file;
         let (problem, order) = (self.problem(task.target, task.image), *order);

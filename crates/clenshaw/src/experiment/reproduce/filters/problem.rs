@@ -100,23 +100,24 @@ fn dot(x: &[f64], y: &[f64]) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::data;
     use crate::experiment::reproduce::filters::image::image;
-    use crate::graph::{Normalisation, operator};
+    use crate::graph::{Graph, Normalisation, operator};
 
-    fn example(target: TargetResponse) -> (Operator, Problem) {
+    /// The problem of learning a response on an image of 20 x 16 pixels.
+    pub fn example(target: TargetResponse) -> (Graph, Operator, Problem) {
         let graph = data::load("grid:rows=20,columns=16").unwrap().graph;
         let p = operator(&graph, Normalisation::Plain);
         let x = image(5, 1, 20, 16);
         let problem = Problem::new(target, &p, x, (20, 16), 2);
-        (p, problem)
+        (graph, p, problem)
     }
 
     #[test]
     fn border_is_excluded_from_the_loss() {
-        let (_, problem) = example(TargetResponse::Low);
+        let (_, _, problem) = example(TargetResponse::Low);
         assert_eq!(problem.mask.iter().sum::<f64>(), 16.0 * 12.0);
         let mut z = problem.y.clone();
         z[0] += 5.0;
@@ -130,7 +131,7 @@ mod tests {
     #[test]
     fn optimum_is_a_local_minimum() {
         for target in TargetResponse::ALL {
-            let (p, problem) = example(target);
+            let (_, p, problem) = example(target);
             let (filter, best) = problem.optimum(&p, 6);
             let x = Mat::from_vec(problem.x.len(), 1, problem.x.clone());
             for k in 0..=6 {
@@ -147,7 +148,7 @@ mod tests {
 
     #[test]
     fn polynomial_target_is_recovered_exactly() {
-        let (p, mut problem) = example(TargetResponse::Low);
+        let (_, p, mut problem) = example(TargetResponse::Low);
         let x = Mat::from_vec(problem.x.len(), 1, problem.x.clone());
         let filter = Filter { basis: Basis::Legendre, coefficients: vec![0.3, -1.0, 0.0, 0.7] };
         problem.y = filter.apply(&p, &x).as_slice().to_vec();

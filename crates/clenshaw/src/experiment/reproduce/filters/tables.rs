@@ -144,7 +144,7 @@ impl Filters {
                 continue;
             }
             let mu = |i: i32| f64::from(i) / 200.0 - 1.0;
-            let points = (0..=400).map(|i| (mu(i), target.at(mu(i)))).collect();
+            let points = (0..=400).map(|i| (mu(i), target.evaluate(mu(i)))).collect();
             let target_line = LineSeries { name: "target".into(), points };
             let (name, order) = (target.name(), self.file.order);
             let title = format!("{name}: filters of order {order} for the first image");

@@ -49,7 +49,7 @@ impl TargetResponse {
     }
 
     /// `h` at an eigenvalue of P.
-    pub fn at(self, mu: f64) -> f64 {
+    pub fn evaluate(self, mu: f64) -> f64 {
         let l = 1.0 - mu;
         match self {
             Self::Low => (-10.0 * l * l).exp(),
@@ -72,7 +72,7 @@ impl TargetResponse {
     pub fn apply(self, p: &Operator, x: &[f64]) -> (Vec<f64>, f64) {
         let x = Mat::from_vec(x.len(), 1, x.to_vec());
         let [half, whole] = [self.order() / 2, self.order()]
-            .map(|order| Filter::interpolate(order, |mu| self.at(mu)).apply(p, &x));
+            .map(|order| Filter::interpolate(order, |mu| self.evaluate(mu)).apply(p, &x));
         let entries = half.as_slice().iter().zip(whole.as_slice());
         let change = max_abs(entries.map(|(a, b)| a - b));
         (whole.as_slice().to_vec(), change)
@@ -95,7 +95,7 @@ mod tests {
         for target in TargetResponse::ALL {
             let (actual, change) = target.apply(&p, &x);
             let signal = Mat::from_vec(x.len(), 1, x.clone());
-            let expected = eigen.apply(&signal, |mu| target.at(mu));
+            let expected = eigen.apply(&signal, |mu| target.evaluate(mu));
             let worst = max_abs(actual.iter().zip(expected.as_slice()).map(|(a, e)| a - e));
             let (allowed, name) =
                 (if target == TargetResponse::Comb { 1e-3 } else { 1e-12 }, target.name());
@@ -106,10 +106,16 @@ mod tests {
 
     #[test]
     fn responses_at_known_frequencies() {
-        assert_eq!([TargetResponse::Low.at(1.0), TargetResponse::High.at(1.0)], [1.0, 0.0]);
-        assert_eq!([TargetResponse::Band.at(0.0), TargetResponse::Reject.at(0.0)], [1.0, 0.0]);
-        assert!((TargetResponse::Comb.at(0.5) - 1.0).abs() < 1e-15);
-        assert!((TargetResponse::Comb.at(-0.5) - 1.0).abs() < 1e-15);
-        assert!((TargetResponse::Low.at(0.5) - (-2.5f64).exp()).abs() < 1e-15);
+        assert_eq!(
+            [TargetResponse::Low.evaluate(1.0), TargetResponse::High.evaluate(1.0)],
+            [1.0, 0.0]
+        );
+        assert_eq!(
+            [TargetResponse::Band.evaluate(0.0), TargetResponse::Reject.evaluate(0.0)],
+            [1.0, 0.0]
+        );
+        assert!((TargetResponse::Comb.evaluate(0.5) - 1.0).abs() < 1e-15);
+        assert!((TargetResponse::Comb.evaluate(-0.5) - 1.0).abs() < 1e-15);
+        assert!((TargetResponse::Low.evaluate(0.5) - (-2.5f64).exp()).abs() < 1e-15);
     }
 }

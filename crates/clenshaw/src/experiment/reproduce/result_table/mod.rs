@@ -1,4 +1,4 @@
-//! Scores of models on graphs: a table of cells, or a chart of them, compared with a paper's.
+//! Scores of models on graphs, compared with those of a paper in tables and charts.
 //!
 //! ```toml
 //! title = "..."
@@ -31,11 +31,11 @@ use self::receipts::CellReceipt;
 use super::Selection;
 use crate::data::{Metric, SplitKind};
 use crate::error::{Error, Result};
-use crate::experiment::config::one_line;
-use crate::experiment::preset::{self, SettingsOrigin};
+use crate::experiment::config::parse_toml;
+use crate::experiment::preset::{SettingsOrigin, preset_origin};
 use crate::experiment::{Request, TrainingJob};
 use crate::model::{self, ModelInfo};
-use crate::report::{PaperScore, Spread};
+use crate::report::{PaperScore, Spread, distinct};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -98,9 +98,7 @@ pub struct PlannedCell {
 impl ResultTable {
     /// Parses a file of `experiments/`; `place` names it in errors.
     pub fn from_toml(place: &str, text: &str) -> Result<Self> {
-        let invalid =
-            |e: toml::de::Error| Error::Data { place: place.into(), problem: one_line(&e) };
-        let mut table: Self = toml::from_str(text).map_err(invalid)?;
+        let mut table: Self = parse_toml(place, text)?;
         table.find_models().map_err(|error| error.with_place(place))?;
         Ok(table)
     }
@@ -120,8 +118,8 @@ impl ResultTable {
 
     /// The selected cells, column by column, each with its folder in `runs_folder` and at most `runs` runs.
     /// A cell whose folder contains all of its runs has a receipt.
-    pub fn plan(
-        &self,
+    pub fn plan<'a>(
+        &'a self,
         selection: &Selection,
         runs: Option<usize>,
         runs_folder: &Path,
@@ -129,17 +127,14 @@ impl ResultTable {
         let columns = || self.columns.iter();
         let is_column = |name: &str| columns().any(|column| column.name == name);
         // A graph that is not the name of a column selects all columns on that graph.
-        let alias = |column: &TableColumn| {
-            Some(column.graph().to_owned()).filter(|graph| !is_column(graph))
-        };
-        let mut names: Vec<String> = columns().map(|column| column.name.clone()).collect();
-        names.extend(columns().filter_map(alias));
-        names.dedup();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let alias =
+            |column: &'a TableColumn| Some(column.graph()).filter(|graph| !is_column(graph));
+        let names = columns().map(|column| column.name.as_str());
+        let names = distinct(names.chain(columns().filter_map(alias)));
         let models: Vec<&str> = self.models.iter().map(|info| info.name).collect();
         selection.check(&[("graph", &names), ("model", &models)])?;
-        let is_selected = |column: &&TableColumn| {
-            let by_graph = alias(column).is_some_and(|graph| selection.includes("graph", &graph));
+        let is_selected = |column: &&'a TableColumn| {
+            let by_graph = alias(column).is_some_and(|graph| selection.includes("graph", graph));
             by_graph || selection.includes("graph", &column.name)
         };
         let pairs = columns().filter(is_selected).flat_map(|column| {
@@ -190,11 +185,9 @@ impl TableColumn {
     fn plan(&self, info: &'static ModelInfo, runs: usize, folder: &Path) -> Result<PlannedCell> {
         let graph = self.graph();
         let mut request = Request::new(graph, info.name)?;
-        let settings = preset::preset_origin(info, graph);
+        let settings = preset_origin(info, graph);
         if settings != SettingsOrigin::LibraryDefaults {
-            for (key, value) in preset::preset("paper", info, graph)? {
-                request.set(&key, &value)?;
-            }
+            request.apply_preset("paper")?;
         }
         if let Some(depth) = self.depth {
             let key = ["layers", "L", "K"].into_iter().find(|key| request.hyper.has(key));

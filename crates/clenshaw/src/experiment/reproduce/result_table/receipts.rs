@@ -115,7 +115,7 @@ impl Receipts {
                 continue;
             }
             cell.receipt = match fingerprints.fingerprint(request) {
-                Ok(fingerprint) => candidates.find(|receipt| receipt.has_data(&fingerprint)),
+                Ok(fingerprint) => candidates.find(|receipt| receipt.matches_data(&fingerprint)),
                 Err(error) if error.is_not_found() => candidates.next(),
                 // Training the cell will report the error.
                 Err(_) => None,
@@ -180,7 +180,7 @@ impl CellReceipt {
     }
 
     /// Whether it was measured on this data and these splits.
-    fn has_data(&self, fingerprint: &DataFingerprint) -> bool {
+    fn matches_data(&self, fingerprint: &DataFingerprint) -> bool {
         let splits = self.scores.runs.iter().map(|run| &run.split_sha256);
         self.data_sha256 == fingerprint.data_sha256
             && splits.eq(fingerprint.splits.iter().map(|split| &split.sha256))

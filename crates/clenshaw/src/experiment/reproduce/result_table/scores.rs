@@ -72,7 +72,7 @@ impl PlannedCell {
     }
 
     fn score_cell(&self, scores: &CellScores, missing: Option<String>) -> ScoreCell {
-        let ours = self.measured(scores);
+        let ours = self.measured_score(scores);
         ScoreCell {
             column: self.column.clone(),
             model: self.job.request.model.name.into(),
@@ -86,7 +86,10 @@ impl PlannedCell {
     }
 
     /// The statistics of the runs; `None` if there are none or they lack the metric.
-    fn measured(&self, CellScores { seconds, energy, runs }: &CellScores) -> Option<MeasuredScore> {
+    fn measured_score(
+        &self,
+        CellScores { seconds, energy, runs }: &CellScores,
+    ) -> Option<MeasuredScore> {
         let score = |run: &RunScores| match self.metric {
             Metric::Accuracy => Some(run.test_accuracy),
             Metric::RocAuc => run.roc_auc,

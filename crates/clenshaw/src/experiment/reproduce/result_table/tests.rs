@@ -26,7 +26,7 @@ fn example() -> ResultTable {
 }
 
 /// The selected cells, with three epochs each and the receipts of their folders.
-fn short(
+fn plan_short(
     result_table: &ResultTable,
     selection: &str,
     runs: usize,
@@ -43,7 +43,7 @@ fn short(
 }
 
 /// Trains the cells without a receipt and returns the table of all cells.
-fn trained(result_table: &ResultTable, planned: &[PlannedCell], folder: &Path) -> ScoreTable {
+fn train(result_table: &ResultTable, planned: &[PlannedCell], folder: &Path) -> ScoreTable {
     let options = RunOptions {
         threads: 1,
         store: &Store::only(folder),
@@ -58,8 +58,8 @@ fn trained(result_table: &ResultTable, planned: &[PlannedCell], folder: &Path) -
 fn cells_are_trained_once_and_missing_graphs_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let measure = || {
-        let planned = short(&example(), "", 2, folder.path());
-        trained(&example(), &planned, folder.path())
+        let planned = plan_short(&example(), "", 2, folder.path());
+        train(&example(), &planned, folder.path())
     };
     let table = measure();
     let models: Vec<_> = table.cells.iter().map(|c| (&c.column[..], &c.model[..])).collect();
@@ -75,7 +75,7 @@ fn cells_are_trained_once_and_missing_graphs_are_reported() {
     let repeated = measure();
     let seconds = |table: &ScoreTable| table.cells[1].ours.unwrap().seconds;
     assert_eq!(seconds(&repeated), seconds(&table), "the second time, nothing is trained");
-    let mut planned = short(&example(), "", 2, folder.path());
+    let mut planned = plan_short(&example(), "", 2, folder.path());
     planned.reverse();
     let receipts = example().receipts(&planned).unwrap().to_jsonl();
     let lines: Vec<Json> = receipts.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
@@ -93,12 +93,12 @@ fn cells_are_trained_once_and_missing_graphs_are_reported() {
 fn run_folder_is_reused_only_if_complete_with_same_settings_and_data() {
     let folder = tempfile::tempdir().unwrap();
     let has_receipt = || {
-        let mut planned = short(&example(), "graph=small,model=gcn", 2, folder.path());
+        let mut planned = plan_short(&example(), "graph=small,model=gcn", 2, folder.path());
         Receipts(vec![]).apply_to(&mut planned, &Store::only(folder.path()));
         planned[0].receipt.is_some()
     };
-    let planned = short(&example(), "graph=small,model=gcn", 2, folder.path());
-    trained(&example(), &planned, folder.path());
+    let planned = plan_short(&example(), "graph=small,model=gcn", 2, folder.path());
+    train(&example(), &planned, folder.path());
     assert!(has_receipt());
     let with_more_epochs =
         example().plan(&"graph=small,model=gcn".parse().unwrap(), Some(2), folder.path());
@@ -124,11 +124,11 @@ fn run_folder_is_reused_only_if_complete_with_same_settings_and_data() {
 #[test]
 fn partial_cell_reports_its_finished_runs() {
     let folder = tempfile::tempdir().unwrap();
-    let planned = short(&example(), "graph=small,model=gcn", 2, folder.path());
-    trained(&example(), &planned, folder.path());
+    let planned = plan_short(&example(), "graph=small,model=gcn", 2, folder.path());
+    train(&example(), &planned, folder.path());
     let run = planned[0].job.folder.as_ref().unwrap();
     std::fs::remove_dir_all(run.join("runs/1")).unwrap();
-    let planned = short(&example(), "graph=small,model=gcn", 2, folder.path());
+    let planned = plan_short(&example(), "graph=small,model=gcn", 2, folder.path());
     let table = example().score_table(&planned, &[Err(Error::Interrupted)]).unwrap();
     let cell = &table.cells[0];
     assert_eq!((cell.runs, cell.planned, cell.complete().is_some()), (1, 2, false));
@@ -151,6 +151,13 @@ fn graph_selects_its_columns_unless_a_column_has_that_name() {
     assert_eq!(columns("graph=cora"), ["deep"]);
     assert_eq!(columns("graph=texas"), ["texas"], "not `small`, although it has the same graph");
     assert_eq!(columns("graph=small,cora"), ["small", "deep"]);
+    let columns_on_cora = "[[column]]\nname = \"other\"\ngraph = \"csbm\"\n\
+                           [[column]]\nname = \"deeper\"\ngraph = \"cora\"\n";
+    let result_table = ResultTable::from_toml("t.toml", &(text.clone() + columns_on_cora)).unwrap();
+    let selection = "graph=nothing".parse().unwrap();
+    let error = result_table.plan(&selection, None, Path::new("r")).unwrap_err().to_string();
+    let known = "known: small, texas, deep, other, deeper, cora, csbm";
+    assert!(error.ends_with(known), "each graph is listed once: {error}");
     let error = ResultTable::from_toml("t.toml", &text.replace("deep", "deep, 2")).unwrap_err();
     assert!(error.to_string().contains("expected a name without `,` or `=`"), "{error}");
 }
@@ -181,8 +188,8 @@ fn depth_charts_have_a_line_per_model() {
     let text = format!("{head}{}{}", column(2), column(4));
     let result_table = ResultTable::from_toml("t.toml", &text).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let planned = short(&result_table, "", 1, folder.path());
-    let table = trained(&result_table, &planned, folder.path());
+    let planned = plan_short(&result_table, "", 1, folder.path());
+    let table = train(&result_table, &planned, folder.path());
     let figures = result_table.depth_charts(&table);
     let names: Vec<&str> = figures.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["csbm:nodes=60-accuracy", "csbm:nodes=60-energy"]);
@@ -242,9 +249,9 @@ fn rejects_invalid_files() {
 #[test]
 fn receipts_give_the_same_table_without_training() {
     let folder = tempfile::tempdir().unwrap();
-    let plan = |runs: &str| short(&example(), "graph=small", 2, &folder.path().join(runs));
+    let plan = |runs: &str| plan_short(&example(), "graph=small", 2, &folder.path().join(runs));
     let first = plan("first");
-    let table = trained(&example(), &first, folder.path());
+    let table = train(&example(), &first, folder.path());
     let receipts = example().receipts(&first).unwrap();
     let text = receipts.to_jsonl();
     let with_receipts = |text: &str, mut planned: Vec<PlannedCell>| {

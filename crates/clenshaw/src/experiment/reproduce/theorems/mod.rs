@@ -21,7 +21,7 @@ use super::graph_statistics::load_if_present;
 use crate::data::{DATASETS, Dataset};
 use crate::error::{Error, Result};
 use crate::experiment::Request;
-use crate::experiment::config::one_line;
+use crate::experiment::config::parse_toml;
 use crate::report::{ResultPage, Table, distinct};
 use check::{CheckSettings, ReferenceMethod, TheoremCheck};
 use serde::{Deserialize, Serialize};
@@ -66,18 +66,18 @@ const NOTES: [&str; 4] = [
 impl Theorems {
     /// Parses the experiment's file; `place` names it in errors.
     pub fn from_toml(place: &str, text: &str) -> Result<Self> {
-        let invalid = |problem: String| Error::Data { place: place.into(), problem };
-        let theorems: Self = toml::from_str(text).map_err(|e| invalid(one_line(&e)))?;
+        let theorems: Self = parse_toml(place, text)?;
         let orders = theorems.orders.iter().map(|&order| ("orders", order));
         for (key, value) in [("channels", theorems.channels)].into_iter().chain(orders) {
             if !(1..=256).contains(&value) {
-                return Err(invalid(format!("`{key}` is {value}, outside 1 to 256")));
+                let problem = format!("`{key}` is {value}, outside 1 to 256");
+                return Err(Error::Data { place: place.into(), problem });
             }
         }
         for name in theorems.graphs() {
             if !DATASETS.iter().any(|info| info.name == name) {
-                let unknown = Error::unknown("graph", name, DATASETS.iter().map(|info| info.name));
-                return Err(invalid(unknown.to_string()));
+                let known = DATASETS.iter().map(|info| info.name);
+                return Err(Error::unknown("graph", name, known).with_place(place));
             }
         }
         Ok(theorems)
@@ -90,7 +90,7 @@ impl Theorems {
     }
 
     /// Rejects selections and options that this experiment does not have.
-    pub fn check(&self, options: &ExperimentOptions<'_>) -> Result<()> {
+    fn check(&self, options: &ExperimentOptions<'_>) -> Result<()> {
         options.selection.check(&[("graph", &self.graphs())])?;
         match options.runs {
             Some(runs) => Err(Error::BadValue {

@@ -80,13 +80,13 @@ impl LinearNetwork {
     /// `H(K)` for coefficients ordered by layer.
     pub fn last_layer(&self, first: &FirstLayer, alpha: &[f64]) -> Mat<f64> {
         let negated: Vec<f64> = alpha.iter().map(|a| -a).collect();
-        let mut h = self.rectified(first, alpha);
-        h.add_scaled(-1.0, &self.rectified(first, &negated));
+        let mut h = self.relu_last_layer(first, alpha);
+        h.add_scaled(-1.0, &self.relu_last_layer(first, &negated));
         h
     }
 
     /// `relu(H(K))`.
-    fn rectified(&self, first: &FirstLayer, alpha: &[f64]) -> Mat<f64> {
+    fn relu_last_layer(&self, first: &FirstLayer, alpha: &[f64]) -> Mat<f64> {
         let d = self.channels;
         let identity = || Mat::<f64>::identity(d).as_slice().to_vec();
         let params = self.plan.param_vector(|Param { name, .. }| match name.as_str() {

@@ -47,8 +47,8 @@ impl TrialQueue<'_> {
         if let Some((duplicate_of, value)) = known_value(request, &trials, trial) {
             return Ok(Evaluation::Known { duplicate_of, value });
         }
-        let settings = request.settings(&trial.params)?;
-        self.context.evaluate(trial, &settings, threads, &|| self.early_end().is_none())
+        let request = request.trial_request(&trial.params)?;
+        self.context.evaluate(trial, &request, threads, &|| self.early_end().is_none())
     }
 
     /// Marks the trial as finished in the storage, and requeues it if it was interrupted. After any error
@@ -62,8 +62,10 @@ impl TrialQueue<'_> {
             }
             Err(Error::Interrupted) => {
                 self.set_attribute(trial, "interrupted", json!(true))?;
-                self.finish(trial, TrialOutcome::Fail)?;
-                study::requeue(self.context.storage, self.context.study.id(), trial)
+                // Enqueued first: if this process is killed in between, no parameters are lost.
+                let (storage, study) = (self.context.storage, self.context.study.id());
+                storage.enqueue_trial(study, &trial.retry_params())?;
+                self.finish(trial, TrialOutcome::Fail)
             }
             Err(_) => Ok(()),
         }

@@ -17,14 +17,14 @@ pub(super) fn line(worker_id: &str, (op, fields): &NewEntry) -> String {
     format!("{line}\n")
 }
 
-/// Creates a study.
-pub(super) fn study(name: &str, direction: Direction) -> NewEntry {
+/// The entry that creates a study.
+pub(super) fn create_study(name: &str, direction: Direction) -> NewEntry {
     (entry::CREATE_STUDY, json!({"study_name": name, "directions": [direction as u64]}))
 }
 
-/// Creates a trial with its system attributes in one entry, so that it never exists without them. A
+/// The entry that creates a trial together with its system attributes, so that it never exists without them. A
 /// running trial starts now.
-pub(super) fn trial(study: u64, state: TrialState, system_attrs: &Attributes) -> NewEntry {
+pub(super) fn create_trial(study: u64, state: TrialState, system_attrs: &Attributes) -> NewEntry {
     let start = (state == TrialState::Running).then(clock::now);
     let fields = json!({
         "study_id": study, "datetime_start": start, "state": state as u64,
@@ -34,8 +34,8 @@ pub(super) fn trial(study: u64, state: TrialState, system_attrs: &Attributes) ->
     (entry::CREATE_TRIAL, fields)
 }
 
-/// Sets a parameter.
-pub(super) fn param(
+/// The entry that sets a parameter.
+pub(super) fn set_param(
     trial: u64,
     name: &str,
     distribution: &Distribution,
@@ -48,14 +48,14 @@ pub(super) fn param(
     (entry::SET_PARAM, fields)
 }
 
-/// Reports an intermediate value.
-pub(super) fn intermediate_value(trial: u64, step: u64, value: f64) -> NewEntry {
+/// The entry that reports an intermediate value.
+pub(super) fn report(trial: u64, step: u64, value: f64) -> NewEntry {
     let fields = json!({"trial_id": trial, "step": step, "intermediate_value": value});
     (entry::REPORT, fields)
 }
 
-/// Starts a waiting trial.
-pub(super) fn start(trial: u64) -> NewEntry {
+/// The entry that starts a waiting trial, now.
+pub(super) fn start_trial(trial: u64) -> NewEntry {
     let fields = json!({
         "trial_id": trial, "state": TrialState::Running as u64, "values": null,
         "datetime_start": clock::now(),
@@ -63,8 +63,8 @@ pub(super) fn start(trial: u64) -> NewEntry {
     (entry::SET_STATE, fields)
 }
 
-/// Finishes a trial.
-pub(super) fn finish(trial: u64, state: TrialState, value: Option<f64>) -> NewEntry {
+/// The entry that finishes a trial, now.
+pub(super) fn finish_trial(trial: u64, state: TrialState, value: Option<f64>) -> NewEntry {
     let fields = json!({
         "trial_id": trial, "state": state as u64, "values": value.map(|value| [value]),
         "datetime_complete": clock::now(),
@@ -72,18 +72,23 @@ pub(super) fn finish(trial: u64, state: TrialState, value: Option<f64>) -> NewEn
     (entry::SET_STATE, fields)
 }
 
-/// Sets attributes of a study, one entry each.
-pub(super) fn study_attrs(study: u64, kind: AttrKind, attrs: &Attributes) -> Vec<NewEntry> {
-    self::attrs(entry::STUDY_USER_ATTR, ("study_id", study), kind, attrs)
+/// The entries that set attributes of a study, one per attribute.
+pub(super) fn set_study_attrs(study: u64, kind: AttrKind, attrs: &Attributes) -> Vec<NewEntry> {
+    set_attrs(entry::STUDY_USER_ATTR, ("study_id", study), kind, attrs)
 }
 
-/// Sets attributes of a trial, one entry each.
-pub(super) fn trial_attrs(trial: u64, kind: AttrKind, attrs: &Attributes) -> Vec<NewEntry> {
-    self::attrs(entry::TRIAL_USER_ATTR, ("trial_id", trial), kind, attrs)
+/// The entries that set attributes of a trial, one per attribute.
+pub(super) fn set_trial_attrs(trial: u64, kind: AttrKind, attrs: &Attributes) -> Vec<NewEntry> {
+    set_attrs(entry::TRIAL_USER_ATTR, ("trial_id", trial), kind, attrs)
 }
 
-/// `user_op` is the operation for user attributes, which the one for system attributes follows.
-fn attrs(user_op: u64, owner: (&str, u64), kind: AttrKind, attrs: &Attributes) -> Vec<NewEntry> {
+/// `user_op` is the operation for user attributes; the code of the one for system attributes is the next number.
+fn set_attrs(
+    user_op: u64,
+    owner: (&str, u64),
+    kind: AttrKind,
+    attrs: &Attributes,
+) -> Vec<NewEntry> {
     let key = ["user_attr", "system_attr"][kind as usize];
     let fields = |(name, value): (&String, &Value)| json!({owner.0: owner.1, key: {name: value}});
     attrs.iter().map(|attr| (user_op + kind as u64, fields(attr))).collect()
