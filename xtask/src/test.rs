@@ -332,7 +332,7 @@ test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
     fn results_of_pytest_are_added() {
         let (mut filter, mut totals) = (OutputFilter::default(), Totals::default());
         let line = "2 failed, 31 passed, 1 skipped, 4 deselected in 12.05s";
-        assert!(filter.shows(line, &mut totals));
+        assert!(filter.process(line, &mut totals));
         let expected = Totals { passed: 32, failed: 2, skipped: 1, filtered: 4, ignored: 0 };
         assert_eq!(totals, expected);
     }
