@@ -37,6 +37,7 @@ const AFTER_HELP: &str = "\
 h(mu) is the factor by which the model multiplies a signal of frequency mu on the graph. At mu = 1,
 neighbouring nodes have about the same value; at the left end of the plot, they differ most. A
 filter that is large near 1 averages neighbours; one that is large at the left contrasts them.
+With --csv, --svg or --png, only the files are written, and nothing is plotted in the terminal.
 
 Examples:
   clenshaw filter latest

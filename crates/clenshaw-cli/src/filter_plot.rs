@@ -16,8 +16,8 @@ pub fn in_terminal(
     terminal_plot(&format!("{title}; mu from {lowest:.2}"), &points, 72, 10)
 }
 
-/// Returns the lowest eigenvalue of the operator of this kind, and samples of `h(mu)` from there to 1: no
-/// signal on the graph has a lower mu.
+/// Returns the lowest eigenvalue of the operator of this kind, and samples of `h(mu)` from that eigenvalue
+/// to 1. The values of `h` below it have no effect on this graph.
 pub fn points(filter: &Response, dataset: &Dataset, kind: Normalisation) -> (f64, Vec<(f64, f64)>) {
     let (lowest, _) = extreme_eigenvalues(&operator(&dataset.graph, kind));
     let mut points = filter.sample(401);

@@ -98,7 +98,7 @@ pub struct ResumeOptions {
     /// Delete earlier results of the same command and start again
     #[arg(long)]
     fresh: bool,
-    /// Accepted for compatibility: earlier results are always kept and unfinished runs resumed
+    /// Has no effect; accepted for compatibility. Earlier results are kept and unfinished runs resumed
     #[arg(long, hide = true, conflicts_with = "fresh")]
     resume: bool,
 }
@@ -132,7 +132,7 @@ impl TypedValueParser for ListedName {
     }
 }
 
-/// The names of all models.
+/// Parser of the name of a model.
 pub const MODEL_NAME: ListedName = ListedName(|| MODELS.iter().map(|info| info.name).collect());
 
 /// The `--threads` option.

@@ -82,9 +82,9 @@ impl Distribution {
     /// Checks bounds, step and choices by Optuna's rules.
     ///
     /// # Errors
-    /// If bounds are not finite, `low > high`, a step is not positive, a logarithmic scale has a float step or
-    /// includes values that are not positive, or there are no choices. `name` is the parameter in the
-    /// message.
+    /// If bounds are not finite, `low > high`, a step is not positive, a logarithmic scale has a step other
+    /// than 1 for integers or any step for floats, or includes values that are not positive, or there are no
+    /// choices. `name` is the parameter in the message.
     pub fn check(&self, name: &str) -> Result<()> {
         let expected = match *self {
             Self::Float { low, high, log, step } => match (low, high, log, step) {
@@ -98,6 +98,7 @@ impl Distribution {
                 _ if low > high => "low <= high",
                 _ if step < 1 => "a step of at least 1",
                 _ if log && low < 1 => "low of at least 1 on a logarithmic scale",
+                _ if log && step != 1 => "a step of 1 on a logarithmic scale",
                 _ => return Ok(()),
             },
             Self::Categorical { ref choices } => match choices.is_empty() {
@@ -170,6 +171,9 @@ impl Distribution {
     /// If the distribution is categorical and does not contain the value.
     pub fn to_external(&self, internal: f64) -> ParamValue {
         match self {
+            Self::Categorical { .. } if !self.contains(internal) => {
+                panic!("to_external: {internal} is not the index of a choice")
+            }
             Self::Float { .. } => ParamValue::Float(internal),
             Self::Int { .. } => ParamValue::Int(internal as i64),
             Self::Categorical { choices } => choices[internal as usize].clone(),
@@ -186,6 +190,7 @@ mod tests {
         let float = |low, high, log, step| Distribution::Float { low, high, log, step };
         let int = |low, high, log, step| Distribution::Int { low, high, log, step };
         for (invalid, expected) in [
+            (int(1, 9, true, 2), "a step of 1 on a logarithmic scale"),
             (float(1.0, 0.0, false, None), "finite bounds with low <= high"),
             (float(0.0, f64::NAN, false, None), "finite bounds with low <= high"),
             (float(0.0, 1.0, false, Some(0.0)), "a step above 0"),

@@ -41,6 +41,7 @@
 //! The same study in Python:
 //!
 //! ```python
+//! import optuna
 //! from optuna.storages import JournalStorage
 //! from optuna.storages.journal import JournalFileBackend
 //! storage = JournalStorage(JournalFileBackend("studies.journal"))

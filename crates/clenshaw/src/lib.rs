@@ -123,6 +123,9 @@ pub mod experiment;
 /// | `pictures` | the images on which filters are learned |
 /// | `tuning` | the values of a trial, one sub-stream per trial number |
 /// | `density` | the random signs that spectral densities are estimated with |
+/// | `projection` | the random combinations of features whose energy is estimated |
+/// | `sign-flip` | the signs of a paired test |
+/// | `layout` | the initial positions of a drawing |
 /// | `bootstrap` | the resamples of a confidence interval |
 pub use clenshaw_rng as rng;
 pub use error::{Error, Result};

@@ -24,8 +24,8 @@ impl RunFolder {
     /// Creates or reuses a folder, and locks it. Earlier results are removed unless `resume`.
     ///
     /// # Errors
-    /// If the folder contains a different request or unrelated files, or another process is training in
-    /// it.
+    /// If the folder contains a different request, unrelated files or, with `resume`, runs on different data
+    /// or splits; or if another process is training in it.
     pub fn open(
         path: &Path,
         request: &Request,

@@ -239,6 +239,10 @@ impl<'a> ActiveJob<'a> {
     fn files(&self, split: &Split, outcome: Outcome, record: &RunRecord) -> RunFiles {
         let line = |epoch| serde_json::to_string(epoch).expect("numbers only") + "\n";
         let epochs: String = outcome.history.iter().map(line).collect();
+        let filters = outcome.filters.iter();
+        let filters: String = filters
+            .map(|filter| serde_json::to_string(filter).expect("finite numbers") + "\n")
+            .collect();
         let provenance = ModelProvenance {
             graph: self.request.graph.clone(),
             data_sha256: self.data_sha256.clone(),
@@ -251,6 +255,7 @@ impl<'a> ActiveJob<'a> {
         let all: Vec<usize> = (0..self.dataset.graph.n_nodes()).collect();
         vec![
             ("epochs.jsonl", epochs.into_bytes()),
+            ("filters.jsonl", filters.into_bytes()),
             ("model.safetensors", model.to_bytes()),
             ("predictions.csv", predictions.to_csv(&all).into_bytes()),
             ("record.json", json(record)),

@@ -11,13 +11,15 @@
 //! <folder>/summary.json                    the records of all runs and their statistics
 //! <folder>/runs/<seed>/record.json         the scores of one run
 //!                     /epochs.jsonl        one line per epoch
+//!                     /filters.jsonl       the coefficients of the filter after every epoch
 //!                     /model.safetensors   the trained model: weights, hyper-parameters, columns, scaling, classes
 //!                     /predictions.csv     node, predicted class, probability per class, part of the split
 //! <folder>/runs/<seed>.checkpoint          an unfinished run
 //! ```
 //!
-//! Run `i` of a request has the seed `request.seed + i`. Its split, initial weights and dropout are drawn
-//! from that seed by separate random streams, so every run can be rerun on its own.
+//! Run `i` of a request has the seed `request.seed + i`. Its initial weights, its dropout and, unless
+//! the split is fixed, its split are drawn from that seed with separate random streams, so every run can be
+//! rerun on its own.
 
 mod config;
 mod request;
@@ -28,6 +30,7 @@ mod folder;
 mod job;
 mod scheduler;
 mod predict;
+mod run_report;
 mod reproduce;
 mod tuning;
 
@@ -44,6 +47,7 @@ pub use reproduce::{
     GraphStatistics, PlannedCell, Receipts, ResultTable, Selection, Theorems, find_experiment,
 };
 pub use request::Request;
+pub use run_report::{Report, ReportedRun};
 pub use scheduler::{RunEvent, RunOptions, TrainingJob, run, run_all};
 use scheduler::{finished_job, finished_runs};
 pub use tuning::{

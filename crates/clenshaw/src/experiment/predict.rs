@@ -21,7 +21,7 @@ pub struct Predictions {
     pub probabilities: Mat<f32>,
     /// The part of the split each node is in: `train`, `val`, `test` or empty.
     pub parts: Vec<&'static str>,
-    /// Whether the graph has a label for each node.
+    /// For each node, whether it has a label.
     pub is_labelled: Vec<bool>,
     /// Warnings about the graph and about how it was read.
     pub warnings: Vec<String>,

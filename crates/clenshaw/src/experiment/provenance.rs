@@ -8,9 +8,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// The machine and the time of a measurement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Provenance {
-    processor: String,
-    instructions: String,
-    threads: usize,
+    pub processor: String,
+    pub instructions: String,
+    pub threads: usize,
     finished_unix_seconds: u64,
 }
 
@@ -25,6 +25,11 @@ impl Provenance {
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |since| since.as_secs()),
         }
+    }
+
+    /// The day of the measurement in UTC, as in `2023-08-06`.
+    pub fn day(&self) -> String {
+        day(self.finished_unix_seconds)
     }
 
     /// One sentence with the first and last day and every machine; `None` for no measurements.

@@ -48,8 +48,36 @@ pub fn spectral_density(p: &Operator, bins: usize) -> SpectralDensity {
     assert!(bins > 0, "spectral_density: no intervals");
     match p.n_nodes() <= MAX_EXACT {
         true => SpectralDensity { shares: histogram(&Eigen::new(p).values, bins), exact: true },
-        false => SpectralDensity { shares: integrate(&moments(p), bins), exact: false },
+        false => SpectralDensity { shares: integrate(&trace_moments(p), bins), exact: false },
     }
+}
+
+/// The share of the signals' energy, the sum of their squares, in each of `bins` intervals of [-1, 1];
+/// `None` if all signals are zero.
+///
+/// The shares are computed from [`DEGREE`] Chebyshev moments `s' T_k(P) s` of each column of `signals`, so
+/// energy near the border of two intervals is spread over both.
+///
+/// ```
+/// use clenshaw::graph::{Graph, Normalisation, operator, signal_energy};
+/// use clenshaw::tensor::Mat;
+/// // On a single edge, opposite values are the highest frequency: mu = -1.
+/// let edge = Graph::from_edges("edge", 2, &[(0, 1)])?;
+/// let p = operator(&edge, Normalisation::Plain);
+/// let shares = signal_energy(&p, &Mat::from_vec(2, 1, vec![1.0, -1.0]), 2).unwrap();
+/// assert!(shares[0] > 0.999);
+/// # Ok::<(), clenshaw::Error>(())
+/// ```
+///
+/// # Panics
+/// If `bins` is zero, or there is not one row of signals per node.
+pub fn signal_energy(p: &Operator, signals: &Mat<f64>, bins: usize) -> Option<Vec<f64>> {
+    assert!(bins > 0, "signal_energy: no intervals");
+    let energy: f64 = signals.as_slice().iter().map(|value| value * value).sum();
+    (energy > 0.0).then(|| {
+        let moments = moments(p, signals);
+        integrate(&moments.iter().map(|moment| moment / energy).collect::<Vec<_>>(), bins)
+    })
 }
 
 /// The share of values in each interval.
@@ -64,23 +92,26 @@ fn histogram(values: &[f64], bins: usize) -> Vec<f64> {
 }
 
 /// Estimates of `tr T_k(P) / n` for k up to [`DEGREE`].
-fn moments(p: &Operator) -> Vec<f64> {
+fn trace_moments(p: &Operator) -> Vec<f64> {
     let n = p.n_nodes();
     let stream = Stream::new(0, "density");
     let sign = |i: usize| if stream.numbered(i as u64).unit() < 0.5 { -1.0 } else { 1.0 };
     let z = Mat::from_vec(n, VECTORS, (0..n * VECTORS).map(sign).collect());
-    let mean = |t: &Mat<f64>| {
-        let products = z.as_slice().iter().zip(t.as_slice()).map(|(z, t)| z * t);
-        products.sum::<f64>() / (n * VECTORS) as f64
-    };
-    let (mut t1, mut t) = (z.clone(), p.apply(&z));
-    let mut moments = vec![1.0, mean(&t)];
+    moments(p, &z).into_iter().map(|moment| moment / (n * VECTORS) as f64).collect()
+}
+
+/// `sum_j z_j' T_k(P) z_j` over the columns of `z`, for k up to [`DEGREE`].
+fn moments(p: &Operator, z: &Mat<f64>) -> Vec<f64> {
+    let product =
+        |t: &Mat<f64>| -> f64 { z.as_slice().iter().zip(t.as_slice()).map(|(z, t)| z * t).sum() };
+    let (mut t1, mut t) = (z.clone(), p.apply(z));
+    let mut moments = vec![product(z), product(&t)];
     while moments.len() <= DEGREE {
         // T_{k+1} = 2 P T_k - T_{k-1}
         let mut next = p.apply(&t);
         let values = next.as_mut_slice().iter_mut().zip(t1.as_slice());
         values.for_each(|(next, t1)| *next = 2.0 * *next - t1);
-        moments.push(mean(&next));
+        moments.push(product(&next));
         (t1, t) = (t, next);
     }
     moments
@@ -123,10 +154,28 @@ mod tests {
         let p = operator(&graph, Normalisation::Looped);
         let exact = spectral_density(&p, 10);
         assert!(exact.exact);
-        let estimate = integrate(&moments(&p), 10);
+        let estimate = integrate(&trace_moments(&p), 10);
         for (exact, estimate) in exact.shares.iter().zip(estimate) {
             assert!((exact - estimate).abs() < 0.02, "{exact} and {estimate}");
         }
+    }
+
+    #[test]
+    fn energy_of_an_eigenvector_is_at_its_eigenvalue() {
+        // cos(2 pi j i / n) on a cycle has the eigenvalue cos(2 pi j / n).
+        let n = 60;
+        let edges: Vec<(u32, u32)> = (0..n).map(|i| (i, (i + 1) % n)).collect();
+        let graph = Graph::from_edges("cycle", n as usize, &edges).unwrap();
+        let p = operator(&graph, Normalisation::Plain);
+        for j in [2, 12, 27] {
+            let wave = |i: u32| (2.0 * PI * f64::from(j * i) / f64::from(n)).cos();
+            let signal = Mat::from_vec(n as usize, 1, (0..n).map(wave).collect());
+            let shares = signal_energy(&p, &signal, 10).unwrap();
+            let mu = (2.0 * PI * f64::from(j) / f64::from(n)).cos();
+            let bin = ((mu + 1.0) * 5.0) as usize;
+            assert!(shares[bin] > 0.95, "{j}: {mu} and {shares:?}");
+        }
+        assert_eq!(signal_energy(&p, &Mat::zeros(n as usize, 1), 10), None);
     }
 
     #[test]

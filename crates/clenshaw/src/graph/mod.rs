@@ -6,6 +6,7 @@ mod energy;
 mod components;
 mod spectrum;
 mod density;
+mod layout;
 mod eigen;
 mod krylov;
 mod rows;
@@ -13,11 +14,12 @@ mod symmetric;
 mod weights;
 
 pub use components::components;
-pub use density::{SpectralDensity, spectral_density};
+pub use density::{SpectralDensity, signal_energy, spectral_density};
 pub use eigen::Eigen;
 pub use energy::dirichlet_energy;
 pub use homophily::{edge_homophily, node_homophily};
 pub use krylov::Krylov;
+pub use layout::{Drawing, draw};
 pub use operator::{Normalisation, operator};
 pub use spectrum::extreme_eigenvalues;
 

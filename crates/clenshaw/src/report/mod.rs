@@ -24,7 +24,7 @@ pub use page::{ResultPage, image_markdown};
 #[cfg(feature = "png")]
 pub use png::svg_to_png;
 pub use score_table::{MeasuredScore, PaperScore, ScoreCell, ScoreTable, Spread};
-pub use stats::Statistic;
+pub use stats::{Statistic, sign_flip_p_value};
 pub use table::Table;
 pub use terminal_plot::terminal_plot;
 pub use wrap::wrap_text;

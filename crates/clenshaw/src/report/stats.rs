@@ -53,6 +53,38 @@ impl Statistic {
     }
 }
 
+/// The p-value of the hypothesis that paired differences are symmetric around zero: the share of sign
+/// patterns that give a mean at least as far from zero.
+///
+/// All patterns are counted for up to 12 differences, otherwise 4096 random ones.
+///
+/// ```
+/// use clenshaw::report::sign_flip_p_value;
+/// assert_eq!(sign_flip_p_value(&[1.0, 2.0, 3.0]), 0.25); // +++ and --- of eight patterns
+/// assert_eq!(sign_flip_p_value(&[1.0, -1.0]), 1.0);
+/// ```
+pub fn sign_flip_p_value(differences: &[f64]) -> f64 {
+    let n = differences.len();
+    let observed = differences.iter().sum::<f64>().abs() - 1e-12;
+    let stream = Stream::new(0, "sign-flip");
+    let exact = n <= 12;
+    let patterns: u64 = if exact { 1 << n } else { 4096 };
+    let is_extreme = |pattern: u64| {
+        let mut random = stream.numbered(pattern);
+        let sum: f64 = differences
+            .iter()
+            .enumerate()
+            .map(|(i, difference)| {
+                let flip = if exact { pattern >> i & 1 == 1 } else { random.unit() < 0.5 };
+                if flip { -difference } else { *difference }
+            })
+            .sum();
+        sum.abs() >= observed
+    };
+    let extreme = (0..patterns).filter(|&pattern| is_extreme(pattern)).count();
+    extreme as f64 / patterns as f64
+}
+
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }

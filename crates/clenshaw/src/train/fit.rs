@@ -28,6 +28,15 @@ pub struct Epoch {
     pub val_accuracy: Option<f64>,
 }
 
+/// The filter after an epoch.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct EpochFilter {
+    /// The epoch, counted from one.
+    pub epoch: usize,
+    /// The coefficients of the filter, see [`Setup::filter_coefficients`].
+    pub coefficients: Vec<f64>,
+}
+
 /// A training run in progress.
 pub struct Fit {
     setup: Arc<Setup>,
@@ -45,6 +54,7 @@ pub struct Fit {
     best_params: AlignedVec<f32>,
     optimiser: Optimiser<f32>,
     history: Vec<Epoch>,
+    filters: Vec<EpochFilter>,
     diverged: Option<Divergence>,
     /// When the run was started or restored.
     started: Instant,
@@ -75,6 +85,8 @@ struct Divergence {
 struct CheckpointLog {
     elapsed: Duration,
     history: Vec<Epoch>,
+    #[serde(default)]
+    filters: Vec<EpochFilter>,
 }
 
 /// The result of a run.
@@ -82,6 +94,8 @@ struct CheckpointLog {
 pub struct Outcome {
     /// Every epoch.
     pub history: Vec<Epoch>,
+    /// The filter after every epoch; empty for models without coefficients.
+    pub filters: Vec<EpochFilter>,
     /// The epoch whose weights were kept.
     pub best: Epoch,
     /// The weights of that epoch, in the layout of the plan's parameter vector.
@@ -118,6 +132,7 @@ impl Fit {
             params,
             optimiser: optimiser(setup.plan(), setup.info(), setup.hp()),
             history: Vec::new(),
+            filters: Vec::new(),
             diverged: None,
             started: Instant::now(),
             earlier: Duration::ZERO,
@@ -176,6 +191,8 @@ impl Fit {
         let (val_loss, val_accuracy) = validation.unzip();
         let record = Epoch { epoch, train_loss, val_loss, val_accuracy };
         self.history.push(record);
+        let coefficients = self.setup.filter_coefficients(&self.params);
+        self.filters.extend(coefficients.map(|coefficients| EpochFilter { epoch, coefficients }));
         if self.stopping.best_index(&self.history) + 1 == epoch {
             self.best_params.copy_from_slice(&self.params);
         }
@@ -241,6 +258,7 @@ impl Fit {
     pub fn outcome(&self) -> Outcome {
         Outcome {
             history: self.history.clone(),
+            filters: self.filters.clone(),
             best: self.best().0,
             weights: self.best_params.clone(),
             probabilities: self.setup.predict(&self.best_params, self.threads),
@@ -262,7 +280,11 @@ impl Fit {
         let current = (&self.params, &self.optimiser);
         let (params, optimiser) = replayed.as_ref().map_or(current, |(p, o)| (p, o));
         let row = |values: &[f32]| Mat::from_vec(1, values.len(), values.to_vec());
-        let log = CheckpointLog { elapsed: self.elapsed(), history: self.history.clone() };
+        let log = CheckpointLog {
+            elapsed: self.elapsed(),
+            history: self.history.clone(),
+            filters: self.filters.clone(),
+        };
         let log = serde_json::to_string(&log).expect("epochs are finite numbers");
         let state = [
             ("params".to_owned(), row(params)),
@@ -294,7 +316,7 @@ impl Fit {
     pub fn restore(&mut self, place: &str, bytes: &[u8]) -> Result<()> {
         let state = weights::read_weights(place, bytes)?;
         let bad = |problem: String| Error::Data { place: place.into(), problem };
-        let CheckpointLog { elapsed, history } =
+        let CheckpointLog { elapsed, history, filters } =
             serde_json::from_str(&state.metadata).map_err(|e| bad(e.to_string()))?;
         if !history.iter().map(|epoch| epoch.epoch).eq(1..=history.len()) {
             return Err(bad("expected epochs numbered from 1 without gaps".into()));
@@ -313,7 +335,7 @@ impl Fit {
         (self.params, self.best_params) =
             (AlignedVec::from(&params[..]), AlignedVec::from(&best[..]));
         self.optimiser.steps = history.len() as u64;
-        self.history = history;
+        (self.history, self.filters) = (history, filters);
         self.diverged = None;
         (self.earlier, self.started) = (elapsed, Instant::now());
         Ok(())

@@ -10,7 +10,7 @@ mod trained_model;
 mod trainer;
 
 pub use crate::hyper::StopRule;
-pub use fit::{Epoch, Fit, Outcome, RunEnd};
+pub use fit::{Epoch, EpochFilter, Fit, Outcome, RunEnd};
 pub use setup::{Setup, optimiser};
 pub use step_timing::{PhaseTiming, StepTiming};
 pub use stop::EarlyStopping;

@@ -162,13 +162,37 @@ impl Setup {
     /// The frequency response of the model with these parameters; `None` if the model defines none.
     pub fn filter(&self, params: &[f32]) -> Option<Response> {
         let filter = self.info.filter?;
-        let mut named = self.named_params(params);
-        named.extend(self.plan.values(&mut self.plan.workspace(ThreadTeam::new(1)), params));
+        let values = match self.plan.has_named_values() {
+            true => self.plan.values(&mut self.plan.workspace(ThreadTeam::new(1)), params),
+            false => vec![],
+        };
         let weights = |name: &str| {
-            let found = named.iter().find(|(other, _)| other == name);
-            found.expect("a model's filter reads its own parameters and named values").1.cast()
+            let value =
+                values.iter().find(|(other, _)| other == name).map(|(_, value)| value.cast());
+            let found = value.or_else(|| self.named_param(params, name));
+            found.expect("a model's filter reads its own parameters and named values")
         };
         Some(filter(&weights, &self.hp))
+    }
+
+    /// The coefficients of the filter, if it is a single polynomial that depends on the parameters
+    /// alone; otherwise `None`. Takes microseconds, unlike [`Setup::filter`] of models whose filter
+    /// depends on the features.
+    pub fn filter_coefficients(&self, params: &[f32]) -> Option<Vec<f64>> {
+        match self.plan.has_named_values() {
+            true => None,
+            false => match self.filter(params)? {
+                Response::Shared(filter) => Some(filter.coefficients),
+                _ => None,
+            },
+        }
+    }
+
+    /// The parameter of this name; `None` if there is none.
+    fn named_param(&self, params: &[f32], name: &str) -> Option<Mat<f64>> {
+        let mut each = self.plan.params().iter().zip(self.plan.ranges());
+        let (param, range) = each.find(|(param, _)| param.name == name)?;
+        Some(Mat::from_vec(param.rows, param.cols, params[range].to_vec()).cast())
     }
 
     /// The hidden representation of every node before the last layer, `[n, hidden]`; `None` if the

@@ -67,9 +67,10 @@ pub struct RdbStorage {
     finished: Mutex<BTreeMap<u64, BTreeMap<u64, Trial>>>,
 }
 
-/// The connection to the database; `None` after it was lost, and during a transaction.
+/// The connection to the database and its history.
 #[derive(Default)]
 struct Session {
+    /// `None` after the connection was lost, and during a transaction.
     connection: Option<Box<dyn Connection>>,
     /// When the connection was last reopened; `None` if it was never lost.
     reopened: Option<Instant>,

@@ -1,4 +1,4 @@
-//! Writes studies and trials to the tables. A call that is repeated after a lost connection has no further
+//! Writes trials, and attributes of studies, to the tables. A call that is repeated after a lost connection has no further
 //! effect.
 
 use super::super::worker::{WORKER, WorkerProcess};
@@ -191,7 +191,8 @@ impl RdbStorage {
     ) -> SqlResult<Option<Trial>> {
         self.lock_study(db, study)?;
         let found = find_by_request_id(db, system_attrs, attempt)?;
-        let Some(id) = found.map_or_else(|| first_waiting(db, study), |id| Ok(Some(id)))? else {
+        let Some(id) = found.map_or_else(|| lock_first_waiting(db, study), |id| Ok(Some(id)))?
+        else {
             return Ok(None);
         };
         let now = db.dialect().now;
@@ -279,7 +280,7 @@ pub(super) fn request_id() -> Attributes {
     [(REQUEST_ID.to_owned(), clock::unique_id().into())].into()
 }
 
-/// The trial that an earlier attempt of the same call has created or started; `None` on the first attempt.
+/// The trial that an earlier attempt of the same call has created or started; `None` if there is none.
 fn find_by_request_id(
     db: &mut dyn Connection,
     attrs: &Attributes,
@@ -303,8 +304,8 @@ fn insert_trial(db: &mut dyn Connection, study: u64, state: TrialState) -> SqlRe
     row.ok_or_else(|| SqlError::Rejected("the new trial has no id".into()))?.u64(0)
 }
 
-/// The first waiting trial that no other transaction has locked.
-fn first_waiting(db: &mut dyn Connection, study: u64) -> SqlResult<Option<u64>> {
+/// Finds and locks the first waiting trial that no other transaction has locked; `None` if there is none.
+fn lock_first_waiting(db: &mut dyn Connection, study: u64) -> SqlResult<Option<u64>> {
     let sql = format!(
         "SELECT trial_id FROM trials WHERE study_id = $1 AND state = 'WAITING' \
          ORDER BY trial_id LIMIT 1{}",

@@ -1,9 +1,9 @@
 //! The training plan: a model's equations are recorded once, compiled once and replayed every epoch.
 //!
-//! Compilation is a sequence of passes, one file each:
+//! The steps, one file or folder each:
 //!
 //! ```text
-//! record          operations on values, on a Tape                              Tape -> nodes
+//! record          operations on values, on a Tape                              equations -> nodes
 //! fuse            merges dropout with activations, finds unused values         nodes -> nodes
 //! lower           the forward pass                                             nodes -> instructions
 //! differentiate   the loss and the backward pass                               appends instructions

@@ -10,8 +10,9 @@
 //! assert_eq!(t.shape(y), (2, 3));
 //! ```
 //!
-//! Every operation checks its operands and panics with the name of the operation, so that a tape
-//! always describes a computation with matching shapes. Later passes and kernels rely on this.
+//! Every operation checks its operands and, if they do not fit, panics with a message that names the
+//! operation. A tape therefore always describes a computation with matching shapes, on which later passes
+//! and kernels rely.
 
 mod operations;
 
@@ -215,7 +216,7 @@ impl Tape {
         (a, b)
     }
 
-    /// Records an operation whose result is per node or needs a gradient if one of its inputs does.
+    /// Records an operation. Its result is per node if any input is, and needs a gradient if any input does.
     fn derive(&mut self, operation: &str, op: Op, shape: (usize, usize)) -> Var {
         let inputs = op.inputs();
         let per_node = inputs.iter().any(|v| self.nodes[*v].per_node);

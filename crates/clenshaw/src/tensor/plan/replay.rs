@@ -221,8 +221,8 @@ impl<T: Real> Plan<T> {
     }
 }
 
-/// Execution. Every function panics if the workspace belongs to another plan or if the length of the
-/// parameter vector differs from that of [`Plan::zeros`].
+/// Execution. A function that computes panics if the workspace belongs to another plan or if the length of
+/// the parameter vector differs from that of [`Plan::zeros`].
 impl<T: Real> Plan<T> {
     /// Runs one forward and backward pass; equal streams give the same dropout.
     ///
@@ -261,6 +261,11 @@ impl<T: Real> Plan<T> {
     pub fn scores<'w>(&self, work: &'w mut Workspace<T>, params: &[T]) -> &'w [T] {
         self.replay(&self.evaluate, work, params, None, None);
         self.output(work, self.logits)
+    }
+
+    /// Whether any value was named with [`Tape::name`].
+    pub fn has_named_values(&self) -> bool {
+        !self.named.is_empty()
     }
 
     /// Computes the values named with [`Tape::name`], without dropout and with running statistics.
@@ -313,9 +318,9 @@ impl<T: Real> Plan<T> {
                 let context = context(thread);
                 for (b, rows) in blocks(&stage.chunks[chunk]).enumerate() {
                     for step in &stage.steps {
-                        // SAFETY: the workspace was made for this plan. Chunks are disjoint rows, and
-                        // `schedule` puts no instruction into the stage that reads other rows of what
-                        // the stage writes.
+                        // SAFETY: the workspace was made for this plan. Chunks are disjoint ranges of
+                        // rows, and `schedule` ensures that no instruction of a stage reads rows that
+                        // the stage writes in another chunk.
                         let run = || unsafe { context.execute(step, &rows, chunk, b == 0) };
                         match timer {
                             Some(timer) => timer.time(step.info.phase, run),

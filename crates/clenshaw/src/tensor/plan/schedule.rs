@@ -4,7 +4,7 @@
 //! instructions on one block of 64 rows before the next block, so that the results of one instruction are
 //! in cache for the next. A buffer that is used within a single stage is one block tall.
 //!
-//! Threads share the rows of a stage in chunks of needs_all_rows blocks. There are two kinds of chunks:
+//! Threads share the rows of a stage in chunks of whole blocks. There are two kinds of chunks:
 //!
 //! - A stage that sums over rows has *reduction chunks*: equal numbers of rows, at most 32 chunks up to
 //!   half a million rows. The sums of the chunks are added in order, so the boundaries affect the last
@@ -305,7 +305,7 @@ fn place_masks(stages: &[Stage], masks: &[(usize, usize)]) -> (Vec<usize>, usize
     (offsets, arena.len)
 }
 
-/// Rounds up to needs_all_rows cache lines.
+/// Rounds up to whole cache lines.
 fn round_up_to_line(len: usize) -> usize {
     len.next_multiple_of(F32_PER_LINE)
 }

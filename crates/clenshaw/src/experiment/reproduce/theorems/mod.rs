@@ -102,7 +102,8 @@ impl Theorems {
         }
     }
 
-    /// Runs the checks and trainings on the selected graphs that are on this machine.
+    /// Runs the checks and training runs on the selected graphs that are on this machine; the others are
+    /// listed as missing.
     pub fn measure(&self, options: &ExperimentOptions<'_>) -> Result<ResultPage> {
         self.check(options)?;
         let (mut datasets, mut missing): (Vec<(&str, Arc<Dataset>)>, Vec<String>) =

@@ -81,7 +81,7 @@ impl Tape {
     /// Inverted dropout at rate `drop` in training: kept entries are divided by `1 - drop`. The identity
     /// otherwise.
     pub fn dropout<X: LinearInput>(&mut self, x: X, drop: f64) -> X {
-        assert!((0.0..1.0).contains(&drop), "dropout: rate {drop}; expected 0 or more, below 1");
+        assert!((0.0..1.0).contains(&drop), "dropout: rate {drop}; expected 0 <= rate < 1");
         let node = self.node("dropout", x.var());
         if drop == 0.0 {
             return x;

@@ -1,0 +1,176 @@
+//! The learned filter beside the spectrum of the graph and the frequencies of the signals on it.
+
+use crate::data::Dataset;
+use crate::filter::{Filter, Response};
+use crate::graph::{Normalisation, operator, signal_energy, spectral_density};
+use crate::rng::Stream;
+use crate::tensor::{Mat, Operator};
+use crate::train::{EpochFilter, TrainedModel};
+use serde::Serialize;
+
+/// The number of points of a response.
+const POINTS: usize = 201;
+/// The number of intervals of the spectral density.
+const DENSITY_BINS: usize = 80;
+/// The number of frequency bands of the signals' energy.
+const BANDS: usize = 10;
+/// The page shows the filter after at most this number of epochs.
+const MAX_EPOCHS: usize = 60;
+/// The energy of the features is estimated from this number of random combinations of them.
+const PROJECTIONS: usize = 16;
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct FilterReport {
+    mu: Vec<f64>,
+    response: Vec<f64>,
+    /// The response after the first epoch, which is close to the initial one.
+    initial: Option<Vec<f64>>,
+    coefficients: Option<Vec<f64>>,
+    basis: Option<String>,
+    channels: usize,
+    history: Option<FilterHistory>,
+    density: Density,
+    energy: Option<BandEnergy>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct FilterHistory {
+    epochs: Vec<usize>,
+    responses: Vec<Vec<f64>>,
+    coefficients: Vec<Vec<f64>>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Density {
+    shares: Vec<f64>,
+    exact: bool,
+}
+
+/// The share of each signal's energy in bands of equal width from mu = -1 to mu = 1.
+#[derive(Clone, Debug, Serialize)]
+struct BandEnergy {
+    edges: Vec<f64>,
+    labels: Vec<f64>,
+    features: Vec<f64>,
+    predictions: Vec<f64>,
+}
+
+impl FilterReport {
+    pub fn new(
+        response: &Response,
+        filters: &[EpochFilter],
+        model: &TrainedModel,
+        dataset: &Dataset,
+        probabilities: &Mat<f32>,
+    ) -> Self {
+        let kind = model.info().operator.unwrap_or(Normalisation::Looped);
+        let p = operator(&dataset.graph, kind);
+        let (mu, values) = response.sample(POINTS).into_iter().unzip();
+        let shared = match response {
+            Response::Shared(filter) => Some(filter),
+            _ => None,
+        };
+        let history = shared.and_then(|filter| FilterHistory::new(filter, filters));
+        let density = spectral_density(&p, DENSITY_BINS);
+        Self {
+            mu,
+            response: values,
+            initial: history.as_ref().and_then(|history| history.responses.first().cloned()),
+            coefficients: shared.map(|filter| filter.coefficients.clone()),
+            basis: shared.map(|filter| {
+                serde_json::to_value(&filter.basis).map_or_else(
+                    |_| String::new(),
+                    |basis| basis.as_str().map_or_else(|| basis.to_string(), str::to_owned),
+                )
+            }),
+            channels: match response {
+                Response::Channels(filters) => filters.len(),
+                _ => 1,
+            },
+            history,
+            density: Density { shares: density.shares, exact: density.exact },
+            energy: BandEnergy::new(&p, model, dataset, probabilities),
+        }
+    }
+}
+
+impl FilterHistory {
+    /// The filter after evenly spaced epochs, the first and the last included; `None` if none is known.
+    fn new(learned: &Filter, filters: &[EpochFilter]) -> Option<Self> {
+        let last = filters.len().checked_sub(1)?;
+        let n = filters.len().min(MAX_EPOCHS);
+        let position = |i: usize| if n > 1 { i * last / (n - 1) } else { 0 };
+        let chosen: Vec<&EpochFilter> = (0..n).map(|i| &filters[position(i)]).collect();
+        let response = |filter: &&EpochFilter| -> Vec<f64> {
+            let coefficients = filter.coefficients.clone();
+            let filter = Filter { basis: learned.basis.clone(), coefficients };
+            filter.sample(POINTS).into_iter().map(|(_, value)| value).collect()
+        };
+        Some(Self {
+            epochs: chosen.iter().map(|filter| filter.epoch).collect(),
+            responses: chosen.iter().map(response).collect(),
+            coefficients: chosen.iter().map(|filter| filter.coefficients.clone()).collect(),
+        })
+    }
+}
+
+impl BandEnergy {
+    /// `None` if a signal is constant, such as predictions that are the same for every node.
+    fn new(
+        p: &Operator,
+        model: &TrainedModel,
+        dataset: &Dataset,
+        probabilities: &Mat<f32>,
+    ) -> Option<Self> {
+        let n = dataset.graph.n_nodes();
+        let mut labels = Mat::zeros(n, dataset.n_classes());
+        let labelled: Vec<usize> = (0..n).filter(|&i| dataset.y[i].is_some()).collect();
+        for &i in &labelled {
+            labels[(i, dataset.y[i]? as usize)] = 1.0;
+        }
+        let all: Vec<usize> = (0..n).collect();
+        let energy =
+            |signals: Mat<f64>, nodes: &[usize]| signal_energy(p, &centred(signals, nodes), BANDS);
+        Some(Self {
+            edges: (0..=BANDS).map(|i| 2.0 * i as f64 / BANDS as f64 - 1.0).collect(),
+            labels: energy(labels, &labelled)?,
+            features: energy(projected_features(model, dataset), &all)?,
+            predictions: energy(probabilities.cast(), &all)?,
+        })
+    }
+}
+
+/// Subtracts from each column its mean over some nodes; the rows of other nodes become zero.
+fn centred(mut signals: Mat<f64>, nodes: &[usize]) -> Mat<f64> {
+    let cols = signals.cols();
+    let mut means = vec![0.0; cols];
+    for &node in nodes {
+        means.iter_mut().zip(signals.row(node)).for_each(|(mean, value)| *mean += value);
+    }
+    means.iter_mut().for_each(|mean| *mean /= nodes.len().max(1) as f64);
+    let mut result = Mat::zeros(signals.rows(), cols);
+    for &node in nodes {
+        for (j, mean) in means.iter().enumerate() {
+            result[(node, j)] = signals[(node, j)] - mean;
+        }
+    }
+    std::mem::swap(&mut signals, &mut result);
+    signals
+}
+
+/// Random combinations of the scaled features, with the same energy at every frequency on average.
+fn projected_features(model: &TrainedModel, dataset: &Dataset) -> Mat<f64> {
+    let x = model.scaler().apply(&dataset.x).to_dense();
+    let stream = Stream::new(0, "projection");
+    let sign = |i: usize| if stream.numbered(i as u64).unit() < 0.5 { -1.0 } else { 1.0 };
+    let signs: Vec<f64> = (0..x.cols() * PROJECTIONS).map(sign).collect();
+    let mut projected = Mat::zeros(x.rows(), PROJECTIONS);
+    for i in 0..x.rows() {
+        for (j, &value) in x.row(i).iter().enumerate().filter(|(_, value)| **value != 0.0) {
+            for k in 0..PROJECTIONS {
+                projected[(i, k)] += f64::from(value) * signs[j * PROJECTIONS + k];
+            }
+        }
+    }
+    projected
+}
