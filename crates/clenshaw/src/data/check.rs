@@ -13,7 +13,7 @@
 use super::fetch::{self, FetchEvent, FetchOptions};
 use super::{
     Dataset, DatasetOrigin, Description, Features, FixedSplit, ResolvedGraph, Schema, Store,
-    TableOptions, load_as, read, resolve,
+    TableOptions, count, load_as, read, resolve,
 };
 use crate::error::Result;
 use serde::Serialize;
@@ -26,7 +26,7 @@ use std::sync::atomic::AtomicBool;
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckReport {
     /// Input format: `tables`, `npz`, `graphml`, `gml`, `gexf`, `node-link json`, `pajek`, `edge list`,
-    /// `metis`, `adjacency matrix`, `graph file`, `embedded`, ...
+    /// `metis`, `tables with npz edges`, `graph file`, `embedded`, ...
     pub format: &'static str,
     /// The checksums of the published files, if the folder of the data set exists.
     pub files: Option<ChecksumSummary>,
@@ -184,11 +184,6 @@ fn findings(dataset: &Dataset, d: &Description) -> Vec<Finding> {
         format!("{} the same for every node", count(n, "feature is", "features are"))
     });
     findings
-}
-
-/// Formats a count: `1 node has` or `2 nodes have`.
-fn count(n: usize, one: &str, many: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { many })
 }
 
 /// Joins at most three names; `...` stands for the others.

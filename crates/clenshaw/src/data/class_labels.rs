@@ -1,5 +1,6 @@
 //! Class labels in text form: which are unknown, and how the others are numbered.
 
+use super::count;
 use super::schema::is_missing;
 use std::collections::HashMap;
 
@@ -39,14 +40,17 @@ pub(crate) fn read_labels<'a>(labels: impl Iterator<Item = &'a str> + Clone) -> 
     let mut unlabelled: Vec<(&str, usize)> = vec![];
     for label in labels.zip(&y).filter(|(_, class)| class.is_none()).map(|(label, _)| label) {
         match unlabelled.iter_mut().find(|(other, _)| *other == label) {
-            Some((_, count)) => *count += 1,
+            Some((_, n)) => *n += 1,
             None => unlabelled.push((label, 1)),
         }
     }
     // An empty cell is the usual way to leave out a label; other spellings are reported.
     let unusual = unlabelled.iter().filter(|(label, _)| !label.is_empty());
     let warnings = unusual
-        .map(|(label, count)| format!("{count} nodes with the label `{label}` are unlabelled"))
+        .map(|(label, n)| {
+            let nodes = count(*n, "node has", "nodes have");
+            format!("{nodes} the label `{label}`, which counts as unlabelled")
+        })
         .collect();
     ClassLabels { y, class_names: names.into_iter().map(str::to_owned).collect(), warnings }
 }

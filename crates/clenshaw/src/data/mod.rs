@@ -199,6 +199,11 @@ impl DatasetInfo {
     }
 }
 
+/// Formats a count: `1 node has` or `2 nodes have`.
+pub(crate) fn count(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
 /// Returns an error if there are fewer than two nodes per class.
 fn check_classes(n_classes: usize, n_nodes: usize) -> Result<()> {
     let max_classes = n_nodes / 2;
@@ -280,14 +285,27 @@ pub fn load_from(store: &Store, text: &str) -> Result<Dataset> {
 /// Loads a data set as [`load_from`] does; the interpretation is that of the user's own node table, and
 /// is ignored for other data sets.
 pub fn load_as(store: &Store, text: &str, interpretation: Interpretation) -> Result<Dataset> {
-    let (name, settings) = text.split_once(':').unwrap_or((text, ""));
     let info = match resolve(store, text)? {
         ResolvedGraph::Known(info) => info,
         ResolvedGraph::Path => return load_path(store, Path::new(text), interpretation),
         ResolvedGraph::Imported(path) => {
-            return Ok(Dataset { name: text.into(), ..graph_file::open(&path)? });
+            let mut dataset = Dataset { name: text.into(), ..graph_file::open(&path)? };
+            dataset.warnings.extend(unused_options(interpretation));
+            return Ok(dataset);
         }
     };
+    let mut dataset = load_known(store, info, text)?;
+    dataset.warnings.extend(unused_options(interpretation));
+    if Path::new(text).is_dir() && read::source_files(Path::new(text)).is_ok() {
+        let note = format!("`{text}` is the public graph; your folder of this name is `./{text}`");
+        dataset.notes.push(note);
+    }
+    Ok(dataset)
+}
+
+/// Loads an entry of [`DATASETS`]; `text` is its name, with settings if it is generated.
+fn load_known(store: &Store, info: &DatasetInfo, text: &str) -> Result<Dataset> {
+    let (name, settings) = text.split_once(':').unwrap_or((text, ""));
     match &info.origin {
         DatasetOrigin::Generated { hyper, generate } => {
             return generate(&settings_of(hyper, settings)?);
@@ -300,11 +318,23 @@ pub fn load_as(store: &Store, text: &str, interpretation: Interpretation) -> Res
     Err(Error::BadValue { key: "graph".into(), value: text.into(), expected })
 }
 
+/// A warning if the user chose columns of a graph that has no tables.
+fn unused_options(interpretation: Interpretation) -> Option<String> {
+    match interpretation {
+        Interpretation::Inferred(options) if *options != TableOptions::default() => {
+            Some("the options for columns are not used: the graph has no node table".into())
+        }
+        _ => None,
+    }
+}
+
 /// Loads a user's own files, from the store's cache if they have not changed; with a stored schema, the
 /// cache is not used.
 fn load_path(store: &Store, path: &Path, interpretation: Interpretation) -> Result<Dataset> {
     if read::format(path) == "graph file" {
-        return read::read_path(path, interpretation)?.checked();
+        let mut dataset = read::read_path(path, interpretation)?.checked()?;
+        dataset.warnings.extend(unused_options(interpretation));
+        return Ok(dataset);
     }
     let Interpretation::Inferred(options) = interpretation else {
         return read::read_path(path, interpretation);
@@ -312,14 +342,19 @@ fn load_path(store: &Store, path: &Path, interpretation: Interpretation) -> Resu
     let (stated, schema_file) = read::schema_file(path)?;
     let options = options.clone().or(stated);
     let mut files = read::source_files(path)?;
-    files.extend(schema_file);
+    files.extend(schema_file.clone());
     // Cache entries are distinguished by name, so the name includes the options.
     let name = match options == TableOptions::default() {
         true => path.display().to_string(),
         false => format!("{} {options:?}", path.display()),
     };
     let source = cache::CacheSource { name: &name, path, files: &files };
-    let read = || read::read_path(path, Interpretation::Inferred(&options));
+    let read = || {
+        let mut dataset = read::read_path(path, Interpretation::Inferred(&options))?;
+        let used = schema_file.map(|file| format!("options read from {}", file.display()));
+        dataset.notes.splice(0..0, used);
+        Ok(dataset)
+    };
     let dataset = cache::load_or_read(store.cache_folder(), &source, read)?;
     Dataset { name: path.display().to_string(), ..dataset }.checked()
 }

@@ -62,6 +62,14 @@ pub enum SplitKind {
 
 /// The names of the parts.
 const PARTS: [&str; 3] = ["train", "val", "test"];
+/// The words for each part in files.
+const PART_WORDS: [&[&str]; 3] =
+    [&["train", "training"], &["val", "valid", "validation", "dev"], &["test", "testing"]];
+
+/// Returns the index of the part that a word in a file refers to.
+pub(super) fn part_named(word: &str) -> Option<usize> {
+    PART_WORDS.iter().position(|words| words.iter().any(|known| word.eq_ignore_ascii_case(known)))
+}
 
 impl SplitKind {
     /// The split for a user's own graph: the one that comes with it, or all of them, or `stratified`.

@@ -18,6 +18,8 @@ pub(crate) struct Table {
     pub ids: Option<Vec<String>>,
     /// The line of each row; empty if the format has no lines.
     pub lines: Vec<u32>,
+    /// What was detected about the format, for the user.
+    pub notes: Vec<String>,
     n_rows: usize,
 }
 

@@ -109,7 +109,7 @@ impl TrainedModel {
     /// training table, and labels are optional.
     pub fn load_graph(&self, store: &Store, text: &str) -> Result<Dataset> {
         // Formats without a node table, such as `.npz`, do not use the schema.
-        let no_columns = Schema { columns: vec![], structural: None };
+        let no_columns = Schema { columns: vec![], structural: None, weight: None };
         let schema = self.schema.as_ref().unwrap_or(&no_columns);
         let class_names = &self.class_names;
         data::load_as(store, text, Interpretation::Stored { schema, class_names })
@@ -142,7 +142,8 @@ impl TrainedModel {
             return Err(bad(format!("{n} features, but the model was trained with {expected}")));
         }
         if let (Some(found), Some(expected)) = (names(&dataset.schema), names(&self.schema))
-            && let Some(at) = (0..n).find(|&at| found[at] != expected[at])
+            && let Some(at) =
+                found.iter().zip(&expected).position(|(found, expected)| found != expected)
         {
             let (found, expected) = (&found[at], &expected[at]);
             return Err(bad(format!(

@@ -5,12 +5,12 @@
 
 use super::Interpretation;
 use super::assemble::{self, ReadEdges};
-use super::fields::LineResult;
+use super::delimited::LineResult;
+use super::edge_attributes::EdgeAttributes;
 use crate::data::Dataset;
 use crate::data::schema::is_missing;
 use crate::data::table::Table;
 use crate::error::{Error, Result};
-use crate::graph::Graph;
 use std::collections::{HashMap, HashSet};
 
 /// Maximum number of cells of the node table per byte of the file: nodes without a value have cells.
@@ -39,6 +39,9 @@ pub(super) struct AttributedGraph<'a> {
     counts: Vec<(usize, usize)>,
     number_of: HashMap<String, u32>,
     edges: Vec<(u32, u32, f32)>,
+    /// The attributes of edges.
+    pub edge_attributes: EdgeAttributes<'a>,
+    interpretation: Interpretation<'a>,
     /// Edges that precede their nodes, with their positions.
     pending_edges: Vec<(usize, [String; 2], f32)>,
     /// Whether the file declares directed edges.
@@ -46,8 +49,8 @@ pub(super) struct AttributedGraph<'a> {
 }
 
 impl<'a> AttributedGraph<'a> {
-    /// No nodes; `size` is the number of bytes of the text.
-    pub fn new(place: &'a str, size: usize) -> Self {
+    /// Creates a graph without nodes; `size` is the number of bytes of the text.
+    pub fn new(place: &'a str, size: usize, interpretation: Interpretation<'a>) -> Self {
         Self {
             place,
             max_cells: MAX_CELLS.saturating_mul(size),
@@ -56,9 +59,16 @@ impl<'a> AttributedGraph<'a> {
             counts: vec![],
             number_of: HashMap::new(),
             edges: vec![],
+            edge_attributes: EdgeAttributes::new(interpretation.weights()),
+            interpretation,
             pending_edges: vec![],
             directed: false,
         }
+    }
+
+    /// Adds a column for an attribute that nodes may have.
+    pub fn declare(&mut self, name: &str) -> LineResult<()> {
+        self.column(name).map(drop)
     }
 
     /// Starts a node, whose attributes and id follow.
@@ -137,9 +147,9 @@ impl<'a> AttributedGraph<'a> {
         mut self,
         format: &str,
         node_names: NodeNames,
-        interpretation: Interpretation,
         error_at: impl Fn(usize, String) -> Error,
     ) -> Result<Dataset> {
+        let interpretation = self.interpretation;
         for (at, ends, weight) in std::mem::take(&mut self.pending_edges) {
             self.edge_of_known_nodes(&ends, weight).map_err(|problem| error_at(at, problem))?;
         }
@@ -153,9 +163,11 @@ impl<'a> AttributedGraph<'a> {
             NodeNames::Id => None,
             NodeNames::DistinctLabel => Some(use_distinct_labels(&mut self.table, interpretation)),
         };
-        let graph = Graph::from_weighted_edges(self.place, self.table.n_rows(), &self.edges)?;
+        let n_nodes = self.table.n_rows();
+        let edges = ReadEdges::new(self.place, n_nodes, self.edges, interpretation.weights())?;
         let nodes = assemble::encode(&self.table, interpretation)?;
-        let edges = ReadEdges::new(graph, &self.edges, self.directed);
+        let mut edges = ReadEdges { directed: self.directed, ..edges };
+        self.edge_attributes.finish(self.place, &mut edges)?;
         let source = format!("{format}, {}", self.place);
         let mut dataset = assemble::dataset(self.place, source, nodes, edges, interpretation)?;
         dataset.notes.splice(0..0, note);
@@ -189,7 +201,7 @@ mod tests {
     use super::*;
 
     fn graph(size: usize) -> AttributedGraph<'static> {
-        AttributedGraph::new("it", size)
+        AttributedGraph::new("it", size, Interpretation::default())
     }
 
     #[test]

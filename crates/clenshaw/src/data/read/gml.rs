@@ -24,8 +24,7 @@ mod token;
 use self::token::{GmlToken, GmlTokens};
 use super::Interpretation;
 use super::attributed::{AttributedGraph, NodeNames};
-use super::edges::parse_weight;
-use super::fields::LineResult;
+use super::delimited::LineResult;
 use super::text::{self, line_error};
 use crate::data::Dataset;
 use crate::error::Result;
@@ -59,11 +58,11 @@ pub fn read_bytes(place: &str, bytes: &[u8], interpretation: Interpretation) -> 
 
 /// Parses the text of a file; errors and the data set refer to it as `place`.
 pub(super) fn parse(place: &str, text: &str, interpretation: Interpretation) -> Result<Dataset> {
-    let graph = AttributedGraph::new(place, text.len());
+    let graph = AttributedGraph::new(place, text.len(), interpretation);
     let mut parser = GmlParser { tokens: GmlTokens::new(text), graph };
     parser.file().map_err(|problem| line_error(place, parser.tokens.line, problem))?;
     let error_at = |line, problem| line_error(place, line, problem);
-    parser.graph.dataset("GML", NodeNames::DistinctLabel, interpretation, error_at)
+    parser.graph.dataset("GML", NodeNames::DistinctLabel, error_at)
 }
 
 struct GmlParser<'a> {
@@ -132,15 +131,15 @@ impl<'a> GmlParser<'a> {
         self.graph.finish_node(id.ok_or("the node has no `id`")?)
     }
 
-    /// Reads the ends and the weight of an edge; other attributes are ignored.
     fn edge(&mut self) -> LineResult<()> {
         let (mut source, mut target, mut weight) = (None, None, 1.0);
         while let Some(key) = self.key_or_end()? {
             match (key, self.value(key)?) {
                 ("source", GmlValue::Scalar(value)) => source = Some(value.into_owned()),
                 ("target", GmlValue::Scalar(value)) => target = Some(value.into_owned()),
-                ("weight", GmlValue::Scalar(value)) => weight = parse_weight(&value)?,
-                (_, GmlValue::Scalar(_)) => {}
+                (name, GmlValue::Scalar(value)) => {
+                    self.graph.edge_attributes.add(name, &value, &mut weight)?;
+                }
                 (_, GmlValue::List) => self.skip_list()?,
             }
         }

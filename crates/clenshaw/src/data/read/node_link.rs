@@ -16,8 +16,7 @@
 
 use super::Interpretation;
 use super::attributed::{AttributedGraph, NodeNames};
-use super::edges::parse_weight;
-use super::fields::LineResult;
+use super::delimited::LineResult;
 use super::text::{self, line_error};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
@@ -53,7 +52,7 @@ pub fn read_bytes(place: &str, bytes: &[u8], interpretation: Interpretation) -> 
 pub(super) fn parse(place: &str, text: &str, interpretation: Interpretation) -> Result<Dataset> {
     let text = without_nan(text.trim_start_matches('\u{feff}'));
     let mut document = Document {
-        graph: AttributedGraph::new(place, text.len()),
+        graph: AttributedGraph::new(place, text.len(), interpretation),
         ignored: BTreeSet::new(),
         has_nodes: false,
         has_edges: false,
@@ -72,7 +71,7 @@ pub(super) fn parse(place: &str, text: &str, interpretation: Interpretation) -> 
     let ignored: Vec<String> = document.ignored.into_iter().collect();
     let error_at = |edge, problem| whole(format!("edge {edge}: {problem}"));
     let graph = document.graph;
-    let mut dataset = graph.dataset("node-link JSON", NodeNames::Id, interpretation, error_at)?;
+    let mut dataset = graph.dataset("node-link JSON", NodeNames::Id, error_at)?;
     if !ignored.is_empty() {
         let ignored = ignored.join(", ");
         dataset.warnings.push(format!(
@@ -229,10 +228,14 @@ impl Document<'_> {
 
     fn edge(&mut self, number: usize, edge: &Map<String, Value>) -> LineResult<()> {
         let ends = [id(edge, "edge", "source")?, id(edge, "edge", "target")?];
-        let weight = edge.get("weight").map_or(Ok(1.0), |weight| match scalar(weight) {
-            Some(text) if !weight.is_null() => parse_weight(&text),
-            _ => parse_weight(&weight.to_string()),
-        })?;
+        let mut weight = 1.0;
+        for (name, value) in
+            edge.iter().filter(|(name, _)| !["source", "target"].contains(&&***name))
+        {
+            let text = scalar(value).filter(|_| !value.is_null());
+            let text = text.unwrap_or_else(|| value.to_string().into());
+            self.graph.edge_attributes.add(name, &text, &mut weight)?;
+        }
         match self.has_nodes {
             true => self.graph.edge_of_known_nodes(&ends, weight),
             false => {

@@ -19,16 +19,21 @@
 //! The graph is undirected; loops are removed and duplicate edges merged.
 
 use super::assemble::ReadEdges;
+use super::delimited::{LineResult, fields};
 use super::edges::parse_weight;
-use super::fields::{LineResult, fields};
 use super::text::line_error;
+use crate::data::schema::WeightChoice;
 use crate::error::Result;
-use crate::graph::Graph;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Reads the edges between the nodes of a table.
-pub(super) fn parse(place: &str, text: &str, nodes: &HashMap<String, u32>) -> Result<ReadEdges> {
+pub(super) fn parse(
+    place: &str,
+    text: &str,
+    nodes: &HashMap<String, u32>,
+    weights: WeightChoice,
+) -> Result<ReadEdges> {
     let mut parser = PajekParser::new(nodes);
     for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
         parser.line(line.trim()).map_err(|problem| line_error(place, number, problem))?;
@@ -36,8 +41,8 @@ pub(super) fn parse(place: &str, text: &str, nodes: &HashMap<String, u32>) -> Re
     if parser.section == PajekSection::Start {
         return Err(line_error(place, 1, "the file is empty; expected `*vertices`"));
     }
-    let graph = Graph::from_weighted_edges(place, nodes.len(), &parser.edges)?;
-    Ok(ReadEdges::new(graph, &parser.edges, parser.directed))
+    let edges = ReadEdges::new(place, nodes.len(), parser.edges, weights)?;
+    Ok(ReadEdges { directed: parser.directed, ..edges })
 }
 
 /// The part of the file that is being read.
@@ -190,7 +195,8 @@ mod tests {
     /// The rows of the table are in another order than the vertices.
     fn read(text: &str) -> Result<ReadEdges> {
         let nodes = [("c d", 0), ("ann", 1), ("bob", 2), ("4", 3)];
-        parse("x.net", text, &nodes.map(|(name, node)| (name.to_owned(), node)).into())
+        let nodes = nodes.map(|(name, node)| (name.to_owned(), node)).into();
+        parse("x.net", text, &nodes, WeightChoice::ByName)
     }
 
     fn read_error(text: &str) -> String {

@@ -4,15 +4,13 @@ use super::cell::{self, is_missing};
 use super::infer::{Labels, infer};
 use super::{ColumnRole, NumberFormat, Schema, TableOptions};
 use crate::data::class_labels::{ClassLabels, read_labels};
+use crate::data::split::part_named;
 use crate::data::table::{Table, TextColumn};
-use crate::data::{Features, FixedSplit, Split, check_node_count};
+use crate::data::{Features, FixedSplit, Split, check_node_count, count};
 use crate::error::Result;
 use crate::tensor::{Mat, Pattern};
 use std::collections::HashMap;
 
-/// The words for each part of a split.
-const PARTS: [&[&str]; 3] =
-    [&["train", "training"], &["val", "valid", "validation", "dev"], &["test", "testing"]];
 /// The name of the split of a node table.
 pub(crate) const OWN_SPLIT: &str = "own";
 
@@ -123,8 +121,8 @@ fn known_labels(
     let is_unknown = |(cell, class): &(&str, &Option<u32>)| class.is_none() && !is_missing(cell);
     let mut unknown = column.cells().zip(&y).filter(is_unknown);
     if let Some((example, _)) = unknown.next() {
-        let n = 1 + unknown.count();
-        warn(format!("{n} labels that the model does not know, ignored: `{example}`, ..."));
+        let labels = count(1 + unknown.count(), "label is", "labels are");
+        warn(format!("{labels} not a class of the model and ignored, such as `{example}`"));
     }
     y
 }
@@ -197,17 +195,12 @@ fn split(
     }
     let assigned: usize = parts.iter().map(Vec::len).sum();
     parts.iter_mut().for_each(|part| part.retain(|&node| y[node as usize].is_some()));
-    let left_out = assigned - parts.iter().map(Vec::len).sum::<usize>();
-    if left_out > 0 {
-        let place = &table.place;
-        warnings.push(format!("{place}: {left_out} nodes of the split have no label, ignored"));
+    let n_removed = assigned - parts.iter().map(Vec::len).sum::<usize>();
+    if n_removed > 0 {
+        let (place, nodes) = (&table.place, count(n_removed, "node has", "nodes have"));
+        warnings.push(format!("{place}: {nodes} no label and cannot be in the split"));
     }
     Ok(Some(FixedSplit { name: OWN_SPLIT.into(), split: Split::new(OWN_SPLIT, parts)? }))
-}
-
-/// The part that a cell names.
-fn part_named(cell: &str) -> Option<usize> {
-    PARTS.iter().position(|words| words.iter().any(|word| cell.eq_ignore_ascii_case(word)))
 }
 
 /// The feature matrix, and notes on cells that the schema did not expect. `columns` are the feature
@@ -226,18 +219,18 @@ fn features(
                 let filled = builder.add_number(*cells, *format, *fill, *indicator);
                 if filled > 0 && !indicator && cells.is_some() {
                     let name = &column.name;
-                    notes.push(format!(
-                        "column `{name}`: {filled} missing cells filled with {fill}"
-                    ));
+                    let cells = count(filled, "missing cell is", "missing cells are");
+                    notes.push(format!("column `{name}`: {cells} filled with {fill}"));
                 }
             }
             ColumnRole::Category { values } => {
                 let unknown = builder.add_category(*cells, values);
                 if let Some((n, example)) = unknown {
                     let name = &column.name;
+                    let cells = count(n, "cell has a value", "cells have values");
                     notes.push(format!(
-                        "column `{name}`: {n} cells with values that are not in the training table, \
-                         encoded as zeros: `{example}`, ..."
+                        "column `{name}`: {cells} that the training table does not have, such as \
+                         `{example}`; encoded as zeros"
                     ));
                 }
             }

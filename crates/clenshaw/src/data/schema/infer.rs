@@ -15,9 +15,10 @@
 use super::cell::{self, is_missing};
 use super::options::{Fill, TableOptions};
 use super::{ColumnRole, ColumnSchema, NumberFormat, Schema};
+use crate::data::count;
 use crate::data::table::{Table, TextColumn};
 use crate::error::{Error, Result};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 const ID: [&str; 4] = ["id", "node", "name", "node_id"];
 /// Names of the label column, in order of preference.
@@ -71,8 +72,28 @@ pub(crate) fn infer(
         };
         ColumnSchema { name: column.name.clone(), role, reason }
     };
-    let columns = table.columns.iter().enumerate().map(column).collect();
-    Ok((Schema { columns, structural: None }, warnings))
+    let columns: Vec<ColumnSchema> = table.columns.iter().enumerate().map(column).collect();
+    warnings.extend(suspicious_names(table, &columns));
+    Ok((Schema { columns, structural: None, weight: options.weight.clone() }, warnings))
+}
+
+/// Warns of features that are named like a label, and of names that differ only in case.
+fn suspicious_names(table: &Table, columns: &[ColumnSchema]) -> Vec<String> {
+    let place = &table.place;
+    let is_label_name = |name: &str| LABEL.iter().any(|word| name.eq_ignore_ascii_case(word));
+    let is_suspicious = |(column, cells): &(&ColumnSchema, &TextColumn)| {
+        column.n_features() > 0 && is_label_name(&column.name) && !has_decimals(cells)
+    };
+    let labels = columns.iter().zip(&table.columns).filter(is_suspicious).map(|(column, _)| {
+        let name = &column.name;
+        format!("{place}: `{name}` is used as a feature; ignore it if it contains the classes")
+    });
+    let mut seen: HashMap<String, &str> = HashMap::new();
+    let names = columns.iter().filter(|column| !column.name.is_empty()).filter_map(|column| {
+        let other = seen.insert(column.name.to_lowercase(), &column.name)?;
+        Some(format!("{place}: columns `{other}` and `{}` differ only in case", column.name))
+    });
+    labels.chain(names).collect()
 }
 
 /// The columns that are not features, with the reason why they were chosen.
@@ -186,12 +207,11 @@ fn feature(
     if numbers < present {
         let is_text = |cell: &&str| !is_missing(cell) && cell::number(format, cell).is_none();
         let example = column.cells().find(is_text).unwrap_or_default();
-        warnings.push(format!(
-            "{}: {} of {} cells are not finite numbers (`{example}`) and count as missing",
-            table.place,
-            table.title(index),
-            present - numbers
-        ));
+        let cells =
+            count(present - numbers, "cell is not a finite number", "cells are not finite numbers");
+        let (place, column) = (&table.place, table.title(index));
+        let verb = if present - numbers == 1 { "counts" } else { "count" };
+        warnings.push(format!("{place}: {column}: {cells} (`{example}`) and {verb} as missing"));
     }
     let fill = fill_value(column, format, options.fill.unwrap_or_default());
     let how = match (format, missing) {
