@@ -166,7 +166,10 @@ fn findings(dataset: &Dataset, d: &Description) -> Vec<Finding> {
         format!("a class has no training nodes in {n} of {n_splits} splits: {}", list(&missing))
     });
     add("incomplete-splits", Note, incomplete.len(), &|n| {
-        format!("labelled nodes are left out in {n} of {n_splits} splits: {}", list(&incomplete))
+        format!(
+            "some labelled nodes are in no part in {n} of {n_splits} splits: {}",
+            list(&incomplete)
+        )
     });
     add("unlabelled-nodes", Note, d.unlabelled, &|n| {
         format!("{} no label", count(n, "node has", "nodes have"))
@@ -195,7 +198,7 @@ fn list(names: &[String]) -> String {
 }
 
 /// Returns the names of the splits with an empty part, of those with a class without training nodes,
-/// and of those that leave out labelled nodes.
+/// and of those with labelled nodes in no part.
 fn split_problems(dataset: &Dataset) -> [Vec<String>; 3] {
     let labelled = dataset.labelled();
     let classes = |nodes: &[u32]| {
@@ -287,7 +290,7 @@ mod tests {
             ("duplicate-nodes", 1, "1 node has the same neighbours and class as an earlier node"),
             ("empty-parts", 1, "a part is empty in 1 of 1 splits: own"),
             ("class-not-in-train", 1, "a class has no training nodes in 1 of 1 splits: own"),
-            ("incomplete-splits", 1, "labelled nodes are left out in 1 of 1 splits: own"),
+            ("incomplete-splits", 1, "some labelled nodes are in no part in 1 of 1 splits: own"),
             ("unlabelled-nodes", 1, "1 node has no label"),
             ("isolated-nodes", 1, "1 node has no neighbours"),
             ("components", 2, "the graph has 2 components; the largest has 3 nodes"),

@@ -15,11 +15,11 @@ pub(crate) struct ClassLabels {
     pub warnings: Vec<String>,
 }
 
-/// Numbers the labels of all nodes.
+/// Assigns class numbers to the labels of all nodes.
 ///
 /// Missing cells are unlabelled, and so is `-1` if all other labels are non-negative whole numbers.
 /// Classes are sorted by value if all of them are numbers, otherwise alphabetically.
-pub(crate) fn read_labels<'a>(labels: impl Iterator<Item = &'a str> + Clone) -> ClassLabels {
+pub(crate) fn encode_labels<'a>(labels: impl Iterator<Item = &'a str> + Clone) -> ClassLabels {
     let known = |label: &&str| !is_missing(label) && *label != MINUS_ONE;
     let mut names: Vec<&str> = labels.clone().filter(known).collect();
     names.sort_unstable();
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     fn read(labels: &[&str]) -> (Vec<Option<u32>>, Vec<String>, usize) {
-        let ClassLabels { y, class_names, warnings } = read_labels(labels.iter().copied());
+        let ClassLabels { y, class_names, warnings } = encode_labels(labels.iter().copied());
         (y, class_names, warnings.len())
     }
 

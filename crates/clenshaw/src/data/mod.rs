@@ -154,7 +154,8 @@ impl DatasetInfo {
 
     /// Reads the data set from its files, or from the store's cache if they have not changed.
     fn read(&self, store: &Store, files: &FileDataset) -> Result<Dataset> {
-        let folder = store.dataset_folder(files.folder).ok_or_else(|| self.absent(store, files))?;
+        let folder =
+            store.dataset_folder(files.folder).ok_or_else(|| self.not_found(store, files))?;
         let sources = files.sources(&folder)?;
         let read = || {
             let mut dataset = (files.read)(&folder, files.file_name)?;
@@ -170,14 +171,14 @@ impl DatasetInfo {
     }
 
     /// The error if the data set's folder is in none of the store's folders.
-    fn absent(&self, store: &Store, files: &FileDataset) -> Error {
+    fn not_found(&self, store: &Store, files: &FileDataset) -> Error {
         let looked = store.folders().iter().map(|folder| folder.join(files.folder)).collect();
         Error::Absent { graph: self.name.into(), looked }
     }
 
     /// Builds a generated data set; loading its name, which contains all settings that differ from the
     /// defaults, generates it again.
-    fn generated(
+    fn build_generated(
         &self,
         params: &Params,
         graph: Graph,

@@ -62,7 +62,7 @@ pub(super) fn encode(table: &Table, interpretation: Interpretation) -> Result<En
     match interpretation {
         Interpretation::Inferred(options) => schema::encode(table, options),
         Interpretation::Stored { schema, class_names } => {
-            schema::encode_other(table, schema, class_names)
+            schema::encode_with_schema(table, schema, class_names)
         }
     }
 }
@@ -191,11 +191,11 @@ pub(super) fn structural_features(
             Err(Error::Data { place: place.into(), problem: problem.into() })
         }
         (Some(StructuralFeatures::Identity), _) => {
-            let note = "no feature columns: every node has one feature of its own";
+            let note = "no feature columns: one one-hot feature per node";
             Ok((identity(n), StructuralFeatures::Identity, note.into()))
         }
         _ => {
-            let note = "no feature columns: the degree of a node is its only feature";
+            let note = "no feature columns: the features are node degrees, binned by powers of two";
             Ok((degrees(graph), StructuralFeatures::Degree, note.into()))
         }
     }

@@ -63,7 +63,7 @@ pub(super) fn parse(place: &str, text: &str, interpretation: Interpretation) -> 
     let source = SourceText { name: place, bytes: text.as_bytes() };
     let mut document = GexfParser::new(source, interpretation);
     xml::parse(document.place, text, &mut document)?;
-    document.dataset()
+    document.into_dataset()
 }
 
 /// An attribute that the file declares for nodes.
@@ -156,7 +156,7 @@ impl<'a> GexfParser<'a> {
         Ok(())
     }
 
-    fn declaration(&mut self, tag: &BytesStart) -> Result<()> {
+    fn declare_attribute(&mut self, tag: &BytesStart) -> Result<()> {
         let id = self.required(tag, "id")?;
         let title = self.attribute(tag, "title")?.unwrap_or_else(|| id.clone());
         if self.number_of.insert(id.clone(), self.attributes.len()).is_some() {
@@ -177,13 +177,13 @@ impl<'a> GexfParser<'a> {
         if let Some(label) = self.attribute(tag, LABEL)?
             && !self.attributes.iter().any(is_label)
         {
-            self.graph.attribute(LABEL, label.trim()).map_err(|problem| self.bad(problem))?;
+            self.graph.add_attribute(LABEL, label.trim()).map_err(|problem| self.bad(problem))?;
         }
         self.open_node = Some(OpenNode { id, attributes: vec![] });
         Ok(())
     }
 
-    fn value(&mut self, tag: &BytesStart) -> Result<()> {
+    fn read_value(&mut self, tag: &BytesStart) -> Result<()> {
         let id = match self.attribute(tag, "for")? {
             Some(id) => id,
             // Version 1.0.
@@ -198,7 +198,7 @@ impl<'a> GexfParser<'a> {
         let undeclared = || self.bad(format!("undeclared attribute `{id}`"));
         let number = self.number_of.get(&id).copied().ok_or_else(undeclared)?;
         let title = &self.attributes[number].title;
-        let added = self.graph.attribute(title, value.trim());
+        let added = self.graph.add_attribute(title, value.trim());
         added.map_err(|problem| self.bad(problem))?;
         if let Some(node) = &mut self.open_node {
             node.attributes.push(number);
@@ -220,7 +220,7 @@ impl<'a> GexfParser<'a> {
             if self.default_bytes > MAX_DEFAULT_BYTES * self.place.bytes.len() {
                 return Err(self.bad("the defaults are too long for the size of the file"));
             }
-            let added = self.graph.attribute(title, default);
+            let added = self.graph.add_attribute(title, default);
             added.map_err(|problem| self.place.bad(self.at, problem))?;
         }
         self.graph.finish_node(id).map_err(|problem| self.place.bad(self.at, problem))
@@ -238,14 +238,14 @@ impl<'a> GexfParser<'a> {
         Ok(())
     }
 
-    fn dataset(self) -> Result<Dataset> {
+    fn into_dataset(self) -> Result<Dataset> {
         if self.depth > 0 || !self.has_graph {
             let problem = "unexpected end of file; expected `<gexf>` with one `<graph>`";
             return Err(self.bad(problem));
         }
         let place = self.place;
         let error_at = |at, problem| place.bad(at, problem);
-        self.graph.dataset("GEXF", NodeNames::DistinctLabel, error_at)
+        self.graph.into_dataset("GEXF", NodeNames::DistinctLabel, error_at)
     }
 }
 
@@ -254,11 +254,11 @@ impl XmlDocument for GexfParser<'_> {
         self.at = at;
     }
 
-    fn text(&mut self) -> &mut String {
+    fn text_buffer(&mut self) -> &mut String {
         &mut self.text
     }
 
-    fn start(&mut self, tag: &BytesStart) -> Result<()> {
+    fn start_element(&mut self, tag: &BytesStart) -> Result<()> {
         self.depth += 1;
         self.text.clear();
         match tag.name().into_inner() {
@@ -275,15 +275,17 @@ impl XmlDocument for GexfParser<'_> {
                 self.edge_titles.insert(id, title);
                 Ok(())
             }
-            "attribute" if self.for_nodes => self.declaration(tag),
+            "attribute" if self.for_nodes => self.declare_attribute(tag),
             "node" => self.start_node(tag),
-            "attvalue" if self.open_node.is_some() || self.open_edge.is_some() => self.value(tag),
+            "attvalue" if self.open_node.is_some() || self.open_edge.is_some() => {
+                self.read_value(tag)
+            }
             "edge" => self.start_edge(tag),
             _ => Ok(()),
         }
     }
 
-    fn end(&mut self, name: &str) -> Result<()> {
+    fn end_element(&mut self, name: &str) -> Result<()> {
         self.depth = self.depth.saturating_sub(1);
         let text = std::mem::take(&mut self.text);
         match name {
@@ -298,7 +300,7 @@ impl XmlDocument for GexfParser<'_> {
             "node" => self.finish_node()?,
             "edge" => {
                 if let Some((ends, weight)) = self.open_edge.take() {
-                    self.graph.edge(self.at, ends, weight);
+                    self.graph.add_edge(self.at, ends, weight);
                 }
             }
             _ => {}

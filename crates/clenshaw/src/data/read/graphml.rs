@@ -57,7 +57,7 @@ pub(super) fn parse(place: &str, text: &str, interpretation: Interpretation) -> 
     let source = SourceText { name: place, bytes: text.as_bytes() };
     let mut document = GraphmlParser::new(source, interpretation);
     xml::parse(document.place, text, &mut document)?;
-    document.dataset()
+    document.into_dataset()
 }
 
 /// The state of the parser and the nodes and edges read so far.
@@ -118,7 +118,7 @@ impl<'a> GraphmlParser<'a> {
         self.place.required_attribute(self.at, tag, name)
     }
 
-    fn key(&mut self, tag: &BytesStart) -> Result<()> {
+    fn declare_key(&mut self, tag: &BytesStart) -> Result<()> {
         let id = self.required(tag, "id")?;
         if self.in_graph {
             let problem = format!("key `{id}` is declared after `<graph>`; expected it before");
@@ -143,7 +143,7 @@ impl<'a> GraphmlParser<'a> {
         self.graph.directed = self.attribute(tag, "edgedefault")?.as_deref() == Some("directed");
         for key in &self.keys.list {
             let declared = match key.for_nodes {
-                true => self.graph.declare(&key.name),
+                true => self.graph.add_column(&key.name),
                 false if key.default.is_empty() => Ok(()),
                 false => {
                     let (attributes, weight) =
@@ -202,7 +202,7 @@ impl<'a> GraphmlParser<'a> {
                 self.default_bytes += key.default.len();
             }
             let value = value.as_ref().unwrap_or(&key.default);
-            let added = self.graph.attribute(&key.name, value);
+            let added = self.graph.add_attribute(&key.name, value);
             added.map_err(|problem| self.place.bad(self.at, problem))?;
         }
         if self.default_bytes > MAX_VALUES * self.place.bytes.len() {
@@ -218,14 +218,14 @@ impl<'a> GraphmlParser<'a> {
         Ok(())
     }
 
-    fn dataset(self) -> Result<Dataset> {
+    fn into_dataset(self) -> Result<Dataset> {
         if self.depth > 0 || !self.in_graph {
             let problem = "unexpected end of file; expected `<graphml>` with one `<graph>`";
             return Err(self.bad(problem));
         }
         let place = self.place;
         let error_at = |at, problem| place.bad(at, problem);
-        self.graph.dataset("GraphML", NodeNames::Id, error_at)
+        self.graph.into_dataset("GraphML", NodeNames::Id, error_at)
     }
 }
 
@@ -234,15 +234,15 @@ impl XmlDocument for GraphmlParser<'_> {
         self.at = at;
     }
 
-    fn text(&mut self) -> &mut String {
+    fn text_buffer(&mut self) -> &mut String {
         &mut self.text
     }
 
-    fn start(&mut self, tag: &BytesStart) -> Result<()> {
+    fn start_element(&mut self, tag: &BytesStart) -> Result<()> {
         self.depth += 1;
         self.text.clear();
         match tag.name().into_inner() {
-            "key" => self.key(tag),
+            "key" => self.declare_key(tag),
             "graph" => self.start_graph(tag),
             "node" => self.start_node(tag),
             "data" if self.open_node.is_some() || self.open_edge.is_some() => self.start_data(tag),
@@ -252,7 +252,7 @@ impl XmlDocument for GraphmlParser<'_> {
         }
     }
 
-    fn end(&mut self, name: &str) -> Result<()> {
+    fn end_element(&mut self, name: &str) -> Result<()> {
         self.depth = self.depth.saturating_sub(1);
         let text = std::mem::take(&mut self.text);
         match name {
@@ -266,7 +266,7 @@ impl XmlDocument for GraphmlParser<'_> {
             "node" => self.finish_node()?,
             "edge" => {
                 if let Some((ends, weight)) = self.open_edge.take() {
-                    self.graph.edge(self.at, ends, weight);
+                    self.graph.add_edge(self.at, ends, weight);
                 }
             }
             _ => {}

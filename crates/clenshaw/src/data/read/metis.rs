@@ -44,7 +44,7 @@ pub(super) fn parse(
         if node == n_nodes && line.trim().is_empty() {
             continue;
         }
-        let read = header.neighbours(node, line, &mut edges);
+        let read = header.read_neighbours(node, line, &mut edges);
         read.map_err(|problem| line_error(place, number, problem))?;
         node += 1;
     }
@@ -104,7 +104,7 @@ impl MetisHeader {
     }
 
     /// Adds the edges in the line of a node, counted from 0.
-    fn neighbours(
+    fn read_neighbours(
         &self,
         node: usize,
         line: &str,

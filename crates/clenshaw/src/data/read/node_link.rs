@@ -71,7 +71,7 @@ pub(super) fn parse(place: &str, text: &str, interpretation: Interpretation) -> 
     let ignored: Vec<String> = document.ignored.into_iter().collect();
     let error_at = |edge, problem| whole(format!("edge {edge}: {problem}"));
     let graph = document.graph;
-    let mut dataset = graph.dataset("node-link JSON", NodeNames::Id, error_at)?;
+    let mut dataset = graph.into_dataset("node-link JSON", NodeNames::Id, error_at)?;
     if !ignored.is_empty() {
         let ignored = ignored.join(", ");
         dataset.warnings.push(format!(
@@ -197,8 +197,8 @@ impl<'de> Visitor<'de> for Elements<'_, '_> {
         while let Some(element) = list.next_element::<Map<String, Value>>()? {
             number += 1;
             let added = match self.kind {
-                ElementKind::Nodes => self.document.node(&element),
-                ElementKind::Edges => self.document.edge(number, &element),
+                ElementKind::Nodes => self.document.add_node(&element),
+                ElementKind::Edges => self.document.add_edge(number, &element),
             };
             added.map_err(S::Error::custom)?;
         }
@@ -207,17 +207,17 @@ impl<'de> Visitor<'de> for Elements<'_, '_> {
 }
 
 impl Document<'_> {
-    fn node(&mut self, node: &Map<String, Value>) -> LineResult<()> {
+    fn add_node(&mut self, node: &Map<String, Value>) -> LineResult<()> {
         self.graph.start_node()?;
         for (name, value) in node.iter().filter(|(name, _)| *name != "id") {
             match value {
                 Value::Array(values) if values.iter().all(|value| scalar(value).is_some()) => {
                     for value in values.iter().filter_map(scalar) {
-                        self.graph.attribute(name, &value)?;
+                        self.graph.add_attribute(name, &value)?;
                     }
                 }
                 _ => match scalar(value) {
-                    Some(value) => self.graph.attribute(name, &value)?,
+                    Some(value) => self.graph.add_attribute(name, &value)?,
                     None if self.ignored.contains(name) => {}
                     None => drop(self.ignored.insert(name.clone())),
                 },
@@ -226,7 +226,7 @@ impl Document<'_> {
         self.graph.finish_node(id(node, "node", "id")?)
     }
 
-    fn edge(&mut self, number: usize, edge: &Map<String, Value>) -> LineResult<()> {
+    fn add_edge(&mut self, number: usize, edge: &Map<String, Value>) -> LineResult<()> {
         let ends = [id(edge, "edge", "source")?, id(edge, "edge", "target")?];
         let mut weight = 1.0;
         for (name, value) in
@@ -237,9 +237,9 @@ impl Document<'_> {
             self.graph.edge_attributes.add(name, &text, &mut weight)?;
         }
         match self.has_nodes {
-            true => self.graph.edge_of_known_nodes(&ends, weight),
+            true => self.graph.add_edge_of_known_nodes(&ends, weight),
             false => {
-                self.graph.edge(number, ends, weight);
+                self.graph.add_edge(number, ends, weight);
                 Ok(())
             }
         }

@@ -37,7 +37,7 @@ use std::path::{Path, PathBuf};
 const NODE_EXTENSIONS: [&str; 4] = ["csv", "tsv", "txt", PARQUET];
 /// File extensions of the edges in a folder.
 const EDGE_EXTENSIONS: [&str; 7] = ["csv", "tsv", "txt", PARQUET, "edgelist", "metis", NPZ];
-/// File extensions of files that are compressed already.
+/// File extensions of binary files, which cannot be compressed in addition.
 const BINARY_EXTENSIONS: [&str; 2] = [PARQUET, NPZ];
 const PARQUET: &str = "parquet";
 const NPZ: &str = "npz";
@@ -46,7 +46,7 @@ const EDGES: &str = "edges";
 const ADJACENCY: &str = "adjacency";
 const NODES: &str = "nodes";
 
-/// Bytes in which a dictionary in the first line of an edge table is looked for.
+/// Number of bytes that are searched for a dictionary in the first line of an edge table.
 const HEAD: u64 = 64 << 10;
 
 /// The formats of edges beside a node table.
@@ -112,7 +112,7 @@ pub(super) fn table_paths(path: &Path) -> Result<[PathBuf; 2]> {
     match fs::metadata(path).map_err(Error::io(path))?.is_dir() {
         true => folder_tables(path),
         false if EdgeFormat::of(path).is_none() => {
-            let problem = format!("the file has another extension; {EXPECTED_FORMATS}");
+            let problem = format!("unsupported file extension; {EXPECTED_FORMATS}");
             Err(Error::Data { place: path.display().to_string(), problem })
         }
         false => Ok([path.to_owned(), node_table_of(path)?]),
@@ -321,8 +321,8 @@ fn node_table_of(edges: &Path) -> Result<PathBuf> {
         () if stem.contains(EDGES) => vec![stem.replace(EDGES, NODES)],
         () if stem.contains(ADJACENCY) => vec![stem.replace(ADJACENCY, NODES)],
         () => {
-            let expected = "expected a folder, or a file name with `edges`";
-            return Err(error(format!("cannot find its node table; {expected}")));
+            let expected = "expected a folder, or a file name that contains `edges`";
+            return Err(error(format!("cannot find the node table; {expected}")));
         }
     };
     for name in &names {

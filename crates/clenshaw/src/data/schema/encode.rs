@@ -3,7 +3,7 @@
 use super::cell::{self, is_missing};
 use super::infer::{Labels, infer};
 use super::{ColumnRole, NumberFormat, Schema, TableOptions};
-use crate::data::class_labels::{ClassLabels, read_labels};
+use crate::data::class_labels::{ClassLabels, encode_labels};
 use crate::data::split::part_named;
 use crate::data::table::{Table, TextColumn};
 use crate::data::{Features, FixedSplit, Split, check_node_count, count};
@@ -37,7 +37,7 @@ pub(crate) fn encode(table: &Table, options: &TableOptions) -> Result<EncodedNod
         schema.columns.iter().position(|column| column.role == *role).map(|i| &table.columns[i])
     };
     let (names, numbers) = node_names(table, find(&ColumnRole::Id), &mut warnings)?;
-    let labels = read_labels(find(&ColumnRole::Label).expect("the label is required").cells());
+    let labels = encode_labels(find(&ColumnRole::Label).expect("the label is required").cells());
     let ClassLabels { y, class_names, warnings: label_warnings } = labels;
     warnings
         .extend(label_warnings.into_iter().map(|warning| format!("{}: {warning}", table.place)));
@@ -50,9 +50,9 @@ pub(crate) fn encode(table: &Table, options: &TableOptions) -> Result<EncodedNod
     Ok(EncodedNodes { names, numbers, x, y, class_names, split, warnings, schema })
 }
 
-/// Encodes a table by the schema of another table: columns are matched by name, and classes are those
-/// of the other table.
-pub(crate) fn encode_other(
+/// Encodes a table with the schema of the training table: columns are matched by name, and the classes
+/// are those of the training table.
+pub(crate) fn encode_with_schema(
     table: &Table,
     schema: &Schema,
     class_names: &[String],
@@ -176,7 +176,9 @@ fn split(
         has_split = true;
         for (node, cell) in cells.cells().enumerate() {
             let assigned = match column.role {
-                ColumnRole::Mask { part } => cell::mask(cell).map(|is_in| is_in.then_some(part)),
+                ColumnRole::Mask { part } => {
+                    cell::parse_mask(cell).map(|is_in| is_in.then_some(part))
+                }
                 _ => part_named(cell).map(Some),
             };
             match assigned {
@@ -256,7 +258,7 @@ impl FeatureColumns {
         fill: f32,
         indicator: bool,
     ) -> usize {
-        let value = |row| cells.and_then(|cells| cell::number(format, cells.cell(row)));
+        let value = |row| cells.and_then(|cells| cell::parse_number(format, cells.cell(row)));
         let values: Vec<Option<f32>> = (0..self.n_rows).map(value).collect();
         let filled = values.iter().map(|value| value.unwrap_or(fill));
         self.columns.push((0..).zip(filled).filter(|(_, value)| *value != 0.0).collect());

@@ -12,7 +12,7 @@ mod infer;
 mod options;
 
 pub(crate) use cell::is_missing;
-pub(crate) use encode::{EncodedNodes, encode, encode_other};
+pub(crate) use encode::{EncodedNodes, encode, encode_with_schema};
 pub(crate) use infer::{is_id_name, is_known_name};
 pub(crate) use options::WeightChoice;
 pub use options::{Fill, TableOptions};

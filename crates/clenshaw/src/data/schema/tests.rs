@@ -188,7 +188,7 @@ fn other_tables_are_matched_by_name() {
         "id,age,town,note,label\na,31,York,x,tea\nb,27,Bath,y,coffee\nc,45,York,x,tea\nd,45,,x,tea\n",
     );
     let other = text_table("extra,town,id,age\n1,York,p,20\n2,Hull,q,\n3,,r,30\n").unwrap();
-    let applied = encode_other(&other, &nodes.schema, &nodes.class_names).unwrap();
+    let applied = encode_with_schema(&other, &nodes.schema, &nodes.class_names).unwrap();
     assert_eq!(applied.names, ["p", "q", "r"]);
     let names = ["age", "note=x", "note=y", "town=Bath", "town=York"];
     assert_eq!(nodes.schema.feature_names(), names);
@@ -209,11 +209,12 @@ fn other_tables_are_matched_by_name() {
         ]
     );
     let labelled = text_table("id,age,label\np,20,tea\nq,21,water\nr,22,\n").unwrap();
-    let applied = encode_other(&labelled, &nodes.schema, &nodes.class_names).unwrap();
+    let applied = encode_with_schema(&labelled, &nodes.schema, &nodes.class_names).unwrap();
     assert_eq!(applied.y, [Some(1), None, None]);
     let unknown = "nodes: 1 label is not a class of the model and ignored, such as `water`";
     assert!(applied.warnings.contains(&unknown.to_owned()), "{:?}", applied.warnings);
-    let error = encode_other(&text_table("id,z\np,1\n").unwrap(), &nodes.schema, &[]).unwrap_err();
+    let error =
+        encode_with_schema(&text_table("id,z\np,1\n").unwrap(), &nodes.schema, &[]).unwrap_err();
     assert!(error.to_string().contains("none of the feature columns of the model"), "{error}");
 }
 

@@ -131,7 +131,7 @@ fn missing_and_ambiguous_tables_are_reported() {
     );
     assert_eq!(
         read_error(&[("links.csv", b"")], "links.csv"),
-        "DIR/links.csv: cannot find its node table; expected a folder, or a file name with `edges`"
+        "DIR/links.csv: cannot find the node table; expected a folder, or a file name that contains `edges`"
     );
     assert_eq!(
         read_error(&[("my-edges.csv", b"")], "my-edges.csv"),
@@ -146,7 +146,7 @@ fn missing_and_ambiguous_tables_are_reported() {
 #[test]
 fn other_extensions_are_rejected() {
     for name in ["graph.xlsx", "graph", "edges.mat", "edges.dat.gz"] {
-        let expected = format!("DIR/{name}: the file has another extension; {EXPECTED_FORMATS}");
+        let expected = format!("DIR/{name}: unsupported file extension; {EXPECTED_FORMATS}");
         assert_eq!(read_error(&[(name, b""), ("nodes.csv", b"")], name), expected);
     }
 }
