@@ -266,7 +266,7 @@ fn graphs_without_features_are_trained() {
     let people = people(150, 1);
     write(&sandbox, "bare", &people, "id,label", |i, p| format!("p{i},{}", CLASSES[p.class]));
     let page = sandbox.stdout(&format!("train bare {QUICK} --out run"));
-    assert!(page.contains("no feature columns: one one-hot feature per node"), "{page}");
+    assert!(page.contains("no feature columns: the nodes are one-hot encoded"), "{page}");
     let accuracy: f64 = page.split("test accuracy ").nth(1).unwrap()[..5].parse().unwrap();
     assert!(accuracy > 55.0, "{page}");
     assert_eq!(sandbox.stdout("predict run").lines().count(), 151);

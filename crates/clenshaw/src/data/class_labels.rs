@@ -46,11 +46,20 @@ pub(crate) fn encode_labels<'a>(labels: impl Iterator<Item = &'a str> + Clone) -
     }
     // An empty cell is the usual way to leave out a label; other spellings are reported.
     let unusual = unlabelled.iter().filter(|(label, _)| !label.is_empty());
+    let n_minus_one =
+        y.iter().flatten().filter(|&&class| names[class as usize] == MINUS_ONE).count();
+    let class_minus_one = (n_minus_one > 0).then(|| {
+        let nodes = count(n_minus_one, "node has", "nodes have");
+        format!(
+            "{nodes} the label `-1`, which is a class, because other labels are not whole numbers"
+        )
+    });
     let warnings = unusual
         .map(|(label, n)| {
             let nodes = count(*n, "node has", "nodes have");
             format!("{nodes} the label `{label}`, which counts as unlabelled")
         })
+        .chain(class_minus_one)
         .collect();
     ClassLabels { y, class_names: names.into_iter().map(str::to_owned).collect(), warnings }
 }
@@ -76,7 +85,7 @@ mod tests {
         assert_eq!(read(&["-1", "10", "9"]).0, [None, Some(1), Some(0)]);
         assert_eq!(read(&["-1", "1", "1"]).1, ["1"]);
         let (y, names, n_warnings) = read(&["-1", "1.5", "-1"]);
-        assert_eq!((y, n_warnings), (vec![Some(0), Some(1), Some(0)], 0));
+        assert_eq!((y, n_warnings), (vec![Some(0), Some(1), Some(0)], 1));
         assert_eq!(names, ["-1", "1.5"]);
     }
 }

@@ -191,7 +191,7 @@ pub(super) fn structural_features(
             Err(Error::Data { place: place.into(), problem: problem.into() })
         }
         (Some(StructuralFeatures::Identity), _) => {
-            let note = "no feature columns: one one-hot feature per node";
+            let note = "no feature columns: the nodes are one-hot encoded";
             Ok((identity(n), StructuralFeatures::Identity, note.into()))
         }
         _ => {

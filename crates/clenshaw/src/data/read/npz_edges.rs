@@ -24,7 +24,9 @@ pub(super) fn parse(
     let npz = npz::read_bytes(place, bytes)?;
     if !is_matrix(&npz) {
         let mut edges = edge_index(place, &npz, n_nodes, weights)?;
-        edges.notes.insert(0, format!("{place}: read as `edge_index`, the rows of the node table"));
+        edges
+            .notes
+            .insert(0, format!("{place}: read as an `edge_index` of rows of the node table"));
         let is_used = |name: &&str| *name == "edge_index" || WEIGHTS.contains(name);
         let unused: Vec<&str> = npz.names().filter(|name| !is_used(name)).collect();
         if !unused.is_empty() {
@@ -41,7 +43,9 @@ pub(super) fn parse(
             format!("{n} rows, but the node table has {n_nodes}; expected one row per node");
         return Err(Error::Data { place: place.into(), problem });
     }
-    edges.notes.push(format!("{place}: read as a sparse matrix, the rows of the node table"));
+    edges
+        .notes
+        .push(format!("{place}: read as a sparse matrix whose rows are those of the node table"));
     Ok(edges)
 }
 
@@ -75,7 +79,7 @@ mod tests {
         assert_eq!(edges.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
         assert_eq!(edges.graph.weights(), Some(&[1.0, 1.0, 3.0, 3.0][..]));
         assert_eq!((edges.n_loops, edges.n_listed), (1, 2));
-        assert_eq!(edges.notes, ["x.npz: read as `edge_index`, the rows of the node table"]);
+        assert_eq!(edges.notes, ["x.npz: read as an `edge_index` of rows of the node table"]);
         assert_eq!(edges.warnings, ["x.npz: arrays that the node table replaces: y"]);
         let plain = parse("x.npz", &bytes, 3, WeightChoice::Unused).unwrap();
         assert_eq!(plain.graph.weights(), None);

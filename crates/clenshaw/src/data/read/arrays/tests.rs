@@ -95,7 +95,7 @@ fn reads_scipy_sparse_matrix() {
         [
             "the edges have weights; the models use them",
             "the file declares directed edges; directions are not used",
-            "no feature columns: one one-hot feature per node"
+            "no feature columns: the nodes are one-hot encoded"
         ]
     );
 }

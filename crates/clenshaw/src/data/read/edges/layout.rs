@@ -218,21 +218,21 @@ impl EdgeLayout {
         let is_used =
             |column: &usize| self.columns.contains(column) || self.weight == Some(*column);
         let unused = (0..names.len()).filter(|column| !is_used(column));
-        let unused: Vec<&str> = unused.map(|column| &*names[column]).collect();
-        match (&unused[..], has_header) {
-            ([], _) => {}
-            (unused, true) => {
-                let unused: Vec<String> = unused.iter().map(|name| format!("`{name}`")).collect();
-                self.notes.push(format!("{place}: columns not used: {}", unused.join(", ")));
+        let unused: Vec<String> = unused
+            .map(|column| &names[column])
+            .filter(|name| !name.is_empty())
+            .map(|name| if has_header { format!("`{name}`") } else { name.clone() })
+            .collect();
+        if unused.is_empty() {
+            return;
+        }
+        let note = format!("{place}: columns not used: {}", unused.join(", "));
+        match !has_header && weights == WeightChoice::ByName {
+            true => {
+                let advice = "if one has the weights, choose it as the weight column";
+                self.warnings.push(format!("{note}; {advice}"));
             }
-            (unused, false) if weights == WeightChoice::ByName => self.warnings.push(format!(
-                "{place}: columns not used: {}; if one has the weights, choose it as the weight \
-                 column",
-                unused.join(", ")
-            )),
-            (unused, false) => {
-                self.notes.push(format!("{place}: columns not used: {}", unused.join(", ")));
-            }
+            false => self.notes.push(note),
         }
     }
 

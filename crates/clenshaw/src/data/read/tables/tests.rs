@@ -186,7 +186,10 @@ fn all_formats_of_edges_give_the_same_graph() {
             let place = folder.path().join(name);
             notes.insert(
                 0,
-                format!("{}: read as a sparse matrix, the rows of the node table", place.display()),
+                format!(
+                    "{}: read as a sparse matrix whose rows are those of the node table",
+                    place.display()
+                ),
             );
         }
         assert_eq!((dataset.notes, dataset.warnings.len()), (notes, 0), "{name}");
