@@ -32,9 +32,9 @@ Splits:
 Your own graph uses the split that comes with it, or else `stratified`; public graphs use
 `balanced`, as in the papers.";
 
-/// Options that state the meaning of the columns of a node table.
+/// Options that state the meaning of the columns of node and edge tables.
 #[derive(Args, Clone)]
-#[command(next_help_heading = "Columns of your node table")]
+#[command(next_help_heading = "Columns of your tables")]
 pub struct TableArguments {
     /// Column with the classes [default: the column label, class, target or y]
     #[arg(long, value_name = "COLUMN")]
@@ -55,6 +55,10 @@ pub struct TableArguments {
     /// Value of missing numbers [default: median]
     #[arg(long, value_name = "RULE", value_enum)]
     fill: Option<FillRule>,
+    /// Column of the edge table with the weights, or none to use no weights [default: the column weight
+    /// or edge_weight]
+    #[arg(long, value_name = "COLUMN")]
+    weight: Option<String>,
 }
 
 /// The values of `--fill`.
@@ -87,7 +91,8 @@ impl TableArguments {
                 FillRule::Mean => Fill::Mean,
                 FillRule::Zero => Fill::Zero,
             }),
-            ..TableOptions::default()
+            weight: self.weight.clone(),
+            split: None,
         }
     }
 }

@@ -37,7 +37,7 @@ impl Schema {
             reason: "numbers".into(),
         };
         let columns = names.into_iter().map(column).collect();
-        Self { schema: schema::Schema { columns, structural: None } }
+        Self { schema: schema::Schema { columns, structural: None, weight: None } }
     }
 
     /// Encodes another table; columns are matched by name.

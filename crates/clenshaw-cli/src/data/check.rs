@@ -83,8 +83,8 @@ fn page(report: &CheckReport) -> String {
         .iter()
         .map(|finding| format!("{}: {}\n", level(finding.severity), finding.text))
         .collect();
-    let columns =
-        report.schema.as_ref().map_or(String::new(), |schema| columns(schema).to_text() + "\n");
+    let schema = report.schema.as_ref().filter(|schema| !schema.columns.is_empty());
+    let columns = schema.map_or(String::new(), |schema| columns(schema).to_text() + "\n");
     let (name, source, fields) = (&d.name, &d.source, output::fields(fields));
     format!(
         "{name}\n{source}\n\n{fields}\n{columns}{findings}ok: the graph can be used for training\n"

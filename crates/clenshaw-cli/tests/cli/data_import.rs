@@ -116,6 +116,7 @@ fn check_reports_anomalies() {
         .map(|finding| format!("{}: {}", finding["severity"].as_str().unwrap(), finding["text"]))
         .collect();
     let expected = [
+        "note: \"friends/edges.csv: no header\"",
         "note: \"1 node has no label\"",
         "note: \"1 node has no neighbours\"",
         "note: \"the graph has 2 components; the largest has 6 nodes\"",

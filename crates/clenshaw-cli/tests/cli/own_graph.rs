@@ -120,9 +120,9 @@ fn other_graphs_are_matched_by_column_name() {
     assert_eq!(
         text(&output.stderr),
         "warning: others/nodes.csv: columns that the model does not know, ignored: shoe\n\
-         warning: others/nodes.csv: column `age`: 1 missing cells filled with 41\n\
-         warning: others/nodes.csv: column `town`: 1 cells with values that are not in the training \
-         table, encoded as zeros: `Hull`, ...\n"
+         warning: others/nodes.csv: column `age`: 1 missing cell is filled with 41\n\
+         warning: others/nodes.csv: column `town`: 1 cell has a value that the training table does \
+         not have, such as `Hull`; encoded as zeros\n"
     );
     // Other class names do not become classes.
     write(&sandbox, "renamed", &others, "id,age,income,town,label", |i, p| {
@@ -131,7 +131,7 @@ fn other_graphs_are_matched_by_column_name() {
     let renamed = sandbox.run("predict run renamed");
     assert!(text(&renamed.stdout).starts_with("node,prediction,blue,green,red,part\n"));
     assert!(accuracy(&text(&renamed.stdout), &others) > 0.85);
-    assert!(text(&renamed.stderr).contains("120 labels that the model does not know"));
+    assert!(text(&renamed.stderr).contains("120 labels are not a class of the model"));
     // The model file alone is enough.
     let alone = sandbox.stdout("predict run/runs/0/model.safetensors others");
     assert_eq!(alone, text(&output.stdout));
@@ -183,8 +183,9 @@ fn label_column_is_never_guessed_and_missing_labels_are_reported() {
     let page = sandbox.stdout("train it --label colour --set max_epochs=2 --quiet");
     assert!(page.starts_with("it: 60 nodes, "), "{page}");
     for label in ["nan", "?", "NA"] {
-        let warning =
-            format!("warning: it/nodes.csv: 1 nodes with the label `{label}` are unlabelled");
+        let warning = format!(
+            "warning: it/nodes.csv: 1 node has the label `{label}`, which counts as unlabelled"
+        );
         assert!(page.contains(&warning), "{page}");
     }
     assert!(page.contains(" 3 classes, "), "{page}");
@@ -255,9 +256,10 @@ fn graphs_without_features_can_be_trained() {
     let people = people(150, 1);
     write(&sandbox, "bare", &people, "id,label", |i, p| format!("p{i},{}", CLASSES[p.class]));
     let page = sandbox.stdout(&format!("train bare {QUICK} --out run"));
-    assert!(page.contains("no feature columns: every node has one feature of its own"), "{page}");
+    assert!(page.contains("no feature columns: the nodes are one-hot encoded"), "{page}");
     let accuracy: f64 = page.split("test accuracy ").nth(1).unwrap()[..5].parse().unwrap();
     assert!(accuracy > 55.0, "{page}");
+    assert_eq!(sandbox.stdout("predict run").lines().count(), 151);
     let (code, message) = sandbox.failure("predict run bare/edges.csv");
     assert_eq!(code, 2);
     assert!(message.contains("it can only predict the nodes of its own graph"), "{message}");
@@ -280,7 +282,8 @@ fn weights_loops_and_repeated_edges_are_reported() {
     assert!(page.contains(merged), "{page}");
     sandbox.write("it/edges.csv", "source,target,weight\np0,p1,2\np2,p3,0.5\n");
     let page = sandbox.stdout("data check it");
-    assert!(page.contains("note: the edges have weights; the models use them\n"), "{page}");
+    let note = "note: the edges have weights (column `weight`); the models use them\n";
+    assert!(page.contains(note), "{page}");
     assert_ne!(sha(&sandbox), unweighted);
     sandbox.write("it/edges.csv", "source,target,weight\np0,p1,1\np2,p3,1\n");
     assert_eq!(sha(&sandbox), unweighted);
@@ -290,6 +293,95 @@ fn weights_loops_and_repeated_edges_are_reported() {
         message,
         "error: it/edges.csv:2: the weight is `-1`; expected a number of at least 0\n"
     );
+}
+
+#[test]
+fn weight_column_can_be_chosen_or_ignored() {
+    let sandbox = Sandbox::new();
+    let people = people(60, 1);
+    write(&sandbox, "it", &people, "id,age,label", |i, p| {
+        format!("p{i},{},{}", p.age, CLASSES[p.class])
+    });
+    let sha =
+        |options: &str| sandbox.json(&format!("data show it --json {options}"))["sha256"].clone();
+    sandbox.write("it/edges.csv", "source;target;weight;cost\np0;p1;2;0,5\np2;p3;1;3\n");
+    let page = sandbox.stdout("data check it --weight cost");
+    for note in [
+        "note: it/edges.csv: separated by semicolons\n",
+        "note: it/edges.csv: columns not used: `weight`\n",
+        "note: it/edges.csv: weights with a decimal comma, such as 0,5\n",
+        "note: the edges have weights (column `cost`); the models use them\n",
+    ] {
+        assert!(page.contains(note), "{note} in\n{page}");
+    }
+    assert!(sandbox.stdout("data check it").contains("(column `weight`)"));
+    let [by_name, chosen, unused] = ["", "--weight cost", "--weight none"].map(sha);
+    assert!(by_name != chosen && chosen != unused && by_name != unused);
+    sandbox.write("it/schema.toml", "weight = \"cost\"\n");
+    assert_eq!(sha(""), chosen);
+    let page = sandbox.stdout("train it --set max_epochs=2 --quiet --out run");
+    assert!(page.contains("\n  options read from it/schema.toml\n"), "{page}");
+    // Without a header, columns have numbers.
+    sandbox.write("it/schema.toml", "");
+    sandbox.write("it/edges.csv", "p0 p1 0.5\np2 p3 3\n");
+    let page = sandbox.stdout("data check it");
+    assert!(page.contains("note: it/edges.csv: separated by spaces, no header\n"), "{page}");
+    let warning = "warning: it/edges.csv: columns not used: 3; if one has the weights, choose it as \
+                   the weight column\n";
+    assert!(page.contains(warning), "{page}");
+    assert_eq!((sha(""), sha("--weight 3")), (unused, chosen));
+    let (code, message) = sandbox.failure("data check it --weight cost");
+    assert_eq!(
+        (code, &*message),
+        (2, "error: it/edges.csv: unknown column `cost`; known: 1, 2, 3\n")
+    );
+}
+
+#[test]
+fn unusual_table_formats_are_stated() {
+    let sandbox = Sandbox::new();
+    let people = people(60, 1);
+    sandbox.write("it/edges.csv", &edges(&people, 3).replace("source,target\n", ""));
+    let row = |(i, p): (usize, &Person)| {
+        format!("p{i}\t\"{},5\"\t{}\t20{:02}-01-31\n", p.age, CLASSES[p.class], i % 30)
+    };
+    let rows: String = people.iter().enumerate().map(row).collect();
+    sandbox.write("it/nodes.tsv", &format!("id\theight\tcolour\tborn\n{rows}"));
+    let page = sandbox.stdout("train it --label colour --set max_epochs=2 --quiet");
+    let expected = "\n  numbers: height (decimal comma), born (date)\n  \
+                    it/nodes.tsv: separated by tabs\n  it/edges.csv: no header\n";
+    assert!(page.contains(expected), "{page}");
+}
+
+#[test]
+fn options_apply_with_the_split_of_the_table() {
+    let sandbox = Sandbox::new();
+    let people = people(60, 1);
+    write(&sandbox, "it", &people, "id,age,colour,class,split", |i, p| {
+        let part = ["train", "train", "train", "val", "test"][i % 5];
+        format!("p{i},{},{},{},{part}", p.age, CLASSES[p.class], i % 2)
+    });
+    let page = sandbox.stdout("train it --label colour --set max_epochs=2 --quiet");
+    assert!(page.contains(", split own: 36 train, 12 val, 12 test\n"), "{page}");
+    assert!(page.contains("\n  label: colour\n"), "{page}");
+    let warning = "warning: it/nodes.csv: `class` is used as a feature; ignore it if it contains the \
+                   classes\n";
+    assert!(page.contains(warning), "{page}");
+}
+
+#[test]
+fn options_without_tables_are_reported() {
+    let sandbox = Sandbox::new();
+    let page = sandbox.stdout("data check csbm:nodes=60 --label colour");
+    let warning = "warning: the options for columns are not used: the graph has no node table\n";
+    assert!(page.contains(warning), "{page}");
+    // A public graph has precedence over a folder of the same name.
+    write_plain(&sandbox, "cora", &people(60, 1));
+    let page = sandbox.stdout("data check cora");
+    assert!(
+        page.contains("note: `cora` is the public graph; your folder of this name is `./cora`\n")
+    );
+    assert!(sandbox.stdout("data check ./cora").contains("\nnodes     60\n"));
 }
 
 #[test]

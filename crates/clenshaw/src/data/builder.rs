@@ -1,6 +1,6 @@
 //! Data sets from values in memory.
 
-use super::class_labels::read_labels;
+use super::class_labels::encode_labels;
 use super::{Dataset, Features};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -84,7 +84,7 @@ impl DatasetBuilder {
             place: self.name.clone(),
             problem: "no features, or not the same number of values for each node".into(),
         })?;
-        let labels = read_labels(self.labels.iter().map(String::as_str));
+        let labels = encode_labels(self.labels.iter().map(String::as_str));
         Dataset {
             warnings: labels.warnings,
             ..Dataset::new(self.name, graph, features, labels.y, labels.class_names)

@@ -13,7 +13,7 @@
 use super::fetch::{self, FetchEvent, FetchOptions};
 use super::{
     Dataset, DatasetOrigin, Description, Features, FixedSplit, ResolvedGraph, Schema, Store,
-    TableOptions, load_as, read, resolve,
+    TableOptions, count, load_as, read, resolve,
 };
 use crate::error::Result;
 use serde::Serialize;
@@ -26,7 +26,7 @@ use std::sync::atomic::AtomicBool;
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckReport {
     /// Input format: `tables`, `npz`, `graphml`, `gml`, `gexf`, `node-link json`, `pajek`, `edge list`,
-    /// `metis`, `adjacency matrix`, `graph file`, `embedded`, ...
+    /// `metis`, `tables with npz edges`, `graph file`, `embedded`, ...
     pub format: &'static str,
     /// The checksums of the published files, if the folder of the data set exists.
     pub files: Option<ChecksumSummary>,
@@ -166,7 +166,10 @@ fn findings(dataset: &Dataset, d: &Description) -> Vec<Finding> {
         format!("a class has no training nodes in {n} of {n_splits} splits: {}", list(&missing))
     });
     add("incomplete-splits", Note, incomplete.len(), &|n| {
-        format!("labelled nodes are left out in {n} of {n_splits} splits: {}", list(&incomplete))
+        format!(
+            "some labelled nodes are in no part in {n} of {n_splits} splits: {}",
+            list(&incomplete)
+        )
     });
     add("unlabelled-nodes", Note, d.unlabelled, &|n| {
         format!("{} no label", count(n, "node has", "nodes have"))
@@ -186,11 +189,6 @@ fn findings(dataset: &Dataset, d: &Description) -> Vec<Finding> {
     findings
 }
 
-/// Formats a count: `1 node has` or `2 nodes have`.
-fn count(n: usize, one: &str, many: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { many })
-}
-
 /// Joins at most three names; `...` stands for the others.
 fn list(names: &[String]) -> String {
     match names {
@@ -200,7 +198,7 @@ fn list(names: &[String]) -> String {
 }
 
 /// Returns the names of the splits with an empty part, of those with a class without training nodes,
-/// and of those that leave out labelled nodes.
+/// and of those with labelled nodes in no part.
 fn split_problems(dataset: &Dataset) -> [Vec<String>; 3] {
     let labelled = dataset.labelled();
     let classes = |nodes: &[u32]| {
@@ -292,7 +290,7 @@ mod tests {
             ("duplicate-nodes", 1, "1 node has the same neighbours and class as an earlier node"),
             ("empty-parts", 1, "a part is empty in 1 of 1 splits: own"),
             ("class-not-in-train", 1, "a class has no training nodes in 1 of 1 splits: own"),
-            ("incomplete-splits", 1, "labelled nodes are left out in 1 of 1 splits: own"),
+            ("incomplete-splits", 1, "some labelled nodes are in no part in 1 of 1 splits: own"),
             ("unlabelled-nodes", 1, "1 node has no label"),
             ("isolated-nodes", 1, "1 node has no neighbours"),
             ("components", 2, "the graph has 2 components; the largest has 3 nodes"),

@@ -1,5 +1,6 @@
 //! Class labels in text form: which are unknown, and how the others are numbered.
 
+use super::count;
 use super::schema::is_missing;
 use std::collections::HashMap;
 
@@ -14,11 +15,11 @@ pub(crate) struct ClassLabels {
     pub warnings: Vec<String>,
 }
 
-/// Numbers the labels of all nodes.
+/// Assigns class numbers to the labels of all nodes.
 ///
 /// Missing cells are unlabelled, and so is `-1` if all other labels are non-negative whole numbers.
 /// Classes are sorted by value if all of them are numbers, otherwise alphabetically.
-pub(crate) fn read_labels<'a>(labels: impl Iterator<Item = &'a str> + Clone) -> ClassLabels {
+pub(crate) fn encode_labels<'a>(labels: impl Iterator<Item = &'a str> + Clone) -> ClassLabels {
     let known = |label: &&str| !is_missing(label) && *label != MINUS_ONE;
     let mut names: Vec<&str> = labels.clone().filter(known).collect();
     names.sort_unstable();
@@ -39,14 +40,26 @@ pub(crate) fn read_labels<'a>(labels: impl Iterator<Item = &'a str> + Clone) -> 
     let mut unlabelled: Vec<(&str, usize)> = vec![];
     for label in labels.zip(&y).filter(|(_, class)| class.is_none()).map(|(label, _)| label) {
         match unlabelled.iter_mut().find(|(other, _)| *other == label) {
-            Some((_, count)) => *count += 1,
+            Some((_, n)) => *n += 1,
             None => unlabelled.push((label, 1)),
         }
     }
     // An empty cell is the usual way to leave out a label; other spellings are reported.
     let unusual = unlabelled.iter().filter(|(label, _)| !label.is_empty());
+    let n_minus_one =
+        y.iter().flatten().filter(|&&class| names[class as usize] == MINUS_ONE).count();
+    let class_minus_one = (n_minus_one > 0).then(|| {
+        let nodes = count(n_minus_one, "node has", "nodes have");
+        format!(
+            "{nodes} the label `-1`, which is a class, because other labels are not whole numbers"
+        )
+    });
     let warnings = unusual
-        .map(|(label, count)| format!("{count} nodes with the label `{label}` are unlabelled"))
+        .map(|(label, n)| {
+            let nodes = count(*n, "node has", "nodes have");
+            format!("{nodes} the label `{label}`, which counts as unlabelled")
+        })
+        .chain(class_minus_one)
         .collect();
     ClassLabels { y, class_names: names.into_iter().map(str::to_owned).collect(), warnings }
 }
@@ -56,7 +69,7 @@ mod tests {
     use super::*;
 
     fn read(labels: &[&str]) -> (Vec<Option<u32>>, Vec<String>, usize) {
-        let ClassLabels { y, class_names, warnings } = read_labels(labels.iter().copied());
+        let ClassLabels { y, class_names, warnings } = encode_labels(labels.iter().copied());
         (y, class_names, warnings.len())
     }
 
@@ -72,7 +85,7 @@ mod tests {
         assert_eq!(read(&["-1", "10", "9"]).0, [None, Some(1), Some(0)]);
         assert_eq!(read(&["-1", "1", "1"]).1, ["1"]);
         let (y, names, n_warnings) = read(&["-1", "1.5", "-1"]);
-        assert_eq!((y, n_warnings), (vec![Some(0), Some(1), Some(0)], 0));
+        assert_eq!((y, n_warnings), (vec![Some(0), Some(1), Some(0)], 1));
         assert_eq!(names, ["-1", "1.5"]);
     }
 }

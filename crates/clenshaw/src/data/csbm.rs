@@ -47,7 +47,7 @@ fn generate(params: &Params) -> Result<Dataset> {
     let (p, q) = probabilities(params, &members)?;
     let edges = block_edges(&mut stream.named("edges"), &members, p, q);
     let x = gaussian::features(&stream, &classes, params.int("features"), params.real("signal"));
-    INFO.generated(params, Graph::from_edges(INFO.name, n, &edges)?, x, &classes)
+    INFO.build_generated(params, Graph::from_edges(INFO.name, n, &edges)?, x, &classes)
 }
 
 /// Randomly assigned classes whose sizes differ by at most one.

@@ -1,7 +1,7 @@
 //! Data sets: a graph with node features and labels.
 
 use super::fingerprint::Fingerprint;
-use super::{Features, Schema, Split};
+use super::{Features, Schema, Split, count};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 
@@ -123,13 +123,15 @@ impl Dataset {
         let (n, rows, labels) = (self.graph.n_nodes(), self.x.n_rows(), self.y.len());
         let classes = self.n_classes();
         if rows != n {
-            return Some(format!("{rows} rows of features, but the graph has {n} nodes"));
+            let rows = count(rows, "row", "rows");
+            return Some(format!("{rows} of features, but the graph has {n} nodes"));
         }
         if let Features::Sparse { pattern, values } = &self.x
             && values.len() != pattern.n_entries()
         {
-            let (values, entries) = (values.len(), pattern.n_entries());
-            return Some(format!("{values} values for {entries} entries of sparse features"));
+            let values = count(values.len(), "value", "values");
+            let entries = count(pattern.n_entries(), "entry", "entries");
+            return Some(format!("{values} for {entries} of sparse features"));
         }
         if labels != n {
             return Some(format!("{labels} labels, but the graph has {n} nodes"));
@@ -222,7 +224,7 @@ mod tests {
         let x = || one_column(&[1.0, 2.0, 3.0]);
         assert!(path(x(), good.to_vec()).checked().is_ok());
         let cases = [
-            (one_column(&[1.0]), &good[..], "path: 1 rows of features, but the graph has 3 nodes"),
+            (one_column(&[1.0]), &good[..], "path: 1 row of features, but the graph has 3 nodes"),
             (
                 Features::Dense(Mat::zeros(3, 0)),
                 &good,
@@ -239,7 +241,7 @@ mod tests {
                     values: vec![1.0],
                 },
                 &good,
-                "path: 1 values for 2 entries of sparse features",
+                "path: 1 value for 2 entries of sparse features",
             ),
             (x(), &good[..2], "path: 2 labels, but the graph has 3 nodes"),
             (

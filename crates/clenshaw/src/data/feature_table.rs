@@ -1,6 +1,6 @@
 //! Features from a table in memory, by the rules for the columns of node tables.
 
-use super::schema::{Schema, encode_features, encode_other};
+use super::schema::{Schema, encode_features, encode_with_schema};
 use super::table::Table;
 use super::{Features, TableOptions};
 use crate::error::{Error, Result};
@@ -89,7 +89,7 @@ impl FeatureTable {
     /// # Errors
     /// If the table has no rows, or none of the columns of the schema.
     pub fn encode_as(&self, schema: &Schema) -> Result<EncodedFeatures> {
-        let nodes = encode_other(&self.table, schema, &[])?;
+        let nodes = encode_with_schema(&self.table, schema, &[])?;
         Ok(EncodedFeatures { x: nodes.x, schema: nodes.schema, warnings: nodes.warnings })
     }
 }

@@ -46,7 +46,7 @@ fn generate(params: &Params) -> Result<Dataset> {
     let f = image(&mut stream.named("picture"), rows, columns);
     let classes = quantiles(&f, params.int("classes"));
     let x = observations(&stream, &f, params.int("features"), params.real("noise"));
-    INFO.generated(params, graph, x, &classes)
+    INFO.build_generated(params, graph, x, &classes)
 }
 
 /// The edges from every pixel to its right and lower neighbours; pixels are numbered row by row.

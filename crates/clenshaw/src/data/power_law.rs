@@ -41,7 +41,7 @@ fn generate(params: &Params) -> Result<Dataset> {
     let classes = classes(&mut stream.named("classes"), n, n_classes);
     let edges = attach(&mut stream.named("edges"), &classes, params);
     let x = gaussian::features(&stream, &classes, params.int("features"), params.real("signal"));
-    INFO.generated(params, Graph::from_edges(INFO.name, n, &edges)?, x, &classes)
+    INFO.build_generated(params, Graph::from_edges(INFO.name, n, &edges)?, x, &classes)
 }
 
 /// Returns the community of each node: first two nodes of every community, then random ones.

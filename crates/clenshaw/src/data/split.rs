@@ -62,6 +62,14 @@ pub enum SplitKind {
 
 /// The names of the parts.
 const PARTS: [&str; 3] = ["train", "val", "test"];
+/// The words for each part in files.
+const PART_WORDS: [&[&str]; 3] =
+    [&["train", "training"], &["val", "valid", "validation", "dev"], &["test", "testing"]];
+
+/// Returns the index of the part that a word in a file refers to.
+pub(super) fn part_named(word: &str) -> Option<usize> {
+    PART_WORDS.iter().position(|words| words.iter().any(|known| word.eq_ignore_ascii_case(known)))
+}
 
 impl SplitKind {
     /// The split for a user's own graph: the one that comes with it, or all of them, or `stratified`.
@@ -73,7 +81,7 @@ impl SplitKind {
         }
     }
 
-    /// Returns whether it depends on the published order of nodes.
+    /// Returns whether the split refers to nodes by their published order.
     pub fn is_published(&self) -> bool {
         matches!(self, Self::Published(_) | Self::All)
     }
@@ -94,8 +102,8 @@ impl SplitKind {
         let is_labelled = |i: &u32| dataset.y[*i as usize].is_some();
         let labelled = |part: &[u32]| part.iter().copied().filter(is_labelled).collect();
         let parts = fixed.split.parts().map(labelled);
-        let provenance = format!("{}: {}", fixed.name, sizes(&parts));
-        self.split(parts, provenance)
+        let provenance = format!("{}: {}", fixed.name, describe_sizes(&parts));
+        self.build(parts, provenance)
     }
 
     /// Assigns the labelled nodes to the parts; the same seed gives the same split.
@@ -120,16 +128,16 @@ impl SplitKind {
             Self::File(path) => file::read(path, dataset)?,
             Self::Published(_) | Self::All => return self.published(dataset, seed),
         };
-        let sizes = sizes(&parts);
+        let sizes = describe_sizes(&parts);
         let provenance = match self {
             Self::File(_) | Self::AllLabels => format!("{self}: {sizes}"),
             _ => format!("{self}: {sizes}, seed {seed}"),
         };
-        self.split(parts, provenance)
+        self.build(parts, provenance)
     }
 
     /// Creates the split; an error if a part is empty that should not be, or a node occurs twice.
-    fn split(&self, parts: [Vec<u32>; 3], provenance: String) -> Result<Split> {
+    fn build(&self, parts: [Vec<u32>; 3], provenance: String) -> Result<Split> {
         let may_be_empty = match self {
             Self::Balanced | Self::Stratified => [false; 3],
             Self::Ratio(shares) => shares.map(|share| share == 0.0),
@@ -137,7 +145,7 @@ impl SplitKind {
         };
         let is_empty = |part: &usize| parts[*part].is_empty() && !may_be_empty[*part];
         if let Some(empty) = (0..3).find(is_empty) {
-            let (part, sizes) = (PARTS[empty], sizes(&parts));
+            let (part, sizes) = (PARTS[empty], describe_sizes(&parts));
             return Err(self.error(format!("no node is left for {part}: {sizes}")));
         }
         Ok(Split { provenance, ..Split::new(&self.to_string(), parts)? })
@@ -151,7 +159,7 @@ impl SplitKind {
 /// 60/20/20 of each class, at least one node for training, then for test, then for validation.
 fn stratified(dataset: &Dataset, stream: &mut Stream) -> [Vec<u32>; 3] {
     let mut parts = [vec![], vec![], vec![]];
-    for mut nodes in classes(dataset) {
+    for mut nodes in nodes_by_class(dataset) {
         stream.shuffle(&mut nodes);
         let n = nodes.len();
         let fifth = round(0.2 * n as f64).max(1);
@@ -172,7 +180,7 @@ fn balanced(dataset: &Dataset, stream: &mut Stream) -> [Vec<u32>; 3] {
     let p = round(0.6 * n / dataset.n_classes() as f64);
     let v = round(0.2 * n);
     let (mut train, mut rest) = (vec![], vec![]);
-    for mut nodes in classes(dataset) {
+    for mut nodes in nodes_by_class(dataset) {
         stream.shuffle(&mut nodes);
         let (taken, left) = nodes.split_at(p.min(nodes.len()));
         train.extend(taken);
@@ -198,7 +206,7 @@ fn consecutive_parts(nodes: &[u32], train: usize, val: usize) -> [Vec<u32>; 3] {
 }
 
 /// The labelled nodes of each class, ascending.
-fn classes(dataset: &Dataset) -> Vec<Vec<u32>> {
+fn nodes_by_class(dataset: &Dataset) -> Vec<Vec<u32>> {
     let mut classes = vec![vec![]; dataset.n_classes()];
     for node in dataset.labelled() {
         classes[dataset.y[node as usize].expect("the node is labelled") as usize].push(node);
@@ -211,7 +219,7 @@ fn round(x: f64) -> usize {
     x.round_ties_even() as usize
 }
 
-fn sizes(parts: &[Vec<u32>; 3]) -> String {
+fn describe_sizes(parts: &[Vec<u32>; 3]) -> String {
     let [train, val, test] = parts.each_ref().map(Vec::len);
     format!("{train} train, {val} val, {test} test")
 }
@@ -238,7 +246,7 @@ impl Split {
             let problem = format!("node {} occurs twice", pair[0]);
             return Err(Error::Split { split: name.into(), problem });
         }
-        let provenance = format!("{name}: {}", sizes(&parts));
+        let provenance = format!("{name}: {}", describe_sizes(&parts));
         let [train, val, test] = parts;
         Ok(Self { train, val, test, provenance })
     }
@@ -263,12 +271,13 @@ impl Split {
         [&self.train, &self.val, &self.test]
     }
 
-    /// Name, sizes and seed in one sentence.
+    /// The name, the sizes and the seed, for display.
     pub fn provenance(&self) -> &str {
         &self.provenance
     }
 
-    /// Describes classes without training or test nodes, on which scores are no information.
+    /// Warns of classes without training nodes, which cannot be predicted, and of classes without test
+    /// nodes, which the scores do not cover.
     pub fn class_warnings(&self, dataset: &Dataset) -> Vec<String> {
         let missing = |nodes: &[u32]| -> Vec<&str> {
             let mut found = vec![false; dataset.n_classes()];
@@ -305,7 +314,7 @@ impl Split {
         let mut nodes = self.parts().into_iter().flatten();
         match nodes.find(|&&node| dataset.y[node as usize].is_none()) {
             Some(node) => {
-                Err(self.mismatch(format!("node {node} of {} has no label", dataset.name)))
+                Err(self.data_error(format!("node {node} of {} has no label", dataset.name)))
             }
             None => Ok(()),
         }
@@ -317,13 +326,14 @@ impl Split {
         match last.filter(|&&node| node as usize >= n) {
             Some(node) => {
                 let name = &dataset.name;
-                Err(self.mismatch(format!("node {node} is not in {name}: the graph has {n} nodes")))
+                Err(self
+                    .data_error(format!("node {node} is not in {name}: the graph has {n} nodes")))
             }
             None => Ok(()),
         }
     }
 
-    fn mismatch(&self, problem: String) -> Error {
+    fn data_error(&self, problem: String) -> Error {
         Error::Data { place: format!("split `{}`", self.provenance), problem }
     }
 

@@ -18,6 +18,8 @@ pub(crate) struct Table {
     pub ids: Option<Vec<String>>,
     /// The line of each row; empty if the format has no lines.
     pub lines: Vec<u32>,
+    /// What was detected about the format, for the user.
+    pub notes: Vec<String>,
     n_rows: usize,
 }
 
@@ -59,7 +61,7 @@ impl Table {
         self.columns.len() - 1
     }
 
-    /// Starts a row whose cells are added with [`Self::set_cell`]; [`Self::fill`] adds the missing ones.
+    /// Starts a row whose cells are added with [`Self::set_cell`]; [`Self::fill_missing`] adds the missing ones.
     pub fn start_row(&mut self) {
         self.n_rows += 1;
     }
@@ -80,7 +82,7 @@ impl Table {
     }
 
     /// Adds empty cells until all columns have the same length.
-    pub fn fill(&mut self) {
+    pub fn fill_missing(&mut self) {
         self.columns.iter_mut().for_each(|column| column.fill(self.n_rows));
     }
 
@@ -97,7 +99,7 @@ impl Table {
     }
 
     /// Describes a column in error messages.
-    pub fn title(&self, column: usize) -> String {
+    pub fn describe_column(&self, column: usize) -> String {
         match self.has_header {
             true => format!("column `{}`", self.columns[column].name),
             false => format!("column {}", column + 1),

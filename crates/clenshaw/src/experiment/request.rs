@@ -88,10 +88,11 @@ impl Request {
 
     /// Loads the graph; for published splits, with the node order they refer to.
     pub fn load(&self, store: &Store) -> Result<Dataset> {
-        if self.split.is_published() {
-            data::load_published(store, &self.graph)
-        } else {
-            data::load_as(store, &self.graph, Interpretation::Inferred(&self.table))
+        match data::resolve(store, &self.graph)? {
+            ResolvedGraph::Known(_) if self.split.is_published() => {
+                data::load_published(store, &self.graph)
+            }
+            _ => data::load_as(store, &self.graph, Interpretation::Inferred(&self.table)),
         }
     }
 

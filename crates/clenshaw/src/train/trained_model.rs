@@ -161,7 +161,7 @@ impl TrainedModel {
     /// training table, and labels are optional.
     pub fn load_graph(&self, store: &Store, text: &str) -> Result<Dataset> {
         // Formats without a node table, such as `.npz`, do not use the schema.
-        let no_columns = Schema { columns: vec![], structural: None };
+        let no_columns = Schema { columns: vec![], structural: None, weight: None };
         let schema = self.schema.as_ref().unwrap_or(&no_columns);
         let class_names = &self.class_names;
         data::load_as(store, text, Interpretation::Stored { schema, class_names })

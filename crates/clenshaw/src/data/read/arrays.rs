@@ -9,54 +9,84 @@
 //! weights   edge_weight or edge_attr [e]; for `save_npz`, the values of the matrix
 //! ```
 //!
-//! The graph is undirected; loops and duplicate edges are removed.
+//! Without `x`, features are computed from the graph. The graph is undirected; loops are removed and
+//! duplicate edges merged.
 
+use super::Interpretation;
 use super::array::{DtypeKind, NumpyArray, ShapeText};
+use super::assemble::{self, ReadEdges};
 use super::csr::CsrMatrix;
 use super::geom_splits::{from_masks, retain_labelled};
 use super::heterophilous::features;
 use super::npz::{self, Npz};
-use crate::data::{Dataset, Features, FixedSplit};
+use crate::data::schema::WeightChoice;
+use crate::data::{Dataset, Features, FixedSplit, Schema, TableOptions, count};
 use crate::error::{Error, Result};
-use crate::graph::Graph;
-use crate::tensor::Mat;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
-const WEIGHTS: [&str; 2] = ["edge_weight", "edge_attr"];
+/// Names of the array with the weights of edges.
+pub(super) const WEIGHTS: [&str; 2] = ["edge_weight", "edge_attr"];
 
 /// Reads a file.
-pub fn read(file: &Path, name: &str) -> Result<Dataset> {
+pub(super) fn read(file: &Path, interpretation: Interpretation) -> Result<Dataset> {
     let bytes = std::fs::read(file).map_err(Error::io(file))?;
-    let dataset = read_bytes(&file.display().to_string(), &bytes)?;
-    Ok(Dataset { name: name.into(), ..dataset })
+    parse(&file.display().to_string(), &bytes, interpretation)
 }
 
 /// Reads the bytes of a file; errors and the data set refer to it as `place`.
 pub fn read_bytes(place: &str, bytes: &[u8]) -> Result<Dataset> {
+    parse(place, bytes, Interpretation::default())
+}
+
+fn parse(place: &str, bytes: &[u8], interpretation: Interpretation) -> Result<Dataset> {
     let npz = npz::read_bytes(place, bytes)?;
-    let (graph, warnings) = match npz.contains("indptr") && !npz.contains("edge_index") {
-        true => compressed_rows(place, &npz)?,
-        false => edge_index(place, &npz)?,
+    let weights = interpretation.weights();
+    let edges = match is_matrix(&npz) {
+        true => matrix_edges(place, &npz, weights)?,
+        false => {
+            let n = n_nodes(&npz.array(if npz.contains("x") { "x" } else { "y" })?)?;
+            edge_index(place, &npz, n, weights)?
+        }
     };
+    let (graph, mut notes, mut warnings) = edges.into_parts();
     let n = graph.n_nodes();
-    let x = match npz.contains("x") {
-        true => x(&npz.array("x")?, n)?,
-        false => Features::Dense(Mat::zeros(n, 0)),
+    let (x, structural) = match npz.contains("x") {
+        true => (x(&npz.array("x")?, n)?, None),
+        false => {
+            let (x, structural, note) =
+                assemble::structural_features(place, &graph, interpretation)?;
+            notes.push(note);
+            (x, Some(structural))
+        }
     };
     let (y, class_names) = match npz.contains("y") {
         true => labels(&npz.array("y")?, n)?,
         false => (vec![None; n], vec![]),
     };
+    let n_unlabelled = y.iter().filter(|label| label.is_none()).count();
+    if npz.contains("y") && n_unlabelled > 0 {
+        let nodes = count(n_unlabelled, "node is unlabelled", "nodes are unlabelled");
+        notes.push(format!("{nodes}: `y` is negative or empty"));
+    }
+    notes.extend(unused_arrays(&npz, weights));
+    if let Interpretation::Inferred(options) = interpretation
+        && *options != (TableOptions { weight: options.weight.clone(), ..TableOptions::new() })
+    {
+        warnings.push(format!("{place}: the options for columns are not used: arrays have none"));
+    }
     let splits = match MASKS.iter().any(|mask| npz.contains(mask)) {
         true => retain_labelled(splits(place, &npz, n)?, &y)?,
         false => vec![],
     };
+    let schema = structural.is_some().then(|| Schema { columns: vec![], structural, weight: None });
     Ok(Dataset {
         source: format!("arrays, {place}"),
         warnings,
+        notes,
         splits,
+        schema,
         ..Dataset::new(place, graph, x, y, class_names)
     })
 }
@@ -77,31 +107,62 @@ fn columns(array: &NumpyArray, n: usize) -> Result<usize> {
     }
 }
 
-/// Reads `edge_index`; the number of nodes is that of `x` or `y`.
-fn edge_index(place: &str, npz: &Npz) -> Result<(Graph, Vec<String>)> {
+/// Whether the edges are a sparse matrix of SciPy, and not an `edge_index`.
+pub(super) fn is_matrix(npz: &Npz) -> bool {
+    npz.contains("indptr") && !npz.contains("edge_index")
+}
+
+/// Lists the arrays that are not read.
+fn unused_arrays(npz: &Npz, weights: WeightChoice) -> Option<String> {
+    let edges: &[&str] = match is_matrix(npz) {
+        true => &["indptr", "indices", "data", "shape", "format", "_is_array"],
+        false => &["edge_index", "edge_weight", "edge_attr"],
+    };
+    let is_used = |name: &&str| {
+        edges.contains(name)
+            || MASKS.contains(name)
+            || ["x", "y"].contains(name)
+            || weights == WeightChoice::Column(name)
+    };
+    let unused: Vec<&str> = npz.names().filter(|name| !is_used(name)).collect();
+    (!unused.is_empty()).then(|| format!("arrays that are not used: {}", unused.join(", ")))
+}
+
+/// Reads `edge_index`.
+pub(super) fn edge_index(
+    place: &str,
+    npz: &Npz,
+    n: usize,
+    choice: WeightChoice,
+) -> Result<ReadEdges> {
     let index = npz.array("edge_index")?;
     let &[2, e] = index.shape() else {
         let shape = ShapeText(index.shape());
         return Err(bad(&index, format!("shape {shape}; expected (2, number of edges)")));
     };
-    let n = n_nodes(&npz.array(if npz.contains("x") { "x" } else { "y" })?)?;
     let index = index.to_u32()?;
     let (from, to) = index.split_at(e);
-    let name = WEIGHTS.iter().find(|name| npz.contains(name));
-    let weights = name.map(|name| npz.array(name)).transpose()?;
-    let (weights, warnings) = match weights {
-        None => (vec![1.0; e], vec![]),
-        Some(array) if array.shape() == [e] || array.shape() == [e, 1] => (array.to_f32()?, vec![]),
+    let name = match choice {
+        WeightChoice::ByName => WEIGHTS.into_iter().find(|name| npz.contains(name)),
+        WeightChoice::Column(name) => Some(name),
+        WeightChoice::Unused => None,
+    };
+    let array = name.map(|name| npz.array(name)).transpose()?;
+    let (weights, warning) = match &array {
+        None => (vec![1.0; e], None),
+        Some(array) if array.shape() == [e] || array.shape() == [e, 1] => (array.to_f32()?, None),
         Some(array) => {
             let shape = ShapeText(array.shape());
             let warning = format!("{} has shape {shape} and is not used as weights", array.place());
-            (vec![1.0; e], vec![warning])
+            (vec![1.0; e], Some(warning))
         }
     };
     let ends = from.iter().zip(to).zip(&weights);
     let edges: Vec<(u32, u32, f32)> = ends.map(|((&u, &v), &weight)| (u, v, weight)).collect();
-    let graph = Graph::from_weighted_edges(&format!("{place}: edge_index"), n, &edges)?;
-    Ok((graph, warnings))
+    let mut edges = ReadEdges::new(&format!("{place}: edge_index"), n, edges, choice)?;
+    edges.weight_source = name.map_or(String::new(), |name| format!("array `{name}`"));
+    edges.warnings.extend(warning);
+    Ok(edges)
 }
 
 /// Returns the number of rows; arrays without columns are rejected, because they can have any.
@@ -114,14 +175,23 @@ fn n_nodes(array: &NumpyArray) -> Result<usize> {
     }
 }
 
-fn compressed_rows(place: &str, npz: &Npz) -> Result<(Graph, Vec<String>)> {
+/// Reads a sparse matrix whose values are the weights of edges.
+pub(super) fn matrix_edges(place: &str, npz: &Npz, weights: WeightChoice) -> Result<ReadEdges> {
     let matrix = square_matrix(place, npz)?;
     let n = matrix.pattern.n_rows();
-    Ok((Graph::from_weighted_edges(place, n, &matrix.entries())?, vec![]))
+    let mut entries = matrix.entries();
+    entries.retain(|(_, _, weight)| *weight != 0.0);
+    let is_stored = |u: u32, v: u32| matrix.pattern.row(u as usize).binary_search(&v).is_ok();
+    let directed = entries.iter().any(|&(u, v, _)| !is_stored(v, u));
+    let mut edges = ReadEdges::new(place, n, entries, weights)?;
+    // A symmetric matrix contains every edge twice.
+    edges.n_listed = edges.graph.n_edges();
+    edges.directed = directed;
+    Ok(edges)
 }
 
 /// Reads a square sparse matrix; CSC needs no conversion, because the graph is undirected.
-pub(super) fn square_matrix(place: &str, npz: &Npz) -> Result<CsrMatrix> {
+fn square_matrix(place: &str, npz: &Npz) -> Result<CsrMatrix> {
     let format = npz.array("format")?;
     match format.to_text()?.first().map(String::as_str) {
         Some("csr" | "csc") => {}

@@ -1,6 +1,8 @@
 //! The last step of reading a user's own graph: node table and edges become a data set.
 
-use crate::data::schema::{self, EncodedNodes, Schema, StructuralFeatures, TableOptions};
+use crate::data::schema::{
+    self, EncodedNodes, Schema, StructuralFeatures, TableOptions, WeightChoice,
+};
 use crate::data::table::Table;
 use crate::data::{Dataset, Features};
 use crate::error::{Error, Result};
@@ -34,9 +36,18 @@ impl Default for Interpretation<'_> {
     }
 }
 
-impl Interpretation<'_> {
-    /// The names that the user has chosen for columns.
-    pub(super) fn column_names(&self) -> Vec<&String> {
+impl<'a> Interpretation<'a> {
+    /// Where the weights of edges come from.
+    pub(super) fn weights(self) -> WeightChoice<'a> {
+        let weight = match self {
+            Self::Inferred(options) => &options.weight,
+            Self::Stored { schema, .. } => &schema.weight,
+        };
+        WeightChoice::new(weight.as_deref())
+    }
+
+    /// The columns of the node table that the user or the trained model refers to.
+    pub(super) fn column_names(self) -> Vec<&'a String> {
         match self {
             Self::Inferred(options) => options.names().collect(),
             Self::Stored { schema, .. } => {
@@ -51,27 +62,86 @@ pub(super) fn encode(table: &Table, interpretation: Interpretation) -> Result<En
     match interpretation {
         Interpretation::Inferred(options) => schema::encode(table, options),
         Interpretation::Stored { schema, class_names } => {
-            schema::encode_other(table, schema, class_names)
+            schema::encode_with_schema(table, schema, class_names)
         }
     }
 }
 
-/// Edges between numbered nodes, and what is to be said about them.
+/// A graph, and what was found in its file.
 pub(super) struct ReadEdges {
     pub graph: Graph,
     pub n_loops: usize,
-    /// Number of edges in the file, without loops.
+    /// Number of edges with weight 0, which are not in the graph.
+    pub n_zero_weights: usize,
+    /// Number of other edges in the file.
     pub n_listed: usize,
     pub directed: bool,
+    /// Where the weights come from, such as ``column `weight` ``; empty if the format has only one place
+    /// for them.
+    pub weight_source: String,
+    pub notes: Vec<String>,
     pub warnings: Vec<String>,
 }
 
 impl ReadEdges {
-    /// A graph and the edges it was built from.
-    pub fn new(graph: Graph, edges: &[(u32, u32, f32)], directed: bool) -> Self {
-        let n_loops = edges.iter().filter(|(u, v, _)| u == v).count();
-        let n_listed = edges.len() - n_loops;
-        Self { graph, n_loops, n_listed, directed, warnings: vec![] }
+    /// Builds an undirected graph from the edges of a file and counts what does not become an edge.
+    pub fn new(
+        place: &str,
+        n_nodes: usize,
+        mut edges: Vec<(u32, u32, f32)>,
+        weights: WeightChoice,
+    ) -> Result<Self> {
+        if weights == WeightChoice::Unused {
+            edges.iter_mut().for_each(|(_, _, weight)| *weight = 1.0);
+        }
+        let graph = Graph::from_weighted_edges(place, n_nodes, &edges)?;
+        let n_zero_weights = edges.iter().filter(|(_, _, weight)| *weight == 0.0).count();
+        let n_loops = edges.iter().filter(|(u, v, weight)| u == v && *weight != 0.0).count();
+        let n_listed = edges.len() - n_loops - n_zero_weights;
+        Ok(Self { n_zero_weights, ..Self::unweighted(graph, n_loops, n_listed) })
+    }
+
+    /// A graph without weights that was built from `n_listed` edges and `n_loops` loops.
+    pub fn unweighted(graph: Graph, n_loops: usize, n_listed: usize) -> Self {
+        Self {
+            graph,
+            n_loops,
+            n_zero_weights: 0,
+            n_listed,
+            directed: false,
+            weight_source: String::new(),
+            notes: vec![],
+            warnings: vec![],
+        }
+    }
+
+    /// Returns the graph, notes on what was done with its edges, and warnings.
+    pub fn into_parts(self) -> (Graph, Vec<String>, Vec<String>) {
+        let Self { graph, mut notes, warnings, .. } = self;
+        let n_edges = graph.n_edges();
+        if self.n_loops > 0 {
+            notes.push(format!("self-loops removed: {}", self.n_loops));
+        }
+        if self.n_zero_weights > 0 {
+            notes.push(format!("edges of weight 0 removed: {}", self.n_zero_weights));
+        }
+        if n_edges > 0 && self.n_listed == 2 * n_edges {
+            notes.push("every edge is listed twice, and was counted once".into());
+        } else if self.n_listed > n_edges {
+            let n = self.n_listed - n_edges;
+            notes.push(format!("repeated edges, in either direction, merged: {n}"));
+        }
+        if graph.weights().is_some() {
+            let source = match &*self.weight_source {
+                "" => String::new(),
+                source => format!(" ({source})"),
+            };
+            notes.push(format!("the edges have weights{source}; the models use them"));
+        }
+        if self.directed {
+            notes.push("the file declares directed edges; directions are not used".into());
+        }
+        (graph, notes, warnings)
     }
 }
 
@@ -83,49 +153,13 @@ pub(super) fn dataset(
     edges: ReadEdges,
     interpretation: Interpretation,
 ) -> Result<Dataset> {
-    let ReadEdges { graph, n_loops, n_listed, directed, warnings } = edges;
-    let mut notes = vec![];
-    if n_loops > 0 {
-        notes.push(format!("self-loops removed: {n_loops}"));
-    }
-    if n_listed > graph.n_edges() {
-        let n = n_listed - graph.n_edges();
-        notes.push(format!("repeated edges, in either direction, merged: {n}"));
-    }
-    if graph.weights().is_some() {
-        notes.push("the edges have weights; the models use them".into());
-    }
-    if directed {
-        notes.push("the file declares directed edges; directions are not used".into());
-    }
+    let (graph, mut notes, warnings) = edges.into_parts();
     let mut schema = nodes.schema;
     let mut x = nodes.x;
     if x.n_cols() == 0 {
-        let features = match interpretation {
-            Interpretation::Stored { schema, .. } => schema.structural,
-            Interpretation::Inferred(_) if graph.n_nodes() <= MAX_IDENTITY => {
-                Some(StructuralFeatures::Identity)
-            }
-            Interpretation::Inferred(_) => Some(StructuralFeatures::Degree),
-        };
-        schema.structural = features;
-        x = match features {
-            Some(StructuralFeatures::Identity)
-                if matches!(interpretation, Interpretation::Stored { .. }) =>
-            {
-                let problem = "the model was trained without feature columns, on one feature per node; \
-                               it can only predict the nodes of its own graph";
-                return Err(Error::Data { place: name.into(), problem: problem.into() });
-            }
-            Some(StructuralFeatures::Identity) => {
-                notes.push("no feature columns: every node has one feature of its own".into());
-                identity(graph.n_nodes())
-            }
-            _ => {
-                notes.push("no feature columns: the degree of a node is its only feature".into());
-                degrees(&graph)
-            }
-        };
+        let (features, structural, note) = structural_features(name, &graph, interpretation)?;
+        (x, schema.structural) = (features, Some(structural));
+        notes.push(note);
     }
     Ok(Dataset {
         source,
@@ -136,6 +170,35 @@ pub(super) fn dataset(
         schema: Some(schema),
         ..Dataset::new(name, graph, x, nodes.y, nodes.class_names)
     })
+}
+
+/// Computes features from the graph for nodes without feature columns; also returns a note on them.
+pub(super) fn structural_features(
+    place: &str,
+    graph: &Graph,
+    interpretation: Interpretation,
+) -> Result<(Features, StructuralFeatures, String)> {
+    let n = graph.n_nodes();
+    let kind = match interpretation {
+        Interpretation::Stored { schema, .. } => schema.structural,
+        Interpretation::Inferred(_) if n <= MAX_IDENTITY => Some(StructuralFeatures::Identity),
+        Interpretation::Inferred(_) => Some(StructuralFeatures::Degree),
+    };
+    match (kind, interpretation) {
+        (Some(StructuralFeatures::Identity), Interpretation::Stored { .. }) => {
+            let problem = "the model was trained without feature columns, on one feature per node; \
+                           it can only predict the nodes of its own graph";
+            Err(Error::Data { place: place.into(), problem: problem.into() })
+        }
+        (Some(StructuralFeatures::Identity), _) => {
+            let note = "no feature columns: the nodes are one-hot encoded";
+            Ok((identity(n), StructuralFeatures::Identity, note.into()))
+        }
+        _ => {
+            let note = "no feature columns: the features are node degrees, binned by powers of two";
+            Ok((degrees(graph), StructuralFeatures::Degree, note.into()))
+        }
+    }
 }
 
 fn identity(n: usize) -> Features {

@@ -5,12 +5,12 @@
 
 use super::Interpretation;
 use super::assemble::{self, ReadEdges};
-use super::fields::LineResult;
+use super::delimited::LineResult;
+use super::edge_attributes::EdgeAttributes;
 use crate::data::Dataset;
 use crate::data::schema::is_missing;
 use crate::data::table::Table;
 use crate::error::{Error, Result};
-use crate::graph::Graph;
 use std::collections::{HashMap, HashSet};
 
 /// Maximum number of cells of the node table per byte of the file: nodes without a value have cells.
@@ -39,6 +39,9 @@ pub(super) struct AttributedGraph<'a> {
     counts: Vec<(usize, usize)>,
     number_of: HashMap<String, u32>,
     edges: Vec<(u32, u32, f32)>,
+    /// The attributes of edges.
+    pub edge_attributes: EdgeAttributes<'a>,
+    interpretation: Interpretation<'a>,
     /// Edges that precede their nodes, with their positions.
     pending_edges: Vec<(usize, [String; 2], f32)>,
     /// Whether the file declares directed edges.
@@ -46,8 +49,8 @@ pub(super) struct AttributedGraph<'a> {
 }
 
 impl<'a> AttributedGraph<'a> {
-    /// No nodes; `size` is the number of bytes of the text.
-    pub fn new(place: &'a str, size: usize) -> Self {
+    /// Creates a graph without nodes; `size` is the number of bytes of the text.
+    pub fn new(place: &'a str, size: usize, interpretation: Interpretation<'a>) -> Self {
         Self {
             place,
             max_cells: MAX_CELLS.saturating_mul(size),
@@ -56,9 +59,16 @@ impl<'a> AttributedGraph<'a> {
             counts: vec![],
             number_of: HashMap::new(),
             edges: vec![],
+            edge_attributes: EdgeAttributes::new(interpretation.weights()),
+            interpretation,
             pending_edges: vec![],
             directed: false,
         }
+    }
+
+    /// Adds a column for an attribute that nodes may have.
+    pub fn add_column(&mut self, name: &str) -> LineResult<()> {
+        self.find_or_add_column(name).map(drop)
     }
 
     /// Starts a node, whose attributes and id follow.
@@ -68,15 +78,15 @@ impl<'a> AttributedGraph<'a> {
     }
 
     /// Adds a value of an attribute of the current node.
-    pub fn attribute(&mut self, name: &str, value: &str) -> LineResult<()> {
-        let column = self.column(name)?;
+    pub fn add_attribute(&mut self, name: &str, value: &str) -> LineResult<()> {
+        let column = self.find_or_add_column(name)?;
         let row = self.table.n_rows();
         let (last_row, count) = &mut self.counts[column];
         *count = if *last_row == row { *count + 1 } else { 1 };
         *last_row = row;
         let column = match *count {
             1 => column,
-            n => self.column(&format!("{name}[{}]", n - 1))?,
+            n => self.find_or_add_column(&format!("{name}[{}]", n - 1))?,
         };
         match self.table.set_cell(column, value)? {
             true => Ok(()),
@@ -96,7 +106,7 @@ impl<'a> AttributedGraph<'a> {
     }
 
     /// Adds an edge; its nodes may follow later.
-    pub fn edge(&mut self, at: usize, ends: [String; 2], weight: f32) {
+    pub fn add_edge(&mut self, at: usize, ends: [String; 2], weight: f32) {
         match ends.each_ref().map(|end| self.number_of.get(end).copied()) {
             [Some(u), Some(v)] => self.edges.push((u, v, weight)),
             _ => self.pending_edges.push((at, ends, weight)),
@@ -104,17 +114,17 @@ impl<'a> AttributedGraph<'a> {
     }
 
     /// Adds an edge between nodes that have been read.
-    pub fn edge_of_known_nodes(&mut self, ends: &[String; 2], weight: f32) -> LineResult<()> {
-        let [u, v] = ends.each_ref().map(|end| self.number(end));
+    pub fn add_edge_of_known_nodes(&mut self, ends: &[String; 2], weight: f32) -> LineResult<()> {
+        let [u, v] = ends.each_ref().map(|end| self.node_number(end));
         self.edges.push((u?, v?, weight));
         Ok(())
     }
 
-    fn number(&self, id: &str) -> LineResult<u32> {
+    fn node_number(&self, id: &str) -> LineResult<u32> {
         self.number_of.get(id).copied().ok_or_else(|| format!("edge to unknown node `{id}`"))
     }
 
-    fn column(&mut self, name: &str) -> LineResult<usize> {
+    fn find_or_add_column(&mut self, name: &str) -> LineResult<usize> {
         if let Some(&column) = self.column_of.get(name) {
             return Ok(column);
         }
@@ -133,17 +143,17 @@ impl<'a> AttributedGraph<'a> {
     }
 
     /// Returns the data set; `error_at` is the error for a position.
-    pub fn dataset(
+    pub fn into_dataset(
         mut self,
         format: &str,
         node_names: NodeNames,
-        interpretation: Interpretation,
         error_at: impl Fn(usize, String) -> Error,
     ) -> Result<Dataset> {
+        let interpretation = self.interpretation;
         for (at, ends, weight) in std::mem::take(&mut self.pending_edges) {
-            self.edge_of_known_nodes(&ends, weight).map_err(|problem| error_at(at, problem))?;
+            self.add_edge_of_known_nodes(&ends, weight).map_err(|problem| error_at(at, problem))?;
         }
-        self.table.fill();
+        self.table.fill_missing();
         let mut ids = vec![String::new(); self.table.n_rows()];
         for (id, number) in self.number_of.drain() {
             ids[number as usize] = id;
@@ -153,9 +163,11 @@ impl<'a> AttributedGraph<'a> {
             NodeNames::Id => None,
             NodeNames::DistinctLabel => Some(use_distinct_labels(&mut self.table, interpretation)),
         };
-        let graph = Graph::from_weighted_edges(self.place, self.table.n_rows(), &self.edges)?;
+        let n_nodes = self.table.n_rows();
+        let edges = ReadEdges::new(self.place, n_nodes, self.edges, interpretation.weights())?;
         let nodes = assemble::encode(&self.table, interpretation)?;
-        let edges = ReadEdges::new(graph, &self.edges, self.directed);
+        let mut edges = ReadEdges { directed: self.directed, ..edges };
+        self.edge_attributes.finish(self.place, &mut edges)?;
         let source = format!("{format}, {}", self.place);
         let mut dataset = assemble::dataset(self.place, source, nodes, edges, interpretation)?;
         dataset.notes.splice(0..0, note);
@@ -189,7 +201,7 @@ mod tests {
     use super::*;
 
     fn graph(size: usize) -> AttributedGraph<'static> {
-        AttributedGraph::new("it", size)
+        AttributedGraph::new("it", size, Interpretation::default())
     }
 
     #[test]
@@ -197,10 +209,10 @@ mod tests {
         let mut graph = graph(100);
         for (id, values) in [("a", &["1", "2", "3"][..]), ("b", &["4"]), ("c", &["5", "6"])] {
             graph.start_node().unwrap();
-            values.iter().for_each(|value| graph.attribute("x", value).unwrap());
+            values.iter().for_each(|value| graph.add_attribute("x", value).unwrap());
             graph.finish_node(id.into()).unwrap();
         }
-        graph.table.fill();
+        graph.table.fill_missing();
         let columns = graph.table.columns.iter();
         let columns: Vec<(&str, Vec<&str>)> =
             columns.map(|column| (&*column.name, column.cells().collect())).collect();
@@ -208,9 +220,9 @@ mod tests {
             [("x", vec!["1", "4", "5"]), ("x[1]", vec!["2", "", "6"]), ("x[2]", vec!["3", "", ""])];
         assert_eq!(columns, expected);
         graph.start_node().unwrap();
-        graph.attribute("x[1]", "7").unwrap();
-        graph.attribute("x", "8").unwrap();
-        let problem = graph.attribute("x", "9").unwrap_err();
+        graph.add_attribute("x[1]", "7").unwrap();
+        graph.add_attribute("x", "8").unwrap();
+        let problem = graph.add_attribute("x", "9").unwrap_err();
         assert_eq!(problem, "attribute `x` has two values in one node; expected one");
     }
 
@@ -220,7 +232,7 @@ mod tests {
         let mut graph = graph(8);
         let mut add = |node| {
             graph.start_node()?;
-            graph.attribute(&format!("attribute {node}"), "1")
+            graph.add_attribute(&format!("attribute {node}"), "1")
         };
         assert!((0..11).all(|node| add(node).is_ok()));
         let expected = "too many nodes and attributes for the size of the file";

@@ -6,15 +6,16 @@
 //! ```
 //!
 //! The dictionary may be missing (`data=False`) or be a single number, the weight
-//! (`write_weighted_edgelist`). Other entries of the dictionary are ignored.
+//! (`write_weighted_edgelist`). Other entries of the dictionary are not used, which a note reports.
 //! The separator is a space, tab, comma or semicolon; `#` starts a comment.
 
 use super::assemble::ReadEdges;
+use super::delimited::{LineResult, detect_separator, fields, preamble, split_line};
+use super::edge_attributes::EdgeAttributes;
 use super::edges::parse_weight;
-use super::fields::{LineResult, detect_separator, fields, preamble, split_line};
 use super::text::line_error;
+use crate::data::schema::WeightChoice;
 use crate::error::Result;
-use crate::graph::Graph;
 use std::collections::HashMap;
 
 /// Whether the first line of a text contains a dictionary.
@@ -25,26 +26,37 @@ pub(super) fn has_dictionaries(text: &[u8]) -> bool {
 }
 
 /// Reads the edges between the nodes of a table.
-pub(super) fn parse(place: &str, text: &str, nodes: &HashMap<String, u32>) -> Result<ReadEdges> {
+pub(super) fn parse(
+    place: &str,
+    text: &str,
+    nodes: &HashMap<String, u32>,
+    weights: WeightChoice,
+) -> Result<ReadEdges> {
     let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines());
     let is_edge = |line: &str| !line.trim().is_empty() && !line.starts_with('#');
+    let mut attributes = EdgeAttributes::new(weights);
     let mut edges = vec![];
     for (number, line) in lines.filter(|(_, line)| is_edge(line)) {
-        let edge = edge(line, nodes).map_err(|problem| line_error(place, number, problem))?;
-        edges.push(edge);
+        let edge = edge(line, nodes, &mut attributes);
+        edges.push(edge.map_err(|problem| line_error(place, number, problem))?);
     }
-    let graph = Graph::from_weighted_edges(place, nodes.len(), &edges)?;
-    Ok(ReadEdges::new(graph, &edges, false))
+    let mut edges = ReadEdges::new(place, nodes.len(), edges, weights)?;
+    attributes.finish(place, &mut edges)?;
+    Ok(edges)
 }
 
-fn edge(line: &str, nodes: &HashMap<String, u32>) -> LineResult<(u32, u32, f32)> {
+fn edge(
+    line: &str,
+    nodes: &HashMap<String, u32>,
+    attributes: &mut EdgeAttributes,
+) -> LineResult<(u32, u32, f32)> {
     let (ends, dictionary) = line.split_at(line.find('{').unwrap_or(line.len()));
     let separator = detect_separator(ends);
     let ends = ends.trim_end_matches([' ', '\r', separator as char]);
     let found: Vec<_> = fields(ends, separator).collect::<LineResult<_>>()?;
     let (u, v, weight) = match &found[..] {
         [u, v] if dictionary.is_empty() => (u, v, 1.0),
-        [u, v] => (u, v, dictionary_weight(dictionary.trim_end())?),
+        [u, v] => (u, v, dictionary_weight(dictionary.trim_end(), attributes)?),
         [u, v, weight] if dictionary.is_empty() => (u, v, parse_weight(weight)?),
         _ => {
             let line = line.trim();
@@ -60,8 +72,8 @@ fn edge(line: &str, nodes: &HashMap<String, u32>) -> LineResult<(u32, u32, f32)>
     Ok((node(u)?, node(v)?, weight))
 }
 
-/// The entry `weight` of a Python dictionary, 1 without one.
-fn dictionary_weight(text: &str) -> LineResult<f32> {
+/// Adds the entries of a Python dictionary to the attributes; returns the weight, 1 without one.
+fn dictionary_weight(text: &str, attributes: &mut EdgeAttributes) -> LineResult<f32> {
     let malformed = || format!("`{text}`; expected a dictionary such as `{{'weight': 2}}`");
     let inside = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
     let mut rest = inside.ok_or_else(malformed)?.trim();
@@ -70,9 +82,8 @@ fn dictionary_weight(text: &str) -> LineResult<f32> {
         let (key, after) = split_outside(rest, b':').ok_or_else(malformed)?;
         let (value, after) =
             split_outside(after.ok_or_else(malformed)?, b',').ok_or_else(malformed)?;
-        if ["'weight'", "\"weight\""].contains(&key.trim()) {
-            weight = parse_weight(number_text(value.trim()))?;
-        }
+        let key = key.trim().trim_matches(['\'', '"']);
+        attributes.add(key, number_text(value.trim()), &mut weight)?;
         rest = after.unwrap_or("").trim_start();
     }
     Ok(weight)
@@ -112,7 +123,12 @@ mod tests {
 
     fn read(text: &str) -> Result<ReadEdges> {
         let nodes = [("ann", 0), ("bob", 1), ("cid", 2)];
-        parse("x", text, &nodes.map(|(name, node)| (name.to_owned(), node)).into())
+        let nodes = nodes.map(|(name, node)| (name.to_owned(), node)).into();
+        parse("x", text, &nodes, WeightChoice::ByName)
+    }
+
+    fn weight(dictionary: &str) -> LineResult<f32> {
+        dictionary_weight(dictionary, &mut EdgeAttributes::new(WeightChoice::ByName))
     }
 
     fn read_error(text: &str) -> String {
@@ -154,12 +170,12 @@ mod tests {
             ("{'a': {'weight': 7}, 'b': [1, 2], 'c': (3, 'weight')}", 1.0),
             ("{'weight': 1e2, }", 100.0),
         ];
-        for (text, weight) in cases {
-            assert_eq!(dictionary_weight(text), Ok(weight), "{text}");
+        for (text, expected) in cases {
+            assert_eq!(weight(text), Ok(expected), "{text}");
         }
         for text in ["{'weight'}", "{'a': 'b}", "{'a': [}", "{'a': 1", "{'a': 1)}"] {
             let expected = format!("`{text}`; expected a dictionary such as `{{'weight': 2}}`");
-            assert_eq!(dictionary_weight(text), Err(expected));
+            assert_eq!(weight(text), Err(expected));
         }
     }
 

@@ -3,14 +3,13 @@
 //! While one block is parsed, the next one is read and decompressed; only eight bytes per edge are
 //! kept. Blocks end at line ends that do not depend on the number of threads.
 //!
-//! | line | meaning |
-//! |---|---|
-//! | `# ...`, `% ...` before the table | comment |
-//! | first line without a valid id | header |
-//! | all others | two ids and, in the column `weight` or `edge_weight`, a weight; other columns are ignored |
+//! The format is that of [`delimited`](super::delimited); a field cannot span lines. The first line is a
+//! header if neither of its first two fields is a number or the name of a node.
 //!
 //! The ids are in the columns `source` and `target` (or `src`, `dst`; `from`, `to`; `u`, `v`; `id1`,
-//! `id2`; `id_1`, `id_2`; `numeric_id_1`, `numeric_id_2`), otherwise in the first two.
+//! `id2`; `id_1`, `id_2`; `numeric_id_1`, `numeric_id_2`), otherwise in the first two. The
+//! weights are in the column that the user chose, otherwise in `weight` or `edge_weight`. Other columns are
+//! not used.
 
 mod layout;
 
@@ -18,8 +17,9 @@ pub(super) use self::layout::parse_weight;
 
 use self::layout::{EdgeEnds, EdgeLayout, IdLookup};
 use super::assemble::ReadEdges;
-use super::fields::{HeaderMode, split_line};
+use super::delimited::{HeaderMode, split_line};
 use super::text;
+use crate::data::schema::WeightChoice;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::parallel;
@@ -62,8 +62,8 @@ pub fn read_bytes(place: &str, bytes: &[u8], n_nodes: Option<usize>) -> Result<G
 }
 
 fn read_numbered(path: &Path, input: impl Read + Send, n_nodes: Option<usize>) -> Result<Graph> {
-    let table =
-        parse(path, input, &IdLookup::Numbers(n_nodes.unwrap_or(usize::MAX)), HeaderMode::Detect)?;
+    let ids = IdLookup::Numbers(n_nodes.unwrap_or(usize::MAX));
+    let table = parse(path, input, &ids, HeaderMode::Detect, WeightChoice::Unused)?;
     let place = path.display().to_string();
     let n_nodes = n_nodes.map_or_else(|| table.n_nodes(&place), Ok)?;
     table.graph(&place, n_nodes)
@@ -75,17 +75,25 @@ pub(super) fn read_named(
     input: impl Read + Send,
     nodes: &HashMap<String, u32>,
     header: HeaderMode,
+    weights: WeightChoice,
 ) -> Result<ReadEdges> {
-    let table = parse(path, input, &IdLookup::names(nodes), header)?;
+    let table = parse(path, input, &IdLookup::names(nodes), header, weights)?;
     let place = path.display().to_string();
-    let graph = match table.layout.weight {
-        Some(_) => Graph::from_weighted_edges(&place, nodes.len(), &table.weighted_edges())?,
-        None => table.graph(&place, nodes.len())?,
+    let mut edges = match table.layout.weight {
+        Some(_) => ReadEdges::new(&place, nodes.len(), table.weighted_edges(), weights)?,
+        None => {
+            let graph = table.graph(&place, nodes.len())?;
+            let n_lines: usize = table.blocks.iter().map(Vec::len).sum();
+            let n_loops = table.blocks.iter().flatten().filter(|(u, v)| u == v).count();
+            ReadEdges::unweighted(graph, n_loops, n_lines - n_loops)
+        }
     };
-    let n_lines: usize = table.blocks.iter().map(Vec::len).sum();
-    let n_loops = table.blocks.iter().flatten().filter(|(u, v)| u == v).count();
-    let warnings = table.layout.warnings;
-    Ok(ReadEdges { graph, n_loops, n_listed: n_lines - n_loops, directed: false, warnings })
+    let EdgeLayout { notes, warnings, weight_source, .. } = table.layout;
+    (edges.notes, edges.warnings, edges.weight_source) = (notes, warnings, weight_source);
+    if table.has_decimal_comma {
+        edges.notes.push(format!("{place}: weights with a decimal comma, such as 0,5"));
+    }
+    Ok(edges)
 }
 
 /// A parsed edge table.
@@ -95,6 +103,8 @@ struct EdgeTable {
     blocks: Vec<Vec<EdgeEnds>>,
     /// Their weights, if the table has a weight column.
     weights: Vec<f32>,
+    /// Whether a weight is written with a decimal comma.
+    has_decimal_comma: bool,
 }
 
 impl EdgeTable {
@@ -132,13 +142,14 @@ fn parse(
     input: impl Read + Send,
     ids: &IdLookup,
     header: HeaderMode,
+    weights: WeightChoice,
 ) -> Result<EdgeTable> {
     let mut lines = LineBlocks { input, rest: vec![] };
     let (mut block, mut next) = (vec![], vec![]);
     lines.fill(&mut block).map_err(text::io_error(path))?;
-    let layout = EdgeLayout::of(path, &block, ids, header)?;
+    let layout = EdgeLayout::of(path, &block, ids, header, weights)?;
     let (mut start, mut line) = layout.start;
-    let (mut blocks, mut weights) = (vec![], vec![]);
+    let (mut blocks, mut weights, mut has_decimal_comma) = (vec![], vec![], false);
     while !block.is_empty() {
         let threads = if block.len() < CHUNK_SIZE { 1 } else { parallel::available_threads() };
         let parse_all = || {
@@ -156,11 +167,12 @@ fn parse(
             line += chunk.n_lines;
             blocks.push(chunk.edges);
             weights.extend(chunk.weights);
+            has_decimal_comma |= chunk.has_decimal_comma;
         }
         read.map_err(text::io_error(path))?;
         (block, next, start) = (next, block, 0);
     }
-    Ok(EdgeTable { layout, blocks, weights })
+    Ok(EdgeTable { layout, blocks, weights, has_decimal_comma })
 }
 
 /// Reads blocks of whole lines.
@@ -211,6 +223,7 @@ struct ParsedChunk {
     edges: Vec<EdgeEnds>,
     /// Empty if the table has no weight column.
     weights: Vec<f32>,
+    has_decimal_comma: bool,
     n_lines: usize,
 }
 
@@ -221,7 +234,7 @@ fn parse_chunk(
     ids: &IdLookup,
 ) -> std::result::Result<ParsedChunk, (usize, String)> {
     let mut edges = Vec::with_capacity(1 + memchr::memchr_iter(b'\n', chunk).count());
-    let (mut weights, mut n_lines) = (vec![], 0);
+    let (mut weights, mut has_decimal_comma, mut n_lines) = (vec![], false, 0);
     let is_simple = layout.n_fields == 2 && layout.columns == [0, 1];
     while !chunk.is_empty() {
         n_lines += 1;
@@ -234,15 +247,14 @@ fn parse_chunk(
             continue;
         }
         let (line, rest) = split_line(chunk);
-        if let Some((ends, weight)) =
-            layout.edge(line, ids).map_err(|problem| (n_lines, problem))?
-        {
-            edges.push(ends);
-            weights.extend(layout.weight.map(|_| weight));
+        if let Some(edge) = layout.edge(line, ids).map_err(|problem| (n_lines, problem))? {
+            edges.push(edge.ends);
+            weights.extend(layout.weight.map(|_| edge.weight));
+            has_decimal_comma |= edge.has_decimal_comma;
         }
         chunk = rest;
     }
-    Ok(ParsedChunk { edges, weights, n_lines })
+    Ok(ParsedChunk { edges, weights, has_decimal_comma, n_lines })
 }
 
 /// Parses `12,34` and a line end: the fast path for nearly all lines of long tables.

@@ -20,14 +20,9 @@ pub fn is_valid(target: &str, bytes: &[u8]) -> bool {
     // Some inputs start with the number of nodes.
     let (n_nodes, rest) = bytes.split_first().map_or((0, bytes), |(&n, rest)| (n.into(), rest));
     match target {
-        "adjacency" => {
+        "npz_edges" => {
             let [edges, nodes] = files(bytes);
-            access(tables::read_bytes_as(
-                EdgeFormat::Adjacency,
-                edges,
-                nodes,
-                Interpretation::default(),
-            ))
+            access(tables::read_bytes_as(EdgeFormat::Npz, edges, nodes, Interpretation::default()))
         }
         "arrays" => access(arrays::read_bytes("it", bytes)),
         "edge_list" => {

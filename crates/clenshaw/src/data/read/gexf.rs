@@ -23,7 +23,6 @@
 //! <https://gexf.net/schema.html>, versions 1.1 to 1.3.
 
 use super::attributed::{AttributedGraph, NodeNames};
-use super::edges::parse_weight;
 use super::xml::{self, SourceText, XmlDocument};
 use super::{Interpretation, text};
 use crate::data::Dataset;
@@ -61,9 +60,10 @@ pub fn read_bytes(place: &str, bytes: &[u8], interpretation: Interpretation) -> 
 
 /// Parses the text of a file; errors and the data set refer to it as `place`.
 pub(super) fn parse(place: &str, text: &str, interpretation: Interpretation) -> Result<Dataset> {
-    let mut document = GexfParser::new(SourceText { name: place, bytes: text.as_bytes() });
+    let source = SourceText { name: place, bytes: text.as_bytes() };
+    let mut document = GexfParser::new(source, interpretation);
     xml::parse(document.place, text, &mut document)?;
-    document.dataset(interpretation)
+    document.into_dataset()
 }
 
 /// An attribute that the file declares for nodes.
@@ -92,6 +92,12 @@ struct GexfParser<'a> {
     has_graph: bool,
     /// Whether the current `<attributes>` are those of nodes.
     for_nodes: bool,
+    /// Whether they are those of edges.
+    for_edges: bool,
+    /// The title of each attribute of edges by its id.
+    edge_titles: HashMap<String, String>,
+    /// The ends and the weight of the current edge.
+    open_edge: Option<([String; 2], f32)>,
     attributes: Vec<GexfAttribute>,
     number_of: HashMap<String, usize>,
     /// The attributes with a default.
@@ -103,7 +109,7 @@ struct GexfParser<'a> {
 }
 
 impl<'a> GexfParser<'a> {
-    fn new(place: SourceText<'a>) -> Self {
+    fn new(place: SourceText<'a>, interpretation: Interpretation<'a>) -> Self {
         Self {
             place,
             at: 0,
@@ -111,12 +117,15 @@ impl<'a> GexfParser<'a> {
             text: String::new(),
             has_graph: false,
             for_nodes: false,
+            for_edges: false,
+            edge_titles: HashMap::new(),
+            open_edge: None,
             attributes: vec![],
             number_of: HashMap::new(),
             with_default: vec![],
             default_bytes: 0,
             open_node: None,
-            graph: AttributedGraph::new(place.name, place.bytes.len()),
+            graph: AttributedGraph::new(place.name, place.bytes.len(), interpretation),
         }
     }
 
@@ -147,7 +156,7 @@ impl<'a> GexfParser<'a> {
         Ok(())
     }
 
-    fn declaration(&mut self, tag: &BytesStart) -> Result<()> {
+    fn declare_attribute(&mut self, tag: &BytesStart) -> Result<()> {
         let id = self.required(tag, "id")?;
         let title = self.attribute(tag, "title")?.unwrap_or_else(|| id.clone());
         if self.number_of.insert(id.clone(), self.attributes.len()).is_some() {
@@ -168,23 +177,28 @@ impl<'a> GexfParser<'a> {
         if let Some(label) = self.attribute(tag, LABEL)?
             && !self.attributes.iter().any(is_label)
         {
-            self.graph.attribute(LABEL, label.trim()).map_err(|problem| self.bad(problem))?;
+            self.graph.add_attribute(LABEL, label.trim()).map_err(|problem| self.bad(problem))?;
         }
         self.open_node = Some(OpenNode { id, attributes: vec![] });
         Ok(())
     }
 
-    fn value(&mut self, tag: &BytesStart) -> Result<()> {
+    fn read_value(&mut self, tag: &BytesStart) -> Result<()> {
         let id = match self.attribute(tag, "for")? {
             Some(id) => id,
             // Version 1.0.
             None => self.required(tag, "id")?,
         };
         let value = self.required(tag, "value")?;
+        if let Some((_, weight)) = &mut self.open_edge {
+            let title = self.edge_titles.get(&id).unwrap_or(&id);
+            let added = self.graph.edge_attributes.add(title, value.trim(), weight);
+            return added.map_err(|problem| self.place.bad(self.at, problem));
+        }
         let undeclared = || self.bad(format!("undeclared attribute `{id}`"));
         let number = self.number_of.get(&id).copied().ok_or_else(undeclared)?;
         let title = &self.attributes[number].title;
-        let added = self.graph.attribute(title, value.trim());
+        let added = self.graph.add_attribute(title, value.trim());
         added.map_err(|problem| self.bad(problem))?;
         if let Some(node) = &mut self.open_node {
             node.attributes.push(number);
@@ -206,30 +220,32 @@ impl<'a> GexfParser<'a> {
             if self.default_bytes > MAX_DEFAULT_BYTES * self.place.bytes.len() {
                 return Err(self.bad("the defaults are too long for the size of the file"));
             }
-            let added = self.graph.attribute(title, default);
+            let added = self.graph.add_attribute(title, default);
             added.map_err(|problem| self.place.bad(self.at, problem))?;
         }
         self.graph.finish_node(id).map_err(|problem| self.place.bad(self.at, problem))
     }
 
-    fn edge(&mut self, tag: &BytesStart) -> Result<()> {
+    fn start_edge(&mut self, tag: &BytesStart) -> Result<()> {
         let ends = [self.required(tag, "source")?, self.required(tag, "target")?];
-        let weight = self.attribute(tag, "weight")?;
-        let weight = weight.map_or(Ok(1.0), |weight| parse_weight(weight.trim()));
-        let weight = weight.map_err(|problem| self.bad(problem))?;
+        let mut weight = 1.0;
+        if let Some(value) = self.attribute(tag, "weight")? {
+            let added = self.graph.edge_attributes.add("weight", value.trim(), &mut weight);
+            added.map_err(|problem| self.bad(problem))?;
+        }
         self.graph.directed |= self.attribute(tag, "type")?.as_deref() == Some("directed");
-        self.graph.edge(self.at, ends, weight);
+        self.open_edge = Some((ends, weight));
         Ok(())
     }
 
-    fn dataset(self, interpretation: Interpretation) -> Result<Dataset> {
+    fn into_dataset(self) -> Result<Dataset> {
         if self.depth > 0 || !self.has_graph {
             let problem = "unexpected end of file; expected `<gexf>` with one `<graph>`";
             return Err(self.bad(problem));
         }
         let place = self.place;
         let error_at = |at, problem| place.bad(at, problem);
-        self.graph.dataset("GEXF", NodeNames::DistinctLabel, interpretation, error_at)
+        self.graph.into_dataset("GEXF", NodeNames::DistinctLabel, error_at)
     }
 }
 
@@ -238,32 +254,42 @@ impl XmlDocument for GexfParser<'_> {
         self.at = at;
     }
 
-    fn text(&mut self) -> &mut String {
+    fn text_buffer(&mut self) -> &mut String {
         &mut self.text
     }
 
-    fn start(&mut self, tag: &BytesStart) -> Result<()> {
+    fn start_element(&mut self, tag: &BytesStart) -> Result<()> {
         self.depth += 1;
         self.text.clear();
         match tag.name().into_inner() {
             "graph" => self.start_graph(tag),
             "attributes" => {
-                self.for_nodes = self.attribute(tag, "class")?.as_deref() == Some("node");
+                let class = self.attribute(tag, "class")?;
+                self.for_nodes = class.as_deref() == Some("node");
+                self.for_edges = class.as_deref() == Some("edge");
                 Ok(())
             }
-            "attribute" if self.for_nodes => self.declaration(tag),
+            "attribute" if self.for_edges => {
+                let id = self.required(tag, "id")?;
+                let title = self.attribute(tag, "title")?.unwrap_or_else(|| id.clone());
+                self.edge_titles.insert(id, title);
+                Ok(())
+            }
+            "attribute" if self.for_nodes => self.declare_attribute(tag),
             "node" => self.start_node(tag),
-            "attvalue" if self.open_node.is_some() => self.value(tag),
-            "edge" => self.edge(tag),
+            "attvalue" if self.open_node.is_some() || self.open_edge.is_some() => {
+                self.read_value(tag)
+            }
+            "edge" => self.start_edge(tag),
             _ => Ok(()),
         }
     }
 
-    fn end(&mut self, name: &str) -> Result<()> {
+    fn end_element(&mut self, name: &str) -> Result<()> {
         self.depth = self.depth.saturating_sub(1);
         let text = std::mem::take(&mut self.text);
         match name {
-            "attributes" => self.for_nodes = false,
+            "attributes" => (self.for_nodes, self.for_edges) = (false, false),
             "default" if self.for_nodes => {
                 if let Some((number, last)) = self.attributes.iter_mut().enumerate().next_back()
                     && last.default.replace(text.trim().into()).is_none()
@@ -272,6 +298,11 @@ impl XmlDocument for GexfParser<'_> {
                 }
             }
             "node" => self.finish_node()?,
+            "edge" => {
+                if let Some((ends, weight)) = self.open_edge.take() {
+                    self.graph.add_edge(self.at, ends, weight);
+                }
+            }
             _ => {}
         }
         Ok(())

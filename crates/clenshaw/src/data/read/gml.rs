@@ -14,7 +14,7 @@
 //!
 //! NetworkX writes the names of nodes as `label`, other programs the class. If all nodes have different
 //! labels, these are their names and not their class; otherwise, or if `label` was chosen as a column,
-//! the names are the ids. A note of the data set tells which.
+//! the names are the ids. A note of the data set states which names are used.
 //!
 //! The graph is undirected; loops are removed and duplicate edges merged.
 //! Himsolt, *GML: a portable graph file format*, University of Passau, 1997.
@@ -24,8 +24,7 @@ mod token;
 use self::token::{GmlToken, GmlTokens};
 use super::Interpretation;
 use super::attributed::{AttributedGraph, NodeNames};
-use super::edges::parse_weight;
-use super::fields::LineResult;
+use super::delimited::LineResult;
 use super::text::{self, line_error};
 use crate::data::Dataset;
 use crate::error::Result;
@@ -59,11 +58,11 @@ pub fn read_bytes(place: &str, bytes: &[u8], interpretation: Interpretation) -> 
 
 /// Parses the text of a file; errors and the data set refer to it as `place`.
 pub(super) fn parse(place: &str, text: &str, interpretation: Interpretation) -> Result<Dataset> {
-    let graph = AttributedGraph::new(place, text.len());
+    let graph = AttributedGraph::new(place, text.len(), interpretation);
     let mut parser = GmlParser { tokens: GmlTokens::new(text), graph };
-    parser.file().map_err(|problem| line_error(place, parser.tokens.line, problem))?;
+    parser.parse_file().map_err(|problem| line_error(place, parser.tokens.line, problem))?;
     let error_at = |line, problem| line_error(place, line, problem);
-    parser.graph.dataset("GML", NodeNames::DistinctLabel, interpretation, error_at)
+    parser.graph.into_dataset("GML", NodeNames::DistinctLabel, error_at)
 }
 
 struct GmlParser<'a> {
@@ -80,17 +79,17 @@ enum GmlValue<'a> {
 }
 
 impl<'a> GmlParser<'a> {
-    fn file(&mut self) -> LineResult<()> {
+    fn parse_file(&mut self) -> LineResult<()> {
         let mut has_graph = false;
         while let Some(token) = self.tokens.next()? {
             let key = key(token)?;
-            match (key, self.value(key)?) {
+            match (key, self.read_value(key)?) {
                 ("graph", GmlValue::List) if has_graph => {
                     return Err("found a second graph; expected one".into());
                 }
                 ("graph", GmlValue::List) => {
                     has_graph = true;
-                    self.graph()?;
+                    self.parse_graph()?;
                 }
                 (_, GmlValue::List) => self.skip_list()?,
                 (_, GmlValue::Scalar(_)) => {}
@@ -102,12 +101,12 @@ impl<'a> GmlParser<'a> {
         }
     }
 
-    fn graph(&mut self) -> LineResult<()> {
-        while let Some(key) = self.key_or_end()? {
-            match (key, self.value(key)?) {
+    fn parse_graph(&mut self) -> LineResult<()> {
+        while let Some(key) = self.read_key_or_end()? {
+            match (key, self.read_value(key)?) {
                 ("directed", GmlValue::Scalar(value)) => self.graph.directed = value == "1",
-                ("node", GmlValue::List) => self.node()?,
-                ("edge", GmlValue::List) => self.edge()?,
+                ("node", GmlValue::List) => self.parse_node()?,
+                ("edge", GmlValue::List) => self.parse_edge()?,
                 ("node" | "edge", GmlValue::Scalar(value)) => {
                     return Err(format!("`{key} {value}`; expected `{key} [`"));
                 }
@@ -118,40 +117,40 @@ impl<'a> GmlParser<'a> {
         Ok(())
     }
 
-    fn node(&mut self) -> LineResult<()> {
+    fn parse_node(&mut self) -> LineResult<()> {
         self.graph.start_node()?;
         let mut id = None;
-        while let Some(key) = self.key_or_end()? {
-            match self.value(key)? {
+        while let Some(key) = self.read_key_or_end()? {
+            match self.read_value(key)? {
                 GmlValue::Scalar(value) if key == "id" => id = Some(value.into_owned()),
                 GmlValue::Scalar(value) if LIST_MARKS.contains(&&*value) => {}
-                GmlValue::Scalar(value) => self.graph.attribute(key, &value)?,
+                GmlValue::Scalar(value) => self.graph.add_attribute(key, &value)?,
                 GmlValue::List => self.skip_list()?,
             }
         }
         self.graph.finish_node(id.ok_or("the node has no `id`")?)
     }
 
-    /// Reads the ends and the weight of an edge; other attributes are ignored.
-    fn edge(&mut self) -> LineResult<()> {
+    fn parse_edge(&mut self) -> LineResult<()> {
         let (mut source, mut target, mut weight) = (None, None, 1.0);
-        while let Some(key) = self.key_or_end()? {
-            match (key, self.value(key)?) {
+        while let Some(key) = self.read_key_or_end()? {
+            match (key, self.read_value(key)?) {
                 ("source", GmlValue::Scalar(value)) => source = Some(value.into_owned()),
                 ("target", GmlValue::Scalar(value)) => target = Some(value.into_owned()),
-                ("weight", GmlValue::Scalar(value)) => weight = parse_weight(&value)?,
-                (_, GmlValue::Scalar(_)) => {}
+                (name, GmlValue::Scalar(value)) => {
+                    self.graph.edge_attributes.add(name, &value, &mut weight)?;
+                }
                 (_, GmlValue::List) => self.skip_list()?,
             }
         }
         let ends =
             [source.ok_or("the edge has no `source`")?, target.ok_or("the edge has no `target`")?];
-        self.graph.edge(self.tokens.line, ends, weight);
+        self.graph.add_edge(self.tokens.line, ends, weight);
         Ok(())
     }
 
     /// Reads a key of the current list; `None` at its end.
-    fn key_or_end(&mut self) -> LineResult<Option<&'a str>> {
+    fn read_key_or_end(&mut self) -> LineResult<Option<&'a str>> {
         match self.tokens.next()? {
             Some(GmlToken::Close) => Ok(None),
             Some(token) => key(token).map(Some),
@@ -159,7 +158,7 @@ impl<'a> GmlParser<'a> {
         }
     }
 
-    fn value(&mut self, key: &str) -> LineResult<GmlValue<'a>> {
+    fn read_value(&mut self, key: &str) -> LineResult<GmlValue<'a>> {
         let expected = "expected a number, a quoted string or `[`";
         match self.tokens.next()? {
             Some(GmlToken::Text(text)) => Ok(GmlValue::Scalar(text)),

@@ -17,22 +17,15 @@
 mod key;
 
 use self::key::GraphmlKeys;
-use super::assemble::{self, ReadEdges};
+use super::attributed::{AttributedGraph, NodeNames};
 use super::xml::{self, SourceText, XmlDocument};
 use super::{Interpretation, text};
 use crate::data::Dataset;
-use crate::data::table::Table;
 use crate::error::{Error, Result};
-use crate::graph::Graph;
 use quick_xml::events::BytesStart;
-use std::collections::HashMap;
 use std::path::Path;
 
-/// The name of the key with the weights of edges.
-const WEIGHT: &str = "weight";
-
-/// Maximum number of values, and of bytes of default values, per byte of the file: defaults allow
-/// many values in a small file.
+/// Maximum number of values, and of bytes of default values, per byte of the file.
 const MAX_VALUES: usize = 16;
 
 /// Reads the bytes of a file; errors and the data set refer to it as `place`.
@@ -61,9 +54,10 @@ pub fn read_bytes(place: &str, bytes: &[u8], interpretation: Interpretation) -> 
 
 /// Parses the text of a file; errors and the data set refer to it as `place`.
 pub(super) fn parse(place: &str, text: &str, interpretation: Interpretation) -> Result<Dataset> {
-    let mut document = GraphmlParser::new(SourceText { name: place, bytes: text.as_bytes() });
+    let source = SourceText { name: place, bytes: text.as_bytes() };
+    let mut document = GraphmlParser::new(source, interpretation);
     xml::parse(document.place, text, &mut document)?;
-    document.dataset(interpretation)
+    document.into_dataset()
 }
 
 /// The state of the parser and the nodes and edges read so far.
@@ -77,26 +71,23 @@ struct GraphmlParser<'a> {
     text: String,
     keys: GraphmlKeys,
     in_graph: bool,
-    directed: bool,
     /// The key that is being read.
     open_key: Option<usize>,
-    /// The values of the current node by key.
-    open_node: Option<Vec<Option<String>>>,
-    open_data: Option<usize>,
-    number_of: HashMap<String, u32>,
-    /// Bytes of default values that nodes have so far.
-    default_bytes: usize,
-    /// The values of the nodes; its columns are known once the graph starts.
-    table: Table,
-    edges: Vec<(u32, u32, f32)>,
-    /// Edges that precede their nodes, with their positions.
-    pending_edges: Vec<(usize, [String; 2], f32)>,
+    /// The id of the current node and its values by key.
+    open_node: Option<(String, Vec<Option<String>>)>,
     /// The ends and the weight of the current edge.
     open_edge: Option<([String; 2], f32)>,
+    open_data: Option<usize>,
+    n_nodes: usize,
+    /// Bytes of default values that nodes have so far.
+    default_bytes: usize,
+    /// The weight of edges without data.
+    default_weight: f32,
+    graph: AttributedGraph<'a>,
 }
 
 impl<'a> GraphmlParser<'a> {
-    fn new(place: SourceText<'a>) -> Self {
+    fn new(place: SourceText<'a>, interpretation: Interpretation<'a>) -> Self {
         Self {
             place,
             at: 0,
@@ -104,16 +95,14 @@ impl<'a> GraphmlParser<'a> {
             text: String::new(),
             keys: GraphmlKeys::default(),
             in_graph: false,
-            directed: false,
             open_key: None,
             open_node: None,
-            open_data: None,
-            number_of: HashMap::new(),
-            default_bytes: 0,
-            table: Table::default(),
-            edges: vec![],
-            pending_edges: vec![],
             open_edge: None,
+            open_data: None,
+            n_nodes: 0,
+            default_bytes: 0,
+            default_weight: 1.0,
+            graph: AttributedGraph::new(place.name, place.bytes.len(), interpretation),
         }
     }
 
@@ -129,7 +118,7 @@ impl<'a> GraphmlParser<'a> {
         self.place.required_attribute(self.at, tag, name)
     }
 
-    fn key(&mut self, tag: &BytesStart) -> Result<()> {
+    fn declare_key(&mut self, tag: &BytesStart) -> Result<()> {
         let id = self.required(tag, "id")?;
         if self.in_graph {
             let problem = format!("key `{id}` is declared after `<graph>`; expected it before");
@@ -145,28 +134,45 @@ impl<'a> GraphmlParser<'a> {
         Ok(())
     }
 
-    fn node(&mut self, tag: &BytesStart) -> Result<()> {
+    /// Starts the graph, after which no keys are declared.
+    fn start_graph(&mut self, tag: &BytesStart) -> Result<()> {
+        if self.in_graph {
+            return Err(self.bad("found a second graph; expected one"));
+        }
+        self.in_graph = true;
+        self.graph.directed = self.attribute(tag, "edgedefault")?.as_deref() == Some("directed");
+        for key in &self.keys.list {
+            let declared = match key.for_nodes {
+                true => self.graph.add_column(&key.name),
+                false if key.default.is_empty() => Ok(()),
+                false => {
+                    let (attributes, weight) =
+                        (&mut self.graph.edge_attributes, &mut self.default_weight);
+                    attributes.add(&key.name, &key.default, weight)
+                }
+            };
+            declared.map_err(|problem| self.place.bad(self.at, problem))?;
+        }
+        Ok(())
+    }
+
+    fn start_node(&mut self, tag: &BytesStart) -> Result<()> {
         let id = self.required(tag, "id")?;
         if self.open_node.is_some() || !self.in_graph {
             return Err(
                 self.bad(format!("node `{id}` is outside the graph or inside another node"))
             );
         }
-        let number = u32::try_from(self.number_of.len());
-        let number = number.map_err(|_| self.bad(format!("more than {} nodes", u32::MAX)))?;
-        if self.number_of.contains_key(&id) {
-            return Err(self.bad(format!("duplicate node `{id}`")));
-        }
-        self.number_of.insert(id, number);
+        self.n_nodes += 1;
         let n_keys = self.keys.list.len();
-        self.open_node = Some(vec![None; n_keys]);
-        match self.number_of.len().saturating_mul(n_keys) <= MAX_VALUES * self.place.bytes.len() {
-            true => Ok(()),
-            false => Err(self.bad("too many nodes and keys for the size of the file")),
+        if self.n_nodes.saturating_mul(n_keys) > MAX_VALUES * self.place.bytes.len() {
+            return Err(self.bad("too many nodes and keys for the size of the file"));
         }
+        self.open_node = Some((id, vec![None; n_keys]));
+        self.graph.start_node().map_err(|problem| self.bad(problem))
     }
 
-    fn data(&mut self, tag: &BytesStart) -> Result<()> {
+    fn start_data(&mut self, tag: &BytesStart) -> Result<()> {
         let id = self.required(tag, "key")?;
         self.open_data = self.keys.find(&id);
         match self.open_data {
@@ -175,73 +181,51 @@ impl<'a> GraphmlParser<'a> {
         }
     }
 
-    /// Adds the values of a node, or the defaults of the keys.
+    /// Stores a value of the current node or edge.
+    fn finish_data(&mut self, text: &str) -> Result<()> {
+        let Some(key) = self.open_data.take() else { return Ok(()) };
+        if let Some((_, weight)) = &mut self.open_edge {
+            let added = self.graph.edge_attributes.add(&self.keys.list[key].name, text, weight);
+            added.map_err(|problem| self.place.bad(self.at, problem))?;
+        } else if let Some((_, values)) = &mut self.open_node {
+            values[key] = Some(text.into());
+        }
+        Ok(())
+    }
+
+    /// Adds the values of the current node, or the defaults of the keys.
     fn finish_node(&mut self) -> Result<()> {
-        let values = self.open_node.take().unwrap_or_default();
+        let Some((id, values)) = self.open_node.take() else { return Ok(()) };
         let keys = self.keys.list.iter().zip(&values).filter(|(key, _)| key.for_nodes);
-        let unset = keys.clone().filter(|(_, value)| value.is_none());
-        self.default_bytes += unset.map(|(key, _)| key.default.len()).sum::<usize>();
+        for (key, value) in keys {
+            if value.is_none() {
+                self.default_bytes += key.default.len();
+            }
+            let value = value.as_ref().unwrap_or(&key.default);
+            let added = self.graph.add_attribute(&key.name, value);
+            added.map_err(|problem| self.place.bad(self.at, problem))?;
+        }
         if self.default_bytes > MAX_VALUES * self.place.bytes.len() {
             return Err(self.bad("the defaults of the keys are too long for the size of the file"));
         }
-        self.table
-            .push_row(keys.map(|(key, value)| value.as_ref().unwrap_or(&key.default).as_str()))
+        self.graph.finish_node(id).map_err(|problem| self.bad(problem))
     }
 
-    fn edge(&mut self, tag: &BytesStart) -> Result<()> {
+    fn start_edge(&mut self, tag: &BytesStart) -> Result<()> {
         let ends = [self.required(tag, "source")?, self.required(tag, "target")?];
-        self.open_edge = Some((ends, 1.0));
+        self.graph.directed |= self.attribute(tag, "directed")?.as_deref() == Some("true");
+        self.open_edge = Some((ends, self.default_weight));
         Ok(())
     }
 
-    /// Reads the weight of the current edge; other data of edges is ignored.
-    fn edge_data(&mut self, text: &str) -> Result<()> {
-        let key = self.open_data.take().map(|key| &self.keys.list[key]);
-        if key.is_none_or(|key| key.for_nodes || key.name != WEIGHT) {
-            return Ok(());
-        }
-        let weight = text.parse().ok().filter(|weight: &f32| weight.is_finite() && *weight >= 0.0);
-        let invalid = || {
-            self.bad(format!("the weight of an edge is `{text}`; expected a number of at least 0"))
-        };
-        let weight = weight.ok_or_else(invalid)?;
-        if let Some((_, current)) = &mut self.open_edge {
-            *current = weight;
-        }
-        Ok(())
-    }
-
-    fn finish_edge(&mut self) {
-        let Some((ends, weight)) = self.open_edge.take() else { return };
-        match ends.each_ref().map(|end| self.number_of.get(end).copied()) {
-            [Some(u), Some(v)] => self.edges.push((u, v, weight)),
-            _ => self.pending_edges.push((self.at, ends, weight)),
-        }
-    }
-
-    fn dataset(mut self, interpretation: Interpretation) -> Result<Dataset> {
+    fn into_dataset(self) -> Result<Dataset> {
         if self.depth > 0 || !self.in_graph {
             let problem = "unexpected end of file; expected `<graphml>` with one `<graph>`";
             return Err(self.bad(problem));
         }
-        for (at, ends, weight) in &self.pending_edges {
-            let number = |end: &String| {
-                let unknown = || self.place.bad(*at, format!("edge to unknown node `{end}`"));
-                self.number_of.get(end).copied().ok_or_else(unknown)
-            };
-            self.edges.push((number(&ends[0])?, number(&ends[1])?, *weight));
-        }
-        let n = self.number_of.len();
-        let graph = Graph::from_weighted_edges(self.place.name, n, &self.edges)?;
-        let mut node_names = vec![String::new(); n];
-        for (name, number) in self.number_of {
-            node_names[number as usize] = name;
-        }
-        self.table.ids = Some(node_names);
-        let nodes = assemble::encode(&self.table, interpretation)?;
-        let edges = ReadEdges::new(graph, &self.edges, self.directed);
-        let source = format!("GraphML, {}", self.place.name);
-        assemble::dataset(self.place.name, source, nodes, edges, interpretation)
+        let place = self.place;
+        let error_at = |at, problem| place.bad(at, problem);
+        self.graph.into_dataset("GraphML", NodeNames::Id, error_at)
     }
 }
 
@@ -250,31 +234,25 @@ impl XmlDocument for GraphmlParser<'_> {
         self.at = at;
     }
 
-    fn text(&mut self) -> &mut String {
+    fn text_buffer(&mut self) -> &mut String {
         &mut self.text
     }
 
-    fn start(&mut self, tag: &BytesStart) -> Result<()> {
+    fn start_element(&mut self, tag: &BytesStart) -> Result<()> {
         self.depth += 1;
         self.text.clear();
         match tag.name().into_inner() {
-            "key" => self.key(tag),
-            "graph" if self.in_graph => Err(self.bad("found a second graph; expected one")),
-            "graph" => {
-                self.in_graph = true;
-                self.directed = self.attribute(tag, "edgedefault")?.as_deref() == Some("directed");
-                self.table = Table::new(self.place.name, self.keys.node_names());
-                Ok(())
-            }
-            "node" => self.node(tag),
-            "data" if self.open_node.is_some() || self.open_edge.is_some() => self.data(tag),
-            "edge" => self.edge(tag),
+            "key" => self.declare_key(tag),
+            "graph" => self.start_graph(tag),
+            "node" => self.start_node(tag),
+            "data" if self.open_node.is_some() || self.open_edge.is_some() => self.start_data(tag),
+            "edge" => self.start_edge(tag),
             "hyperedge" => Err(self.bad("found a hyperedge; expected edges between two nodes")),
             _ => Ok(()),
         }
     }
 
-    fn end(&mut self, name: &str) -> Result<()> {
+    fn end_element(&mut self, name: &str) -> Result<()> {
         self.depth = self.depth.saturating_sub(1);
         let text = std::mem::take(&mut self.text);
         match name {
@@ -284,16 +262,13 @@ impl XmlDocument for GraphmlParser<'_> {
                 }
             }
             "key" => self.open_key = None,
-            "data" if self.open_edge.is_some() => self.edge_data(text.trim())?,
-            "data" => {
-                let values = self.open_node.as_mut();
-                let value = values.zip(self.open_data.take()).and_then(|(v, key)| v.get_mut(key));
-                if let Some(value) = value {
-                    *value = Some(text.trim().into());
+            "data" => self.finish_data(text.trim())?,
+            "node" => self.finish_node()?,
+            "edge" => {
+                if let Some((ends, weight)) = self.open_edge.take() {
+                    self.graph.add_edge(self.at, ends, weight);
                 }
             }
-            "node" => self.finish_node()?,
-            "edge" => self.finish_edge(),
             _ => {}
         }
         Ok(())

@@ -47,7 +47,7 @@ pub struct MatlabVariable {
 pub enum MatlabContent {
     /// A real matrix.
     Matrix(MatlabMatrix),
-    /// What else it is, for errors: `a string`, `a struct`, `complex`, ...
+    /// The type of a value that is not read, for errors: `a string`, `a struct`, `complex`, ...
     Other(&'static str),
 }
 
@@ -83,13 +83,13 @@ impl MatFile {
     pub fn read_bytes(place: &str, bytes: &[u8]) -> Result<Self> {
         check_header(place, bytes)?;
         let mut input = ElementReader { place, start: 0, bytes, at: HEADER };
-        let mut budget = MemoryBudget { left: max_memory(bytes.len()) };
+        let mut reader = VariableReader { memory_left: max_memory(bytes.len()) };
         let mut variables = vec![];
         while !input.is_empty() {
-            let element = input.element("a variable")?;
+            let element = input.read_element("a variable")?;
             variables.push(match element.kind {
-                COMPRESSED => budget.compressed(&input, element)?,
-                MATRIX => budget.variable(&input.elements_of(element))?,
+                COMPRESSED => reader.read_compressed(&input, element)?,
+                MATRIX => reader.read_variable(&input.elements_of(element))?,
                 kind => {
                     let problem = format!("an element of type {kind}; expected a variable");
                     return Err(input.bad_at(element.at, problem));
@@ -134,12 +134,13 @@ fn check_header(place: &str, bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// Reads variables; `left` is the number of bytes that may still be allocated for the file.
-struct MemoryBudget {
-    left: usize,
+/// Reads variables within a memory limit; `memory_left` is the number of bytes that may still be
+/// allocated for the file.
+struct VariableReader {
+    memory_left: usize,
 }
 
-impl MemoryBudget {
+impl VariableReader {
     /// Deducts `count` values of `width` bytes; the error if too few bytes are left is at byte `at`.
     fn spend(
         &mut self,
@@ -148,17 +149,20 @@ impl MemoryBudget {
         count: usize,
         width: usize,
     ) -> Result<()> {
-        let left = count.checked_mul(width).and_then(|bytes| self.left.checked_sub(bytes));
+        let left = count.checked_mul(width).and_then(|bytes| self.memory_left.checked_sub(bytes));
         let too_much = || {
-            let limit = self.left;
-            input.bad_at(at, format!("{count} x {width} bytes needed; expected at most {limit}"))
+            let limit = self.memory_left;
+            input.bad_at(
+                at,
+                format!("needs {count} x {width} bytes of memory; expected at most {limit}"),
+            )
         };
-        self.left = left.ok_or_else(too_much)?;
+        self.memory_left = left.ok_or_else(too_much)?;
         Ok(())
     }
 
     /// Reads a variable compressed with zlib.
-    fn compressed(
+    fn read_compressed(
         &mut self,
         input: &ElementReader,
         element: MatlabElement,
@@ -167,7 +171,7 @@ impl MemoryBudget {
         let mut inflater = ZlibDecoder::new(element.data);
         let mut tag = [0; TAG];
         inflater.read_exact(&mut tag).map_err(|e| bad(format!("cannot inflate: {e}")))?;
-        let size = ElementReader { bytes: &tag, at: TAG / 2, ..*input }.word()? as usize;
+        let size = ElementReader { bytes: &tag, at: TAG / 2, ..*input }.read_word()? as usize;
         self.spend(input, element.at, size, 1)?;
         let mut bytes = tag.to_vec();
         // Reads past the padding to the end of the stream, where zlib verifies the checksum.
@@ -178,17 +182,17 @@ impl MemoryBudget {
             .map_err(|e| bad(format!("cannot inflate: {e}")))?;
         let place = format!("{}: byte {}, inflated", input.place, element.at);
         let mut reader = ElementReader { place: &place, start: 0, bytes: &bytes, at: 0 };
-        let element = reader.element("a variable")?;
+        let element = reader.read_element("a variable")?;
         match element.kind {
-            MATRIX => self.variable(&reader.elements_of(element)),
+            MATRIX => self.read_variable(&reader.elements_of(element)),
             kind => Err(reader.bad_at(0, format!("an element of type {kind}; expected a matrix"))),
         }
     }
 
     /// Reads the elements of a variable: `flags dims name ...`.
-    fn variable(&mut self, input: &ElementReader) -> Result<MatlabVariable> {
+    fn read_variable(&mut self, input: &ElementReader) -> Result<MatlabVariable> {
         let mut input = *input;
-        let flags = input.element("array flags")?;
+        let flags = input.read_element("array flags")?;
         let class = match input.indices(flags, "array flags")?[..] {
             [flags, _] => flags,
             _ => return Err(input.bad_at(flags.at, "expected two numbers as array flags")),
@@ -198,20 +202,20 @@ impl MemoryBudget {
         let dims = match class {
             OPAQUE => vec![],
             _ => {
-                let dims = input.element("dimensions")?;
+                let dims = input.read_element("dimensions")?;
                 input.indices(dims, "dimensions")?
             }
         };
-        let name = input.element("a name")?;
+        let name = input.read_element("a name")?;
         let name = String::from_utf8_lossy(name.data).into_owned();
         let content = match (class, &dims[..]) {
             _ if complex => MatlabContent::Other("complex"),
             (SPARSE, &[rows, cols]) => {
-                let matrix = self.sparse(input, rows as usize, cols as usize)?;
+                let matrix = self.read_sparse(input, rows as usize, cols as usize)?;
                 MatlabContent::Matrix(MatlabMatrix::Sparse(matrix))
             }
             (DOUBLE..=UINT64, &[rows, cols]) => {
-                let matrix = self.dense(input, rows as usize, cols as usize)?;
+                let matrix = self.read_dense(input, rows as usize, cols as usize)?;
                 MatlabContent::Matrix(MatlabMatrix::Dense(matrix))
             }
             (class, _) => MatlabContent::Other(describe_class(class)),
@@ -220,12 +224,20 @@ impl MemoryBudget {
     }
 
     /// Reads a dense matrix, which is stored by columns.
-    fn dense(&mut self, mut input: ElementReader, rows: usize, cols: usize) -> Result<Mat<f64>> {
-        let element = input.element("numbers")?;
+    fn read_dense(
+        &mut self,
+        mut input: ElementReader,
+        rows: usize,
+        cols: usize,
+    ) -> Result<Mat<f64>> {
+        let element = input.read_element("numbers")?;
         let numbers = input.numbers(element, "numbers")?;
         let count = numbers.len();
         if rows.checked_mul(cols) != Some(count) {
-            let problem = format!("{count} numbers; expected a matrix of {rows} x {cols}");
+            let problem = format!(
+                "found {}; expected a matrix of {rows} x {cols}",
+                crate::data::count(count, "number", "numbers")
+            );
             return Err(input.bad_at(element.at, problem));
         }
         self.spend(&input, element.at, count, 2 * size_of::<f64>())?;
@@ -237,9 +249,15 @@ impl MemoryBudget {
     }
 
     /// Reads a sparse matrix, which is stored by columns.
-    fn sparse(&mut self, mut input: ElementReader, rows: usize, cols: usize) -> Result<Sparse> {
-        let (row_at, start_at) = (input.element("row indices")?, input.element("column starts")?);
-        let value_at = input.element("numbers")?;
+    fn read_sparse(
+        &mut self,
+        mut input: ElementReader,
+        rows: usize,
+        cols: usize,
+    ) -> Result<Sparse> {
+        let (row_at, start_at) =
+            (input.read_element("row indices")?, input.read_element("column starts")?);
+        let value_at = input.read_element("numbers")?;
         let stored = input.numbers(row_at, "row indices")?.len();
         let columns = input.numbers(start_at, "column starts")?.len();
         // Entries are stored before and after the transposition.
@@ -257,7 +275,7 @@ impl MemoryBudget {
         let (n_rows, n_values) = (row.len(), values.len());
         if n_rows < entries || n_values < entries {
             let problem =
-                format!("{n_rows} row indices and {n_values} numbers; expected {entries} of each");
+                format!("row indices: {n_rows}, numbers: {n_values}; expected {entries} of each");
             return Err(input.bad_at(row_at.at, problem));
         }
         row.truncate(entries);

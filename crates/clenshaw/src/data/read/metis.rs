@@ -14,14 +14,19 @@
 //! Karypis, *METIS 5.1.0 manual*, section 4.1.1.
 
 use super::assemble::ReadEdges;
+use super::delimited::LineResult;
 use super::edges::parse_weight;
-use super::fields::LineResult;
 use super::text::line_error;
+use crate::data::schema::WeightChoice;
 use crate::error::Result;
-use crate::graph::Graph;
 
 /// Reads the edges between the `n_nodes` rows of a table.
-pub(super) fn parse(place: &str, text: &str, n_nodes: usize) -> Result<ReadEdges> {
+pub(super) fn parse(
+    place: &str,
+    text: &str,
+    n_nodes: usize,
+    weights: WeightChoice,
+) -> Result<ReadEdges> {
     let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines());
     let mut lines = lines.filter(|(_, line)| !line.trim_start().starts_with('%'));
     let (number, first) = lines.next().unwrap_or((1, ""));
@@ -39,7 +44,7 @@ pub(super) fn parse(place: &str, text: &str, n_nodes: usize) -> Result<ReadEdges
         if node == n_nodes && line.trim().is_empty() {
             continue;
         }
-        let read = header.neighbours(node, line, &mut edges);
+        let read = header.read_neighbours(node, line, &mut edges);
         read.map_err(|problem| line_error(place, number, problem))?;
         node += 1;
     }
@@ -48,9 +53,7 @@ pub(super) fn parse(place: &str, text: &str, n_nodes: usize) -> Result<ReadEdges
         let problem = format!("unexpected end of file after {node} nodes; expected {n_nodes}");
         return Err(line_error(place, last, problem));
     }
-    let graph = Graph::from_weighted_edges(place, n_nodes, &edges)?;
-    let n_loops = edges.iter().filter(|(u, v, _)| u == v).count();
-    let n_listed = edges.len() - n_loops;
+    let n_listed = edges.iter().filter(|(u, v, _)| u != v).count();
     if n_listed != header.n_edges.saturating_mul(2) {
         let m = header.n_edges;
         let problem = format!(
@@ -58,8 +61,12 @@ pub(super) fn parse(place: &str, text: &str, n_nodes: usize) -> Result<ReadEdges
         );
         return Err(line_error(place, last, problem));
     }
-    let n_listed = header.n_edges;
-    Ok(ReadEdges { graph, n_loops, n_listed, directed: false, warnings: vec![] })
+    let mut edges = ReadEdges::new(place, n_nodes, edges, weights)?;
+    edges.n_listed /= 2;
+    if header.n_skipped > 0 {
+        edges.notes.push(format!("{place}: weights and sizes of nodes are not used"));
+    }
+    Ok(edges)
 }
 
 /// The first line of a file.
@@ -97,7 +104,7 @@ impl MetisHeader {
     }
 
     /// Adds the edges in the line of a node, counted from 0.
-    fn neighbours(
+    fn read_neighbours(
         &self,
         node: usize,
         line: &str,
@@ -133,13 +140,17 @@ mod tests {
     const WEIGHTED_FILE: &str = "% a comment\n7 11 011\n4 5 1 3 2 2 1\n2 1 1 3 2 4 1\n\
         5 5 3 4 2 2 2 1 2\n3 2 1 3 2 6 2 7 5\n1 1 1 3 3 6 2\n6 5 2 4 2 7 6\n2 6 6 4 5\n";
 
+    fn read(text: &str, n_nodes: usize) -> Result<ReadEdges> {
+        parse("x.metis", text, n_nodes, WeightChoice::ByName)
+    }
+
     fn read_error(text: &str, n_nodes: usize) -> String {
-        parse("x.metis", text, n_nodes).err().unwrap().to_string().replace("x.metis:", "")
+        read(text, n_nodes).err().unwrap().to_string().replace("x.metis:", "")
     }
 
     #[test]
     fn reads_examples_of_the_manual() {
-        let plain = parse("x", MANUAL_FILE, 7).unwrap();
+        let plain = read(MANUAL_FILE, 7).unwrap();
         let expected = [
             (0, 1),
             (0, 2),
@@ -156,7 +167,9 @@ mod tests {
         assert_eq!(plain.graph.edges().collect::<Vec<_>>(), expected);
         assert_eq!((plain.n_listed, plain.n_loops, plain.directed), (11, 0, false));
         assert!(plain.graph.weights().is_none());
-        let weighted = parse("x", WEIGHTED_FILE, 7).unwrap().graph;
+        let weighted = read(WEIGHTED_FILE, 7).unwrap();
+        assert_eq!(weighted.notes, ["x.metis: weights and sizes of nodes are not used"]);
+        let weighted = weighted.graph;
         assert_eq!(weighted.edges().collect::<Vec<_>>(), expected);
         // Node 1: neighbours 2, 3 and 5 with weights 1, 2 and 1.
         assert_eq!(weighted.weights().unwrap()[..3], [1.0, 2.0, 1.0]);
@@ -165,7 +178,7 @@ mod tests {
     #[test]
     fn empty_lines_are_nodes_without_edges() {
         for text in ["4 1\n\n3\n2\n\n", "4 1\n\n3\n2\n", "4 1\n\n3\n% x\n2\n\n\n"] {
-            let edges = parse("x", text, 4).unwrap();
+            let edges = read(text, 4).unwrap();
             assert_eq!(edges.graph.edges().collect::<Vec<_>>(), [(1, 2)]);
         }
     }

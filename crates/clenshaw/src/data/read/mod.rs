@@ -6,12 +6,12 @@
 //! allocates more than a small multiple of the file's size.
 
 pub(super) mod text;
-mod fields;
-mod table_text;
+pub(super) mod delimited;
 mod assemble;
+mod edge_attributes;
 mod attributed;
 mod xml;
-mod adjacency;
+mod npz_edges;
 mod edge_list;
 mod metis;
 mod pajek;
@@ -85,7 +85,7 @@ impl GraphFormat {
 pub fn read_path(path: &Path, interpretation: Interpretation) -> Result<Dataset> {
     let name = path.display().to_string();
     match GraphFormat::of(path) {
-        GraphFormat::Arrays => arrays::read(path, &name),
+        GraphFormat::Arrays => arrays::read(path, interpretation),
         GraphFormat::Graphml => graphml::parse(&name, &text::read(path)?, interpretation),
         GraphFormat::Gml => gml::parse(&name, &text::read(path)?, interpretation),
         GraphFormat::Gexf => gexf::parse(&name, &text::read(path)?, interpretation),
@@ -131,10 +131,10 @@ pub(super) fn schema_file(path: &Path) -> Result<(TableOptions, Option<PathBuf>)
     Ok((options, Some(file)))
 }
 
-/// Parses a text table, for tests.
+/// Parses a node table, for tests.
 #[cfg(test)]
 pub(crate) fn text_table(text: &str) -> Result<super::table::Table> {
-    table_text::read_bytes("nodes", text.as_bytes())
+    tables::parse_nodes("nodes", text, Interpretation::default())
 }
 
 #[cfg(test)]

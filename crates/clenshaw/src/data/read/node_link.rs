@@ -16,8 +16,7 @@
 
 use super::Interpretation;
 use super::attributed::{AttributedGraph, NodeNames};
-use super::edges::parse_weight;
-use super::fields::LineResult;
+use super::delimited::LineResult;
 use super::text::{self, line_error};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
@@ -53,7 +52,7 @@ pub fn read_bytes(place: &str, bytes: &[u8], interpretation: Interpretation) -> 
 pub(super) fn parse(place: &str, text: &str, interpretation: Interpretation) -> Result<Dataset> {
     let text = without_nan(text.trim_start_matches('\u{feff}'));
     let mut document = Document {
-        graph: AttributedGraph::new(place, text.len()),
+        graph: AttributedGraph::new(place, text.len(), interpretation),
         ignored: BTreeSet::new(),
         has_nodes: false,
         has_edges: false,
@@ -72,7 +71,7 @@ pub(super) fn parse(place: &str, text: &str, interpretation: Interpretation) -> 
     let ignored: Vec<String> = document.ignored.into_iter().collect();
     let error_at = |edge, problem| whole(format!("edge {edge}: {problem}"));
     let graph = document.graph;
-    let mut dataset = graph.dataset("node-link JSON", NodeNames::Id, interpretation, error_at)?;
+    let mut dataset = graph.into_dataset("node-link JSON", NodeNames::Id, error_at)?;
     if !ignored.is_empty() {
         let ignored = ignored.join(", ");
         dataset.warnings.push(format!(
@@ -198,8 +197,8 @@ impl<'de> Visitor<'de> for Elements<'_, '_> {
         while let Some(element) = list.next_element::<Map<String, Value>>()? {
             number += 1;
             let added = match self.kind {
-                ElementKind::Nodes => self.document.node(&element),
-                ElementKind::Edges => self.document.edge(number, &element),
+                ElementKind::Nodes => self.document.add_node(&element),
+                ElementKind::Edges => self.document.add_edge(number, &element),
             };
             added.map_err(S::Error::custom)?;
         }
@@ -208,17 +207,17 @@ impl<'de> Visitor<'de> for Elements<'_, '_> {
 }
 
 impl Document<'_> {
-    fn node(&mut self, node: &Map<String, Value>) -> LineResult<()> {
+    fn add_node(&mut self, node: &Map<String, Value>) -> LineResult<()> {
         self.graph.start_node()?;
         for (name, value) in node.iter().filter(|(name, _)| *name != "id") {
             match value {
                 Value::Array(values) if values.iter().all(|value| scalar(value).is_some()) => {
                     for value in values.iter().filter_map(scalar) {
-                        self.graph.attribute(name, &value)?;
+                        self.graph.add_attribute(name, &value)?;
                     }
                 }
                 _ => match scalar(value) {
-                    Some(value) => self.graph.attribute(name, &value)?,
+                    Some(value) => self.graph.add_attribute(name, &value)?,
                     None if self.ignored.contains(name) => {}
                     None => drop(self.ignored.insert(name.clone())),
                 },
@@ -227,16 +226,20 @@ impl Document<'_> {
         self.graph.finish_node(id(node, "node", "id")?)
     }
 
-    fn edge(&mut self, number: usize, edge: &Map<String, Value>) -> LineResult<()> {
+    fn add_edge(&mut self, number: usize, edge: &Map<String, Value>) -> LineResult<()> {
         let ends = [id(edge, "edge", "source")?, id(edge, "edge", "target")?];
-        let weight = edge.get("weight").map_or(Ok(1.0), |weight| match scalar(weight) {
-            Some(text) if !weight.is_null() => parse_weight(&text),
-            _ => parse_weight(&weight.to_string()),
-        })?;
+        let mut weight = 1.0;
+        for (name, value) in
+            edge.iter().filter(|(name, _)| !["source", "target"].contains(&&***name))
+        {
+            let text = scalar(value).filter(|_| !value.is_null());
+            let text = text.unwrap_or_else(|| value.to_string().into());
+            self.graph.edge_attributes.add(name, &text, &mut weight)?;
+        }
         match self.has_nodes {
-            true => self.graph.edge_of_known_nodes(&ends, weight),
+            true => self.graph.add_edge_of_known_nodes(&ends, weight),
             false => {
-                self.graph.edge(number, ends, weight);
+                self.graph.add_edge(number, ends, weight);
                 Ok(())
             }
         }

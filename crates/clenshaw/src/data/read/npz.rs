@@ -1,7 +1,7 @@
 //! `.npz` files: NumPy arrays in a zip archive.
 //!
 //! The listed sizes are compared with the size of the file before anything is decompressed, so that
-//! a zip bomb uses at most the memory that [`limit`] allows.
+//! a zip bomb uses at most the memory that [`max_decompressed_size`] allows.
 
 use super::array::NumpyArray;
 use super::npy;
@@ -23,7 +23,7 @@ pub struct Npz<'a> {
 /// that plus 16 MiB.
 ///
 /// The features of Squirrel, 99% zeros, decompress to 62 times their size.
-pub fn limit(archive_size: usize) -> u64 {
+pub fn max_decompressed_size(archive_size: usize) -> u64 {
     (archive_size as u64).saturating_mul(256).saturating_add(16 << 20)
 }
 
@@ -40,7 +40,7 @@ pub fn read_bytes<'a>(place: &str, bytes: &'a [u8]) -> Result<Npz<'a>> {
         }
     }
     let total = members.iter().fold(0u64, |sum, (_, size)| sum.saturating_add(*size));
-    let limit = limit(bytes.len());
+    let limit = max_decompressed_size(bytes.len());
     if total > limit {
         return Err(bad(format!("decompresses to {total} bytes; expected at most {limit}")));
     }

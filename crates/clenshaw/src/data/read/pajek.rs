@@ -12,32 +12,37 @@
 //!
 //! Vertices have coordinates and shapes, but no attributes that are useful as features or labels, so a
 //! Pajek file is read together with a node table: `NAME.nodes.csv` for `NAME.net`, or `nodes.csv` in the
-//! same folder. The vertices are matched with the table by name; a vertex without a name is called by its
+//! same folder. The vertices are matched with the table by name; the name of a vertex without one is its
 //! number. The third column of edges is their weight.
 //!
 //! `*arcslist` and `*edgeslist` are read too, `*matrix` is not.
 //! The graph is undirected; loops are removed and duplicate edges merged.
 
 use super::assemble::ReadEdges;
+use super::delimited::{LineResult, fields};
 use super::edges::parse_weight;
-use super::fields::{LineResult, fields};
 use super::text::line_error;
+use crate::data::schema::WeightChoice;
 use crate::error::Result;
-use crate::graph::Graph;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Reads the edges between the nodes of a table.
-pub(super) fn parse(place: &str, text: &str, nodes: &HashMap<String, u32>) -> Result<ReadEdges> {
+pub(super) fn parse(
+    place: &str,
+    text: &str,
+    nodes: &HashMap<String, u32>,
+    weights: WeightChoice,
+) -> Result<ReadEdges> {
     let mut parser = PajekParser::new(nodes);
     for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
-        parser.line(line.trim()).map_err(|problem| line_error(place, number, problem))?;
+        parser.read_line(line.trim()).map_err(|problem| line_error(place, number, problem))?;
     }
     if parser.section == PajekSection::Start {
         return Err(line_error(place, 1, "the file is empty; expected `*vertices`"));
     }
-    let graph = Graph::from_weighted_edges(place, nodes.len(), &parser.edges)?;
-    Ok(ReadEdges::new(graph, &parser.edges, parser.directed))
+    let edges = ReadEdges::new(place, nodes.len(), parser.edges, weights)?;
+    Ok(ReadEdges { directed: parser.directed, ..edges })
 }
 
 /// The part of the file that is being read.
@@ -49,7 +54,7 @@ enum PajekSection {
     Edges,
     /// A vertex and its neighbours in each line.
     EdgeLists,
-    /// A section that has nothing to do with the graph.
+    /// A section that is skipped.
     Other,
 }
 
@@ -75,24 +80,24 @@ impl<'a> PajekParser<'a> {
         }
     }
 
-    fn line(&mut self, line: &str) -> LineResult<()> {
+    fn read_line(&mut self, line: &str) -> LineResult<()> {
         if line.is_empty() || line.starts_with('%') {
             return Ok(());
         }
         if let Some(header) = line.strip_prefix('*') {
-            return self.header(header);
+            return self.start_section(header);
         }
         let line = line.replace('\t', " ");
         match self.section {
             PajekSection::Start => Err(format!("`{line}`; expected `*vertices`")),
-            PajekSection::Vertices => self.vertex(&line),
-            PajekSection::Edges => self.edge(&line),
-            PajekSection::EdgeLists => self.edge_list(&line),
+            PajekSection::Vertices => self.read_vertex(&line),
+            PajekSection::Edges => self.read_edge(&line),
+            PajekSection::EdgeLists => self.read_edge_list(&line),
             PajekSection::Other => Ok(()),
         }
     }
 
-    fn header(&mut self, header: &str) -> LineResult<()> {
+    fn start_section(&mut self, header: &str) -> LineResult<()> {
         let mut words = header.split_ascii_whitespace();
         let name = words.next().unwrap_or_default().to_ascii_lowercase();
         if self.section == PajekSection::Start && !["vertices", "network"].contains(&&*name) {
@@ -123,7 +128,7 @@ impl<'a> PajekParser<'a> {
         Ok(())
     }
 
-    fn vertex(&mut self, line: &str) -> LineResult<()> {
+    fn read_vertex(&mut self, line: &str) -> LineResult<()> {
         let mut fields = fields(line, b' ');
         let number = fields.next().unwrap_or(Ok(Cow::Borrowed("")))?;
         let vertex = self.vertex_number(&number)?;
@@ -135,7 +140,7 @@ impl<'a> PajekParser<'a> {
         }
     }
 
-    fn edge(&mut self, line: &str) -> LineResult<()> {
+    fn read_edge(&mut self, line: &str) -> LineResult<()> {
         let mut words = line.split_ascii_whitespace();
         let (Some(u), Some(v)) = (words.next(), words.next()) else {
             return Err(format!("`{line}`; expected two vertices and optionally a weight"));
@@ -146,7 +151,7 @@ impl<'a> PajekParser<'a> {
         Ok(())
     }
 
-    fn edge_list(&mut self, line: &str) -> LineResult<()> {
+    fn read_edge_list(&mut self, line: &str) -> LineResult<()> {
         let mut words = line.split_ascii_whitespace();
         let u = self.node(words.next().unwrap_or_default())?;
         for word in words {
@@ -190,7 +195,8 @@ mod tests {
     /// The rows of the table are in another order than the vertices.
     fn read(text: &str) -> Result<ReadEdges> {
         let nodes = [("c d", 0), ("ann", 1), ("bob", 2), ("4", 3)];
-        parse("x.net", text, &nodes.map(|(name, node)| (name.to_owned(), node)).into())
+        let nodes = nodes.map(|(name, node)| (name.to_owned(), node)).into();
+        parse("x.net", text, &nodes, WeightChoice::ByName)
     }
 
     fn read_error(text: &str) -> String {

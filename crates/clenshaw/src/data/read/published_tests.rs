@@ -9,7 +9,7 @@ use crate::graph::node_homophily;
 use std::path::PathBuf;
 
 /// Returns `$CLENSHAW_DATA`, the folder of the published files, if it is set.
-fn data() -> Option<PathBuf> {
+fn data_folder() -> Option<PathBuf> {
     match std::env::var_os("CLENSHAW_DATA") {
         Some(data) => Some(data.into()),
         None if std::env::var_os("CI").is_some() => panic!("CI requires CLENSHAW_DATA"),
@@ -21,11 +21,11 @@ fn data() -> Option<PathBuf> {
 }
 
 fn planetoid(name: &str) -> Option<Dataset> {
-    Some(planetoid::read(&data()?.join(name), name).unwrap().checked().unwrap())
+    Some(planetoid::read(&data_folder()?.join(name), name).unwrap().checked().unwrap())
 }
 
 fn heterophilous(folder: &str, name: &str) -> Option<Dataset> {
-    let file = data()?.join(folder).join(format!("{name}.npz"));
+    let file = data_folder()?.join(folder).join(format!("{name}.npz"));
     Some(heterophilous::read(&file).unwrap().checked().unwrap())
 }
 
@@ -36,12 +36,12 @@ fn split_sizes(splits: &[FixedSplit]) -> Vec<(&str, [usize; 3])> {
 }
 
 /// Counts the nodes without neighbours.
-fn isolated(dataset: &Dataset) -> usize {
+fn count_isolated(dataset: &Dataset) -> usize {
     (0..dataset.graph.n_nodes()).filter(|&i| dataset.graph.degree(i) == 0).count()
 }
 
 /// Counts the nodes without a label.
-fn unlabelled(dataset: &Dataset) -> usize {
+fn count_unlabelled(dataset: &Dataset) -> usize {
     dataset.y.iter().filter(|label| label.is_none()).count()
 }
 
@@ -79,7 +79,7 @@ fn planetoid_cora_equals_embedded_cora_up_to_node_order() {
 #[test]
 fn pubmed_features_are_not_binary() {
     let Some(pubmed) = planetoid("pubmed") else { return };
-    assert_eq!((pubmed.x.values().len(), isolated(&pubmed)), (988_031, 0));
+    assert_eq!((pubmed.x.values().len(), count_isolated(&pubmed)), (988_031, 0));
     let largest = pubmed.x.values().iter().copied().fold(0.0, f32::max);
     assert_eq!(largest, 1.2633097);
 }
@@ -87,7 +87,7 @@ fn pubmed_features_are_not_binary() {
 #[test]
 fn citeseer_has_fifteen_nodes_without_features_or_label() {
     let Some(citeseer) = planetoid("citeseer") else { return };
-    assert_eq!((isolated(&citeseer), unlabelled(&citeseer)), (48, 15));
+    assert_eq!((count_isolated(&citeseer), count_unlabelled(&citeseer)), (48, 15));
     let Features::Sparse { pattern, values } = &citeseer.x else { panic!("dense features") };
     assert!(values.iter().all(|&value| value == 1.0));
     let is_unlabelled = |i: &usize| citeseer.y[*i].is_none();
@@ -100,7 +100,7 @@ fn citeseer_has_fifteen_nodes_without_features_or_label() {
 
 #[test]
 fn geom_gcn_masks_cover_the_expected_nodes() {
-    let Some(data) = data() else { return };
+    let Some(data) = data_folder() else { return };
     let total = |splits: &[FixedSplit]| -> Vec<usize> {
         split_sizes(splits).iter().map(|(_, sizes)| sizes.iter().sum()).collect()
     };
@@ -142,7 +142,7 @@ fn heterophilous_splits_have_the_published_sizes() {
 /// `NAME_directed.npz` has the same graph, and its masks, in Fortran order, are those of Geom-GCN.
 #[test]
 fn masks_in_fortran_order_equal_those_of_geom_gcn() {
-    let Some(data) = data() else { return };
+    let Some(data) = data_folder() else { return };
     for name in ["chameleon", "squirrel"] {
         let undirected = heterophilous(name, name).unwrap();
         let directed = heterophilous(name, &format!("{name}_directed")).unwrap();
@@ -174,7 +174,7 @@ fn heterophilous_feature_counts_and_class_sizes_match_numpy() {
 
 #[test]
 fn twitch_gamers_has_five_splits() {
-    let Some(data) = data() else { return };
+    let Some(data) = data_folder() else { return };
     let file = data.join("twitch-gamers/twitch-gamer-splits.npy");
     let bytes = std::fs::read(file).unwrap();
     let splits = linkx::read_splits("splits", &bytes, 168_114).unwrap();
@@ -185,7 +185,7 @@ fn twitch_gamers_has_five_splits() {
 }
 
 /// Counts the nodes without features.
-fn empty_rows(x: &Features) -> usize {
+fn count_empty_rows(x: &Features) -> usize {
     match x {
         Features::Sparse { pattern, .. } => {
             pattern.offsets().windows(2).filter(|row| row[0] == row[1]).count()
@@ -195,23 +195,23 @@ fn empty_rows(x: &Features) -> usize {
 }
 
 fn geom_gcn(name: &str) -> Option<Dataset> {
-    // Both versions of Cornell share the files of the splits.
-    let split_name = name.trim_end_matches("_corrected");
-    Some(geom_gcn::read(&data()?.join(name), split_name).unwrap().checked().unwrap())
+    // Both versions of Cornell use the split files of `cornell`.
+    let file_name = name.trim_end_matches("_corrected");
+    Some(geom_gcn::read(&data_folder()?.join(name), file_name).unwrap().checked().unwrap())
 }
 
 #[test]
 fn geom_gcn_graphs_have_the_expected_empty_rows() {
     for (name, empty) in [("chameleon", 233), ("squirrel", 165)] {
         let Some(dataset) = geom_gcn(name) else { return };
-        assert_eq!((empty_rows(&dataset.x), dataset.splits.len()), (empty, 10), "{name}");
+        assert_eq!((count_empty_rows(&dataset.x), dataset.splits.len()), (empty, 10), "{name}");
     }
 }
 
 #[test]
 fn cornell5_has_unlabelled_nodes_and_no_empty_rows() {
-    let Some(data) = data() else { return };
+    let Some(data) = data_folder() else { return };
     let file = data.join("fb100-cornell5/Cornell5.mat");
     let dataset = facebook100::read(&file, "cornell5").unwrap().checked().unwrap();
-    assert_eq!((unlabelled(&dataset), empty_rows(&dataset.x)), (1838, 0));
+    assert_eq!((count_unlabelled(&dataset), count_empty_rows(&dataset.x)), (1838, 0));
 }

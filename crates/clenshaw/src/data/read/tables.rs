@@ -12,21 +12,22 @@
 //! Parquet. Nodes keep their names; every node of the edge table must have a row in the node table.
 //!
 //! The edges may also be an edge list of NetworkX (`edges.txt` or `edges.edgelist`), a METIS graph
-//! (`edges.metis`), a matrix of SciPy (`edges.npz` or `adjacency.npz`) or a Pajek file with any name
-//! (`NAME.net`, with `NAME.nodes.csv` or `nodes.csv`). METIS and SciPy refer to nodes by their rows in
-//! the node table.
+//! (`edges.metis`), a matrix of SciPy or an `edge_index` (`edges.npz` or `adjacency.npz`) or a Pajek file with any name
+//! (`NAME.net`, with `NAME.nodes.csv` or `nodes.csv`). METIS and NumPy files refer to nodes by their rows
+//! in the node table.
 //!
 //! The columns of node tables are described in [`crate::data::schema`], those of edge tables in
 //! [`edges`].
 
-use super::fields::HeaderMode;
+use super::delimited::{HeaderMode, is_number, parse_table};
 use super::{
-    EXPECTED_FORMATS, Interpretation, adjacency, assemble, edge_list, edges, metis, pajek,
-    table_text, text,
+    EXPECTED_FORMATS, Interpretation, assemble, edge_list, edges, metis, npz_edges, pajek, text,
 };
 use crate::data::Dataset;
+use crate::data::schema::{WeightChoice, is_id_name, is_known_name};
 use crate::data::table::Table;
 use crate::error::{Error, Result};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::Read;
@@ -36,7 +37,7 @@ use std::path::{Path, PathBuf};
 const NODE_EXTENSIONS: [&str; 4] = ["csv", "tsv", "txt", PARQUET];
 /// File extensions of the edges in a folder.
 const EDGE_EXTENSIONS: [&str; 7] = ["csv", "tsv", "txt", PARQUET, "edgelist", "metis", NPZ];
-/// File extensions of files that are compressed already.
+/// File extensions of binary files, which cannot be compressed in addition.
 const BINARY_EXTENSIONS: [&str; 2] = [PARQUET, NPZ];
 const PARQUET: &str = "parquet";
 const NPZ: &str = "npz";
@@ -45,7 +46,7 @@ const EDGES: &str = "edges";
 const ADJACENCY: &str = "adjacency";
 const NODES: &str = "nodes";
 
-/// Bytes in which a dictionary in the first line of an edge table is looked for.
+/// Number of bytes that are searched for a dictionary in the first line of an edge table.
 const HEAD: u64 = 64 << 10;
 
 /// The formats of edges beside a node table.
@@ -57,7 +58,7 @@ pub(super) enum EdgeFormat {
     EdgeList,
     Metis,
     Pajek,
-    Adjacency,
+    Npz,
 }
 
 impl EdgeFormat {
@@ -69,7 +70,7 @@ impl EdgeFormat {
             "edgelist" => Some(Self::EdgeList),
             "metis" => Some(Self::Metis),
             "net" => Some(Self::Pajek),
-            NPZ => Some(Self::Adjacency),
+            NPZ => Some(Self::Npz),
             _ => None,
         }
     }
@@ -80,7 +81,7 @@ impl EdgeFormat {
             Self::EdgeList => "edge list",
             Self::Metis => "metis",
             Self::Pajek => "pajek",
-            Self::Adjacency => "adjacency matrix",
+            Self::Npz => "tables with npz edges",
         }
     }
 }
@@ -111,7 +112,7 @@ pub(super) fn table_paths(path: &Path) -> Result<[PathBuf; 2]> {
     match fs::metadata(path).map_err(Error::io(path))?.is_dir() {
         true => folder_tables(path),
         false if EdgeFormat::of(path).is_none() => {
-            let problem = format!("the file has another extension; {EXPECTED_FORMATS}");
+            let problem = format!("unsupported file extension; {EXPECTED_FORMATS}");
             Err(Error::Data { place: path.display().to_string(), problem })
         }
         false => Ok([path.to_owned(), node_table_of(path)?]),
@@ -131,16 +132,19 @@ pub(super) fn has_node_table(path: &Path) -> bool {
 
 /// Reads a graph from a file with edges and a node table with any names.
 pub fn read_pair(edges: &Path, nodes: &Path, interpretation: Interpretation) -> Result<Dataset> {
-    let names = interpretation.column_names();
     let place = nodes.display().to_string();
-    let table = match is_parquet(nodes) {
-        true => table_text::parse(&place, &parquet(nodes)?, HeaderMode::Present, &names)?,
-        false => table_text::parse(&place, &text::read(nodes)?, HeaderMode::Detect, &names)?,
+    let mut table = match is_parquet(nodes) {
+        true => parse_table(&place, &parquet(nodes)?, |_, _| true)?,
+        false => parse_nodes(&place, &text::read(nodes)?, interpretation)?,
     };
+    if is_parquet(nodes) {
+        // The format of the intermediate text was not detected in the file.
+        table.notes.clear();
+    }
     let format = EdgeFormat::of(edges).unwrap_or(EdgeFormat::Table);
     let input: Box<dyn Read + Send> = match format {
         EdgeFormat::Parquet => Box::new(std::io::Cursor::new(parquet(edges)?)),
-        EdgeFormat::Adjacency => Box::new(File::open(edges).map_err(Error::io(edges))?),
+        EdgeFormat::Npz => Box::new(File::open(edges).map_err(Error::io(edges))?),
         _ => text::open(edges)?,
     };
     dataset(edges, format, input, &table, interpretation)
@@ -158,10 +162,11 @@ pub(super) fn read_bytes_as(
     nodes: &[u8],
     interpretation: Interpretation,
 ) -> Result<Dataset> {
-    let table = table_text::read_bytes(NODES, nodes)?;
+    let nodes = text::read_bytes(Path::new(NODES), nodes)?;
+    let table = parse_nodes(NODES, &nodes, interpretation)?;
     let place = Path::new(EDGES);
     let input: Box<dyn Read + Send + '_> = match format {
-        EdgeFormat::Adjacency => Box::new(edges),
+        EdgeFormat::Npz => Box::new(edges),
         _ => text::decompress_bytes(place, edges)?,
     };
     dataset(place, format, input, &table, interpretation)
@@ -170,8 +175,32 @@ pub(super) fn read_bytes_as(
 /// Reads a node table, for fuzzing.
 #[cfg(any(test, fuzzing))]
 pub fn read_nodes(bytes: &[u8]) -> Result<()> {
-    let table = table_text::read_bytes("nodes", bytes)?;
+    let text = text::read_bytes(Path::new(NODES), bytes)?;
+    let table = parse_nodes(NODES, &text, Interpretation::default())?;
     assemble::encode(&table, Interpretation::default()).map(drop)
+}
+
+/// Parses a node table; errors refer to it as `place`.
+///
+/// The first line is a header if its first field is empty or the name of an id column, or if none of its
+/// fields is a number and either a field of the second line is one, or a field is the name of a special
+/// column or a name that the user chose.
+pub(super) fn parse_nodes(
+    place: &str,
+    text: &str,
+    interpretation: Interpretation,
+) -> Result<Table> {
+    let chosen = interpretation.column_names();
+    let is_named = |field: &str| {
+        is_known_name(field) || chosen.iter().any(|name| name.eq_ignore_ascii_case(field))
+    };
+    let has_numbers = |row: &[Cow<str>]| row.iter().any(|field| is_number(field));
+    parse_table(place, text, |first, second| {
+        first[0].is_empty()
+            || is_id_name(&first[0])
+            || !has_numbers(first)
+                && (has_numbers(second) || first.iter().any(|field| is_named(field)))
+    })
 }
 
 fn dataset(
@@ -182,7 +211,8 @@ fn dataset(
     interpretation: Interpretation,
 ) -> Result<Dataset> {
     let nodes = assemble::encode(table, interpretation)?;
-    let read = read_edges(edges, format, input, &nodes.numbers)?;
+    let mut read = read_edges(edges, format, input, &nodes.numbers, interpretation.weights())?;
+    read.notes.splice(0..0, table.notes.iter().cloned());
     let name = edges.display().to_string();
     let source = format!("read from {name} and {}", table.place);
     assemble::dataset(&name, source, nodes, read, interpretation)
@@ -193,25 +223,38 @@ fn read_edges(
     format: EdgeFormat,
     mut input: impl Read + Send,
     nodes: &HashMap<String, u32>,
+    weights: WeightChoice,
 ) -> Result<assemble::ReadEdges> {
     let place = path.display().to_string();
+    if let (EdgeFormat::Metis | EdgeFormat::Pajek, WeightChoice::Column(column)) = (format, weights)
+    {
+        let problem = format!(
+            "weight column `{column}`, but this format has no columns; expected `none` or a format \
+             with columns"
+        );
+        return Err(Error::Data { place, problem });
+    }
     let mut bytes = vec![];
     match format {
-        EdgeFormat::Parquet => edges::read_named(path, input, nodes, HeaderMode::Present),
-        EdgeFormat::EdgeList => edge_list::parse(&place, &text::read_all(path, input)?, nodes),
-        EdgeFormat::Metis => metis::parse(&place, &text::read_all(path, input)?, nodes.len()),
-        EdgeFormat::Pajek => pajek::parse(&place, &text::read_all(path, input)?, nodes),
-        EdgeFormat::Adjacency => {
+        EdgeFormat::Parquet => edges::read_named(path, input, nodes, HeaderMode::Present, weights),
+        EdgeFormat::EdgeList => {
+            edge_list::parse(&place, &text::read_all(path, input)?, nodes, weights)
+        }
+        EdgeFormat::Metis => {
+            metis::parse(&place, &text::read_all(path, input)?, nodes.len(), weights)
+        }
+        EdgeFormat::Pajek => pajek::parse(&place, &text::read_all(path, input)?, nodes, weights),
+        EdgeFormat::Npz => {
             input.read_to_end(&mut bytes).map_err(text::io_error(path))?;
-            adjacency::parse(&place, &bytes, nodes.len())
+            npz_edges::parse(&place, &bytes, nodes.len(), weights)
         }
         EdgeFormat::Table => {
             input.by_ref().take(HEAD).read_to_end(&mut bytes).map_err(text::io_error(path))?;
             let has_dictionaries = edge_list::has_dictionaries(&bytes);
             let input = std::io::Cursor::new(bytes).chain(input);
             match has_dictionaries {
-                true => edge_list::parse(&place, &text::read_all(path, input)?, nodes),
-                false => edges::read_named(path, input, nodes, HeaderMode::Detect),
+                true => edge_list::parse(&place, &text::read_all(path, input)?, nodes, weights),
+                false => edges::read_named(path, input, nodes, HeaderMode::Detect, weights),
             }
         }
     }
@@ -278,8 +321,8 @@ fn node_table_of(edges: &Path) -> Result<PathBuf> {
         () if stem.contains(EDGES) => vec![stem.replace(EDGES, NODES)],
         () if stem.contains(ADJACENCY) => vec![stem.replace(ADJACENCY, NODES)],
         () => {
-            let expected = "expected a folder, or a file name with `edges`";
-            return Err(error(format!("cannot find its node table; {expected}")));
+            let expected = "expected a folder, or a file name that contains `edges`";
+            return Err(error(format!("cannot find the node table; {expected}")));
         }
     };
     for name in &names {

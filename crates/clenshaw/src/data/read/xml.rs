@@ -12,14 +12,14 @@ pub(super) trait XmlDocument {
     /// Called with the byte position of an element before its start or end.
     fn set_position(&mut self, at: usize);
 
-    /// The text since the last tag.
-    fn text(&mut self) -> &mut String;
+    /// The buffer for the text since the last tag.
+    fn text_buffer(&mut self) -> &mut String;
 
-    /// The start of an element.
-    fn start(&mut self, tag: &BytesStart) -> Result<()>;
+    /// Called at the start of an element.
+    fn start_element(&mut self, tag: &BytesStart) -> Result<()>;
 
-    /// The end of the element with this name; called for empty elements, too.
-    fn end(&mut self, name: &str) -> Result<()>;
+    /// Called at the end of the element with this name, also if the element is empty.
+    fn end_element(&mut self, name: &str) -> Result<()>;
 }
 
 /// Parses `text`, the content of `source`, and passes its elements to `document`.
@@ -29,16 +29,16 @@ pub(super) fn parse(source: SourceText, text: &str, document: &mut impl XmlDocum
         let at = reader.buffer_position() as usize;
         document.set_position(at);
         match reader.read_event() {
-            Ok(Event::Start(tag)) => document.start(&tag)?,
+            Ok(Event::Start(tag)) => document.start_element(&tag)?,
             Ok(Event::Empty(tag)) => {
-                document.start(&tag)?;
-                document.end(tag.name().into_inner())?;
+                document.start_element(&tag)?;
+                document.end_element(tag.name().into_inner())?;
             }
-            Ok(Event::End(tag)) => document.end(tag.name().into_inner())?,
-            Ok(Event::Text(text)) => document.text().push_str(&text.xml10_content()),
-            Ok(Event::CData(text)) => document.text().push_str(&text.xml10_content()),
+            Ok(Event::End(tag)) => document.end_element(tag.name().into_inner())?,
+            Ok(Event::Text(text)) => document.text_buffer().push_str(&text.xml10_content()),
+            Ok(Event::CData(text)) => document.text_buffer().push_str(&text.xml10_content()),
             Ok(Event::GeneralRef(entity)) => {
-                document.text().push_str(&source.entity(at, &entity)?);
+                document.text_buffer().push_str(&source.entity(at, &entity)?);
             }
             Ok(Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => {}
             Ok(Event::Eof) => return Ok(()),

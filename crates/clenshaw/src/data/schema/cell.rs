@@ -12,19 +12,19 @@ pub(crate) fn is_missing(cell: &str) -> bool {
 }
 
 /// Reads a number in this format; `None` if the cell is not one, or not finite.
-pub(super) fn number(format: NumberFormat, cell: &str) -> Option<f32> {
+pub(super) fn parse_number(format: NumberFormat, cell: &str) -> Option<f32> {
     match format {
         NumberFormat::Number => cell.parse().ok().filter(|number: &f32| number.is_finite()),
         NumberFormat::DecimalComma => {
             let plain = cell.matches(',').count() <= 1 && !cell.contains('.');
-            plain.then(|| number(NumberFormat::Number, &cell.replace(',', "."))).flatten()
+            plain.then(|| parse_number(NumberFormat::Number, &cell.replace(',', "."))).flatten()
         }
-        NumberFormat::Flag => flag(cell).map(f32::from),
-        NumberFormat::Date => date(cell).map(|days| days as f32),
+        NumberFormat::Flag => parse_flag(cell).map(f32::from),
+        NumberFormat::Date => parse_date(cell).map(|days| days as f32),
     }
 }
 
-fn flag(cell: &str) -> Option<bool> {
+fn parse_flag(cell: &str) -> Option<bool> {
     let is = |words: &[&str]| words.iter().any(|word| cell.eq_ignore_ascii_case(word));
     match () {
         () if is(&["true", "yes"]) => Some(true),
@@ -34,34 +34,38 @@ fn flag(cell: &str) -> Option<bool> {
 }
 
 /// Reads 1, 0 or a flag, as in a mask.
-pub(super) fn mask(cell: &str) -> Option<bool> {
+pub(super) fn parse_mask(cell: &str) -> Option<bool> {
     match cell {
         "1" | "1.0" => Some(true),
         "0" | "0.0" => Some(false),
-        _ => flag(cell),
+        _ => parse_flag(cell),
     }
 }
 
 /// Days since 1970-01-01 of `YYYY-MM-DD`, optionally followed by `T` or a space and `HH:MM[:SS]`.
-fn date(cell: &str) -> Option<f64> {
+fn parse_date(cell: &str) -> Option<f64> {
     let (date, time) = match cell.split_once(['T', ' ']) {
         Some((date, time)) => (date, time.trim_end_matches('Z')),
         None => (cell, "00:00"),
     };
-    let [year, month, day] = fields(date, '-', [4, 2, 2])?;
+    let [year, month, day] = fixed_width_numbers(date, '-', [4, 2, 2])?;
     let (hours_minutes, seconds) = match time.len() {
         5 => (time, 0.0),
         _ => (time.get(..5)?, time.get(5..)?.strip_prefix(':')?.parse::<f64>().ok()?),
     };
-    let [hour, minute] = fields(hours_minutes, ':', [2, 2])?;
+    let [hour, minute] = fixed_width_numbers(hours_minutes, ':', [2, 2])?;
     let valid = (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60;
     let fraction = (f64::from(hour * 60 + minute) * 60.0 + seconds) / 86_400.0;
     let valid = valid && (0.0..60.0).contains(&seconds);
     valid.then(|| days_since_1970(year, month, day) + fraction)
 }
 
-/// Reads numbers with fixed numbers of digits.
-fn fields<const N: usize>(text: &str, separator: char, digits: [usize; N]) -> Option<[i32; N]> {
+/// Parses numbers that each have a fixed number of digits.
+fn fixed_width_numbers<const N: usize>(
+    text: &str,
+    separator: char,
+    digits: [usize; N],
+) -> Option<[i32; N]> {
     let mut parts = text.split(separator);
     let mut numbers = [0; N];
     for (number, digits) in numbers.iter_mut().zip(digits) {
@@ -115,7 +119,7 @@ mod tests {
             (NumberFormat::Date, "2024-01-01x", None),
         ];
         for (format, cell, expected) in cases {
-            assert_eq!(number(format, cell), expected, "{format:?} {cell}");
+            assert_eq!(parse_number(format, cell), expected, "{format:?} {cell}");
         }
     }
 }

@@ -3,16 +3,14 @@
 use super::cell::{self, is_missing};
 use super::infer::{Labels, infer};
 use super::{ColumnRole, NumberFormat, Schema, TableOptions};
-use crate::data::class_labels::{ClassLabels, read_labels};
+use crate::data::class_labels::{ClassLabels, encode_labels};
+use crate::data::split::part_named;
 use crate::data::table::{Table, TextColumn};
-use crate::data::{Features, FixedSplit, Split, check_node_count};
+use crate::data::{Features, FixedSplit, Split, check_node_count, count};
 use crate::error::Result;
 use crate::tensor::{Mat, Pattern};
 use std::collections::HashMap;
 
-/// The words for each part of a split.
-const PARTS: [&[&str]; 3] =
-    [&["train", "training"], &["val", "valid", "validation", "dev"], &["test", "testing"]];
 /// The name of the split of a node table.
 pub(crate) const OWN_SPLIT: &str = "own";
 
@@ -39,7 +37,7 @@ pub(crate) fn encode(table: &Table, options: &TableOptions) -> Result<EncodedNod
         schema.columns.iter().position(|column| column.role == *role).map(|i| &table.columns[i])
     };
     let (names, numbers) = node_names(table, find(&ColumnRole::Id), &mut warnings)?;
-    let labels = read_labels(find(&ColumnRole::Label).expect("the label is required").cells());
+    let labels = encode_labels(find(&ColumnRole::Label).expect("the label is required").cells());
     let ClassLabels { y, class_names, warnings: label_warnings } = labels;
     warnings
         .extend(label_warnings.into_iter().map(|warning| format!("{}: {warning}", table.place)));
@@ -68,9 +66,9 @@ pub(crate) fn encode_features(
     Ok((x, schema, warnings))
 }
 
-/// Encodes a table by the schema of another table: columns are matched by name, and classes are those
-/// of the other table.
-pub(crate) fn encode_other(
+/// Encodes a table with the schema of the training table: columns are matched by name, and the classes
+/// are those of the training table.
+pub(crate) fn encode_with_schema(
     table: &Table,
     schema: &Schema,
     class_names: &[String],
@@ -139,8 +137,8 @@ fn known_labels(
     let is_unknown = |(cell, class): &(&str, &Option<u32>)| class.is_none() && !is_missing(cell);
     let mut unknown = column.cells().zip(&y).filter(is_unknown);
     if let Some((example, _)) = unknown.next() {
-        let n = 1 + unknown.count();
-        warn(format!("{n} labels that the model does not know, ignored: `{example}`, ..."));
+        let labels = count(1 + unknown.count(), "label is", "labels are");
+        warn(format!("{labels} not a class of the model and ignored, such as `{example}`"));
     }
     y
 }
@@ -194,7 +192,9 @@ fn split(
         has_split = true;
         for (node, cell) in cells.cells().enumerate() {
             let assigned = match column.role {
-                ColumnRole::Mask { part } => cell::mask(cell).map(|is_in| is_in.then_some(part)),
+                ColumnRole::Mask { part } => {
+                    cell::parse_mask(cell).map(|is_in| is_in.then_some(part))
+                }
                 _ => part_named(cell).map(Some),
             };
             match assigned {
@@ -213,17 +213,12 @@ fn split(
     }
     let assigned: usize = parts.iter().map(Vec::len).sum();
     parts.iter_mut().for_each(|part| part.retain(|&node| y[node as usize].is_some()));
-    let left_out = assigned - parts.iter().map(Vec::len).sum::<usize>();
-    if left_out > 0 {
-        let place = &table.place;
-        warnings.push(format!("{place}: {left_out} nodes of the split have no label, ignored"));
+    let n_removed = assigned - parts.iter().map(Vec::len).sum::<usize>();
+    if n_removed > 0 {
+        let (place, nodes) = (&table.place, count(n_removed, "node has", "nodes have"));
+        warnings.push(format!("{place}: {nodes} no label and cannot be in the split"));
     }
     Ok(Some(FixedSplit { name: OWN_SPLIT.into(), split: Split::new(OWN_SPLIT, parts)? }))
-}
-
-/// The part that a cell names.
-fn part_named(cell: &str) -> Option<usize> {
-    PARTS.iter().position(|words| words.iter().any(|word| cell.eq_ignore_ascii_case(word)))
 }
 
 /// The feature matrix, and notes on cells that the schema did not expect. `columns` are the feature
@@ -242,18 +237,18 @@ fn features(
                 let filled = builder.add_number(*cells, *format, *fill, *indicator);
                 if filled > 0 && !indicator && cells.is_some() {
                     let name = &column.name;
-                    notes.push(format!(
-                        "column `{name}`: {filled} missing cells filled with {fill}"
-                    ));
+                    let cells = count(filled, "missing cell is", "missing cells are");
+                    notes.push(format!("column `{name}`: {cells} filled with {fill}"));
                 }
             }
             ColumnRole::Category { values } => {
                 let unknown = builder.add_category(*cells, values);
                 if let Some((n, example)) = unknown {
                     let name = &column.name;
+                    let cells = count(n, "cell has a value", "cells have values");
                     notes.push(format!(
-                        "column `{name}`: {n} cells with values that are not in the training table, \
-                         encoded as zeros: `{example}`, ..."
+                        "column `{name}`: {cells} that the training table does not have, such as \
+                         `{example}`; encoded as zeros"
                     ));
                 }
             }
@@ -279,7 +274,7 @@ impl FeatureColumns {
         fill: f32,
         indicator: bool,
     ) -> usize {
-        let value = |row| cells.and_then(|cells| cell::number(format, cells.cell(row)));
+        let value = |row| cells.and_then(|cells| cell::parse_number(format, cells.cell(row)));
         let values: Vec<Option<f32>> = (0..self.n_rows).map(value).collect();
         let filled = values.iter().map(|value| value.unwrap_or(fill));
         self.columns.push((0..).zip(filled).filter(|(_, value)| *value != 0.0).collect());

@@ -15,9 +15,10 @@
 use super::cell::{self, is_missing};
 use super::options::{Fill, TableOptions};
 use super::{ColumnRole, ColumnSchema, NumberFormat, Schema};
+use crate::data::count;
 use crate::data::table::{Table, TextColumn};
 use crate::error::{Error, Result};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 const ID: [&str; 4] = ["id", "node", "name", "node_id"];
 /// Names of the label column, in order of preference.
@@ -31,10 +32,10 @@ const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
 pub(super) const MAX_CATEGORIES: usize = 100;
 /// Up to this number of values, a text column is a category even if most values occur only once.
 const FEW_CATEGORIES: usize = 10;
-/// Rows from which consecutive whole numbers are taken for row numbers.
+/// Minimum number of rows for consecutive whole numbers to count as row numbers.
 const MIN_ROWS_OF_SEQUENCE: usize = 10;
 
-/// Whether training needs labels.
+/// Whether a table must have a label column.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Labels {
     Required,
@@ -69,12 +70,32 @@ pub(crate) fn infer(
     let column = |(i, column): (usize, &TextColumn)| {
         let (role, reason) = match roles.role(i) {
             Some((role, reason)) => (role, reason.into()),
-            None => feature(table, i, options, &mut warnings),
+            None => feature_role(table, i, options, &mut warnings),
         };
         ColumnSchema { name: column.name.clone(), role, reason }
     };
-    let columns = table.columns.iter().enumerate().map(column).collect();
-    Ok((Schema { columns, structural: None }, warnings))
+    let columns: Vec<ColumnSchema> = table.columns.iter().enumerate().map(column).collect();
+    warnings.extend(suspicious_names(table, &columns));
+    Ok((Schema { columns, structural: None, weight: options.weight.clone() }, warnings))
+}
+
+/// Warns of features that are named like a label, and of names that differ only in case.
+fn suspicious_names(table: &Table, columns: &[ColumnSchema]) -> Vec<String> {
+    let place = &table.place;
+    let is_label_name = |name: &str| LABEL.iter().any(|word| name.eq_ignore_ascii_case(word));
+    let is_suspicious = |(column, cells): &(&ColumnSchema, &TextColumn)| {
+        column.n_features() > 0 && is_label_name(&column.name) && !has_decimals(cells)
+    };
+    let labels = columns.iter().zip(&table.columns).filter(is_suspicious).map(|(column, _)| {
+        let name = &column.name;
+        format!("{place}: `{name}` is used as a feature; ignore it if it contains the classes")
+    });
+    let mut seen: HashMap<String, &str> = HashMap::new();
+    let names = columns.iter().filter(|column| !column.name.is_empty()).filter_map(|column| {
+        let other = seen.insert(column.name.to_lowercase(), &column.name)?;
+        Some(format!("{place}: columns `{other}` and `{}` differ only in case", column.name))
+    });
+    labels.chain(names).collect()
 }
 
 /// The columns that are not features, with the reason why they were chosen.
@@ -93,13 +114,17 @@ impl SpecialColumns {
         special.add(chosen(&options.label), ColumnRole::Label, "chosen");
         special.add(chosen(&options.split), ColumnRole::Split, "chosen");
         if options.split.is_none() {
-            special.add(special.named(table, &[SPLIT]), ColumnRole::Split, "by its name");
+            special.add(special.find_unassigned(table, &[SPLIT]), ColumnRole::Split, "by its name");
         }
         for (part, name) in MASKS.iter().enumerate() {
-            special.add(special.named(table, &[name]), ColumnRole::Mask { part }, "by its name");
+            special.add(
+                special.find_unassigned(table, &[name]),
+                ColumnRole::Mask { part },
+                "by its name",
+            );
         }
         if options.id.is_none() && table.ids.is_none() {
-            match special.named(table, &ID) {
+            match special.find_unassigned(table, &ID) {
                 Some(id) => special.add(Some(id), ColumnRole::Id, "by its name"),
                 None if special.role(0).is_none() && identifies_rows(table, 0) => {
                     let reason = "the first column, with distinct values";
@@ -114,8 +139,10 @@ impl SpecialColumns {
                 let ambiguous = AMBIGUOUS_LABEL.iter().any(|word| name.eq_ignore_ascii_case(word));
                 !ambiguous || !has_decimals(&table.columns[column])
             };
-            let label =
-                LABEL.iter().filter_map(|name| special.named(table, &[name])).find(is_label);
+            let label = LABEL
+                .iter()
+                .filter_map(|name| special.find_unassigned(table, &[name]))
+                .find(is_label);
             if label.is_none() && labels == Labels::Required {
                 let columns = table.columns.iter().map(|column| column.name.clone()).collect();
                 return Err(Error::NoLabelColumn { place: table.place.clone(), columns });
@@ -129,8 +156,8 @@ impl SpecialColumns {
         self.columns.extend(column.map(|column| (column, role, reason)));
     }
 
-    /// Returns the column with one of these names, unless it has a role.
-    fn named(&self, table: &Table, names: &[&str]) -> Option<usize> {
+    /// Returns the column with one of these names, unless it already has a role.
+    fn find_unassigned(&self, table: &Table, names: &[&str]) -> Option<usize> {
         let found = names.iter().find_map(|name| table.find(name)).filter(|_| table.has_header);
         found.filter(|&column| self.role(column).is_none())
     }
@@ -154,7 +181,7 @@ fn has_decimals(column: &TextColumn) -> bool {
 }
 
 /// The role of a column that may be a feature, and the reason.
-fn feature(
+fn feature_role(
     table: &Table,
     index: usize,
     options: &TableOptions,
@@ -179,24 +206,23 @@ fn feature(
         return ignored("the same for every node".into());
     }
     if is_in(&options.category) {
-        return category(column, &cells, present, true);
+        return category_role(column, &cells, present, true);
     }
     let Some((format, numbers)) = cells.format(present) else {
-        return category(column, &cells, present, chosen);
+        return category_role(column, &cells, present, chosen);
     };
     if format == NumberFormat::Number && !chosen && is_row_number(column) {
         return ignored("whole numbers that identify the row".into());
     }
     let missing = table.n_rows() - numbers;
     if numbers < present {
-        let is_text = |cell: &&str| !is_missing(cell) && cell::number(format, cell).is_none();
+        let is_text = |cell: &&str| !is_missing(cell) && cell::parse_number(format, cell).is_none();
         let example = column.cells().find(is_text).unwrap_or_default();
-        warnings.push(format!(
-            "{}: {} of {} cells are not finite numbers (`{example}`) and count as missing",
-            table.place,
-            table.title(index),
-            present - numbers
-        ));
+        let cells =
+            count(present - numbers, "cell is not a finite number", "cells are not finite numbers");
+        let (place, column) = (&table.place, table.describe_column(index));
+        let verb = if present - numbers == 1 { "counts" } else { "count" };
+        warnings.push(format!("{place}: {column}: {cells} (`{example}`) and {verb} as missing"));
     }
     let fill = fill_value(column, format, options.fill.unwrap_or_default());
     let how = match (format, missing) {
@@ -212,8 +238,8 @@ fn feature(
     (ColumnRole::Number { format, fill, indicator: missing > 0 }, format!("{reason}{how}"))
 }
 
-/// A category if there are few values, else ignored.
-fn category(
+/// The role of a text column: a category if it has few values, otherwise ignored.
+fn category_role(
     column: &TextColumn,
     cells: &CellCounts,
     present: usize,
@@ -237,10 +263,9 @@ fn category(
     )
 }
 
-/// What the cells of a column look like.
+/// How many cells of a column can be read in each format.
 struct CellCounts<'a> {
     missing: usize,
-    /// Number of cells that can be read in each format.
     numbers: usize,
     comma_numbers: usize,
     flags: usize,
@@ -273,7 +298,7 @@ impl<'a> CellCounts<'a> {
         if self.distinct.len() <= MAX_CATEGORIES {
             self.distinct.insert(value);
         }
-        let is = |format| usize::from(cell::number(format, value).is_some());
+        let is = |format| usize::from(cell::parse_number(format, value).is_some());
         match is(NumberFormat::Number) {
             1 => {
                 self.numbers += 1;
@@ -320,7 +345,7 @@ fn is_row_number(column: &TextColumn) -> bool {
 
 fn fill_value(column: &TextColumn, format: NumberFormat, fill: Fill) -> f32 {
     let mut values: Vec<f32> =
-        column.cells().filter_map(|cell| cell::number(format, cell)).collect();
+        column.cells().filter_map(|cell| cell::parse_number(format, cell)).collect();
     let n = values.len();
     match fill {
         _ if n == 0 => 0.0,

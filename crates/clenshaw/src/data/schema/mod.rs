@@ -12,10 +12,12 @@ mod infer;
 mod options;
 
 pub(crate) use cell::is_missing;
-pub(crate) use encode::{EncodedNodes, encode, encode_features, encode_other};
+pub(crate) use encode::{EncodedNodes, encode, encode_features, encode_with_schema};
 pub(crate) use infer::{is_id_name, is_known_name};
+pub(crate) use options::WeightChoice;
 pub use options::{Fill, TableOptions};
 
+use super::count;
 use serde::{Deserialize, Serialize};
 
 /// The columns of a node table, in the order of the table.
@@ -26,6 +28,9 @@ pub struct Schema {
     /// The features that replace those of the table if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structural: Option<StructuralFeatures>,
+    /// The weights of edges, if the user chose them: [`TableOptions::weight`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<String>,
 }
 
 /// Features that are computed from the graph.
@@ -174,11 +179,25 @@ impl ColumnSchema {
         }
     }
 
-    /// The name, with the number of its values if it is a category.
+    /// The name, followed by how cells are read unless they are plain numbers or text.
     fn title(&self) -> String {
+        let mut details: Vec<String> = vec![];
         match &self.role {
-            ColumnRole::Category { values } => format!("{} ({} values)", self.name, values.len()),
-            _ => self.name.clone(),
+            ColumnRole::Category { values } => details.push(count(values.len(), "value", "values")),
+            ColumnRole::Number { format, fill, indicator } => {
+                details.extend(match format {
+                    NumberFormat::Number => None,
+                    NumberFormat::DecimalComma => Some("decimal comma".into()),
+                    NumberFormat::Flag => Some("flag".into()),
+                    NumberFormat::Date => Some("date".into()),
+                });
+                details.extend(indicator.then(|| format!("missing: {fill}")));
+            }
+            _ => {}
+        }
+        match &details[..] {
+            [] => self.name.clone(),
+            details => format!("{} ({})", self.name, details.join(", ")),
         }
     }
 

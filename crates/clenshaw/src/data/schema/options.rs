@@ -36,6 +36,32 @@ pub struct TableOptions {
     /// How missing numbers are filled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fill: Option<Fill>,
+    /// The column of the edge table, or the attribute of edges, with their weights; `none` if all edges
+    /// have the same weight.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<String>,
+}
+
+/// Where the weights of edges come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WeightChoice<'a> {
+    /// The column or attribute with a usual name, such as `weight`, if there is one.
+    ByName,
+    /// This column or attribute.
+    Column(&'a str),
+    /// All edges have the weight 1.
+    Unused,
+}
+
+impl<'a> WeightChoice<'a> {
+    /// The choice in [`TableOptions::weight`].
+    pub fn new(weight: Option<&'a str>) -> Self {
+        match weight {
+            None => Self::ByName,
+            Some("none") => Self::Unused,
+            Some(column) => Self::Column(column),
+        }
+    }
 }
 
 /// The value of missing numbers, computed from the other values of the column.
@@ -62,6 +88,7 @@ impl TableOptions {
             ignore: vec![],
             category: vec![],
             fill: None,
+            weight: None,
         }
     }
 
@@ -84,10 +111,11 @@ impl TableOptions {
             ignore: or(self.ignore, other.ignore),
             category: or(self.category, other.category),
             fill: self.fill.or(other.fill),
+            weight: self.weight.or(other.weight),
         }
     }
 
-    /// All column names that occur in these options.
+    /// All columns of the node table that occur in these options.
     pub(crate) fn names(&self) -> impl Iterator<Item = &String> {
         let single = [&self.id, &self.label, &self.split].into_iter().flatten();
         single.chain(&self.features).chain(&self.ignore).chain(&self.category)

@@ -100,7 +100,7 @@ fn few_cells_that_are_not_numbers_count_as_missing() {
     let nodes = encoded(&format!("id,x,label\n{rows}last,unknown,d\n"));
     assert_eq!(nodes.schema.feature_names(), ["x", "x missing"]);
     let warning =
-        "nodes: column `x` of 1 cells are not finite numbers (`unknown`) and count as missing";
+        "nodes: column `x`: 1 cell is not a finite number (`unknown`) and counts as missing";
     assert_eq!(nodes.warnings, [warning]);
 }
 
@@ -163,7 +163,7 @@ fn masks_are_a_split() {
     );
     assert_eq!(nodes.schema.feature_names(), ["x"]);
     assert_eq!(nodes.split.unwrap().split.parts(), [&[0, 1][..], &[2], &[3]]);
-    assert_eq!(nodes.warnings, ["nodes: 1 nodes of the split have no label, ignored"]);
+    assert_eq!(nodes.warnings, ["nodes: 1 node has no label and cannot be in the split"]);
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn other_tables_are_matched_by_name() {
         "id,age,town,note,label\na,31,York,x,tea\nb,27,Bath,y,coffee\nc,45,York,x,tea\nd,45,,x,tea\n",
     );
     let other = text_table("extra,town,id,age\n1,York,p,20\n2,Hull,q,\n3,,r,30\n").unwrap();
-    let applied = encode_other(&other, &nodes.schema, &nodes.class_names).unwrap();
+    let applied = encode_with_schema(&other, &nodes.schema, &nodes.class_names).unwrap();
     assert_eq!(applied.names, ["p", "q", "r"]);
     let names = ["age", "note=x", "note=y", "town=Bath", "town=York"];
     assert_eq!(nodes.schema.feature_names(), names);
@@ -203,17 +203,18 @@ fn other_tables_are_matched_by_name() {
         [
             "nodes: columns of the model that are missing here, filled: note",
             "nodes: columns that the model does not know, ignored: extra",
-            "nodes: column `age`: 1 missing cells filled with 38",
-            "nodes: column `town`: 1 cells with values that are not in the training table, \
-             encoded as zeros: `Hull`, ..."
+            "nodes: column `age`: 1 missing cell is filled with 38",
+            "nodes: column `town`: 1 cell has a value that the training table does not have, such as \
+             `Hull`; encoded as zeros"
         ]
     );
     let labelled = text_table("id,age,label\np,20,tea\nq,21,water\nr,22,\n").unwrap();
-    let applied = encode_other(&labelled, &nodes.schema, &nodes.class_names).unwrap();
+    let applied = encode_with_schema(&labelled, &nodes.schema, &nodes.class_names).unwrap();
     assert_eq!(applied.y, [Some(1), None, None]);
-    let unknown = "nodes: 1 labels that the model does not know, ignored: `water`, ...";
+    let unknown = "nodes: 1 label is not a class of the model and ignored, such as `water`";
     assert!(applied.warnings.contains(&unknown.to_owned()), "{:?}", applied.warnings);
-    let error = encode_other(&text_table("id,z\np,1\n").unwrap(), &nodes.schema, &[]).unwrap_err();
+    let error =
+        encode_with_schema(&text_table("id,z\np,1\n").unwrap(), &nodes.schema, &[]).unwrap_err();
     assert!(error.to_string().contains("none of the feature columns of the model"), "{error}");
 }
 

@@ -1,14 +1,21 @@
 //! Splits in text files: one line `node,part` per node.
 //!
-//! A node is given by its name, or by its number from 0 if nodes have no names. Fields are separated by
-//! a comma, tab or spaces. A first line `node,part` is a header. Empty lines are skipped. Nodes that are
-//! not listed are in no part.
+//! A node is given by its name, or by its number from 0 if nodes have no names. The file is a text table
+//! like the others, see `read/delimited.rs`; a first line such as `node,part` or `id,split` is a header.
+//! Nodes that are not listed are in no part.
 
-use super::PARTS;
+use super::part_named;
 use crate::data::Dataset;
+use crate::data::read::delimited::{LineResult, parse_table};
+use crate::data::read::text;
+use crate::data::schema::is_id_name;
 use crate::error::{Error, Result};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
+
+/// Names of the second column in a header.
+const PART_COLUMN: [&str; 2] = ["part", "split"];
 
 /// Reads the three parts from a file; every node must have a label.
 pub(super) fn read(path: &Path, dataset: &Dataset) -> Result<[Vec<u32>; 3]> {
@@ -24,82 +31,52 @@ pub fn read_bytes(
     names: &[String],
     y: &[Option<u32>],
 ) -> Result<[Vec<u32>; 3]> {
-    parse(place, text(place, bytes)?, names, y)
-}
-
-fn text<'a>(place: &str, bytes: &'a [u8]) -> Result<&'a str> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    std::str::from_utf8(bytes).map_err(|error| {
-        let before = &bytes[..error.valid_up_to()];
-        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
-        at(place, line, "the text is not UTF-8".into())
-    })
-}
-
-fn parse(place: &str, text: &str, names: &[String], y: &[Option<u32>]) -> Result<[Vec<u32>; 3]> {
+    let text = text::read_bytes(Path::new(place), bytes)?;
+    let table = parse_table(place, &text, |first, _| is_header(first))?;
+    let [nodes, parts] = &table.columns[..] else {
+        let n = table.columns.len();
+        return Err(table.error(format!("{n} columns; expected `node,part`")));
+    };
     let numbers: HashMap<&str, usize> = names.iter().map(String::as_str).zip(0..).collect();
-    let mut parts = [vec![], vec![], vec![]];
-    let mut line_of = vec![0; y.len()];
-    for (line, content) in (1..).zip(text.lines()) {
-        let bad = |problem| at(place, line, problem);
-        let Some((node, part)) = fields(content).map_err(bad)? else { continue };
-        if line == 1 && (node, part) == ("node", "part") {
-            continue;
-        }
-        let name = node;
-        let number = match names {
-            [] => labelled(name, y),
-            _ => labelled_name(name, &numbers, y),
+    let mut split = [vec![], vec![], vec![]];
+    let mut row_of = vec![None; y.len()];
+    for (row, (name, part)) in nodes.cells().zip(parts.cells()).enumerate() {
+        let bad = |problem| table.row_error(row, problem);
+        let node = match names {
+            [] => node_number(name, y.len()),
+            _ => numbers.get(name).copied().ok_or_else(|| {
+                format!("node `{name}` is not in the graph; expected the name of a node")
+            }),
         };
-        let node = number.map_err(bad)?;
-        let part = PARTS.iter().position(|name| *name == part).ok_or_else(|| {
-            bad(format!("unknown part `{part}`; expected one of {}", PARTS.join(", ")))
-        })?;
-        if line_of[node] > 0 {
-            return Err(bad(format!("node {name} occurs twice, first on line {}", line_of[node])));
+        let node = node.map_err(bad)?;
+        if y[node].is_none() {
+            return Err(bad(format!("node `{name}` has no label")));
         }
-        line_of[node] = line;
-        parts[part].push(node as u32);
+        let part = part_named(part).ok_or_else(|| {
+            bad(format!("unknown part `{part}`; expected one of train, val, test"))
+        })?;
+        if let Some(first) = row_of[node].replace(row) {
+            let line = table.lines[first];
+            return Err(bad(format!("node `{name}` occurs twice, first on line {line}")));
+        }
+        split[part].push(node as u32);
     }
-    Ok(parts)
+    Ok(split)
 }
 
-/// The two fields of a line; `None` if it is empty.
-fn fields(line: &str) -> std::result::Result<Option<(&str, &str)>, String> {
-    let separator = |c: char| c == ',' || c.is_whitespace();
-    let fields: Vec<&str> = line.split(separator).filter(|field| !field.is_empty()).collect();
-    match fields[..] {
-        [] => Ok(None),
-        [node, part] => Ok(Some((node, part))),
-        _ => Err(format!("`{}`; expected `node,part`", line.trim())),
-    }
+fn is_header(first: &[Cow<str>]) -> bool {
+    let is_part_column =
+        |name: &str| PART_COLUMN.iter().any(|word| name.eq_ignore_ascii_case(word));
+    matches!(first, [node, part] if is_id_name(node) && is_part_column(part))
 }
 
-fn labelled(node: &str, y: &[Option<u32>]) -> std::result::Result<usize, String> {
-    let n = y.len();
-    let index: usize =
-        node.parse().map_err(|_| format!("node `{node}`; expected a number below {n}"))?;
-    match y.get(index) {
-        None => Err(format!("node {index}, but the graph has {n} nodes, counted from 0")),
-        Some(None) => Err(format!("node {index} has no label")),
-        Some(Some(_)) => Ok(index),
+fn node_number(text: &str, n: usize) -> LineResult<usize> {
+    let number: usize =
+        text.parse().map_err(|_| format!("node `{text}`; expected a number below {n}"))?;
+    match number < n {
+        true => Ok(number),
+        false => Err(format!("node {number}, but the graph has {n} nodes, counted from 0")),
     }
-}
-
-fn labelled_name(
-    name: &str,
-    numbers: &HashMap<&str, usize>,
-    y: &[Option<u32>],
-) -> std::result::Result<usize, String> {
-    match numbers.get(name).map(|&node| (node, y[node])) {
-        None => Err(format!("node `{name}` is not in the graph; expected the name of a node")),
-        Some((_, None)) => Err(format!("node `{name}` has no label")),
-        Some((node, Some(_))) => Ok(node),
-    }
-}
-
-fn at(place: &str, line: usize, problem: String) -> Error {
-    Error::Data { place: format!("{place}:{line}"), problem }
 }
 
 #[cfg(test)]
@@ -118,19 +95,20 @@ mod tests {
         for text in [
             "node,part\n4,train\n1,val\n2,test\n0,train\n",
             "4\ttrain\r\n1\tval\r\n\r\n2\ttest\r\n0\ttrain",
-            "4 train\n1 val\n 2, test \n0,train\n\n",
+            "4 train\n1 val\n 2  test \n0 train\n\n",
+            "\u{feff}# seed 7\nID;Split\n4;training\n1;\"dev\"\n2;test\n0; train\n",
         ] {
-            assert_eq!(parse("s.csv", text, &[], &Y).unwrap(), expected, "{text:?}");
+            let split = read_bytes("s.csv", text.as_bytes(), &[], &Y);
+            assert_eq!(split.unwrap(), expected, "{text:?}");
         }
-        let with_mark = text("s.csv", b"\xef\xbb\xbf1,val").unwrap();
-        assert_eq!(parse("s.csv", with_mark, &[], &Y).unwrap()[1], [1]);
     }
 
     #[test]
     fn nodes_with_names_are_found_by_name() {
-        let names = ["3", "1", "0", "x", "y z"].map(String::from);
+        let names = ["3", "1", "0", "x", "y, z"].map(String::from);
         let read = |text: &[u8]| read_bytes("s.csv", text, &names, &Y);
         assert_eq!(read(b"3,train\n1,val\n0,test").unwrap(), [vec![0], vec![1], vec![2]]);
+        assert_eq!(read(b"3,train\n\"y, z\",val").unwrap()[1], [4]);
         let error = read(b"2,train").unwrap_err().to_string();
         assert_eq!(error, "s.csv:1: node `2` is not in the graph; expected the name of a node");
         assert_eq!(read(b"x,val").unwrap_err().to_string(), "s.csv:1: node `x` has no label");
@@ -139,14 +117,17 @@ mod tests {
     #[test]
     fn errors_include_the_line() {
         let cases: [(&[u8], &str); 8] = [
-            (b"0,train\n1,dev\n", "s.csv:2: unknown part `dev`; expected one of train, val, test"),
+            (
+                b"0,train\n1,later\n",
+                "s.csv:2: unknown part `later`; expected one of train, val, test",
+            ),
             (b"5,test", "s.csv:1: node 5, but the graph has 5 nodes, counted from 0"),
             (b"-1,test", "s.csv:1: node `-1`; expected a number below 5"),
             (b"0,val\n\nnode,part\n", "s.csv:3: node `node`; expected a number below 5"),
-            (b"3,val", "s.csv:1: node 3 has no label"),
-            (b"1,val\n1,test", "s.csv:2: node 1 occurs twice, first on line 1"),
-            (b"1,val,2\n", "s.csv:1: `1,val,2`; expected `node,part`"),
-            (b"1,val\n2,t\xffst\n", "s.csv:2: the text is not UTF-8"),
+            (b"3,val", "s.csv:1: node `3` has no label"),
+            (b"1,val\n1,test", "s.csv:2: node `1` occurs twice, first on line 1"),
+            (b"1,val,2\n", "s.csv: 3 columns; expected `node,part`"),
+            (b"1,val\n2,t\xffst\n", "s.csv:2: not valid UTF-8"),
         ];
         for (bytes, message) in cases {
             assert_eq!(read_error(bytes), message);

@@ -1,11 +1,13 @@
 //! The columns of an edge table and the meaning of its ids.
 
-use crate::data::read::fields::{
-    HeaderMode, LineResult, detect_separator, field_count_error, fields, is_number, preamble,
-    split_line,
+use crate::data::read::delimited::{
+    FirstLine, HeaderMode, LineResult, check_distinct, field_count_error, fields, format_note,
+    is_number, split_line,
 };
 use crate::data::read::text::{self, NOT_UTF8};
-use crate::error::Result;
+use crate::data::schema::WeightChoice;
+use crate::error::{Error, Result};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -105,99 +107,153 @@ pub(super) struct EdgeLayout {
     line: usize,
     /// Number of bytes and lines before the first edge.
     pub start: (usize, usize),
+    /// Describes the column with the weights; empty if there is none.
+    pub weight_source: String,
+    pub notes: Vec<String>,
     pub warnings: Vec<String>,
 }
 
 impl EdgeLayout {
     /// Determines the layout from the first line of the table.
-    pub fn of(path: &Path, bytes: &[u8], ids: &IdLookup, header: HeaderMode) -> Result<Self> {
+    pub fn of(
+        path: &Path,
+        bytes: &[u8],
+        ids: &IdLookup,
+        header: HeaderMode,
+        weights: WeightChoice,
+    ) -> Result<Self> {
         let place = path.display().to_string();
-        let (at, lines) = preamble(bytes);
-        let (line, after) = split_line(&bytes[at..]);
-        let number = lines + 1;
-        let bad = |problem: String| text::line_error(&place, number, problem);
-        if line.is_empty() {
-            return Err(bad("the table is empty; expected lines with two ids".into()));
-        }
-        let line = str::from_utf8(line).map_err(|_| bad(NOT_UTF8.into()))?;
-        let separator = detect_separator(line);
-        let names: Vec<_> = fields(line, separator).collect::<LineResult<_>>().map_err(bad)?;
+        let line = FirstLine::find(&place, bytes, "lines with two ids")?;
+        let bad = |problem: String| text::line_error(&place, line.number, problem);
+        let found = fields(line.text, line.separator).collect::<LineResult<Vec<_>>>();
+        let mut names: Vec<String> = found.map_err(bad)?.into_iter().map(Cow::into_owned).collect();
         let [first, second, ..] = &names[..] else {
-            let line = line.trim();
+            let line = line.text.trim();
             return Err(bad(format!(
                 "`{line}`; expected two ids separated by a comma, tab, semicolon or space"
             )));
         };
-        let n_fields = names.len();
+        let has_header =
+            header == HeaderMode::Present || !ids.may_be_id(first) && !ids.may_be_id(second);
         let mut layout = Self {
-            separator,
+            separator: line.separator,
             columns: [0, 1],
             weight: None,
-            n_fields,
-            line: number,
-            start: (at, lines),
+            n_fields: names.len(),
+            line: line.number,
+            start: (line.offset, line.number - 1),
+            weight_source: String::new(),
+            notes: vec![],
             warnings: vec![],
         };
-        if header == HeaderMode::Present || !ids.may_be_id(first) && !ids.may_be_id(second) {
-            layout.start = (bytes.len() - after.len(), number);
-            layout.find_columns(&place, &names, header);
+        if has_header {
+            check_distinct(&names).map_err(bad)?;
+            let (_, after) = split_line(&bytes[line.offset..]);
+            layout.start = (bytes.len() - after.len(), line.number);
+            layout.find_ends(&place, &names, header);
+        } else {
+            names = (1..=names.len()).map(|column| column.to_string()).collect();
         }
-        if n_fields > 2 {
-            let is_used =
-                |column: &usize| layout.columns.contains(column) || layout.weight == Some(*column);
-            let ignored = (0..n_fields).filter(|column| !is_used(column));
-            let has_header = layout.start.1 == number;
-            let ignored: Vec<_> = match has_header {
-                true => ignored.map(|column| format!("`{}`", names[column])).collect(),
-                false => ignored.map(|column| (column + 1).to_string()).collect(),
-            };
-            if !ignored.is_empty() {
-                let advice = match has_header {
-                    true => "",
-                    false => "; add the header `source,target,weight` if they hold edge weights",
-                };
-                let ignored = ignored.join(", ");
-                layout.warnings.push(format!("{place}: ignored columns: {ignored}{advice}"));
-            }
+        layout
+            .find_weight(&names, has_header, weights)
+            .map_err(|error| error.with_place(&place))?;
+        if header == HeaderMode::Detect {
+            layout.notes.extend(format_note(&place, line.separator, has_header));
         }
+        layout.report_unused(&place, &names, has_header, weights);
         Ok(layout)
     }
 
-    fn find_columns(&mut self, place: &str, names: &[impl AsRef<str>], header: HeaderMode) {
-        let column =
-            |word: &str| names.iter().position(|name| name.as_ref().eq_ignore_ascii_case(word));
+    /// Finds the two columns with the ends of edges in a header.
+    fn find_ends(&mut self, place: &str, names: &[String], header: HeaderMode) {
+        let column = |word: &str| find(names, word);
         let pair = ID_COLUMNS.iter().find_map(|(u, v)| Some([column(u)?, column(v)?]));
         // A column without a name is the index of a data frame.
-        let named = |&column: &usize| !names[column].as_ref().is_empty();
-        let mut first_two = (0..names.len()).filter(named);
+        let mut first_two = (0..names.len()).filter(|&column| !names[column].is_empty());
         match (pair, first_two.next(), first_two.next()) {
             (Some(pair), ..) => self.columns = pair,
             (None, Some(u), Some(v)) => self.columns = [u, v],
             _ => {}
         }
-        self.weight = WEIGHT_COLUMNS.iter().find_map(|name| column(name));
         if pair.is_none() && header == HeaderMode::Detect {
-            let [u, v] = self.columns.map(|column| names[column].as_ref());
-            self.warnings.push(format!(
-                "{place}: line {} (`{u}`, `{v}`) was treated as a header",
-                self.line
-            ));
+            let [u, v] = self.columns.map(|column| &names[column]);
+            let line = self.line;
+            self.warnings
+                .push(format!("{place}: line {line} (`{u}`, `{v}`) was treated as a header"));
         }
     }
 
-    /// Parses the edge in a line and its weight, which is 1 without a weight column; `None` if the line
-    /// is empty.
-    pub fn edge(&self, line: &[u8], ids: &IdLookup) -> LineResult<Option<(EdgeEnds, f32)>> {
+    fn find_weight(
+        &mut self,
+        names: &[String],
+        has_header: bool,
+        weights: WeightChoice,
+    ) -> Result<()> {
+        self.weight = match weights {
+            WeightChoice::ByName => WEIGHT_COLUMNS
+                .iter()
+                .find_map(|name| find(names, name))
+                .filter(|column| !self.columns.contains(column)),
+            WeightChoice::Column(name) => {
+                let known = || names.iter().map(String::as_str);
+                let column = find(names, name);
+                Some(column.ok_or_else(|| Error::unknown("column", name, known()))?)
+            }
+            WeightChoice::Unused => None,
+        };
+        self.weight_source = match self.weight {
+            None => String::new(),
+            Some(column) if has_header => format!("column `{}`", names[column]),
+            Some(column) => format!("column {}", column + 1),
+        };
+        Ok(())
+    }
+
+    /// Reports the columns that are neither the ends nor the weight of an edge.
+    fn report_unused(
+        &mut self,
+        place: &str,
+        names: &[String],
+        has_header: bool,
+        weights: WeightChoice,
+    ) {
+        let is_used =
+            |column: &usize| self.columns.contains(column) || self.weight == Some(*column);
+        let unused = (0..names.len()).filter(|column| !is_used(column));
+        let unused: Vec<String> = unused
+            .map(|column| &names[column])
+            .filter(|name| !name.is_empty())
+            .map(|name| if has_header { format!("`{name}`") } else { name.clone() })
+            .collect();
+        if unused.is_empty() {
+            return;
+        }
+        let note = format!("{place}: columns not used: {}", unused.join(", "));
+        match !has_header && weights == WeightChoice::ByName {
+            true => {
+                let advice = "if one has the weights, choose it as the weight column";
+                self.warnings.push(format!("{note}; {advice}"));
+            }
+            false => self.notes.push(note),
+        }
+    }
+
+    /// Parses the edge in a line; `None` if the line is empty.
+    pub fn edge(&self, line: &[u8], ids: &IdLookup) -> LineResult<Option<ParsedEdge>> {
         let line = str::from_utf8(line).map_err(|_| NOT_UTF8)?;
         if line.trim().is_empty() {
             return Ok(None);
         }
-        let (mut ends, mut weight) = ([None, None], 1.0);
+        let (mut ends, mut weight, mut has_decimal_comma) = ([None, None], 1.0, false);
         let mut n = 0;
         for field in fields(line, self.separator) {
             let field = field?;
             if self.weight == Some(n) {
-                weight = parse_weight(&field)?;
+                has_decimal_comma = field.contains(',');
+                weight = match has_decimal_comma {
+                    true => parse_weight(&field.replace(',', "."))?,
+                    false => parse_weight(&field)?,
+                };
             }
             for (end, _) in ends.iter_mut().zip(self.columns).filter(|(_, column)| *column == n) {
                 *end = Some(field.clone());
@@ -206,19 +262,31 @@ impl EdgeLayout {
         }
         match ends {
             [Some(u), Some(v)] if n == self.n_fields => {
-                Ok(Some(((ids.node(&u)?, ids.node(&v)?), weight)))
+                let ends = (ids.node(&u)?, ids.node(&v)?);
+                Ok(Some(ParsedEdge { ends, weight, has_decimal_comma }))
             }
             _ => Err(field_count_error(n, self.n_fields, self.line)),
         }
     }
 }
 
-/// Parses the weight of an edge; `0,5` is also a number.
+/// An edge of a table.
+pub(super) struct ParsedEdge {
+    pub ends: EdgeEnds,
+    /// 1 if the table has no weight column.
+    pub weight: f32,
+    /// Whether the weight is written as in `0,5`.
+    pub has_decimal_comma: bool,
+}
+
+/// Returns the column with this name; upper and lower case are the same.
+fn find(names: &[String], name: &str) -> Option<usize> {
+    let exact = names.iter().position(|found| found == name);
+    exact.or_else(|| names.iter().position(|found| found.eq_ignore_ascii_case(name)))
+}
+
+/// Parses the weight of an edge.
 pub(in crate::data::read) fn parse_weight(field: &str) -> LineResult<f32> {
-    let weight = field
-        .replace(',', ".")
-        .parse()
-        .ok()
-        .filter(|weight: &f32| weight.is_finite() && *weight >= 0.0);
+    let weight = field.parse().ok().filter(|weight: &f32| weight.is_finite() && *weight >= 0.0);
     weight.ok_or_else(|| format!("the weight is `{field}`; expected a number of at least 0"))
 }

@@ -1,6 +1,6 @@
 //! The tokens of a GML file.
 
-use crate::data::read::fields::LineResult;
+use crate::data::read::delimited::LineResult;
 use quick_xml::escape::resolve_xml_entity;
 use std::borrow::Cow;
 use std::fmt;

@@ -28,11 +28,6 @@ impl GraphmlKeys {
         self.by_id.get(id).copied()
     }
 
-    /// Returns the names of the keys of nodes.
-    pub fn node_names(&self) -> impl Iterator<Item = String> + '_ {
-        self.list.iter().filter(|key| key.for_nodes).map(|key| key.name.clone())
-    }
-
     /// Adds a key and returns its index; keys of nodes with the same name are merged.
     pub fn insert(&mut self, id: String, name: String, for_nodes: bool) -> usize {
         let existing = self.by_name.get(&name).copied().filter(|_| for_nodes);

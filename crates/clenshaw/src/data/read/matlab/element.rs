@@ -50,21 +50,21 @@ impl<'a> ElementReader<'a> {
         let left = self.bytes.get(self.at..).unwrap_or_default();
         let Some(taken) = left.get(..count) else {
             let at = self.start + self.at;
-            return Err(self.bad_at(at, format!("expected {count} bytes, {} left", left.len())));
+            return Err(self.bad_at(at, format!("{} bytes left; expected {count}", left.len())));
         };
         self.at += count;
         Ok(taken)
     }
 
     /// Reads the next four bytes as an unsigned integer.
-    pub fn word(&mut self) -> Result<u32> {
+    pub fn read_word(&mut self) -> Result<u32> {
         Ok(bits(self.take(4)?) as u32)
     }
 
     /// Reads the next element and skips its padding; errors refer to it as `what`.
-    pub fn element(&mut self, what: &str) -> Result<MatlabElement<'a>> {
+    pub fn read_element(&mut self, what: &str) -> Result<MatlabElement<'a>> {
         let at = self.start + self.at;
-        let word = self.word().map_err(|_| self.bad_at(at, format!("{what} is missing")))?;
+        let word = self.read_word().map_err(|_| self.bad_at(at, format!("{what} is missing")))?;
         let (kind, small) = (word & 0xffff, (word >> 16) as usize);
         if small > 4 {
             return Err(
@@ -74,7 +74,7 @@ impl<'a> ElementReader<'a> {
         if small > 0 {
             return Ok(MatlabElement { kind, data: &self.take(4)?[..small], at });
         }
-        let size = self.word()? as usize;
+        let size = self.read_word()? as usize;
         let data = self.take(size)?;
         // Compressed elements are not padded.
         if kind != COMPRESSED {

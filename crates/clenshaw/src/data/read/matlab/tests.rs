@@ -141,14 +141,14 @@ fn rejects_other_file_formats() {
 #[test]
 fn dense_errors_include_the_position() {
     let huge = words(&[MATRIX, u32::MAX, 0, 0]);
-    assert_eq!(read_error(&[huge]), "x.mat: byte 136: expected 4294967295 bytes, 8 left");
+    assert_eq!(read_error(&[huge]), "x.mat: byte 136: 8 bytes left; expected 4294967295");
     assert_eq!(
         read_error(&[dense("d", &[3, 4], &[1, 2, 3, 4, 5])]),
-        "x.mat: byte 184: 5 numbers; expected a matrix of 3 x 4"
+        "x.mat: byte 184: found 5 numbers; expected a matrix of 3 x 4"
     );
     assert_eq!(
         read_error(&[dense("d", &[i32::MAX as u32; 2], &[1])]),
-        "x.mat: byte 184: 1 numbers; expected a matrix of 2147483647 x 2147483647"
+        "x.mat: byte 184: found 1 number; expected a matrix of 2147483647 x 2147483647"
     );
     let wide = element(MATRIX, &small_element(6, &[0; 4]).repeat(2));
     assert_eq!(read_error(&[wide]), "x.mat: byte 136: expected two numbers as array flags");
@@ -173,14 +173,16 @@ fn sparse_errors_include_the_position() {
     assert_eq!(sparse_error(&[0, 3], &[0, 1, 2], &[1, 1]), rows);
     assert_eq!(sparse_error(&[1, 0], &[0, 2, 2], &[1, 1]), rows);
     assert_eq!(sparse_error(&[1, 1], &[0, 2, 2], &[1, 1]), rows);
-    let unequal = "x.mat: byte 184: 2 row indices and 1 numbers; expected 2 of each";
+    let unequal = "x.mat: byte 184: row indices: 2, numbers: 1; expected 2 of each";
     assert_eq!(sparse_error(&[0, 1], &[0, 1, 2], &[1]), unequal);
     let negative = "x.mat: byte 184: -1 in row indices; expected an integer from 0 to 4294967295";
     assert_eq!(sparse_error(&[u32::MAX, 1], &[0, 1, 2], &[1, 1]), negative);
     let tall = sparse(&[i32::MAX as u32, 0], &[], &[0], &[]);
     let error = read_error(&[tall]);
     assert!(
-        error.starts_with("x.mat: byte 184: 2147483648 x 32 bytes needed; expected at most"),
+        error.starts_with(
+            "x.mat: byte 184: needs 2147483648 x 32 bytes of memory; expected at most"
+        ),
         "{error}"
     );
 }
@@ -192,7 +194,7 @@ fn rejects_decompression_bomb() {
     let bomb = file(&[deflated(&zeros)]);
     let error = MatFile::read_bytes("x.mat", &bomb).unwrap_err().to_string();
     assert!(error.starts_with("x.mat: byte 128: "), "{error}");
-    assert!(error.contains("needed; expected at most"), "{error}");
+    assert!(error.contains("of memory; expected at most"), "{error}");
 }
 
 #[test]
@@ -207,5 +209,8 @@ fn matrix_without_columns_may_have_many_rows() {
 #[test]
 fn errors_in_compressed_data_include_both_positions() {
     let error = read_error(&[deflated(&dense("d", &[3, 4], &[1, 2, 3, 4, 5]))]);
-    assert_eq!(error, "x.mat: byte 128, inflated: byte 56: 5 numbers; expected a matrix of 3 x 4");
+    assert_eq!(
+        error,
+        "x.mat: byte 128, inflated: byte 56: found 5 numbers; expected a matrix of 3 x 4"
+    );
 }

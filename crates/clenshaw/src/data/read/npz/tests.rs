@@ -99,10 +99,10 @@ fn rejects_inconsistent_and_damaged_archives() {
     let alike = archive([("a".into(), &vec![]), ("a.npy".into(), &vec![])].into_iter());
     let zeros = npz(&[("a", vec![0; 50 << 20])]);
     let bomb = with_field(one(), SIZE, &u32::MAX.to_le_bytes());
-    let most = limit(bomb.len());
+    let most = max_decompressed_size(bomb.len());
     let half = vec![0; 20 << 20];
     let both = npz(&[("a", half.clone()), ("b", vec![]), ("c", half)]);
-    let most_of_both = limit(both.len());
+    let most_of_both = max_decompressed_size(both.len());
     for (bytes, expected) in [
         (with_field(two, NAME, b"a"), "two members have the same name".to_owned()),
         (alike, "duplicate member `a`".into()),

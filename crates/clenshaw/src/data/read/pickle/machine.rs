@@ -53,28 +53,28 @@ impl<'a> PickleMachine<'_, 'a> {
     /// Executes one opcode; returns false after the last.
     fn step(&mut self) -> Result<bool> {
         self.opcode_at = self.at;
-        let [opcode] = self.word()?;
+        let [opcode] = self.read_bytes()?;
         match opcode {
             b'.' => return Ok(false),
-            0x80 => self.protocol()?,
+            0x80 => self.check_protocol()?,
             b'(' => self.marks.push(self.stack.len()),
             b'N' => self.stack.push(PickleValue::None),
             0x88 => self.stack.push(PickleValue::Bool(true)),
             0x89 => self.stack.push(PickleValue::Bool(false)),
-            b'J' | b'K' | b'M' => self.integer(opcode)?,
-            b'T' | b'U' | b'B' | b'C' => self.byte_string(opcode)?,
-            b'X' => self.unicode_string()?,
+            b'J' | b'K' | b'M' => self.push_integer(opcode)?,
+            b'T' | b'U' | b'B' | b'C' => self.push_byte_string(opcode)?,
+            b'X' => self.push_unicode_string()?,
             b']' => self.push(PickleNode::List(vec![])),
             b')' => self.push(PickleNode::Tuple(vec![])),
             b'}' => self.push(PickleNode::Dict(vec![])),
-            b't' | 0x85..=0x87 => self.tuple(opcode)?,
-            b'a' | b'e' => self.append(opcode)?,
+            b't' | 0x85..=0x87 => self.push_tuple(opcode)?,
+            b'a' | b'e' => self.append_items(opcode)?,
             b's' | b'u' => self.set_items(opcode)?,
             b'h' | b'j' => self.get_memo(opcode)?,
             b'q' | b'r' => self.put_memo(opcode)?,
-            b'c' => self.global()?,
+            b'c' => self.push_global()?,
             b'R' | 0x81 => self.call(opcode)?,
-            b'b' => self.build()?,
+            b'b' => self.set_state_of_top()?,
             _ => {
                 let shown = opcode.escape_ascii();
                 return Err(self.bad(format!(
@@ -85,32 +85,32 @@ impl<'a> PickleMachine<'_, 'a> {
         Ok(true)
     }
 
-    fn protocol(&mut self) -> Result<()> {
-        match self.word()? {
+    fn check_protocol(&mut self) -> Result<()> {
+        match self.read_bytes()? {
             [2 | 3] => Ok(()),
             [protocol] => Err(self.bad(format!("pickle protocol {protocol}; expected 2 or 3"))),
         }
     }
 
-    fn integer(&mut self, opcode: u8) -> Result<()> {
+    fn push_integer(&mut self, opcode: u8) -> Result<()> {
         let value = match opcode {
-            b'J' => i32::from_le_bytes(self.word()?).into(),
-            b'K' => u8::from_le_bytes(self.word()?).into(),
-            _ => u16::from_le_bytes(self.word()?).into(),
+            b'J' => i32::from_le_bytes(self.read_bytes()?).into(),
+            b'K' => u8::from_le_bytes(self.read_bytes()?).into(),
+            _ => u16::from_le_bytes(self.read_bytes()?).into(),
         };
         self.stack.push(PickleValue::Int(value));
         Ok(())
     }
 
-    fn byte_string(&mut self, opcode: u8) -> Result<()> {
-        let length = self.short_or_long(matches!(opcode, b'U' | b'C'))?;
+    fn push_byte_string(&mut self, opcode: u8) -> Result<()> {
+        let length = self.read_size(matches!(opcode, b'U' | b'C'))?;
         let bytes = self.take(length)?;
         self.push(PickleNode::Bytes(bytes));
         Ok(())
     }
 
-    fn unicode_string(&mut self) -> Result<()> {
-        let length = self.short_or_long(false)?;
+    fn push_unicode_string(&mut self) -> Result<()> {
+        let length = self.read_size(false)?;
         let text = std::str::from_utf8(self.take(length)?);
         let text = text.map_err(|_| self.bad("text is not valid UTF-8".into()))?;
         self.push(PickleNode::Text(text));
@@ -118,7 +118,7 @@ impl<'a> PickleMachine<'_, 'a> {
     }
 
     /// Builds a tuple from values on the stack.
-    fn tuple(&mut self, opcode: u8) -> Result<()> {
+    fn push_tuple(&mut self, opcode: u8) -> Result<()> {
         let items = match opcode {
             b't' => self.pop_to_mark()?,
             _ => self.pop_many(usize::from(opcode - 0x84))?,
@@ -127,7 +127,7 @@ impl<'a> PickleMachine<'_, 'a> {
         Ok(())
     }
 
-    fn append(&mut self, opcode: u8) -> Result<()> {
+    fn append_items(&mut self, opcode: u8) -> Result<()> {
         let items = if opcode == b'a' { self.pop_many(1)? } else { self.pop_to_mark()? };
         let top = self.top()?;
         match self.node_mut(top) {
@@ -155,17 +155,17 @@ impl<'a> PickleMachine<'_, 'a> {
     }
 
     fn get_memo(&mut self, opcode: u8) -> Result<()> {
-        let index = self.short_or_long(opcode == b'h')?;
+        let index = self.read_size(opcode == b'h')?;
         let missing = || self.bad(format!("memo entry {index} does not exist"));
         let value = self.memo.get(index).copied().flatten().ok_or_else(missing)?;
         self.stack.push(value);
         Ok(())
     }
 
-    /// Stores the top of the stack in the memo; Python numbers the entries of the memo from zero, so an index is
-    /// below the number of bytes.
+    /// Stores the top of the stack in the memo. Python numbers the entries from zero, so an index is below
+    /// the number of bytes.
     fn put_memo(&mut self, opcode: u8) -> Result<()> {
-        let (index, size) = (self.short_or_long(opcode == b'q')?, self.bytes.len());
+        let (index, size) = (self.read_size(opcode == b'q')?, self.bytes.len());
         if index >= size {
             return Err(
                 self.bad(format!("memo entry {index}; expected less than the file size {size}"))
@@ -179,8 +179,8 @@ impl<'a> PickleMachine<'_, 'a> {
         Ok(())
     }
 
-    fn global(&mut self) -> Result<()> {
-        let [module, name] = [self.line()?, self.line()?].map(String::from_utf8_lossy);
+    fn push_global(&mut self) -> Result<()> {
+        let [module, name] = [self.read_line()?, self.read_line()?].map(String::from_utf8_lossy);
         let global = globals::find(&module, &name).ok_or_else(|| {
             let full = format!("{module}.{name}");
             let shown: String = full.chars().take(100).collect();
@@ -208,7 +208,7 @@ impl<'a> PickleMachine<'_, 'a> {
         Ok(())
     }
 
-    fn build(&mut self) -> Result<()> {
+    fn set_state_of_top(&mut self) -> Result<()> {
         let state = self.pop()?;
         let target = self.top()?;
         self.set_state(target, state)
@@ -217,27 +217,27 @@ impl<'a> PickleMachine<'_, 'a> {
     fn take(&mut self, count: usize) -> Result<&'a [u8]> {
         let rest = &self.bytes[self.at..];
         let taken = rest.get(..count).ok_or_else(|| {
-            self.bad(format!("expected {count} bytes, {} left: the file is truncated", rest.len()))
+            self.bad(format!("the file is truncated: {} bytes left, expected {count}", rest.len()))
         })?;
         self.at += count;
         Ok(taken)
     }
 
     /// Reads the next `N` bytes.
-    fn word<const N: usize>(&mut self) -> Result<[u8; N]> {
+    fn read_bytes<const N: usize>(&mut self) -> Result<[u8; N]> {
         Ok(self.take(N)?.try_into().expect("`take` returns `N` bytes"))
     }
 
     /// Reads a length or an index, stored in one byte if `is_short`, otherwise in four.
-    fn short_or_long(&mut self, is_short: bool) -> Result<usize> {
+    fn read_size(&mut self, is_short: bool) -> Result<usize> {
         match is_short {
-            true => self.word().map(|[byte]| byte.into()),
-            false => Ok(u32::from_le_bytes(self.word()?) as usize),
+            true => self.read_bytes().map(|[byte]| byte.into()),
+            false => Ok(u32::from_le_bytes(self.read_bytes()?) as usize),
         }
     }
 
     /// Reads a line without its line feed.
-    fn line(&mut self) -> Result<&'a [u8]> {
+    fn read_line(&mut self) -> Result<&'a [u8]> {
         let rest = &self.bytes[self.at..];
         let end = rest.iter().position(|&byte| byte == b'\n');
         let end = end.ok_or_else(|| self.bad("unterminated line".into()))?;

@@ -95,10 +95,10 @@ fn rejects_globals_outside_the_allow_list() {
 #[test]
 fn rejects_lengths_beyond_the_file() {
     for (bytes, message) in [
-        (&b""[..], "byte 0: expected 1 bytes, 0 left: the file is truncated"),
+        (&b""[..], "byte 0: the file is truncated: 0 bytes left, expected 1"),
         (
             b"T\xff\xff\xff\x7fab",
-            "byte 0: expected 2147483647 bytes, 2 left: the file is truncated",
+            "byte 0: the file is truncated: 2 bytes left, expected 2147483647",
         ),
         (
             b"Nr\xff\xff\xff\xff.",

@@ -131,7 +131,7 @@ fn missing_and_ambiguous_tables_are_reported() {
     );
     assert_eq!(
         read_error(&[("links.csv", b"")], "links.csv"),
-        "DIR/links.csv: cannot find its node table; expected a folder, or a file name with `edges`"
+        "DIR/links.csv: cannot find the node table; expected a folder, or a file name that contains `edges`"
     );
     assert_eq!(
         read_error(&[("my-edges.csv", b"")], "my-edges.csv"),
@@ -146,7 +146,7 @@ fn missing_and_ambiguous_tables_are_reported() {
 #[test]
 fn other_extensions_are_rejected() {
     for name in ["graph.xlsx", "graph", "edges.mat", "edges.dat.gz"] {
-        let expected = format!("DIR/{name}: the file has another extension; {EXPECTED_FORMATS}");
+        let expected = format!("DIR/{name}: unsupported file extension; {EXPECTED_FORMATS}");
         assert_eq!(read_error(&[(name, b""), ("nodes.csv", b"")], name), expected);
     }
 }
@@ -158,20 +158,22 @@ fn all_formats_of_edges_give_the_same_graph() {
     let dictionaries = b"ann bob {'weight': 2}\nbob cid {}\n";
     let metis = b"3 2 001\n2 2\n1 2 3 1\n2 1\n";
     let pajek = b"*vertices 3\n1 bob\n2 ann\n3 cid\n*edges\n2 1 2.0\n1 3 1.0\n";
-    let files: [(&str, &[u8], &str, &str); 11] = [
-        ("edges.csv", csv, "", "tables"),
-        ("edges.txt", dictionaries, "", "tables"),
-        ("edges.edgelist", dictionaries, "", "edge list"),
-        ("edges.edgelist.gz", &gzip(dictionaries), "edges.edgelist.gz", "edge list"),
-        ("edges.metis", metis, "", "metis"),
-        ("edges.metis.zst", &zstd(metis), "", "metis"),
-        ("adjacency.npz", SCIPY_SYMMETRIC, "", "adjacency matrix"),
-        ("edges.npz", SCIPY_SYMMETRIC, "edges.npz", "adjacency matrix"),
-        ("town.v1.net", pajek, "town.v1.net", "pajek"),
-        ("town.net.gz", &gzip(pajek), "town.net.gz", "pajek"),
-        ("adjacency.npz", SCIPY_SYMMETRIC, "adjacency.npz", "adjacency matrix"),
+    let (column, attribute) = (" (column `weight`)", " (attribute `weight`)");
+    let npz = "tables with npz edges";
+    let files: [(&str, &[u8], &str, &str, &str); 11] = [
+        ("edges.csv", csv, "", "tables", column),
+        ("edges.txt", dictionaries, "", "tables", attribute),
+        ("edges.edgelist", dictionaries, "", "edge list", attribute),
+        ("edges.edgelist.gz", &gzip(dictionaries), "edges.edgelist.gz", "edge list", attribute),
+        ("edges.metis", metis, "", "metis", ""),
+        ("edges.metis.zst", &zstd(metis), "", "metis", ""),
+        ("adjacency.npz", SCIPY_SYMMETRIC, "", npz, ""),
+        ("edges.npz", SCIPY_SYMMETRIC, "edges.npz", npz, ""),
+        ("town.v1.net", pajek, "town.v1.net", "pajek", ""),
+        ("town.net.gz", &gzip(pajek), "town.net.gz", "pajek", ""),
+        ("adjacency.npz", SCIPY_SYMMETRIC, "adjacency.npz", npz, ""),
     ];
-    for (name, bytes, typed, format) in files {
+    for (name, bytes, typed, format, source) in files {
         let folder = folder(&[(name, bytes), ("nodes.csv", NODES.as_bytes())]);
         let path = folder.path().join(typed);
         let dataset = super::super::read_path(&path, Interpretation::default()).unwrap();
@@ -179,8 +181,18 @@ fn all_formats_of_edges_give_the_same_graph() {
         assert_eq!(dataset.node_names, ["ann", "bob", "cid"], "{name}");
         assert_eq!(dataset.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)], "{name}");
         assert_eq!(dataset.graph.weights(), Some(&[2.0, 2.0, 1.0, 1.0][..]), "{name}");
-        let note = "the edges have weights; the models use them";
-        assert_eq!((dataset.notes, dataset.warnings.len()), (vec![note.to_owned()], 0), "{name}");
+        let mut notes = vec![format!("the edges have weights{source}; the models use them")];
+        if format == npz {
+            let place = folder.path().join(name);
+            notes.insert(
+                0,
+                format!(
+                    "{}: read as a sparse matrix whose rows are those of the node table",
+                    place.display()
+                ),
+            );
+        }
+        assert_eq!((dataset.notes, dataset.warnings.len()), (notes, 0), "{name}");
         assert_eq!(super::super::format(&path), format, "{name}");
         let sources = super::super::source_files(&path).unwrap();
         assert_eq!(sources, [folder.path().join(name), folder.path().join("nodes.csv")]);

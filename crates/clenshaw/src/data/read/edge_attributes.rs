@@ -1,0 +1,97 @@
+//! Attributes of edges: one of them is the weight, the others are not used.
+
+use super::assemble::ReadEdges;
+use super::delimited::LineResult;
+use super::edges::parse_weight;
+use crate::data::schema::WeightChoice;
+use crate::error::{Error, Result};
+use std::collections::BTreeSet;
+
+const WEIGHT: &str = "weight";
+/// Attributes that identify an edge and are not reported as unused.
+const IDENTIFIERS: [&str; 2] = ["id", "key"];
+
+/// The attributes of the edges that have been read so far.
+pub(super) struct EdgeAttributes<'a> {
+    /// The name of the attribute with the weights; `None` if weights are not used.
+    weight: Option<&'a str>,
+    /// Whether the user chose this attribute.
+    is_chosen: bool,
+    has_weights: bool,
+    unused: BTreeSet<String>,
+}
+
+impl<'a> EdgeAttributes<'a> {
+    pub fn new(weights: WeightChoice<'a>) -> Self {
+        let weight = match weights {
+            WeightChoice::ByName => Some(WEIGHT),
+            WeightChoice::Column(name) => Some(name),
+            WeightChoice::Unused => None,
+        };
+        let is_chosen = matches!(weights, WeightChoice::Column(_));
+        Self { weight, is_chosen, has_weights: false, unused: BTreeSet::new() }
+    }
+
+    /// Stores the value of the weight in `weight`, and the name of any other attribute.
+    pub fn add(&mut self, name: &str, value: &str, weight: &mut f32) -> LineResult<()> {
+        if self.weight == Some(name) {
+            self.has_weights = true;
+            *weight = parse_weight(value)?;
+        } else if !IDENTIFIERS.contains(&name) && !self.unused.contains(name) {
+            self.unused.insert(name.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Adds the source of the weights and the unused attributes to `edges`; an error if the user chose
+    /// an attribute that no edge has.
+    pub fn finish(self, place: &str, edges: &mut ReadEdges) -> Result<()> {
+        let name = self.weight.unwrap_or_default();
+        if self.is_chosen && !self.has_weights {
+            let known = self.unused.iter().map(String::as_str);
+            return Err(Error::unknown("attribute of edges", name, known).with_place(place));
+        }
+        if self.has_weights {
+            edges.weight_source = format!("attribute `{name}`");
+        }
+        if !self.unused.is_empty() {
+            let unused: Vec<String> = self.unused.into_iter().collect();
+            edges.notes.push(format!("attributes of edges, not used: {}", unused.join(", ")));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(weights: WeightChoice) -> Result<(f32, ReadEdges)> {
+        let mut attributes = EdgeAttributes::new(weights);
+        let mut weight = 1.0;
+        for (name, value) in [("weight", "2"), ("cost", "0.5"), ("key", "0"), ("kind", "friend")] {
+            attributes.add(name, value, &mut weight).unwrap();
+        }
+        let mut edges = ReadEdges::new("x", 2, vec![(0, 1, weight)], weights)?;
+        attributes.finish("x", &mut edges)?;
+        Ok((weight, edges))
+    }
+
+    #[test]
+    fn weight_can_be_chosen() {
+        let cases = [
+            (WeightChoice::ByName, 2.0, "attribute `weight`", "cost, kind"),
+            (WeightChoice::Column("cost"), 0.5, "attribute `cost`", "kind, weight"),
+            (WeightChoice::Unused, 1.0, "", "cost, kind, weight"),
+        ];
+        for (choice, weight, source, unused) in cases {
+            let (found, edges) = read(choice).unwrap();
+            assert_eq!((found, &*edges.weight_source), (weight, source));
+            assert_eq!(edges.notes, [format!("attributes of edges, not used: {unused}")]);
+        }
+        assert_eq!(
+            read(WeightChoice::Column("costs")).err().unwrap().to_string(),
+            "x: unknown attribute of edges `costs`; did you mean `cost`? known: cost, kind, weight"
+        );
+    }
+}

@@ -1,2 +1,0 @@
-#![no_main]
-clenshaw_fuzz::target!(adjacency);
