@@ -30,6 +30,7 @@ from clenshaw._graph import GraphSource, read_graph_of
 from clenshaw._hyper_parameters import HyperParameters
 from clenshaw._nodes import Nodes, hold_out
 from clenshaw._progress import Progress
+from clenshaw.datasets import Dataset
 
 #: More threads than this are not started.
 MAX_THREADS = 256
@@ -253,12 +254,14 @@ class NodeClassifier(HyperParameters):
 
     def predict(self, graph: Any = None, X: Any = None) -> np.ndarray:
         """Return the most likely label of every node; parameters as in ``predict_proba``."""
-        return self.classes_[self.decision_function(graph, X).argmax(axis=1)]
+        best = self.decision_function(graph, X).argmax(axis=1)
+        return self.classes_[best]
 
     def transform(self, graph: Any = None, X: Any = None) -> np.ndarray:
         """Return an embedding of every node: the values that the last layer reads.
 
-        Models without a hidden layer before their output, such as ``appnp``, return their scores.
+        Models other than ``gcn``, ``gcnii``, ``horner-gcn``, ``fixed-clenshaw-gcn`` and ``clenshaw-gcn`` mark
+        no such values and return their scores.
         """
         self._check_fitted()
         dataset, _, selected = self._read_other(graph, X)
@@ -346,6 +349,9 @@ class NodeClassifier(HyperParameters):
                     "this model was loaded from a file or unpickled, without its training graph; pass a graph"
                 )
             return self._dataset, self._source, None
+        if isinstance(graph, Dataset) and X is None and not self._model.inductive:
+            # Weights per node: the data set must be the one of the training, including its labels.
+            return graph._native, graph._clenshaw_source(), None
         selected = _selected(graph)
         if isinstance(graph, Nodes):
             graph, X = graph.graph, graph.X
@@ -400,7 +406,8 @@ class NodeClassifier(HyperParameters):
         """Read a model that was saved here or trained by ``clenshaw train`` (``model.safetensors``).
 
         Class names that are whole numbers become integers. The training graph is not in the file, so a
-        graph must be passed to ``predict``.
+        graph must be passed to ``predict``. LINKX has weights for each node: a loaded LINKX only predicts
+        the data set of ``clenshaw.datasets`` that it was trained on.
         """
         native = _clenshaw.Model.load(os.fspath(path))
         model = cls(native.name, **to_python(native.params))
@@ -465,6 +472,9 @@ class NodeClassifier(HyperParameters):
         **params
             Parameters that replace those of the preset.
         """
+        known = _clenshaw.model_info(model)["presets"]
+        if graph not in known:
+            raise ValueError(f"{model} has no preset for `{graph}`; it has {', '.join(known)}")
         settings = to_python(_clenshaw.preset(model, graph))
         settings.pop("split", None)
         return cls(model, **{**settings, **params})
