@@ -21,9 +21,9 @@ from clenshaw._features import (
     encode_features,
     encode_labels,
     encode_unnamed,
-    is_structural,
     label_values,
     structural_features,
+    structure_of,
 )
 from clenshaw._filter import LearnedFilter
 from clenshaw._graph import GraphSource, read_graph_of
@@ -367,8 +367,8 @@ class NodeClassifier(HyperParameters):
     def _encode_other(self, source: GraphSource, X: Any) -> EncodedFeatures:
         """Encode the features of another graph as those of the training graph were."""
         schema, name = self._model.schema, type(self).__name__
-        if schema is not None and is_structural(schema):
-            features = structural_features(source.graph)
+        if schema is not None and structure_of(schema) is not None:
+            features = structural_features(source.graph, schema)
             if features.shape[1] != self._model.n_features:
                 raise ValueError("the model was trained with one feature per node; it can only predict its own graph")
             return features

@@ -71,10 +71,14 @@ def _check_shape(X: Any) -> None:
         raise ValueError(f"`X` has {X.shape[1]} columns; expected at most {MAX_FEATURES}")
 
 
-def structural_features(graph: _clenshaw.Graph) -> EncodedFeatures:
-    """Return the features of nodes that have none: one per node or, on large graphs, one per degree."""
+def structural_features(graph: _clenshaw.Graph, schema: _clenshaw.Schema | None = None) -> EncodedFeatures:
+    """Return the features of nodes that have none: one per node or, on large graphs, one per degree.
+
+    A schema, if there is one, decides which.
+    """
     n = graph.n_nodes
-    if n <= MAX_IDENTITY:
+    kind = "identity" if n <= MAX_IDENTITY else "degree"
+    if (kind if schema is None else structure_of(schema)) == "identity":
         x = (np.ones(n, np.float32), np.arange(n), np.arange(n + 1), (n, n))
         return EncodedFeatures(x, _structural_schema("identity"))
     degrees = np.diff(graph.to_csr()[0])
@@ -83,9 +87,10 @@ def structural_features(graph: _clenshaw.Graph) -> EncodedFeatures:
     return EncodedFeatures(x, _structural_schema("degree"))
 
 
-def is_structural(schema: _clenshaw.Schema) -> bool:
-    """Return whether a schema is of nodes without features."""
-    return json.loads(schema.to_json()).get("structural") is not None
+def structure_of(schema: _clenshaw.Schema) -> str | None:
+    """Return the features of nodes that have none: ``identity`` or ``degree``; ``None`` if they have some."""
+    kind = json.loads(schema.to_json()).get("structural")
+    return None if kind is None else str(kind)
 
 
 def encode_unnamed(X: Any, names: list[str], schema: _clenshaw.Schema) -> EncodedFeatures:

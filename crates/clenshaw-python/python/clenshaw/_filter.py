@@ -52,7 +52,11 @@ class LearnedFilter:
 
     @classmethod
     def _from_points(cls, points: dict[str, Any]) -> LearnedFilter:
-        coefficients = np.array(points["coefficients"], dtype=np.float64)
+        rows = points["coefficients"]
+        # A channel whose basis is exhausted, because its features span few frequencies, has fewer terms.
+        coefficients = np.zeros((len(rows), max(map(len, rows), default=0)))
+        for row, values in zip(coefficients, rows):
+            row[: len(values)] = values
         return cls(np.array(points["mu"]), np.array(points["response"]), coefficients, points["basis"])
 
     def __call__(self, mu: Any) -> np.ndarray:

@@ -113,7 +113,7 @@ def read_graph(
         return GraphSource(_from_index(source[0], source[1], n_nodes))
     try:
         array = to_numpy(source)
-    except (TypeError, ValueError):
+    except Exception:  # of an unknown object that cannot be converted
         array = np.asarray(None)
     if array.dtype == object or array.dtype.kind in "USOMmV":
         raise TypeError(f"the graph is {describe(source)}; expected {EXPECTED}")
@@ -212,6 +212,9 @@ def _from_dgl(graph: Any, label: str | None) -> GraphSource:
         found = [data[name] for name in names if name in data]
         return found[0] if found else None
 
+    if label is not None and label not in data:
+        known = ", ".join(map(str, data)) or "none"
+        raise ValueError(f"the DGL graph has no node data `{label}`; node data: {known}")
     return GraphSource(
         _from_index(index, weights, int(graph.num_nodes())),
         X=attribute("feat", "x"),
