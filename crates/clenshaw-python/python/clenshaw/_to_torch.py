@@ -45,7 +45,7 @@ def to_torch(model: NodeClassifier) -> torch.nn.Module:
     >>> model = clenshaw.NodeClassifier("gcn", max_epochs=10).fit(data)
     >>> module = clenshaw.to_torch(model)
     >>> logits = module(torch.from_numpy(data.X), torch.from_numpy(data.edge_index))
-    >>> abs(logits.detach().numpy() - model.decision_function()).max() < 1e-5
+    >>> bool(abs(logits.detach().numpy() - model.decision_function()).max() < 1e-5)
     True
     """
     model._check_fitted()
