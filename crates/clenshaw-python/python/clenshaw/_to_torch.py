@@ -17,9 +17,10 @@ def to_torch(model: NodeClassifier) -> torch.nn.Module:
 
     Calling ``module(x, edge_index, edge_weight=None)`` returns the class scores, equal to
     ``model.decision_function`` up to rounding, which ``opt-basis-gnn`` amplifies: its basis is that of
-    the Lanczos process, and with K = 10 in float32 its scores may differ by a few percent. The module scales the features itself; it computes in
-    the type of its parameters and on their device. It is returned in evaluation mode; to continue
-    training in PyTorch, call ``module.train()``, which turns on dropout.
+    the Lanczos process, and with K = 10 in float32 its scores may differ by a few percent. The module
+    scales the features itself; it computes in the type of its parameters and on their device. It is
+    returned in evaluation mode; to continue training in PyTorch, call ``module.train()``, which turns
+    on dropout. ``module.to_onnx(path)`` writes an ONNX model.
 
     The normalised graph is kept for further calls with the same tensors ``edge_index`` and
     ``edge_weight``. A tensor that is changed in place is noticed; the memory of a tensor that is
