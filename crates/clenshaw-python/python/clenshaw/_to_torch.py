@@ -17,7 +17,7 @@ def to_torch(model: NodeClassifier) -> torch.nn.Module:
 
     Calling ``module(x, edge_index, edge_weight=None)`` returns the class scores, equal to
     ``model.decision_function`` up to rounding, which ``opt-basis-gnn`` amplifies: its basis is that of
-    the Lanczos process, and with K = 10 in float32 its scores may differ by a few percent. The module
+    the Lanczos process, and at its default K = 16 scores in float32 may differ by a few percent. The module
     scales the features itself; it computes in the type of its parameters and on their device. It is
     returned in evaluation mode; to continue training in PyTorch, call ``module.train()``, which turns
     on dropout. ``module.to_onnx(path)`` writes an ONNX model.
