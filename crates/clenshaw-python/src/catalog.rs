@@ -126,6 +126,23 @@ pub fn filter_response(
     if coefficients.is_empty() {
         return Err(PyValueError::new_err("`coefficients` is empty; expected at least one number"));
     }
+    if a.min(b) <= -1.0 || !(a + b).is_finite() {
+        return Err(PyValueError::new_err(format!("`a` is {a} and `b` is {b}; expected more than -1")));
+    }
+    if matches!(basis, Basis::Bernstein) {
+        return Ok(mu.into_iter().map(|mu| bernstein(coefficients.clone(), mu)).collect());
+    }
     let filter = Filter { basis, coefficients };
     Ok(mu.into_iter().map(|mu| filter.evaluate(mu)).collect())
+}
+
+/// The Bernstein sum by de Casteljau's algorithm, which needs no matrix to another basis.
+fn bernstein(mut coefficients: Vec<f64>, mu: f64) -> f64 {
+    let (low, high) = ((1.0 + mu) / 2.0, (1.0 - mu) / 2.0);
+    for n in (1..coefficients.len()).rev() {
+        for k in 0..n {
+            coefficients[k] = low * coefficients[k] + high * coefficients[k + 1];
+        }
+    }
+    coefficients[0]
 }

@@ -103,6 +103,9 @@ pub fn fit(
     let weights: Option<Vec<f64>> =
         node_weights.map(|weights| weights.as_array().iter().copied().collect());
     let dataset = dataset.dataset.clone();
+    if dataset.y.iter().all(Option::is_none) {
+        return Err(data_error("no node has a label; expected labels of at least two classes".into()));
+    }
     let threads = threads.max(1);
 
     let (fit, setup, error) = py.detach(move || -> PyResult<_> {

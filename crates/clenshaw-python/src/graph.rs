@@ -9,6 +9,7 @@ use clenshaw::tensor::Pattern;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 /// An undirected graph without self-loops.
 #[pyclass(frozen, module = "clenshaw._clenshaw")]
@@ -26,19 +27,31 @@ type CsrArrays<'py> =
 #[pymethods]
 impl Graph {
     /// The graph of a CSR matrix; directions are dropped, the weights of both directions averaged.
+    /// `notes` are those of an earlier conversion.
     #[staticmethod]
+    #[pyo3(signature = (indptr, indices, weights, notes=vec![]))]
     fn from_csr(
         py: Python<'_>,
         indptr: &Bound<'_, PyAny>,
         indices: &Bound<'_, PyAny>,
         weights: Option<&Bound<'_, PyAny>>,
+        notes: Vec<String>,
     ) -> PyResult<Self> {
         let offsets: Vec<usize> = Indices::extract(indptr, "indptr")?.convert("indptr")?;
         let indices: Vec<u32> = Indices::extract(indices, "indices")?.convert("indices")?;
         let weights = weights.map(|weights| to_vector(weights, "data")).transpose()?;
         let n_values = weights.as_ref().map_or(indices.len(), Vec::len);
         check_offsets(&offsets, indices.len(), n_values)?;
-        py.detach(move || Self::build(CsrMatrix { offsets, indices, weights }))
+        let mut graph = py.detach(move || Self::build(CsrMatrix { offsets, indices, weights }))?;
+        graph.notes.splice(0..0, notes);
+        Ok(graph)
+    }
+
+    /// For pickle: a function and its arguments.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let (indptr, indices, weights) = slf.get().to_csr(slf.py());
+        let arguments = (indptr, indices, weights, slf.get().notes.clone());
+        (slf.get_type().getattr("from_csr")?, arguments).into_pyobject(slf.py())
     }
 
     /// The graph of an edge list between nodes numbered from 0.

@@ -25,6 +25,7 @@ from clenshaw._torch import build_module  # noqa: E402
 from clenshaw._torch._graph import Graph  # noqa: E402
 from clenshaw._torch._models import MODELS  # noqa: E402
 from clenshaw._torch._net import relu_star  # noqa: E402
+from clenshaw._torch._onnx import EdgeGraph  # noqa: E402
 
 RAW = {"kind": "raw"}
 RUST_MODELS = Path(__file__).resolve().parents[2] / "clenshaw" / "src" / "model"
@@ -700,6 +701,44 @@ def test_a_module_can_be_trained() -> None:
         optimiser.step()
         losses.append(loss.item())
     assert losses[-1] < 0.5 * losses[0]
+
+
+# ONNX ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("model", ["clenshaw-gcn", "jacobi-conv", "mixhop", "mlp"])
+def test_exported_models_have_the_same_scores(model: str, tmp_path: Path) -> None:
+    pytest.importorskip("onnxscript")
+    runtime = pytest.importorskip("onnxruntime")
+    fixture = _golden.load(FIRST[model])
+    build(fixture, np.float32).to_onnx(tmp_path / "model.onnx")
+    session = runtime.InferenceSession(str(tmp_path / "model.onnx"))
+    edges = np.hstack([fixture.edge_index, fixture.edge_index[::-1]]).astype(np.int64)
+    weight = np.ones(edges.shape[1], np.float32)
+    feed = {"x": fixture.x.astype(np.float32), "edge_index": edges, "edge_weight": weight}
+    (scores,) = session.run(["scores"], feed)
+    assert_close(scores, fixture.logits, np.abs(fixture.logits).max(), 1e-6)
+
+
+@pytest.mark.parametrize("kind", ["plain", "looped"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_operators_of_exported_models_agree_with_sparse_ones(kind: str, weighted: bool) -> None:
+    _, edges, _ = small_problem()
+    rng = np.random.default_rng(3)
+    weight = rng.uniform(0.1, 4.0, edges.shape[1]) if weighted else np.ones(edges.shape[1])
+    both, twice = torch.tensor(np.hstack([edges, edges[::-1]])), torch.tensor(np.tile(weight, 2))
+    h = torch.tensor(rng.normal(size=(9, 2)))
+    found = getattr(EdgeGraph(9, both, twice), kind) @ h
+    expected = dense_operator(9, edges, weight, kind) @ h.numpy()
+    assert_close(found, expected, 1.0, 1e-12)
+
+
+def test_models_that_cannot_be_exported_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="h2gcn cannot be exported"):
+        build(_golden.load(FIRST["h2gcn"])).to_onnx(tmp_path / "model.onnx")
+    with pytest.raises(ValueError, match="training mode"):
+        build(_golden.load(FIRST["gcn"])).train().to_onnx(tmp_path / "model.onnx")
 
 
 # Errors ----------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -30,20 +30,56 @@ def is_sparse(values: Any) -> bool:
 
 def is_table(values: Any) -> bool:
     """Return whether an object is a table with named columns: of pandas, polars or Arrow."""
+    kind = type(values)
     if isinstance(values, np.ndarray) or is_sparse(values):
         return False
-    return hasattr(values, "column_names") or (hasattr(values, "columns") and hasattr(values, "shape"))
+    return hasattr(kind, "column_names") or (hasattr(kind, "columns") and hasattr(kind, "shape"))
 
 
 def column_names(table: Any) -> list[Any]:
     """Return the names of the columns of a table."""
-    return list(table.column_names if hasattr(table, "column_names") else table.columns)
+    # The type is examined: columns of pandas are attributes of the object.
+    names = list(table.column_names if hasattr(type(table), "column_names") else table.columns)
+    repeated = next((name for name, count in Counter(map(str, names)).items() if count > 1), None)
+    if repeated is not None:
+        raise ValueError(f"the table has several columns named `{repeated}`")
+    return names
 
 
 def column(table: Any, name: Any) -> np.ndarray:
-    """Return one column of a table."""
-    values = table.column(name) if hasattr(table, "column_names") else table[name]
-    return to_numpy(values)
+    """Return one column of a table; dates and durations as Python objects."""
+    array = to_numpy(table.column(name) if hasattr(type(table), "column_names") else table[name])
+    # NumPy converts times in nanoseconds to integers.
+    return array.astype(f"{array.dtype.kind}8[us]").astype(object) if array.dtype.kind in "mM" else array
+
+
+class ColumnTable:
+    """Columns by name: the part of a data frame's interface that features need."""
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        self._columns = columns
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self._columns)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows and columns."""
+        return (len(next(iter(self._columns.values()))), len(self._columns))
+
+    def column(self, name: str) -> np.ndarray:
+        """Return one column."""
+        values = self._columns[name]
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+        return array
+
+    def without(self, name: str) -> ColumnTable | None:
+        """Return the other columns; ``None`` if there are none."""
+        others = {other: values for other, values in self._columns.items() if other != name}
+        return ColumnTable(others) if others else None
 
 
 def csr_arrays(matrix: Any) -> Csr:
@@ -57,19 +93,26 @@ def indices(values: Any) -> np.ndarray:
     """Return whole numbers as an ``int32`` or ``int64`` array."""
     array = to_numpy(values)
     if array.dtype in (np.int32, np.int64):
-        return array
+        return np.require(array, requirements="A")
     if array.size == 0 or array.dtype.kind in "iub":
         return array.astype(np.int64)
-    if array.dtype.kind == "f" and np.array_equal(array, np.floor(array)):
+    if _all_of(array, int) and max(map(abs, array.ravel().tolist())) < 2**63:
+        return array.astype(np.int64)
+    if array.dtype.kind == "f" and np.array_equal(array, np.floor(array)) and np.abs(array).max() < 2.0**63:
         return array.astype(np.int64)
     raise TypeError(f"expected whole numbers, got an array of {array.dtype}")
+
+
+def _all_of(array: np.ndarray, kind: type) -> bool:
+    """Return whether an array of objects, such as pandas makes of nullable columns, has one type only."""
+    return array.dtype == object and all(type(value) is kind for value in array.ravel().tolist())
 
 
 def to_real(values: Any, name: str) -> np.ndarray:
     """Return an array of ``float32`` or ``float64``; other numbers are converted."""
     array = to_numpy(values)
     if array.dtype in (np.float32, np.float64):
-        return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+        return np.require(array, requirements="A")
     if array.dtype.kind in "iub":
         return array.astype(np.float64 if array.dtype.itemsize > 2 else np.float32)
     if array.dtype.kind == "f":
@@ -90,6 +133,8 @@ def is_missing(value: Any) -> bool:
         return bool(value != value)
     except TypeError:
         return True
+    except ValueError:  # an array has no single truth value
+        return False
 
 
 def to_cell(value: Any) -> str:
@@ -106,7 +151,8 @@ def to_cell(value: Any) -> str:
 def to_mask(mask: Any, n_nodes: int, name: str) -> np.ndarray:
     """Return a boolean array of one value per node, from booleans or node numbers."""
     array = to_numpy(mask)
-    if array.dtype == bool:
+    if array.dtype == bool or (array.size and _all_of(array, bool)):
+        array = array.astype(bool)
         if array.shape != (n_nodes,):
             raise ValueError(f"`{name}` has shape {array.shape}, but the graph has {n_nodes} nodes")
         return array
@@ -118,12 +164,6 @@ def to_mask(mask: Any, n_nodes: int, name: str) -> np.ndarray:
     selected = np.zeros(n_nodes, dtype=bool)
     selected[numbers] = True
     return selected
-
-
-def require(condition: Any, problem: Callable[[], str]) -> None:
-    """Raise a ``ValueError`` unless the condition holds."""
-    if not condition:
-        raise ValueError(problem())
 
 
 def check_two_dimensional(array: np.ndarray, name: str, value: Any) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from clenshaw import _clenshaw
 from clenshaw._features import encode_labels, label_values
-from clenshaw._graph import read_graph
+from clenshaw._graph import read_graph, read_graph_of
 from clenshaw.datasets import Dataset, load
 
 
@@ -93,8 +93,7 @@ def homophily(graph: Any, y: Any = None, *, label: str | None = None) -> Homophi
     >>> clenshaw.homophily([[0, 1, 0], [1, 0, 1], [0, 1, 0]], ["a", "a", "b"])
     Homophily(edge=0.5, node=0.5)
     """
-    n_nodes = len(y) if y is not None and not isinstance(y, dict) else None
-    source = read_graph(graph, label=label, n_nodes=n_nodes)
+    source = read_graph_of(graph, None, y, label)
     labels = source.y if y is None else y
     if labels is None:
         raise ValueError("`y` is missing, and the graph has no labels")
@@ -193,7 +192,7 @@ def make_csbm(
         The seed; ``None`` is 0.
     """
     settings = (
-        f"nodes={n_nodes},classes={n_classes},degree={degree!r},homophily={homophily!r},"
-        f"features={n_features},signal={signal!r},seed={random_state or 0}"
+        f"nodes={n_nodes},classes={n_classes},degree={float(degree)!r},homophily={float(homophily)!r},"
+        f"features={n_features},signal={float(signal)!r},seed={random_state or 0}"
     )
     return load(f"csbm:{settings}")

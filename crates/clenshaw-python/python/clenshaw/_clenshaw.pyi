@@ -19,7 +19,9 @@ class _Response(TypedDict):
 
 class Graph:
     @staticmethod
-    def from_csr(indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray | None) -> Graph: ...
+    def from_csr(
+        indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray | None, notes: list[str] = ...
+    ) -> Graph: ...
     @staticmethod
     def from_edges(
         sources: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, n_nodes: int

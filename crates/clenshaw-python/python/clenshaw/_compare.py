@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from html import escape
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from clenshaw import _clenshaw
 from clenshaw._estimator import NodeClassifier
 from clenshaw._features import encode_features, encode_labels, label_values, structural_features
-from clenshaw._graph import read_graph
+from clenshaw._graph import read_graph_of
 from clenshaw.datasets import load
 
 #: Two-sided 95% quantiles of Student's t for 1, 2, ... degrees of freedom.
@@ -93,8 +94,7 @@ def labelled_graph(data: Any, X: Any = None, y: Any = None, label: str | None = 
         data = load(data)
     if hasattr(data, "_native"):
         return LabelledGraph(data._native, data._native.classes)
-    n_nodes = None if X is None else int(X.shape[0]) if hasattr(X, "shape") else len(X)
-    source = read_graph(data, n_nodes=n_nodes, label=label)
+    source = read_graph_of(data, X, y, label)
     X, y = source.X if X is None else X, source.y if y is None else y
     if y is None:
         raise ValueError("`y` is missing, and the graph has no labels")
@@ -147,12 +147,22 @@ def compare(
     jobs = _clenshaw.available_threads() if n_jobs in (None, -1) else n_jobs
     tasks = [(name, seed) for name in estimators for seed in seeds]
 
+    if not len(graph.dataset.split(split, seeds[0])[2]):
+        raise ValueError(f"the split `{split}` has no test nodes")
+    stopped = Event()
+
     def run(task: tuple[str, int]) -> float:
         name, seed = task
-        return run_once(graph, *estimators[name], split, seed).test_accuracy
+        return run_once(graph, *estimators[name], split, seed, stopped=stopped).test_accuracy
 
     with ThreadPoolExecutor(jobs) as pool:
-        accuracies = list(pool.map(run, tasks))
+        try:
+            accuracies = list(pool.map(run, tasks))
+        except BaseException:
+            # After an error or Ctrl-C, running tasks end within an epoch, and others are not started.
+            stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     scores = {name: np.array([a for (other, _), a in zip(tasks, accuracies) if other == name]) for name in estimators}
     shares = []
     for seed in seeds:
@@ -170,11 +180,21 @@ class RunScores:
 
 
 def run_once(
-    graph: LabelledGraph, model: str, params: dict[str, Any], split: str, seed: int, *, evaluate: bool = True
+    graph: LabelledGraph,
+    model: str,
+    params: dict[str, Any],
+    split: str,
+    seed: int,
+    *,
+    evaluate: bool = True,
+    stopped: Event | None = None,
 ) -> RunScores:
     """Train once with one thread; test labels are read only if ``evaluate``."""
     train, val, test = graph.dataset.split(split, seed)
-    result = _clenshaw.fit(graph.dataset, model, params, train, val, seed=seed, threads=1)
+    callback = None if stopped is None else lambda *_: stopped.is_set()
+    result = _clenshaw.fit(
+        graph.dataset, model, params, train, val, seed=seed, threads=1, callback=callback
+    )
     if result.error is not None:
         raise result.error
     accuracy = math.nan

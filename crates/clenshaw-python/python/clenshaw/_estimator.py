@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from html import escape
 from typing import Any
 
 import numpy as np
 
 from clenshaw import _clenshaw
-from clenshaw._arrays import is_table, to_mask, to_numpy, to_real
+from clenshaw._arrays import ColumnTable, column, column_names, is_table, to_mask, to_numpy, to_real
 from clenshaw._errors import not_fitted, warn
 from clenshaw._estimator_names import KEYWORDS, OWN_PARAMS, to_python, to_registry
 from clenshaw._features import (
@@ -19,14 +20,20 @@ from clenshaw._features import (
     classes_from_names,
     encode_features,
     encode_labels,
+    encode_unnamed,
     label_values,
     structural_features,
+    structure_of,
 )
 from clenshaw._filter import LearnedFilter
-from clenshaw._graph import GraphSource, read_graph
+from clenshaw._graph import GraphSource, read_graph_of
 from clenshaw._hyper_parameters import HyperParameters
 from clenshaw._nodes import Nodes, hold_out
 from clenshaw._progress import Progress
+from clenshaw.datasets import Dataset
+
+#: More threads than this are not started.
+MAX_THREADS = 256
 
 EpochCallback = Callable[[int, float, float, float], Any]
 
@@ -94,6 +101,7 @@ class NodeClassifier(HyperParameters):
             fitted with the best weights so far.
         """
         source, features, values, _ = self._read(graph, X, y, label)
+        self._label = label
         if values is None:
             raise ValueError("`y` is missing: requires y to be passed, but the target y is None")
         n_nodes = source.graph.n_nodes
@@ -125,7 +133,7 @@ class NodeClassifier(HyperParameters):
         return self.fit(graph, X, y, **fit_params).predict()
 
     def _read(
-        self, graph: Any, X: Any, y: Any, label: str | None, schema: _clenshaw.Schema | None = None
+        self, graph: Any, X: Any, y: Any, label: str | None
     ) -> tuple[GraphSource, EncodedFeatures, np.ndarray | None, np.ndarray | None]:
         """Return the graph, its features and labels, and the nodes that ``Nodes`` select."""
         selected = None
@@ -133,13 +141,9 @@ class NodeClassifier(HyperParameters):
             if y is None:
                 X, y = None, X
             selected, X, graph = graph.selected, graph.X, graph.graph
-        nodes = list(X.index) if is_table(X) and hasattr(X, "index") and is_table(graph) else None
-        n_nodes = _n_rows(X) if X is not None else None
-        if n_nodes is None and y is not None and not isinstance(y, dict):
-            n_nodes = _n_rows(y)
-        source = read_graph(graph, n_nodes=n_nodes, nodes=nodes, label=label)
+        source = read_graph_of(graph, X, y if selected is None else None, label)
         X = source.X if X is None else X
-        features = structural_features(source.graph) if X is None else encode_features(X, schema)
+        features = structural_features(source.graph) if X is None else encode_features(X)
         n = source.graph.n_nodes
         if features.shape[0] != n:
             raise ValueError(f"`X` has {features.shape[0]} rows, but the graph has {n} nodes")
@@ -229,7 +233,12 @@ class NodeClassifier(HyperParameters):
 
     def decision_function(self, graph: Any = None, X: Any = None) -> np.ndarray:
         """Return the score of every class for every node, of shape (n, C): logits, before the softmax."""
-        scores, selected = self._compute_scores(graph, X)
+        self._check_fitted()
+        if self._is_own(graph) and X is None and self._scores is not None:
+            scores, selected = self._scores, _selected(graph)
+        else:
+            dataset, _, selected = self._read_other(graph, X)
+            scores = self._model.scores(dataset, self._threads())
         return scores if selected is None else scores[selected]
 
     def predict_proba(self, graph: Any = None, X: Any = None) -> np.ndarray:
@@ -245,14 +254,17 @@ class NodeClassifier(HyperParameters):
 
     def predict(self, graph: Any = None, X: Any = None) -> np.ndarray:
         """Return the most likely label of every node; parameters as in ``predict_proba``."""
-        return self.classes_[self.decision_function(graph, X).argmax(axis=1)]
+        best = self.decision_function(graph, X).argmax(axis=1)
+        return self.classes_[best]
 
     def transform(self, graph: Any = None, X: Any = None) -> np.ndarray:
         """Return an embedding of every node: the values that the last layer reads.
 
-        Models without a hidden layer before their output, such as ``appnp``, return their scores.
+        Models other than ``gcn``, ``gcnii``, ``horner-gcn``, ``fixed-clenshaw-gcn`` and ``clenshaw-gcn`` mark
+        no such values and return their scores.
         """
-        dataset, selected = self._dataset_of(graph, X)
+        self._check_fitted()
+        dataset, _, selected = self._read_other(graph, X)
         hidden = self._model.hidden(dataset)
         embedding = self._model.scores(dataset, self._threads()) if hidden is None else hidden
         return embedding if selected is None else embedding[selected]
@@ -278,68 +290,109 @@ class NodeClassifier(HyperParameters):
         self._check_fitted()
         if isinstance(graph, Nodes) and y is None:
             X, y = None, X
-        predicted = self.predict(graph, X)
-        n = len(predicted)
-        if y is None:
-            source = self._source if graph is None else read_graph(graph)
-            if source is None or source.y is None:
-                raise ValueError("`y` is missing, and the graph has no labels")
-            y = source.y
+        predicted, values = self.predict(graph, X), self._true_labels(graph, X, y)
+        known = encode_labels(values).codes >= 0
         if mask is None and graph is None:
             mask = self._held_out()
-        nodes = self.nodes_ if graph is None else None
-        values = label_values(y, n, nodes)
-        known = encode_labels(values).codes >= 0
         if mask is not None:
-            known &= to_mask(mask, n, "mask")
+            known &= to_mask(mask, len(predicted), "mask")
         if not known.any():
             raise ValueError(
                 "no node to score has a label; on the training graph, nodes for training and early stopping "
                 "are not scored unless `mask` selects them"
             )
         correct = np.array([a == b for a, b in zip(predicted[known].tolist(), values[known].tolist())])
-        weights = None if sample_weight is None else to_real(sample_weight, "sample_weight")[known]
-        return float(np.average(correct, weights=weights))
+        if sample_weight is None:
+            return float(correct.mean())
+        weights = to_real(sample_weight, "sample_weight")
+        if weights.shape != predicted.shape:
+            raise ValueError(f"`sample_weight` has shape {weights.shape}, but there are {len(predicted)} nodes")
+        return float(np.average(correct, weights=weights[known]))
 
-    def _held_out(self) -> np.ndarray | None:
-        """Return the nodes of the training graph that ``score`` uses; ``None`` for all."""
-        if self.test_mask_ is not None:
-            return self.test_mask_
-        return None if self._scores is None else ~(self.train_mask_ | self.val_mask_)
+    def _true_labels(self, graph: Any, X: Any, y: Any) -> np.ndarray:
+        """Return the labels of the nodes to score: ``y``, by default those of the graph."""
+        source, selected = self._source, _selected(graph)
+        if graph is not None:
+            source = self._read_source(graph.graph if isinstance(graph, Nodes) else graph, X)
+        if y is not None:
+            n = len(self.probs_) if source is None else source.graph.n_nodes
+            nodes = self.nodes_ if source is None else source.nodes
+            return label_values(y, n if selected is None else len(selected), nodes)
+        if source is None or source.y is None:
+            raise ValueError("`y` is missing, and the graph has no labels")
+        values = label_values(source.y, source.graph.n_nodes, source.nodes)
+        return values if selected is None else values[selected]
 
-    def _compute_scores(self, graph: Any, X: Any) -> tuple[np.ndarray, np.ndarray | None]:
-        self._check_fitted()
-        selected = graph.selected if isinstance(graph, Nodes) else None
-        is_own = graph is None or (isinstance(graph, Nodes) and graph.graph is self._source)
-        if is_own and X is None and self._scores is not None:
-            return self._scores, selected
-        dataset, selected = self._dataset_of(graph, X)
-        return self._model.scores(dataset, self._threads()), selected
+    def _held_out(self) -> np.ndarray:
+        """Return the nodes of the training graph that ``score`` uses by default."""
+        return ~(self.train_mask_ | self.val_mask_) if self.test_mask_ is None else self.test_mask_
 
-    def _dataset_of(self, graph: Any, X: Any) -> tuple[_clenshaw.Dataset, np.ndarray | None]:
-        """Return the data set to predict, and the nodes that ``Nodes`` select."""
-        self._check_fitted()
+    def _is_own(self, graph: Any) -> bool:
+        """Return whether the graph is the training graph, without reading it."""
+        return graph is None or (isinstance(graph, Nodes) and graph.graph is self._source)
+
+    def _read_source(self, graph: Any, X: Any) -> GraphSource:
+        """Read a graph to predict; the attribute that had the labels in training is no feature."""
+        source = read_graph_of(graph, X)
+        table = source.X
+        if isinstance(table, ColumnTable) and self._label is not None and self._label in table.column_names:
+            return replace(source, X=table.without(self._label), y=table.column(self._label))
+        return source
+
+    def _read_other(self, graph: Any, X: Any) -> tuple[_clenshaw.Dataset, GraphSource, np.ndarray | None]:
+        """Return the data set to predict, its source, and the nodes that ``Nodes`` select."""
         if graph is None:
             if X is not None:
                 raise ValueError("`X` was given without a graph")
-            if self._dataset is None:
+            if self._dataset is None or self._source is None:
                 raise ValueError(
                     "this model was loaded from a file or unpickled, without its training graph; pass a graph"
                 )
-            return self._dataset, None
-        schema = self._model.schema
-        source, features, _, selected = self._read(graph, X, None, None, schema)
-        expected = self._model.n_features
-        if features.shape[1] != expected:
-            if X is None and features.schema is not None and not features.schema.columns:
-                raise ValueError("the model was trained with one feature per node; it can only predict its own graph")
-            name = type(self).__name__
-            raise ValueError(
-                f"X has {features.shape[1]} features, but {name} is expecting {expected} features as input"
-            )
-        codes = np.full(source.graph.n_nodes, -1, dtype=np.int64)
+            return self._dataset, self._source, None
+        if isinstance(graph, Dataset) and X is None and not self._model.inductive:
+            # Weights per node: the data set must be the one of the training, including its labels.
+            return graph._native, graph._clenshaw_source(), None
+        selected = _selected(graph)
+        if isinstance(graph, Nodes):
+            graph, X = graph.graph, graph.X
+        source = self._read_source(graph, X)
+        features = self._encode_other(source, source.X if X is None else X)
+        n, n_rows = source.graph.n_nodes, features.shape[0]
+        if n_rows != n:
+            raise ValueError(f"`X` has {n_rows} rows, but the graph has {n} nodes")
+        codes = np.full(n, -1, dtype=np.int64)
         names = self._model.class_names
-        return _clenshaw.Dataset(source.graph, features.x, codes, names, features.schema), selected
+        return _clenshaw.Dataset(source.graph, features.x, codes, names, features.schema), source, selected
+
+    def _encode_other(self, source: GraphSource, X: Any) -> EncodedFeatures:
+        """Encode the features of another graph as those of the training graph were."""
+        schema, name = self._model.schema, type(self).__name__
+        if schema is not None and structure_of(schema) is not None:
+            features = structural_features(source.graph, schema)
+            if features.shape[1] != self._model.n_features:
+                raise ValueError("the model was trained with one feature per node; it can only predict its own graph")
+            return features
+        if X is None:
+            raise ValueError("`X` is missing: the model was trained with features, and the graph has none")
+        if schema is not None and not is_table(X):
+            warn(f"X does not have valid feature names, but {name} was fitted with feature names")
+            self._check_width(X)
+            return encode_unnamed(X, self.feature_names_in_.tolist(), schema)
+        if schema is None and is_table(X):
+            warn(f"X has feature names, but {name} was fitted without feature names")
+            X = np.stack([to_real(column(X, each), str(each)) for each in column_names(X)], axis=1)
+        features = encode_features(X, schema)
+        if schema is None:
+            self._check_width(X)
+        return features
+
+    def _check_width(self, X: Any) -> None:
+        found, expected = np.shape(X)[1:], self.n_features_in_
+        if found != (expected,):
+            raise ValueError(
+                f"X has {found[0] if found else 0} features, but {type(self).__name__} is expecting {expected} "
+                "features as input"
+            )
 
     # ------------------------------------------------------------------ weights
 
@@ -353,7 +406,8 @@ class NodeClassifier(HyperParameters):
         """Read a model that was saved here or trained by ``clenshaw train`` (``model.safetensors``).
 
         Class names that are whole numbers become integers. The training graph is not in the file, so a
-        graph must be passed to ``predict``.
+        graph must be passed to ``predict``. LINKX has weights for each node: a loaded LINKX only predicts
+        the data set of ``clenshaw.datasets`` that it was trained on.
         """
         native = _clenshaw.Model.load(os.fspath(path))
         model = cls(native.name, **to_python(native.params))
@@ -363,8 +417,13 @@ class NodeClassifier(HyperParameters):
     def _restore(self, native: _clenshaw.Model, classes: np.ndarray) -> None:
         self._model, self.classes_ = native, classes
         self._dataset = self._source = self._scores = None
+        self._label = self.test_mask_ = self.nodes_ = None
         self.n_features_in_ = native.n_features
-        self.test_mask_ = self.nodes_ = None
+        columns = [] if native.schema is None else native.schema.columns
+        names = [name for name, kind, _ in columns if kind not in ("id", "label")]
+        if names:
+            self.feature_names_in_ = np.array(names, dtype=object)
+            self.n_features_in_ = len(names)
 
     def state_dict(self) -> dict[str, np.ndarray]:
         """Return the parameters as arrays by name."""
@@ -379,6 +438,11 @@ class NodeClassifier(HyperParameters):
         if self._dataset is not None:
             self._set_scores(self._model.scores(self._dataset, self._threads()))
             self.filter_ = self._learned_filter(self._model.response(self._dataset))
+        else:
+            # Without the training graph, its predictions are those of the old parameters.
+            self._scores = self.filter_ = None
+            for name in ("labels_", "probs_"):
+                self.__dict__.pop(name, None)
         return self
 
     def __getstate__(self) -> dict[str, Any]:
@@ -408,6 +472,9 @@ class NodeClassifier(HyperParameters):
         **params
             Parameters that replace those of the preset.
         """
+        known = _clenshaw.model_info(model)["presets"]
+        if graph not in known:
+            raise ValueError(f"{model} has no preset for `{graph}`; it has {', '.join(known)}")
         settings = to_python(_clenshaw.preset(model, graph))
         settings.pop("split", None)
         return cls(model, **{**settings, **params})
@@ -448,8 +515,8 @@ class NodeClassifier(HyperParameters):
         if state is None:
             return 0
         if isinstance(state, (int, np.integer)) and not isinstance(state, bool):
-            if state < 0:
-                raise ValueError(f"`random_state` is {state}; expected a whole number of at least 0")
+            if not 0 <= state < 2**64:
+                raise ValueError(f"`random_state` is {state}; expected a whole number from 0 to 2**64 - 1")
             return int(state)
         if hasattr(state, "randint"):
             return int(state.randint(2**31))
@@ -461,9 +528,9 @@ class NodeClassifier(HyperParameters):
         jobs = self.n_jobs
         if jobs is None or jobs == -1:
             return _clenshaw.available_threads()
-        if not isinstance(jobs, (int, np.integer)) or jobs < 1:
+        if not isinstance(jobs, (int, np.integer)) or isinstance(jobs, bool) or jobs < 1:
             raise ValueError(f"`n_jobs` is {jobs!r}; expected None, -1 or a number of threads")
-        return int(jobs)
+        return min(int(jobs), MAX_THREADS)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "_model"):
@@ -512,11 +579,9 @@ class NodeClassifier(HyperParameters):
         return f"<div><p>{title}</p><table>{table}</table>{drawing}</div>"
 
 
-def _n_rows(values: Any) -> int | None:
-    shape = getattr(values, "shape", None)
-    if shape is not None:
-        return int(shape[0]) if len(shape) else None
-    return len(values) if hasattr(values, "__len__") else None
+def _selected(graph: Any) -> np.ndarray | None:
+    """Return the nodes that ``Nodes`` select."""
+    return graph.selected if isinstance(graph, Nodes) else None
 
 
 def _mask(nodes: np.ndarray, n_nodes: int) -> np.ndarray:

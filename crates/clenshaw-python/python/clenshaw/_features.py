@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from clenshaw import _clenshaw
 from clenshaw._arrays import (
+    ColumnTable,
     Csr,
     check_two_dimensional,
     column,
@@ -26,6 +27,8 @@ from clenshaw._errors import describe, warn
 
 #: Up to this number of nodes, nodes without features get one feature each.
 MAX_IDENTITY = 100_000
+#: The number of columns of sparse features; weights and their gradients are dense.
+MAX_FEATURES = 2**24
 #: The number of degree features: degree 0, 1, 2-3, 4-7, ...
 DEGREE_FEATURES = 24
 
@@ -52,20 +55,30 @@ def encode_features(X: Any, schema: _clenshaw.Schema | None = None) -> EncodedFe
     if is_table(X):
         return _encode_table(X, schema)
     if is_sparse(X):
+        _check_shape(X)
         return EncodedFeatures(csr_arrays(X))
     array = to_numpy(X)
     check_two_dimensional(array, "X", X)
-    if array.shape[0] == 0:
-        raise ValueError(f"`X` is {describe(array)}: 0 sample(s), while a minimum of 1 is required")
-    if array.shape[1] == 0:
-        raise ValueError(f"`X` is {describe(array)}: 0 feature(s), while a minimum of 1 is required")
+    _check_shape(array)
     return EncodedFeatures(to_real(array, "X"))
 
 
-def structural_features(graph: _clenshaw.Graph) -> EncodedFeatures:
-    """Return the features of nodes that have none: one per node or, on large graphs, one per degree."""
+def _check_shape(X: Any) -> None:
+    for size, name in zip(X.shape, ("sample", "feature")):
+        if size == 0:
+            raise ValueError(f"`X` is {describe(X)}: 0 {name}(s), while a minimum of 1 is required")
+    if X.shape[1] > MAX_FEATURES:
+        raise ValueError(f"`X` has {X.shape[1]} columns; expected at most {MAX_FEATURES}")
+
+
+def structural_features(graph: _clenshaw.Graph, schema: _clenshaw.Schema | None = None) -> EncodedFeatures:
+    """Return the features of nodes that have none: one per node or, on large graphs, one per degree.
+
+    A schema, if there is one, decides which.
+    """
     n = graph.n_nodes
-    if n <= MAX_IDENTITY:
+    kind = "identity" if n <= MAX_IDENTITY else "degree"
+    if (kind if schema is None else structure_of(schema)) == "identity":
         x = (np.ones(n, np.float32), np.arange(n), np.arange(n + 1), (n, n))
         return EncodedFeatures(x, _structural_schema("identity"))
     degrees = np.diff(graph.to_csr()[0])
@@ -74,11 +87,28 @@ def structural_features(graph: _clenshaw.Graph) -> EncodedFeatures:
     return EncodedFeatures(x, _structural_schema("degree"))
 
 
+def structure_of(schema: _clenshaw.Schema) -> str | None:
+    """Return the features of nodes that have none: ``identity`` or ``degree``; ``None`` if they have some."""
+    kind = json.loads(schema.to_json()).get("structural")
+    return None if kind is None else str(kind)
+
+
+def encode_unnamed(X: Any, names: list[str], schema: _clenshaw.Schema) -> EncodedFeatures:
+    """Encode features without names in the order of the columns of the table that the model was trained on."""
+    if schema.feature_names == sorted(names):
+        order = np.argsort(np.array(names, dtype=object), kind="stable")
+        return replace(encode_features(X.tocsr()[:, order] if is_sparse(X) else to_numpy(X)[:, order]), schema=schema)
+    if is_sparse(X):
+        raise ValueError("`X` is sparse, but the model was trained on a table with text or missing values")
+    return _encode_table(ColumnTable(dict(zip(names, to_numpy(X).T))), schema)
+
+
 def _structural_schema(kind: str) -> _clenshaw.Schema:
     return _clenshaw.Schema.from_json(json.dumps({"columns": [], "structural": kind}))
 
 
 def _encode_table(table: Any, schema: _clenshaw.Schema | None) -> EncodedFeatures:
+    _check_shape(table)
     names = column_names(table)
     text_names = [str(name) for name in names]
     columns = [column(table, name) for name in names]
@@ -87,7 +117,7 @@ def _encode_table(table: Any, schema: _clenshaw.Schema | None) -> EncodedFeature
         # Features are ordered by the name of their column.
         order = np.argsort(np.array(text_names, dtype=object), kind="stable")
         arrays = [to_real(columns[i], text_names[i]) for i in order]
-        x = np.stack(arrays, axis=1) if arrays else np.zeros((len(table), 0))
+        x = np.stack(arrays, axis=1)
         return EncodedFeatures(x, schema or _clenshaw.Schema.numbers(text_names), original)
     cells = [(name, [to_cell(value) for value in values.tolist()]) for name, values in zip(text_names, columns)]
     x, found, messages = _clenshaw.Schema.infer(cells) if schema is None else schema.encode(cells)
@@ -123,10 +153,15 @@ class EncodedLabels:
     @property
     def class_names(self) -> list[str]:
         """The classes as text, in order."""
-        names = [str(value) for value in self.classes.tolist()]
+        names = [_class_name(value) for value in self.classes.tolist()]
         if len(set(names)) < len(names):
             return [f"{name} ({type(value).__name__})" for name, value in zip(names, self.classes.tolist())]
         return names
+
+
+def _class_name(value: Any) -> str:
+    """Return a class as text; 1.0 is written as the whole number it is."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def label_values(y: Any, n_nodes: int, nodes: list[Any] | None) -> np.ndarray:
@@ -150,6 +185,10 @@ def label_values(y: Any, n_nodes: int, nodes: list[Any] | None) -> np.ndarray:
     array = to_numpy(y)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array.ravel()
+    elif array.ndim == 1 and isinstance(y, (list, tuple)) and len({type(value) for value in y}) > 1:
+        # NumPy would convert all labels to one type: NaN to "nan".
+        array = np.empty(len(y), dtype=object)
+        array[:] = y
     if array.ndim != 1:
         raise ValueError(f"`y` has shape {array.shape}; expected one label per node (1d array)")
     if len(array) != n_nodes:
@@ -165,19 +204,27 @@ def encode_labels(values: np.ndarray) -> EncodedLabels:
     if values.dtype.kind in "iuf":
         with np.errstate(invalid="ignore"):
             known = (values >= 0) & ~(values != values)
-        if values.dtype.kind == "f":
-            kept = values[known]
-            if np.isinf(kept).any():
-                raise ValueError("`y` contains infinity; expected finite labels (Input contains infinity)")
-            if not np.array_equal(kept, np.floor(kept)):
-                raise ValueError("Unknown label type: continuous; `y` contains decimal numbers, expected classes")
     else:
         known = np.array([not _is_unlabelled(value) for value in values.tolist()], dtype=bool)
-    present = values[known]
+    present = _as_numbers(values[known])
+    if present.dtype.kind == "f":
+        if np.isinf(present).any():
+            raise ValueError("`y` contains infinity; expected finite labels (Input contains infinity)")
+        if not np.array_equal(present, np.floor(present)):
+            raise ValueError("Unknown label type: continuous; `y` contains decimal numbers, expected classes")
     classes, numbers = _unique(present)
     codes = np.full(len(values), -1, dtype=np.int64)
     codes[known] = numbers
     return EncodedLabels(codes, classes)
+
+
+def _as_numbers(labels: np.ndarray) -> np.ndarray:
+    """Return labels of type object that are all integers, floats or bools as an array of these."""
+    if labels.dtype != object or not labels.size:
+        return labels
+    kinds = {type(label) for label in labels.tolist()}
+    is_number = all(issubclass(kind, (int, float, np.number)) and kind is not bool for kind in kinds)
+    return np.array(labels.tolist()) if is_number or kinds == {bool} else labels
 
 
 def _is_unlabelled(value: Any) -> bool:

@@ -52,7 +52,11 @@ class LearnedFilter:
 
     @classmethod
     def _from_points(cls, points: dict[str, Any]) -> LearnedFilter:
-        coefficients = np.array(points["coefficients"], dtype=np.float64)
+        rows = points["coefficients"]
+        # A channel whose basis is exhausted, because its features span few frequencies, has fewer terms.
+        coefficients = np.zeros((len(rows), max(map(len, rows), default=0)))
+        for row, values in zip(coefficients, rows):
+            row[: len(values)] = values
         return cls(np.array(points["mu"]), np.array(points["response"]), coefficients, points["basis"])
 
     def __call__(self, mu: Any) -> np.ndarray:
@@ -72,21 +76,20 @@ class LearnedFilter:
     def to_svg(self, width: int = 560, height: int = 270) -> str:
         """Return a drawing of the response, over the spectral density of the graph if it is known.
 
-        Where the graph has no eigenvalue, the response has no effect: there the curve is thin, and its
+        Where the graph has no eigenvalue, the response has no effect: there the curve is dashed, and its
         values do not set the scale.
         """
         density = self.density
-        first, last = _support(density)
-        used = (self.mu >= first) & (self.mu <= last)
+        used = _has_eigenvalues(self.mu, density)
         ticks = _ticks(min(0.0, self.response[used].min()), max(0.0, self.response[used].max()))
         axes = _Axes(width, height, ticks)
         thin = 'stroke-width="1" stroke-opacity="0.6" stroke-dasharray="3 3"'
-        below, above = self.mu <= first, self.mu >= last
         curves = [
-            axes.curve(self.mu[part], self.response[part], style)
-            for part, style in ((used, 'stroke-width="2"'), (below, thin), (above, thin)) if part.sum() > 1
+            axes.curve(self.mu, self.response, np.ones_like(used), thin),
+            axes.curve(self.mu, self.response, used, 'stroke-width="2"'),
         ]
-        legend = "h(μ): learned filter" + ("; grey: eigenvalues of the graph" if density is not None else "")
+        grey = "; grey: eigenvalues of the graph; dashed: no eigenvalues" if density is not None else ""
+        legend = f"h(μ): learned filter{grey}"
         parts = [axes.bars(density), axes.lines_and_labels(), *curves, axes.title(legend)]
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" role="img" '
@@ -119,22 +122,23 @@ class _Axes:
         outline = f"M{self.left:.1f},{self.bottom:.1f}{steps}V{self.bottom:.1f}Z"
         return f'<path d="{outline}" fill="#9aa5b1" fill-opacity="0.35"/>'
 
-    def curve(self, mu: np.ndarray, values: np.ndarray, style: str) -> str:
-        """A line through the points; those above or below the axes are left out."""
-        inside = (values >= self.ticks[0]) & (values <= self.ticks[-1])
+    def curve(self, mu: np.ndarray, values: np.ndarray, drawn: np.ndarray, style: str) -> str:
+        """A line through some of the points; those above or below the axes are left out."""
+        inside = drawn & (values >= self.ticks[0]) & (values <= self.ticks[-1])
         path, pen = [], "M"
-        for x, y, drawn in zip(self.x(mu), self.y(values), inside):
-            if drawn:
+        for x, y, shown in zip(self.x(mu), self.y(values), inside):
+            if shown:
                 path.append(f"{pen}{x:.1f},{y:.1f}")
-            pen = "L" if drawn else "M"
+            pen = "L" if shown else "M"
         return f'<path d="{"".join(path)}" fill="none" stroke="#0072b2" {style}/>'
 
     def lines_and_labels(self) -> str:
         parts = []
         for value in self.ticks:
             y, opacity = self.y(value), 0.6 if value == 0 else 0.12
+            line = f"M{self.left:.1f},{y:.1f}H{self.right:.1f}"
             parts.append(
-                f'<path d="M{self.left:.1f},{y:.1f}H{self.right:.1f}" stroke="currentColor" stroke-opacity="{opacity}"/>'
+                f'<path d="{line}" stroke="currentColor" stroke-opacity="{opacity}"/>'
                 f'<text x="{self.left - 6:.0f}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>'
             )
         for mu in (-1.0, -0.5, 0.0, 0.5, 1.0):
@@ -148,14 +152,17 @@ class _Axes:
         return f'<text x="{self.left:.0f}" y="16">{text}</text>'
 
 
-def _support(density: np.ndarray | None) -> tuple[float, float]:
-    """Return the lowest and highest ``mu`` at which a graph has eigenvalues."""
+def _has_eigenvalues(mu: np.ndarray, density: np.ndarray | None) -> np.ndarray:
+    """Return whether the graph has eigenvalues in the interval of every ``mu``."""
     if density is None or density.max() <= 0:
-        return -1.0, 1.0
-    edges = np.linspace(-1, 1, len(density) + 1)
+        return np.ones(len(mu), dtype=bool)
     # The kernel polynomial method leaves traces outside the spectrum.
-    bins = np.flatnonzero(density > 1e-4 * density.sum())
-    return float(edges[bins[0]]), float(edges[bins[-1] + 1])
+    occupied = density > 1e-4 * density.sum()
+    interval = np.clip(np.floor((mu + 1) / 2 * len(density)), 0, len(density) - 1).astype(int)
+    # The ends of intervals belong to both.
+    before = np.clip(np.ceil((mu + 1) / 2 * len(density)) - 1, 0, len(density) - 1).astype(int)
+    used = occupied[interval] | occupied[before]
+    return used if used.any() else np.ones(len(mu), dtype=bool)
 
 
 def _ticks(low: float, high: float) -> np.ndarray:

@@ -9,11 +9,13 @@ import numpy as np
 
 from clenshaw import _clenshaw
 from clenshaw._arrays import (
+    ColumnTable,
     check_two_dimensional,
     column,
     column_names,
     csr_arrays,
     indices,
+    is_missing,
     is_sparse,
     is_table,
     to_numpy,
@@ -48,6 +50,21 @@ class GraphSource:
     test_mask: Any = None
 
 
+def read_graph_of(graph: Any, X: Any = None, y: Any = None, label: str | None = None) -> GraphSource:
+    """Read a graph whose features and labels are given: they determine number and names of its nodes."""
+    nodes = list(X.index) if is_table(X) and is_table(graph) and hasattr(X, "index") else None
+    n_nodes = n_rows(X) if X is not None else None if isinstance(y, dict) else n_rows(y)
+    return read_graph(graph, n_nodes=n_nodes, nodes=nodes, label=label)
+
+
+def n_rows(values: Any) -> int | None:
+    """Return the number of rows of an array, a table or a list; ``None`` if it has none."""
+    shape = getattr(values, "shape", None)
+    if shape is not None:
+        return int(shape[0]) if len(shape) else None
+    return len(values) if hasattr(values, "__len__") else None
+
+
 def read_graph(
     source: Any,
     *,
@@ -76,6 +93,8 @@ def read_graph(
         found = source._clenshaw_source()
         assert isinstance(found, GraphSource)
         return found
+    if is_table(source) and label is None:
+        return _from_table(source, n_nodes, nodes)
     if hasattr(source, "edge_index"):
         return _from_pyg(source)
     if hasattr(source, "ndata") and hasattr(source, "edges"):
@@ -90,21 +109,21 @@ def read_graph(
         )
     if is_sparse(source):
         return GraphSource(_from_sparse(source))
-    if is_table(source):
-        return _from_table(source, n_nodes, nodes)
     if isinstance(source, tuple) and len(source) == 2 and np.ndim(source[0]) == 2:
         return GraphSource(_from_index(source[0], source[1], n_nodes))
     try:
         array = to_numpy(source)
-    except (TypeError, ValueError):
+    except Exception:  # of an unknown object that cannot be converted
         array = np.asarray(None)
     if array.dtype == object or array.dtype.kind in "USOMmV":
         raise TypeError(f"the graph is {describe(source)}; expected {EXPECTED}")
     check_two_dimensional(array, "graph", source)
+    is_index = array.shape[0] == 2 and (array.dtype.kind in "iu" or array.size == 0)
+    # Two edges or a matrix of two nodes: the number of nodes decides.
+    if is_index and (array.shape[1] != 2 or n_nodes not in (None, 2)):
+        return GraphSource(_from_index(array, None, n_nodes))
     if array.shape[0] == array.shape[1]:
         return GraphSource(_from_dense(array))
-    if array.shape[0] == 2 and array.dtype.kind in "iu":
-        return GraphSource(_from_index(array, None, n_nodes))
     raise ValueError(
         f"the graph is an array of {array.dtype} of shape {array.shape}; expected {EXPECTED}"
     )
@@ -114,6 +133,7 @@ def _from_sparse(matrix: Any) -> _clenshaw.Graph:
     n_rows, n_cols = matrix.shape
     if n_rows != n_cols:
         raise ValueError(f"the adjacency matrix is {n_rows} x {n_cols}; expected a square matrix")
+    _check_size(n_rows, matrix.nnz)
     data, columns, offsets, _ = csr_arrays(matrix)
     weights = None if _all_ones(data) else data
     return _clenshaw.Graph.from_csr(offsets, columns, weights)
@@ -139,18 +159,30 @@ def _from_index(index: Any, weights: Any, n_nodes: int | None) -> _clenshaw.Grap
         weights = to_real(weights, "weights").reshape(-1)
     if n_nodes is None:
         n_nodes = int(pair.max()) + 1 if pair.size else 0
+        _check_size(n_nodes, pair.shape[1])
     sources, targets = np.ascontiguousarray(pair[0]), np.ascontiguousarray(pair[1])
     return _clenshaw.Graph.from_edges(sources, targets, weights, n_nodes)
 
 
+def _check_size(n_nodes: int, n_edges: int) -> None:
+    """Raise a ``ValueError`` for sizes that follow from a wrong node number, before memory is allocated."""
+    if n_nodes > 1_000_000 and n_nodes > 1000 * n_edges:
+        raise ValueError(
+            f"{n_edges} edges between {n_nodes} nodes; number the nodes from 0 without gaps, or pass `X` or `y`"
+        )
+
+
 def _from_pyg(data: Any) -> GraphSource:
+    if data.edge_index is None:
+        raise ValueError(f"the graph is {describe(data)} without an edge_index")
     index = indices(data.edge_index)
     weights = getattr(data, "edge_weight", None)
     n_nodes = getattr(data, "num_nodes", None)
-    x = getattr(data, "x", None)
-    if n_nodes is None and x is not None:
+    x, y = getattr(data, "x", None), getattr(data, "y", None)
+    if x is not None:
         n_nodes = len(x)
-    y = getattr(data, "y", None)
+    elif n_nodes is not None and y is None:
+        _check_size(n_nodes, index.shape[-1])
     return GraphSource(
         _from_index(index, weights, n_nodes),
         X=x,
@@ -180,6 +212,9 @@ def _from_dgl(graph: Any, label: str | None) -> GraphSource:
         found = [data[name] for name in names if name in data]
         return found[0] if found else None
 
+    if label is not None and label not in data:
+        known = ", ".join(map(str, data)) or "none"
+        raise ValueError(f"the DGL graph has no node data `{label}`; node data: {known}")
     return GraphSource(
         _from_index(index, weights, int(graph.num_nodes())),
         X=attribute("feat", "x"),
@@ -215,7 +250,7 @@ def _from_igraph(graph: Any, label: str | None) -> GraphSource:
 
 def _split_attributes(
     attributes: list[dict[Any, Any]], label: str | None, what: str
-) -> tuple[AttributeTable | None, list[Any] | None]:
+) -> tuple[ColumnTable | None, list[Any] | None]:
     """Return the node attributes as a table of features, and those of the label."""
     names = list(dict.fromkeys(name for node in attributes for name in node))
     if label is not None and label not in names:
@@ -225,31 +260,7 @@ def _split_attributes(
     features = [name for name in names if name != label]
     if not features:
         return None, y
-    return AttributeTable({str(name): [node.get(name) for node in attributes] for name in features}), y
-
-
-class AttributeTable:
-    """Node attributes as a table: the part of a data frame's interface that features need."""
-
-    def __init__(self, columns: dict[str, list[Any]]) -> None:
-        self._columns = columns
-
-    @property
-    def column_names(self) -> list[str]:
-        """The names of the columns."""
-        return list(self._columns)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of rows and columns."""
-        return (len(next(iter(self._columns.values()))), len(self._columns))
-
-    def column(self, name: str) -> np.ndarray:
-        """Return one column."""
-        values = self._columns[name]
-        array = np.empty(len(values), dtype=object)
-        array[:] = values
-        return array
+    return ColumnTable({str(name): [node.get(name) for node in attributes] for name in features}), y
 
 
 def _from_table(table: Any, n_nodes: int | None, nodes: list[Any] | None) -> GraphSource:
@@ -265,12 +276,16 @@ def _from_table(table: Any, n_nodes: int | None, nodes: list[Any] | None) -> Gra
     weight = next((lower[name] for name in WEIGHT_NAMES if name in lower), None)
     weights = None if weight is None else column(table, weight)
     both = np.concatenate([sources, targets])
-    if nodes is None and both.dtype.kind in "iu":
-        return GraphSource(_from_index(np.stack([sources, targets]), weights, n_nodes))
+    if nodes is None and (both.size == 0 or all(isinstance(name, int) for name in both.tolist())):
+        return GraphSource(_from_index(both.reshape(2, -1), weights, n_nodes))
+    if any(map(is_missing, both.tolist())):
+        raise ValueError("the edge table has missing ends")
     if nodes is None:
         nodes = sorted(set(both.tolist()), key=str)
         warn("the nodes are named, and no table of nodes gives their order; they are sorted by name, see `nodes_`")
     number = {node: i for i, node in enumerate(nodes)}
+    if len(number) < len(nodes):
+        raise ValueError("the index of `X` contains a node twice")
     missing = next((name for name in both.tolist() if name not in number), None)
     if missing is not None:
         raise ValueError(f"the edge table contains the node `{missing}`, which is not in the index of `X`")

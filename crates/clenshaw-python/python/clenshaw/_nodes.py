@@ -10,7 +10,7 @@ import numpy as np
 from clenshaw import _clenshaw
 from clenshaw._arrays import indices, to_numpy
 from clenshaw._features import encode_features, encode_labels, label_values, structural_features
-from clenshaw._graph import GraphSource, read_graph
+from clenshaw._graph import GraphSource, read_graph_of
 
 
 class Nodes:
@@ -39,8 +39,7 @@ class Nodes:
     """
 
     def __init__(self, graph: Any, X: Any = None) -> None:
-        n_rows = None if X is None else len(X) if hasattr(X, "__len__") and not hasattr(X, "nnz") else X.shape[0]
-        source = read_graph(graph, n_nodes=n_rows)
+        source = read_graph_of(graph, X)
         features = source.X if X is None else X
         self.graph: GraphSource = source
         self.X: Any = features

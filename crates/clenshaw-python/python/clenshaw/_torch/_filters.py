@@ -103,8 +103,10 @@ def jacobi_conv(net: Net) -> Tensor:
     order, alpha = net.hyper["K"], net.hyper["alpha"]
     z = net.drop(net.dense("w_in", "b_in", net.drop(net.x), net.n_classes), "dropout_prop")
     eta, w = net.param("eta", order, 1), net.param("w", order + 1, net.n_classes)
-    g = (alpha * eta.tanh()).cumprod(dim=0)
-    terms = [w[0] * z] + [g[k] * w[k + 1] * z for k in range(order)]
+    terms, g = [w[0] * z], z.new_ones(())
+    for k in range(order):
+        g = g * alpha * eta[k].tanh()
+        terms.append(g * w[k + 1] * z)
     sign = -1.0 if net.hyper["released_sign"] else 1.0
     return clenshaw(net.p, jacobi(net.hyper["a"], net.hyper["b"], sign), terms)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,8 @@ class TorchClassifier(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         self.model, self.operator, self.n_classes = model, operator, n_classes
         self.hyper = dict(params)
         self._cache = GraphCache()
-        n_features = _n_rows(model, weights, FEATURE_WEIGHTS.get(model, "w_in"))
-        declared = self._declare(weights, n_features)
+        self.n_features = _n_rows(model, weights, FEATURE_WEIGHTS.get(model, "w_in"))
+        declared = self._declare(weights)
         _check_weights(model, declared, weights)
         dtype = np.result_type(np.float32, *weights.values())
         for name, weight in declared.items():
@@ -47,7 +48,7 @@ class TorchClassifier(torch.nn.Module):  # type: ignore[misc, unused-ignore]
                 self.register_parameter(_attribute(name), torch.nn.Parameter(tensor))
             else:
                 self.register_buffer(_attribute(name), tensor)
-        self.scaling, statistics = _scaling.statistics(scaler, n_features, dtype)
+        self.scaling, statistics = _scaling.statistics(scaler, self.n_features, dtype)
         for name, values in statistics.items():
             self.register_buffer(name, torch.tensor(values))
 
@@ -71,14 +72,38 @@ class TorchClassifier(torch.nn.Module):  # type: ignore[misc, unused-ignore]
             Scores before the softmax, ``[n, C]``.
         """
         dtype = next(self.parameters()).dtype
+        return self.scores(x, lambda: self._cache.graph(len(x), edge_index, edge_weight, dtype))
+
+    def scores(self, x: Tensor, make_graph: Callable[[], Graph]) -> Tensor:
+        """Compute the class scores on a graph that is made if the model uses it."""
+        dtype = next(self.parameters()).dtype
         x = x.to(torch.promote_types(x.dtype, dtype))
         x = _scaling.scale(self.scaling, self._buffers, x).to(dtype)  # type: ignore[arg-type, unused-ignore]
-
-        def graph() -> Graph:
-            return self._cache.graph(len(x), edge_index, edge_weight, dtype)
-
-        net = Net(self.hyper, self.n_classes, x, graph, self.operator, self._lookup, self.training)
+        net = Net(self.hyper, self.n_classes, x, make_graph, self.operator, self._lookup, self.training)
         return MODELS[self.model](net)
+
+    def to_onnx(self, path: str | os.PathLike[str]) -> None:
+        """Write the module as an ONNX model; needs the packages ``onnx`` and ``onnxscript``.
+
+        Its inputs are ``x``, ``[n, f]``, in the type of the parameters, ``edge_index``, ``[2, E]``,
+        int64, and ``edge_weight``, ``[E]``; its output is ``scores``, ``[n, C]``. Edges are not
+        merged: ``edge_index`` must contain every edge once in each direction and no self-loops, as
+        ``clenshaw.datasets.Dataset.edge_index`` does. Without weights, ``edge_weight`` is all ones.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+
+        Raises
+        ------
+        ValueError
+            For ``h2gcn`` and ``linkx``, which use more of the graph than products with its operator,
+            and in training mode.
+        """
+        from clenshaw._torch._onnx import export
+
+        export(self, path)
 
     def _lookup(self, name: str, weight: Weight) -> Tensor:
         found: Tensor = getattr(self, _attribute(name))
@@ -89,7 +114,7 @@ class TorchClassifier(torch.nn.Module):  # type: ignore[misc, unused-ignore]
             )
         return found
 
-    def _declare(self, weights: Mapping[str, FloatArray], n_features: int) -> dict[str, Weight]:
+    def _declare(self, weights: Mapping[str, FloatArray]) -> dict[str, Weight]:
         """The weights of the model, found by a forward pass with zeros on a graph without edges."""
         n_nodes = _n_rows(self.model, weights, "a.0.w") if self.model == "linkx" else 1
         declared: dict[str, Weight] = {}
@@ -101,7 +126,7 @@ class TorchClassifier(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         def graph() -> Graph:
             return Graph(n_nodes, torch.zeros(2, 0, dtype=torch.int64), torch.zeros(0))
 
-        x = torch.zeros(n_nodes, n_features)
+        x = torch.zeros(n_nodes, self.n_features)
         net = Net(self.hyper, self.n_classes, x, graph, self.operator, declare, training=False)
         try:
             with torch.no_grad():
