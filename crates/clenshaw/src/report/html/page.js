@@ -1,0 +1,94 @@
+"use strict";
+
+// The page: `render(data)` builds it and may be called again with new data. Scroll position, focus, slider,
+// zoom, sorting and selection survive, because they are kept outside the elements.
+
+const pageState = { run: null, pointerIsDown: false, pending: null };
+
+function render(data) {
+  // Rebuilding the page under a pressed pointer would end the drag of a slider or a zoom.
+  if (pageState.pointerIsDown) {
+    pageState.pending = data;
+    return;
+  }
+  const focus = rememberFocus();
+  const { scrollX: left, scrollY: top } = window;
+  clearInterval(playTimer);
+  forgetCharts();
+  currentDrawing = null;
+  hideTooltip();
+  document.title = `${data.title}: clenshaw report`;
+  const sections = pageSections(data);
+  document.getElementById("top").replaceChildren(...pageHeader(data));
+  document.getElementById("content").replaceChildren(...sections);
+  document.getElementById("contents").replaceChildren(...sectionLinks(sections));
+  document.getElementById("foot").replaceChildren(el("p", null, `Made by ${data.program}. This page is one file and loads nothing from elsewhere.`));
+  drawNewCharts();
+  if (currentDrawing) paintDrawing(currentDrawing);
+  restoreFocus(focus);
+  window.scrollTo(left, top);
+}
+
+function pageSections(data) {
+  const sections = data.study ? studySections(data.study) : [];
+  if (data.runs.length > 1 || data.comparison) sections.push(...comparisonSections(data));
+  const run = data.runs.find((candidate) => candidate.label === pageState.run) ?? data.runs[0];
+  if (data.runs.length > 1) sections.push(runPicker(data, run));
+  if (run) sections.push(...runSections(data.graph, run));
+  else sections.push(...(data.study || data.comparison ? [] : [missingSection("result", "Result", "No run has started yet.")]), graphSection(data.graph));
+  return sections;
+}
+
+function runPicker(data, run) {
+  const select = el("select", { id: "run-picker", on: {
+    change: () => {
+      pageState.run = data.runs[select.selectedIndex].label;
+      render(data);
+    },
+  } }, data.runs.map((candidate) => el("option", null, shortName(candidate.label, 80))));
+  select.selectedIndex = data.runs.indexOf(run);
+  return el("div", { class: "run-picker" }, el("label", { for: "run-picker" }, "Details of run"), select);
+}
+
+function pageHeader(data) {
+  const { graph } = data;
+  const facts = [plural(graph.nodes, "node"), plural(graph.edges, "edge"), isNumber(graph.edge_homophily) ? `edge homophily ${graph.edge_homophily.toFixed(2)}` : null];
+  return [
+    el("h1", null, shortName(data.title, 200)),
+    el("p", { class: "subtitle" }, `${shortName(graph.name, 80)}: ${facts.filter(Boolean).join(", ")}`, data.live ? el("span", { class: "badge live" }, "live") : null),
+  ];
+}
+
+function sectionLinks(sections) {
+  const targets = sections.flatMap((part) => (part.matches("section") ? [part] : [...part.querySelectorAll("section")]));
+  return [el("ul", null, targets.map((target) => el("li", null, el("a", { href: `#${target.id}` }, shortName(target.querySelector("h2").textContent, 40)))))];
+}
+
+function rememberFocus() {
+  const { activeElement: active } = document;
+  return active?.id ? { id: active.id, start: active.selectionStart, end: active.selectionEnd } : null;
+}
+
+function restoreFocus(focus) {
+  const target = focus && document.getElementById(focus.id);
+  if (!target || target === document.activeElement) return;
+  target.focus({ preventScroll: true });
+  if (isNumber(focus.start)) target.setSelectionRange?.(focus.start, focus.end);
+}
+
+addEventListener("pointerdown", () => {
+  pageState.pointerIsDown = true;
+});
+
+for (const release of ["pointerup", "pointercancel"]) {
+  addEventListener(release, () => {
+    pageState.pointerIsDown = false;
+    const { pending } = pageState;
+    pageState.pending = null;
+    // A click's own listeners run after this event and need the elements they were attached to.
+    if (pending) setTimeout(() => render(pending));
+  });
+}
+
+const embedded = document.getElementById("report-data").textContent.trim();
+if (embedded) render(JSON.parse(embedded));
