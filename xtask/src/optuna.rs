@@ -1,4 +1,4 @@
-//! Optuna, PostgreSQL and scikit-learn for the tests that need them.
+//! Optuna, PostgreSQL, scikit-learn and Chromium for the tests that need them.
 //!
 //! Such tests are marked `#[ignore]` for a plain `cargo test`. Environment variables name the folders of the
 //! programs they need.
@@ -34,10 +34,11 @@ pub fn run(arguments: &[String]) -> Result {
     run_command(command.args(arguments).envs(variables))
 }
 
-/// Installs Optuna, PostgreSQL and scikit-learn if they are missing, and returns the variables with their
+/// Installs Optuna, PostgreSQL, scikit-learn and Chromium if they are missing, and returns the variables with their
 /// folders.
 pub fn prepare() -> Result<Variables, String> {
-    let mut variables = vec![("CLENSHAW_POSTGRES", postgres()?)];
+    let mut variables =
+        vec![("CLENSHAW_POSTGRES", postgres()?), ("CLENSHAW_CHROMIUM", chromium()?)];
     for (variable, folder, requirements) in ENVIRONMENTS {
         let folder = target().join(folder);
         let folder = std::path::absolute(&folder).unwrap_or(folder);
@@ -46,6 +47,23 @@ pub fn prepare() -> Result<Variables, String> {
         variables.push((variable, folder));
     }
     Ok(variables)
+}
+
+/// Returns the path of Chromium; installs it if it is missing.
+fn chromium() -> Result<PathBuf, String> {
+    let find = || {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let programs = ["chromium", "chromium-browser", "google-chrome"];
+        let paths = std::env::split_paths(&path)
+            .flat_map(|folder| programs.map(|program| folder.join(program)));
+        paths.into_iter().find(|path| path.exists())
+    };
+    find()
+        .or_else(|| {
+            apt_install("chromium");
+            find()
+        })
+        .ok_or_else(|| "Chromium is missing; run `apt-get install chromium`".into())
 }
 
 /// Returns the folder of `initdb` and `pg_ctl`; installs PostgreSQL if it is missing.

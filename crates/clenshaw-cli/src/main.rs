@@ -18,6 +18,7 @@ mod predict;
 mod run_folder;
 mod runs;
 mod filter;
+mod report;
 mod models;
 mod data;
 mod reproduce;
@@ -38,6 +39,7 @@ static SUBCOMMANDS: &[Subcommand] = &[
     Subcommand::of::<tune::Tune>(),
     Subcommand::of::<predict::Predict>(),
     Subcommand::of::<filter::Filter>(),
+    Subcommand::of::<report::Report>(),
     Subcommand::of::<runs::Runs>(),
     Subcommand::of::<models::Models>(),
     Subcommand::of::<data::Data>(),

@@ -16,6 +16,7 @@ mod examples;
 mod listings;
 mod own_graph;
 mod python_graphs;
+mod report;
 mod reproduce;
 mod reproduce_measurements;
 mod snapshots;

@@ -5,6 +5,8 @@
     reason = "each test binary uses only part of this module, and tests may unwrap"
 )]
 
+pub mod browser;
+
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

@@ -14,11 +14,13 @@ mod comparison;
 mod score_table;
 mod claims;
 mod page;
+mod html;
 
 pub use axis::Scale;
 pub use bar_chart::BarChart;
 pub use claims::{Claim, Verdict};
 pub use comparison::{Comparison, ComparisonCell, ComparisonRow};
+pub use html::html_page;
 pub use line_chart::{Histogram, LineChart, LineSeries};
 pub use page::{ResultPage, image_markdown};
 #[cfg(feature = "png")]

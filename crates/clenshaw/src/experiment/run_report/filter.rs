@@ -3,6 +3,7 @@
 use crate::data::Dataset;
 use crate::filter::{Filter, Response};
 use crate::graph::{Normalisation, operator, signal_energy, spectral_density};
+use crate::model::ModelFamily;
 use crate::rng::Stream;
 use crate::tensor::{Mat, Operator};
 use crate::train::{EpochFilter, TrainedModel};
@@ -22,7 +23,8 @@ const PROJECTIONS: usize = 16;
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct FilterReport {
     mu: Vec<f64>,
-    response: Vec<f64>,
+    /// `None` for models without a filter.
+    response: Option<Vec<f64>>,
     /// The response after the first epoch, which is close to the initial one.
     initial: Option<Vec<f64>>,
     coefficients: Option<Vec<f64>>,
@@ -31,6 +33,8 @@ pub(super) struct FilterReport {
     history: Option<FilterHistory>,
     density: Density,
     energy: Option<BandEnergy>,
+    /// What the response does not show.
+    note: Option<&'static str>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -57,7 +61,7 @@ struct BandEnergy {
 
 impl FilterReport {
     pub fn new(
-        response: &Response,
+        response: Option<&Response>,
         filters: &[EpochFilter],
         model: &TrainedModel,
         dataset: &Dataset,
@@ -65,16 +69,18 @@ impl FilterReport {
     ) -> Self {
         let kind = model.info().operator.unwrap_or(Normalisation::Looped);
         let p = operator(&dataset.graph, kind);
-        let (mu, values) = response.sample(POINTS).into_iter().unzip();
+        let values = |response: &Response| -> Vec<f64> {
+            response.sample(POINTS).into_iter().map(|(_, value)| value).collect()
+        };
         let shared = match response {
-            Response::Shared(filter) => Some(filter),
+            Some(Response::Shared(filter)) => Some(filter),
             _ => None,
         };
         let history = shared.and_then(|filter| FilterHistory::new(filter, filters));
         let density = spectral_density(&p, DENSITY_BINS);
         Self {
-            mu,
-            response: values,
+            mu: (0..POINTS).map(|i| 2.0 * i as f64 / (POINTS - 1) as f64 - 1.0).collect(),
+            response: response.map(values),
             initial: history.as_ref().and_then(|history| history.responses.first().cloned()),
             coefficients: shared.map(|filter| filter.coefficients.clone()),
             basis: shared.map(|filter| {
@@ -84,12 +90,19 @@ impl FilterReport {
                 )
             }),
             channels: match response {
-                Response::Channels(filters) => filters.len(),
+                Some(Response::Channels(filters)) => filters.len(),
                 _ => 1,
             },
             history,
             density: Density { shares: density.shares, exact: density.exact },
             energy: BandEnergy::new(&p, model, dataset, probabilities),
+            note: match model.info().family {
+                ModelFamily::Clenshaw => Some(
+                    "This is the filter of the residual connections; the weights and activations \
+                     between the layers change the signal as well.",
+                ),
+                _ => None,
+            },
         }
     }
 }

@@ -82,7 +82,7 @@ struct RunReport {
     by_degree: Vec<GroupAccuracy>,
     by_homophily: Vec<GroupAccuracy>,
     calibration: Option<Calibration>,
-    filter: Option<FilterReport>,
+    filter: FilterReport,
     nodes: NodeList,
     drawing: Option<DrawingReport>,
     /// Contributions to the prediction of single nodes; not computed yet.
@@ -248,9 +248,8 @@ impl LoadedRun {
         let epochs: Vec<Epoch> = self.lines("epochs.jsonl")?;
         // Runs of earlier versions have no such file.
         let filters: Vec<EpochFilter> = self.lines("filters.jsonl").unwrap_or_default();
-        let filter = record.filter.as_ref().map(|response| {
-            FilterReport::new(response, &filters, &model, &self.dataset, &probabilities)
-        });
+        let response = record.filter.as_ref();
+        let filter = FilterReport::new(response, &filters, &model, &self.dataset, &probabilities);
         let has_test = !test.is_empty();
         let n_classes = self.dataset.n_classes();
         Ok(RunReport {

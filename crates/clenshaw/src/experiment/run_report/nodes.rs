@@ -10,6 +10,8 @@ use serde::Serialize;
 const MAX_LISTED: usize = 100_000;
 /// The drawing shows at most this number of nodes.
 const MAX_DRAWN: usize = 600;
+/// The page contains at most this number of probabilities.
+const MAX_PROBABILITIES: usize = 200_000;
 /// The number of intervals of confidence in the reliability diagram.
 const CONFIDENCE_BINS: usize = 10;
 /// The number of intervals of local homophily.
@@ -28,6 +30,8 @@ pub(super) struct NodeList {
     degree: Vec<usize>,
     /// The share of labelled neighbours of the node's own class.
     homophily: Vec<Option<f64>>,
+    /// The probability of every class, in thousandths; `None` if there are too many.
+    probabilities: Option<Vec<Vec<f32>>>,
     truncated: bool,
 }
 
@@ -92,6 +96,10 @@ impl NodeList {
             part,
             degree: (0..n).map(|i| dataset.graph.degree(i)).collect(),
             homophily: (0..n).map(|i| local_homophily(dataset, i)).collect(),
+            probabilities: (n * probabilities.cols() <= MAX_PROBABILITIES).then(|| {
+                let rounded = |p: &f32| (p * 1e3).round() / 1e3;
+                (0..n).map(|i| probabilities.row(i).iter().map(rounded).collect()).collect()
+            }),
             truncated: false,
         }
     }

@@ -1,5 +1,3 @@
-"use strict";
-
 // Charts in SVG. `chart(spec)` returns a figure that draws itself at the width it is given.
 // A drawing function returns its height and its marks: {x, y, lines} or {box, lines}, where
 // `lines` is the text shown on hover and read out on keyboard focus.
@@ -61,10 +59,9 @@ function drawChart(figure, width) {
   if (chartState.active >= marks.length) chartState.active = -1;
 }
 
-function drawLegend({ legend }, entries) {
-  legend.hidden = entries.length === 0;
-  legend.replaceChildren(...entries.map(({ name, className }) =>
-    el("span", null, el("i", { class: `swatch ${className}` }), name)));
+function drawLegend({ legend }, layers) {
+  legend.hidden = layers.length === 0;
+  legend.replaceChildren(...layers.map((layer) => el("span", null, el("i", { class: `swatch ${layer.className}` }), shortName(layer.name, 40))));
 }
 
 // Reading values: pointer and keyboard
@@ -124,7 +121,7 @@ function drawCursor({ marks, active, cursor, plotArea }) {
   const shapes = [];
   if (mark.box) shapes.push(svg("rect", { ...mark.box, class: "cursor-box" }));
   if (mark.dots && plotArea) {
-    shapes.push(svg("line", { x1: mark.x, x2: mark.x, y1: plotArea.top, y2: plotArea.bottom, class: "cursor-line" }));
+    shapes.push(lineAt(mark.x, plotArea.top, mark.x, plotArea.bottom, "cursor-line"));
   }
   const dots = mark.dots ?? (mark.box ? [] : [mark]);
   shapes.push(...dots.map((dot) => svg("circle", { cx: dot.x, cy: dot.y, r: 5, class: "cursor-dot" })));
@@ -238,6 +235,10 @@ function textAt(x, y, className, anchor, text) {
   return svg("text", { x, y, class: className, "text-anchor": anchor }, text);
 }
 
+function lineAt(x1, y1, x2, y2, className) {
+  return svg("line", { x1, y1, x2, y2, class: className });
+}
+
 // Scales and axes
 
 function niceTicks(low, high, count) {
@@ -251,12 +252,11 @@ function niceTicks(low, high, count) {
 }
 
 function logTicks(low, high) {
-  const ticks = [];
-  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1) {
-    for (const factor of [1, 2, 5]) ticks.push(Number((factor * 10 ** power).toPrecision(3)));
-  }
-  const inside = ticks.filter((tick) => tick >= low && tick <= high);
-  return inside.length > 7 ? inside.filter((tick) => /^1(e|0*$)|^0\.0*1$/.test(String(tick))) : inside;
+  const first = Math.floor(Math.log10(low));
+  const last = Math.ceil(Math.log10(high));
+  const factors = last - first > 3 ? [1] : [1, 2, 5];
+  const powers = Array.from({ length: last - first + 1 }, (_, k) => 10 ** (first + k));
+  return powers.flatMap((power) => factors.map((factor) => factor * power)).filter((tick) => tick >= low && tick <= high);
 }
 
 /** The smallest domain around the values with some room; `include` lists values that must be inside. */
@@ -310,19 +310,15 @@ function drawPlot(spec, width) {
     svg("g", { "clip-path": `url(#${frame.clip})` }, drawn.map((layer) => layer.clipped ?? [])),
     ...drawn.flatMap((layer) => layer.free ?? []), ...endLabels(spec, frame),
   ];
-  const legend = frame.narrow ? legendEntries(spec) : [];
+  const legend = frame.narrow ? spec.layers.filter((layer) => layer.name) : [];
   return { height: spec.height, content, legend, plotArea: frame, marks: plotMarks(spec, drawn, frame) };
-}
-
-function legendEntries(spec) {
-  return spec.layers.filter((layer) => layer.name).map((layer) => ({ name: shortName(layer.name, 40), className: layer.className }));
 }
 
 function yAxis(spec, frame) {
   const ticks = frame.yTicks.flatMap((tick) => {
     const y = frame.y(tick);
     return [
-      svg("line", { x1: frame.left, x2: frame.right, y1: y, y2: y, class: tick === 0 ? "axis" : "gridline" }),
+      lineAt(frame.left, y, frame.right, y, tick === 0 ? "axis" : "gridline"),
       textAt(frame.left - 6, y + 4, "tick", "end", frame.yFormat(tick)),
     ];
   });
@@ -330,20 +326,21 @@ function yAxis(spec, frame) {
 }
 
 function xAxis(spec, frame) {
-  const base = svg("line", { x1: frame.left, x2: frame.right, y1: frame.bottom, y2: frame.bottom, class: "axis" });
+  const base = lineAt(frame.left, frame.bottom, frame.right, frame.bottom, "axis");
   if (spec.x.hidden) return [base];
   const parts = [base, ...xTicks(spec, frame)];
   const y = spec.height - 5;
   const [leftHint, rightHint] = spec.x.hints ?? [];
   if (leftHint) parts.push(textAt(frame.left, y, "hint", "start", leftHint));
-  if (spec.x.label) parts.push(textAt((frame.left + frame.right) / 2, y, "axis-label", "middle", spec.x.label));
+  const hintRoom = leftHint ? textWidth(leftHint) + textWidth(rightHint) + 30 : 0;
+  if (spec.x.label && hintRoom < frame.right - frame.left) parts.push(textAt((frame.left + frame.right) / 2, y, "axis-label", "middle", spec.x.label));
   if (rightHint) parts.push(textAt(frame.right, y, "hint", "end", rightHint));
   return parts;
 }
 
 function xTicks(spec, frame) {
   if (spec.x.categories) return categoryTicks(spec, frame);
-  const count = Math.max(2, Math.round((frame.right - frame.left) / 80));
+  const count = Math.max(2, Math.round((frame.right - frame.left) / 64));
   const ticks = spec.x.kind === "log" ? logTicks(...frame.xDomain) : niceTicks(...frame.xDomain, count);
   const format = spec.x.format ?? ((value) => decimal(value));
   return ticks.filter((tick) => !spec.x.integers || Number.isInteger(tick)).map((tick) =>
@@ -476,7 +473,7 @@ function pointLayer(layer, frame) {
 function pointName(item, x, y, frame) {
   const text = shortName(item.name);
   const fits = x + 10 + textWidth(text) < frame.width;
-  return textAt(fits ? x + 9 : x - 9, y - 7, "direct", fits ? "start" : "end", text);
+  return textAt(fits ? x + 9 : x - 9, fits ? y - 7 : y + 16, "direct", fits ? "start" : "end", text);
 }
 
 function ruleLayer(layer, frame) {
@@ -484,8 +481,8 @@ function ruleLayer(layer, frame) {
   const [x, y] = [vertical ? frame.x(layer.x) : 0, vertical ? 0 : frame.y(layer.y)];
   if (vertical && (layer.x < frame.xDomain[0] || layer.x > frame.xDomain[1])) return {};
   const line = vertical
-    ? svg("line", { x1: x, x2: x, y1: frame.top, y2: frame.bottom, class: "rule" })
-    : svg("line", { x1: frame.left, x2: frame.right, y1: y, y2: y, class: "rule" });
+    ? lineAt(x, frame.top, x, frame.bottom, "rule")
+    : lineAt(frame.left, y, frame.right, y, "rule");
   if (!layer.label) return { free: [line] };
   const fits = x + 6 + textWidth(layer.label) < frame.right;
   const text = vertical
@@ -514,7 +511,7 @@ function drawHeatMap(spec, width) {
   const marks = [];
   spec.rows.forEach((name, i) => {
     const y = columnRoom + i * cell;
-    if (cell >= 9) content.push(textAt(rowRoom - 6, y + cell / 2 + 4, cell < 12 ? "tick tiny" : "tick", "end", fitName(name, rowRoom - 8)));
+    if (cell >= 9) content.push(textAt(rowRoom - 6, y + cell / 2 + 4, cell < 12 ? "tick tiny" : "tick", "end", shortName(name, Math.max(4, Math.floor((rowRoom - 8) / 6.4)))));
     spec.columns.forEach((_, j) => content.push(...heatCell(spec, i, j, rowRoom + j * cell, y, cell, marks)));
   });
   if (cell >= 9) {
@@ -525,10 +522,6 @@ function drawHeatMap(spec, width) {
     });
   }
   return { height: columnRoom + spec.rows.length * cell + 4, content, marks };
-}
-
-function fitName(name, room) {
-  return shortName(name, Math.max(4, Math.floor(room / 6.4)));
 }
 
 function heatCell(spec, i, j, x, y, cell, marks) {
@@ -558,14 +551,14 @@ function drawParallel(spec, width) {
     const d = points.map((point) => `${point.x.toFixed(1)},${point.y.toFixed(1)}`).join("L");
     return svg("path", { d: `M${d}`, class: line.best ? "trial best" : "trial", style: { "--share": line.strength.toFixed(3) } });
   });
-  const axes = spec.axes.flatMap((axis, k) => parallelAxis(axis, at[k], top, bottom, y, k % 2 === 1 && width < NARROW));
+  const axes = spec.axes.flatMap((axis, k) => parallelAxis(axis, at[k], top, bottom, y, width < NARROW && k % 2 === 1, width < NARROW ? 7 : 12));
   return { height: spec.height, content: [...paths, ...axes], marks: marks.sort((a, b) => a.y - b.y) };
 }
 
-function parallelAxis(axis, x, top, bottom, y, raised) {
-  const line = svg("line", { x1: x, x2: x, y1: top, y2: bottom, class: "axis" });
+function parallelAxis(axis, x, top, bottom, y, raised, length) {
+  const line = lineAt(x, top, x, bottom, "axis");
   const name = textAt(x, raised ? 10 : 24, "axis-label", x < 40 ? "start" : "middle", shortName(axis.name, 14));
-  const ticks = axis.ticks.map((tick) => textAt(x + 5, y(tick.at) + 4, "tick halo", "start", shortName(tick.text, 12)));
+  const ticks = axis.ticks.map((tick) => textAt(x + 5, y(tick.at) + 4, "tick halo", "start", shortName(tick.text, length)));
   return [line, name, ...ticks];
 }
 

@@ -1,5 +1,3 @@
-"use strict";
-
 // Several runs: results with intervals and paired tests, filters and curves overlaid, accuracy against time.
 
 const seriesClass = (index) => `s${index % CLASS_COLOURS} ${index >= CLASS_COLOURS ? "dashed" : ""}`;
@@ -72,7 +70,7 @@ function pairVerdict(pair) {
 
 function overlaySection(runs) {
   const parts = [overlaidFilters(runs), overlaidCurves(runs)].filter(Boolean);
-  return parts.length ? section("overlay", "Filters and curves", el("div", { class: "two-columns" }, parts), labelEnergy(runs)) : null;
+  return parts.length ? section("overlay", "Filters and curves", sideBySide(parts), labelEnergy(runs)) : null;
 }
 
 /** Responses are divided by their largest value on the graph's eigenvalues, so that shapes can be compared. */

@@ -1,5 +1,3 @@
-"use strict";
-
 // Elements, numbers in words, and the readout (tooltip and announcements).
 // Text reaches the document as text nodes only: names in the data may contain HTML.
 
@@ -33,6 +31,10 @@ const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 
 function note(text) {
   return el("p", { class: "note-text" }, text);
+}
+
+function sideBySide(...content) {
+  return el("div", { class: "two-columns" }, content);
 }
 
 const groupedInteger = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });

@@ -1,5 +1,3 @@
-"use strict";
-
 // Nodes: a drawing of the graph on a canvas, a panel for the selected node, and a table of mistakes.
 
 const CLASS_COLOURS = 7;
@@ -310,7 +308,7 @@ function mostConfidentMistake(nodes) {
 }
 
 function nodeSections(graph, run) {
-  if (!run.nodes?.label?.length) return [missingSection("nodes", "Nodes", "Predictions of single nodes are not available for this run.")];
+  if (!run.nodes?.label?.length) return null;
   const panel = el("div", { class: "node-panel", id: "node-panel" });
   const showNode = () => panel.replaceChildren(...nodePanel(graph, run, nodeState.selected.get(run.label), select).filter(Boolean));
   const select = (index, moveThere) => {
@@ -322,7 +320,7 @@ function nodeSections(graph, run) {
   };
   if (!nodeState.selected.has(run.label)) nodeState.selected.set(run.label, mostConfidentMistake(run.nodes));
   showNode();
-  const truncated = run.nodes.truncated ? note("The page lists only some of the nodes; predictions.csv in the run folder has all of them.") : null;
+  const truncated = run.nodes.truncated ? note("The page lists only some of the nodes; clenshaw predict RUN lists all of them.") : null;
   return [
     section("mistakes", "Most confident mistakes", truncated, nodeTable(graph, run, select)),
     section("nodes", "Graph and node explorer", el("div", { class: "explorer" }, drawingBlock(graph, run, select), panel)),

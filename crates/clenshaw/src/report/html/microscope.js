@@ -1,5 +1,3 @@
-"use strict";
-
 // The filter microscope: the response h(mu) over the graph's eigenvalues, the energy of labels, features and
 // predictions on the same axis, and a sentence on whether the filter keeps the frequencies of the labels.
 
@@ -103,8 +101,8 @@ function times(larger, smaller) {
 function describeLabels(filter, response) {
   const place = labelPlace(filter.energy);
   if (response) return `${place}. ${verdict(filter, response)}`;
-  const fate = highShare(filter.energy, filter.energy.labels) > 0.5 ? "removes" : "keeps";
-  return `${place}: a model that averages neighbours ${fate} most of it.`;
+  const fate = highShare(filter.energy, filter.energy.labels) > 0.5 ? "weakens" : "keeps";
+  return `${place}: averaging neighbours ${fate} it.`;
 }
 
 function labelPlace(energy) {
@@ -159,7 +157,7 @@ function responseSpec(run, frame) {
   if (isLearned) layers.push({ type: "line", name: "initial", x: filter.mu, y: filter.initial, className: "initial" });
   if (frame) layers.push({ type: "line", name: isLearned ? "learned" : "filter", x: filter.mu, y: frame.response, className: "s0 thick" });
   return {
-    id: "response-chart", height: 300, left: AXIS_LEFT, right: microscopeRight, layers,
+    id: "response-chart", height: filter.response ? 300 : 170, left: AXIS_LEFT, right: microscopeRight, layers,
     label: "Frequency response of the filter over the graph's eigenvalues",
     x: muAxis(), y: { domain, label: filter.response ? "gain h(μ)" : "", ticks: filter.response ? undefined : [] },
     addLines: (mu) => densityReading(filter, mu),
@@ -300,9 +298,9 @@ function describeView(view) {
 
 function explainFilter(filter) {
   const notes = [
-    "μ is an eigenvalue of the normalised adjacency matrix. At μ = 1 neighbours have equal values; towards μ = −1 neighbours differ.",
-    "The gain h(μ) is the factor by which the filter multiplies a signal at that frequency; its sign does not change the energy.",
-    "Energy: share of a centred signal in each band. A filter can only use class differences at frequencies that it passes.",
+    "μ is an eigenvalue of the normalised adjacency matrix: near 1 neighbours have equal values, towards −1 they differ.",
+    "The gain h(μ) is the factor by which the filter multiplies a signal at that frequency.",
+    "Energy is a signal's share in each band. A model cannot use class differences at frequencies that its filter removes.",
   ];
   if (filter.density) notes.push(`Eigenvalues: ${filter.density.exact ? "exact" : "density estimated by the kernel polynomial method"}.`);
   if (filter.channels > 1) notes.push(`The filter has ${plural(filter.channels, "channel")}; the curve is their mean.`);

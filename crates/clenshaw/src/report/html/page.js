@@ -1,5 +1,3 @@
-"use strict";
-
 // The page: `render(data)` builds it and may be called again with new data. Scroll position, focus, slider,
 // zoom, sorting and selection survive, because they are kept outside the elements.
 

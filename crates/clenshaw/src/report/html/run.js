@@ -1,5 +1,3 @@
-"use strict";
-
 // Sections of one run: result, learning curves, confusion matrix, scores by group, calibration, settings.
 
 function section(id, title, ...content) {
@@ -67,12 +65,13 @@ function scoreStrip(run) {
   if (isNumber(mean) && isNumber(ci95)) layers.push({ type: "shade", from: Math.max(0, mean - ci95), to: Math.min(1, mean + ci95) });
   const majority = run.metric === "roc-auc" ? 0.5 : run.scores?.majority_share;
   if (isNumber(majority)) layers.push({ type: "rule", x: majority, label: run.metric === "roc-auc" ? "random 50%" : `majority class ${percent(majority)}` });
+  const caption = layers[0]?.type === "shade" ? "One dot per seed; grey: 95% interval of the mean." : "One dot per seed.";
   layers.push({ type: "points", items, className: "s0" });
-  return el("div", { class: "strip" }, chart({
+  return el("div", null, chart({
     id: "score-strip", pick: "xy", height: 110, top: 10, left: 16, right: () => 22, layers,
     label: `${metricName(run.metric)} of every seed`,
-    x: { domain: [0, 1], label: `${metricName(run.metric)}; one dot per seed${layers[0]?.type === "shade" ? ", grey: 95% interval of the mean" : ""}`, format: wholePercent }, y: { domain: [0, 1], ticks: [] },
-  }));
+    x: { domain: [0, 1], label: metricName(run.metric), format: wholePercent }, y: { domain: [0, 1], ticks: [] },
+  }), note(caption));
 }
 
 function warningBox(graph) {
@@ -111,22 +110,20 @@ function graphSection(graph) {
   ]);
   const sizes = graph.classes.map((entry) => ({ name: shortName(entry.name, 40), value: entry.size, text: integer(entry.size) }));
   const notes = graph.notes.length ? el("ul", { class: "note-text" }, graph.notes.map((line) => el("li", null, line))) : null;
-  return section("graph", "Graph", el("div", { class: "two-columns" }, el("div", null, facts, notes), classSizes(sizes)));
+  return section("graph", "Graph", sideBySide(el("div", null, facts, notes), classSizes(sizes)));
 }
 
 function classSizes(sizes) {
-  const shown = 10;
-  const list = barList(sizes.slice(0, shown), "Nodes per class");
-  const rest = sizes.slice(shown);
-  const more = rest.length ? el("details", null, el("summary", null, `${integer(rest.length)} more`), barList(rest, "Nodes per class, continued")) : null;
-  return el("div", null, el("h3", null, "Nodes per class"), sizes.length ? list : note("The graph has no classes."), more);
+  const list = barList(sizes, "Nodes per class");
+  const content = sizes.length > 15 ? el("details", null, el("summary", null, `${integer(sizes.length)} classes`), list) : list;
+  return el("div", null, el("h3", null, "Nodes per class"), sizes.length ? content : note("The graph has no classes."));
 }
 
 // Learning curves
 
 function curvesSection(run) {
   const { train_loss: trainLoss, val_loss: valLoss, val_accuracy: valAccuracy } = run.epochs;
-  if (!trainLoss.length) return missingSection("curves", "Learning curves", "No epoch is recorded yet.");
+  if (!trainLoss.length) return null;
   const epochs = trainLoss.map((_, k) => k + 1);
   const stop = isNumber(run.best_epoch) ? [{ type: "rule", x: run.best_epoch, label: `kept: epoch ${integer(run.best_epoch)}` }] : [];
   const common = { height: 250, zoomKey: `curves ${run.label}` };
@@ -138,14 +135,14 @@ function curvesSection(run) {
     ? chart({ ...common, id: "accuracy-chart", label: "Validation accuracy per epoch", x, y: { label: "validation accuracy", format: (value) => percent(value, 1) },
       layers: [{ type: "line", x: epochs, y: valAccuracy, className: "s1" }, ...stop] })
     : note("Validation accuracy is not available for this run.");
-  const kept = stop.length ? " The weights of the marked epoch were kept. The validation nodes chose that epoch, so its validation accuracy is optimistic; test nodes were not used." : "";
-  return section("curves", "Learning curves", el("div", { class: "two-columns" }, loss, accuracy), note(`Drag over a curve to zoom; double click to reset.${kept}`));
+  const kept = stop.length && valLoss.some(isNumber) ? " The weights of the marked epoch were kept. The validation nodes chose that epoch, so its validation accuracy is optimistic; test nodes were not used." : "";
+  return section("curves", "Learning curves", sideBySide(loss, accuracy), note(`Drag over a curve to zoom; double click to reset.${kept}`));
 }
 
 // Confusion and classes
 
 function confusionSection(graph, run) {
-  if (!run.confusion) return missingSection("confusion", "Confusion matrix", "Not available: test nodes are scored when the run has finished.");
+  if (!run.confusion) return null;
   const names = graph.classes.map((entry) => shortName(entry.name, 60));
   const totals = run.confusion.map(sum);
   const spec = {
@@ -166,7 +163,7 @@ function commonConfusion(run, names) {
 }
 
 function classSection(run) {
-  if (!run.per_class) return missingSection("classes", "Scores per class", "Not available: test nodes are scored when the run has finished.");
+  if (!run.per_class) return null;
   const share = (title, name) => ({ title, numeric: true, value: (row) => row[name], cell: (row) => shareCell(row[name]) });
   const columns = [
     { title: "class", value: (row) => shortName(row.name, 60) }, share("precision", "precision"), share("recall", "recall"), share("F1", "f1"),
@@ -188,7 +185,7 @@ function wilson(share, n) {
 
 function groupChart(id, run, groups, what) {
   const present = groups.filter((group) => group.n > 0 && isNumber(group.accuracy));
-  if (!present.length) return note(`Accuracy by ${what} is not available for this run.`);
+  if (!present.length) return null;
   const items = present.map((group, k) => {
     const [low, high] = wilson(group.accuracy, group.n);
     return { from: k - 0.36, to: k + 0.36, value: group.accuracy, low, high,
@@ -203,9 +200,9 @@ function groupChart(id, run, groups, what) {
 }
 
 function groupSection(run) {
-  if (!run.by_degree.length && !run.by_homophily.length) return missingSection("groups", "Accuracy by degree and homophily", "Not available: test nodes are scored when the run has finished.");
-  return section("groups", "Accuracy by degree and homophily",
-    el("div", { class: "two-columns" }, groupChart("degree-chart", run, run.by_degree, "degree"), groupChart("homophily-chart", run, run.by_homophily, "local homophily")),
+  const charts = [groupChart("degree-chart", run, run.by_degree, "degree"), groupChart("homophily-chart", run, run.by_homophily, "local homophily")].filter(Boolean);
+  if (!charts.length) return null;
+  return section("groups", "Accuracy by degree and homophily", sideBySide(charts),
     note("Degree: number of neighbours. Local homophily: share of a node's neighbours that have its class. Whiskers: 95% interval (Wilson)."));
 }
 
@@ -213,7 +210,7 @@ function groupSection(run) {
 
 function calibrationSection(run) {
   const { calibration } = run;
-  if (!calibration) return missingSection("calibration", "Calibration", "Not available for this run.");
+  if (!calibration) return null;
   const bins = calibration.bins.filter((bin) => bin.n > 0 && isNumber(bin.accuracy));
   const items = bins.map((bin) => {
     const [low, high] = wilson(bin.accuracy, bin.n);
@@ -244,25 +241,28 @@ function calibrationSentence({ ece }, bins) {
 
 function settingsSection(run) {
   const hyper = Object.entries(run.hyper).map(([name, value]) => [name, plainValue(value)]);
-  const labels = { version: "version", data_sha256: "data SHA-256", split_sha256: "split SHA-256", processor: "processor", instruction_set: "instruction set", threads: "threads", started: "started" };
-  const origin = Object.entries(labels).map(([name, label]) => [label, plainValue(run.provenance?.[name])]);
+  const origin = Object.entries(run.provenance ?? {}).map(([name, value]) => [name.replaceAll("_", " "), plainValue(value)]);
   const model = el("div", null, el("h3", null, "Model"), el("p", null, run.title, run.paper ? ` (${run.paper})` : ""), el("pre", { tabindex: 0, "aria-label": "Equation of the model" }, run.equation));
   return section("settings", "Settings and provenance", model,
-    el("div", { class: "two-columns" }, el("div", null, el("h3", null, "Hyper-parameters"), hyper.length ? factList(hyper) : note("None.")), el("div", null, el("h3", null, "Provenance"), factList(origin))));
+    sideBySide(el("div", null, el("h3", null, "Hyper-parameters"), hyper.length ? factList(hyper) : note("None.")), el("div", null, el("h3", null, "Provenance"), factList(origin))));
 }
 
 function runSections(graph, run) {
-  return [
-    resultSection(graph, run), filterSection(run), curvesSection(run),
-    ...confusionAndCalibration(graph, run), classSection(run), groupSection(run),
-    ...nodeSections(graph, run), graphSection(graph), settingsSection(run),
-  ];
+  const optional = {
+    "learning curves": curvesSection(run), "confusion matrix": confusionSection(graph, run), calibration: calibrationSection(run),
+    "scores per class": classSection(run), "accuracy by degree and homophily": groupSection(run), "predictions of single nodes": nodeSections(graph, run),
+  };
+  const [curves, confusion, calibration, classes, groups, nodes] = Object.values(optional);
+  // A matrix of many classes needs the full width.
+  const matrix = confusion && calibration && graph.classes.length <= 12 ? pairOf(confusion, calibration) : [confusion, calibration];
+  const missing = Object.keys(optional).filter((name) => !optional[name]);
+  return [resultSection(graph, run), filterSection(run), curves, matrix, classes, groups, nodes, missing.length ? missingParts(run, missing) : null, graphSection(graph), settingsSection(run)]
+    .flat().filter(Boolean);
 }
 
-/** A matrix of many classes needs the full width. */
-function confusionAndCalibration(graph, run) {
-  const sections = [confusionSection(graph, run), calibrationSection(run)];
-  return graph.classes.length > 12 ? sections : [pairOf(...sections)];
+function missingParts(run, names) {
+  const reason = run.state === "running" ? " Test nodes are scored when the run has finished." : "";
+  return missingSection("missing", "Not available", `Not available for this run: ${names.join(", ")}.${reason}`);
 }
 
 function pairOf(first, second) {

@@ -1,5 +1,3 @@
-"use strict";
-
 // A tuning study: history of values, parallel coordinates, importance, best trials.
 
 function studySections(study) {
@@ -8,7 +6,7 @@ function studySections(study) {
   const isBetter = study.direction === "minimize" ? (a, b) => a < b : (a, b) => a > b;
   const best = complete.reduce((leader, trial) => (isBetter(trial.value, leader.value) ? trial : leader));
   return [
-    section("study", `Study ${shortName(study.name, 60)}`, studyHeadline(study, complete, best), historyChart(complete, best, isBetter)),
+    section("study", `Study ${shortName(study.name, 60)}`, studyHeadline(study, complete, best), historyChart(study, complete, best, isBetter)),
     pairOf(importanceSection(study), bestSettings(best)),
     section("parallel", "Parallel coordinates", parallelChart(complete, best, study), note("One line per finished trial, from its settings to its value on the right; better trials are darker, the best one is highlighted.")),
     trialSection(study),
@@ -19,24 +17,24 @@ function studyHeadline(study, complete, best) {
   const count = (state) => study.trials.filter((trial) => trial.state === state).length;
   const states = ["complete", "pruned", "failed", "running"].map((state) => [state, count(state)]).filter(([, n]) => n > 0);
   return el("div", { class: "headline" }, el("div", null,
-    el("p", { class: "score" }, studyValue(best.value)),
+    el("p", { class: "score" }, studyValue(study, best.value)),
     el("p", { class: "score-name" }, `best value so far, trial ${best.number} of ${integer(study.trials.length)}`),
     note(`${states.map(([state, n]) => `${integer(n)} ${state}`).join(", ")}. The study ${study.direction === "minimize" ? "minimises" : "maximises"} a validation score; the best of many trials is optimistic. Score it on test nodes with clenshaw train --config.`)));
 }
 
-/** Values between 0 and 1 are shares, as accuracies are. */
-function studyValue(value) {
-  return isNumber(value) && value >= 0 && value <= 1 ? percent(value, 2) : decimal(value, 5);
+/** Values to maximise are accuracies or areas, shown in percent; values to minimise are losses. */
+function studyValue(study, value) {
+  return study.direction === "minimize" ? decimal(value, 5) : percent(value, 2);
 }
 
-function trialLines(trial) {
-  return [`trial ${trial.number}: ${studyValue(trial.value)}`, ...Object.entries(trial.params).map(([name, value]) => `${shortName(name)}: ${plainValue(value)}`)];
+function trialLines(study, trial) {
+  return [`trial ${trial.number}: ${studyValue(study, trial.value)}`, ...Object.entries(trial.params).map(([name, value]) => `${shortName(name)}: ${plainValue(value)}`)];
 }
 
-function historyChart(complete, best, isBetter) {
+function historyChart(study, complete, best, isBetter) {
   const items = complete.map((trial) => ({
     x: trial.number, y: trial.value, className: trial === best ? "s1" : "s0 faint", radius: trial === best ? 6 : 4,
-    lines: trialLines(trial),
+    lines: trialLines(study, trial),
   }));
   const steps = { x: [], y: [] };
   let leader = null;
@@ -49,7 +47,7 @@ function historyChart(complete, best, isBetter) {
   const last = Math.max(1, maximum(complete.map((trial) => trial.number)));
   return chart({
     id: "history-chart", pick: "xy", height: 300, label: "Value of every finished trial",
-    x: { domain: [-0.5, last + 0.5], label: "trial", integers: true }, y: { domain: paddedDomain(items.map((item) => item.y)), label: "value", format: studyValue },
+    x: { domain: [-0.5, last + 0.5], label: "trial", integers: true }, y: { domain: paddedDomain(items.map((item) => item.y)), label: "value", format: (value) => studyValue(study, value) },
     layers: [{ type: "line", name: "best so far", ...steps, className: "s1" }, { type: "points", className: "s0", items }],
   });
 }
@@ -87,11 +85,11 @@ function parallelChart(complete, best, study) {
   if (!names.length) return note("The trials have no settings.");
   const [low, high] = [minimum(complete.map((trial) => trial.value)), maximum(complete.map((trial) => trial.value))];
   const place = (value) => (high > low ? (value - low) / (high - low) : 0.5);
-  const valueAxis = { name: "value", ticks: [{ at: 0, text: studyValue(low) }, { at: 1, text: studyValue(high) }], position: ({ trial }) => place(trial.value) };
+  const valueAxis = { name: "value", ticks: [{ at: 0, text: studyValue(study, low) }, { at: 1, text: studyValue(study, high) }], position: ({ trial }) => place(trial.value) };
   const goodness = (trial) => (study.direction === "minimize" ? 1 - place(trial.value) : place(trial.value));
   const lines = [...complete].sort((a, b) => goodness(a) - goodness(b)).map((trial) => ({
     trial, strength: goodness(trial), best: trial === best,
-    lines: trialLines(trial),
+    lines: trialLines(study, trial),
   }));
   return chart({ id: "parallel-chart", draw: drawParallel, pick: "dots", height: 320, label: "Parallel coordinates of the trials", axes: [...names.map((name) => parallelParameter(name, complete)), valueAxis], lines });
 }
@@ -100,7 +98,7 @@ function trialSection(study) {
   const names = [...new Set(study.trials.flatMap((trial) => Object.keys(trial.params)))];
   const columns = [
     { title: "trial", numeric: true, value: (trial) => trial.number, cell: (trial) => String(trial.number) },
-    { title: "value", numeric: true, value: (trial) => trial.value, cell: (trial) => (isNumber(trial.value) ? studyValue(trial.value) : "–") },
+    { title: "value", numeric: true, value: (trial) => trial.value, cell: (trial) => (isNumber(trial.value) ? studyValue(study, trial.value) : "–") },
     { title: "state", value: (trial) => trial.state },
     ...names.map((name) => ({ title: shortName(name), numeric: study.trials.every((trial) => isNumber(trial.params[name])), value: (trial) => trial.params[name] })),
     { title: "time", numeric: true, value: (trial) => trial.seconds, cell: (trial) => (isNumber(trial.seconds) ? duration(trial.seconds) : "–") },

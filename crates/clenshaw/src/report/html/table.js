@@ -1,5 +1,3 @@
-"use strict";
-
 // A table that sorts, searches and shows one page of rows at a time, so 100,000 rows cost no more than 15.
 
 const tableStates = new Map();
