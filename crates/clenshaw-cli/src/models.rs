@@ -134,8 +134,8 @@ fn model_json(info: &ModelInfo) -> Json {
     })
 }
 
-/// Describes a hyper-parameter. Its range is `{low, high}` or `{among}`; its space is `{low, high, step}`,
-/// `{low, high}` or `{among}`, or null if it is not tuned.
+/// Describes a hyper-parameter. Its range is `{low, high}` or `{among}`; its space is `{low, high, step}`
+/// or `{among}`, or null if it is not tuned.
 pub fn hyper_json(hyper: &HyperParam) -> Json {
     let is_integer = matches!(hyper.range, ValueRange::Int(..));
     let number = |v: f64| if is_integer { json!(v as i64) } else { json!(v) };
