@@ -171,8 +171,8 @@ impl DataOption {
     }
 }
 
-/// Returns the folder that `data get` and `data import` write to; fails if neither an option nor the system
-/// determines one.
+/// Returns the folder that `data get` and `data import` write to. Fails if none is set and the system has no
+/// cache folder.
 pub fn data_home(store: &Store) -> clenshaw::Result<&Path> {
     store.primary_folder().ok_or_else(|| Error::Data {
         place: "data folder".into(),

@@ -6,7 +6,7 @@ use clenshaw::Result;
 use clenshaw::experiment::{self, Request, RunEvent, RunOptions, RunRecord, Summary, TrainingJob};
 use clenshaw::train::{Epoch, StopRule};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::IsTerminal;
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -116,13 +116,20 @@ pub fn train_batch(
     let work = |i: usize| costs[i] * (jobs[i].request.runs * max_epochs[i]) as u64;
     let total = progress.total(label, (0..jobs.len()).map(work).sum());
     let runs: Vec<RunProgress> = jobs.iter().map(|job| progress.runs(&job.request)).collect();
+    // Indices of the job and the run. A run that an earlier command has finished is never started.
+    let started = Mutex::new(HashSet::new());
+    let lock_started = || started.lock().expect("no thread panics while holding the lock");
     let on_event = |i: usize, event: RunEvent<'_>| {
         runs[i].update(&event);
         match event {
-            RunEvent::Started { epochs_done, .. } => total.inc(costs[i] * epochs_done as u64),
+            RunEvent::Started { run, epochs_done, .. } => {
+                lock_started().insert((i, run));
+                total.inc(costs[i] * epochs_done as u64);
+            }
             RunEvent::Epoch { .. } => total.inc(costs[i]),
-            RunEvent::Finished { record, .. } => {
-                total.inc(costs[i] * (max_epochs[i] - record.epochs) as u64);
+            RunEvent::Finished { run, record } => {
+                let counted = if lock_started().contains(&(i, run)) { record.epochs } else { 0 };
+                total.inc(costs[i] * (max_epochs[i] - counted) as u64);
             }
             RunEvent::Loaded { .. } => {}
         }

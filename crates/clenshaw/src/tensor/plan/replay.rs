@@ -92,7 +92,8 @@ impl<T: Real> Workspace<T> {
 
 /// Compilation.
 impl<T: Real> Plan<T> {
-    /// Compiles the computation of `logits`, forward and backward.
+    /// Compiles the computation of `logits`, forward and backward. Panics if `logits` is a value of another
+    /// tape.
     pub fn compile(tape: &Tape, logits: Var) -> Self {
         Self::compile_mode(tape, logits, PassMode::Training, GatherPrecision::Full)
     }
