@@ -1,5 +1,5 @@
-//! Presets: the settings of a model on a graph, published ones where they exist. Each model has a TOML file
-//! with one table per graph.
+//! Presets: the settings of a model on a graph, published ones where they exist. A model with presets has a
+//! TOML file with one table per graph.
 
 use super::config::settings;
 use crate::error::{Error, Result};

@@ -187,7 +187,7 @@ impl TuneRequest {
         Ok(request)
     }
 
-    /// Rejects an empty search space, and numbers of trials or splits or a seed that are out of range.
+    /// Rejects an empty search space, and a number of trials, number of splits or seed that is out of range.
     fn check(&self) -> Result<()> {
         if self.space.is_empty() {
             let problem = "every hyper-parameter is fixed; nothing is left to tune".to_owned();
