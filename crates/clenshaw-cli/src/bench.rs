@@ -67,7 +67,7 @@ impl RunSubcommand for Bench {
         let mut roofline = Roofline::new(self.threads.count());
         let mut documents = Vec::new();
         if !self.json.is_set() {
-            output::print(&machine(&mut roofline))?;
+            output::print(&machine_page(&mut roofline))?;
         }
         for (request, graph) in requests.iter().zip(graphs) {
             let split = request.split.draw(&graph, 0)?;
@@ -102,7 +102,7 @@ impl Bench {
 const SIZES: [usize; 5] = [32 << 10, 1 << 20, 5 << 20, 20 << 20, 80 << 20];
 
 /// Measures the rates of this machine and formats them.
-fn machine(roofline: &mut Roofline) -> String {
+fn machine_page(roofline: &mut Roofline) -> String {
     let mut table = Table::new(["size", "gather GB/s", "stream GB/s"]);
     for size in SIZES {
         let rates = [roofline.gather_rate(size), roofline.stream_rate(size)]
@@ -142,7 +142,8 @@ fn step_page(graph: &str, model: &str, step: &StepTiming) -> String {
     )
 }
 
-/// Formats the first four columns of a row of [`step_page`].
+/// Formats the first four columns of a row of [`step_page`]: name, time, bound and ratio. The last two are
+/// blank without a positive bound.
 fn times(name: &str, seconds: f64, bound: Option<f64>) -> [String; 4] {
     let bound = bound.filter(|bound| *bound > 0.0);
     let or_blank = |number: Option<f64>| number.map_or_else(String::new, |n| format!("{n:.2}"));

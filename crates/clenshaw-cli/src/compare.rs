@@ -129,7 +129,7 @@ impl Compare {
         Ok(TrainingJob { request, folder })
     }
 
-    /// Prints and saves the results; returns the first failure, if any.
+    /// Saves the table to compare.md, prints the results, and returns the first error of a job, if any.
     fn report(
         &self,
         models: &[&ModelInfo],
@@ -144,7 +144,8 @@ impl Compare {
         results.into_iter().find_map(Result::err).map_or(Ok(()), Err)
     }
 
-    /// Mean and standard deviation of the test accuracy: one row per model, one column per graph.
+    /// Mean and standard deviation of the test accuracy: one row per model, one column per graph. With
+    /// `--preset`, a cell without a preset is marked with `*`.
     fn table(
         &self,
         models: &[&ModelInfo],
@@ -206,7 +207,7 @@ impl Compare {
         format!("{}\n{warnings}run folders and compare.md: {folder}\n", lines.join("\n"))
     }
 
-    /// The line that names the split of each graph, or the common one.
+    /// The line that names the split of each graph, or the one split used for all graphs.
     fn splits_line(&self, jobs: &[TrainingJob]) -> String {
         let mut splits: Vec<(&str, String)> = jobs
             .iter()
@@ -237,7 +238,8 @@ impl Compare {
     }
 }
 
-/// Returns the models with these names, without repetitions; `all` selects every model.
+/// Returns the models with these names, without repetitions; `all` selects every model. Fails if a name is
+/// unknown.
 fn select_models(names: &[String]) -> Result<Vec<&'static ModelInfo>> {
     if names.iter().any(|name| name == "all") {
         return Ok(MODELS.to_vec());
@@ -264,17 +266,17 @@ fn check_key(key: &str, models: &[&ModelInfo]) -> Result<()> {
 
 /// Describes the failures, with one line for all models that failed on a graph with the same error.
 fn failures(jobs: &[TrainingJob], results: &[Result<Summary>]) -> Vec<String> {
-    let mut models: Vec<(String, Vec<&str>)> = vec![];
+    let mut failures: Vec<(String, Vec<&str>)> = vec![];
     for (job, result) in jobs.iter().zip(results) {
         let Err(error) = result else { continue };
         let Request { graph, model, .. } = &job.request;
         let failure = format!(" on {graph}: {error}");
-        match models.iter_mut().find(|(other, _)| *other == failure) {
+        match failures.iter_mut().find(|(other, _)| *other == failure) {
             Some((_, models)) => models.push(model.name),
-            None => models.push((failure, vec![model.name])),
+            None => failures.push((failure, vec![model.name])),
         }
     }
-    models.into_iter().map(|(failure, models)| models.join(", ") + &failure).collect()
+    failures.into_iter().map(|(failure, models)| models.join(", ") + &failure).collect()
 }
 
 fn cell(result: &Result<Summary>) -> String {

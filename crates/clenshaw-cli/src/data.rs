@@ -124,7 +124,8 @@ fn table(store: &Store) -> String {
 /// The kind of graphs created by [`Import`].
 const IMPORTED: &str = "imported";
 
-/// Returns the names and files of imported graphs, except those hidden by a graph of [`DATASETS`].
+/// Returns the names and files of imported graphs, except those with the name of a graph in
+/// [`DATASETS`], which takes precedence.
 fn imports(store: &Store) -> impl Iterator<Item = (String, PathBuf)> {
     store.imported_graphs().into_iter().filter(|(name, _)| data::find(name).is_err())
 }
@@ -168,6 +169,7 @@ fn page(d: &Description, splits: &str) -> String {
         .map(|(name, size)| format!("{name} {size}"))
         .collect();
     let degrees: Vec<String> = d.degree_histogram.iter().enumerate().map(degree_bin).collect();
+    let largest = output::count(d.largest_component, "node");
     let fields = output::fields([
         ("nodes", d.nodes.to_string()),
         ("edges", d.edges.to_string()),
@@ -181,7 +183,7 @@ fn page(d: &Description, splits: &str) -> String {
             "duplicate nodes",
             format!("{} (same neighbours and class as an earlier node)", d.duplicates),
         ),
-        ("components", format!("{} (the largest has {} nodes)", d.components, d.largest_component)),
+        ("components", format!("{} (the largest has {largest})", d.components)),
         ("degrees", degrees.join(", ")),
         ("splits", splits.to_owned()),
         ("sha256", d.sha256.clone()),

@@ -52,7 +52,7 @@ const NEXT: &str = "next: clenshaw train cora --preset paper --runs 10";
 struct DemoModel {
     graph: &'static str,
     model: &'static str,
-    /// Changes to its preset (on Cora) or its defaults (on csbm).
+    /// Changes to the model's preset (on Cora) or defaults (on csbm).
     set: &'static [(&'static str, &'static str)],
     /// Relative cost of an epoch; the slowest models start first.
     cost: u64,
@@ -60,8 +60,8 @@ struct DemoModel {
 
 /// The models of the demo. On Cora they use their presets, except for GCNII's 64 layers, which take too
 /// long, and GCN's learning rate, which is meant for a thousand epochs. On csbm they use the defaults
-/// with less dropout, which on seeds 100 to 102 lowered the validation loss of four models and did not
-/// change GCN's. The linear ClenshawGCN is included for its filter.
+/// with 8 layers for GCNII and with less dropout, which on seeds 100 to 102 lowered the validation loss of
+/// four models and did not change GCN's. The linear ClenshawGCN is included for its filter.
 static DEMO_MODELS: [DemoModel; 12] = [
     DemoModel { graph: "cora", model: "mlp", set: &[], cost: 3 },
     DemoModel { graph: "cora", model: "gcn", set: &[("lr", "0.01")], cost: 3 },
@@ -142,7 +142,7 @@ impl Demo {
     }
 }
 
-/// Formats the results as text, and writes the plot of the filters.
+/// Formats the results as text, and writes the plot of the filters to filters.svg.
 fn page(summaries: &[Summary], seconds: f64) -> Result<String> {
     let graphs: Vec<Dataset> = GRAPHS.iter().map(|name| data::load(name)).collect::<Result<_>>()?;
     let lines: String = graphs.iter().map(|graph| describe(graph) + "\n").collect();
@@ -156,7 +156,7 @@ fn page(summaries: &[Summary], seconds: f64) -> Result<String> {
     Ok(format!("{lines}\n{table}{caution}\n{LINEAR}\n{plots}\n{done}\n{NEXT}\n"))
 }
 
-/// Whether the model was trained without weights between its layers, and is therefore [`LINEAR`].
+/// Whether this is the linear ClenshawGCN, the only model of the demo without weights between its layers.
 fn is_linear(summary: &Summary) -> bool {
     summary.hyper.has("use_weight") && !summary.hyper.flag("use_weight")
 }
@@ -194,7 +194,7 @@ fn terminal_plot(graph: &Dataset, summary: &Summary) -> String {
     )
 }
 
-/// Draws both filters, each over the spectrum of its graph.
+/// Draws both filters as SVG, each over the spectrum of its graph.
 fn svg(graphs: &[Dataset], learned: &[&Summary]) -> String {
     let series = graphs.iter().zip(learned).map(|(graph, summary)| LineSeries {
         name: graph.name.clone(),

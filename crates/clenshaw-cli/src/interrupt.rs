@@ -25,7 +25,7 @@ impl Resume {
 }
 
 /// Returns a flag that is set by the first Ctrl-C (or SIGTERM), which also prints a message; the second
-/// one exits with code 1. May be called only once.
+/// one exits with code 1. Panics if called twice.
 pub fn flag(progress: &Progress, resume: Resume) -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     let (set, progress) = (Arc::clone(&flag), progress.clone());

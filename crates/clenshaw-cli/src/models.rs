@@ -59,8 +59,8 @@ fn page(info: &ModelInfo) -> String {
     format!("{title} ({name}), family {family}\n{paper}\n\n{equations}\n{keys}\n{presets}\n")
 }
 
-/// Lists the settings and the origin of `--preset paper` for each graph; `default` applies to all other
-/// graphs.
+/// Lists the settings of `--preset paper` for each graph, with their origin if they were tuned or borrowed;
+/// `default` applies to all other graphs.
 fn presets(info: &ModelInfo) -> String {
     let graphs = preset_graphs(info);
     if graphs.is_empty() {

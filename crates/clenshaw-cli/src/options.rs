@@ -171,7 +171,8 @@ impl DataOption {
     }
 }
 
-/// Returns the folder that `data get` and `data import` write to.
+/// Returns the folder that `data get` and `data import` write to. Fails if none is set and the system has no
+/// cache folder.
 pub fn data_home(store: &Store) -> clenshaw::Result<&Path> {
     store.primary_folder().ok_or_else(|| Error::Data {
         place: "data folder".into(),
@@ -218,6 +219,7 @@ impl QuietOption {
     }
 }
 
+/// Parses a number of threads, from 1 to 1024.
 fn threads(text: &str) -> Result<usize, &'static str> {
     let count = text.parse().ok().filter(|count| (1..=1024).contains(count));
     count.ok_or("expected a whole number from 1 to 1024")
@@ -234,7 +236,7 @@ pub fn setting(text: &str) -> Result<(String, String), &'static str> {
     Ok((key.trim().into(), value.trim().into()))
 }
 
-/// Parses `90`, `90s`, `30m` or `2h`.
+/// Parses a duration such as `90` (seconds), `90s`, `30m` or `2h`.
 pub fn duration(text: &str) -> Result<Duration, &'static str> {
     let (number, unit) = match text.char_indices().last() {
         Some((end, 's')) => (&text[..end], 1.0),

@@ -52,7 +52,7 @@ pub fn percent(fraction: f64) -> String {
     format!("{:.2}", 100.0 * fraction)
 }
 
-/// Formats mean and standard deviation in percent, such as `91.80 ± 3.94`; of a single run, only its
+/// Formats mean and standard deviation in percent, such as `91.80 ± 3.94`; for a single run, only the
 /// score.
 pub fn mean_and_std(statistic: Statistic, n_runs: usize) -> String {
     match n_runs {
@@ -67,9 +67,9 @@ pub fn save(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
 }
 
 /// Creates a lock file if necessary and waits for its lock, which is released when the file is dropped.
+/// Does not lock if the file system does not support it.
 pub fn lock(path: &Path) -> Result<fs::File> {
     let file = fs::File::create(path).map_err(Error::io(path))?;
-    // Some file systems do not support locks.
     match file.lock() {
         Err(error) if error.kind() != std::io::ErrorKind::Unsupported => {
             Err(Error::io(path)(error))

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 #[derive(Parser)]
 #[command(name = "predict", after_help = AFTER_HELP)]
 pub struct Predict {
-    /// Run folder written by `clenshaw train` (a path, a name in `runs` or a unique prefix of one, or `latest`),
-    /// or a model file (.safetensors)
+    /// Run folder written by `clenshaw train` (a path, a name in `runs` or a unique prefix of one, or
+    /// `latest`), or a model file (.safetensors)
     run: PathBuf,
     /// Graph to classify, with the same feature columns [default: the graph of the run]
     graph: Option<String>,
@@ -83,6 +83,7 @@ impl RunSubcommand for Predict {
 }
 
 impl Predict {
+    /// Applies the run or the model file to the graph; a model file requires a graph and ignores `--seed`.
     fn predictions(&self) -> Result<Predictions> {
         let (store, threads) = (self.data.store(), self.threads.count());
         if !self.run.is_file() {
@@ -99,7 +100,7 @@ impl Predict {
     }
 }
 
-/// One object per node.
+/// Returns the JSON document: the classes, the warnings and one object per node in `rows`.
 fn document(predictions: &Predictions, rows: &[usize]) -> Json {
     let classes = &predictions.class_names;
     let node = |&node: &usize| {

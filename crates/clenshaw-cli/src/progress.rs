@@ -6,7 +6,7 @@ use clenshaw::Result;
 use clenshaw::experiment::{self, Request, RunEvent, RunOptions, RunRecord, Summary, TrainingJob};
 use clenshaw::train::{Epoch, StopRule};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::IsTerminal;
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -103,7 +103,7 @@ impl Progress {
 /// Trains all jobs with a bar for each run and one for the whole batch.
 ///
 /// `costs` contains the relative cost of an epoch of each job, for the estimate of the remaining time.
-/// The `on_event` of the options is ignored.
+/// The `on_event` of the options is ignored. Returns one result per job, in the order of `jobs`.
 pub fn train_batch(
     label: &'static str,
     jobs: &[TrainingJob],
@@ -116,14 +116,22 @@ pub fn train_batch(
     let work = |i: usize| costs[i] * (jobs[i].request.runs * max_epochs[i]) as u64;
     let total = progress.total(label, (0..jobs.len()).map(work).sum());
     let runs: Vec<RunProgress> = jobs.iter().map(|job| progress.runs(&job.request)).collect();
+    // Indices of the job and the run. A run that an earlier command has finished is never started.
+    let started = Mutex::new(HashSet::new());
+    let lock_started = || started.lock().expect("no thread panics while holding the lock");
     let on_event = |i: usize, event: RunEvent<'_>| {
         runs[i].update(&event);
         match event {
-            RunEvent::Epoch { .. } => total.inc(costs[i]),
-            RunEvent::Finished { record, .. } => {
-                total.inc(costs[i] * (max_epochs[i] - record.epochs) as u64);
+            RunEvent::Started { run, epochs_done, .. } => {
+                lock_started().insert((i, run));
+                total.inc(costs[i] * epochs_done as u64);
             }
-            _ => {}
+            RunEvent::Epoch { .. } => total.inc(costs[i]),
+            RunEvent::Finished { run, record } => {
+                let counted = if lock_started().contains(&(i, run)) { record.epochs } else { 0 };
+                total.inc(costs[i] * (max_epochs[i] - counted) as u64);
+            }
+            RunEvent::Loaded { .. } => {}
         }
     };
     let results = experiment::run_all(jobs, &RunOptions { on_event: &on_event, ..*options });
@@ -151,6 +159,7 @@ pub struct RunProgress {
 struct RunBar {
     bar: ProgressBar,
     max_epochs: usize,
+    /// The lowest validation loss so far.
     lowest_loss: f64,
 }
 
@@ -175,16 +184,17 @@ impl RunProgress {
         }
     }
 
-    /// Returns the line for an event at time `now`. An epoch has a line only if [`LINE_INTERVAL`] has
-    /// passed since the last one.
+    /// Returns the line for an event at time `now`, if it has one. An epoch has a line only if
+    /// [`LINE_INTERVAL`] has passed since the last one; `now` then becomes the time of the last line.
     fn line(&self, event: &RunEvent<'_>, now: Instant) -> Option<String> {
         let (seed, text) = match event {
             RunEvent::Loaded { .. } => return None,
             RunEvent::Started { seed, max_epochs, epochs_done: 0, .. } => {
-                (*seed, format!("started, at most {max_epochs} epochs"))
+                (*seed, format!("started, at most {}", output::count(*max_epochs, "epoch")))
             }
             RunEvent::Started { seed, max_epochs, epochs_done, .. } => {
-                (*seed, format!("resumed after {epochs_done} epochs, at most {max_epochs} epochs"))
+                let [done, max] = [epochs_done, max_epochs].map(|n| output::count(*n, "epoch"));
+                (*seed, format!("resumed after {done}, at most {max}"))
             }
             RunEvent::Epoch { run, epoch } => {
                 let last = self.last_epoch_line.lock();
@@ -204,13 +214,13 @@ impl RunProgress {
     fn start(&self, run: usize, seed: u64, max_epochs: usize) {
         let bar = self.progress.add(RUN, max_epochs as u64);
         bar.set_prefix(format!("{} seed {seed}", self.label));
-        self.bars().insert(run, RunBar { bar, max_epochs, lowest_loss: f64::INFINITY });
+        self.lock_bars().insert(run, RunBar { bar, max_epochs, lowest_loss: f64::INFINITY });
     }
 
     /// Advances the bar of a run; with patience, its end is where training would stop without a
     /// further improvement.
     fn advance(&self, run: usize, epoch: &Epoch) {
-        let mut bars = self.bars();
+        let mut bars = self.lock_bars();
         let Some(run) = bars.get_mut(&run) else { return };
         if let Some(loss) = epoch.val_loss.filter(|loss| *loss < run.lowest_loss) {
             run.lowest_loss = loss;
@@ -224,25 +234,26 @@ impl RunProgress {
     }
 
     fn finish(&self, run: usize) {
-        if let Some(run) = self.bars().remove(&run) {
+        if let Some(run) = self.lock_bars().remove(&run) {
             run.bar.finish_and_clear();
             self.progress.bars.remove(&run.bar);
         }
     }
 
-    fn bars(&self) -> MutexGuard<'_, HashMap<usize, RunBar>> {
+    fn lock_bars(&self) -> MutexGuard<'_, HashMap<usize, RunBar>> {
         self.bars.lock().expect("no thread panics while holding the lock")
     }
 }
 
 /// Formats a finished run, such as `57 epochs, best epoch 32, val acc 86.5%, 1.2 s`.
 fn finished(record: &RunRecord) -> String {
-    let (epochs, best, seconds) = (record.epochs, record.best_epoch, record.seconds);
+    let epochs = output::count(record.epochs, "epoch");
+    let (best, seconds) = (record.best_epoch, record.seconds);
     let val = val_accuracy(record.val_accuracy);
-    format!("{epochs} epochs, best epoch {best}{val}, {seconds:.1} s")
+    format!("{epochs}, best epoch {best}{val}, {seconds:.1} s")
 }
 
-/// Formats a validation accuracy, such as `, val acc 86.5%`; empty without validation nodes.
+/// Formats a validation accuracy, such as `, val acc 86.5%`; empty if `accuracy` is `None`.
 fn val_accuracy(accuracy: Option<f64>) -> String {
     accuracy.map_or(String::new(), |accuracy| format!(", val acc {:.1}%", 100.0 * accuracy))
 }

@@ -81,6 +81,7 @@ struct ExperimentDocument<'a, T> {
 
 /// A figure of an experiment.
 struct RenderedFigure {
+    /// The file name without its extension.
     name: String,
     svg: String,
 }
@@ -131,7 +132,7 @@ impl Reproduce {
         let is_result_table = matches!(info.kind, ExperimentKind::ResultTable(_));
         let is_statistics = matches!(info.kind, ExperimentKind::GraphStatistics(_));
         let (option, reason) = match (&self.receipts, self.runs, self.budget) {
-            (Some(_), ..) if !is_result_table => ("--receipts", "it has no receipts"),
+            (Some(_), ..) if !is_result_table => ("--receipts", "this experiment has no receipts"),
             (_, Some(_), _) if is_statistics => ("--runs", "each graph is measured once"),
             (.., Some(_)) if is_statistics => ("--budget", "no model is trained"),
             _ => return Ok(()),
@@ -179,7 +180,8 @@ impl Reproduce {
         self.write(self.out.as_deref(), output)
     }
 
-    /// Writes the Markdown page, the JSON document and the figures to the folder, and prints the result.
+    /// Writes the Markdown page, the JSON document and the figures to the folder, if there is one, and prints
+    /// the result.
     fn write<T: Serialize>(
         &self,
         folder: Option<&Path>,
@@ -223,14 +225,14 @@ fn write_figures(folder: &Path, figures: &[RenderedFigure]) -> Result<()> {
     Ok(())
 }
 
-/// Wraps [`missing_graphs_note`] for the terminal.
+/// Wraps [`missing_graphs_note`] for the terminal; empty if no files are missing.
 fn missing_graphs_text(names: &[&str]) -> String {
     missing_graphs_note(names).map_or(String::new(), |line| {
         wrap_text(&line, 100).into_iter().map(|line| line + "\n").collect()
     })
 }
 
-/// Lists the graphs whose files are missing, and how to download them.
+/// Lists the graphs whose files are missing, and how to download them; `None` if there are none.
 fn missing_graphs_note(names: &[&str]) -> Option<String> {
     let (listed, arguments) = (names.join(", "), names.join(" "));
     (!names.is_empty()).then(|| {

@@ -11,7 +11,7 @@ pub const RUNS: &str = "runs";
 const LATEST: &str = "latest";
 
 /// Returns the run folder that an argument refers to: a path, a name in `runs`, an unambiguous prefix of
-/// such a name, or `latest`.
+/// such a name, or `latest`. Fails if there is no such folder or the prefix is ambiguous.
 pub fn find(argument: &Path) -> Result<PathBuf> {
     if argument.join("run.toml").is_file() {
         return Ok(argument.to_owned());
@@ -45,8 +45,8 @@ pub fn find(argument: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Returns the run folders in a folder, sorted by path; for `runs`, also those in its subfolders, such as
-/// `runs/compare`.
+/// Returns the run folders in a folder, sorted by path; for `runs`, also those in its direct subfolders,
+/// such as `runs/compare`. A folder that does not exist has none.
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = vec![];
     let entries = match fs::read_dir(folder) {
@@ -65,7 +65,7 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// When a run folder was last changed.
+/// When the summary of a run folder was written or, without a summary, its settings; `None` if unknown.
 pub fn modified(folder: &Path) -> Option<SystemTime> {
     let time = |file: &str| fs::metadata(folder.join(file)).and_then(|file| file.modified()).ok();
     time("summary.json").or_else(|| time("run.toml"))

@@ -110,12 +110,13 @@ impl Rm {
     }
 }
 
+/// The contents of summary.json; null if it is missing or invalid.
 fn summary(folder: &Path) -> Json {
     let bytes = fs::read(folder.join("summary.json")).unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or(Json::Null)
 }
 
-/// Name, graph, model, state and accuracy of a run folder.
+/// The name, path, graph, model, split, state and accuracy of a run folder; unknown values are null.
 fn overview(folder: &Path) -> Json {
     let summary = summary(folder);
     let settings = fs::read_to_string(folder.join("run.toml")).unwrap_or_default();
@@ -152,6 +153,7 @@ fn table(runs: &[Json]) -> Table {
     table
 }
 
+/// The string, or `-` for any other value.
 fn text(value: &Json) -> String {
     value.as_str().unwrap_or("-").to_owned()
 }

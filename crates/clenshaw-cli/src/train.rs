@@ -42,7 +42,8 @@ pub struct Train {
     /// How to split the nodes into training, validation and test sets; see below
     #[arg(long, value_name = "NAME")]
     split: Option<String>,
-    /// Number of runs, each with its own seed and, if the split is random, its own split [default: 1; with --split all, one per split]
+    /// Number of runs, each with its own seed and, if the split is random, its own split [default: 1; with
+    /// --split all, one per split]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true)]
     runs: Option<usize>,
     /// Seed of the first run, incremented for each further run [default: 0]
@@ -160,17 +161,20 @@ fn read_config(path: &Path) -> Result<Config> {
 /// `cora: 2708 nodes, 5278 edges, 1433 features, 7 classes, edge homophily 0.81`.
 pub fn describe(dataset: &Dataset) -> String {
     let (graph, classes) = (&dataset.graph, dataset.n_classes());
-    let (nodes, edges, features) = (graph.n_nodes(), graph.n_edges(), dataset.x.n_cols());
+    let nodes = output::count(graph.n_nodes(), "node");
+    let edges = output::count(graph.n_edges(), "edge");
+    let features = output::count(dataset.x.n_cols(), "feature");
+    let class_noun = if classes == 1 { "class" } else { "classes" };
     let homophily = edge_homophily(graph, &dataset.y);
     let homophily = homophily.map_or("unknown".into(), |ratio| format!("{ratio:.2}"));
     format!(
-        "{}: {nodes} nodes, {edges} edges, {features} features, {classes} classes, \
-         edge homophily {homophily}",
+        "{}: {nodes}, {edges}, {features}, {classes} {class_noun}, edge homophily {homophily}",
         dataset.name
     )
 }
 
-/// Describes how the columns and edges of a user's own graph were interpreted, one note per line.
+/// Describes how the columns and edges of a user's own graph were interpreted, one note per line, each
+/// after a line break.
 fn interpretation(dataset: &Dataset) -> String {
     let columns = dataset.schema.iter().flat_map(Schema::summary);
     let lines = columns.chain(dataset.notes.iter().cloned());
@@ -234,7 +238,7 @@ fn score(score: f64) -> String {
     if score.is_nan() { "-".into() } else { percent(score) }
 }
 
-/// Formats the score over all runs, in the graph's metric.
+/// Formats the score over all runs, in the graph's metric, or a remark if there are no test nodes.
 fn headline(summary: &Summary) -> String {
     if summary.test_accuracy.mean.is_nan() {
         return "no test nodes, so there is no estimate of the accuracy".into();

@@ -79,8 +79,8 @@ pub struct Tune {
     /// GRAPH-MODEL in a database]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// After tuning, train with the best settings and 20 new seeds, or with --split all once on every split
-    /// of the graph, and report the test accuracy
+    /// After tuning, train with the best settings and 20 new seeds (with --split all, once on every split of
+    /// the graph) and report the test accuracy
     #[arg(long)]
     evaluate: bool,
     #[command(flatten)]

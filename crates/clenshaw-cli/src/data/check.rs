@@ -62,7 +62,7 @@ fn page(report: &CheckReport) -> String {
         let (good, listed, unknown) = (files.good, files.listed, files.unknown);
         let unknown = match unknown {
             0 => String::new(),
-            n => format!("; no checksum is known for {n}"),
+            n => format!("; no checksum is known for {}", output::count(n, "file")),
         };
         ("files", format!("{good} of {listed} match their checksums{unknown}"))
     });

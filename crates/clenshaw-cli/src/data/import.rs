@@ -42,6 +42,7 @@ Examples:
 /// The result of an import.
 #[derive(Serialize)]
 struct ImportReport {
+    /// The name or path with which the imported graph can be used.
     graph: String,
     file: PathBuf,
     bytes: u64,
@@ -55,7 +56,8 @@ struct ImportReport {
 }
 
 impl Import {
-    /// Reads and checks the graph, then writes the file.
+    /// Reads the graph, writes the file and prints a report; fails if the file exists and `--force` is not
+    /// given.
     pub fn run(self) -> Result<()> {
         let store = self.data.store();
         let (graph, file) = destination(&store, &self.out)?;
@@ -87,7 +89,8 @@ impl Import {
     }
 }
 
-/// Returns the argument by which the imported graph can be used, and the file to write.
+/// Returns the name or path with which the imported graph can be used, and the file to write. Fails if
+/// `out` is a path that does not end in `.graph`, the name of a known graph, or not a valid name.
 fn destination(store: &Store, out: &str) -> Result<(String, PathBuf)> {
     let invalid =
         |expected: String| Error::BadValue { key: "out".into(), value: out.into(), expected };

@@ -16,7 +16,8 @@ pub fn accuracy(fraction: f64) -> String {
     output::percent(fraction) + "%"
 }
 
-/// Returns the tuned hyper-parameters of a trial as key-value pairs, in the model's order.
+/// Returns the tuned hyper-parameters of a trial as key-value pairs, in the model's order; empty if the
+/// model rejects them.
 pub fn tuned_settings(request: &TuneRequest, trial: &Trial) -> Vec<(&'static str, String)> {
     let Ok(settings) = request.trial_request(&trial.params) else { return vec![] };
     let tuned = settings.hyper.iter().filter(|(hyper, _)| request.space.contains_key(hyper.name));
@@ -66,11 +67,11 @@ impl StudyReport<'_> {
         let Some((trial, evaluation)) = &result.best else {
             return format!("{header}study: {study}\n");
         };
-        let (best, runs) = (self.best_settings.display(), evaluation.runs);
+        let (best, runs) = (self.best_settings.display(), output::count(evaluation.runs, "run"));
         format!(
             "{header}\n{}\n{}\nbest: trial {}, validation accuracy {}\n\
              best settings: {best}\nstudy: {study}\n\
-             next: clenshaw train --config {best} (test accuracy of {runs} runs)\n",
+             next: clenshaw train --config {best} (test accuracy of {runs})\n",
             self.best_trials().to_text(),
             self.importances().to_text(),
             trial.number,

@@ -18,8 +18,9 @@ pub struct StudyLocation {
 }
 
 impl StudyLocation {
-    /// By default, the location is a journal in [`FOLDER`], and the name is the journal's file name without
-    /// its extension, or graph and model for a database.
+    /// Parses the location; fails if it is an invalid database URL. By default, the location is a journal in
+    /// [`FOLDER`], and the name is the journal's file name without its extension, or graph and model for a
+    /// database.
     pub fn new(location: Option<&Path>, name: Option<&str>, request: &Request) -> Result<Self> {
         let journal = || Path::new(FOLDER).join(format!("{}.journal", request.label()));
         let location = StorageLocation::new(&location.map_or_else(journal, Path::to_owned))?;

@@ -36,7 +36,10 @@ fn invalid_arguments_are_rejected() {
         ),
         ("table1 --runs 3", "--runs: cannot be used with table1: each graph is measured once"),
         ("table1 --budget 2m", "--budget: cannot be used with table1: no model is trained"),
-        ("theorems --receipts r", "--receipts: cannot be used with theorems: it has no receipts"),
+        (
+            "theorems --receipts r",
+            "--receipts: cannot be used with theorems: this experiment has no receipts",
+        ),
         ("table1 --only texas", "`only` is `texas`; expected `key=value,value`"),
         ("table1 --only model=gcn", "unknown key `model`; known: graph"),
         (

@@ -32,7 +32,7 @@ pub struct Config {
     pub runs: Option<usize>,
     /// Seed of the first run.
     pub seed: Option<u64>,
-    /// What is stated about the columns of the node table.
+    /// How to use the columns of the node and edge tables.
     pub table: TableOptions,
     /// Hyper-parameters, in command-line syntax.
     pub hyper: Vec<(String, String)>,
@@ -41,7 +41,8 @@ pub struct Config {
 const KEYS: [&str; 7] = ["graph", "model", "split", "runs", "seed", "table", "hyper"];
 
 impl Config {
-    /// Parses TOML; `place` names the file in errors.
+    /// Parses TOML; `place` names the file in errors. Unknown keys and values of the wrong type are errors;
+    /// names and hyper-parameters are not checked.
     ///
     /// ```
     /// use clenshaw::experiment::Config;
@@ -101,7 +102,7 @@ pub(super) fn parse_toml<T: DeserializeOwned>(place: &str, text: &str) -> Result
     toml::from_str(text).map_err(|error| toml_error(place, &error))
 }
 
-/// The position and the message of a TOML error on one line, without the excerpt of the file.
+/// Converts a TOML error to one line with its position and message, without the excerpt of the file.
 pub(super) fn toml_error(place: &str, error: &toml::de::Error) -> Error {
     let text = error.to_string();
     let position = text.lines().next().unwrap_or("invalid TOML").to_lowercase();

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-/// An open run folder; for writing if it is locked.
+/// A run folder, opened for reading or, with a lock, for writing.
 pub(super) struct RunFolder {
     path: PathBuf,
-    /// Locked while runs are written to this folder.
+    /// The lock held while runs are written to this folder; `None` if it is open for reading.
     _lock: Option<File>,
 }
 
@@ -24,8 +24,8 @@ impl RunFolder {
     /// Creates or reuses a folder, and locks it. Earlier results are removed unless `resume`.
     ///
     /// # Errors
-    /// If the folder contains a different request, unrelated files or, with `resume`, runs on different data
-    /// or splits; or if another process is training in it.
+    /// If `path` is a file or cannot be written; if the folder contains a different request, unrelated files
+    /// or, with `resume`, runs on different data or splits; or if another process is training in it.
     pub fn open(
         path: &Path,
         request: &Request,
@@ -61,7 +61,8 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// Opens an existing folder for reading, and parses its request.
+    /// Opens an existing folder for reading, and parses its request. Fails if `run.toml` is missing or
+    /// invalid.
     pub fn open_existing(path: &Path) -> Result<(Self, Request)> {
         let run_toml = path.join("run.toml");
         let text = fs::read_to_string(&run_toml).map_err(Error::io(&run_toml))?;
@@ -145,6 +146,7 @@ pub(super) struct RunReceipt {
     pub fingerprint: DataFingerprint,
     #[serde(flatten)]
     pub provenance: Provenance,
+    /// Wall-clock time of the job that completed the folder.
     seconds: f64,
 }
 
@@ -155,9 +157,12 @@ pub(super) struct DataFingerprint {
     pub splits: Vec<SplitFingerprint>,
 }
 
+/// The digest of the split of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct SplitFingerprint {
+    /// The seed of the run that uses the split.
     seed: u64,
+    /// The kind, sizes and seed of the split, as text.
     provenance: String,
     pub sha256: String,
 }
@@ -192,7 +197,8 @@ impl DataFingerprint {
     }
 }
 
-/// Locks a folder against other processes until the file is dropped, if the file system supports it.
+/// Locks a folder against other processes until the file is dropped, if the file system supports it; fails
+/// if another process has locked it.
 fn lock(folder: &Path) -> Result<File> {
     let path = folder.join(".lock");
     let file = File::create(&path).map_err(Error::io(&path))?;
@@ -202,7 +208,7 @@ fn lock(folder: &Path) -> Result<File> {
     }
 }
 
-/// Parses a JSON file; `None` if it cannot be read.
+/// Parses a JSON file; `None` if it cannot be read, an error if it is invalid.
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let Ok(bytes) = fs::read(path) else { return Ok(None) };
     let invalid = |e: serde_json::Error| Error::Data {

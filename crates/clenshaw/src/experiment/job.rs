@@ -20,14 +20,16 @@ const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(30);
 /// Graphs in use by some job, each loaded once.
 #[derive(Default)]
 pub(super) struct DatasetCache {
+    /// From the graph, whether its split is published, and the table options, to the loaded graph.
     loaded: Mutex<HashMap<(String, bool, String), Weak<Dataset>>>,
 }
 
 impl DatasetCache {
+    /// Returns the graph of a request, and loads it if no job uses it yet.
     fn load(&self, request: &Request, store: &Store) -> Result<Arc<Dataset>> {
         let table = format!("{:?}", request.table);
         let key = (request.graph.clone(), request.split.is_published(), table);
-        let mut loaded = self.loaded.lock().expect("loading returns its errors");
+        let mut loaded = self.loaded.lock().expect("loading does not panic");
         if let Some(dataset) = loaded.get(&key).and_then(Weak::upgrade) {
             return Ok(dataset);
         }
@@ -47,10 +49,10 @@ pub(super) struct ActiveJob<'a> {
     data_sha256: String,
     splits: Vec<Split>,
     setup: Arc<Setup>,
-    /// The run folder, if results are kept, and the data they are computed from.
+    /// The run folder, if results are kept, and the fingerprint of the data they are computed from.
     folder: Option<(RunFolder, DataFingerprint)>,
     start: Instant,
-    /// Whether a run of this job has failed.
+    /// Whether a run of this job has failed or was interrupted.
     failed: AtomicBool,
     /// One entry per run, `None` until the run has ended; empty once the summary has been taken.
     results: Mutex<Vec<Option<Result<RunRecord>>>>,
@@ -105,19 +107,20 @@ impl<'a> ActiveJob<'a> {
         self.setup.plan().workspace_bytes()
     }
 
-    /// Trains one run, unless an earlier one has failed.
+    /// Loads or trains run `i` and stores its result, which is [`Error::Interrupted`] if another run has
+    /// already failed.
     pub fn train_run(&self, i: usize, threads: usize) {
         let result = match self.failed.load(Ordering::Relaxed) {
             true => Err(Error::Interrupted),
             false => self.load_or_train(i, threads),
         };
         self.failed.fetch_or(result.is_err(), Ordering::Relaxed);
-        self.results()[i] = Some(result);
+        self.lock_results()[i] = Some(result);
     }
 
     /// Returns the summary of all runs, or an error, once: in the first call after the last run has ended.
     pub fn take_result_if_complete(&self) -> Option<Result<Summary>> {
-        let mut results = self.results();
+        let mut results = self.lock_results();
         if results.is_empty() || results.iter().any(Option::is_none) {
             return None;
         }
@@ -139,7 +142,7 @@ impl<'a> ActiveJob<'a> {
         Ok(summary)
     }
 
-    fn results(&self) -> MutexGuard<'_, Vec<Option<Result<RunRecord>>>> {
+    fn lock_results(&self) -> MutexGuard<'_, Vec<Option<Result<RunRecord>>>> {
         self.results.lock().expect("no code panics while holding the lock")
     }
 
@@ -175,7 +178,9 @@ impl<'a> ActiveJob<'a> {
         Ok(record)
     }
 
-    /// Trains to the end, saving checkpoints; cancelling saves one and returns [`Error::Interrupted`].
+    /// Trains to the end and saves checkpoints if there is a folder. If the job is cancelled or another run
+    /// fails, saves a checkpoint and returns [`Error::Interrupted`]. Also fails if a checkpoint cannot be
+    /// written.
     fn train(&self, fit: &mut Fit, i: usize, seed: u64) -> Result<()> {
         let mut saved = Instant::now();
         let mut save_error = None;
@@ -201,6 +206,7 @@ impl<'a> ActiveJob<'a> {
         }
     }
 
+    /// Scores the outcome of a run on the test nodes.
     fn record(
         &self,
         seed: u64,
@@ -228,7 +234,8 @@ impl<'a> ActiveJob<'a> {
         })
     }
 
-    /// The Dirichlet energy of the last hidden layer.
+    /// The relative Dirichlet energy of the last hidden layer; `None` if the model has no hidden layer or the
+    /// layer is zero.
     fn energy(&self, weights: &[f32]) -> Option<f64> {
         let hidden = self.setup.hidden(weights)?;
         let p = operator(&self.dataset.graph, Normalisation::Looped);

@@ -11,7 +11,7 @@
 //! <folder>/summary.json                    the records of all runs and their statistics
 //! <folder>/runs/<seed>/record.json         the scores of one run
 //!                     /epochs.jsonl        one line per epoch
-//!                     /filters.jsonl       the coefficients of the filter after every epoch
+//!                     /filters.jsonl       the filter after every epoch; empty without coefficients
 //!                     /model.safetensors   the trained model: weights, hyper-parameters, columns, scaling, classes
 //!                     /predictions.csv     node, predicted class, probability per class, part of the split
 //! <folder>/runs/<seed>.checkpoint          an unfinished run

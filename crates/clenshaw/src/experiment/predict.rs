@@ -19,7 +19,8 @@ pub struct Predictions {
     pub class_names: Vec<String>,
     /// Probability of each class for each node, `[n, C]`.
     pub probabilities: Mat<f32>,
-    /// The part of the split each node is in: `train`, `val`, `test` or empty.
+    /// For each node, the part of the split that contains it: `train`, `val` or `test`, or empty if none
+    /// does.
     pub parts: Vec<&'static str>,
     /// For each node, whether it has a label.
     pub is_labelled: Vec<bool>,
@@ -50,7 +51,7 @@ impl Predictions {
         most_likely(self.probabilities.row(node)) as usize
     }
 
-    /// CSV of these nodes with the columns `node`, `prediction`, one per class, and `part`.
+    /// CSV of these nodes with the columns `node`, `prediction`, one probability per class, and `part`.
     pub fn to_csv(&self, nodes: &[usize]) -> String {
         let classes: Vec<String> = self.class_names.iter().map(|name| csv_field(name)).collect();
         let mut csv = format!("node,prediction,{},part\n", classes.join(","));
@@ -75,7 +76,8 @@ pub struct FinishedRun {
     pub record: RunRecord,
 }
 
-/// Reads a finished run; without `seed`, the one with the lowest validation loss.
+/// Reads the finished run with this seed or, without `seed`, the one with the lowest validation loss. Fails
+/// if there is no such run.
 pub fn read_run(folder: &Path, seed: Option<u64>) -> Result<FinishedRun> {
     let (files, request) = RunFolder::open_existing(folder)?;
     let record = choose_run(&files, &request, &folder.display().to_string(), seed)?;
@@ -84,7 +86,8 @@ pub fn read_run(folder: &Path, seed: Option<u64>) -> Result<FinishedRun> {
 
 /// Applies a trained run to the graph it was trained on, or to another graph with the same features.
 ///
-/// Without `seed`, the run with the lowest validation loss is used.
+/// Without `seed`, the finished run with the lowest validation loss is used. Fails if there is no such run,
+/// or if the graph cannot be loaded or does not match the model.
 pub fn predict(
     folder: &Path,
     store: &Store,
@@ -108,7 +111,7 @@ pub fn predict(
     }
 }
 
-/// Applies a trained model to a graph.
+/// Applies a trained model to a graph. All [`parts`](Predictions::parts) are empty.
 pub fn predict_with(
     model: &TrainedModel,
     store: &Store,
@@ -121,7 +124,8 @@ pub fn predict_with(
     Ok(Predictions::new(&dataset, None, probabilities))
 }
 
-/// The record of the finished run with this seed; without `seed`, of the one with the lowest validation loss.
+/// Returns the record of the finished run with this seed or, without `seed`, of the finished run with the
+/// lowest validation loss; fails if there is no such run.
 fn choose_run(
     files: &RunFolder,
     request: &Request,

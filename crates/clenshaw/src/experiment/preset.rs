@@ -1,4 +1,5 @@
-//! Presets: settings in one TOML file per model, with one table per graph; published ones where they exist.
+//! Presets: the settings of a model on a graph, published ones where they exist. A model with presets has a
+//! TOML file with one table per graph.
 
 use super::config::settings;
 use crate::error::{Error, Result};
@@ -6,12 +7,12 @@ use crate::model::ModelInfo;
 use std::fmt::{Display, Formatter};
 use toml::{Table, Value};
 
-/// The key of a preset with the command that tuned its settings, if they were not published.
+/// The key for the command that tuned the settings of a preset, if they were not published.
 const TUNED: &str = "tuned";
 /// The key of a preset that states for which other model, graph or split its settings were published.
 const BORROWED: &str = "borrowed";
 
-/// The table for graphs that have no table themselves.
+/// The name of the table that applies to all graphs without a table.
 const DEFAULT: &str = "default";
 
 /// The origin of a model's settings on a graph.
@@ -54,13 +55,13 @@ pub fn preset_origin(info: &ModelInfo, graph: &str) -> SettingsOrigin {
     tuned.or(text(BORROWED).map(SettingsOrigin::Borrowed)).unwrap_or(own)
 }
 
-/// The hyper-parameters of a preset, without the keys on their origin.
+/// The hyper-parameters and the split of a preset, without the keys that describe their origin.
 fn entries(table: &Table) -> Vec<(String, String)> {
     settings(table).into_iter().filter(|(key, _)| key != TUNED && key != BORROWED).collect()
 }
 
 /// The settings of a model's preset for a graph, including the split. The only `name` is `paper`; `graph` is
-/// a name in the registry.
+/// a name in the registry. Fails if the name is unknown or the model has no preset that applies to the graph.
 pub fn preset(name: &str, info: &ModelInfo, graph: &str) -> Result<Vec<(String, String)>> {
     if name != "paper" {
         return Err(Error::unknown("preset", name, ["paper"]));
@@ -98,7 +99,7 @@ pub fn preset_settings(info: &ModelInfo, graph: &str) -> Vec<(String, String)> {
     }
 }
 
-/// The table of a graph, or the default one.
+/// The table of a graph, or else the default one; `None` if there is neither.
 fn preset_table<'t>(table: &'t Table, graph: &str) -> Option<&'t Table> {
     table.get(graph).or_else(|| table.get(DEFAULT)).and_then(Value::as_table)
 }

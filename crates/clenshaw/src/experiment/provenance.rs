@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Provenance {
     pub processor: String,
+    /// The instruction set used by the kernels.
     pub instructions: String,
     pub threads: usize,
     finished_unix_seconds: u64,

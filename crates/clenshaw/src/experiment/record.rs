@@ -20,9 +20,9 @@ pub struct RunRecord {
     pub epochs: usize,
     /// The epoch whose weights are kept.
     pub best_epoch: usize,
-    /// Its validation loss; `None` (`null` in JSON) without validation nodes.
+    /// Validation loss at the best epoch; `None` (`null` in JSON) without validation nodes.
     pub val_loss: Option<f64>,
-    /// Its validation accuracy; `None` (`null` in JSON) without validation nodes.
+    /// Validation accuracy at the best epoch; `None` (`null` in JSON) without validation nodes.
     pub val_accuracy: Option<f64>,
     /// Accuracy on the test nodes. This score and the next three are NaN (`null` in JSON) without test nodes.
     #[serde(deserialize_with = "nan_if_null")]
@@ -42,7 +42,8 @@ pub struct RunRecord {
     /// The learned filter, if the model has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<Response>,
-    /// The Dirichlet energy of the last hidden layer relative to its squared norm, if there is one.
+    /// The Dirichlet energy of the last hidden layer relative to its squared norm; `None` if the model has no
+    /// hidden layer or the layer is zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<f64>,
     /// Training time in seconds.
@@ -121,13 +122,14 @@ impl Summary {
         }
     }
 
-    /// The run with the lowest validation loss.
+    /// The run with the lowest validation loss, or the first one without validation nodes; `None` without
+    /// runs.
     pub fn best_run(&self) -> Option<&RunRecord> {
         best_record(&self.runs)
     }
 }
 
-/// The record with the lowest validation loss; ties go to the first.
+/// The record with the lowest validation loss; ties go to the first. `None` if there are no records.
 pub(super) fn best_record(records: &[RunRecord]) -> Option<&RunRecord> {
     let loss = |record: &RunRecord| record.val_loss.unwrap_or(f64::INFINITY);
     records.iter().min_by(|a, b| loss(a).total_cmp(&loss(b)))

@@ -25,12 +25,13 @@ pub struct Request {
     pub seed: u64,
     /// The hyper-parameters, within the model's ranges.
     pub hyper: Params,
-    /// What the user states about the columns of a node table.
+    /// How to use the columns of the user's node and edge tables.
     pub table: TableOptions,
 }
 
 impl Request {
-    /// A request with the model's defaults: one run, balanced split, seed 0.
+    /// A request for one run with seed 0, a balanced split and the model's default hyper-parameters; fails if
+    /// the model is unknown.
     ///
     /// The graph is looked up later, by [`load`](Self::load).
     pub fn new(graph: &str, model: &str) -> Result<Self> {
@@ -42,7 +43,8 @@ impl Request {
     /// For a user's own graph, sets the split and the scaling that fit it: the split that comes with the
     /// graph or else `stratified`, and standardised columns. Other graphs keep the defaults of the
     /// literature.
-    /// A path is written in its shortest form, so that the same graph always has the same run folder.
+    /// Replaces a path by its shortest form, so that the same graph always has the same run folder. Fails if
+    /// the graph is unknown or cannot be loaded.
     pub fn apply_graph_defaults(&mut self, store: &Store) -> Result<()> {
         match data::resolve(store, &self.graph)? {
             ResolvedGraph::Known(_) => return Ok(()),
@@ -58,7 +60,7 @@ impl Request {
         preset::preset("paper", self.model, base_name(&self.graph)).is_ok()
     }
 
-    /// Applies the preset of this name; the only one is `paper`.
+    /// Applies the preset of this name; the only one is `paper`. Fails if it does not apply to the graph.
     pub fn apply_preset(&mut self, name: &str) -> Result<()> {
         for (key, value) in preset::preset(name, self.model, base_name(&self.graph))? {
             self.set(&key, &value)?;
@@ -107,7 +109,7 @@ impl Request {
         self.seeds().map(|seed| self.split.draw(dataset, seed)).collect()
     }
 
-    /// Checks the number of runs and the seed.
+    /// Fails if the number of runs or the seed is out of range.
     pub fn check(&self) -> Result<()> {
         let out_of_range = |key: &str, value: String, allowed: &str| Error::OutOfRange {
             key: key.into(),
@@ -123,7 +125,7 @@ impl Request {
         Ok(())
     }
 
-    /// Parses a `run.toml`; `place` names the file in errors.
+    /// Parses a `run.toml`, which must contain `graph` and `model`; `place` names the file in errors.
     pub fn from_toml(place: &str, text: &str) -> Result<Self> {
         let config = Config::from_toml(place, text)?;
         let missing = |key: &str| Error::Data {
@@ -185,7 +187,8 @@ impl Request {
     }
 }
 
-/// The path of an existing file or folder, relative to the working directory if it is inside.
+/// The path of an existing file or folder, relative to the working directory if it is inside that directory
+/// and absolute otherwise. A path that does not exist is returned unchanged.
 fn shortest_path(text: &str) -> String {
     let Ok(path) = Path::new(text).canonicalize() else { return text.to_owned() };
     let current = std::env::current_dir().and_then(|folder| folder.canonicalize());

@@ -12,7 +12,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-/// Memory in bytes for all parallel runs; a job whose run needs more than its share is trained alone.
+/// Memory in bytes for all parallel runs. Jobs whose runs need more than an equal share of it come last and
+/// are trained one run at a time.
 const PARALLEL_BYTES: usize = 1 << 30;
 
 /// A request and the folder its results are written to.
@@ -73,7 +74,8 @@ pub enum RunEvent<'a> {
     },
 }
 
-/// Trains every run of a job and summarises them.
+/// Trains every run of a job and summarises them. Returns [`Error::Interrupted`] if `cancel` is set before
+/// the last run has finished.
 ///
 /// ```
 /// use clenshaw::data::Store;
@@ -100,7 +102,8 @@ pub fn run(job: &TrainingJob, options: &RunOptions<'_>) -> Result<Summary> {
     results.pop().expect("one job has one result")
 }
 
-/// Trains several jobs and returns one result per job; a failed job does not stop the others.
+/// Trains several jobs and returns one result per job, in the order of `jobs`; a failed job does not stop
+/// the others, and the result of a cancelled one is [`Error::Interrupted`].
 ///
 /// The runs of all jobs share the threads. Jobs start in the order of the list, each when a thread is
 /// free, except that jobs whose runs need a lot of memory come last. The memory of a job is released after
@@ -125,7 +128,8 @@ pub(super) fn finished_runs(job: &TrainingJob) -> Result<Vec<RunRecord>> {
     job.request.seeds().filter_map(|seed| folder.record(seed).transpose()).collect()
 }
 
-/// The receipt and the records of a job; `None` unless all of its runs are finished.
+/// The receipt and the records of a job; `None` unless its folder contains the same request and all runs are
+/// finished.
 pub(super) fn finished_job(job: &TrainingJob) -> Result<Option<(RunReceipt, Vec<RunRecord>)>> {
     let Some(folder) = existing_folder(job)? else { return Ok(None) };
     let (receipt, records) = (folder.receipt()?, finished_runs(job)?);
@@ -178,6 +182,7 @@ struct JobQueue<'a> {
     large_allowed: bool,
     /// Started jobs with runs left, and the index of the next run.
     active: Vec<(Arc<ActiveJob<'a>>, usize)>,
+    /// One entry per job, `None` until the job has ended.
     results: Vec<Option<Result<Summary>>>,
 }
 
@@ -196,31 +201,32 @@ impl<'a> Scheduler<'a> {
         Self { jobs, options, datasets, max_bytes, queue, started }
     }
 
-    fn queue(&self) -> MutexGuard<'_, JobQueue<'a>> {
+    fn lock_queue(&self) -> MutexGuard<'_, JobQueue<'a>> {
         self.queue.lock().expect("no code panics while holding the lock")
     }
 
-    /// Queues the postponed jobs, whose runs need much memory.
+    /// Queues the postponed jobs and allows them to start.
     fn admit_large_jobs(&self) {
-        let mut queue = self.queue();
+        let mut queue = self.lock_queue();
         queue.large_allowed = true;
         queue.waiting = std::mem::take(&mut queue.large).into();
     }
 
     /// Trains runs until none is left.
     fn work(&self, threads: usize) {
-        while let Some((job, run)) = self.next_run() {
+        while let Some((job, run)) = self.take_next_run() {
             job.train_run(run, threads);
             if let Some(result) = job.take_result_if_complete() {
-                self.queue().results[job.index] = Some(result);
+                self.lock_queue().results[job.index] = Some(result);
             }
         }
     }
 
-    /// The next run of a started job or, by starting it, the first run of the next waiting job; `None` if
-    /// no run is left or the jobs are cancelled.
-    fn next_run(&self) -> Option<(Arc<ActiveJob<'a>>, usize)> {
-        let mut queue = self.queue();
+    /// Takes the next run of a started job or, if there is none, starts the next waiting job and takes its
+    /// first run. Waits while other workers are starting the last jobs. `None` if no run is left or the jobs
+    /// are cancelled.
+    fn take_next_run(&self) -> Option<(Arc<ActiveJob<'a>>, usize)> {
+        let mut queue = self.lock_queue();
         while !self.options.cancel.load(Ordering::Relaxed) {
             if let Some((job, next)) = queue.active.first_mut() {
                 let run = (Arc::clone(job), *next);
@@ -240,6 +246,7 @@ impl<'a> Scheduler<'a> {
     }
 
     /// Loads the graph and compiles the model, with the queue unlocked for other workers, and locks it again.
+    /// The job then becomes active, is postponed because of its memory, or has failed.
     fn start_job<'s>(
         &'s self,
         index: usize,
@@ -249,7 +256,7 @@ impl<'a> Scheduler<'a> {
         drop(queue);
         let _guard = PanicGuard(self);
         let job = ActiveJob::new(index, &self.jobs[index], self.options, &self.datasets);
-        let mut queue = self.queue();
+        let mut queue = self.lock_queue();
         queue.starting -= 1;
         match job {
             Err(error) => queue.results[index] = Some(Err(error)),
@@ -262,6 +269,7 @@ impl<'a> Scheduler<'a> {
         queue
     }
 
+    /// The results of all jobs; those that have not ended are interrupted.
     fn results(self) -> Vec<Result<Summary>> {
         let queue = self.queue.into_inner().expect("all workers are done");
         let results = queue.results.into_iter();
@@ -275,7 +283,7 @@ struct PanicGuard<'s, 'a>(&'s Scheduler<'a>);
 impl Drop for PanicGuard<'_, '_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.queue().starting -= 1;
+            self.0.lock_queue().starting -= 1;
             self.0.started.notify_all();
         }
     }

@@ -293,6 +293,16 @@ fn diverged_trial_fails_with_its_reason() {
 }
 
 #[test]
+fn rejects_split_without_validation_nodes() {
+    let mut study = study_request(SMALL, 1);
+    study.training.set("split", "all-labels").unwrap();
+    assert_eq!(
+        TestStudy::new(1).tune(&study).unwrap_err().to_string(),
+        "`split` is `all-labels`; expected a split with validation nodes, on which trials are compared"
+    );
+}
+
+#[test]
 fn rejects_study_with_different_settings() {
     let test = TestStudy::new(1);
     test.tune(&study_request(SMALL, 1)).unwrap();

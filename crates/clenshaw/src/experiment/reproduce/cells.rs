@@ -65,15 +65,17 @@ struct StoredRecord<R> {
     record: R,
 }
 
-/// The records of all cells, and a sentence on when and where they were measured.
+/// The results of an experiment.
 pub(super) struct CellResults<R> {
+    /// One record per cell, in the order of the cells.
     pub records: Vec<R>,
+    /// A sentence that states when and on which machines they were measured; `None` without cells.
     pub provenance: Option<String>,
 }
 
 impl ExperimentOptions<'_> {
-    /// The record of every cell; `compute` is called for those without a saved one, on one thread each. An
-    /// error or cancellation stops the cells that have not started.
+    /// Returns the record of every cell; `compute` is called for those without a saved one, on one thread
+    /// each. After an error or cancellation, no further cell is started and the error is returned.
     pub(super) fn run_cells<T: Sync, R: Serialize + DeserializeOwned + Send + Sync>(
         &self,
         cells: &[CellTask<T>],
@@ -103,6 +105,7 @@ impl ExperimentOptions<'_> {
     }
 }
 
+/// Returns the saved record of a cell, or computes and saves it.
 fn load_or_compute<T, R: Serialize + DeserializeOwned>(
     folder: &Path,
     cell: &CellTask<T>,

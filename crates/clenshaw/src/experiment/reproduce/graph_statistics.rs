@@ -1,4 +1,4 @@
-//! Sizes and homophily of graphs, compared with a paper's.
+//! Sizes and homophily of graphs, compared with those in a paper.
 //!
 //! ```toml
 //! title = "..."
@@ -45,7 +45,7 @@ struct PublishedGraph {
     numbers: BTreeMap<String, f64>,
 }
 
-/// The name of a column, the decimals it is printed with, and our number.
+/// The name of a column, the number of decimals to print, and a function that returns our number.
 type StatisticColumn = (&'static str, usize, fn(&Description) -> Option<f64>);
 
 const COLUMNS: [StatisticColumn; 5] = [

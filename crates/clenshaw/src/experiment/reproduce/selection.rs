@@ -14,6 +14,7 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
+    /// Pairs of a key and a selected value.
     entries: Vec<(String, String)>,
 }
 
@@ -42,7 +43,8 @@ impl Selection {
         listed.peek().is_none() || listed.any(|(_, listed)| listed == value)
     }
 
-    /// Checks that the experiment has the selected keys and values.
+    /// Checks that the experiment has the selected keys and values; `axes` lists its keys, each with all of
+    /// its values.
     pub(super) fn check(&self, axes: &[(&'static str, &[&str])]) -> Result<()> {
         for (key, value) in &self.entries {
             let axis = axes.iter().find(|(name, _)| name == key);

@@ -27,7 +27,7 @@ pub(super) struct StudyContext<'a> {
 pub(super) enum Evaluation {
     /// The validation accuracy on every split, and the filter learned on the first one.
     Complete(Vec<f64>, Option<Response>),
-    /// The value of an earlier trial with the same configuration.
+    /// The number and the value of another complete trial with the same configuration.
     Known { duplicate_of: u64, value: f64 },
     /// The last value reported before the trial was pruned.
     Pruned(f64),
@@ -40,12 +40,13 @@ pub(super) fn mean(values: &[f64]) -> f64 {
 /// The validation accuracy of the best epoch so far, as chosen by the stopping rule.
 fn val_accuracy(stop: EarlyStopping, fit: &Fit) -> f64 {
     let best = fit.history()[stop.best_index(fit.history())];
-    best.val_accuracy.expect("splits of a study have validation nodes")
+    best.val_accuracy.expect("`tune` rejects splits without validation nodes")
 }
 
 impl StudyContext<'_> {
     /// Trains on every split with the settings of `request`, until the trial is pruned. `should_continue` is
-    /// called after every epoch; if it returns `false`, the error is [`Error::Interrupted`].
+    /// called after every epoch; if it returns `false`, the error is [`Error::Interrupted`]. Also fails if
+    /// training diverges or the storage does.
     pub fn evaluate(
         &self,
         trial: &Trial,
@@ -76,7 +77,7 @@ impl StudyContext<'_> {
         Ok(Evaluation::Complete(accuracies, filter))
     }
 
-    /// Trains on one split; returns the last reported value if the trial is pruned.
+    /// Trains on one split; returns the last reported value if the trial is pruned, `None` otherwise.
     fn train(
         &self,
         trial: &Trial,

@@ -14,9 +14,9 @@
 //! Test labels are not used, except to draw splits that are stratified or balanced by class.
 //!
 //! No configuration that is running, complete, pruned or diverged is proposed again: `propose.rs` draws
-//! several times and then falls back to the grid. A study ends early when its space is exhausted. If
-//! another trial with the same configuration as a queued one is complete, the queued trial completes
-//! immediately with that value and the attribute `duplicate_of`.
+//! several times and then falls back to the grid. A study ends early when its space is exhausted. If a
+//! trial with the configuration of a queued trial is already complete, the queued trial completes
+//! immediately with the same value and the attribute `duplicate_of`.
 //!
 //! Pruned and failed trials do not count as completed. A trial whose training diverges fails, with the
 //! reason in its attribute `failed`. An interrupted trial fails as well, and its settings are queued for
@@ -66,7 +66,7 @@ pub struct TuneRequest {
     pub sampler: Sampler,
     /// The rule that ends unpromising trials early.
     pub pruner: PrunerKind,
-    /// The search space: the tuned hyper-parameters.
+    /// The search space: from the name of each tuned hyper-parameter to its distribution.
     pub space: BTreeMap<String, Distribution>,
     /// The command that resumes the study, for the note in the dashboard; may be empty.
     pub command: String,
@@ -78,7 +78,7 @@ pub struct TuneOptions<'a> {
     pub threads: usize,
     /// Number of trials run in parallel.
     pub jobs: usize,
-    /// Time limit, after which the running trials are interrupted.
+    /// Time limit, after which the running trials are interrupted; `None` for no limit.
     pub timeout: Option<Duration>,
     /// Where graph files are looked up.
     pub store: &'a Store,
@@ -155,7 +155,8 @@ impl TuneRequest {
         }
     }
 
-    /// Fixes a hyper-parameter at a value in command-line syntax; it is then not tuned.
+    /// Fixes a hyper-parameter at a value in command-line syntax; it is then not tuned. Fails if the
+    /// hyper-parameter is unknown or the value invalid.
     pub fn fix(&mut self, key: &str, value: &str) -> Result<()> {
         self.training.hyper.set(key, value)?;
         self.space.remove(key);
@@ -177,7 +178,7 @@ impl TuneRequest {
         Ok(())
     }
 
-    /// The training request of a trial with these parameters.
+    /// The training request of a trial with these parameters; fails if the model rejects one of them.
     pub fn trial_request(&self, params: &Params) -> Result<Request> {
         let mut request = self.training.clone();
         for (name, (distribution, internal)) in params {
@@ -186,7 +187,7 @@ impl TuneRequest {
         Ok(request)
     }
 
-    /// Rejects an empty search space, and numbers of trials or splits that are out of range.
+    /// Rejects an empty search space, and a number of trials, number of splits or seed that is out of range.
     fn check(&self) -> Result<()> {
         if self.space.is_empty() {
             let problem = "every hyper-parameter is fixed; nothing is left to tune".to_owned();
@@ -202,13 +203,15 @@ impl TuneRequest {
     }
 }
 
-/// Runs a study until the requested number of trials is complete.
+/// Runs a study until the requested number of trials is complete, the search space is exhausted, the time
+/// limit is reached or the study is cancelled; [`TuneResult::end`] states which.
 ///
 /// An existing study is resumed; it is an error if its graph, model, split, number of splits, seed, tuned
 /// hyper-parameters or fixed settings differ. A cancelled study keeps its finished trials.
 ///
 /// # Errors
-/// Returns an error if, among other reasons, twenty trials in a row diverge.
+/// If the request is invalid, the graph cannot be loaded, a split has no validation nodes, the existing study
+/// differs, the storage fails, or twenty trials in a row diverge.
 ///
 /// ```
 /// use clenshaw::data::Store;
@@ -245,6 +248,13 @@ pub fn tune(
     let deadline = options.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     let dataset = Arc::new(request.training.load(options.store)?);
     let splits = request.training.splits(&dataset)?;
+    if splits.iter().any(|split| split.val().is_empty()) {
+        return Err(Error::BadValue {
+            key: "split".into(),
+            value: request.training.split.to_string(),
+            expected: "a split with validation nodes, on which trials are compared".into(),
+        });
+    }
     let study_id = study::open(request, storage)?;
     (options.on_event)(TuneEvent::Loaded { dataset: &dataset, trials: &storage.trials(study_id)? });
     let storage = &retrying_storage::RetryingStorage { storage, options };

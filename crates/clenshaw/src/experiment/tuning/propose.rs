@@ -10,7 +10,8 @@ use clenshaw_tune::{
 };
 use std::collections::BTreeMap;
 
-/// The user attribute with the error of a trial whose training diverged; it would diverge again.
+/// The user attribute with the error of a trial whose training diverged. Its configuration is not tried
+/// again, because it would diverge again.
 pub(super) const FAILED: &str = "failed";
 
 /// Attempts with the study's sampler.
@@ -22,7 +23,7 @@ const RANDOM_ATTEMPTS: u64 = 100;
 type TrialValues = BTreeMap<String, f64>;
 
 /// Untried values for trial `number`; `None` if every point of the space has been tried, or if no new one
-/// was drawn from a continuous space.
+/// was drawn from a continuous space. Fails if the sampler does, such as the grid on a continuous space.
 pub(super) fn propose(
     request: &TuneRequest,
     pruner: &Pruner,
@@ -56,7 +57,7 @@ pub(super) fn propose(
     Ok(Sampler::Grid.sample(&context(&trials, seed)).unwrap_or(None))
 }
 
-/// The number and the value of another complete trial with the same configuration.
+/// The number and the value of another complete trial with the same configuration; `None` if there is none.
 pub(super) fn known_value(
     request: &TuneRequest,
     trials: &[Trial],

@@ -7,7 +7,7 @@ use clenshaw_tune::{Hyperband, Median, Pruner, Sampler, SuccessiveHalving, Tpe};
 /// Maximum number of intermediate values that a trial with a single split reports.
 const MAX_REPORTS: usize = 100;
 
-/// The sampler named `tpe`, `random` or `grid`.
+/// The sampler named `tpe`, `random` or `grid`; other names are errors.
 pub fn sampler(name: &str) -> Result<Sampler> {
     match name {
         "tpe" => Ok(Sampler::Tpe(Tpe::default())),

@@ -15,7 +15,7 @@ const EVALUATION_RUNS: usize = 20;
 pub enum StudyEnd {
     /// The requested number of trials is complete.
     TrialsCompleted,
-    /// Every point of the search space has been tried.
+    /// Every point of the search space has been tried, or no untried point was found in a continuous space.
     SpaceExhausted,
     /// The time limit was reached.
     TimedOut,
@@ -33,7 +33,8 @@ pub struct TuneResult {
     /// The best trial, and a request that evaluates its settings: 20 runs with seeds not used in tuning or,
     /// for [`SplitKind::All`], one run per published split. `None` if no trial is complete.
     pub best: Option<(Trial, Request)>,
-    /// The tuned parameters and their importances, which sum to 1, largest first.
+    /// The tuned parameters and their importances, which sum to 1, largest first; empty if no trial is
+    /// complete.
     pub importances: Vec<(String, f64)>,
 }
 

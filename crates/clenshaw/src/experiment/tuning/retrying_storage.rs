@@ -1,4 +1,5 @@
-//! A storage that retries while its database is unavailable, so that no result is lost when a server restarts.
+//! A storage that retries while its database is unavailable, so that no result is lost when a server
+//! restarts.
 
 use super::{TuneEvent, TuneOptions};
 use clenshaw_tune::{
@@ -22,7 +23,8 @@ pub(super) struct RetryingStorage<'a> {
 }
 
 impl RetryingStorage<'_> {
-    /// Repeats a call while it fails because the database is unavailable.
+    /// Repeats a call while it fails because the database is unavailable, and emits an event before each
+    /// repetition. Returns the error if the study is cancelled or [`MAX_OUTAGE`] has passed.
     fn retry<T>(&self, call: impl Fn() -> Result<T>) -> Result<T> {
         let start = Instant::now();
         loop {

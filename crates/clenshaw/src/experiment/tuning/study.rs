@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 /// Number of points in the plot of a filter.
 const PLOT_POINTS: usize = 101;
 
-/// Creates the study, or opens it if its identity matches the request, and requeues the trials of dead
-/// workers.
+/// Creates the study or opens an existing one, requeues the trials of dead workers, and returns the study's
+/// id. Fails if the identity of an existing study differs from the request.
 pub(super) fn open(request: &TuneRequest, storage: &dyn Storage) -> Result<u64> {
     let study = storage.open_study(&request.study, DIRECTION)?;
     let current = storage.study_attrs(study, AttrKind::User)?;

@@ -29,16 +29,18 @@ struct TrialQueue<'a> {
     /// Whether the study has ended with an error.
     failed: AtomicBool,
     status: Mutex<QueueStatus>,
+    /// Signalled when a trial or the study has ended.
     changed: Condvar,
 }
 
+/// The part of the state that is protected by the lock.
 #[derive(Default)]
 struct QueueStatus {
     /// Ids of the trials that our workers are running.
     running: BTreeSet<u64>,
     /// Number of diverged trials since the last one that did not diverge.
     diverged: usize,
-    /// How the study ended, once it has.
+    /// How the study ended; `None` while it runs.
     end: Option<Result<StudyEnd>>,
 }
 
@@ -49,7 +51,9 @@ enum NextStep {
     End(StudyEnd),
 }
 
-/// Runs trials until the study is complete, exhausted, cancelled or past the deadline; returns which.
+/// Runs trials until the study is complete, exhausted, cancelled or past the deadline, and returns which of
+/// these ended it. Fails with the first error of a worker, or after [`MAX_DIVERGED`] diverged trials in a
+/// row.
 pub(super) fn run_trials(
     context: &StudyContext<'_>,
     deadline: Option<Instant>,
@@ -80,9 +84,9 @@ pub(super) fn run_trials(
 impl TrialQueue<'_> {
     /// Runs trials, each with this number of threads, until the study has ended.
     fn work(&self, threads: usize) {
-        while let Some(trial) = self.next() {
+        while let Some(trial) = self.start_next_trial() {
             let result = self.run_trial(&trial, threads);
-            let mut status = self.status();
+            let mut status = self.lock_status();
             status.running.remove(&trial.id);
             match result {
                 Ok(None) => status.diverged = 0,
@@ -98,7 +102,7 @@ impl TrialQueue<'_> {
         }
     }
 
-    fn status(&self) -> MutexGuard<'_, QueueStatus> {
+    fn lock_status(&self) -> MutexGuard<'_, QueueStatus> {
         self.status.lock().expect("a worker that panics ends the program")
     }
 
@@ -121,8 +125,8 @@ impl TrialQueue<'_> {
     }
 
     /// Starts the next trial, waiting if necessary; `None` when the study has ended.
-    fn next(&self) -> Option<Box<Trial>> {
-        let mut status = self.status();
+    fn start_next_trial(&self) -> Option<Box<Trial>> {
+        let mut status = self.lock_status();
         while status.end.is_none() {
             match self.next_step(&status) {
                 Ok(NextStep::Run(trial)) => {
@@ -140,7 +144,8 @@ impl TrialQueue<'_> {
         None
     }
 
-    /// Starts a trial if more are needed and untried configurations are left.
+    /// Starts a trial if more are needed and untried configurations are left. Otherwise, the worker has to
+    /// wait while trials are running, and the study ends when none is.
     fn next_step(&self, status: &QueueStatus) -> Result<NextStep> {
         if let Some(end) = self.early_end() {
             return Ok(NextStep::End(end));
@@ -166,7 +171,7 @@ impl TrialQueue<'_> {
     /// Errors are ignored: the workers' own calls then fail with the same error, which is returned.
     fn send_heartbeats(&self) {
         let StudyContext { storage, ref study, .. } = *self.context;
-        let running = self.status().running.clone();
+        let running = self.lock_status().running.clone();
         running.iter().for_each(|trial| drop(storage.record_heartbeat(*trial)));
         drop(storage.requeue_stale_trials(study.id()));
     }

@@ -126,6 +126,7 @@ impl Backward {
             }
             Op::Statistic { batch, observed, running } => {
                 self.add_term(batch, Factor::Fixed(1.0), g);
+                // The "gradient" of `running`; see `RUNNING`.
                 let terms = [(running, 1.0), (observed, -1.0)];
                 let terms = terms.map(|(v, c)| (Factor::Fixed(c), self.pass.buf(v))).to_vec();
                 self.accumulate(i, Some(running), |dst, add| Instr::Sum {
@@ -282,7 +283,8 @@ impl Backward {
         self.emit(i, instr(dst, add));
     }
 
-    /// The accumulator of `v`, and whether it already existed; if not, the caller must clear or overwrite it.
+    /// Returns the accumulator of `v`, declared if necessary, and whether it already existed; if not, the
+    /// caller must clear or overwrite it.
     fn accumulator(&mut self, v: NodeId) -> (Buf, bool) {
         if let Some(accumulator) = self.gradients[v].accumulator {
             return (accumulator, true);
@@ -297,7 +299,8 @@ impl Backward {
         (buf, false)
     }
 
-    /// The accumulator of `v`, which the prologue clears unless an earlier contribution overwrites it.
+    /// Returns the accumulator of `v`, declared if necessary; the prologue clears it unless an earlier
+    /// contribution overwrites it.
     fn cleared_accumulator(&mut self, v: NodeId) -> Buf {
         let (dst, add) = self.accumulator(v);
         if !add {

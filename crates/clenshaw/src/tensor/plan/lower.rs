@@ -14,7 +14,8 @@ pub(super) struct ForwardPass {
     pub list: Listing,
     /// The buffer of each value; `None` for a value that is not needed.
     pub bufs: Vec<Option<Buf>>,
-    /// For each gate that a backward pass needs: its mask, and the factor of the entries that pass.
+    /// For each value that is a gate with a mask: the mask, and the factor of the entries that pass. `None`
+    /// for all other values, and without a backward pass.
     pub gates: Vec<Option<(Mask, f64)>>,
     /// Offsets of the parameters in the parameter vector.
     pub offsets: Vec<usize>,
@@ -80,7 +81,7 @@ impl ForwardPass {
                 Instr::ColumnDots { a: buf(a), b: buf(b), dst, row: 0, add: false }
             }
             Op::RunningProduct(x) => Instr::RunningProduct { x: buf(x), dst },
-            _ => unreachable!("`lower` handles operations of no or several instructions"),
+            _ => unreachable!("`lower_node` handles operations of no or several instructions"),
         };
         self.emit(i, instr);
         dst

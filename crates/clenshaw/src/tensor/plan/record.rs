@@ -78,6 +78,7 @@ pub struct Tape {
     pub(super) operators: Vec<Operator>,
     pub(super) consts: Vec<Arc<Mat<f64>>>,
     pub(super) sparse: Vec<Arc<Sparse>>,
+    /// The values named with [`Tape::name`].
     pub(super) named: Vec<(String, NodeId)>,
     /// The number of activations and dropouts recorded so far.
     n_sites: u64,
@@ -162,7 +163,8 @@ impl Tape {
         OperatorVar { tape: self.id, index: self.operators.len() - 1 }
     }
 
-    /// Declares a learned matrix; the arguments are the fields of [`Param`].
+    /// Declares a learned matrix; the arguments are the fields of [`Param`]. Panics if the name was declared
+    /// before or `init` has the wrong number of values.
     pub fn param(
         &mut self,
         name: impl Into<String>,

@@ -50,11 +50,12 @@ impl<T: Real> SparseMatrix<T> {
     }
 }
 
-/// An operator in the precision of the plan.
+/// An operator `diag(scale) A diag(scale)` in the precision of the plan.
 pub(super) struct ScaledPattern<T> {
     pub pattern: Arc<Pattern>,
     /// The value of each entry; `None` means that all of them are 1.
     pub values: Option<Vec<T>>,
+    /// The scale factor of each node.
     pub scale: Vec<T>,
 }
 
@@ -69,10 +70,15 @@ impl<T: Real> ScaledPattern<T> {
 pub struct Workspace<T> {
     /// The identity of the plan for which the workspace was allocated.
     plan: Arc<()>,
+    /// The buffers with all of their rows.
     arena: AlignedVec<T>,
+    /// For each thread, the buffers with one block of rows.
     scratch: AlignedVec<T>,
+    /// The masks of the gates, one bit per entry.
     masks: Vec<u64>,
+    /// The partial sums of the chunks of a stage.
     partials: AlignedVec<T>,
+    /// The gradient of every parameter, in the layout of the parameter vector.
     grads: AlignedVec<T>,
     team: ThreadTeam,
 }
@@ -86,7 +92,8 @@ impl<T: Real> Workspace<T> {
 
 /// Compilation.
 impl<T: Real> Plan<T> {
-    /// Compiles the computation of `logits`, forward and backward.
+    /// Compiles the computation of `logits`, forward and backward. Panics if `logits` is a value of another
+    /// tape.
     pub fn compile(tape: &Tape, logits: Var) -> Self {
         Self::compile_mode(tape, logits, PassMode::Training, GatherPrecision::Full)
     }
@@ -96,9 +103,8 @@ impl<T: Real> Plan<T> {
         Self::compile_mode(tape, logits, PassMode::Training, precision)
     }
 
-    /// [`Plan::compile`] with dropout off and batch statistics frozen in the backward pass too.
-    ///
-    /// [`Plan::gradient`] then differentiates what [`Plan::scores`] computes.
+    /// [`Plan::compile`], but without dropout and with running statistics in [`Plan::gradient`] too, which
+    /// then differentiates what [`Plan::scores`] computes.
     pub fn compile_frozen(tape: &Tape, logits: Var) -> Self {
         Self::compile_mode(tape, logits, PassMode::Frozen, GatherPrecision::Full)
     }
@@ -163,6 +169,9 @@ impl<T: Real> Plan<T> {
     }
 
     /// The parameter vector with the given numbers for each parameter, row by row.
+    ///
+    /// # Panics
+    /// If the number of values differs from the size of the parameter.
     pub fn param_vector(&self, mut numbers: impl FnMut(&Param) -> Vec<f64>) -> AlignedVec<T> {
         let mut all = self.zeros();
         for (param, range) in self.params.iter().zip(self.ranges()) {
@@ -221,8 +230,8 @@ impl<T: Real> Plan<T> {
     }
 }
 
-/// Execution. A function that computes panics if the workspace belongs to another plan or if the length of
-/// the parameter vector differs from that of [`Plan::zeros`].
+/// Execution. The functions that take a workspace panic if it belongs to another plan or if the length of the
+/// parameter vector differs from that of [`Plan::zeros`].
 impl<T: Real> Plan<T> {
     /// Runs one forward and backward pass; equal streams give the same dropout.
     ///

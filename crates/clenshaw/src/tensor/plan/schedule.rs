@@ -49,7 +49,7 @@ pub(super) struct Stage {
 pub(super) struct Step {
     pub instr: Instr,
     pub info: Info,
-    /// The partial sums of an instruction that sums over rows.
+    /// The partial sums of an instruction that sums over rows; `None` for other instructions.
     pub partials: Option<Partials>,
 }
 
@@ -96,8 +96,10 @@ pub(super) enum Slot {
 pub(super) struct Program {
     pub stages: Vec<Stage>,
     pub bufs: Vec<BufSpec>,
+    /// The memory of each buffer.
     pub slots: Vec<Slot>,
     pub mask_cols: Vec<usize>,
+    /// The offset of each mask, in words of 64 bits.
     pub mask_offsets: Vec<usize>,
     pub arena_len: usize,
     /// Per thread.
@@ -313,6 +315,7 @@ fn round_up_to_line(len: usize) -> usize {
 /// First-fit placement of items; items overlap in memory only if their lifetimes are disjoint.
 #[derive(Default)]
 struct Arena {
+    /// The memory range and the lifetime of each item.
     placed: Vec<(Range<usize>, (usize, usize))>,
     len: usize,
 }

@@ -55,8 +55,8 @@ impl<T: Real> Targets<T> {
         targets
     }
 
-    /// Multiplies the weight of every node by a factor, then scales all weights so that their sum is what
-    /// it was.
+    /// Multiplies the weight of every node by a factor, then scales all weights so that their sum is
+    /// unchanged.
     ///
     /// # Panics
     /// If there is not one factor per node, or no node with a positive weight has a positive factor.

@@ -55,6 +55,9 @@ unsafe impl Send for TeamState {}
 
 impl ThreadTeam {
     /// A team of `threads` threads; 0 and 1 mean the caller alone.
+    ///
+    /// # Panics
+    /// If the system cannot start a thread.
     pub fn new(threads: usize) -> Self {
         let shared = Arc::new(TeamState {
             ticket: AtomicU64::new(0),

@@ -135,6 +135,10 @@ impl Mul<Var> for Coef {
 impl Mul<Term> for f64 {
     type Output = Term;
 
+    /// Scales a term.
+    ///
+    /// # Panics
+    /// If the coefficient of the term is not a fixed number.
     fn mul(self, term: Term) -> Term {
         match term.coef {
             Coef::Fixed(c) => Term { coef: Coef::Fixed(self * c), ..term },

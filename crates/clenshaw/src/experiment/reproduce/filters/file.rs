@@ -21,7 +21,9 @@ pub struct FiltersFile {
     pub notes: Vec<String>,
     /// Seed of the images.
     pub seed: u64,
+    /// Height of the images, in pixels.
     pub rows: usize,
+    /// Width of the images, in pixels.
     pub columns: usize,
     /// Width of the border that is excluded from the loss, in pixels.
     pub border: usize,
@@ -39,8 +41,9 @@ pub struct BasesSection {
     #[serde(rename = "pictures")]
     pub images: usize,
     pub fit: FitSettings,
+    /// The names of the bases.
     pub names: Vec<String>,
-    /// The exponents a and b of the Jacobi basis for each response.
+    /// From the name of each response to the exponents a and b of the Jacobi basis.
     pub jacobi: BTreeMap<String, (f64, f64)>,
 }
 
@@ -95,7 +98,8 @@ impl FiltersFile {
         models.collect::<Result<_>>().map_err(|error| error.with_place(place))
     }
 
-    /// The model's defaults without dropout, with the file's order and width, then its own settings.
+    /// The model's defaults without dropout, then the file's order and width, then the settings in `set`.
+    /// Fails if the model or a setting is unknown.
     fn network(&self, name: &str, set: &Value) -> Result<(&'static ModelInfo, Params)> {
         let info = model::find(name)?;
         let mut hp = info.defaults();

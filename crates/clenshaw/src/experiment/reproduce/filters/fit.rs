@@ -28,19 +28,19 @@ impl FitSettings {
     }
 }
 
-/// The result of the best epoch.
+/// The best epoch of a fit, the one with the lowest loss.
 #[derive(Clone, Copy, Debug)]
 pub struct FitResult {
-    /// Its sum of squares, computed in double precision from its outputs.
+    /// The sum of squares with the parameters of the best epoch; not finite if the first loss was not.
     pub sum_of_squares: f64,
-    /// Its number, counted from one; 0 if the first loss was not finite.
+    /// The number of the best epoch, counted from one; 0 if the first loss was not finite.
     pub best_epoch: usize,
     /// Number of epochs trained.
     pub epochs: usize,
 }
 
 /// Minimises a loss with Adam and returns the parameters of the best epoch; stops at a loss that is not
-/// finite. `loss_and_gradient` writes the gradient to its second argument.
+/// finite. `loss_and_gradient` writes the gradient to its second argument; its errors are returned.
 fn minimise<T: Real>(
     start: &[T],
     ranges: impl IntoIterator<Item = Range<usize>>,
@@ -68,7 +68,8 @@ fn minimise<T: Real>(
     Ok((best, result))
 }
 
-/// Trains a network with one output per pixel and returns the parameters of the best epoch.
+/// Trains a network with one output per pixel and returns the parameters of the best epoch, whose sum of
+/// squares is recomputed in double precision. Returns [`Error::Interrupted`] if `cancel` is set.
 pub fn fit_network<T: Real>(
     plan: &Plan<T>,
     start: &[T],

@@ -40,7 +40,7 @@ pub const BASES: [&str; 7] =
     ["monomial", "bernstein", "chebyshev", "chebyshev2", "legendre", "jacobi", "optimal"];
 
 /// The basis of this name; `jacobi` uses the exponents `(a, b)`, and `optimal` is orthogonal for the
-/// image `x`.
+/// image `x`. `None` if the name is not in [`BASES`].
 pub fn basis(
     name: &str,
     (a, b): (f64, f64),
@@ -60,7 +60,8 @@ pub fn basis(
     })
 }
 
-/// Trains a model whose only feature is the grey value and whose only output is the filtered value.
+/// Trains a model whose only feature is the grey value and whose only output is the filtered value. Returns
+/// [`Error::Interrupted`](crate::Error::Interrupted) if `cancel` is set.
 pub fn learn_network(
     (info, hp): &(&'static ModelInfo, Params),
     graph: &Graph,

@@ -67,6 +67,7 @@ struct FilterTask {
 struct FilterRecord {
     /// `None` if the first loss was not finite.
     sum_of_squares: Option<f64>,
+    /// `None` if the first loss was not finite.
     r_squared: Option<f64>,
     /// The epoch with the lowest loss; 0 if nothing was trained or the first loss was not finite.
     best_epoch: usize,
@@ -196,6 +197,8 @@ struct ProblemSet<'a> {
     graph: Graph,
     p: Operator,
     p_looped: Operator,
+    /// The problems of the first image, in the order of [`TargetResponse::ALL`], then those of the second
+    /// image, and so on.
     problems: Vec<OnceLock<Problem>>,
 }
 

@@ -105,7 +105,8 @@ impl Filters {
         })
     }
 
-    /// A table of the rows and columns that have at least one entry.
+    /// A table of the methods with at least one entry and the responses with at least one result; missing
+    /// entries are shown as `-`.
     fn table(
         &self,
         results: &FilterResults,
@@ -203,8 +204,9 @@ impl Filters {
                 target_error(true)
             ),
             format!(
-                "Of {} networks, {unconverged} had their lowest loss in the last allowed epoch.",
-                trained.len()
+                "Of {} {}, {unconverged} had their lowest loss in the last allowed epoch.",
+                trained.len(),
+                if trained.len() == 1 { "network" } else { "networks" }
             ),
         ];
         notes.extend(self.file.notes.iter().cloned());

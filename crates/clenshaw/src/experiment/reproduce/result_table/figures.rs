@@ -19,8 +19,8 @@ impl ResultTable {
         Some(BarChart { title, y_label: "test accuracy, %".into(), bars })
     }
 
-    /// Two charts per graph over the depth of the network, each with its file name: the score and the
-    /// Dirichlet energy.
+    /// Two charts over the depth of the network for each graph with a column of known depth: the accuracy and
+    /// the Dirichlet energy. Each chart is paired with the end of its file name.
     pub fn depth_charts(&self, table: &ScoreTable) -> Vec<(String, LineChart)> {
         let deep = self.columns.iter().filter(|column| column.depth.is_some());
         let graphs = distinct(deep.map(|column| column.graph()));

@@ -44,7 +44,7 @@ use toml::{Table, Value};
 /// Default number of runs per cell, as in the papers.
 const RUNS: usize = 20;
 
-/// An experiment that trains models on graphs and compares their scores with a paper's.
+/// An experiment that trains models on graphs and compares their scores with those in a paper.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResultTable {
@@ -90,8 +90,9 @@ pub struct PlannedCell {
     column: String,
     metric: Metric,
     paper: Option<PaperScore>,
+    /// The origin of the hyper-parameters of the job.
     settings: SettingsOrigin,
-    /// The receipt of an earlier measurement.
+    /// The receipt of an earlier measurement; `None` if the cell must be trained.
     receipt: Option<CellReceipt>,
 }
 
@@ -103,7 +104,7 @@ impl ResultTable {
         Ok(table)
     }
 
-    /// Looks up the models and checks that no others are mentioned.
+    /// Looks up the models; rejects invalid columns, and other models in columns, `claims` or `runs`.
     fn find_models(&mut self) -> Result<()> {
         let models = self.model_names.iter().map(|name| model::find(name));
         self.models = models.collect::<Result<_>>()?;
@@ -181,7 +182,8 @@ impl TableColumn {
         self.split.as_deref().map_or(Ok(SplitKind::Balanced), str::parse)
     }
 
-    /// The cell of a model: its preset, then the depth, split and runs of the column.
+    /// Plans the cell of a model: applies its preset if there is one, then the depth, split and runs of the
+    /// column, and reads the receipt in the cell's folder.
     fn plan(&self, info: &'static ModelInfo, runs: usize, folder: &Path) -> Result<PlannedCell> {
         let graph = self.graph();
         let mut request = Request::new(graph, info.name)?;
@@ -217,7 +219,7 @@ impl TableColumn {
     }
 }
 
-/// Parses a cell of the paper: `[mean, spread]`, or a string.
+/// Parses a cell of the paper: `[mean, spread]`, or a string; `None` for anything else.
 fn paper_score(value: &Value) -> Option<PaperScore> {
     let number = |value: &Value| match value {
         Value::Float(number) => Some(*number),

@@ -62,7 +62,8 @@ pub(super) struct RunScores {
 }
 
 impl Receipts {
-    /// Reads every `*.receipts.jsonl` of a folder, in the order of their names.
+    /// Reads every `*.receipts.jsonl` of a folder, in the order of their names; fails if the folder or a file
+    /// cannot be read or a line is invalid.
     pub fn read_folder(folder: &Path) -> Result<Self> {
         let entries = fs::read_dir(folder).map_err(|e| unreadable(folder, e))?;
         let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
@@ -103,8 +104,8 @@ impl Receipts {
 
     /// Assigns receipts to the cells with the same settings, seeds, data and splits.
     ///
-    /// A receipt that a cell already has is removed if its data or splits differ. If the graph is not on
-    /// this machine, data and splits cannot be compared and are not checked.
+    /// A receipt that a cell already has is kept, unless its data or splits differ from the present ones or
+    /// the graph cannot be read. If the graph is not on this machine, data and splits are not compared.
     pub fn apply_to(&self, cells: &mut [PlannedCell], store: &Store) {
         let mut fingerprints = FingerprintCache { store, last: None };
         for cell in cells {
@@ -129,13 +130,15 @@ fn unreadable(path: &Path, error: std::io::Error) -> Error {
     Error::Data { place: path.display().to_string(), problem }
 }
 
-/// The last graph and its digest; consecutive cells usually share the graph.
+/// Keeps the last graph, because consecutive cells usually share it.
 struct FingerprintCache<'a> {
     store: &'a Store,
+    /// The graph's name and whether its split is published; the graph; and its SHA-256.
     last: Option<((String, bool), Dataset, String)>,
 }
 
 impl FingerprintCache<'_> {
+    /// Computes the fingerprint of a request's data and splits; loads the graph unless it is the last one.
     fn fingerprint(&mut self, request: &Request) -> Result<DataFingerprint> {
         let key = (request.graph.clone(), request.split.is_published());
         if self.last.as_ref().is_none_or(|(last, ..)| *last != key) {
@@ -165,13 +168,13 @@ impl CellReceipt {
         }))
     }
 
-    /// What identifies its cell: the settings and seeds.
+    /// The settings and seeds, which identify the cell.
     fn key(&self) -> (&str, &str, &str, &Json, Vec<u64>) {
         let seeds = self.scores.runs.iter().map(|run| run.seed).collect();
         (&self.graph, &self.model, &self.split, &self.hyper, seeds)
     }
 
-    /// Whether it has the settings and seeds of a request.
+    /// Whether the receipt has the settings and seeds of a request.
     fn matches(&self, request: &Request) -> bool {
         let Request { graph, model, split, hyper, .. } = request;
         let seeds = request.seeds().collect();
@@ -179,7 +182,7 @@ impl CellReceipt {
         self.key() == (graph.as_str(), model.name, split.as_str(), &hyper, seeds)
     }
 
-    /// Whether it was measured on this data and these splits.
+    /// Whether the runs were measured on this data and these splits.
     fn matches_data(&self, fingerprint: &DataFingerprint) -> bool {
         let splits = self.scores.runs.iter().map(|run| &run.split_sha256);
         self.data_sha256 == fingerprint.data_sha256

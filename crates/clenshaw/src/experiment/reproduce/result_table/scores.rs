@@ -14,9 +14,10 @@ impl ResultTable {
         missing.map(|cell| cell.job.clone()).collect()
     }
 
-    /// The table, from the receipts and the results of the [`jobs`](Self::jobs).
+    /// The table, from the receipts and the results of the [`jobs`](Self::jobs), in the same order.
     ///
-    /// A cell that was interrupted is shown with its finished runs.
+    /// A cell that was interrupted is shown with its finished runs. Energies are included only if a column
+    /// sets the depth.
     pub fn score_table(
         &self,
         cells: &[PlannedCell],
@@ -60,7 +61,7 @@ impl ResultTable {
 }
 
 impl PlannedCell {
-    /// The scores of its finished runs, and the reason if not all of them are finished.
+    /// The scores of the cell's finished runs, and the reason if not all runs are finished.
     fn trained_scores(&self, result: &Result<Summary>) -> Result<(CellScores, Option<String>)> {
         let (records, missing) = match result {
             Ok(summary) => (summary.runs.clone(), None),

@@ -52,7 +52,8 @@ pub struct TheoremCheck {
     pub reference_error: f64,
     /// The errors, one entry per order.
     pub errors: Vec<OrderErrors>,
-    /// The fraction of eigenvalues in each of 50 equal bins over [-1, 1]; with the Lanczos method, an estimate.
+    /// The fraction of eigenvalues in each of 50 equal bins over [-1, 1]; with the Lanczos method, an
+    /// estimate.
     pub density: Vec<f64>,
     /// Time in seconds.
     pub seconds: f64,
@@ -183,10 +184,12 @@ fn relative_error(actual: &[f64], expected: &[f64]) -> f64 {
     }
 }
 
-/// Eigenvalues and eigenvectors of a graph: all of them, or Lanczos approximations per channel of H*.
+/// Eigenvalues and eigenvectors of P: all of them, or Lanczos approximations per channel of H*.
 struct Spectrum {
     pairs: Eigenpairs,
+    /// See [`TheoremCheck::reference_error`].
     error: f64,
+    /// See [`TheoremCheck::density`].
     density: Vec<f64>,
 }
 
@@ -208,8 +211,8 @@ impl Spectrum {
         Self { density: histogram(each), error, pairs: Eigenpairs::All(eigen) }
     }
 
-    /// As many Lanczos steps as the largest order needs; the density is estimated from random vectors of
-    /// signs.
+    /// Takes as many Lanczos steps as the largest order needs; estimates the density from random vectors with
+    /// entries 1 and -1.
     fn lanczos(p: &Operator, h_star: &Mat<f64>, orders: &[usize], stream: &Stream) -> Self {
         let steps = 1 + orders.iter().max().copied().unwrap_or(0);
         let column = |c: usize| (0..h_star.rows()).map(|i| h_star[(i, c)]).collect::<Vec<f64>>();

@@ -21,9 +21,9 @@ pub struct TrainedFilter {
     pub epochs: usize,
     /// The epoch whose weights are kept.
     pub best_epoch: usize,
-    /// Its validation accuracy.
+    /// Validation accuracy at the best epoch; `None` without validation nodes.
     pub val_accuracy: Option<f64>,
-    /// Its accuracy on the test nodes.
+    /// Accuracy on the test nodes at the best epoch.
     pub test_accuracy: f64,
     /// Training time in seconds.
     pub seconds: f64,

@@ -40,7 +40,7 @@ impl TrialQueue<'_> {
         self.report_end(trial).map(|()| None)
     }
 
-    /// Takes the value of a complete trial with the same configuration, or trains.
+    /// Returns the value of a complete trial with the same configuration, or trains.
     fn evaluate(&self, trial: &Trial, threads: usize) -> Result<Evaluation> {
         let request = self.context.request;
         let trials = self.context.study.trials()?;
@@ -107,7 +107,8 @@ impl TrialQueue<'_> {
         Ok(trial.is_some_and(|trial| trial.state == TrialState::Fail))
     }
 
-    /// Stores an outcome as a new trial, because another process has marked its own trial as failed.
+    /// Stores the outcome of the trial `late` as a new trial, because another process has marked `late` as
+    /// failed.
     fn store_late_outcome(&self, late: &Trial, outcome: &Evaluation) -> Result<()> {
         let storage = self.context.storage;
         let trial = storage.create_trial(self.context.study.id())?;
@@ -122,7 +123,7 @@ impl TrialQueue<'_> {
         let (storage, study) = (self.context.storage, &self.context.study);
         let Some(filter) = filter else { return Ok(()) };
         // Locked so that the plot of an earlier best trial cannot replace that of a later one.
-        let _status = self.status();
+        let _status = self.lock_status();
         let trials = study.trials()?;
         match ranked_trials(&trials).first() {
             Some(best) if best.id == trial.id => {
@@ -132,7 +133,7 @@ impl TrialQueue<'_> {
         }
     }
 
-    /// Emits [`TuneEvent::Finished`].
+    /// Emits [`TuneEvent::Finished`] with all trials of the study.
     fn report_end(&self, trial: &Trial) -> Result<()> {
         let trials = self.context.study.trials()?;
         (self.context.options.on_event)(TuneEvent::Finished {

@@ -24,7 +24,8 @@ use crate::tensor::kernel;
 use std::ops::Range;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
-/// Raw pointers into a workspace, shared by the threads of a stage.
+/// Raw pointers into a workspace and to the parameters, shared by the threads of a stage. The fields have
+/// the names of those of [`Workspace`](super::Workspace).
 pub(super) struct Memory<T> {
     pub arena: *mut T,
     pub scratch: *mut T,
@@ -42,7 +43,7 @@ pub(super) struct ThreadContext<'a, T> {
     pub plan: &'a Plan<T>,
     pub program: &'a Program,
     pub memory: &'a Memory<T>,
-    /// In training, the targets and the source of randomness for dropout.
+    /// In training, the targets and the source of randomness for dropout; `None` in an evaluation.
     pub training: Option<(&'a Targets<T>, &'a Stream)>,
     /// The index of the thread, which selects its scratch memory.
     pub thread: usize,

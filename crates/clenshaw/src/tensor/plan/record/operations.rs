@@ -117,7 +117,7 @@ impl Tape {
         self.map("reciprocal", x, Map::Reciprocal)
     }
 
-    /// `1 / x` where x is larger than `threshold`, 0 elsewhere.
+    /// `1 / x` where x is larger than `threshold`, 0 elsewhere; element-wise.
     pub fn reciprocal_above(&mut self, x: Var, threshold: f64) -> Var {
         self.map("reciprocal_above", x, Map::ReciprocalAbove(threshold))
     }
@@ -127,7 +127,7 @@ impl Tape {
         self.map("sqrt", x, Map::Sqrt)
     }
 
-    /// `max(x, floor)`; the gradient is zero where `x <= floor`.
+    /// `max(x, floor)`, element-wise; the gradient is zero where `x <= floor`.
     pub fn clamp_min(&mut self, x: Var, floor: f64) -> Var {
         self.map("clamp_min", x, Map::ClampMin(floor))
     }
