@@ -2,6 +2,7 @@
 //! seconds in between.
 
 use crate::output;
+use crate::train::{describe, interpretation};
 use clenshaw::Result;
 use clenshaw::experiment::{self, Request, RunEvent, RunOptions, RunRecord, Summary, TrainingJob};
 use clenshaw::train::{Epoch, StopRule};
@@ -119,9 +120,18 @@ pub fn train_batch(
     // Indices of the job and the run. A run that an earlier command has finished is never started.
     let started = Mutex::new(HashSet::new());
     let lock_started = || started.lock().expect("no thread panics while holding the lock");
+    let described = Mutex::new(HashSet::new());
     let on_event = |i: usize, event: RunEvent<'_>| {
         runs[i].update(&event);
         match event {
+            RunEvent::Loaded { dataset } => {
+                let interpretation = interpretation(dataset);
+                let mut described =
+                    described.lock().expect("no thread panics while holding the lock");
+                if !interpretation.is_empty() && described.insert(dataset.name.clone()) {
+                    progress.message(&(describe(dataset) + &interpretation));
+                }
+            }
             RunEvent::Started { run, epochs_done, .. } => {
                 lock_started().insert((i, run));
                 total.inc(costs[i] * epochs_done as u64);
@@ -131,7 +141,6 @@ pub fn train_batch(
                 let counted = if lock_started().contains(&(i, run)) { record.epochs } else { 0 };
                 total.inc(costs[i] * (max_epochs[i] - counted) as u64);
             }
-            RunEvent::Loaded { .. } => {}
         }
     };
     let results = experiment::run_all(jobs, &RunOptions { on_event: &on_event, ..*options });

@@ -175,7 +175,7 @@ pub fn describe(dataset: &Dataset) -> String {
 
 /// Describes how the columns and edges of a user's own graph were interpreted, one note per line, each
 /// after a line break.
-fn interpretation(dataset: &Dataset) -> String {
+pub fn interpretation(dataset: &Dataset) -> String {
     let columns = dataset.schema.iter().flat_map(Schema::summary);
     let lines = columns.chain(dataset.notes.iter().cloned());
     lines.map(|line| format!("\n  {line}")).collect()

@@ -156,7 +156,7 @@ impl RunSubcommand for Tune {
             output::print(&output::json(&report.to_json(evaluation.as_ref())))?;
         } else if let (Some(summary), Some((_, request))) = (evaluation, to_evaluate) {
             let folder = request.default_folder();
-            output::print(&format!("\n{}", train::page(&graph.line, &summary, &folder)))?;
+            output::print(&format!("\n{}", train::page(&graph.lines, &summary, &folder)))?;
         }
         if interrupted { Err(Error::Interrupted) } else { Ok(()) }
     }

@@ -3,7 +3,7 @@
 use super::progress::BEST_TRIALS;
 use super::study::StudyLocation;
 use crate::output;
-use crate::train::describe;
+use crate::train::{describe, interpretation};
 use clenshaw::data::Dataset;
 use clenshaw::experiment::{StudyEnd, Summary, TuneRequest, TuneResult, ranked_trials};
 use clenshaw::report::Table;
@@ -24,17 +24,21 @@ pub fn tuned_settings(request: &TuneRequest, trial: &Trial) -> Vec<(&'static str
     tuned.map(|(hyper, value)| (hyper.name, value.to_string())).collect()
 }
 
-/// A one-line description of the graph, and its warnings, one per line.
+/// A description of the graph, how its columns and edges were interpreted, and its warnings, one per line.
 #[derive(Default)]
 pub struct GraphDescription {
-    pub line: String,
+    /// The description and the interpretation, in one or several lines.
+    pub lines: String,
     warnings: String,
 }
 
 impl GraphDescription {
     /// Describes a graph.
     pub fn new(dataset: &Dataset) -> Self {
-        Self { line: describe(dataset), warnings: output::warnings(&dataset.warnings) }
+        Self {
+            lines: describe(dataset) + &interpretation(dataset),
+            warnings: output::warnings(&dataset.warnings),
+        }
     }
 }
 
@@ -58,7 +62,7 @@ impl StudyReport<'_> {
         };
         let header = format!(
             "{}\n{}{}: mean validation accuracy over {splits}\ntrials: {}{}\n",
-            self.graph.line,
+            self.graph.lines,
             self.graph.warnings,
             request.model.name,
             self.trial_counts(),

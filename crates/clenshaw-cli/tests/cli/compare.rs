@@ -106,3 +106,18 @@ fn misspelt_arguments_are_rejected() {
     }
     assert!(sandbox.is_empty());
 }
+
+#[test]
+fn interpretation_of_own_tables_is_printed_once() {
+    let sandbox = Sandbox::new();
+    let rows: String =
+        (0..30).map(|i| format!("n{i},{},{}\n", i % 7, ["tea", "coffee"][i % 2])).collect();
+    sandbox.write("g/nodes.csv", &format!("id,age,label\n{rows}"));
+    let edges: String = (0..30).map(|i| format!("n{i},n{}\n", (i + 2) % 30)).collect();
+    sandbox.write("g/edges.csv", &format!("source,target\n{edges}"));
+    let output = sandbox.run("compare g --models mlp,gcn --set max_epochs=3 --quiet");
+    assert_eq!(text(&output.stderr).matches("numbers: age").count(), 1, "{}", text(&output.stderr));
+    let tuned =
+        sandbox.stdout("tune g --model gcn --trials 1 --splits 1 --quiet --set max_epochs=3");
+    assert!(tuned.contains("\n  numbers: age\n"), "{tuned}");
+}
