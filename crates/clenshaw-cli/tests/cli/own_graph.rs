@@ -326,8 +326,8 @@ fn weight_column_can_be_chosen_or_ignored() {
     sandbox.write("it/edges.csv", "p0 p1 0.5\np2 p3 3\n");
     let page = sandbox.stdout("data check it");
     assert!(page.contains("note: it/edges.csv: separated by spaces, no header\n"), "{page}");
-    let warning = "warning: it/edges.csv: columns not used: 3; if one has the weights, choose it as \
-                   the weight column\n";
+    let warning = "warning: it/edges.csv: columns not used: 3; if one of them contains the weights, \
+                   choose it as the weight column\n";
     assert!(page.contains(warning), "{page}");
     assert_eq!((sha(""), sha("--weight 3")), (unused, chosen));
     let (code, message) = sandbox.failure("data check it --weight cost");

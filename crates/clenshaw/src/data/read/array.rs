@@ -5,7 +5,8 @@
 //! Fortran order:  entry (i, j) of [n, m] is at i + n j
 //! ```
 //!
-//! The accessors return entries in C order and reject values that do not fit the requested type.
+//! The accessors return entries in C order; an error if the entries are of another kind, such as text
+//! instead of numbers, or do not fit the requested type.
 
 use crate::error::{Error, Result};
 use std::borrow::Cow;
@@ -105,8 +106,8 @@ impl fmt::Display for Dtype {
 }
 
 impl<'a> NumpyArray<'a> {
-    /// Creates an array; an error if the number of bytes does not match the shape, or if the entries are
-    /// Python objects. Errors refer to the array as `place`.
+    /// Creates an array; an error if the number of bytes does not match the shape, if there are more than
+    /// 64 dimensions or if the entries are Python objects. Errors refer to the array as `place`.
     pub fn new(
         place: String,
         dtype: Dtype,
@@ -118,7 +119,7 @@ impl<'a> NumpyArray<'a> {
         let stored = array.data.len();
         let dimensions = array.shape.len();
         if dtype.kind == DtypeKind::Object {
-            return Err(array.bad("an array of Python objects; expected numbers".into()));
+            return Err(array.bad("an array of Python objects; expected numbers or text".into()));
         }
         if dimensions > MAX_DIMENSIONS {
             return Err(
@@ -178,13 +179,13 @@ impl<'a> NumpyArray<'a> {
         self.numbers("a float", |v| Some(v as f64), Some)
     }
 
-    /// Returns the entries as `u32`; an error for negative, larger and fractional numbers.
+    /// Returns the entries as `u32`; an error for fractional numbers and those out of range.
     pub fn to_u32(&self) -> Result<Vec<u32>> {
         let whole = |v: f64| Some(v as u32).filter(|&x| f64::from(x) == v);
         self.numbers("an integer from 0 to 4294967295", |v| u32::try_from(v).ok(), whole)
     }
 
-    /// Returns the entries as `i64`; an error for larger and fractional numbers.
+    /// Returns the entries as `i64`; an error for fractional numbers and those out of range.
     pub fn to_i64(&self) -> Result<Vec<i64>> {
         let whole = |v: f64| Some(v as i64).filter(|&x| x as f64 == v && x < i64::MAX);
         self.numbers("a 64-bit integer", |v| i64::try_from(v).ok(), whole)
@@ -198,11 +199,12 @@ impl<'a> NumpyArray<'a> {
     }
 
     /// Returns the entries of a text array, without padding; bytes are decoded as Latin-1.
+    /// An error for numbers and for invalid code points.
     pub fn to_text(&self) -> Result<Vec<String>> {
         let points = |entry: &[u8]| -> Vec<u32> {
             match self.dtype.kind {
                 DtypeKind::Bytes => entry.iter().map(|&byte| u32::from(byte)).collect(),
-                _ => entry.as_chunks().0.iter().map(|&word| self.word(word)).collect(),
+                _ => entry.as_chunks().0.iter().map(|&word| self.code_point(word)).collect(),
             }
         };
         let text = |(i, entry): (usize, &[u8])| {
@@ -276,7 +278,7 @@ impl<'a> NumpyArray<'a> {
     }
 
     /// Decodes a code point.
-    fn word(&self, word: [u8; 4]) -> u32 {
+    fn code_point(&self, word: [u8; 4]) -> u32 {
         u32::from_le_bytes(self.little_endian(word))
     }
 
@@ -322,7 +324,7 @@ impl fmt::Display for ShapeText<'_> {
 
 /// Converts an IEEE 754 half-precision float with exponent `e` and mantissa `m`:
 ///
-/// `(1 + m / 2^10) 2^(e - 15)`, or `m 2^-24` where `e = 0`.
+/// `(1 + m / 2^10) 2^(e - 15)`, or `m 2^-24` if `e = 0`; infinity or NaN if `e = 31`.
 fn half_to_f64(bits: u16) -> f64 {
     let (exponent, mantissa) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
     let size = match exponent {

@@ -6,7 +6,7 @@
 //! x [n, d]  features
 //! y [n]     labels: integers or text; a negative number or an empty string is unknown
 //! splits    train_mask, val_mask, test_mask, each [n] or [n, s]; named `fixed:0`, `fixed:1`, ...
-//! weights   edge_weight or edge_attr [e]; for `save_npz`, the values of the matrix
+//! weights   edge_weight, edge_attr or the chosen array, [e]; for `save_npz`, the values of the matrix
 //! ```
 //!
 //! Without `x`, features are computed from the graph. The graph is undirected; loops are removed and
@@ -74,7 +74,9 @@ fn parse(place: &str, bytes: &[u8], interpretation: Interpretation) -> Result<Da
     if let Interpretation::Inferred(options) = interpretation
         && *options != (TableOptions { weight: options.weight.clone(), ..TableOptions::new() })
     {
-        warnings.push(format!("{place}: the options for columns are not used: arrays have none"));
+        warnings.push(format!(
+            "{place}: the options for columns are not used: arrays have no named columns"
+        ));
     }
     let splits = match MASKS.iter().any(|mask| npz.contains(mask)) {
         true => retain_labelled(splits(place, &npz, n)?, &y)?,
@@ -95,24 +97,25 @@ fn bad(array: &NumpyArray, problem: String) -> Error {
     Error::Data { place: array.place().into(), problem }
 }
 
-/// Returns the number of columns of an array of shape `[n]` or `[n, s]`.
+/// Returns the number of columns of an array of shape `[n]` or `[n, s]`; an error for other shapes.
 fn columns(array: &NumpyArray, n: usize) -> Result<usize> {
     match *array.shape() {
         [rows] if rows == n => Ok(1),
         [rows, columns] if rows == n => Ok(columns),
         _ => {
             let shape = ShapeText(array.shape());
-            Err(bad(array, format!("shape {shape}; expected one row for each of {n} nodes")))
+            let rows = count(n, "row", "rows");
+            Err(bad(array, format!("shape {shape}; expected {rows}, one per node")))
         }
     }
 }
 
-/// Whether the edges are a sparse matrix of SciPy, and not an `edge_index`.
+/// Whether the edges are a SciPy sparse matrix, and not an `edge_index`.
 pub(super) fn is_matrix(npz: &Npz) -> bool {
     npz.contains("indptr") && !npz.contains("edge_index")
 }
 
-/// Lists the arrays that are not read.
+/// Returns a note that lists the arrays that are not used; `None` if all are used.
 fn unused_arrays(npz: &Npz, weights: WeightChoice) -> Option<String> {
     let edges: &[&str] = match is_matrix(npz) {
         true => &["indptr", "indices", "data", "shape", "format", "_is_array"],
@@ -128,7 +131,9 @@ fn unused_arrays(npz: &Npz, weights: WeightChoice) -> Option<String> {
     (!unused.is_empty()).then(|| format!("arrays that are not used: {}", unused.join(", ")))
 }
 
-/// Reads `edge_index`.
+/// Reads `edge_index` and the weights of its edges, which are 1 without such an array.
+///
+/// An array of another shape is not used as weights, and a warning is added.
 pub(super) fn edge_index(
     place: &str,
     npz: &Npz,
@@ -165,7 +170,8 @@ pub(super) fn edge_index(
     Ok(edges)
 }
 
-/// Returns the number of rows; arrays without columns are rejected, because they can have any.
+/// Returns the number of rows; an error for arrays without columns, which can have any number of rows
+/// without taking any space.
 fn n_nodes(array: &NumpyArray) -> Result<usize> {
     match array.shape() {
         [n, columns @ ..] if !columns.contains(&0) => Ok(*n),
@@ -190,14 +196,19 @@ pub(super) fn matrix_edges(place: &str, npz: &Npz, weights: WeightChoice) -> Res
     Ok(edges)
 }
 
-/// Reads a square sparse matrix; CSC needs no conversion, because the graph is undirected.
+/// Reads a square sparse matrix in the format CSR or CSC; an error for other matrices.
+///
+/// CSC needs no conversion, because the graph is undirected.
 fn square_matrix(place: &str, npz: &Npz) -> Result<CsrMatrix> {
     let format = npz.array("format")?;
     match format.to_text()?.first().map(String::as_str) {
         Some("csr" | "csc") => {}
         other => {
             let found = other.unwrap_or_default();
-            return Err(bad(&format, format!("`{found}`; expected `csr`; save `a.tocsr()`")));
+            return Err(bad(
+                &format,
+                format!("`{found}`; expected `csr` or `csc`; save `a.tocsr()`"),
+            ));
         }
     }
     let shape = npz.array("shape")?;
@@ -212,6 +223,7 @@ fn square_matrix(place: &str, npz: &Npz) -> Result<CsrMatrix> {
     CsrMatrix::new(place, [n, n], &indptr?, &indices?, &data?)
 }
 
+/// Converts the array `x` to features; an error unless it has one row per node.
 fn x(array: &NumpyArray, n: usize) -> Result<Features> {
     let d = columns(array, n)?;
     Ok(features(n, d, array.to_f32()?))
@@ -229,7 +241,8 @@ fn labels(array: &NumpyArray, n: usize) -> Result<(Vec<Option<u32>>, Vec<String>
     }
 }
 
-/// Integer labels; the classes are 0 to the largest label, which is below the number of nodes.
+/// Returns the classes 0 to the largest label, `None` for negative labels, and the class names; an error
+/// if a label is not below the number of nodes.
 fn integer_labels(array: &NumpyArray) -> Result<(Vec<Option<u32>>, Vec<String>)> {
     let values = array.to_i64()?;
     let n = values.len();
@@ -241,7 +254,8 @@ fn integer_labels(array: &NumpyArray) -> Result<(Vec<Option<u32>>, Vec<String>)>
     Ok((y, (0..n_classes).map(|class| class.to_string()).collect()))
 }
 
-/// Text labels; the classes are the distinct labels in alphabetical order.
+/// Returns the class of each label, `None` for empty ones, and the class names: the distinct labels in
+/// alphabetical order.
 fn text_labels(labels: &[String]) -> (Vec<Option<u32>>, Vec<String>) {
     let names: BTreeSet<&String> = labels.iter().filter(|label| !label.is_empty()).collect();
     let names: Vec<&String> = names.into_iter().collect();
@@ -249,6 +263,7 @@ fn text_labels(labels: &[String]) -> (Vec<Option<u32>>, Vec<String>) {
     (labels.iter().map(class).collect(), names.into_iter().cloned().collect())
 }
 
+/// Reads the splits `fixed:0`, `fixed:1`, ... from the columns of the masks.
 fn splits(place: &str, npz: &Npz, n: usize) -> Result<Vec<FixedSplit>> {
     let [train, val, test] = MASKS.map(|name| npz.array(name));
     let masks = [train?, val?, test?];

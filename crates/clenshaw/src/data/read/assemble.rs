@@ -1,4 +1,4 @@
-//! The last step of reading a user's own graph: node table and edges become a data set.
+//! The last step of reading a user's own graph: a data set is built from the node table and the edges.
 
 use crate::data::schema::{
     self, EncodedNodes, Schema, StructuralFeatures, TableOptions, WeightChoice,
@@ -9,9 +9,9 @@ use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::tensor::Pattern;
 
-/// Up to this number of nodes, nodes without features get one feature each.
+/// Maximum number of nodes that are one-hot encoded if there are no feature columns.
 const MAX_IDENTITY: usize = 100_000;
-/// Number of degree features: degree 0, 1, 2-3, 4-7, ...
+/// Number of degree features, one per range of degrees: 0, 1, 2-3, 4-7, ...
 const DEGREE_FEATURES: usize = 24;
 
 /// How the columns of a node table are interpreted.
@@ -31,8 +31,8 @@ pub enum Interpretation<'a> {
 impl Default for Interpretation<'_> {
     /// Inferred from the table alone.
     fn default() -> Self {
-        static NOTHING_STATED: TableOptions = TableOptions::new();
-        Self::Inferred(&NOTHING_STATED)
+        static NO_OPTIONS: TableOptions = TableOptions::new();
+        Self::Inferred(&NO_OPTIONS)
     }
 }
 
@@ -46,7 +46,7 @@ impl<'a> Interpretation<'a> {
         WeightChoice::new(weight.as_deref())
     }
 
-    /// The columns of the node table that the user or the trained model refers to.
+    /// The names of the columns of the node table that occur in the options or in the stored schema.
     pub(super) fn column_names(self) -> Vec<&'a String> {
         match self {
             Self::Inferred(options) => options.names().collect(),
@@ -57,7 +57,7 @@ impl<'a> Interpretation<'a> {
     }
 }
 
-/// Encodes the nodes of a table.
+/// Encodes the nodes of a table, by columns inferred from it or by the stored schema.
 pub(super) fn encode(table: &Table, interpretation: Interpretation) -> Result<EncodedNodes> {
     match interpretation {
         Interpretation::Inferred(options) => schema::encode(table, options),
@@ -67,24 +67,27 @@ pub(super) fn encode(table: &Table, interpretation: Interpretation) -> Result<En
     }
 }
 
-/// A graph, and what was found in its file.
+/// A graph, with counts, notes and warnings about the edges in its file.
 pub(super) struct ReadEdges {
     pub graph: Graph,
+    /// Number of self-loops, which are not in the graph; those of weight 0 are not counted.
     pub n_loops: usize,
     /// Number of edges with weight 0, which are not in the graph.
     pub n_zero_weights: usize,
-    /// Number of other edges in the file.
+    /// Number of other edges in the file; if the format lists every edge twice, each pair counts once.
     pub n_listed: usize,
+    /// Whether the edges in the file are directed.
     pub directed: bool,
-    /// Where the weights come from, such as ``column `weight` ``; empty if the format has only one place
-    /// for them.
+    /// Where the weights come from, such as ``column `weight` ``; empty if there are none, or if the format
+    /// has only one place for them.
     pub weight_source: String,
     pub notes: Vec<String>,
     pub warnings: Vec<String>,
 }
 
 impl ReadEdges {
-    /// Builds an undirected graph from the edges of a file and counts what does not become an edge.
+    /// Builds an undirected graph from the edges of a file and counts the loops and the edges of weight 0,
+    /// which are not in it; an error if a weight is invalid or a node is out of range.
     pub fn new(
         place: &str,
         n_nodes: usize,
@@ -101,7 +104,7 @@ impl ReadEdges {
         Ok(Self { n_zero_weights, ..Self::unweighted(graph, n_loops, n_listed) })
     }
 
-    /// A graph without weights that was built from `n_listed` edges and `n_loops` loops.
+    /// Describes a graph without weights that was built from `n_listed` edges and `n_loops` loops.
     pub fn unweighted(graph: Graph, n_loops: usize, n_listed: usize) -> Self {
         Self {
             graph,
@@ -115,7 +118,7 @@ impl ReadEdges {
         }
     }
 
-    /// Returns the graph, notes on what was done with its edges, and warnings.
+    /// Returns the graph, notes on edges that were removed or merged and on weights, and warnings.
     pub fn into_parts(self) -> (Graph, Vec<String>, Vec<String>) {
         let Self { graph, mut notes, warnings, .. } = self;
         let n_edges = graph.n_edges();
@@ -139,13 +142,16 @@ impl ReadEdges {
             notes.push(format!("the edges have weights{source}; the models use them"));
         }
         if self.directed {
-            notes.push("the file declares directed edges; directions are not used".into());
+            notes.push("the edges in the file are directed; the directions are not used".into());
         }
         (graph, notes, warnings)
     }
 }
 
-/// Combines nodes and edges.
+/// Combines nodes and edges; nodes without feature columns get features computed from the graph.
+///
+/// # Errors
+/// Those of [`structural_features`].
 pub(super) fn dataset(
     name: &str,
     source: String,
@@ -172,7 +178,11 @@ pub(super) fn dataset(
     })
 }
 
-/// Computes features from the graph for nodes without feature columns; also returns a note on them.
+/// Computes features from the graph for nodes without feature columns; returns them, their kind and a
+/// note.
+///
+/// # Errors
+/// If the nodes are one-hot encoded in a stored schema, because such a model does not apply to other graphs.
 pub(super) fn structural_features(
     place: &str,
     graph: &Graph,
@@ -201,11 +211,13 @@ pub(super) fn structural_features(
     }
 }
 
+/// One-hot encodes the nodes.
 fn identity(n: usize) -> Features {
     let pattern = Pattern::new(n, (0..=n).collect(), (0..n as u32).collect());
     Features::Sparse { pattern, values: vec![1.0; n] }
 }
 
+/// One-hot encodes the range of each node's degree.
 fn degrees(graph: &Graph) -> Features {
     let n = graph.n_nodes();
     let bin = |i| (usize::BITS - graph.degree(i).leading_zeros()) as usize;

@@ -13,38 +13,42 @@ use crate::data::table::Table;
 use crate::error::{Error, Result};
 use std::collections::{HashMap, HashSet};
 
-/// Maximum number of cells of the node table per byte of the file: nodes without a value have cells.
+/// Maximum number of cells of the node table per byte of the file; a node also has cells for the
+/// attributes that it lacks.
 const MAX_CELLS: usize = 16;
-/// The attribute that is the name of the nodes or their class.
+/// The attribute that contains the names of the nodes or their classes.
 const LABEL: &str = "label";
 
-/// Which attribute is the name of the nodes.
+/// Where the names of nodes come from.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum NodeNames {
-    /// The id by which edges refer to them.
+    /// The ids by which edges refer to the nodes.
     Id,
-    /// `label` if all nodes have different ones, otherwise the id; a `label` that repeats is the class.
+    /// `label` if it differs between all nodes and is not chosen as a column; otherwise the ids, and
+    /// `label` is a column, by default the class.
     DistinctLabel,
 }
 
 /// The nodes and edges that have been read so far.
 ///
-/// Errors do not include the position, which only the reader knows.
+/// Errors do not include a position, which the reader of the format adds.
 pub(super) struct AttributedGraph<'a> {
     place: &'a str,
     max_cells: usize,
     table: Table,
+    /// From the name of a column to its index.
     column_of: HashMap<String, usize>,
-    /// For each column, the last node that has a value and the number of its values.
+    /// For each column, the row, counted from 1, of the last node that has a value, and how many it has.
     counts: Vec<(usize, usize)>,
+    /// From the id of a node to its number.
     number_of: HashMap<String, u32>,
     edges: Vec<(u32, u32, f32)>,
     /// The attributes of edges.
     pub edge_attributes: EdgeAttributes<'a>,
     interpretation: Interpretation<'a>,
-    /// Edges that precede their nodes, with their positions.
+    /// The position, ends and weight of each edge that precedes its nodes.
     pending_edges: Vec<(usize, [String; 2], f32)>,
-    /// Whether the file declares directed edges.
+    /// Whether the edges in the file are directed.
     pub directed: bool,
 }
 
@@ -66,18 +70,22 @@ impl<'a> AttributedGraph<'a> {
         }
     }
 
-    /// Adds a column for an attribute that nodes may have.
+    /// Adds a column for an attribute that nodes may have; an error if the table becomes too large.
     pub fn add_column(&mut self, name: &str) -> LineResult<()> {
         self.find_or_add_column(name).map(drop)
     }
 
-    /// Starts a node, whose attributes and id follow.
+    /// Starts a node, whose attributes and id follow; an error if the table becomes too large.
     pub fn start_node(&mut self) -> LineResult<()> {
         self.table.start_row();
         self.check_size()
     }
 
-    /// Adds a value of an attribute of the current node.
+    /// Adds a value of an attribute of the current node; further values of the same attribute are stored
+    /// in the columns `name[1]`, `name[2]`, ...
+    ///
+    /// # Errors
+    /// If that column already has a value, or the table becomes too large.
     pub fn add_attribute(&mut self, name: &str, value: &str) -> LineResult<()> {
         let column = self.find_or_add_column(name)?;
         let row = self.table.n_rows();
@@ -94,7 +102,7 @@ impl<'a> AttributedGraph<'a> {
         }
     }
 
-    /// Ends the current node.
+    /// Ends the current node; an error if its id is not unique.
     pub fn finish_node(&mut self, id: String) -> LineResult<()> {
         let number = u32::try_from(self.table.n_rows() - 1);
         let number = number.map_err(|_| format!("expected at most {} nodes", u32::MAX))?;
@@ -105,7 +113,7 @@ impl<'a> AttributedGraph<'a> {
         Ok(())
     }
 
-    /// Adds an edge; its nodes may follow later.
+    /// Adds an edge, whose nodes may follow later; `at` is its position for errors.
     pub fn add_edge(&mut self, at: usize, ends: [String; 2], weight: f32) {
         match ends.each_ref().map(|end| self.number_of.get(end).copied()) {
             [Some(u), Some(v)] => self.edges.push((u, v, weight)),
@@ -113,7 +121,7 @@ impl<'a> AttributedGraph<'a> {
         }
     }
 
-    /// Adds an edge between nodes that have been read.
+    /// Adds an edge between nodes that have been read; an error if one has not.
     pub fn add_edge_of_known_nodes(&mut self, ends: &[String; 2], weight: f32) -> LineResult<()> {
         let [u, v] = ends.each_ref().map(|end| self.node_number(end));
         self.edges.push((u?, v?, weight));
@@ -135,6 +143,7 @@ impl<'a> AttributedGraph<'a> {
         Ok(column)
     }
 
+    /// Returns an error if the table has more than `max_cells` cells.
     fn check_size(&self) -> LineResult<()> {
         match self.table.n_rows().saturating_mul(self.table.columns.len()) <= self.max_cells {
             true => Ok(()),
@@ -142,7 +151,8 @@ impl<'a> AttributedGraph<'a> {
         }
     }
 
-    /// Returns the data set; `error_at` is the error for a position.
+    /// Builds the data set; `error_at` creates the error for an edge at the position that was passed to
+    /// [`Self::add_edge`]. `format` names the format in the source of the data set.
     pub fn into_dataset(
         mut self,
         format: &str,
@@ -175,11 +185,11 @@ impl<'a> AttributedGraph<'a> {
     }
 }
 
-/// Makes the column `label` the names of the nodes if it identifies them, unless the user or a trained
-/// model refers to it; returns a note on the names.
+/// Uses the column `label` as the names of the nodes if it identifies them, unless it occurs in the
+/// options or in the stored schema; returns a note on the names.
 fn use_distinct_labels(table: &mut Table, interpretation: Interpretation) -> String {
     let Some(column) = table.columns.iter().position(|column| column.name == LABEL) else {
-        return "the names of the nodes are their `id`".into();
+        return "nodes are named by `id`".into();
     };
     if interpretation.column_names().iter().any(|name| *name == LABEL) {
         return "nodes are named by `id`, because `label` was chosen as a column".into();
@@ -188,8 +198,7 @@ fn use_distinct_labels(table: &mut Table, interpretation: Interpretation) -> Str
     let is_new = |label| !is_missing(label) && seen.insert(label);
     let are_distinct = table.columns[column].cells().all(is_new);
     if !are_distinct {
-        return "the names of the nodes are their `id`, because `label` does not identify them"
-            .into();
+        return "nodes are named by `id`, because `label` does not identify them".into();
     }
     let labels = table.columns.remove(column);
     table.ids = Some(labels.cells().map(str::to_owned).collect());

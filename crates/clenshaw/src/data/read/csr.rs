@@ -14,7 +14,8 @@ pub struct CsrMatrix {
 }
 
 impl CsrMatrix {
-    /// Builds a matrix from SciPy's arrays; an error, which refers to it as `place`, if they do not match.
+    /// Builds a matrix from SciPy's arrays; an error if they do not match each other or the shape. Errors
+    /// refer to the matrix as `place`.
     ///
     /// The columns of each row are sorted and duplicates are summed.
     pub fn new(
@@ -33,7 +34,7 @@ impl CsrMatrix {
             n_rows.checked_add(1) == Some(offsets.len()) && indices.len() == values.len();
         if !lengths_match || !bounds_match || !offsets.is_sorted() {
             return Err(bad(format!(
-                "{} offsets, {} column indices and {} values are not a sparse matrix of shape {}",
+                "offsets: {}, column indices: {}, values: {}; expected a sparse matrix of shape {}",
                 offsets.len(),
                 indices.len(),
                 values.len(),
@@ -118,7 +119,7 @@ mod tests {
         );
         assert_eq!(
             message(csr([2, 2], &[0, 1], &[1], &[1])),
-            "it: 2 offsets, 1 column indices and 1 values are not a sparse matrix of shape (2, 2)"
+            "it: offsets: 2, column indices: 1, values: 1; expected a sparse matrix of shape (2, 2)"
         );
         for (indptr, indices, data) in [
             (&[][..], &[][..], &[][..]),

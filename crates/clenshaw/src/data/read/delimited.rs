@@ -35,14 +35,15 @@ pub(super) enum HeaderMode {
 pub(super) struct FirstLine<'a> {
     pub text: &'a str,
     pub separator: u8,
-    /// The number of bytes before it.
+    /// The number of bytes before the line.
     pub offset: usize,
-    /// Its number, counted from 1.
+    /// The number of the line, counted from 1.
     pub number: usize,
 }
 
 impl<'a> FirstLine<'a> {
-    /// Finds the first line; an error if there is none. `row` describes a row in this error.
+    /// Finds the first line; an error if there is none, if it is not UTF-8 or if lines end with CR alone.
+    /// The error for an empty table states that `row` was expected.
     pub fn find(place: &str, bytes: &'a [u8], row: &str) -> Result<Self> {
         let (offset, n_skipped) = preamble(bytes);
         let number = n_skipped + 1;
@@ -63,8 +64,8 @@ impl<'a> FirstLine<'a> {
 
 /// Parses a table with one row per node; errors refer to it as `place`.
 ///
-/// `is_header` determines from the first two rows whether the first one is a header; the second one
-/// may be missing.
+/// `is_header` determines from the first two rows whether the first one is a header; the second one is
+/// empty if there is only one row.
 pub(crate) fn parse_table(
     place: &str,
     text: &str,
@@ -149,7 +150,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Returns the fields of the first row of a text. A quoted field may have several lines.
+/// Returns the fields of the first row in `text`. A quoted field may have several lines.
 pub(super) fn fields(text: &str, separator: u8) -> Fields<'_> {
     Fields { rest: Some(text), separator, after: "" }
 }

@@ -17,7 +17,9 @@ pub(super) struct EdgeAttributes<'a> {
     weight: Option<&'a str>,
     /// Whether the user chose this attribute.
     is_chosen: bool,
+    /// Whether an edge has this attribute.
     has_weights: bool,
+    /// The names of the other attributes.
     unused: BTreeSet<String>,
 }
 
@@ -32,7 +34,8 @@ impl<'a> EdgeAttributes<'a> {
         Self { weight, is_chosen, has_weights: false, unused: BTreeSet::new() }
     }
 
-    /// Stores the value of the weight in `weight`, and the name of any other attribute.
+    /// Adds an attribute of an edge: its value is stored in `weight` if it is the attribute with the
+    /// weights, otherwise its name is reported as unused. An error if a weight is invalid.
     pub fn add(&mut self, name: &str, value: &str, weight: &mut f32) -> LineResult<()> {
         if self.weight == Some(name) {
             self.has_weights = true;
@@ -49,14 +52,14 @@ impl<'a> EdgeAttributes<'a> {
         let name = self.weight.unwrap_or_default();
         if self.is_chosen && !self.has_weights {
             let known = self.unused.iter().map(String::as_str);
-            return Err(Error::unknown("attribute of edges", name, known).with_place(place));
+            return Err(Error::unknown("edge attribute", name, known).with_place(place));
         }
         if self.has_weights {
             edges.weight_source = format!("attribute `{name}`");
         }
         if !self.unused.is_empty() {
             let unused: Vec<String> = self.unused.into_iter().collect();
-            edges.notes.push(format!("attributes of edges, not used: {}", unused.join(", ")));
+            edges.notes.push(format!("edge attributes not used: {}", unused.join(", ")));
         }
         Ok(())
     }
@@ -87,11 +90,11 @@ mod tests {
         for (choice, weight, source, unused) in cases {
             let (found, edges) = read(choice).unwrap();
             assert_eq!((found, &*edges.weight_source), (weight, source));
-            assert_eq!(edges.notes, [format!("attributes of edges, not used: {unused}")]);
+            assert_eq!(edges.notes, [format!("edge attributes not used: {unused}")]);
         }
         assert_eq!(
             read(WeightChoice::Column("costs")).err().unwrap().to_string(),
-            "x: unknown attribute of edges `costs`; did you mean `cost`? known: cost, kind, weight"
+            "x: unknown edge attribute `costs`; did you mean `cost`? known: cost, kind, weight"
         );
     }
 }

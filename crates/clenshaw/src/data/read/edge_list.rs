@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The dictionary may be missing (`data=False`) or be a single number, the weight
-//! (`write_weighted_edgelist`). Other entries of the dictionary are not used, which a note reports.
-//! The separator is a space, tab, comma or semicolon; `#` starts a comment.
+//! (`write_weighted_edgelist`). Other entries of the dictionary are not used; a note lists them.
+//! The separator is a space, tab, comma or semicolon. Lines that start with `#` are comments.
 
 use super::assemble::ReadEdges;
 use super::delimited::{LineResult, detect_separator, fields, preamble, split_line};
@@ -18,14 +18,14 @@ use crate::data::schema::WeightChoice;
 use crate::error::Result;
 use std::collections::HashMap;
 
-/// Whether the first line of a text contains a dictionary.
+/// Whether the first line that is neither empty nor a comment ends with a dictionary.
 pub(super) fn has_dictionaries(text: &[u8]) -> bool {
     let (start, _) = preamble(text);
     let (line, _) = split_line(text.get(start..).unwrap_or_default());
     line.contains(&b'{') && line.trim_ascii_end().ends_with(b"}")
 }
 
-/// Reads the edges between the nodes of a table.
+/// Reads the edges between the nodes of a table; `nodes` maps their names to their numbers.
 pub(super) fn parse(
     place: &str,
     text: &str,
@@ -45,6 +45,7 @@ pub(super) fn parse(
     Ok(edges)
 }
 
+/// Parses the edge in a line and adds its attributes to `attributes`.
 fn edge(
     line: &str,
     nodes: &HashMap<String, u32>,
@@ -72,7 +73,7 @@ fn edge(
     Ok((node(u)?, node(v)?, weight))
 }
 
-/// Adds the entries of a Python dictionary to the attributes; returns the weight, 1 without one.
+/// Adds the entries of a Python dictionary to the attributes; returns the weight, or 1 if there is none.
 fn dictionary_weight(text: &str, attributes: &mut EdgeAttributes) -> LineResult<f32> {
     let malformed = || format!("`{text}`; expected a dictionary such as `{{'weight': 2}}`");
     let inside = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
@@ -89,13 +90,13 @@ fn dictionary_weight(text: &str, attributes: &mut EdgeAttributes) -> LineResult<
     Ok(weight)
 }
 
-/// The number in `np.float64(2.5)`, or the text itself.
+/// Returns the number in `np.float64(2.5)`; other values are returned unchanged.
 fn number_text(value: &str) -> &str {
     let inside = value.strip_prefix("np.").and_then(|value| value.strip_suffix(')'));
     inside.and_then(|value| value.split_once('(')).map_or(value, |(_, number)| number)
 }
 
-/// Splits a text at the first separator outside quotes and brackets; the second part is `None` if there
+/// Splits `text` at the first separator outside quotes and brackets; the second part is `None` if there
 /// is no separator. Returns `None` if quotes or brackets are not closed.
 fn split_outside(text: &str, separator: u8) -> Option<(&str, Option<&str>)> {
     let (mut quote, mut depth) = (None, 0usize);

@@ -1,7 +1,7 @@
 //! Edge tables of any length, read in blocks and parsed by all threads.
 //!
 //! While one block is parsed, the next one is read and decompressed; only eight bytes per edge are
-//! kept. Blocks end at line ends that do not depend on the number of threads.
+//! kept, or twelve with weights. Blocks end at line ends that do not depend on the number of threads.
 //!
 //! The format is that of [`delimited`](super::delimited); a field cannot span lines. The first line is a
 //! header if neither of its first two fields is a number or the name of a node.
@@ -19,6 +19,7 @@ use self::layout::{EdgeEnds, EdgeLayout, IdLookup};
 use super::assemble::ReadEdges;
 use super::delimited::{HeaderMode, split_line};
 use super::text;
+use crate::data::count;
 use crate::data::schema::WeightChoice;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -31,16 +32,17 @@ use std::path::Path;
 const BLOCK_SIZE: usize = 4 << 20;
 /// Bytes that one task parses.
 const CHUNK_SIZE: usize = 256 << 10;
-/// Maximum length of a line.
+/// Maximum length of a line in bytes.
 const MAX_LINE: usize = 64 << 20;
 
 /// Without a node table, ids must be below `NODES_PER_EDGE * edges + MIN_NODE_LIMIT`.
 const NODES_PER_EDGE: usize = 16;
 const MIN_NODE_LIMIT: usize = 1 << 20;
 
-/// Reads a graph from an edge table whose ids are node numbers, starting at 0.
+/// Reads a graph from an edge table whose ids are node numbers, starting at 0; weights are not used.
 ///
-/// Without `n_nodes` the number of nodes is determined by the largest id.
+/// Without `n_nodes` the number of nodes is the largest id plus one; an error if that is much larger than
+/// the number of edges.
 ///
 /// ```
 /// use clenshaw::data::read::edges;
@@ -55,7 +57,7 @@ pub fn read_edges(path: &Path, n_nodes: Option<usize>) -> Result<Graph> {
     read_numbered(path, text::open(path)?, n_nodes)
 }
 
-/// Reads a graph from the bytes of an edge table; errors refer to it as `place`.
+/// [`read_edges`] for the bytes of an edge table; errors refer to it as `place`.
 pub fn read_bytes(place: &str, bytes: &[u8], n_nodes: Option<usize>) -> Result<Graph> {
     let place = Path::new(place);
     read_numbered(place, text::decompress_bytes(place, bytes)?, n_nodes)
@@ -69,7 +71,7 @@ fn read_numbered(path: &Path, input: impl Read + Send, n_nodes: Option<usize>) -
     table.graph(&place, n_nodes)
 }
 
-/// Reads a graph whose edges refer to nodes by name.
+/// Reads a graph whose edges refer to nodes by name; `nodes` maps names to node numbers.
 pub(super) fn read_named(
     path: &Path,
     input: impl Read + Send,
@@ -119,8 +121,9 @@ impl EdgeTable {
             highest => Err(Error::Data {
                 place: place.into(),
                 problem: format!(
-                    "node {highest} in a table of {n_edges} edges; expected node numbers from 0 \
-                     without large gaps, or a node table"
+                    "node {highest} in a table of {}; expected node numbers from 0 without large \
+                     gaps, or a node table",
+                    count(n_edges, "edge", "edges")
                 ),
             }),
         }
@@ -137,6 +140,7 @@ impl EdgeTable {
     }
 }
 
+/// Parses the table in `input`; errors refer to it as `path`.
 fn parse(
     path: &Path,
     input: impl Read + Send,
@@ -183,7 +187,8 @@ struct LineBlocks<R> {
 }
 
 impl<R: Read> LineBlocks<R> {
-    /// Reads the next lines, about [`BLOCK_SIZE`] bytes; empty at the end of the file.
+    /// Replaces `block` with the next lines, about [`BLOCK_SIZE`] bytes; it is empty at the end of the
+    /// file. An error if a line is longer than [`MAX_LINE`].
     fn fill(&mut self, block: &mut Vec<u8>) -> io::Result<()> {
         block.clear();
         block.append(&mut self.rest);
@@ -257,7 +262,9 @@ fn parse_chunk(
     Ok(ParsedChunk { edges, weights, has_decimal_comma, n_lines })
 }
 
-/// Parses `12,34` and a line end: the fast path for nearly all lines of long tables.
+/// Parses `12,34` and a line end, and returns both numbers and the rest; `None` for other lines.
+///
+/// This is the fast path for nearly all lines of long tables.
 fn parse_simple_edge(bytes: &[u8], separator: u8) -> Option<(u32, u32, &[u8])> {
     let (u, rest) = parse_simple_number(bytes)?;
     let (v, rest) = parse_simple_number(rest.strip_prefix(&[separator])?)?;
@@ -265,7 +272,8 @@ fn parse_simple_edge(bytes: &[u8], separator: u8) -> Option<(u32, u32, &[u8])> {
     Some((u, v, rest.strip_prefix(b"\n")?))
 }
 
-/// Parses up to seven digits without a leading zero; returns the number and the rest.
+/// Parses up to seven digits without a leading zero; returns the number and the rest. `None` for other
+/// input and if fewer than eight bytes are left.
 ///
 /// Eight bytes are processed at once as a little-endian word.
 fn parse_simple_number(bytes: &[u8]) -> Option<(u32, &[u8])> {

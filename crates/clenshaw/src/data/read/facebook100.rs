@@ -62,7 +62,8 @@ fn edges(a: &Sparse) -> Vec<(u32, u32)> {
     entries.filter(|(_, value)| **value != 0.0).map(|(entry, _)| entry).collect()
 }
 
-/// Returns the class of each node, its gender minus 1; `None` if the gender is 0, unknown.
+/// Returns the class of each node: its gender minus 1, or `None` if the gender is unknown (0). An error
+/// for other values.
 fn genders(place: &str, info: &Mat<f64>) -> Result<Vec<Option<u32>>> {
     let label = |node: usize| match info[(node, GENDER)] {
         0.0 => Ok(None),
@@ -76,7 +77,8 @@ fn genders(place: &str, info: &Mat<f64>) -> Result<Vec<Option<u32>>> {
     (0..info.rows()).map(label).collect()
 }
 
-/// One-hot encodes all columns except gender: one feature per column and value, ordered by both.
+/// One-hot encodes all columns except gender: one feature per column and value, ordered by both. An error
+/// if a value is not an integer.
 fn one_hot(place: &str, info: &Mat<f64>) -> Result<Features> {
     let n = info.rows();
     let mut indices = vec![0; n * (COLUMNS - 1)];

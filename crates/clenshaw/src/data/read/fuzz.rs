@@ -16,6 +16,9 @@ use crate::error::Result;
 use std::path::Path;
 
 /// Reads the input of a fuzz target and accesses the result; returns whether the reader accepted it.
+///
+/// # Panics
+/// If the target is unknown.
 pub fn is_valid(target: &str, bytes: &[u8]) -> bool {
     // Some inputs start with the number of nodes.
     let (n_nodes, rest) = bytes.split_first().map_or((0, bytes), |(&n, rest)| (n.into(), rest));
@@ -103,7 +106,7 @@ pub fn is_valid(target: &str, bytes: &[u8]) -> bool {
     }
 }
 
-/// Checks and fingerprints a data set, as the program does; returns whether it was read.
+/// Validates and fingerprints a data set, as the program does; returns whether it was read.
 fn access(read: Result<Dataset>) -> bool {
     let is_valid = read.is_ok();
     if let Ok(dataset) = read.and_then(Dataset::checked) {

@@ -12,7 +12,7 @@
 
 use super::geom_splits::geom_splits;
 use super::text;
-use crate::data::{Dataset, Features, check_node_count};
+use crate::data::{Dataset, Features, check_node_count, count};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::tensor::Pattern;
@@ -84,6 +84,7 @@ fn dataset(place: &str, nodes: &GeomTable, edges: &GeomTable) -> Result<Dataset>
 struct GeomTable<'a> {
     place: String,
     header: &'a str,
+    /// The lines after the header.
     rest: &'a str,
 }
 
@@ -96,6 +97,7 @@ struct GeomNode<'a> {
 }
 
 impl<'a> GeomTable<'a> {
+    /// Splits off the header; an error if the first line does not start with a letter.
     fn new(place: String, text: &'a str) -> Result<Self> {
         let (header, rest) = text.split_once('\n').unwrap_or((text, ""));
         let table = Self { place, header, rest };
@@ -114,14 +116,15 @@ impl<'a> GeomTable<'a> {
         (2..).zip(self.rest.lines()).filter(|(_, line)| !line.is_empty())
     }
 
-    /// Splits a line into `N` fields.
+    /// Splits a line into `N` fields; an error if it has another number of them.
     fn fields<const N: usize>(&self, line: usize, text: &'a str) -> Result<[&'a str; N]> {
         let mut fields = text.split('\t');
         let found = [(); N].map(|()| fields.next().unwrap_or_default());
         match text.bytes().filter(|&byte| byte == b'\t').count() + 1 {
-            count if count == N => Ok(found),
-            count => {
-                Err(self.bad(line, format!("{count} fields; expected {N}, separated by tabs")))
+            n if n == N => Ok(found),
+            n => {
+                let n_fields = count(n, "field", "fields");
+                Err(self.bad(line, format!("{n_fields}; expected {N}, separated by tabs")))
             }
         }
     }
@@ -189,12 +192,11 @@ impl<'a> GeomTable<'a> {
                 }
             }
             if node.features.ends_with(',') || columns(node) != n_cols {
-                let found = node.features.split(',').count();
+                let found = count(node.features.split(',').count(), "feature", "features");
                 let (line, first) = (node.line, first.line);
-                return Err(self.bad(
-                    line,
-                    format!("{found} features; expected {n_cols}, as on line {first}"),
-                ));
+                return Err(
+                    self.bad(line, format!("{found}; expected {n_cols}, as on line {first}"))
+                );
             }
             rows.end_row();
         }
@@ -244,6 +246,7 @@ impl<'a> GeomTable<'a> {
 /// Builds a sparse matrix of ones row by row.
 struct BinaryRows {
     offsets: Vec<usize>,
+    /// The columns that are one, row after row.
     indices: Vec<u32>,
 }
 

@@ -16,7 +16,7 @@ use std::path::Path;
 const N_SPLITS: usize = 10;
 const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
 
-/// Reads the splits `geom:0` to `geom:9` of a data set; `name` is its name in the names of the files.
+/// Reads the splits `geom:0` to `geom:9` of a data set; `name` is the first part of the file names.
 ///
 /// Returns an empty list if the first file is missing; it is an error if another one is.
 pub fn geom_splits(folder: &Path, name: &str, n_nodes: usize) -> Result<Vec<FixedSplit>> {
@@ -31,7 +31,8 @@ pub fn geom_splits(folder: &Path, name: &str, n_nodes: usize) -> Result<Vec<Fixe
     (0..N_SPLITS).map(read).collect()
 }
 
-/// Reads the split `name` from the bytes of one file; errors refer to the file as `place`.
+/// Reads the split `name` from the bytes of one file; an error if the masks overlap or are not of length
+/// `n_nodes`. Errors refer to the file as `place`.
 pub fn read_bytes(place: &str, name: &str, bytes: &[u8], n_nodes: usize) -> Result<FixedSplit> {
     let npz = npz::read_bytes(place, bytes)?;
     let mask = |key| {

@@ -14,9 +14,10 @@
 //!
 //! The attributes of nodes are the columns of a node table, see [`crate::data::schema`].
 //!
-//! The `label` of a `<node>` is its name if all nodes have different ones, as in files of Gephi;
-//! otherwise it is the class, which NetworkX writes there, and the names are the ids.
-//! It is not used if there is a declared attribute `label`.
+//! If the `label` of a `<node>` differs between all nodes, the labels are their names. Otherwise, or if
+//! `label` was chosen as a column, the ids are their names and `label` is a column, by default the class.
+//! NetworkX writes the node attribute `label` there, or the name of the node if it has none.
+//! A declared attribute called `label` is used instead.
 //!
 //! The graph is undirected; loops are removed and duplicate edges merged.
 //! Graphs that change over time and nodes inside nodes are rejected.
@@ -69,40 +70,42 @@ pub(super) fn parse(place: &str, text: &str, interpretation: Interpretation) -> 
 /// An attribute that the file declares for nodes.
 struct GexfAttribute {
     title: String,
-    /// The value of nodes without one.
+    /// The value of nodes that do not have the attribute, if it is declared.
     default: Option<String>,
 }
 
 /// The node that is being read.
 struct OpenNode {
     id: String,
-    /// The declared attributes that it has a value of.
+    /// The indices of the declared attributes for which the node has a value.
     attributes: Vec<usize>,
 }
 
 /// The state of the parser and the nodes and edges read so far.
 struct GexfParser<'a> {
     place: SourceText<'a>,
-    /// Position of the current event.
+    /// Position of the current XML event in the file.
     at: usize,
     /// Number of open elements.
     depth: usize,
     /// Text since the last tag.
     text: String,
     has_graph: bool,
-    /// Whether the current `<attributes>` are those of nodes.
+    /// Whether the current `<attributes>` element declares attributes of nodes.
     for_nodes: bool,
-    /// Whether they are those of edges.
+    /// Whether the current `<attributes>` element declares attributes of edges.
     for_edges: bool,
-    /// The title of each attribute of edges by its id.
+    /// From the id of an edge attribute to its title.
     edge_titles: HashMap<String, String>,
     /// The ends and the weight of the current edge.
     open_edge: Option<([String; 2], f32)>,
+    /// The declared attributes of nodes.
     attributes: Vec<GexfAttribute>,
-    number_of: HashMap<String, usize>,
-    /// The attributes with a default.
+    /// From the id of a node attribute to its index in `attributes`.
+    attribute_index: HashMap<String, usize>,
+    /// The indices of the attributes with a default.
     with_default: Vec<usize>,
-    /// Bytes of default values that nodes have so far.
+    /// Number of bytes of default values that have been added to nodes.
     default_bytes: usize,
     open_node: Option<OpenNode>,
     graph: AttributedGraph<'a>,
@@ -121,7 +124,7 @@ impl<'a> GexfParser<'a> {
             edge_titles: HashMap::new(),
             open_edge: None,
             attributes: vec![],
-            number_of: HashMap::new(),
+            attribute_index: HashMap::new(),
             with_default: vec![],
             default_bytes: 0,
             open_node: None,
@@ -159,7 +162,7 @@ impl<'a> GexfParser<'a> {
     fn declare_attribute(&mut self, tag: &BytesStart) -> Result<()> {
         let id = self.required(tag, "id")?;
         let title = self.attribute(tag, "title")?.unwrap_or_else(|| id.clone());
-        if self.number_of.insert(id.clone(), self.attributes.len()).is_some() {
+        if self.attribute_index.insert(id.clone(), self.attributes.len()).is_some() {
             return Err(self.bad(format!("duplicate attribute `{id}`")));
         }
         self.attributes.push(GexfAttribute { title, default: None });
@@ -183,10 +186,11 @@ impl<'a> GexfParser<'a> {
         Ok(())
     }
 
+    /// Adds the value of an `<attvalue>` to the current edge or node.
     fn read_value(&mut self, tag: &BytesStart) -> Result<()> {
         let id = match self.attribute(tag, "for")? {
             Some(id) => id,
-            // Version 1.0.
+            // The name of this attribute in version 1.0.
             None => self.required(tag, "id")?,
         };
         let value = self.required(tag, "value")?;
@@ -196,7 +200,7 @@ impl<'a> GexfParser<'a> {
             return added.map_err(|problem| self.place.bad(self.at, problem));
         }
         let undeclared = || self.bad(format!("undeclared attribute `{id}`"));
-        let number = self.number_of.get(&id).copied().ok_or_else(undeclared)?;
+        let number = self.attribute_index.get(&id).copied().ok_or_else(undeclared)?;
         let title = &self.attributes[number].title;
         let added = self.graph.add_attribute(title, value.trim());
         added.map_err(|problem| self.bad(problem))?;
@@ -206,7 +210,7 @@ impl<'a> GexfParser<'a> {
         Ok(())
     }
 
-    /// Adds the defaults of the current node.
+    /// Adds the default values of attributes that the current node lacks, and ends the node.
     fn finish_node(&mut self) -> Result<()> {
         let Some(OpenNode { id, mut attributes }) = self.open_node.take() else { return Ok(()) };
         attributes.sort_unstable();

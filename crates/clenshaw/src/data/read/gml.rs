@@ -12,9 +12,9 @@
 //! The attributes of nodes are the columns of a node table, see [`crate::data::schema`]; a repeated
 //! attribute is a list. Attributes in brackets, such as `graphics`, are ignored.
 //!
-//! NetworkX writes the names of nodes as `label`, other programs the class. If all nodes have different
-//! labels, these are their names and not their class; otherwise, or if `label` was chosen as a column,
-//! the names are the ids. A note of the data set states which names are used.
+//! NetworkX writes the names of nodes as `label`; in other files it may be the class. If all nodes have
+//! different labels, the labels are their names and not their classes; otherwise, or if `label` was chosen
+//! as a column, the ids are their names. A note in the data set states which names are used.
 //!
 //! The graph is undirected; loops are removed and duplicate edges merged.
 //! Himsolt, *GML: a portable graph file format*, University of Passau, 1997.
@@ -33,7 +33,8 @@ use std::path::Path;
 
 /// Maximum number of open brackets.
 const MAX_DEPTH: usize = 64;
-/// NetworkX writes this before the only value of a list, and the other two for empty lists.
+/// Values that mark lists: NetworkX writes the first one before the only value of a list, and the others
+/// for an empty list and an empty tuple.
 const LIST_MARKS: [&str; 3] = ["_networkx_list_start", "[]", "()"];
 
 /// Reads the bytes of a file; errors and the data set refer to it as `place`.
@@ -72,9 +73,9 @@ struct GmlParser<'a> {
 
 /// The value of a key.
 enum GmlValue<'a> {
-    /// A number or a text.
+    /// A number or a quoted string.
     Scalar(Cow<'a, str>),
-    /// An opening bracket.
+    /// An opening bracket; the content of the list has not been read yet.
     List,
 }
 
@@ -149,7 +150,7 @@ impl<'a> GmlParser<'a> {
         Ok(())
     }
 
-    /// Reads a key of the current list; `None` at its end.
+    /// Reads a key of the current list; `None` at the end of the list.
     fn read_key_or_end(&mut self) -> LineResult<Option<&'a str>> {
         match self.tokens.next()? {
             Some(GmlToken::Close) => Ok(None),
@@ -158,6 +159,7 @@ impl<'a> GmlParser<'a> {
         }
     }
 
+    /// Reads a value up to its end, or up to the opening bracket of a list; errors refer to it by `key`.
     fn read_value(&mut self, key: &str) -> LineResult<GmlValue<'a>> {
         let expected = "expected a number, a quoted string or `[`";
         match self.tokens.next()? {
@@ -171,7 +173,7 @@ impl<'a> GmlParser<'a> {
         }
     }
 
-    /// Skips the rest of a list.
+    /// Skips the rest of a list; an error if it is not closed or nested too deeply.
     fn skip_list(&mut self) -> LineResult<()> {
         let mut depth = 1;
         while depth > 0 {
@@ -189,6 +191,7 @@ impl<'a> GmlParser<'a> {
     }
 }
 
+/// Returns the key that a token contains; an error for other tokens.
 fn key(token: GmlToken<'_>) -> LineResult<&str> {
     match token {
         GmlToken::Word(word) if word.starts_with(|c: char| c.is_alphabetic() || c == '_') => {

@@ -9,9 +9,10 @@
 //! </graph>
 //! ```
 //!
-//! The node keys are the columns of a node table, see [`crate::data::schema`].
-//! The graph is undirected; loops and duplicate edges are removed.
-//! Entities other than the five predefined ones are rejected, so nothing is expanded.
+//! The node keys are the columns of a node table, see [`crate::data::schema`]. The weights of edges are
+//! the values of the edge key `weight` or of the chosen one.
+//! The graph is undirected; loops are removed and duplicate edges merged.
+//! Custom entities are rejected, so a small file cannot expand to a long text.
 //! Brandes et al., GD 2001; <http://graphml.graphdrawing.org/specification.html>.
 
 mod key;
@@ -63,25 +64,27 @@ pub(super) fn parse(place: &str, text: &str, interpretation: Interpretation) -> 
 /// The state of the parser and the nodes and edges read so far.
 struct GraphmlParser<'a> {
     place: SourceText<'a>,
-    /// Position of the current event.
+    /// Position of the current XML event in the file.
     at: usize,
     /// Number of open elements.
     depth: usize,
     /// Text since the last tag.
     text: String,
     keys: GraphmlKeys,
-    in_graph: bool,
-    /// The key that is being read.
+    /// Whether `<graph>` has started.
+    has_graph: bool,
+    /// The index of the key that is being declared.
     open_key: Option<usize>,
-    /// The id of the current node and its values by key.
+    /// The id of the current node and its value for each key.
     open_node: Option<(String, Vec<Option<String>>)>,
     /// The ends and the weight of the current edge.
     open_edge: Option<([String; 2], f32)>,
+    /// The index of the key of the current `<data>`.
     open_data: Option<usize>,
     n_nodes: usize,
-    /// Bytes of default values that nodes have so far.
+    /// Number of bytes of default values that have been added to nodes.
     default_bytes: usize,
-    /// The weight of edges without data.
+    /// The weight of edges without a value for the key of the weights.
     default_weight: f32,
     graph: AttributedGraph<'a>,
 }
@@ -94,7 +97,7 @@ impl<'a> GraphmlParser<'a> {
             depth: 0,
             text: String::new(),
             keys: GraphmlKeys::default(),
-            in_graph: false,
+            has_graph: false,
             open_key: None,
             open_node: None,
             open_edge: None,
@@ -120,7 +123,7 @@ impl<'a> GraphmlParser<'a> {
 
     fn declare_key(&mut self, tag: &BytesStart) -> Result<()> {
         let id = self.required(tag, "id")?;
-        if self.in_graph {
+        if self.has_graph {
             let problem = format!("key `{id}` is declared after `<graph>`; expected it before");
             return Err(self.bad(problem));
         }
@@ -134,12 +137,12 @@ impl<'a> GraphmlParser<'a> {
         Ok(())
     }
 
-    /// Starts the graph, after which no keys are declared.
+    /// Starts the graph: adds a column for each key of nodes, and the default weight of edges.
     fn start_graph(&mut self, tag: &BytesStart) -> Result<()> {
-        if self.in_graph {
+        if self.has_graph {
             return Err(self.bad("found a second graph; expected one"));
         }
-        self.in_graph = true;
+        self.has_graph = true;
         self.graph.directed = self.attribute(tag, "edgedefault")?.as_deref() == Some("directed");
         for key in &self.keys.list {
             let declared = match key.for_nodes {
@@ -158,7 +161,7 @@ impl<'a> GraphmlParser<'a> {
 
     fn start_node(&mut self, tag: &BytesStart) -> Result<()> {
         let id = self.required(tag, "id")?;
-        if self.open_node.is_some() || !self.in_graph {
+        if self.open_node.is_some() || !self.has_graph {
             return Err(
                 self.bad(format!("node `{id}` is outside the graph or inside another node"))
             );
@@ -181,7 +184,7 @@ impl<'a> GraphmlParser<'a> {
         }
     }
 
-    /// Stores a value of the current node or edge.
+    /// Stores the value of the current `<data>` in the current node or edge.
     fn finish_data(&mut self, text: &str) -> Result<()> {
         let Some(key) = self.open_data.take() else { return Ok(()) };
         if let Some((_, weight)) = &mut self.open_edge {
@@ -193,7 +196,7 @@ impl<'a> GraphmlParser<'a> {
         Ok(())
     }
 
-    /// Adds the values of the current node, or the defaults of the keys.
+    /// Adds the values of the current node, with defaults for keys without a value, and ends the node.
     fn finish_node(&mut self) -> Result<()> {
         let Some((id, values)) = self.open_node.take() else { return Ok(()) };
         let keys = self.keys.list.iter().zip(&values).filter(|(key, _)| key.for_nodes);
@@ -219,7 +222,7 @@ impl<'a> GraphmlParser<'a> {
     }
 
     fn into_dataset(self) -> Result<Dataset> {
-        if self.depth > 0 || !self.in_graph {
+        if self.depth > 0 || !self.has_graph {
             let problem = "unexpected end of file; expected `<graphml>` with one `<graph>`";
             return Err(self.bad(problem));
         }

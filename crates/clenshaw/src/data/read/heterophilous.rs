@@ -47,7 +47,8 @@ pub fn read_bytes(place: &str, bytes: &[u8]) -> Result<Dataset> {
     Ok(Dataset { source, splits, ..Dataset::new(place, graph, x, y, class_names) })
 }
 
-/// Returns the label of each node, and the number of classes.
+/// Returns the label of each node and the number of classes; an error if a label is not below the number
+/// of nodes.
 fn classes(labels: &NumpyArray) -> Result<(Vec<Option<u32>>, usize)> {
     let labels_u32 = labels.to_u32()?;
     let n = labels_u32.len();
@@ -67,13 +68,14 @@ fn splits(place: &str, npz: &Npz, n: usize) -> Result<Vec<FixedSplit>> {
     masks.iter().try_for_each(|mask| expect_shape(mask, &[n_splits, n]))?;
     let [train, val, test] = masks.each_ref().map(|mask| mask.to_bool());
     let (train, val, test) = (train?, val?, test?);
-    // A graph without nodes has been rejected before.
+    // `Graph::from_edges` has already rejected a graph without nodes.
     let rows = train.chunks(n.max(1)).zip(val.chunks(n.max(1))).zip(test.chunks(n.max(1)));
     let split =
         |(i, ((train, val), test))| from_masks(place, &format!("fixed:{i}"), [train, val, test]);
     rows.enumerate().map(split).collect()
 }
 
+/// Returns an error if the array has another shape.
 fn expect_shape(array: &NumpyArray, expected: &[usize]) -> Result<()> {
     if array.shape() == expected {
         return Ok(());

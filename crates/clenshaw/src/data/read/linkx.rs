@@ -15,7 +15,7 @@
 use super::geom_splits::fixed_split;
 use super::pickle::{Pickle, PickleValue};
 use super::{edges, npy, text};
-use crate::data::{Dataset, Features, FixedSplit, check_node_count};
+use crate::data::{Dataset, Features, FixedSplit, check_node_count, count};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::tensor::Mat;
@@ -107,7 +107,7 @@ pub fn read_splits(place: &str, bytes: &[u8], n_nodes: usize) -> Result<Vec<Fixe
     Ok(splits)
 }
 
-/// Converts a pickled list to node numbers below `n_nodes`.
+/// Converts a pickled list to node numbers; an error unless all are integers below `n_nodes`.
 fn node_list(
     pickle: &Pickle,
     nodes: PickleValue,
@@ -128,6 +128,7 @@ fn node_list(
 struct TwitchTable<'a> {
     place: String,
     header: Vec<&'a str>,
+    /// The lines after the header.
     rest: &'a str,
 }
 
@@ -149,7 +150,7 @@ impl<'a> TwitchTable<'a> {
         Self { place, header: fields(header).collect(), rest }
     }
 
-    /// Returns the index of the column with this name.
+    /// Returns the index of the column with this name; an error if there is none.
     fn column(&self, name: &str) -> Result<usize> {
         self.header.iter().position(|&column| column == name).ok_or_else(|| {
             self.bad(1, format!("no column `{name}`; the table has: {}", self.header.join(", ")))
@@ -209,11 +210,13 @@ fn fields(line: &str) -> impl Iterator<Item = &str> {
 }
 
 impl TwitchRow<'_, '_> {
-    /// Returns an error if the number of fields differs from the header.
+    /// Returns an error if the row does not have as many fields as the header.
     fn check_length(&self) -> Result<()> {
         match (self.fields.len(), self.table.header.len()) {
             (n, expected) if n == expected => Ok(()),
-            (n, expected) => Err(self.bad(format!("{n} fields; expected {expected}"))),
+            (n, expected) => {
+                Err(self.bad(format!("{}; expected {expected}", count(n, "field", "fields"))))
+            }
         }
     }
 
@@ -236,7 +239,7 @@ impl TwitchRow<'_, '_> {
         }
     }
 
-    /// Encodes `2018-10-05` as 20181005.
+    /// Encodes `2018-10-05` as 20181005, rounded to the nearest `f32`.
     fn date(&self, column: usize) -> Result<f32> {
         let digits = match self.fields[column].as_bytes() {
             &[a, b, c, d, b'-', e, f, b'-', g, h] => Some([a, b, c, d, e, f, g, h]),

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Numbers may be stored in a smaller type than their class; they are converted to `f64`.
-//! Big-endian files are rejected. Strings, cells, structs, objects and complex matrices are not read;
-//! their names and types are kept for errors.
+//! Big-endian files are rejected. Strings, cells, structs, objects, complex matrices and arrays of more
+//! than two dimensions are not read; their names and types are kept for errors.
 //! The memory for decompressed bytes and numbers is limited by [`max_memory`].
 //! "MAT-File Format", The MathWorks.
 
@@ -29,7 +29,7 @@ const HEADER: usize = 128;
 #[derive(Clone, Debug)]
 pub struct MatFile {
     place: String,
-    /// In the order of the file.
+    /// The variables in the order of the file.
     pub variables: Vec<MatlabVariable>,
 }
 
@@ -134,14 +134,15 @@ fn check_header(place: &str, bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// Reads variables within a memory limit; `memory_left` is the number of bytes that may still be
-/// allocated for the file.
+/// Reads variables within a memory limit.
 struct VariableReader {
+    /// The number of bytes that may still be allocated for the file.
     memory_left: usize,
 }
 
 impl VariableReader {
-    /// Deducts `count` values of `width` bytes; the error if too few bytes are left is at byte `at`.
+    /// Deducts `count` values of `width` bytes from the memory left; if that is not enough, the error
+    /// refers to byte `at`.
     fn spend(
         &mut self,
         input: &ElementReader,
@@ -189,7 +190,7 @@ impl VariableReader {
         }
     }
 
-    /// Reads the elements of a variable: `flags dims name ...`.
+    /// Reads the elements of a variable: `flags dims name ...`. Values other than real matrices are skipped.
     fn read_variable(&mut self, input: &ElementReader) -> Result<MatlabVariable> {
         let mut input = *input;
         let flags = input.read_element("array flags")?;

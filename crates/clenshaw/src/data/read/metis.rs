@@ -17,10 +17,12 @@ use super::assemble::ReadEdges;
 use super::delimited::LineResult;
 use super::edges::parse_weight;
 use super::text::line_error;
+use crate::data::count;
 use crate::data::schema::WeightChoice;
 use crate::error::Result;
 
-/// Reads the edges between the `n_nodes` rows of a table.
+/// Reads the edges between the `n_nodes` rows of a table; an error if the file has another number of
+/// nodes, or of edges than its first line states.
 pub(super) fn parse(
     place: &str,
     text: &str,
@@ -33,8 +35,9 @@ pub(super) fn parse(
     let header = MetisHeader::parse(first).map_err(|problem| line_error(place, number, problem))?;
     if header.n_nodes != n_nodes {
         let problem = format!(
-            "{} nodes, but the node table has {n_nodes} rows; expected one row per node",
-            header.n_nodes
+            "{}, but the node table has {}; expected one row per node",
+            count(header.n_nodes, "node", "nodes"),
+            count(n_nodes, "row", "rows")
         );
         return Err(line_error(place, number, problem));
     }
@@ -50,14 +53,16 @@ pub(super) fn parse(
     }
     // The empty line of a last node without edges may be missing.
     if node + 1 < n_nodes {
-        let problem = format!("unexpected end of file after {node} nodes; expected {n_nodes}");
+        let nodes = count(node, "node", "nodes");
+        let problem = format!("unexpected end of file after {nodes}; expected {n_nodes}");
         return Err(line_error(place, last, problem));
     }
     let n_listed = edges.iter().filter(|(u, v, _)| u != v).count();
-    if n_listed != header.n_edges.saturating_mul(2) {
-        let m = header.n_edges;
+    let expected = header.n_edges.saturating_mul(2);
+    if n_listed != expected {
         let problem = format!(
-            "{n_listed} neighbours in total; expected twice the {m} edges of the first line"
+            "{} in total; expected {expected}, twice the number of edges in the first line",
+            count(n_listed, "neighbour", "neighbours")
         );
         return Err(line_error(place, last, problem));
     }
@@ -83,10 +88,10 @@ impl MetisHeader {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let invalid =
             || format!("`{}`; expected `nodes edges`, optionally with a format", line.trim());
-        let count = |word: &str| word.parse::<usize>().ok().filter(|n| *n <= u32::MAX as usize);
+        let number = |word: &str| word.parse::<usize>().ok().filter(|n| *n <= u32::MAX as usize);
         let (n_nodes, n_edges) = match words[..] {
             [n, m, ..] if words.len() <= 4 => {
-                (count(n).ok_or_else(invalid)?, count(m).ok_or_else(invalid)?)
+                (number(n).ok_or_else(invalid)?, number(m).ok_or_else(invalid)?)
             }
             _ => return Err(invalid()),
         };
@@ -96,14 +101,14 @@ impl MetisHeader {
         }
         let is_set = |place: usize| format.bytes().rev().nth(place) == Some(b'1');
         let n_weights = match words.get(3) {
-            Some(word) => count(word).ok_or_else(invalid)?,
+            Some(word) => number(word).ok_or_else(invalid)?,
             None => 1,
         };
         let n_skipped = usize::from(is_set(2)) + if is_set(1) { n_weights } else { 0 };
         Ok(Self { n_nodes, n_edges, n_skipped, has_edge_weights: is_set(0) })
     }
 
-    /// Adds the edges in the line of a node, counted from 0.
+    /// Adds the edges in the line of node number `node`, counted from 0, to `edges`.
     fn read_neighbours(
         &self,
         node: usize,
@@ -112,7 +117,7 @@ impl MetisHeader {
     ) -> LineResult<()> {
         let n = self.n_nodes;
         if node >= n {
-            return Err(format!("found a line after the last of {n} nodes"));
+            return Err(format!("found a line after that of the last node, {n}"));
         }
         let mut words = line.split_ascii_whitespace().skip(self.n_skipped);
         while let Some(word) = words.next() {
@@ -192,14 +197,14 @@ mod tests {
             ("%\n3 1\n", 2, "2: 3 nodes, but the node table has 2 rows; expected one row per node"),
             ("2 1\n2\n3\n", 2, "3: neighbour `3`; expected a number from 1 to 2"),
             ("2 1\n2\n0\n", 2, "3: neighbour `0`; expected a number from 1 to 2"),
-            ("2 1\n2\n1\n1\n", 2, "4: found a line after the last of 2 nodes"),
-            ("3 1\n2\n", 3, "2: unexpected end of file after 1 nodes; expected 3"),
+            ("2 1\n2\n1\n1\n", 2, "4: found a line after that of the last node, 2"),
+            ("3 1\n2\n", 3, "2: unexpected end of file after 1 node; expected 3"),
             ("2 1 1\n2 5\n1\n", 2, "3: neighbour 1 has no weight"),
             ("2 1 1\n2 x\n", 2, "2: the weight is `x`; expected a number of at least 0"),
             (
                 "2 2\n2\n1\n",
                 2,
-                "3: 2 neighbours in total; expected twice the 2 edges of the first line",
+                "3: 2 neighbours in total; expected 4, twice the number of edges in the first line",
             ),
         ];
         for (text, n_nodes, problem) in cases {

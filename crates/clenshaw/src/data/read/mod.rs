@@ -2,8 +2,8 @@
 //!
 //! A reader of graphs takes a path and returns a [`Dataset`]; the caller validates it with
 //! [`Dataset::checked`].
-//! Invalid input results in an error with the file and the line or byte, and a reader never
-//! allocates more than a small multiple of the file's size.
+//! Invalid input results in an error with the file and, where possible, the line or byte. The memory
+//! that a reader allocates is limited by the size of the file, so a small file cannot exhaust it.
 
 pub(super) mod text;
 pub(super) mod delimited;
@@ -46,7 +46,7 @@ use super::{Dataset, TableOptions, graph_file};
 use crate::error::Result;
 use std::path::{Path, PathBuf};
 
-/// The files that [`read_path`] reads, for errors.
+/// The formats that [`read_path`] accepts, for error messages.
 const EXPECTED_FORMATS: &str = "expected a folder with nodes.csv (or .tsv, .txt, .parquet) and \
     edges.csv (or .tsv, .txt, .parquet, .edgelist, .metis, .npz) or adjacency.npz; or one of these \
     files: .graphml, .gml, .gexf, .json (node-link), .npz (arrays), .net (Pajek, beside a node table), \
@@ -66,7 +66,8 @@ enum GraphFormat {
 }
 
 impl GraphFormat {
-    /// The format of a path by its extension; folders contain tables.
+    /// Returns the format of a path by its extension; a folder contains tables, and so does an `.npz` file
+    /// beside a node table.
     fn of(path: &Path) -> Self {
         match text::extension(path).filter(|_| !path.is_dir()) {
             Some("npz") if !tables::has_node_table(path) => Self::Arrays,
@@ -95,8 +96,8 @@ pub fn read_path(path: &Path, interpretation: Interpretation) -> Result<Dataset>
     }
 }
 
-/// Returns the format that [`read_path`] assumes from the extension: `npz`, `graphml`, `graph file` or
-/// `tables`.
+/// Returns the name of the format that [`read_path`] assumes, such as `graphml` or `tables`; no file is
+/// read.
 pub fn format(path: &Path) -> &'static str {
     match GraphFormat::of(path) {
         GraphFormat::Arrays => "npz",
@@ -109,7 +110,7 @@ pub fn format(path: &Path) -> &'static str {
     }
 }
 
-/// Returns the files that [`read_path`] would read.
+/// Returns the files that [`read_path`] would read; an error if a table is missing or ambiguous.
 pub(super) fn source_files(path: &Path) -> Result<Vec<PathBuf>> {
     match GraphFormat::of(path) {
         GraphFormat::Tables => tables::table_paths(path).map(Vec::from),
@@ -118,7 +119,7 @@ pub(super) fn source_files(path: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Reads the user's options for a graph from `schema.toml` in its folder or from `NAME.schema.toml` next
-/// to a file, and returns the path; the defaults and `None` if there is no such file.
+/// to its file; returns them and the path of that file, or the defaults and `None` if it does not exist.
 pub(super) fn schema_file(path: &Path) -> Result<(TableOptions, Option<PathBuf>)> {
     let file = match path.is_dir() {
         true => path.join("schema.toml"),

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The edges are called `links` or `edges`. The attributes of nodes are the columns of a node table, see
-//! [`crate::data::schema`]: numbers, texts, booleans, null for a missing value, and lists of these, with
-//! one column per element. Objects and lists of lists are ignored.
+//! [`crate::data::schema`]: numbers, strings, booleans, null for a missing value, and lists of these, with
+//! one column per element. Objects, and lists of objects or lists, are ignored with a warning.
 //! `NaN` and `Infinity`, which Python writes, are read as null.
 //!
 //! The file is parsed in one pass, and only one node or edge at a time is stored as JSON.
@@ -81,7 +81,7 @@ pub(super) fn parse(place: &str, text: &str, interpretation: Interpretation) -> 
     Ok(dataset)
 }
 
-/// The error with its line, without the position at the end of the message.
+/// Converts a JSON error; its line number becomes part of the place and is removed from the message.
 fn located(place: &str, error: &serde_json::Error) -> Error {
     let message = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
@@ -89,7 +89,7 @@ fn located(place: &str, error: &serde_json::Error) -> Error {
     line_error(place, error.line().max(1), problem)
 }
 
-/// Replaces `NaN`, `Infinity` and `-Infinity` outside texts by `null`; line numbers do not change.
+/// Replaces `NaN`, `Infinity` and `-Infinity` outside strings with `null`; line numbers do not change.
 fn without_nan(text: &str) -> Cow<'_, str> {
     if !text.contains("NaN") && !text.contains("Infinity") {
         return text.into();
@@ -111,7 +111,8 @@ fn without_nan(text: &str) -> Cow<'_, str> {
     (result + rest).into()
 }
 
-/// The length of a quoted string, including the quotes.
+/// Returns the length in bytes of the quoted string at the start of `text`, including the quotes; that of
+/// `text` if the string is not closed.
 fn text_length(text: &str) -> usize {
     let mut bytes = text.bytes().enumerate().skip(1);
     while let Some((at, byte)) = bytes.next() {
@@ -124,10 +125,10 @@ fn text_length(text: &str) -> usize {
     text.len()
 }
 
-/// What has been read so far.
+/// The nodes and edges that have been read so far.
 struct Document<'a> {
     graph: AttributedGraph<'a>,
-    /// Attributes that are not scalars.
+    /// The names of node attributes that are objects, or lists of objects or lists.
     ignored: BTreeSet<String>,
     has_nodes: bool,
     has_edges: bool,
@@ -168,7 +169,7 @@ enum ElementKind {
     Edges,
 }
 
-/// The list of nodes or edges.
+/// Reads the list of nodes or edges into the document.
 struct Elements<'d, 'a> {
     document: &'d mut Document<'a>,
     kind: ElementKind,
@@ -246,7 +247,7 @@ impl Document<'_> {
     }
 }
 
-/// The text of a cell; `None` for objects and lists.
+/// Returns the text of a cell, empty for null; `None` for objects and lists.
 fn scalar(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::Null => Some("".into()),
@@ -257,7 +258,8 @@ fn scalar(value: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The name of a node: a text, a number, or a list such as `[0,1]` for a tuple of Python.
+/// Returns the node id with this key: a string, number or boolean, or a list such as `[0,1]`, which is
+/// written for a Python tuple; an error if it is missing or of another type.
 fn id(element: &Map<String, Value>, kind: &str, key: &str) -> LineResult<String> {
     match element.get(key) {
         Some(Value::String(text)) => Ok(text.clone()),
@@ -265,7 +267,7 @@ fn id(element: &Map<String, Value>, kind: &str, key: &str) -> LineResult<String>
             Ok(value.to_string())
         }
         Some(value) => {
-            Err(format!("`{key}` of the {kind} is `{value}`; expected a text or number"))
+            Err(format!("`{key}` of the {kind} is `{value}`; expected a string or number"))
         }
         None => Err(format!("the {kind} has no `{key}`")),
     }

@@ -37,7 +37,8 @@ pub(super) fn read_vec(place: &str, mut bytes: Vec<u8>) -> Result<NumpyArray<'st
     NumpyArray::new(place.into(), dtype, shape, order, bytes.into())
 }
 
-/// Reads an array of Python objects; returns its pickle, and the objects in stored order.
+/// Reads an array of Python objects; returns its pickle and the objects in stored order. An error for
+/// arrays of other types.
 pub fn read_objects<'a>(place: &str, bytes: &'a [u8]) -> Result<(Pickle<'a>, Vec<PickleValue>)> {
     let bad = |problem| Error::Data { place: place.into(), problem };
     let NpyHeader { dtype, shape, data, .. } = header(place, bytes)?;
@@ -65,7 +66,7 @@ struct NpyHeader {
     data: usize,
 }
 
-/// Parses everything before the data.
+/// Parses everything before the data; an error if the header is malformed or the type is unsupported.
 fn header(place: &str, bytes: &[u8]) -> Result<NpyHeader> {
     let bad = |problem: String| Error::Data { place: place.into(), problem };
     let truncated = || bad("the header is truncated".into());
@@ -256,7 +257,7 @@ pub(super) mod tests {
         );
         assert_eq!(
             read_error(&file("|O", MemoryOrder::C, &[1], b"N.")),
-            "it: an array of Python objects; expected numbers"
+            "it: an array of Python objects; expected numbers or text"
         );
     }
 }

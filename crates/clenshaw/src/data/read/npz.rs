@@ -27,7 +27,8 @@ pub fn max_decompressed_size(archive_size: usize) -> u64 {
     (archive_size as u64).saturating_mul(256).saturating_add(16 << 20)
 }
 
-/// Reads the list of arrays; errors refer to the archive as `place`.
+/// Reads the list of arrays; an error if a name occurs twice or the arrays are too large. Errors refer to
+/// the archive as `place`.
 pub fn read_bytes<'a>(place: &str, bytes: &'a [u8]) -> Result<Npz<'a>> {
     let bad = |problem| Error::Data { place: place.into(), problem };
     let archive = Archive::open(Cursor::new(bytes)).map_err(bad)?;
@@ -58,7 +59,7 @@ impl Npz<'_> {
         self.names().any(|known| known == name)
     }
 
-    /// Decompresses the array with this name; an error if it does not exist.
+    /// Decompresses the array with this name; an error if it does not exist or cannot be read.
     pub fn array(&self, name: &str) -> Result<NumpyArray<'static>> {
         let index = self.names().position(|known| known == name).ok_or_else(|| {
             let names: Vec<&str> = self.names().collect();
@@ -69,6 +70,7 @@ impl Npz<'_> {
         npy::read_vec(&format!("{}: {name}", self.place), bytes)
     }
 
+    /// Decompresses a member; an error if it does not have the listed size.
     fn unpack(&self, index: usize) -> std::result::Result<Vec<u8>, String> {
         let size = self.members[index].1;
         let mut archive = self.archive.clone();

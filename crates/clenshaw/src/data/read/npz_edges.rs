@@ -6,15 +6,16 @@
 //! ```
 //!
 //! Node `i` of the file is row `i` of the node table, counted from 0, whatever its id. The values of a
-//! matrix are the weights of edges. It need not be symmetric, but the graph is undirected.
+//! matrix are the weights of edges. The matrix need not be symmetric, but the graph is undirected.
 
 use super::arrays::{WEIGHTS, edge_index, is_matrix, matrix_edges};
 use super::assemble::ReadEdges;
 use super::npz;
+use crate::data::count;
 use crate::data::schema::WeightChoice;
 use crate::error::{Error, Result};
 
-/// Reads the edges between the `n_nodes` rows of a table.
+/// Reads the edges between the `n_nodes` rows of a table; an error if a matrix has another number of rows.
 pub(super) fn parse(
     place: &str,
     bytes: &[u8],
@@ -27,11 +28,14 @@ pub(super) fn parse(
         edges
             .notes
             .insert(0, format!("{place}: read as an `edge_index` of rows of the node table"));
-        let is_used = |name: &&str| *name == "edge_index" || WEIGHTS.contains(name);
+        let is_used = |name: &&str| {
+            *name == "edge_index" || WEIGHTS.contains(name) || weights == WeightChoice::Column(name)
+        };
         let unused: Vec<&str> = npz.names().filter(|name| !is_used(name)).collect();
         if !unused.is_empty() {
             let unused = unused.join(", ");
-            let warning = format!("{place}: arrays that the node table replaces: {unused}");
+            let warning =
+                format!("{place}: arrays not used, because there is a node table: {unused}");
             edges.warnings.push(warning);
         }
         return Ok(edges);
@@ -39,8 +43,9 @@ pub(super) fn parse(
     let mut edges = matrix_edges(place, &npz, weights)?;
     let n = edges.graph.n_nodes();
     if n != n_nodes {
+        let rows = count(n, "row", "rows");
         let problem =
-            format!("{n} rows, but the node table has {n_nodes}; expected one row per node");
+            format!("{rows}, but the node table has {n_nodes}; expected one row per node");
         return Err(Error::Data { place: place.into(), problem });
     }
     edges
@@ -80,9 +85,14 @@ mod tests {
         assert_eq!(edges.graph.weights(), Some(&[1.0, 1.0, 3.0, 3.0][..]));
         assert_eq!((edges.n_loops, edges.n_listed), (1, 2));
         assert_eq!(edges.notes, ["x.npz: read as an `edge_index` of rows of the node table"]);
-        assert_eq!(edges.warnings, ["x.npz: arrays that the node table replaces: y"]);
+        assert_eq!(edges.warnings, ["x.npz: arrays not used, because there is a node table: y"]);
         let plain = parse("x.npz", &bytes, 3, WeightChoice::Unused).unwrap();
         assert_eq!(plain.graph.weights(), None);
+        let chosen = ("w", array("|u1", &[3], &[1, 3, 1]));
+        let bytes = npz::tests::npz(&[index.clone(), chosen]);
+        let edges = parse("x.npz", &bytes, 3, WeightChoice::Column("w")).unwrap();
+        assert_eq!(edges.weight_source, "array `w`");
+        assert!(edges.warnings.is_empty());
         assert_eq!(
             read(&npz::tests::npz(&[index]), 2).err().unwrap().to_string(),
             "x.npz: edge_index: node 2 in the edge list, but the graph has 2 nodes"

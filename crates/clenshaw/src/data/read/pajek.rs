@@ -15,7 +15,7 @@
 //! same folder. The vertices are matched with the table by name; the name of a vertex without one is its
 //! number. The third column of edges is their weight.
 //!
-//! `*arcslist` and `*edgeslist` are read too, `*matrix` is not.
+//! `*arcslist` and `*edgeslist` are also supported; `*matrix` is rejected.
 //! The graph is undirected; loops are removed and duplicate edges merged.
 
 use super::assemble::ReadEdges;
@@ -27,7 +27,7 @@ use crate::error::Result;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Reads the edges between the nodes of a table.
+/// Reads the edges between the nodes of a table; `nodes` maps their names to their numbers.
 pub(super) fn parse(
     place: &str,
     text: &str,
@@ -48,23 +48,27 @@ pub(super) fn parse(
 /// The part of the file that is being read.
 #[derive(Clone, Copy, PartialEq)]
 enum PajekSection {
+    /// Before `*vertices`.
     Start,
+    /// One vertex per line.
     Vertices,
-    /// One edge per line, with a weight.
+    /// One edge per line, optionally with a weight.
     Edges,
-    /// A vertex and its neighbours in each line.
+    /// One vertex and its neighbours per line.
     EdgeLists,
     /// A section that is skipped.
     Other,
 }
 
 struct PajekParser<'a> {
+    /// From the name of a node to its number.
     nodes: &'a HashMap<String, u32>,
     section: PajekSection,
     n_vertices: usize,
-    /// The node of each vertex that has a line.
+    /// From the number of a vertex that has a line to its node.
     node_of: HashMap<usize, u32>,
     edges: Vec<(u32, u32, f32)>,
+    /// Whether the file has a section of arcs.
     directed: bool,
 }
 
@@ -107,7 +111,8 @@ impl<'a> PajekParser<'a> {
             "network" => return Ok(()),
             "vertices" if self.section != PajekSection::Start => {
                 return Err(
-                    "found `*vertices` twice; expected one graph of one kind of vertex".into()
+                    "found `*vertices` twice; expected one graph, and not a two-mode network"
+                        .into(),
                 );
             }
             "vertices" => {
@@ -160,13 +165,14 @@ impl<'a> PajekParser<'a> {
         Ok(())
     }
 
+    /// Parses the number of a vertex; an error if it is out of range.
     fn vertex_number(&self, word: &str) -> LineResult<usize> {
         let n = self.n_vertices;
         let number = word.parse().ok().filter(|vertex| (1..=n).contains(vertex));
         number.ok_or_else(|| format!("vertex `{word}`; expected a number from 1 to {n}"))
     }
 
-    /// The node of a vertex; its name is its number if it has no line.
+    /// Returns the node of a vertex; without a line in `*vertices`, the number of the vertex is its name.
     fn node(&self, word: &str) -> LineResult<u32> {
         let vertex = self.vertex_number(word)?;
         match self.node_of.get(&vertex) {
@@ -192,7 +198,7 @@ mod tests {
     const IGRAPH_FILE: &str =
         "*Vertices 3\r\n1 \"ann\"\r\n2 \"bob\"\r\n3 \"c d\"\r\n*Edges\r\n1 2 2\r\n2 3 1\r\n";
 
-    /// The rows of the table are in another order than the vertices.
+    /// Reads a file beside a table whose rows are in a different order from the vertices.
     fn read(text: &str) -> Result<ReadEdges> {
         let nodes = [("c d", 0), ("ann", 1), ("bob", 2), ("4", 3)];
         let nodes = nodes.map(|(name, node)| (name.to_owned(), node)).into();
@@ -252,13 +258,13 @@ mod tests {
             ("*vertices 1\n*foo\n", "2: unknown section `*foo`; expected `*arcs` or `*edges`"),
             (
                 "*vertices 1\n*vertices 1\n",
-                "2: found `*vertices` twice; expected one graph of one kind of vertex",
+                "2: found `*vertices` twice; expected one graph, and not a two-mode network",
             ),
         ];
         for (text, problem) in cases {
             assert_eq!(read_error(text), problem);
         }
-        // The number of vertices allocates nothing.
+        // No memory is allocated for the declared number of vertices.
         assert!(read("*vertices 99999999999\n1 ann\n").is_ok());
     }
 }

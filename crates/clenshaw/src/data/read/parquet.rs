@@ -1,6 +1,7 @@
 //! Converts Parquet files to tab-separated text with a header line.
 //!
-//! Numbers, text and booleans are supported; lists, dates and other types are not.
+//! Numbers, booleans and text of one line are supported; lists, dates and other types are rejected.
+//! Line numbers in errors refer to the converted text, in which the first row is line 2.
 //! The size of the text is limited to a multiple of the file size, as for compressed text.
 
 use super::text::{TOO_LARGE, line_error, max_decompressed};
@@ -16,7 +17,7 @@ use std::path::Path;
 /// Prefix of the name that pandas gives to an unnamed index column, which becomes an empty name.
 const PANDAS_INDEX: &str = "__index_level_";
 
-/// Converts the table of a file to text.
+/// Converts the table in a file to text.
 pub(super) fn read(path: &Path) -> Result<String> {
     let file = File::open(path).map_err(Error::io(path))?;
     read_file(&path.display().to_string(), file)

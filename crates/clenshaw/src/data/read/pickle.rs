@@ -1,7 +1,7 @@
 //! Python pickles of protocols 2 and 3, read without executing any code.
 //!
 //! A pickle is a program for a stack machine.
-//! This one supports the opcodes that build the values of the published files, and an allow-list of
+//! This machine supports the opcodes that build the values of the published files, and an allow-list of
 //! globals for NumPy arrays, SciPy CSR matrices and `defaultdict`.
 //! Any other global, such as `os.system`, causes an error with its name and position.
 //!
@@ -107,7 +107,7 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    /// Returns the items of a list or tuple.
+    /// Returns the items of a list or tuple; `None` for other values.
     pub fn items(&self, value: PickleValue) -> Option<&[PickleValue]> {
         match self.node(value)? {
             PickleNode::List(items) | PickleNode::Tuple(items) => Some(items),
@@ -115,7 +115,7 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    /// Returns the keys and values of a dictionary, in insertion order.
+    /// Returns the keys and values of a dictionary, in insertion order; `None` for other values.
     pub fn pairs(&self, value: PickleValue) -> Option<&[(PickleValue, PickleValue)]> {
         match self.node(value)? {
             PickleNode::Dict(pairs) => Some(pairs),
@@ -123,14 +123,16 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    /// Returns the value of a string key in a dictionary, the last one if the key occurs twice.
+    /// Returns the value of a string key in a dictionary, the last one if the key occurs twice; `None` if
+    /// it does not occur or `dict` is not a dictionary.
     pub fn get(&self, dict: PickleValue, key: &str) -> Option<PickleValue> {
         let mut pairs = self.pairs(dict)?.iter().rev();
         let is_key = |found: PickleValue| self.node(found).and_then(PickleNode::text) == Some(key);
         pairs.find(|(found, _)| is_key(*found)).map(|(_, value)| *value)
     }
 
-    /// Returns the shape and entries of an array of objects, in stored order; `None` for other values.
+    /// Returns the shape and entries of an array of objects, in stored order; `None` for other values, and
+    /// if the number of entries does not match the shape.
     pub fn objects(&self, value: PickleValue) -> Option<(&[usize], &[PickleValue])> {
         match self.node(value)? {
             PickleNode::Array(Some(stored)) => {
@@ -141,7 +143,7 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    /// Returns an array of numbers; errors refer to it as `what`.
+    /// Returns an array of numbers or strings; an error, which refers to it as `what`, for other values.
     pub fn array(&self, value: PickleValue, what: &str) -> Result<NumpyArray<'_>> {
         let place = format!("{}: {what}", self.place);
         let (stored, data) = match self.node(value) {

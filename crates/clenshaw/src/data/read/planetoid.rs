@@ -15,7 +15,7 @@
 use super::csr::CsrMatrix;
 use super::geom_splits::{fixed_split, geom_splits, retain_labelled};
 use super::pickle::{self, PickleNode, PickleValue};
-use crate::data::{Dataset, Features};
+use crate::data::{Dataset, Features, count};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::tensor::Pattern;
@@ -79,8 +79,8 @@ pub fn read_bytes(place: &str, files: &PlanetoidFiles) -> Result<Dataset> {
     let train = LabelledRows::read(place, ["x", "y"], [files.x, files.y])?;
     let test = LabelledRows::read(place, ["tx", "ty"], [files.tx, files.ty])?;
     if rest.classes.len() > n {
-        let problem =
-            format!("{} rows; expected at most {n}, the number of nodes", rest.classes.len());
+        let rows = count(rest.classes.len(), "row", "rows");
+        let problem = format!("{rows}; expected at most {n}, the number of nodes");
         return Err(data_error(&part("allx"), problem));
     }
     rest.expect_same_widths(&part("x"), &train)?;
@@ -107,8 +107,12 @@ pub fn read_bytes(place: &str, files: &PlanetoidFiles) -> Result<Dataset> {
     let warnings = match n - rest.classes.len() - test_nodes.len() {
         0 => vec![],
         missing => vec![format!(
-            "{missing} nodes have neither features nor a label; they are in no split, whereas most \
-             published results assign them class 0"
+            "{} in no split, whereas most published results assign class 0 to such nodes",
+            count(
+                missing,
+                "node has neither features nor a label and is",
+                "nodes have neither features nor labels and are"
+            )
         )],
     };
     let source = "Planetoid (Yang et al. 2016), github.com/kimiyoung/planetoid".into();
@@ -118,6 +122,7 @@ pub fn read_bytes(place: &str, files: &PlanetoidFiles) -> Result<Dataset> {
 /// Features and classes of a set of nodes, one row per node.
 struct LabelledRows {
     x: CsrMatrix,
+    /// The class of each row; `None` if it has no label.
     classes: Vec<Option<u32>>,
     n_classes: usize,
 }
@@ -129,7 +134,8 @@ impl LabelledRows {
         let (classes, n_classes) = one_hot(&y_place, bytes[1])?;
         let (rows, labels) = (x.pattern.n_rows(), classes.len());
         if rows != labels {
-            let problem = format!("{labels} rows of labels; expected {rows}, the rows of features");
+            let labels = count(labels, "row", "rows");
+            let problem = format!("{labels}; expected {rows}, as in `{}`", names[0]);
             return Err(data_error(&y_place, problem));
         }
         Ok(Self { x, classes, n_classes })
@@ -143,7 +149,7 @@ impl LabelledRows {
             return Err(data_error(
                 place,
                 format!(
-                    "{columns} features and {classes} classes; expected {} and {}, as `allx` and `ally`",
+                    "features: {columns}, classes: {classes}; expected {} and {}, as in `allx` and `ally`",
                     expected.0, expected.1
                 ),
             ));
@@ -152,7 +158,7 @@ impl LabelledRows {
     }
 }
 
-/// Reads a pickled `csr_matrix`.
+/// Reads a pickled `csr_matrix`; an error for other pickles and more than [`MAX_COLUMNS`] columns.
 fn matrix(place: &str, bytes: &[u8]) -> Result<CsrMatrix> {
     let pickle = pickle::read_bytes(place, bytes)?;
     let bad = |problem: &str| data_error(place, problem.into());
@@ -166,7 +172,7 @@ fn matrix(place: &str, bytes: &[u8]) -> Result<CsrMatrix> {
     let (Ok(rows), Ok(cols @ ..=MAX_COLUMNS)) = (usize::try_from(rows), usize::try_from(cols))
     else {
         let problem = format!(
-            "a matrix of {rows} x {cols}; expected at most {MAX_COLUMNS} columns, not negative"
+            "a matrix of {rows} x {cols}; expected non-negative sizes and at most {MAX_COLUMNS} columns"
         );
         return Err(data_error(place, problem));
     };
@@ -174,13 +180,14 @@ fn matrix(place: &str, bytes: &[u8]) -> Result<CsrMatrix> {
     CsrMatrix::new(place, [rows, cols], &array("indptr")?, &array("indices")?, &array("data")?)
 }
 
-/// Reads a pickled one-hot matrix: the class of each row, `None` for zeros, and the number of classes.
+/// Reads a pickled one-hot matrix; returns the class of each row, `None` for a row of zeros, and the number
+/// of classes. An error if a row has several classes.
 fn one_hot(place: &str, bytes: &[u8]) -> Result<(Vec<Option<u32>>, usize)> {
     let pickle = pickle::read_bytes(place, bytes)?;
     let array = pickle.array(pickle.root(), "labels")?;
     let (rows, n_classes) = array.rows_and_columns()?;
     if rows == 0 || n_classes == 0 {
-        let problem = format!("{rows} rows of {n_classes} classes; expected at least one of each");
+        let problem = format!("rows: {rows}, classes: {n_classes}; expected at least one of each");
         return Err(data_error(place, problem));
     }
     let marks = array.to_bool()?;
@@ -209,7 +216,7 @@ fn graph(place: &str, bytes: &[u8]) -> Result<Graph> {
     for &(node, neighbours) in lists {
         let id = node_id(node).filter(|&u| (u as usize) < n).ok_or_else(|| {
             bad(format!(
-                "neighbours of node {}; expected 0 to {}",
+                "neighbours of node {}; expected a node from 0 to {}",
                 shown(node),
                 n.saturating_sub(1)
             ))
@@ -253,7 +260,7 @@ struct TestIndex<'a> {
 }
 
 impl TestIndex<'_> {
-    /// Returns the listed nodes; an error unless there are `n_rows` different ones.
+    /// Returns the listed nodes; an error unless there are `n_rows` different ones, all in range.
     fn read(&self, bytes: &[u8], n_rows: usize) -> Result<Vec<u32>> {
         let mut listed = vec![false; self.n];
         let mut nodes = vec![];
@@ -275,10 +282,11 @@ impl TestIndex<'_> {
         }
         match nodes.len() {
             n if n == n_rows => Ok(nodes),
-            n => Err(data_error(
-                self.place,
-                format!("{n} nodes; expected {n_rows}, the rows of `tx`"),
-            )),
+            n => {
+                let nodes = count(n, "node", "nodes");
+                let problem = format!("{nodes}; expected {n_rows}, the number of rows of `tx`");
+                Err(data_error(self.place, problem))
+            }
         }
     }
 
@@ -288,7 +296,8 @@ impl TestIndex<'_> {
     }
 }
 
-/// Combines the features and labels of all nodes: `rest` has the first nodes, `test` has `test_nodes`.
+/// Combines the features and labels of all nodes: `rest` has those of the first nodes, `test` those of
+/// `test_nodes`.
 ///
 /// Nodes in neither have no features and no label.
 fn assemble(

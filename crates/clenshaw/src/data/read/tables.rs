@@ -11,10 +11,10 @@
 //! Tables are CSV, TSV or text with other separators, optionally compressed with gzip or Zstandard, or
 //! Parquet. Nodes keep their names; every node of the edge table must have a row in the node table.
 //!
-//! The edges may also be an edge list of NetworkX (`edges.txt` or `edges.edgelist`), a METIS graph
-//! (`edges.metis`), a matrix of SciPy or an `edge_index` (`edges.npz` or `adjacency.npz`) or a Pajek file with any name
-//! (`NAME.net`, with `NAME.nodes.csv` or `nodes.csv`). METIS and NumPy files refer to nodes by their rows
-//! in the node table.
+//! The edges may also be a NetworkX edge list (`edges.txt` or `edges.edgelist`), a METIS graph
+//! (`edges.metis`), a SciPy matrix or an `edge_index` (`edges.npz` or `adjacency.npz`), or a Pajek file
+//! with any name (`NAME.net`, with `NAME.nodes.csv` or `nodes.csv`). METIS and NumPy files refer to nodes
+//! by their rows in the node table.
 //!
 //! The columns of node tables are described in [`crate::data::schema`], those of edge tables in
 //! [`edges`].
@@ -41,9 +41,11 @@ const EDGE_EXTENSIONS: [&str; 7] = ["csv", "tsv", "txt", PARQUET, "edgelist", "m
 const BINARY_EXTENSIONS: [&str; 2] = [PARQUET, NPZ];
 const PARQUET: &str = "parquet";
 const NPZ: &str = "npz";
-/// Names of files with edges; `adjacency` only as `.npz`.
+/// The name of a file with edges, without its extension.
 const EDGES: &str = "edges";
+/// Another such name; in a folder, only for `.npz` files.
 const ADJACENCY: &str = "adjacency";
+/// The name of a node table, without its extension.
 const NODES: &str = "nodes";
 
 /// Number of bytes that are searched for a dictionary in the first line of an edge table.
@@ -62,7 +64,7 @@ pub(super) enum EdgeFormat {
 }
 
 impl EdgeFormat {
-    /// The format of a file by its extension.
+    /// Returns the format of a file by its extension; `None` if it is not supported.
     pub fn of(path: &Path) -> Option<Self> {
         match text::extension(path)? {
             "csv" | "tsv" | "txt" => Some(Self::Table),
@@ -75,6 +77,7 @@ impl EdgeFormat {
         }
     }
 
+    /// The name of the format of the whole graph, for users.
     pub fn name(self) -> &'static str {
         match self {
             Self::Table | Self::Parquet => "tables",
@@ -86,8 +89,8 @@ impl EdgeFormat {
     }
 }
 
-/// Reads a graph from a folder with `edges.*` and `nodes.*`, or from a file whose name contains `edges`
-/// and a node table with `nodes` instead: `my-edges.csv` and `my-nodes.csv.gz`.
+/// Reads a graph from a folder with `edges.*` and `nodes.*`, or from a file with edges and the node table
+/// beside it, whose name has `nodes` instead of `edges` or `adjacency`: `my-edges.csv`, `my-nodes.csv.gz`.
 ///
 /// ```
 /// use clenshaw::data::read::{Interpretation, tables};
@@ -107,7 +110,8 @@ pub fn read(path: &Path, interpretation: Interpretation) -> Result<Dataset> {
     Ok(Dataset { name, ..read_pair(&edges, &nodes, interpretation)? })
 }
 
-/// Returns the paths of the edges and of the node table that a path refers to.
+/// Returns the paths of the edges and of the node table that a path refers to; an error if one of them is
+/// missing or ambiguous, or if the format is not supported.
 pub(super) fn table_paths(path: &Path) -> Result<[PathBuf; 2]> {
     match fs::metadata(path).map_err(Error::io(path))?.is_dir() {
         true => folder_tables(path),
@@ -119,13 +123,13 @@ pub(super) fn table_paths(path: &Path) -> Result<[PathBuf; 2]> {
     }
 }
 
-/// Returns the format of the edges that a path refers to; that of tables if there are none.
+/// Returns the format of the edges that a path refers to; [`EdgeFormat::Table`] if they are not found.
 pub(super) fn edge_format(path: &Path) -> EdgeFormat {
     let edges = table_paths(path).ok().map(|[edges, _]| edges);
     edges.and_then(|edges| EdgeFormat::of(&edges)).unwrap_or(EdgeFormat::Table)
 }
 
-/// Whether a file contains only the edges of a graph: its node table exists.
+/// Whether there is a node table that belongs to a file with edges.
 pub(super) fn has_node_table(path: &Path) -> bool {
     node_table_of(path).is_ok()
 }
@@ -182,9 +186,9 @@ pub fn read_nodes(bytes: &[u8]) -> Result<()> {
 
 /// Parses a node table; errors refer to it as `place`.
 ///
-/// The first line is a header if its first field is empty or the name of an id column, or if none of its
-/// fields is a number and either a field of the second line is one, or a field is the name of a special
-/// column or a name that the user chose.
+/// The first line is a header if its first field is empty or the name of an id column. It is also one if
+/// none of its fields is a number, and either the second line has a number or a field of the first is the
+/// name of a special column or of one that occurs in the options or the stored schema.
 pub(super) fn parse_nodes(
     place: &str,
     text: &str,
@@ -218,6 +222,8 @@ fn dataset(
     assemble::dataset(&name, source, nodes, read, interpretation)
 }
 
+/// Reads the edges in `input`; `nodes` maps the names of nodes to their numbers, and errors refer to the
+/// file as `path`.
 fn read_edges(
     path: &Path,
     format: EdgeFormat,
@@ -229,8 +235,8 @@ fn read_edges(
     if let (EdgeFormat::Metis | EdgeFormat::Pajek, WeightChoice::Column(column)) = (format, weights)
     {
         let problem = format!(
-            "weight column `{column}`, but this format has no columns; expected `none` or a format \
-             with columns"
+            "the weight column is `{column}`, but this format has no columns; expected `none`, or a \
+             format with columns"
         );
         return Err(Error::Data { place, problem });
     }
@@ -260,7 +266,7 @@ fn read_edges(
     }
 }
 
-/// Finds the edges and the node table in a folder.
+/// Finds the edges and the node table in a folder; an error if one of them is missing or ambiguous.
 fn folder_tables(folder: &Path) -> Result<[PathBuf; 2]> {
     let edges = find_file(folder, EDGES, &EDGE_EXTENSIONS)?;
     let edges = match (edges, find_file(folder, ADJACENCY, &[NPZ])?) {
@@ -280,7 +286,8 @@ fn folder_tables(folder: &Path) -> Result<[PathBuf; 2]> {
     }
 }
 
-/// Finds the file in a folder whose name is `stem` and one of these extensions.
+/// Finds the file in a folder whose name is `stem` and one of these extensions; an error if there are
+/// several.
 fn find_file(folder: &Path, stem: &str, extensions: &[&str]) -> Result<Option<PathBuf>> {
     let is_match = |path: &Path| {
         let name = path.file_name().and_then(|name| name.to_str());
@@ -307,7 +314,7 @@ fn ambiguous(folder: &Path, a: &Path, b: &Path) -> Error {
     Error::Data { place: folder.display().to_string(), problem }
 }
 
-/// Finds the node table that belongs to a file with edges.
+/// Finds the node table that belongs to a file with edges; an error if there is none.
 fn node_table_of(edges: &Path) -> Result<PathBuf> {
     let error = |problem| Error::Data { place: edges.display().to_string(), problem };
     let folder = match edges.parent() {
@@ -321,8 +328,10 @@ fn node_table_of(edges: &Path) -> Result<PathBuf> {
         () if stem.contains(EDGES) => vec![stem.replace(EDGES, NODES)],
         () if stem.contains(ADJACENCY) => vec![stem.replace(ADJACENCY, NODES)],
         () => {
-            let expected = "expected a folder, or a file name that contains `edges`";
-            return Err(error(format!("cannot find the node table; {expected}")));
+            let problem = "the file name contains neither `edges` nor `adjacency`; expected a folder with \
+                           edges.csv and nodes.csv, or a file with edges, such as my-edges.csv beside \
+                           my-nodes.csv";
+            return Err(error(problem.into()));
         }
     };
     for name in &names {
@@ -338,7 +347,7 @@ fn node_table_of(edges: &Path) -> Result<PathBuf> {
     )))
 }
 
-/// The name of a Pajek file without its extensions; it may contain dots.
+/// Returns the name of a Pajek file without its extensions; the result may contain dots.
 fn pajek_stem(path: &Path) -> String {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     name.rsplit_once(".net").map_or(name, |(stem, _)| stem).to_owned()
@@ -349,6 +358,7 @@ fn split_name(path: &Path) -> Option<(&str, &str)> {
     path.file_name()?.to_str()?.split_once('.')
 }
 
+/// Whether an extension such as `csv` or `csv.gz` is one of `extensions`, which may be compressed.
 fn is_supported(extension: &str, extensions: &[&str]) -> bool {
     let (kind, compression) = extension.split_once('.').unwrap_or((extension, ""));
     let may_be_compressed =

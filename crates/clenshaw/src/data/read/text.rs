@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// Largest ratio of decompressed to compressed size, apart from [`SLACK`]; tables of zeros and ones
 /// reach 100.
 const MAX_RATIO: u64 = 200;
-/// Decompressed bytes that are allowed in addition.
+/// Number of decompressed bytes that are allowed in addition to [`MAX_RATIO`].
 const SLACK: u64 = 1 << 20;
 
 /// File extensions of compressed files.
@@ -44,7 +44,7 @@ pub(super) fn extension(path: &Path) -> Option<&str> {
     }
 }
 
-/// Reads the whole text of a file, decompressing it if needed.
+/// Reads the whole text of a file, decompressing it if needed; an error if it is not UTF-8 or too large.
 pub(super) fn read(path: &Path) -> Result<String> {
     read_all(path, open(path)?)
 }
@@ -77,8 +77,8 @@ pub(super) fn decompress_bytes<'a>(
     decompress(bytes, bytes.len() as u64).map_err(io_error(path))
 }
 
-/// Returns a reader for the decompressed text; plain text is returned unchanged. `size` is the number of
-/// compressed bytes.
+/// Returns a reader of the decompressed text, or of the unchanged text if it is not compressed. `size` is
+/// the number of compressed bytes.
 fn decompress<'a>(
     mut compressed: impl BufRead + Send + 'a,
     size: u64,
@@ -114,7 +114,7 @@ pub(super) const NOT_UTF8: &str = "not valid UTF-8";
 pub(super) const TOO_LARGE: &str =
     "decompresses to more than 200 times its size; if this is intended, decompress it first";
 
-/// Creates an error in a line, counted from 1, of the file `place`.
+/// Creates an error on a line of the file `place`; lines are counted from 1.
 pub(crate) fn line_error(place: &str, line: usize, problem: impl Into<String>) -> Error {
     Error::Data { place: format!("{place}:{line}"), problem: problem.into() }
 }
@@ -156,6 +156,7 @@ impl<R: Read> Read for BoundedReader<R> {
 struct ZstdReader<R> {
     compressed: R,
     decoder: FrameDecoder,
+    /// Whether a frame has been started and not finished.
     in_frame: bool,
 }
 

@@ -1,6 +1,7 @@
-//! XML files: attributes, entities, and errors with line numbers.
+//! Parses XML files: attributes, entities, and errors with line numbers.
 //!
-//! Entities other than the five predefined ones are rejected, so nothing is expanded.
+//! Entities other than character references and the five predefined ones are rejected, so a small file
+//! cannot expand to a long text.
 
 use crate::error::{Error, Result};
 use quick_xml::escape::resolve_xml_entity;
@@ -9,10 +10,10 @@ use quick_xml::{Reader, XmlVersion};
 
 /// The state of a parser of one XML format.
 pub(super) trait XmlDocument {
-    /// Called with the byte position of an element before its start or end.
+    /// Called before each event, such as a tag or text, with its byte position.
     fn set_position(&mut self, at: usize);
 
-    /// The buffer for the text since the last tag.
+    /// The buffer to which text is appended; the document clears it.
     fn text_buffer(&mut self) -> &mut String;
 
     /// Called at the start of an element.
@@ -22,7 +23,8 @@ pub(super) trait XmlDocument {
     fn end_element(&mut self, name: &str) -> Result<()>;
 }
 
-/// Parses `text`, the content of `source`, and passes its elements to `document`.
+/// Parses `text`, the content of `source`, and passes its elements to `document`; an error if it is not
+/// well-formed. Elements that are not closed are not detected.
 pub(super) fn parse(source: SourceText, text: &str, document: &mut impl XmlDocument) -> Result<()> {
     let mut reader = Reader::from_str(text);
     loop {
@@ -57,14 +59,14 @@ pub(super) struct SourceText<'a> {
 }
 
 impl SourceText<'_> {
-    /// An error at this byte.
+    /// Creates an error on the line of this byte.
     pub fn bad(&self, at: usize, problem: impl Into<String>) -> Error {
         let before = self.bytes.iter().take(at);
         let line = 1 + before.filter(|&&byte| byte == b'\n').count();
         Error::Data { place: format!("{}:{line}", self.name), problem: problem.into() }
     }
 
-    /// Returns an attribute of the element at this byte.
+    /// Returns an attribute of the element at byte `at`; `None` if it does not have the attribute.
     pub fn attribute(&self, at: usize, tag: &BytesStart, name: &str) -> Result<Option<String>> {
         let bad =
             |error: &dyn std::fmt::Display| self.bad(at, format!("attribute `{name}`: {error}"));
@@ -73,14 +75,14 @@ impl SourceText<'_> {
         Ok(value.transpose().map_err(|error| bad(&error))?.map(String::from))
     }
 
-    /// Returns an attribute that the element must have.
+    /// Returns an attribute of the element at byte `at`; an error if it does not have the attribute.
     pub fn required_attribute(&self, at: usize, tag: &BytesStart, name: &str) -> Result<String> {
         let element = tag.name().into_inner();
         let missing = || self.bad(at, format!("element `{element}` has no attribute `{name}`"));
         self.attribute(at, tag, name)?.ok_or_else(missing)
     }
 
-    /// Returns the text that an entity stands for.
+    /// Returns the text that an entity represents; an error for custom entities.
     pub fn entity(&self, at: usize, entity: &BytesRef) -> Result<String> {
         let character =
             entity.resolve_char_ref().map_err(|error| self.bad(at, error.to_string()))?;

@@ -94,7 +94,7 @@ fn reads_scipy_sparse_matrix() {
         dataset.notes,
         [
             "the edges have weights; the models use them",
-            "the file declares directed edges; directions are not used",
+            "the edges in the file are directed; the directions are not used",
             "no feature columns: the nodes are one-hot encoded"
         ]
     );
@@ -120,7 +120,7 @@ fn reads_features_and_labels_with_a_sparse_matrix() {
     assert_eq!((dataset.x.n_cols(), dataset.warnings.len()), (2, 0));
     assert_eq!(
         read_error(&sparse(b"coo", [3, 3], &[])),
-        "x.npz: format: `coo`; expected `csr`; save `a.tocsr()`"
+        "x.npz: format: `coo`; expected `csr` or `csc`; save `a.tocsr()`"
     );
     assert_eq!(
         read_error(&sparse(b"csr", [3, 4], &[])),
@@ -128,11 +128,11 @@ fn reads_features_and_labels_with_a_sparse_matrix() {
     );
     assert_eq!(
         read_error(&sparse(b"csr", [2, 2], &[])),
-        "x.npz: 4 offsets, 3 column indices and 3 values are not a sparse matrix of shape (2, 2)"
+        "x.npz: offsets: 4, column indices: 3, values: 3; expected a sparse matrix of shape (2, 2)"
     );
     assert_eq!(
         read_error(&sparse(b"csr", [3, 3], &[y(&[0, 1])])),
-        "x.npz: y: shape (2,); expected one row for each of 3 nodes"
+        "x.npz: y: shape (2,); expected 3 rows, one per node"
     );
 }
 
@@ -171,7 +171,7 @@ fn rejects_inconsistent_arrays() {
             path(&[("x", array("|u1", &[1_000_000_000_000_000_000, 0], &[]))]),
             "x.npz: x: shape (1000000000000000000, 0); expected one row for each node",
         ),
-        (path(&[x(), y(&[0, 1])]), "x.npz: y: shape (2,); expected one row for each of 3 nodes"),
+        (path(&[x(), y(&[0, 1])]), "x.npz: y: shape (2,); expected 3 rows, one per node"),
         (path(&[x(), y(&[0, 1, 9])]), "x.npz: y: label of node 2 is 9; expected less than 3"),
         (
             path(&[x(), mask("train_mask", &[3], &[0; 3])]),

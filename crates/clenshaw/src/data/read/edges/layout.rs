@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
+/// The numbers of the two nodes of an edge.
 pub(super) type EdgeEnds = (u32, u32);
 
 /// Recognised names of the two id columns.
@@ -29,18 +30,20 @@ const WEIGHT_COLUMNS: [&str; 2] = ["weight", "edge_weight"];
 
 /// Marks numbers that are not the name of a node.
 const NO_NODE: u32 = u32::MAX;
-/// Numeric names up to this multiple of the number of nodes are looked up without hashing.
+/// Numeric names below this multiple of the number of nodes are looked up without hashing.
 const MAX_ID_SPREAD: usize = 4;
 
 /// How ids are mapped to nodes.
 pub(super) enum IdLookup<'a> {
     /// An id is a node number below this.
     Numbers(usize),
-    /// An id is a node name; `by_number` maps names that are small numbers to nodes.
+    /// An id is a node name. `nodes` maps names to nodes, and `by_number` those that are small numbers;
+    /// [`NO_NODE`] if a number is not the name of a node.
     Names { nodes: &'a HashMap<String, u32>, by_number: Vec<u32> },
 }
 
 impl<'a> IdLookup<'a> {
+    /// Creates a lookup of node names.
     pub fn names(nodes: &'a HashMap<String, u32>) -> Self {
         let mut by_number = vec![NO_NODE; MAX_ID_SPREAD * nodes.len()];
         for (name, &node) in nodes {
@@ -53,7 +56,8 @@ impl<'a> IdLookup<'a> {
         Self::Names { nodes, by_number }
     }
 
-    /// Looks up an id that is a number without leading zeros; not all of them are found.
+    /// Looks up an id that is a number without leading zeros; `None` if it is unknown or too large for
+    /// this lookup, so that [`Self::node`] decides.
     pub fn find_number(&self, number: u32) -> Option<u32> {
         match self {
             Self::Numbers(end) => Some(number).filter(|&number| (number as usize) < *end),
@@ -72,6 +76,7 @@ impl<'a> IdLookup<'a> {
             }
     }
 
+    /// Returns the node of an id; an error if there is none.
     fn node(&self, field: &str) -> LineResult<u32> {
         if field.is_empty() {
             return Err("the id is empty".into());
@@ -87,7 +92,7 @@ impl<'a> IdLookup<'a> {
                     None => Err(format!("id `{field}`; expected a non-negative integer")),
                     Some(None) => Err(format!("id {field}; expected at most {}", u32::MAX)),
                     Some(Some(id)) if id as usize >= *end => {
-                        Err(format!("node {id}, but the graph has {end} nodes, counted from 0"))
+                        Err(format!("node {id}; expected node numbers below {end}"))
                     }
                     Some(Some(id)) => Ok(id),
                 }
@@ -99,9 +104,11 @@ impl<'a> IdLookup<'a> {
 /// The separator and columns of an edge table.
 pub(super) struct EdgeLayout {
     pub separator: u8,
+    /// The columns with the two ids.
     pub columns: [usize; 2],
     /// The column with the weights, if there is one.
     pub weight: Option<usize>,
+    /// Number of fields in each line.
     pub n_fields: usize,
     /// The number of the line that determined the layout.
     line: usize,
@@ -164,7 +171,8 @@ impl EdgeLayout {
         Ok(layout)
     }
 
-    /// Finds the two columns with the ends of edges in a header.
+    /// Finds the two columns with the ids in a header; without known names, the first two with any name.
+    /// Adds a warning if in this case the header itself was only detected.
     fn find_ends(&mut self, place: &str, names: &[String], header: HeaderMode) {
         let column = |word: &str| find(names, word);
         let pair = ID_COLUMNS.iter().find_map(|(u, v)| Some([column(u)?, column(v)?]));
@@ -183,6 +191,7 @@ impl EdgeLayout {
         }
     }
 
+    /// Finds the column with the weights; an error if the chosen column does not exist.
     fn find_weight(
         &mut self,
         names: &[String],
@@ -209,7 +218,7 @@ impl EdgeLayout {
         Ok(())
     }
 
-    /// Reports the columns that are neither the ends nor the weight of an edge.
+    /// Adds a note or warning on the columns that contain neither ids nor weights.
     fn report_unused(
         &mut self,
         place: &str,
@@ -231,14 +240,14 @@ impl EdgeLayout {
         let note = format!("{place}: columns not used: {}", unused.join(", "));
         match !has_header && weights == WeightChoice::ByName {
             true => {
-                let advice = "if one has the weights, choose it as the weight column";
+                let advice = "if one of them contains the weights, choose it as the weight column";
                 self.warnings.push(format!("{note}; {advice}"));
             }
             false => self.notes.push(note),
         }
     }
 
-    /// Parses the edge in a line; `None` if the line is empty.
+    /// Parses the edge in a line; `None` if the line is blank.
     pub fn edge(&self, line: &[u8], ids: &IdLookup) -> LineResult<Option<ParsedEdge>> {
         let line = str::from_utf8(line).map_err(|_| NOT_UTF8)?;
         if line.trim().is_empty() {
@@ -279,13 +288,13 @@ pub(super) struct ParsedEdge {
     pub has_decimal_comma: bool,
 }
 
-/// Returns the column with this name; upper and lower case are the same.
+/// Returns the column with this name, or else the first one whose name differs only in case.
 fn find(names: &[String], name: &str) -> Option<usize> {
     let exact = names.iter().position(|found| found == name);
     exact.or_else(|| names.iter().position(|found| found.eq_ignore_ascii_case(name)))
 }
 
-/// Parses the weight of an edge.
+/// Parses the weight of an edge; an error unless it is a finite number of at least 0.
 pub(in crate::data::read) fn parse_weight(field: &str) -> LineResult<f32> {
     let weight = field.parse().ok().filter(|weight: &f32| weight.is_finite() && *weight >= 0.0);
     weight.ok_or_else(|| format!("the weight is `{field}`; expected a number of at least 0"))

@@ -62,7 +62,7 @@ fn errors_include_the_line() {
         (b"a,b\n0,1\n1\n", "e.csv:3: the line has 1 field; expected 2, as on line 1"),
         (b"0,1\n\n1,2,3\n", "e.csv:3: the line has 3 fields; expected 2, as on line 1"),
         (b"0,1\n1,1099511627776\n", "e.csv:2: id 1099511627776; expected at most 4294967295"),
-        (b"0,1\n1,10\n", "e.csv:2: node 10, but the graph has 10 nodes, counted from 0"),
+        (b"0,1\n1,10\n", "e.csv:2: node 10; expected node numbers below 10"),
         (b"0,1\n1,\xff\n", "e.csv:2: not valid UTF-8"),
         (b"0,1\n\"1,2\n", "e.csv:2: a quoted field is not closed"),
     ];

@@ -68,7 +68,7 @@ fn reads_compressed_files() {
 #[test]
 fn node_errors_include_the_line() {
     let cases = [
-        ("0\t1,0\t0\n1\t1\t1\n", "3: 1 features; expected 2, as on line 2"),
+        ("0\t1,0\t0\n1\t1\t1\n", "3: 1 feature; expected 2, as on line 2"),
         ("0\t1,0\t0\n1\t1,0,\t1\n", "3: 3 features; expected 2, as on line 2"),
         ("0\t1,0\t0\n1\t1,0\n", "3: 2 fields; expected 3, separated by tabs"),
         ("0\t1,2\t0\n", "2: feature 1 is `2`; expected 0 or 1"),
@@ -103,7 +103,7 @@ fn edge_errors_include_the_line() {
     let cases = [
         ("0\t1\n0\t-1\n", "3: node id is `-1`; expected a non-negative integer"),
         ("0\t1099511627776\n", "2: edge with node 1099511627776; expected node ids below 3"),
-        ("0\n", "2: 1 fields; expected 2, separated by tabs"),
+        ("0\n", "2: 1 field; expected 2, separated by tabs"),
         ("0\t\n", "2: node id is ``; expected a non-negative integer"),
         ("0\t1\t2\n", "2: 3 fields; expected 2, separated by tabs"),
     ];

@@ -118,8 +118,8 @@ fn uses_defaults_directions_and_edges_before_nodes() {
     assert_eq!(
         dataset.notes,
         [
-            "the names of the nodes are their `id`",
-            "the file declares directed edges; directions are not used"
+            "nodes are named by `id`",
+            "the edges in the file are directed; the directions are not used"
         ]
     );
 }

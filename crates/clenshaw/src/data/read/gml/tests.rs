@@ -130,7 +130,7 @@ fn reads_networkx_file() {
         "nodes are named by `label`, so it is not used as the class",
         "self-loops removed: 1",
         "the edges have weights (attribute `weight`); the models use them",
-        "the file declares directed edges; directions are not used",
+        "the edges in the file are directed; the directions are not used",
     ];
     assert_eq!(dataset.notes, expected);
 }
@@ -141,10 +141,7 @@ fn repeated_labels_are_the_class() {
     assert_eq!(dataset.node_names, ["0", "1", "2"]);
     assert_eq!(dataset.class_names, ["coffee", "tea"]);
     assert_eq!(dataset.y, [Some(1), Some(0), Some(1)]);
-    assert_eq!(
-        dataset.notes[0],
-        "the names of the nodes are their `id`, because `label` does not identify them"
-    );
+    assert_eq!(dataset.notes[0], "nodes are named by `id`, because `label` does not identify them");
     let options = TableOptions { id: Some("name".into()), ..TableOptions::default() };
     let chosen = Interpretation::Inferred(&options);
     let named = read_bytes("x.gml", IGRAPH_FILE.as_bytes(), chosen).unwrap();
@@ -167,7 +164,7 @@ fn accepts_comments_nested_lists_and_edges_before_nodes() {
     let dataset = read(text, None).unwrap();
     assert_eq!(dataset.node_names, ["7", "b"]);
     assert_eq!(dataset.graph.n_edges(), 1);
-    assert_eq!(dataset.notes[0], "the names of the nodes are their `id`");
+    assert_eq!(dataset.notes[0], "nodes are named by `id`");
     assert_eq!(dataset.schema.unwrap().feature_names(), ["size", "size missing"]);
 }
 

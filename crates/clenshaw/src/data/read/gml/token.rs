@@ -5,13 +5,13 @@ use quick_xml::escape::resolve_xml_entity;
 use std::borrow::Cow;
 use std::fmt;
 
-/// The longest entity, `&#x10ffff;`, without `&` and `;`.
+/// The length of the longest entity, `&#x10ffff;`, without `&` and `;`.
 const MAX_ENTITY: usize = 8;
 
 pub(super) enum GmlToken<'a> {
     /// A key or a number.
     Word(&'a str),
-    /// A text in quotes, with its entities decoded.
+    /// A quoted string without its quotes, with entities decoded.
     Text(Cow<'a, str>),
     /// `[`
     Open,
@@ -30,10 +30,10 @@ impl fmt::Display for GmlToken<'_> {
     }
 }
 
-/// Splits a text into tokens; `#` starts a comment.
+/// Splits the content of a file into tokens; `#` outside quotes starts a comment.
 pub(super) struct GmlTokens<'a> {
     rest: &'a str,
-    /// The line of the last token, counted from 1.
+    /// The line on which the last token ends, counted from 1.
     pub line: usize,
 }
 
@@ -42,7 +42,7 @@ impl<'a> GmlTokens<'a> {
         Self { rest: text.trim_start_matches('\u{feff}'), line: 1 }
     }
 
-    /// Returns the next token, or `None` at the end.
+    /// Returns the next token, or `None` at the end; an error if a quoted string is not closed.
     pub fn next(&mut self) -> LineResult<Option<GmlToken<'a>>> {
         self.skip_space();
         let Some(first) = self.rest.bytes().next() else { return Ok(None) };
@@ -66,6 +66,7 @@ impl<'a> GmlTokens<'a> {
         Ok(Some(token))
     }
 
+    /// Skips white space and comments.
     fn skip_space(&mut self) {
         loop {
             let space = self.rest.len() - self.rest.trim_ascii_start().len();
@@ -108,7 +109,7 @@ fn decode(text: &str) -> Cow<'_, str> {
     (decoded + rest).into()
 }
 
-/// The character that an entity stands for.
+/// Returns the character that an entity represents; `None` if it is unknown.
 fn character(entity: &str) -> Option<char> {
     let Some(number) = entity.strip_prefix('#') else {
         return resolve_xml_entity(entity).and_then(|text| text.chars().next());

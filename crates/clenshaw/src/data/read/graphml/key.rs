@@ -1,14 +1,17 @@
-//! The keys of a GraphML file, which declare the attributes of nodes.
+//! The keys of a GraphML file, which declare the attributes of nodes and edges.
 
 use std::collections::HashMap;
 
 /// The declared keys, by id and by name.
 ///
-/// NetworkX declares one key per type, so an `age` that is int or float has two ids and one name.
+/// NetworkX declares one key per type, so an `age` that is an int in some nodes and a float in others has
+/// two ids and one name.
 #[derive(Default)]
 pub(super) struct GraphmlKeys {
     pub list: Vec<GraphmlKey>,
+    /// From the id of a key to its index in `list`.
     by_id: HashMap<String, usize>,
+    /// From the name of a node key to its index in `list`.
     by_name: HashMap<String, usize>,
 }
 
@@ -16,9 +19,9 @@ pub(super) struct GraphmlKeys {
 pub(super) struct GraphmlKey {
     /// The attribute's name.
     pub name: String,
-    /// Whether it is an attribute of nodes, and not of edges or graphs.
+    /// Whether nodes can have the attribute; otherwise it belongs to edges or graphs.
     pub for_nodes: bool,
-    /// The value of nodes without data for this key.
+    /// The value of nodes or edges without data for this key; empty if no default is declared.
     pub default: String,
 }
 

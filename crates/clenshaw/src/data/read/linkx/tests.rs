@@ -73,7 +73,7 @@ fn reads_compressed_tables() {
     assert_eq!(dataset.sha256(), plain.sha256());
     write(format!("{EDGES}.gz"), gzip(b"numeric_id_1,numeric_id_2\n0,1\n0,9\n"));
     let error = read(folder.path()).unwrap_err().to_string();
-    let problem = "large_twitch_edges.csv.gz:3: node 9, but the graph has 4 nodes, counted from 0";
+    let problem = "large_twitch_edges.csv.gz:3: node 9; expected node numbers below 4";
     assert!(error.ends_with(problem), "{error}");
     let bomb = gzip(&b"0,1\n".repeat(8 << 20));
     assert!(read_error(NODE_TABLE, &bomb).contains("decompresses to more than 200 times its size"));
@@ -119,7 +119,7 @@ fn edge_errors_include_the_line() {
         assert_eq!(edges(&format!("{id},0")), format!("{place}: {problem}"));
     }
     let cases = [
-        ("4,0", "node 4, but the graph has 4 nodes, counted from 0"),
+        ("4,0", "node 4; expected node numbers below 4"),
         ("1099511627776,0", "id 1099511627776; expected at most 4294967295"),
         (",0", "the id is empty"),
         ("0", "the line has 1 field; expected 2, as on line 1"),

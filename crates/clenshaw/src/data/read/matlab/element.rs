@@ -5,6 +5,7 @@
 //! small  = type: u16, size: u16, data in 4 bytes (one u32 with the size in its upper half)
 //! ```
 
+use crate::data::count;
 use crate::error::{Error, Result};
 
 /// The data type of a variable.
@@ -21,7 +22,7 @@ pub(super) struct MatlabElement<'a> {
     /// MATLAB's data type, such as [`MATRIX`].
     pub kind: u32,
     pub data: &'a [u8],
-    /// Position of the tag in the file.
+    /// Position of the tag in the file, or in the inflated data.
     pub at: usize,
 }
 
@@ -29,7 +30,7 @@ pub(super) struct MatlabElement<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct ElementReader<'a> {
     pub place: &'a str,
-    /// Position of `bytes` in the file.
+    /// Position of `bytes` in the file, or in the inflated data.
     pub start: usize,
     pub bytes: &'a [u8],
     /// Position of the next element in `bytes`.
@@ -46,13 +47,13 @@ impl<'a> ElementReader<'a> {
         self.at >= self.bytes.len()
     }
 
-    fn take(&mut self, count: usize) -> Result<&'a [u8]> {
+    fn take(&mut self, n: usize) -> Result<&'a [u8]> {
         let left = self.bytes.get(self.at..).unwrap_or_default();
-        let Some(taken) = left.get(..count) else {
-            let at = self.start + self.at;
-            return Err(self.bad_at(at, format!("{} bytes left; expected {count}", left.len())));
+        let Some(taken) = left.get(..n) else {
+            let (at, left) = (self.start + self.at, count(left.len(), "byte", "bytes"));
+            return Err(self.bad_at(at, format!("{left} left; expected {n}")));
         };
-        self.at += count;
+        self.at += n;
         Ok(taken)
     }
 
@@ -61,10 +62,12 @@ impl<'a> ElementReader<'a> {
         Ok(bits(self.take(4)?) as u32)
     }
 
-    /// Reads the next element and skips its padding; errors refer to it as `what`.
+    /// Reads the next element and skips its padding; an error at the end states that `what` was expected.
     pub fn read_element(&mut self, what: &str) -> Result<MatlabElement<'a>> {
         let at = self.start + self.at;
-        let word = self.read_word().map_err(|_| self.bad_at(at, format!("{what} is missing")))?;
+        let word = self.read_word();
+        let missing = |_| self.bad_at(at, format!("unexpected end of data; expected {what}"));
+        let word = word.map_err(missing)?;
         let (kind, small) = (word & 0xffff, (word >> 16) as usize);
         if small > 4 {
             return Err(
@@ -88,7 +91,8 @@ impl<'a> ElementReader<'a> {
         Self { start: matrix.at + TAG, bytes: matrix.data, at: 0, ..*self }
     }
 
-    /// Returns the numbers of an element of any numeric type; errors refer to it as `what`.
+    /// Returns the numbers of an element; an error, which refers to it as `what`, if its type is not
+    /// numeric or its size does not match.
     pub fn numbers(
         &self,
         element: MatlabElement<'a>,
@@ -100,12 +104,12 @@ impl<'a> ElementReader<'a> {
             3 | 4 => 2,
             5..=7 => 4,
             9 | 12 | 13 => 8,
-            _ => return Err(self.bad_at(at, format!("{what} has type {kind}; expected numbers"))),
+            _ => return Err(self.bad_at(at, format!("{what}: data type {kind}; expected numbers"))),
         };
         if !data.len().is_multiple_of(width) {
             let size = data.len();
             return Err(
-                self.bad_at(at, format!("{what} has {size} bytes; expected {width} per number"))
+                self.bad_at(at, format!("{what}: {size} bytes; expected a multiple of {width}"))
             );
         }
         Ok(data.chunks_exact(width).map(move |bytes| number(kind, bits(bytes))))

@@ -34,7 +34,7 @@ fn reads_networkx_files() {
             [
                 "self-loops removed: 1",
                 "the edges have weights (attribute `weight`); the models use them",
-                "the file declares directed edges; directions are not used"
+                "the edges in the file are directed; the directions are not used"
             ]
         );
         assert!(dataset.warnings.is_empty());
@@ -75,7 +75,7 @@ fn errors_include_the_line() {
         ("{\"nodes\": [{}]}".into(), "1: the node has no `id`"),
         (
             "{\"nodes\": [{\"id\": null}]}".into(),
-            "1: `id` of the node is `null`; expected a text or number",
+            "1: `id` of the node is `null`; expected a string or number",
         ),
         (
             format!("{nodes}\n\"links\": 5}}"),

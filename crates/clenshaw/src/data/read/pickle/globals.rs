@@ -2,6 +2,7 @@
 
 use super::machine::PickleMachine;
 use super::{Dtype, MemoryOrder, PickleNode, PickleValue, PickledArray};
+use crate::data::count;
 use crate::data::read::array::MAX_DIMENSIONS;
 use crate::error::Result;
 
@@ -36,7 +37,8 @@ pub(super) fn find(module: &str, name: &str) -> Option<Global> {
 }
 
 impl PickleMachine<'_, '_> {
-    /// Returns the result of calling an allowed function, as the opcode `REDUCE` does.
+    /// Returns the result of calling an allowed function, as the opcode `REDUCE` does; an error if its
+    /// arguments are not supported.
     pub(super) fn reduce(
         &mut self,
         function: Global,
@@ -54,16 +56,15 @@ impl PickleMachine<'_, '_> {
                 PickleNode::Dict(vec![])
             }
             (_, arguments) => {
-                let count = arguments.len();
-                return Err(
-                    self.bad(format!("unsupported call to {function:?} with {count} arguments"))
-                );
+                let arguments = count(arguments.len(), "argument", "arguments");
+                return Err(self.bad(format!("unsupported call to {function:?} with {arguments}")));
             }
         };
         Ok(self.add(node))
     }
 
-    /// Sets the state of an object, as the opcode `BUILD` does.
+    /// Sets the state of an object, as the opcode `BUILD` does; an error if the state does not match the
+    /// object.
     pub(super) fn set_state(&mut self, target: PickleValue, state: PickleValue) -> Result<()> {
         let parts = match self.node(state) {
             Some(PickleNode::Tuple(parts)) => &parts[..],

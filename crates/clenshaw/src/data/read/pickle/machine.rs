@@ -1,7 +1,10 @@
 //! The stack machine that executes the opcodes.
 
 use super::{Global, PickleNode, PickleValue, globals};
+use crate::data::count;
 use crate::error::{Error, Result};
+
+const TOO_FEW_VALUES: &str = "too few values on the stack";
 
 /// Executes the pickle from byte `start` to the end; returns all nodes and the final value.
 pub(super) fn run<'a>(
@@ -26,9 +29,13 @@ pub(super) fn run<'a>(
     let root = machine.pop()?;
     match (machine.stack.len(), bytes.len() - machine.at) {
         (0, 0) => Ok((machine.nodes, root)),
-        (0, left) => Err(machine.bad(format!("{left} bytes after the end of the pickle"))),
+        (0, left) => {
+            let left = count(left, "byte", "bytes");
+            Err(machine.bad(format!("{left} after the end of the pickle")))
+        }
         (left, _) => {
-            Err(machine.bad(format!("the pickle ends with {left} extra values on the stack")))
+            let left = count(left, "extra value", "extra values");
+            Err(machine.bad(format!("the pickle ends with {left} on the stack")))
         }
     }
 }
@@ -50,7 +57,7 @@ pub(super) struct PickleMachine<'p, 'a> {
 }
 
 impl<'a> PickleMachine<'_, 'a> {
-    /// Executes one opcode; returns false after the last.
+    /// Executes one opcode; returns false after the opcode that ends the pickle.
     fn step(&mut self) -> Result<bool> {
         self.opcode_at = self.at;
         let [opcode] = self.read_bytes()?;
@@ -162,8 +169,8 @@ impl<'a> PickleMachine<'_, 'a> {
         Ok(())
     }
 
-    /// Stores the top of the stack in the memo. Python numbers the entries from zero, so an index is below
-    /// the number of bytes.
+    /// Stores the top of the stack in the memo. Python numbers the entries from zero, so an index that is
+    /// not below the number of bytes is an error.
     fn put_memo(&mut self, opcode: u8) -> Result<()> {
         let (index, size) = (self.read_size(opcode == b'q')?, self.bytes.len());
         if index >= size {
@@ -214,12 +221,13 @@ impl<'a> PickleMachine<'_, 'a> {
         self.set_state(target, state)
     }
 
-    fn take(&mut self, count: usize) -> Result<&'a [u8]> {
+    fn take(&mut self, n: usize) -> Result<&'a [u8]> {
         let rest = &self.bytes[self.at..];
-        let taken = rest.get(..count).ok_or_else(|| {
-            self.bad(format!("the file is truncated: {} bytes left, expected {count}", rest.len()))
+        let taken = rest.get(..n).ok_or_else(|| {
+            let left = count(rest.len(), "byte", "bytes");
+            self.bad(format!("the file is truncated: {left} left, expected {n}"))
         })?;
-        self.at += count;
+        self.at += n;
         Ok(taken)
     }
 
@@ -283,9 +291,10 @@ impl<'a> PickleMachine<'_, 'a> {
         self.marks.last().copied().unwrap_or(0)
     }
 
+    /// Returns the top value; an error if there is none above the last mark.
     fn top(&self) -> Result<PickleValue> {
         let reachable = self.stack.get(self.mark_position()..).unwrap_or_default();
-        reachable.last().copied().ok_or_else(|| self.bad("the stack is empty".into()))
+        reachable.last().copied().ok_or_else(|| self.bad(TOO_FEW_VALUES.into()))
     }
 
     fn pop(&mut self) -> Result<PickleValue> {
@@ -294,18 +303,17 @@ impl<'a> PickleMachine<'_, 'a> {
         Ok(top)
     }
 
-    /// Removes and returns the top `count` values.
-    fn pop_many(&mut self, count: usize) -> Result<Vec<PickleValue>> {
-        match self.stack.len().checked_sub(count) {
-            Some(start) if start >= self.mark_position() => Ok(self.stack.drain(start..).collect()),
-            _ => Err(self.bad("the stack is empty".into())),
+    /// Removes and returns the top `n` values; an error if fewer are above the last mark.
+    fn pop_many(&mut self, n: usize) -> Result<Vec<PickleValue>> {
+        match self.stack.len().checked_sub(n) {
+            Some(start) if start >= self.mark_position() => Ok(self.stack.split_off(start)),
+            _ => Err(self.bad(TOO_FEW_VALUES.into())),
         }
     }
 
-    /// Removes the last mark; removes and returns the values above it.
-    // `drain` instead of `split_off`, which would keep the capacity of the whole stack.
+    /// Removes the last mark and the values above it, and returns these values.
     fn pop_to_mark(&mut self) -> Result<Vec<PickleValue>> {
         let mark = self.marks.pop().ok_or_else(|| self.bad("no mark on the stack".into()))?;
-        Ok(self.stack.drain(mark..).collect())
+        Ok(self.stack.split_off(mark))
     }
 }

@@ -114,13 +114,13 @@ fn rejects_lengths_beyond_the_file() {
 #[test]
 fn rejects_invalid_programs() {
     for (bytes, message) in [
-        (&b"."[..], "byte 0: the stack is empty"),
-        (b"NN.", "byte 2: the pickle ends with 1 extra values on the stack"),
-        (b"N.N", "byte 1: 1 bytes after the end of the pickle"),
-        (b"N(a.", "byte 2: the stack is empty"),
+        (&b"."[..], "byte 0: too few values on the stack"),
+        (b"NN.", "byte 2: the pickle ends with 1 extra value on the stack"),
+        (b"N.N", "byte 1: 1 byte after the end of the pickle"),
+        (b"N(a.", "byte 2: too few values on the stack"),
         (b"NNe.", "byte 2: no mark on the stack"),
         (b"NNa.", "byte 2: the target of an append is not a list"),
-        (b"](Ns.", "byte 3: the stack is empty"),
+        (b"](Ns.", "byte 3: too few values on the stack"),
         (b"}(Nu.", "byte 3: a dictionary key has no value"),
         (b"h\0.", "byte 0: memo entry 0 does not exist"),
         (b"N)R.", "byte 2: the called value is not callable"),

@@ -123,10 +123,8 @@ fn assigns_rows_to_nodes() {
     assert_eq!(parts, (&[0, 1][..], &[2, 3][..], &[4, 6][..]));
     assert_eq!(
         dataset.warnings,
-        [
-            "1 nodes have neither features nor a label; they are in no split, whereas most published \
-          results assign them class 0"
-        ]
+        ["1 node has neither features nor a label and is in no split, whereas most published \
+             results assign class 0 to such nodes"]
     );
 }
 
@@ -137,12 +135,16 @@ fn rejects_inconsistent_files() {
         (TEST_INDEX, b"6\n\n6".to_vec(), ".test.index:3: duplicate node 6"),
         (TEST_INDEX, b"6\n-4\n".to_vec(), ".test.index:2: `-4`; expected a node from 4 to 6"),
         (TEST_INDEX, b"\xff\n".to_vec(), ".test.index:1: `\\xff`; expected a node from 4 to 6"),
-        (TEST_INDEX, b"6\n".to_vec(), ".test.index: 1 nodes; expected 2, the rows of `tx`"),
-        (TX, sparse(3, &[&[2]]), ".ty: 2 rows of labels; expected 1, the rows of features"),
+        (
+            TEST_INDEX,
+            b"6\n".to_vec(),
+            ".test.index: 1 node; expected 2, the number of rows of `tx`",
+        ),
+        (TX, sparse(3, &[&[2]]), ".ty: 2 rows; expected 1, as in `tx`"),
         (
             TX,
             sparse(4, &[&[2], &[0]]),
-            ".tx: 4 features and 2 classes; expected 3 and 2, as `allx` and `ally`",
+            ".tx: features: 4, classes: 2; expected 3 and 2, as in `allx` and `ally`",
         ),
         (
             ALLX,
@@ -163,7 +165,11 @@ fn rejects_inconsistent_files() {
             ".allx: 4 rows; expected at most 2, the number of nodes",
         ),
         (GRAPH, b"}(K\0]K\0]u.".to_vec(), ".graph: duplicate node 0"),
-        (GRAPH, b"}(K\x01]u.".to_vec(), ".graph: neighbours of node 1; expected 0 to 0"),
+        (
+            GRAPH,
+            b"}(K\x01]u.".to_vec(),
+            ".graph: neighbours of node 1; expected a node from 0 to 0",
+        ),
         (
             GRAPH,
             b"}(K\0]J\xff\xff\xff\xffau.".to_vec(),

@@ -131,7 +131,8 @@ fn missing_and_ambiguous_tables_are_reported() {
     );
     assert_eq!(
         read_error(&[("links.csv", b"")], "links.csv"),
-        "DIR/links.csv: cannot find the node table; expected a folder, or a file name that contains `edges`"
+        "DIR/links.csv: the file name contains neither `edges` nor `adjacency`; expected a folder with \
+         edges.csv and nodes.csv, or a file with edges, such as my-edges.csv beside my-nodes.csv"
     );
     assert_eq!(
         read_error(&[("my-edges.csv", b"")], "my-edges.csv"),
