@@ -184,7 +184,7 @@ fn label_column_is_never_guessed_and_missing_labels_are_reported() {
     assert!(page.starts_with("it: 60 nodes, "), "{page}");
     for label in ["nan", "?", "NA"] {
         let warning = format!(
-            "warning: it/nodes.csv: 1 node has the label `{label}`, which counts as unlabelled"
+            "warning: it/nodes.csv: 1 node has the label `{label}`, which counts as missing"
         );
         assert!(page.contains(&warning), "{page}");
     }

@@ -51,7 +51,7 @@ impl<'a> HttpClient<'a> {
         })
     }
 
-    /// Clears the partial file and downloads the whole file, also in each retry.
+    /// Clears the partial file and downloads the whole file; each retry starts from the beginning.
     pub(super) fn download(
         &self,
         transfer: &Transfer<'_>,
@@ -64,7 +64,7 @@ impl<'a> HttpClient<'a> {
         })
     }
 
-    /// Retries after transient errors, with exponential backoff.
+    /// Calls `attempt`, again after each transient error, with exponential backoff.
     fn with_retries(
         &self,
         transfer: &Transfer<'_>,
@@ -97,7 +97,8 @@ impl<'a> HttpClient<'a> {
         Ok(())
     }
 
-    /// Sends one request for the missing bytes and appends them to the partial file.
+    /// Sends one request for the missing bytes and appends them to the partial file, which is cleared first
+    /// if the server returns the whole file.
     fn request(
         &self,
         transfer: &Transfer<'_>,
