@@ -53,7 +53,7 @@ enum StaleParams {
 /// Every call is atomic: no other worker changes the storage between the reads and the writes of a call.
 /// Trials are identified by [`Trial::id`]. Changing a finished trial is an error
 /// ([`Error::TrialFinished`](crate::Error::TrialFinished)), and so is a missing study or trial, except for
-/// [`Self::record_heartbeat`].
+/// [`record_heartbeat`](Storage::record_heartbeat).
 pub trait Storage: Send + Sync {
     /// Lists all studies.
     fn studies(&self) -> Result<Vec<StudySummary>>;

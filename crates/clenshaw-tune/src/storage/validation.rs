@@ -89,9 +89,12 @@ pub(super) fn retry_attrs(failed: &Trial) -> Option<Attributes> {
 /// # Errors
 /// If a value is NaN or infinite.
 pub(super) fn fixed_params(fixed: &BTreeMap<String, ParamValue>) -> Result<Attributes> {
-    let is_invalid = |value: &ParamValue| matches!(value, ParamValue::Float(x) if !x.is_finite());
-    if let Some((key, value)) = fixed.iter().find(|(_, value)| is_invalid(value)) {
-        let (key, value) = (key.clone(), format!("{value:?}"));
+    let non_finite = fixed.iter().find_map(|(key, value)| match value {
+        ParamValue::Float(x) if !x.is_finite() => Some((key, x)),
+        _ => None,
+    });
+    if let Some((key, x)) = non_finite {
+        let (key, value) = (key.clone(), x.to_string());
         return Err(Error::BadValue { key, value, expected: "a finite number".into() });
     }
     let params: Attributes =

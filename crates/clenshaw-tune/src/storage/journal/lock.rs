@@ -15,7 +15,7 @@ use std::{fs, io, thread};
 pub struct LockOptions {
     /// The time without a change after which a lock is stale and broken; 30 seconds in Optuna.
     pub stale_after: Duration,
-    /// The time to wait for the lock before a call fails.
+    /// The time to wait for the lock before a call fails; 10 minutes by default.
     pub timeout: Duration,
 }
 

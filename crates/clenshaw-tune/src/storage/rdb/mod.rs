@@ -46,7 +46,8 @@ pub struct DatabaseOptions {
     /// The time between two heartbeats of a running trial; 60 seconds by default. A trial is stale if its
     /// last heartbeat is older than twice this time. (Optuna's heartbeats are off by default.)
     pub heartbeat_interval: Duration,
-    /// The time to wait for a lock, or to retry after a lost connection, before a call fails.
+    /// The time to wait for a lock, or to retry after a lost connection, before a call fails; 60 seconds by
+    /// default.
     pub timeout: Duration,
 }
 

@@ -189,7 +189,8 @@ fn number(row: &SqlRow, column: usize) -> SqlResult<f64> {
         ("INF_NEG", _) => Ok(f64::NEG_INFINITY),
         ("NAN", _) => Ok(f64::NAN),
         (kind, value) => {
-            Err(SqlError::Rejected(format!("a number of type `{kind}` has the value {value:?}")))
+            let value = value.map_or_else(|| "NULL".to_owned(), |value| value.to_string());
+            Err(SqlError::Rejected(format!("a number of type `{kind}` has the value {value}")))
         }
     }
 }
