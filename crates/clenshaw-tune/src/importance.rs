@@ -24,8 +24,8 @@ const MAX_GRID_SIZE: u64 = 50;
 
 /// Returns the importance of every parameter of the complete trials, largest first.
 ///
-/// Importances sum to 1. They are equal if the trials do not distinguish the parameters. Values that are not
-/// finite are ignored. The list is empty if no complete trial has parameters.
+/// Importances sum to 1. They are equal if the trials do not distinguish the parameters. Trials whose value
+/// is not finite do not affect them. The list is empty if no complete trial has parameters.
 pub fn param_importances(trials: &[Trial], direction: Direction) -> Vec<(String, f64)> {
     let complete: Vec<&Trial> = trials.iter().filter(|t| t.state == TrialState::Complete).collect();
     let names: BTreeSet<&String> = complete.iter().flat_map(|trial| trial.params.keys()).collect();

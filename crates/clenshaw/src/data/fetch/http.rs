@@ -204,10 +204,13 @@ fn first_byte(response: &Response<Body>) -> Option<u64> {
     range.strip_prefix("bytes ")?.split('-').next()?.trim().parse().ok()
 }
 
-/// The proxy for HTTPS (`secure`) or HTTP, if any, with the hosts that bypass it.
+/// The proxy for HTTPS (`secure`) or HTTP, if any, with the hosts that bypass it; an error if its URL is
+/// invalid.
 fn proxy(proxies: &Proxies, secure: bool) -> Result<Option<Proxy>, SourceError> {
     let Some(text) = (if secure { &proxies.https } else { &proxies.http }) else { return Ok(None) };
-    let invalid = |_| SourceError::Other(format!("proxy `{text}` is not a URL"));
+    // The message does not contain the URL, which may include a password.
+    let scheme = if secure { "HTTPS" } else { "HTTP" };
+    let invalid = |_| SourceError::Other(format!("the proxy for {scheme} is not a valid URL"));
     let parsed = Proxy::new(text).map_err(invalid)?;
     let mut builder = Proxy::builder(parsed.protocol()).host(parsed.host()).port(parsed.port());
     if let (Some(name), Some(password)) = (parsed.username(), parsed.password()) {
