@@ -12,22 +12,22 @@ pub enum Distribution {
     Float {
         /// The smallest value.
         low: f64,
-        /// The largest value.
+        /// The upper bound; the largest value is smaller if no whole number of steps reaches the bound.
         high: f64,
         /// Whether to sample on a logarithmic scale.
         log: bool,
-        /// The distance between two values, counted from `low`; `None` for all real numbers.
+        /// The distance between consecutive values, starting at `low`; `None` for all real numbers.
         step: Option<f64>,
     },
     /// Integers, uniform on a linear or logarithmic scale.
     Int {
         /// The smallest value.
         low: i64,
-        /// The largest value.
+        /// The upper bound; the largest value is smaller if no whole number of steps reaches the bound.
         high: i64,
         /// Whether to sample on a logarithmic scale.
         log: bool,
-        /// The distance between two values, counted from `low`.
+        /// The distance between consecutive values, starting at `low`.
         step: i64,
     },
     /// One of a list of choices.
@@ -82,9 +82,9 @@ impl Distribution {
     /// Checks bounds, step and choices by Optuna's rules.
     ///
     /// # Errors
-    /// If bounds are not finite, `low > high`, a step is not positive, a logarithmic scale has a step other
-    /// than 1 for integers or any step for floats, or includes values that are not positive, or there are no
-    /// choices. `name` is the parameter in the message.
+    /// If a bound or `high - low` is not finite, if `low > high`, if a step is not positive and finite, if a
+    /// logarithmic scale includes values that are not positive, or is combined with a step (for integers,
+    /// with a step other than 1), or if there are no choices. `name` names the parameter in the message.
     pub fn check(&self, name: &str) -> Result<()> {
         let expected = match *self {
             Self::Float { low, high, log, step } => match (low, high, log, step) {
@@ -110,7 +110,8 @@ impl Distribution {
         Err(Error::BadValue { key, value, expected: expected.to_owned() })
     }
 
-    /// Whether an internal value belongs to the distribution.
+    /// Whether an internal value belongs to the distribution. The index of a choice may have a fractional
+    /// part, which is ignored.
     pub fn contains(&self, internal: f64) -> bool {
         match *self {
             Self::Float { low, high, step, .. } => {
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn compatible_distributions_differ_in_bounds_only() {
+    fn compatibility_depends_on_kind_scale_and_choices() {
         let float = |high, log| Distribution::Float { low: 0.1, high, log, step: None };
         let int = Distribution::Int { low: 1, high: 2, log: false, step: 1 };
         assert!(float(1.0, false).is_compatible(&float(2.0, false)));

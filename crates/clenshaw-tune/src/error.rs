@@ -66,7 +66,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Wraps a system error with the path it concerns.
+    /// Returns a function that adds this path to a system error.
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }

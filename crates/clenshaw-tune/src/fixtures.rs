@@ -4,7 +4,7 @@ use crate::{Direction, Distribution, Trial, TrialState};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Reads a file of `tests/fixtures`.
+/// Reads `tests/fixtures/{name}.json`.
 pub(crate) fn load(name: &str) -> Value {
     let path = format!("{}/tests/fixtures/{name}.json", env!("CARGO_MANIFEST_DIR"));
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()

@@ -1,4 +1,4 @@
-//! Parameter importances by PED-ANOVA, the default of Optuna.
+//! Parameter importances by PED-ANOVA, as in Optuna 5.
 //!
 //! ```text
 //! importance_j ~ sum over x of  p(x) (p*(x) / p(x) - 1)^2
@@ -7,8 +7,8 @@
 //! `p` is the density of parameter `j` among all complete trials and `p*` among the best tenth, both
 //! estimated by Parzen estimators on a grid of at most 50 values with Scott's bandwidth. A parameter whose
 //! best values are distributed like all its values is unimportant. Interactions are not considered.
-//! A parameter with several distributions, or one that only some trials have, is treated separately for
-//! each distribution.
+//! If a parameter has several distributions, or is missing from some trials, its importance is a weighted
+//! sum of its importances under each distribution.
 //! Watanabe, Bansal & Hutter, IJCAI 2023, arXiv:2304.10255; the conditional form is arXiv:2601.20800.
 
 use crate::sampler::NumericRange;
@@ -24,8 +24,8 @@ const MAX_GRID_SIZE: u64 = 50;
 
 /// Returns the importance of every parameter of the complete trials, largest first.
 ///
-/// Importances sum to 1. They are equal if the trials do not distinguish the parameters. The list is empty
-/// if no trial is complete.
+/// Importances sum to 1. They are equal if the trials do not distinguish the parameters. Trials whose value
+/// is not finite do not affect them. The list is empty if no complete trial has parameters.
 pub fn param_importances(trials: &[Trial], direction: Direction) -> Vec<(String, f64)> {
     let complete: Vec<&Trial> = trials.iter().filter(|t| t.state == TrialState::Complete).collect();
     let names: BTreeSet<&String> = complete.iter().flat_map(|trial| trial.params.keys()).collect();
@@ -44,7 +44,7 @@ pub fn param_importances(trials: &[Trial], direction: Direction) -> Vec<(String,
     importances
 }
 
-/// The numbers of the best tenth of trials, including ties.
+/// The numbers of the best tenth of trials, rounded up, including ties.
 fn best_trial_numbers(all: &[(&Trial, f64)], direction: Direction) -> BTreeSet<u64> {
     let mut losses: Vec<f64> = all.iter().map(|(_, value)| direction.loss(*value)).collect();
     losses.sort_by(f64::total_cmp);
@@ -54,7 +54,8 @@ fn best_trial_numbers(all: &[(&Trial, f64)], direction: Direction) -> BTreeSet<u
 }
 
 /// The sum over distributions of `alpha^2 / beta` times the divergence; `alpha` and `beta` are the
-/// fractions of the best and of all trials with this distribution.
+/// fractions of the best and of all trials with this distribution. A distribution contributes 0 if it
+/// contains a single value, has fewer than two trials, or has no best trial.
 fn importance(name: &str, all: &[&Trial], best: &BTreeSet<u64>) -> f64 {
     let mut ranges: Vec<(&Distribution, Vec<&Trial>)> = Vec::new();
     for trial in all {
@@ -79,7 +80,7 @@ fn importance(name: &str, all: &[&Trial], best: &BTreeSet<u64>) -> f64 {
     ranges.iter().map(part).sum()
 }
 
-/// `sum p (p*/p - 1)^2`.
+/// `sum p (p*/p - 1)^2`, where `p*` is the density of `good` and `p` that of `all`.
 fn divergence(distribution: &Distribution, good: &[f64], all: &[f64]) -> f64 {
     let (best, overall) = (density(distribution, good), density(distribution, all));
     best.iter().zip(&overall).map(|(top, p)| p * (top / p - 1.0).powi(2)).sum()
@@ -118,7 +119,8 @@ fn counts(distribution: &Distribution, values: &[f64]) -> Vec<f64> {
     counts
 }
 
-/// The number of grid values; integers on a logarithmic scale have one per doubling.
+/// The number of grid values, at most [`MAX_GRID_SIZE`]; integers on a logarithmic scale have one per
+/// doubling.
 fn grid_size(range: &NumericRange) -> usize {
     let size = match range.count() {
         Some(count) if range.log => (count as f64).log2().ceil() as u64 + 1,
@@ -128,10 +130,10 @@ fn grid_size(range: &NumericRange) -> usize {
     size.min(MAX_GRID_SIZE) as usize
 }
 
-/// Normal kernels on the grid `0..=last` with a common bandwidth, followed by the prior.
+/// Normal kernels at `points` of the grid `0..=last`, with a common bandwidth, followed by the prior.
 ///
 /// ```text
-/// sigma = 1.059 min(sd, iqr / 1.34) W^(-1/5)       Scott's rule, W the sum of weights
+/// sigma = max(1.059 min(sd, iqr / 1.34) W^(-1/5), 0.5 / 1.64)     Scott's rule, W the sum of weights
 /// ```
 fn scott_kernels(points: &[f64], weights: &[f64], last: f64) -> TruncatedNormals {
     let total: f64 = weights.iter().sum();
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn importances_of_zero_trials_are_empty_and_of_one_equal() {
+    fn no_trials_give_no_importances_and_one_trial_gives_equal_ones() {
         assert!(param_importances(&[], Direction::Minimize).is_empty());
         let list = Distribution::Categorical { choices: vec![ParamValue::None; 2] };
         let space = BTreeMap::from(["a", "b"].map(|name| (name.to_owned(), list.clone())));

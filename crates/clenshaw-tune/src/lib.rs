@@ -58,8 +58,9 @@
 //! - [`param_importances`][]: PED-ANOVA.
 //! - [`dashboard`]: notes and plots for optuna-dashboard.
 //!
-//! TPE's density estimates and the importances match those of Optuna 5 numerically, and so do the pruners
-//! if their resources are set. Sampled values differ, because the random number generators differ.
+//! TPE's density estimates and the importances match those of Optuna 5 numerically, and so do the pruners'
+//! decisions if `min_resource` and `max_resource` are set. Sampled values differ, because the random number
+//! generators differ.
 //!
 //! Not supported: multiple objectives, constraints, MySQL, TLS connections and Optuna's gRPC proxy.
 

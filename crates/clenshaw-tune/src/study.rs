@@ -17,6 +17,7 @@ pub struct Study<'a> {
     sampler: Sampler,
     pruner: Pruner,
     seed: u64,
+    /// Whether to record the first heartbeat of every trial.
     has_heartbeats: bool,
 }
 
@@ -45,7 +46,7 @@ impl<'a> Study<'a> {
     }
 
     /// Records the first heartbeat of every trial as soon as it starts, before its parameters are sampled.
-    /// The caller must record the further ones; see [`Storage::record_heartbeat`].
+    /// The caller must record the later ones; see [`Storage::record_heartbeat`].
     #[must_use]
     pub fn with_heartbeats(self) -> Self {
         Self { has_heartbeats: true, ..self }
@@ -67,8 +68,8 @@ impl<'a> Study<'a> {
     }
 
     /// Like [`ask`](Self::ask), with values from `propose` instead of the sampler. `propose` receives the
-    /// trials of the study and the number of the trial, and returns internal values, or `None` if no values
-    /// are left; it may be called twice.
+    /// trials of the study and the number of the trial, and returns internal values by parameter name, or
+    /// `None` if no values are left; it may be called twice. If a value is missing, the result is `None`.
     pub fn ask_with(
         &self,
         space: &BTreeMap<String, Distribution>,
@@ -112,7 +113,8 @@ impl<'a> Study<'a> {
         if self.has_heartbeats { self.storage.record_heartbeat(trial.id) } else { Ok(()) }
     }
 
-    /// Stores an intermediate value, and returns whether the caller should prune the trial.
+    /// Stores an intermediate value, unless it is NaN or infinite, and returns whether the caller should
+    /// prune the trial.
     pub fn report(&self, trial: &Trial, step: u64, value: f64) -> Result<bool> {
         self.storage.report(trial.id, step, value)?;
         if self.pruner == Pruner::Never {

@@ -94,7 +94,7 @@ pub struct Trial {
     pub number: u64,
     /// The state.
     pub state: TrialState,
-    /// The objective of a complete trial; the last intermediate value of a pruned one.
+    /// The objective of a complete trial or the last intermediate value of a pruned one; otherwise `None`.
     pub value: Option<f64>,
     /// The parameters that have been set.
     pub params: Params,
@@ -104,10 +104,11 @@ pub struct Trial {
     pub user_attrs: Attributes,
     /// Attributes set by samplers, pruners, storages and dashboards.
     pub system_attrs: Attributes,
-    /// The start time in RFC 3339. A time without an offset is UTC, except in trials written by
-    /// Optuna 4, whose times are local: its journals and all databases store no offset.
+    /// The start time in RFC 3339; `None` if the trial has not started. A time without an offset is UTC,
+    /// except in trials written by Optuna 4, whose times are local: its journals and all databases store no
+    /// offset.
     pub datetime_start: Option<String>,
-    /// The end time, in the same format.
+    /// The end time, in the same format; `None` if the trial has not ended.
     pub datetime_complete: Option<String>,
 }
 
@@ -138,7 +139,8 @@ impl Trial {
         distribution.to_internal(&ParamValue::from_json(fixed))
     }
 
-    /// The parameters with which to enqueue the trial again: the fixed ones and those set since.
+    /// The parameters with which to enqueue the trial again: those fixed when it was enqueued, and those set
+    /// since then.
     pub fn retry_params(&self) -> BTreeMap<String, ParamValue> {
         let fixed = self.system_attrs.get(FIXED_PARAMS).and_then(serde_json::Value::as_object);
         let fixed = fixed.into_iter().flatten();

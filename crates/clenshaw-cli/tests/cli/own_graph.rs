@@ -119,7 +119,7 @@ fn other_graphs_are_matched_by_column_name() {
     assert!(share > 0.85, "{share}");
     assert_eq!(
         text(&output.stderr),
-        "warning: others/nodes.csv: columns that the model does not know, ignored: shoe\n\
+        "warning: others/nodes.csv: columns that are not in the model are ignored: shoe\n\
          warning: others/nodes.csv: column `age`: 1 missing cell is filled with 41\n\
          warning: others/nodes.csv: column `town`: 1 cell has a value that the training table does \
          not have, such as `Hull`; encoded as zeros\n"
@@ -184,7 +184,7 @@ fn label_column_is_never_guessed_and_missing_labels_are_reported() {
     assert!(page.starts_with("it: 60 nodes, "), "{page}");
     for label in ["nan", "?", "NA"] {
         let warning = format!(
-            "warning: it/nodes.csv: 1 node has the label `{label}`, which counts as unlabelled"
+            "warning: it/nodes.csv: 1 node has the label `{label}`, which counts as missing"
         );
         assert!(page.contains(&warning), "{page}");
     }

@@ -5,8 +5,9 @@
 //! budget_b = ceil(B eta^s / (s + 1)),  s = B - 1 - b
 //! ```
 //!
-//! The bracket of a trial is given by `crc32("{study_name}_{number}") mod sum budget_b`, as in Optuna, so
-//! that all workers agree. Trials are compared within their bracket only.
+//! The number `crc32("{study_name}_{number}") mod sum budget_b` selects the bracket of a trial with
+//! probability proportional to `budget_b`, as in Optuna, so that all workers agree. Trials are compared
+//! within their bracket only.
 //! Li, Jamieson, DeSalvo, Rostamizadeh & Talwalkar, JMLR 2018.
 
 use super::{PruningDecision, SuccessiveHalving, last_step};
@@ -17,13 +18,13 @@ use crate::{Direction, Trial};
 pub struct Hyperband {
     /// The name of the study, which is hashed to assign trials to brackets.
     pub study_name: String,
-    /// The step of the lowest rung.
+    /// The step of the lowest rung of the first bracket.
     pub min_resource: u64,
-    /// The maximum number of steps; by default, one more than the largest step of a complete trial.
+    /// The maximum number of steps; `None` for one more than the largest step of a complete trial.
     pub max_resource: Option<u64>,
     /// `eta`: one in `eta` trials is promoted from each rung.
     pub reduction_factor: u64,
-    /// The number of trials that must reach a rung before any is promoted from it.
+    /// The number of trials that must reach a rung, and are pruned there, before any is promoted from it.
     pub bootstrap_count: usize,
 }
 
@@ -39,7 +40,7 @@ impl Hyperband {
         }
     }
 
-    /// Applies successive halving within the bracket of the trial.
+    /// Applies successive halving within the bracket of the trial. Prunes nothing if there are no brackets.
     pub(super) fn decide(
         &self,
         trial: &Trial,
@@ -65,7 +66,8 @@ impl Hyperband {
         trials.iter().filter(|other| self.bracket(&budgets, other.number) == bracket).collect()
     }
 
-    /// The budget of every bracket; empty if `max_resource` is unset and no trial is complete.
+    /// The budget of every bracket; empty if `max_resource` is less than `min_resource`, or is unset and no
+    /// complete trial has reported a value.
     fn budgets(&self, trials: &[Trial]) -> Vec<u64> {
         let max = self.max_resource.or_else(|| last_step(trials).map(|last| last + 1));
         let Some(max) = max else {
@@ -79,7 +81,7 @@ impl Hyperband {
         (0..n_brackets).rev().map(|s| budget(s).ceil() as u64).collect()
     }
 
-    /// The bracket of trial `number`; `None` if there are no brackets yet.
+    /// The bracket of trial `number`; `None` if `budgets` is empty.
     fn bracket(&self, budgets: &[u64], number: u64) -> Option<usize> {
         let total: u64 = budgets.iter().sum();
         let hash = crc32fast::hash(format!("{}_{number}", self.study_name).as_bytes());

@@ -14,7 +14,7 @@ pub struct Median {
     pub n_warmup_steps: u64,
     /// The number of steps between two decisions.
     pub interval_steps: u64,
-    /// The number of complete trials with a value at the step that are required to prune.
+    /// The minimum number of complete trials with a value at the step; with fewer, no trial is pruned.
     pub n_min_trials: usize,
 }
 
@@ -26,7 +26,8 @@ impl Default for Median {
 }
 
 impl Median {
-    /// Whether to prune the trial at its last report. A trial that has reported only NaN is pruned.
+    /// Whether to prune the trial at its last report. If a decision is due and enough trials are complete, a
+    /// trial that has reported only NaN is pruned.
     pub(super) fn should_prune(
         &self,
         trial: &Trial,
@@ -67,7 +68,7 @@ impl Median {
     }
 }
 
-/// The best intermediate value; `None` if all are NaN.
+/// The best intermediate value that is not NaN; `None` if there is none.
 fn best_value(trial: &Trial, direction: Direction) -> Option<f64> {
     let numbers = trial.intermediate_values.values().copied().filter(|value| !value.is_nan());
     numbers.reduce(|a, b| if direction.loss(b) < direction.loss(a) { b } else { a })

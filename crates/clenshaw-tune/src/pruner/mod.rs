@@ -1,8 +1,8 @@
 //! Pruners: decide whether to stop a running trial early.
 //!
-//! A pruner is a pure function of the study's trials, called after every report. Optuna's pruners keep
-//! their first estimate of unset resources for the lifetime of a worker; these recompute it each time,
-//! so that all workers agree.
+//! A pruner is a pure function of the study's trials, called after every report. If `min_resource` or
+//! `max_resource` is unset, Optuna's pruners keep their first estimate of it for the lifetime of a worker;
+//! the pruners of this crate recompute it each time, so that all workers agree.
 
 mod hyperband;
 mod median;
@@ -58,7 +58,7 @@ impl Pruner {
     }
 
     /// The trials that a sampler uses when it samples for trial `number`: with Hyperband, those in
-    /// the same bracket, as in Optuna.
+    /// the same bracket, as in Optuna; otherwise all.
     pub fn visible_trials(&self, trials: &[Trial], number: u64) -> Vec<Trial> {
         match self {
             Self::Hyperband(hyperband) => {

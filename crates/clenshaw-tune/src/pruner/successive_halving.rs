@@ -16,13 +16,14 @@ use crate::{Direction, Trial};
 /// Settings of the successive halving pruner, with Optuna's names and defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuccessiveHalving {
-    /// The step of the first rung; defaults to 1/100 of the last step of the longest complete trial.
+    /// The step of the first rung; `None` for 1/100 of the last step of the longest complete trial, at
+    /// least 1. No trial is pruned while this step is unknown.
     pub min_resource: Option<u64>,
     /// `eta`: one in `eta` trials is promoted from each rung.
     pub reduction_factor: u64,
     /// `s`: the number of lowest rungs to skip.
     pub min_early_stopping_rate: u32,
-    /// The number of trials that must reach a rung before any is promoted from it.
+    /// The number of trials that must reach a rung, and are pruned there, before any is promoted from it.
     pub bootstrap_count: usize,
 }
 
@@ -38,7 +39,8 @@ impl Default for SuccessiveHalving {
 }
 
 impl SuccessiveHalving {
-    /// Promotes or prunes the trial at each rung that its last report has reached.
+    /// Promotes or prunes the trial at each rung that its last report has reached. A trial that reports NaN
+    /// at a rung is pruned.
     pub(super) fn decide(
         &self,
         trial: &Trial,
@@ -76,7 +78,8 @@ impl SuccessiveHalving {
         first.max(1).saturating_mul(power)
     }
 
-    /// Whether `value` is among the best `1/eta` of `all` values at the rung, which include it.
+    /// Whether `value` is among the best `1/eta` of `all` values at the rung, which include it; `false` for
+    /// the first `bootstrap_count` trials.
     fn is_promoted(&self, value: f64, mut all: Vec<f64>, direction: Direction) -> bool {
         if all.len() <= self.bootstrap_count {
             return false;

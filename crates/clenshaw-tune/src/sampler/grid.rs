@@ -1,6 +1,6 @@
 //! Grid search: every combination of values once, in an order shuffled by the study's seed.
 //!
-//! Trial `i` takes the `i`-th combination, or the next one that no other trial has. Two workers that
+//! Trial `i` takes the `i`-th combination, or the next one that no other trial has taken. Two workers that
 //! sample at the same time may choose the same point if the study also contains failed trials or points
 //! that are not on the grid.
 
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The maximum number of points of a grid.
 const MAX_POINTS: u64 = 1_000_000;
 
-/// The values of one parameter.
+/// A parameter and its internal values.
 struct Axis<'a> {
     name: &'a str,
     values: Vec<f64>,
@@ -37,6 +37,7 @@ pub(super) fn sample(context: &SamplingContext) -> Result<Option<BTreeMap<String
 }
 
 impl<'a> Axis<'a> {
+    /// Lists the first `MAX_POINTS + 1` values; fails if there are infinitely many.
     fn new(name: &'a str, distribution: &Distribution) -> Result<Self> {
         let values = match distribution {
             Distribution::Categorical { choices } => {
@@ -52,7 +53,8 @@ impl<'a> Axis<'a> {
         Ok(Self { name, values })
     }
 
-    /// The index of a value, up to rounding: other programs may compute steps differently.
+    /// The index of a value; `None` if it is not on the axis. Values may differ by rounding errors, because
+    /// other programs may compute steps differently.
     fn position(&self, value: f64) -> Option<usize> {
         let is_close = |x: &f64| (x - value).abs() <= 1e-9 * x.abs().max(value.abs());
         self.values.iter().position(is_close)

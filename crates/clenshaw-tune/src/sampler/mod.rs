@@ -1,7 +1,7 @@
 //! Samplers: choose the parameter values of the next trial.
 //!
-//! A sampler is a pure function of its [`SamplingContext`]. Its random numbers depend on the study's seed and,
-//! except for the order of a grid, on the trial number and the names of the parameters sampled together.
+//! A sampler is a pure function of its [`SamplingContext`]. Its random numbers depend on the study's seed
+//! and, except for the order of a grid, on the trial number and the names of the parameters sampled together.
 //! They do not depend on the order in which workers request trials.
 
 mod grid;

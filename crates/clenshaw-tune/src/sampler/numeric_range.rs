@@ -4,7 +4,7 @@ use crate::Distribution;
 
 /// A numeric distribution. Its values are sampled uniformly from the interval [`bounds`](Self::bounds), which
 /// consists of logarithms if the scale is logarithmic, and extends half a step beyond the first and the last
-/// value if there are steps, so that every value is equally likely.
+/// value if there are steps, so that on a linear scale every value is equally likely.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NumericRange {
     /// The smallest value.

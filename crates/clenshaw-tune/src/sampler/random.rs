@@ -1,4 +1,5 @@
-//! Uniform sampling, on a linear or logarithmic scale; all steps and all choices are equally likely.
+//! Uniform sampling on a linear or logarithmic scale. All choices are equally likely, and so are all steps on
+//! a linear scale.
 
 use super::{NumericRange, SamplingContext};
 use crate::Distribution;

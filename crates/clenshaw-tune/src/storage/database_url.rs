@@ -28,7 +28,7 @@ impl DatabaseUrl {
     /// Parses a URL.
     ///
     /// # Errors
-    /// If the database is neither SQLite nor PostgreSQL, or the URL is malformed.
+    /// If the database is neither SQLite nor PostgreSQL, if it is in memory, or if the URL is malformed.
     pub fn parse(url: &str) -> Result<Self> {
         let (scheme, rest) = url.split_once("://").ok_or_else(|| invalid(url, EXPECTED))?;
         let database = scheme.split('+').next().unwrap_or(scheme);
@@ -40,7 +40,7 @@ impl DatabaseUrl {
         Ok(Self { url: format!("{database}://{rest}"), file })
     }
 
-    /// The error if the crate is built without support for this database.
+    /// The error to return if the crate was built without support for this database.
     #[cfg(not(all(feature = "postgres", feature = "sqlite")))]
     pub(super) fn unsupported(&self) -> Error {
         let feature = if self.file().is_some() { "sqlite" } else { "postgres" };
@@ -89,7 +89,8 @@ fn sqlite_file(url: &str, rest: &str) -> Result<PathBuf> {
     }
 }
 
-/// Rejects reserved characters in a password: the text after them would be parsed as the host and printed.
+/// Rejects reserved characters in the user name and password: the text after them would be parsed as the
+/// host and printed.
 fn check_password(url: &str, rest: &str) -> Result<()> {
     let credentials = rest.rsplit_once('@').map_or("", |(credentials, _)| credentials);
     match credentials.contains(['@', '/', '?', '#']) {
@@ -101,7 +102,8 @@ fn check_password(url: &str, rest: &str) -> Result<()> {
     }
 }
 
-/// Replaces the password of a URL with `***`; other text is returned unchanged.
+/// Replaces the password of a URL, and query parameters such as `sslpassword`, with `***`. Text that is not a
+/// URL is returned unchanged.
 pub fn redact_password(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
     let (user, rest) = match rest.rsplit_once('@') {

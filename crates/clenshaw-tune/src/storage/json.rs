@@ -72,7 +72,7 @@ fn parse_non_finite(text: &str) -> Option<f64> {
 }
 
 impl ParamValue {
-    /// Converts from JSON; integers of more than 64 bits become floats.
+    /// Converts from JSON; integers outside the range of `i64` become floats.
     pub fn from_json(json: &Value) -> Self {
         match json {
             Value::Null => Self::None,
@@ -160,6 +160,8 @@ fn choice_from_quoted(json: &Value) -> ParamValue {
     number.map_or_else(|| ParamValue::from_json(json), ParamValue::Float)
 }
 
+/// Creates a distribution from its name and attributes; `None` if the name is unknown, or if an attribute is
+/// missing or has the wrong type. `choice` converts the choices.
 fn from_attributes(
     name: &str,
     attributes: &Value,

@@ -25,6 +25,9 @@ pub enum StorageLocation {
 
 impl StorageLocation {
     /// Parses a location: text that contains `://` is a database URL, anything else a journal path.
+    ///
+    /// # Errors
+    /// If a URL is invalid; see [`DatabaseUrl::parse`].
     pub fn new(text: &Path) -> Result<Self> {
         match text.to_str().filter(|text| text.contains("://")) {
             Some(url) => DatabaseUrl::parse(url).map(Self::Database),
@@ -42,6 +45,10 @@ impl StorageLocation {
 
     /// Opens the storage. Parent folders and tables are created if they do not exist; a missing journal is
     /// created by the first write.
+    ///
+    /// # Errors
+    /// If the storage cannot be opened or is invalid, or if the crate was built without support for the
+    /// database.
     pub fn open(&self) -> Result<Box<dyn Storage>> {
         if let Some(folder) = self.file().and_then(Path::parent) {
             std::fs::create_dir_all(folder).map_err(Error::io(folder))?;

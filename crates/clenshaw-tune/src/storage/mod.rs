@@ -52,7 +52,8 @@ enum StaleParams {
 ///
 /// Every call is atomic: no other worker changes the storage between the reads and the writes of a call.
 /// Trials are identified by [`Trial::id`]. Changing a finished trial is an error
-/// ([`Error::TrialFinished`](crate::Error::TrialFinished)).
+/// ([`Error::TrialFinished`](crate::Error::TrialFinished)), and so is a missing study or trial, except for
+/// [`record_heartbeat`](Storage::record_heartbeat).
 pub trait Storage: Send + Sync {
     /// Lists all studies.
     fn studies(&self) -> Result<Vec<StudySummary>>;
@@ -73,6 +74,9 @@ pub trait Storage: Send + Sync {
     fn create_trial(&self, study: u64) -> Result<Trial>;
 
     /// Creates a waiting trial with fixed values for some parameters; see [`Trial::fixed_param`].
+    ///
+    /// # Errors
+    /// If a value is NaN or infinite.
     fn enqueue_trial(&self, study: u64, fixed: &BTreeMap<String, ParamValue>) -> Result<Trial>;
 
     /// Starts the first waiting trial for this worker; `None` if no trial is waiting.
@@ -81,11 +85,12 @@ pub trait Storage: Send + Sync {
     /// Sets parameters of a trial.
     ///
     /// # Errors
-    /// If the study contains a parameter of the same name with an incompatible distribution; in that
-    /// case, no parameter is set.
+    /// If a distribution or value is invalid, or if the study contains a parameter of the same name with an
+    /// incompatible distribution. In these cases, no parameter is set.
     fn set_params(&self, trial: u64, params: &Params) -> Result<()>;
 
-    /// Reports an intermediate value; NaN and infinities are not stored.
+    /// Reports an intermediate value; NaN and infinities are not stored. Databases reject steps above
+    /// `i32::MAX`.
     fn report(&self, trial: u64, step: u64, value: f64) -> Result<()>;
 
     /// Sets attributes of a trial, replacing existing values with the same names.
@@ -110,7 +115,7 @@ pub trait Storage: Send + Sync {
     }
 
     /// Marks running trials as failed if their heartbeats have stopped or their worker process has ended, and
-    /// returns their ids.
+    /// returns their ids. The default implementation does nothing.
     fn fail_stale_trials(&self, _study: u64) -> Result<Vec<u64>> {
         Ok(Vec::new())
     }

@@ -36,7 +36,8 @@ pub(super) fn missing_trial(id: u64) -> String {
     format!("trial {id} does not exist")
 }
 
-/// Rejects an invalid distribution, and an internal value that no reader could use.
+/// Rejects an invalid distribution, and an internal value that is not finite or not the index of a choice.
+/// Numbers outside the bounds are accepted.
 pub(super) fn check_param(name: &str, distribution: &Distribution, internal: f64) -> Result<()> {
     distribution.check(name)?;
     let is_categorical = matches!(distribution, Distribution::Categorical { .. });
@@ -47,7 +48,8 @@ pub(super) fn check_param(name: &str, distribution: &Distribution, internal: f64
     Err(Error::OutOfRange { key, value, allowed: distribution.to_json() })
 }
 
-/// Parses a stored parameter: the JSON of its distribution and the internal value.
+/// Parses the JSON of a stored parameter's distribution and returns it with the internal value. Returns a
+/// message if the distribution is invalid or the value is not the index of a choice.
 pub(super) fn parse_param(
     name: &str,
     distribution: &str,
@@ -87,9 +89,12 @@ pub(super) fn retry_attrs(failed: &Trial) -> Option<Attributes> {
 /// # Errors
 /// If a value is NaN or infinite.
 pub(super) fn fixed_params(fixed: &BTreeMap<String, ParamValue>) -> Result<Attributes> {
-    let is_invalid = |value: &ParamValue| matches!(value, ParamValue::Float(x) if !x.is_finite());
-    if let Some((key, value)) = fixed.iter().find(|(_, value)| is_invalid(value)) {
-        let (key, value) = (key.clone(), format!("{value:?}"));
+    let non_finite = fixed.iter().find_map(|(key, value)| match value {
+        ParamValue::Float(x) if !x.is_finite() => Some((key, x)),
+        _ => None,
+    });
+    if let Some((key, x)) = non_finite {
+        let (key, value) = (key.clone(), x.to_string());
         return Err(Error::BadValue { key, value, expected: "a finite number".into() });
     }
     let params: Attributes =

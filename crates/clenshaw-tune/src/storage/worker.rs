@@ -15,10 +15,13 @@ pub(super) const WORKER: &str = "clenshaw:worker";
 /// A worker process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct WorkerProcess {
-    /// For information only.
+    /// The name of the machine, for information only.
     host: String,
+    /// The id of the machine's current boot.
     boot: String,
+    /// The PID namespace.
     namespace: String,
+    /// The user id.
     user: u32,
     pid: u32,
     /// Clock ticks from boot to the start of the process.
@@ -42,7 +45,7 @@ impl WorkerProcess {
         })
     }
 
-    /// This process; `None` if the operating system does not provide the information.
+    /// `None`: processes are identified on Linux only.
     #[cfg(not(target_os = "linux"))]
     pub fn current() -> Option<Self> {
         None
@@ -70,7 +73,8 @@ impl WorkerProcess {
 
 /// The start time of a process; `None` if it does not exist or is a zombie.
 ///
-/// `pid (name) state ppid ...`: the name may contain spaces and brackets; the start time is field 22.
+/// `/proc/PID/stat` contains `pid (name) state ppid ...`. The name may contain spaces and brackets; the start
+/// time is field 22.
 fn start_time(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();

@@ -12,7 +12,7 @@ use zip::read::{ZipArchive, ZipReadOptions};
 pub(super) struct Archive<R>(ZipArchive<R>);
 
 impl<R: Read + Seek> Archive<R> {
-    /// Reads the list of members; an error if two have the same name.
+    /// Reads the list of members; an error if this is not a zip archive or two members have the same name.
     pub(super) fn open(reader: R) -> Result<Self, String> {
         let archive = ZipArchive::new(reader)
             .map_err(|error| format!("not a zip archive, or truncated: {error}"))?;
@@ -30,7 +30,8 @@ impl<R: Read + Seek> Archive<R> {
             .collect()
     }
 
-    /// Returns a reader of the decompressed content of the member at this index of [`Self::members`].
+    /// Returns a reader of the decompressed content of the member at this index of [`Self::members`]; an
+    /// error if the member is encrypted or its compression is not supported.
     pub(super) fn member(&mut self, index: usize) -> Result<impl Read, String> {
         let entry = self.0.by_index_data(index).map_err(|error| error.to_string())?;
         match entry.compression() {

@@ -11,8 +11,11 @@ use crate::tensor::{Mat, Pattern};
 pub struct DatasetBuilder {
     name: String,
     edges: Vec<(u32, u32, f32)>,
+    /// `None` if not set, or if the number of values is not a multiple of the number of nodes.
     features: Option<Features>,
+    /// The label of each node; empty if it is unknown.
     labels: Vec<String>,
+    /// The larger of the numbers of feature rows and labels.
     n_nodes: usize,
 }
 
@@ -66,18 +69,19 @@ impl DatasetBuilder {
         self
     }
 
-    /// Sets the class of each node; `None` if it is unknown.
+    /// Sets the class of each node; `None` if it is unknown. A label such as `nan`, or `-1` if all others are
+    /// non-negative whole numbers, counts as unknown and causes a warning.
     pub fn labels<'a>(mut self, labels: impl IntoIterator<Item = Option<&'a str>>) -> Self {
         self.labels = labels.into_iter().map(|label| label.unwrap_or("").to_owned()).collect();
         self.n_nodes = self.n_nodes.max(self.labels.len());
         self
     }
 
-    /// Checks everything and creates the data set.
+    /// Creates the data set.
     ///
     /// # Errors
     /// If features are missing or do not have the same number of values for each node, if the numbers of
-    /// nodes differ, if an edge is out of range, or if there are not two classes.
+    /// feature rows and labels differ, if an edge is invalid, or if [`Dataset::checked`] returns an error.
     pub fn build(self) -> Result<Dataset> {
         let graph = Graph::from_weighted_edges(&self.name, self.n_nodes, &self.edges)?;
         let features = self.features.ok_or_else(|| Error::Data {

@@ -6,7 +6,7 @@
 //!
 //! An entry is used only if its stamp matches: a digest of the versions of this crate and its readers
 //! and of the path, size and modification time of every source file.
-//! An invalid entry is rewritten, and failure to write the cache is not an error.
+//! An invalid entry is rewritten. If the cache cannot be written, loading still succeeds.
 
 use super::fingerprint::Fingerprint;
 use super::{Dataset, graph_file};
@@ -32,7 +32,8 @@ pub(super) struct CacheSource<'a> {
 
 /// Returns the cached result of `read`, or calls it and caches the result in the folder `cache`.
 ///
-/// If `cache` is `None`, `read` is called without caching.
+/// The result is not cached if `cache` is `None`, if the file system has no modification times, if a file
+/// changed during the call, or if the data set cannot be trained on.
 pub(super) fn load_or_read(
     cache: Option<&Path>,
     source: &CacheSource<'_>,
@@ -52,7 +53,7 @@ pub(super) fn load_or_read(
     Ok(dataset)
 }
 
-/// Writes an entry, after removing the oldest others.
+/// Writes an entry, after removing the oldest of the other entries.
 fn write(dataset: &Dataset, stamp: &str, entry: &Path) -> Result<()> {
     if let Some(folder) = entry.parent() {
         let _ = fs::create_dir_all(folder);
@@ -103,7 +104,8 @@ fn stamp(files: &[PathBuf]) -> Option<String> {
     Some(digest.hex())
 }
 
-/// The modification time and, on Unix, the time of the last change of the inode.
+/// The modification time and, on Unix, the time of the last change of the inode; `None` if the modification
+/// time is unknown or before 1970.
 fn times(file: &Metadata) -> Option<Vec<u64>> {
     let since = file.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     let mut times = vec![u64::try_from(since.as_nanos()).ok()?];

@@ -34,14 +34,14 @@ pub struct CheckReport {
     pub findings: Vec<Finding>,
     /// Statistics of the data set.
     pub description: Description,
-    /// The columns of the node table, if it was read from one.
+    /// The columns of the node table, if the data set was read from one.
     pub schema: Option<Schema>,
 }
 
 /// Comparison of the published files with their known checksums.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChecksumSummary {
-    /// Number of files in the manifest; those counted below are present and valid.
+    /// Number of files in the manifest, including missing and invalid ones.
     pub listed: usize,
     /// Number of files with the published checksum.
     pub good: usize,
@@ -72,7 +72,7 @@ pub enum Severity {
     Note,
 }
 
-/// Loads a graph without the cache and reports what may be wrong with it; an error if it is invalid.
+/// Loads a graph without the cache and reports what may be wrong with it; an error if it cannot be loaded.
 ///
 /// `text` is a name or path, and `options` apply to the user's own node table.
 pub fn check(store: &Store, text: &str, options: &TableOptions) -> Result<CheckReport> {
@@ -100,7 +100,8 @@ pub fn check(store: &Store, text: &str, options: &TableOptions) -> Result<CheckR
     Ok(CheckReport { format, files, findings, description, schema: dataset.schema })
 }
 
-/// Verifies the files of the manifest `name` in `folder`; a finding lists the missing and invalid ones.
+/// Verifies the files of the manifest `name` in `folder`; the finding, if any, lists the missing and invalid
+/// ones.
 fn check_files(name: &str, folder: &Path) -> Result<(ChecksumSummary, Option<Finding>)> {
     let manifest = fetch::manifest(name)?;
     let root = folder.parent().unwrap_or(folder);
@@ -178,7 +179,8 @@ fn findings(dataset: &Dataset, d: &Description) -> Vec<Finding> {
         format!("{} no neighbours", count(n, "node has", "nodes have"))
     });
     add("components", Note, if d.components > 1 { d.components } else { 0 }, &|n| {
-        format!("the graph has {n} components; the largest has {} nodes", d.largest_component)
+        let nodes = count(d.largest_component, "node", "nodes");
+        format!("the graph has {n} components; the largest has {nodes}")
     });
     add("zero-features", Note, zero_rows(&dataset.x), &|n| {
         format!("{} only zero features", count(n, "node has", "nodes have"))

@@ -10,14 +10,18 @@ const MINUS_ONE: &str = "-1";
 /// The classes of all nodes.
 #[derive(Debug, PartialEq)]
 pub(crate) struct ClassLabels {
+    /// The class of each node; `None` if it is unlabelled.
     pub y: Vec<Option<u32>>,
+    /// The label of each class.
     pub class_names: Vec<String>,
+    /// Labels that are not taken literally, and `-1` as a class.
     pub warnings: Vec<String>,
 }
 
 /// Assigns class numbers to the labels of all nodes.
 ///
-/// Missing cells are unlabelled, and so is `-1` if all other labels are non-negative whole numbers.
+/// A node is unlabelled if its label is [missing](is_missing), or if its label is `-1` and all other labels
+/// are non-negative whole numbers.
 /// Classes are sorted by value if all of them are numbers, otherwise alphabetically.
 pub(crate) fn encode_labels<'a>(labels: impl Iterator<Item = &'a str> + Clone) -> ClassLabels {
     let known = |label: &&str| !is_missing(label) && *label != MINUS_ONE;
@@ -51,13 +55,14 @@ pub(crate) fn encode_labels<'a>(labels: impl Iterator<Item = &'a str> + Clone) -
     let class_minus_one = (n_minus_one > 0).then(|| {
         let nodes = count(n_minus_one, "node has", "nodes have");
         format!(
-            "{nodes} the label `-1`, which is a class, because other labels are not whole numbers"
+            "{nodes} the label `-1`, which is a class, because some other labels are not non-negative \
+             whole numbers"
         )
     });
     let warnings = unusual
         .map(|(label, n)| {
             let nodes = count(*n, "node has", "nodes have");
-            format!("{nodes} the label `{label}`, which counts as unlabelled")
+            format!("{nodes} the label `{label}`, which counts as missing")
         })
         .chain(class_minus_one)
         .collect();

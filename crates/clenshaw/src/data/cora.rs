@@ -1,7 +1,7 @@
 //! Cora: 2,708 machine-learning papers, their words and their citations.
 //!
-//! It is compiled into the binary; `assets/README.md` describes how the embedded file was made.
-//! Collected by McCallum et al. 2000; the graph is that of Sen et al. 2008.
+//! The data set is compiled into the binary; `assets/README.md` describes how the embedded file was made.
+//! The papers were collected by McCallum et al. 2000; the graph is that of Sen et al. 2008.
 
 use super::{Dataset, DatasetInfo, DatasetOrigin, graph_file, registry};
 use crate::error::Result;

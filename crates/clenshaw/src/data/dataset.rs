@@ -11,7 +11,7 @@ use crate::graph::Graph;
 /// they are inconsistent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dataset {
-    /// The name under which it can be loaded.
+    /// The name; a data set that was loaded can be loaded again under this name.
     pub name: String,
     /// The edges.
     pub graph: Graph,
@@ -29,7 +29,7 @@ pub struct Dataset {
     pub notes: Vec<String>,
     /// The names of the nodes; empty if they have none.
     pub node_names: Vec<String>,
-    /// The splits published with it.
+    /// The splits that come with it.
     pub splits: Vec<FixedSplit>,
     /// The metric that papers report on it.
     pub metric: Metric,
@@ -37,12 +37,12 @@ pub struct Dataset {
     pub schema: Option<Schema>,
 }
 
-/// A split published with a data set.
+/// A split that comes with a data set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FixedSplit {
     /// Its name, for example `geom:3`.
     pub name: String,
-    /// The nodes.
+    /// The nodes of each part.
     pub split: Split,
 }
 
@@ -111,7 +111,8 @@ impl Dataset {
         shape.or_else(|| self.feature_problem()).or_else(|| self.label_problem())
     }
 
-    /// Returns an error if features or labels do not match the graph or the class names.
+    /// Returns an error if features or labels do not match the graph or the class names, or if sparse
+    /// features do not have one value per entry.
     pub fn check_shapes(&self) -> Result<()> {
         match self.shape_problem() {
             Some(problem) => Err(Error::Data { place: self.name.clone(), problem }),
@@ -121,10 +122,10 @@ impl Dataset {
 
     fn shape_problem(&self) -> Option<String> {
         let (n, rows, labels) = (self.graph.n_nodes(), self.x.n_rows(), self.y.len());
-        let classes = self.n_classes();
+        let (nodes, classes) = (count(n, "node", "nodes"), self.n_classes());
         if rows != n {
             let rows = count(rows, "row", "rows");
-            return Some(format!("{rows} of features, but the graph has {n} nodes"));
+            return Some(format!("{rows} of features, but the graph has {nodes}"));
         }
         if let Features::Sparse { pattern, values } = &self.x
             && values.len() != pattern.n_entries()
@@ -134,12 +135,15 @@ impl Dataset {
             return Some(format!("{values} for {entries} of sparse features"));
         }
         if labels != n {
-            return Some(format!("{labels} labels, but the graph has {n} nodes"));
+            let labels = count(labels, "label", "labels");
+            return Some(format!("{labels}, but the graph has {nodes}"));
         }
         let outside = |label: &Option<u32>| label.is_some_and(|class| class as usize >= classes);
         let node = self.y.iter().position(outside)?;
         let class = self.y[node].unwrap_or_default();
-        Some(format!("node {node} has label {class}, but there are {classes} classes"))
+        let are = if classes == 1 { "is" } else { "are" };
+        let classes = count(classes, "class", "classes");
+        Some(format!("node {node} has label {class}, but there {are} {classes}"))
     }
 
     fn feature_problem(&self) -> Option<String> {
@@ -164,7 +168,7 @@ impl Dataset {
         self.class_names.len()
     }
 
-    /// The number of labelled nodes of each class.
+    /// The number of labelled nodes of each class. Panics if a label is not a class.
     pub fn class_sizes(&self) -> Vec<usize> {
         let mut sizes = vec![0; self.n_classes()];
         for class in self.y.iter().flatten() {

@@ -40,7 +40,7 @@ pub struct EncodedFeatures {
     pub x: Features,
     /// How each column is encoded.
     pub schema: Schema,
-    /// Cells and columns that were not used as they are.
+    /// Messages about cells and columns that were not used as they are.
     pub warnings: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ impl FeatureTable {
     /// Creates a table from the names and cells of its columns; an empty cell is missing.
     ///
     /// # Errors
-    /// If two columns have the same name, or a column has another number of cells than the first one.
+    /// If two columns have the same name, or if the columns do not have the same number of cells.
     pub fn new(columns: impl IntoIterator<Item = (String, Vec<String>)>) -> Result<Self> {
         let (names, cells): (Vec<String>, Vec<Vec<String>>) = columns.into_iter().unzip();
         let n_rows = cells.first().map_or(0, Vec::len);
@@ -84,10 +84,10 @@ impl FeatureTable {
         Ok(EncodedFeatures { x, schema, warnings })
     }
 
-    /// Encodes the table by the schema of another one; columns are matched by name.
+    /// Encodes the table by the schema of another table; columns are matched by name.
     ///
     /// # Errors
-    /// If the table has no rows, or none of the columns of the schema.
+    /// If the table has no rows, or has none of the columns of the schema.
     pub fn encode_as(&self, schema: &Schema) -> Result<EncodedFeatures> {
         let nodes = encode_with_schema(&self.table, schema, &[])?;
         Ok(EncodedFeatures { x: nodes.x, schema: nodes.schema, warnings: nodes.warnings })
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_labels_and_splits_are_features_here() {
+    fn columns_named_label_and_split_are_features() {
         let table =
             FeatureTable::new([column("label", &["1.5", "2"]), column("split", &["a", "b"])]);
         let encoded = table.unwrap().encode(&TableOptions::default()).unwrap();

@@ -67,7 +67,7 @@ pub struct FetchOptions<'a> {
 }
 
 impl<'a> FetchOptions<'a> {
-    /// Fetches from the published sources, without proxies or a progress callback.
+    /// Creates options to fetch from the published sources, without proxies or a progress callback.
     pub fn new(into: &'a Path, cancel: &'a AtomicBool) -> Self {
         Self {
             into,
@@ -259,7 +259,8 @@ fn finish(
     file
 }
 
-/// Returns a warning for each file in the folder of a data set that differs from the published one.
+/// Returns a warning for each file in the folder of a data set that differs from the published one; missing
+/// and unreadable files are ignored.
 pub(super) fn changed_files(manifest: &Manifest, folder: &Path) -> Vec<String> {
     let root = folder.parent().unwrap_or(folder);
     let is_changed = |file: &&ManifestFile| {
@@ -267,12 +268,12 @@ pub(super) fn changed_files(manifest: &Manifest, folder: &Path) -> Vec<String> {
         found.ok().flatten().is_some_and(|found| file.check(&found).is_err())
     };
     let warning = |file: &ManifestFile| {
-        format!("{} differs from the published file; its sha256 is another one", file.path)
+        format!("{} differs from the published file: its sha256 does not match", file.path)
     };
     manifest.files.iter().filter(is_changed).map(warning).collect()
 }
 
-/// Returns whether all files of a data set are in a folder.
+/// Returns whether all files of a data set exist, given its folder; their contents are not verified.
 pub fn is_complete(manifest: &Manifest, folder: &Path) -> bool {
     let root = folder.parent().unwrap_or(folder);
     manifest.files.iter().all(|file| root.join(&file.path).is_file())

@@ -226,7 +226,7 @@ fn check_node_count(place: &str, n_nodes: usize) -> Result<()> {
     u32::try_from(n_nodes).map(drop).map_err(too_many)
 }
 
-/// Returns the entry of [`DATASETS`] with this name.
+/// Returns the entry of [`DATASETS`] with this name; an error if there is none.
 pub fn find(name: &str) -> Result<&'static DatasetInfo> {
     let entry = DATASETS.iter().find(|info| info.name == name);
     entry.ok_or_else(|| Error::unknown("graph", name, DATASETS.iter().map(|i| i.name)))
@@ -243,7 +243,8 @@ pub enum ResolvedGraph {
     Imported(PathBuf),
 }
 
-/// Resolves a graph argument: first a known name, then an existing path, then an imported graph.
+/// Resolves a graph argument: first a known name, then an existing path, then an imported graph; an error if
+/// it is none of these.
 pub fn resolve(store: &Store, text: &str) -> Result<ResolvedGraph> {
     let name = text.split(':').next().unwrap_or(text);
     if let Ok(info) = find(name) {
@@ -285,8 +286,8 @@ pub fn load_from(store: &Store, text: &str) -> Result<Dataset> {
     load_as(store, text, Interpretation::default())
 }
 
-/// Loads a data set as [`load_from`] does; the interpretation is that of the user's own node table, and
-/// is ignored for other data sets.
+/// Loads a data set as [`load_from`] does. `interpretation` applies to the user's own node table; for a graph
+/// without one, table options only cause a warning.
 pub fn load_as(store: &Store, text: &str, interpretation: Interpretation) -> Result<Dataset> {
     let info = match resolve(store, text)? {
         ResolvedGraph::Known(info) => info,
@@ -306,7 +307,8 @@ pub fn load_as(store: &Store, text: &str, interpretation: Interpretation) -> Res
     Ok(dataset)
 }
 
-/// Loads an entry of [`DATASETS`]; `text` is its name, with settings if it is generated.
+/// Loads an entry of [`DATASETS`]; `text` is its name, with settings after a colon. Settings are an error
+/// unless the data set is generated.
 fn load_known(store: &Store, info: &DatasetInfo, text: &str) -> Result<Dataset> {
     let (name, settings) = text.split_once(':').unwrap_or((text, ""));
     match &info.origin {
@@ -321,7 +323,7 @@ fn load_known(store: &Store, info: &DatasetInfo, text: &str) -> Result<Dataset> 
     Err(Error::BadValue { key: "graph".into(), value: text.into(), expected })
 }
 
-/// A warning if the user chose columns of a graph that has no tables.
+/// Returns a warning if the user chose options for a node table; called if the graph has none.
 fn unused_options(interpretation: Interpretation) -> Option<String> {
     match interpretation {
         Interpretation::Inferred(options) if *options != TableOptions::default() => {

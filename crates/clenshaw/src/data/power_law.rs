@@ -1,8 +1,8 @@
 //! Preferential attachment with communities.
 //!
 //! ```text
-//! node t joins with m edges; each goes to its own community with probability h, else to another one,
-//! and to node v of it with probability deg(v) / sum of degrees
+//! node t joins with m edges, each to a node of its own community with probability h, else to a node of
+//! the other communities; among these nodes, v is chosen with probability proportional to deg(v)
 //! ```
 //!
 //! A share of about `m (m + 1) / (k (k + 1))` of the nodes has degree k or more: a power law.
@@ -44,13 +44,14 @@ fn generate(params: &Params) -> Result<Dataset> {
     INFO.build_generated(params, Graph::from_edges(INFO.name, n, &edges)?, x, &classes)
 }
 
-/// Returns the community of each node: first two nodes of every community, then random ones.
+/// Returns the community of each node. The first `2 n_classes` nodes are two of every community; the
+/// communities of the others are random.
 fn classes(stream: &mut Stream, n: usize, n_classes: usize) -> Vec<u32> {
     let class = |i: usize| if i < 2 * n_classes { i % n_classes } else { stream.below(n_classes) };
     (0..n).map(class).map(|class| class as u32).collect()
 }
 
-/// Adds the nodes one by one; returns all edges.
+/// Attaches the nodes one by one; returns all edges.
 fn attach(stream: &mut Stream, classes: &[u32], params: &Params) -> Vec<(u32, u32)> {
     let (m, h) = (params.int("edges"), params.real("homophily"));
     // Each community starts as a pair of connected nodes.
@@ -82,11 +83,14 @@ fn attach(stream: &mut Stream, classes: &[u32], params: &Params) -> Vec<(u32, u3
 /// The endpoints of all edges by community: a uniformly drawn endpoint is a node with probability
 /// proportional to its degree.
 struct EdgeEndpoints {
+    /// The endpoints in each community; a node occurs once per edge.
     by_class: Vec<Vec<u32>>,
+    /// The number of endpoints in all communities.
     count: usize,
 }
 
 impl EdgeEndpoints {
+    /// Starts with one edge within each community, in the order of the communities.
     fn new(pairs: &[(u32, u32)]) -> Self {
         Self { by_class: pairs.iter().map(|&(u, v)| vec![u, v]).collect(), count: 2 * pairs.len() }
     }
@@ -110,7 +114,7 @@ impl EdgeEndpoints {
                 None => at -= ends.len(),
             }
         }
-        unreachable!("the draw is below the number of end points of the other communities")
+        unreachable!("the draw is below the number of endpoints in the other communities")
     }
 }
 

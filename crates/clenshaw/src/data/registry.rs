@@ -127,7 +127,8 @@ struct DatasetRelease {
     splits: &'static str,
     metric: Metric,
     warnings: &'static [&'static str],
-    /// The folder and the name in the files; both are the data set's own name if `None`.
+    /// The folder of the data set and its name in the names of the files; if `None`, both are the name of the
+    /// data set.
     stored_as: Option<(&'static str, &'static str)>,
     read: ReadFiles,
 }
@@ -155,6 +156,7 @@ impl DatasetRelease {
         Self { stored_as: Some((folder, file_name)), ..self }
     }
 
+    /// The published files of a data set of this release.
     const fn files(self, name: &'static str) -> FileDataset {
         let Self { licence, splits, metric, warnings, read, .. } = self;
         let (folder, file_name) = match self.stored_as {
@@ -171,7 +173,8 @@ impl DatasetRelease {
     }
 }
 
-/// Assigns class 0 to nodes without a label, as the argmax in published code does.
+/// Reads Citeseer and assigns class 0 to nodes without a label, as the argmax in published code does. The
+/// warnings of the reader are dropped; the registry lists its own.
 fn read_citeseer(folder: &Path, name: &str) -> Result<Dataset> {
     let dataset = planetoid::read(folder, name)?;
     let y = dataset.y.iter().map(|label| label.or(Some(0))).collect();

@@ -21,11 +21,11 @@ use serde::{Deserialize, Serialize};
 pub enum Scaler {
     /// No scaling.
     Raw,
-    /// Every row is divided by its sum.
+    /// Every row is divided by its sum; a row whose sum is 0 becomes zero.
     Row0,
-    /// Every row is divided by its sum, after the minimum of the training graph was subtracted.
+    /// The minimum of the training graph is subtracted; then every row with a sum above 1 is divided by it.
     Row {
-        /// The smallest value.
+        /// The smallest value in the training graph.
         minimum: f32,
     },
     /// `(x - mean) / std` with the statistics of each column.
@@ -60,7 +60,7 @@ impl Scaler {
     /// Scales features with these statistics; sparse features stay sparse if few columns are shifted.
     ///
     /// # Panics
-    /// If the features have another number of columns than those of the training graph.
+    /// If this is [`Scaler::Columns`] and the number of columns differs from that of the training graph.
     pub fn apply(&self, x: &Features) -> Features {
         match self {
             Self::Raw => x.clone(),
@@ -74,7 +74,8 @@ impl Scaler {
     }
 }
 
-/// Mean and unbiased standard deviation of the selected columns; a constant column has std 1.
+/// Mean and unbiased standard deviation of the selected columns; a constant column has std 1. Other columns
+/// have mean 0 and std 1.
 /// `is_selected` receives the stored values of a column.
 fn columns(x: &Features, is_selected: impl Fn(&[f32]) -> bool) -> Scaler {
     let n = x.n_rows() as f64;
@@ -95,7 +96,7 @@ fn columns(x: &Features, is_selected: impl Fn(&[f32]) -> bool) -> Scaler {
     Scaler::Columns { mean, std }
 }
 
-/// The stored values of each column, by row.
+/// The stored values of each column, in the order of the rows.
 fn stored_columns(x: &Features) -> Vec<Vec<f32>> {
     let mut columns = vec![vec![]; x.n_cols()];
     match x {
@@ -141,7 +142,8 @@ fn standardise(x: &Features, mean: &[f64], std: &[f64]) -> Features {
     }
 }
 
-/// The entries of a row, with zeros for the missing ones of some columns; both are in ascending order.
+/// The entries of a row, with a zero for each of `columns` that has no stored entry. Arguments and result are
+/// ordered by column.
 fn with_zeros(stored: impl Iterator<Item = (u32, f32)>, columns: &[u32]) -> Vec<(u32, f32)> {
     let mut row: Vec<(u32, f32)> = stored.collect();
     let missing = |j: &&u32| row.binary_search_by_key(*j, |(column, _)| *column).is_err();

@@ -7,12 +7,12 @@
 //! | `ratio:a/b/c` | `a : b : c` of all labelled nodes, regardless of class; `b` and `c` may be 0 |
 //! | `all-labels` | all labelled nodes for training, none for validation and test |
 //! | `file:PATH` | lines `node,part` with part `train`, `val` or `test` |
-//! | `public`, `geom:3`, `linkx:0`, `fixed:2`, `own` | a split published with the data set |
-//! | `all` | all published splits: the run with seed `s` uses number `s` |
+//! | `public`, `geom:3`, `linkx:0`, `fixed:2`, `own` | a split that comes with the data set |
+//! | `all` | all splits that come with the data set: the run with seed `s` uses number `s` |
 //!
 //! `n` counts labelled nodes; a node without a label is in no part.
 //! `balanced` is what GPRGNN, BernNet, ChebNetII and ClenshawGCN report. Small classes may have no
-//! nodes left for validation and test, so these are not distributed like the graph.
+//! nodes left for validation and test, so the classes in these parts are not distributed as in the graph.
 
 mod file;
 
@@ -54,9 +54,9 @@ pub enum SplitKind {
     AllLabels,
     /// Read from a file.
     File(PathBuf),
-    /// The split of this name that was published with the data set.
+    /// The split of this name that comes with the data set.
     Published(String),
-    /// The published split whose number is the seed, modulo their count.
+    /// Of the splits that come with the data set, the one whose number is the seed modulo their count.
     All,
 }
 
@@ -81,12 +81,12 @@ impl SplitKind {
         }
     }
 
-    /// Returns whether the split refers to nodes by their published order.
+    /// Returns whether the split comes with the data set, and so refers to nodes in their published order.
     pub fn is_published(&self) -> bool {
         matches!(self, Self::Published(_) | Self::All)
     }
 
-    /// A split published with the data set, without its unlabelled nodes.
+    /// A split that comes with the data set, without unlabelled nodes; an error if there is no such split.
     fn published(&self, dataset: &Dataset, seed: u64) -> Result<Split> {
         let known = &dataset.splits;
         let names: Vec<&str> = known.iter().map(|fixed| fixed.name.as_str()).collect();
@@ -95,8 +95,15 @@ impl SplitKind {
             _ => known.get((seed % known.len().max(1) as u64) as usize),
         };
         let fixed = chosen.ok_or_else(|| match &names[..] {
-            [] => self.error(format!("{} was published without splits", dataset.name)),
-            names => self.error(format!("{} has {}", dataset.name, names.join(", "))),
+            [] => self.error(format!(
+                "{} comes with no split; use balanced, stratified, ratio:a/b/c, all-labels or file:PATH",
+                dataset.name
+            )),
+            [only] => self.error(format!("{} comes with only one split, {only}", dataset.name)),
+            names => {
+                let names = names.join(", ");
+                self.error(format!("{} comes with the splits {names}", dataset.name))
+            }
         })?;
         fixed.split.check_range(dataset)?;
         let is_labelled = |i: &u32| dataset.y[*i as usize].is_some();
@@ -109,7 +116,8 @@ impl SplitKind {
     /// Assigns the labelled nodes to the parts; the same seed gives the same split.
     ///
     /// # Errors
-    /// If the split cannot be made from these labels, or a part would be empty.
+    /// If a part would be empty that must not be, if the data set comes with no such split, or if the file
+    /// of a split cannot be read or is invalid.
     ///
     /// ```
     /// use clenshaw::data::{self, SplitKind};
@@ -136,7 +144,7 @@ impl SplitKind {
         self.build(parts, provenance)
     }
 
-    /// Creates the split; an error if a part is empty that should not be, or a node occurs twice.
+    /// Creates the split; an error if a part that must not be empty is empty, or if a node occurs twice.
     fn build(&self, parts: [Vec<u32>; 3], provenance: String) -> Result<Split> {
         let may_be_empty = match self {
             Self::Balanced | Self::Stratified => [false; 3],
@@ -276,8 +284,8 @@ impl Split {
         &self.provenance
     }
 
-    /// Warns of classes without training nodes, which cannot be predicted, and of classes without test
-    /// nodes, which the scores do not cover.
+    /// Returns warnings about classes without training nodes, which cannot be predicted, and about classes
+    /// without test nodes, which the scores do not cover.
     pub fn class_warnings(&self, dataset: &Dataset) -> Vec<String> {
         let missing = |nodes: &[u32]| -> Vec<&str> {
             let mut found = vec![false; dataset.n_classes()];

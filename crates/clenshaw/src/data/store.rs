@@ -2,10 +2,10 @@
 //!
 //! Search order: the folder given by the user, `$CLENSHAW_DATA`, and the application's cache folder:
 //! `clenshaw` in the user's cache folder.
-//! In each, a data set has a folder of its own and an imported graph a file `NAME.graph`.
+//! In each of them, a data set is a folder and an imported graph is a file `NAME.graph`.
 //!
 //! Parsed graphs are cached in the subfolder `parsed` of `$CLENSHAW_CACHE` or, if it is not set, of the
-//! application's cache folder, and memory-mapped the next time. The value `off` disables the cache.
+//! application's cache folder, and memory-mapped the next time. `CLENSHAW_CACHE=off` disables the cache.
 
 use std::path::{Path, PathBuf};
 
@@ -13,11 +13,13 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Store {
     folders: Vec<PathBuf>,
+    /// The folder of the cached graphs; `None` without a cache.
     cache: Option<PathBuf>,
 }
 
 impl Store {
-    /// Searches `first` if given, then `$CLENSHAW_DATA`, then the application's cache folder.
+    /// Creates a store that searches `first` if given, then `$CLENSHAW_DATA`, then the application's cache
+    /// folder.
     ///
     /// Parsed graphs are cached in the subfolder `parsed` of `$CLENSHAW_CACHE` or of the application's
     /// cache folder, unless the variable is `off`.
@@ -33,7 +35,7 @@ impl Store {
         Self { folders: folders.collect(), cache: None }.with_cache(cache)
     }
 
-    /// Searches only this folder, without a cache.
+    /// Creates a store that searches only this folder, without a cache.
     pub fn only(folder: impl Into<PathBuf>) -> Self {
         Self { folders: vec![folder.into()], cache: None }
     }
@@ -43,8 +45,8 @@ impl Store {
         Self { cache: folder.map(|folder| folder.join("parsed")), ..self }
     }
 
-    /// Returns the first existing folder with this name, which is the data set's [`folder`], not the name
-    /// that users type.
+    /// Returns the first existing folder with this name, if any. `name` is the [`folder`] of a data set, not
+    /// the name that users type.
     ///
     /// [`folder`]: super::FileDataset::folder
     pub fn dataset_folder(&self, name: &str) -> Option<PathBuf> {
@@ -96,7 +98,8 @@ pub fn graph_file_name(name: &str) -> Option<String> {
     is_valid.then(|| name.to_owned() + EXTENSION)
 }
 
-/// Returns this application's cache folder, following the XDG conventions or, on Windows, its own.
+/// Returns this application's cache folder by the conventions of Windows or, elsewhere, of XDG; `None` if the
+/// home folder is unknown.
 fn application_cache() -> Option<PathBuf> {
     use etcetera::BaseStrategy;
     let strategy = etcetera::choose_base_strategy().ok()?;
@@ -108,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn first_folder_with_the_dataset_wins() {
+    fn first_folder_with_the_dataset_is_used() {
         let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         std::fs::create_dir(b.path().join("texas")).unwrap();
         let store = Store { folders: vec![a.path().into(), b.path().into()], cache: None };

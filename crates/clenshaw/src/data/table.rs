@@ -1,4 +1,4 @@
-//! Tables of text cells, before their columns have a meaning.
+//! Tables of text cells, before roles are assigned to their columns.
 
 use super::read::text::line_error;
 use crate::error::{Error, Result};
@@ -28,17 +28,19 @@ pub(crate) struct Table {
 pub(crate) struct TextColumn {
     pub name: String,
     text: String,
+    /// The position in `text` at which each cell ends.
     ends: Vec<u32>,
 }
 
 impl Table {
+    /// Creates a table without rows, whose header contains these names.
     pub fn new(place: &str, names: impl IntoIterator<Item = String>) -> Self {
         let column = |name| TextColumn { name, ..TextColumn::default() };
         let columns = names.into_iter().map(column).collect();
         Self { place: place.into(), columns, has_header: true, ..Self::default() }
     }
 
-    /// Adds a row with one cell per column.
+    /// Adds a row with one cell per column; an error if a column would be larger than [`MAX_COLUMN_BYTES`].
     pub fn push_row<'a>(&mut self, cells: impl IntoIterator<Item = &'a str>) -> Result<()> {
         let mut n_cells = 0;
         for (column, cell) in self.columns.iter_mut().zip(cells) {
@@ -61,12 +63,14 @@ impl Table {
         self.columns.len() - 1
     }
 
-    /// Starts a row whose cells are added with [`Self::set_cell`]; [`Self::fill_missing`] adds the missing ones.
+    /// Starts a row whose cells are added with [`Self::set_cell`]; [`Self::fill_missing`] adds the missing
+    /// cells.
     pub fn start_row(&mut self) {
         self.n_rows += 1;
     }
 
-    /// Sets a cell of the last row; returns whether it was not set yet.
+    /// Sets a cell of the last row, or returns `false` if it is already set; an error if the column would be
+    /// larger than [`MAX_COLUMN_BYTES`].
     pub fn set_cell(&mut self, column: usize, cell: &str) -> std::result::Result<bool, String> {
         let column = &mut self.columns[column];
         if column.ends.len() == self.n_rows {
@@ -90,7 +94,7 @@ impl Table {
         self.n_rows
     }
 
-    /// Returns the index of the column with this name; upper and lower case are the same.
+    /// Returns the index of the column with this name. Case is ignored, unless a name matches exactly.
     pub fn find(&self, name: &str) -> Option<usize> {
         let exact = self.columns.iter().position(|column| column.name == name);
         exact.or_else(|| {
@@ -121,6 +125,7 @@ impl Table {
 }
 
 impl TextColumn {
+    /// Adds empty cells until there are `n_rows` cells.
     fn fill(&mut self, n_rows: usize) {
         self.ends.resize(n_rows.max(self.ends.len()), self.text.len() as u32);
     }

@@ -130,11 +130,12 @@ fn published_splits_are_selected_by_name_or_seed() {
     assert_eq!(draw("minesweeper", "fixed:1", 0).unwrap().train().len(), 5000);
     assert_eq!(
         draw("texas", "public", 0).unwrap_err().to_string(),
-        "cannot make the split `public`: texas has geom:0, geom:1, geom:2, geom:3, geom:4, geom:5, \
-         geom:6, geom:7, geom:8, geom:9"
+        "cannot make the split `public`: texas comes with the splits geom:0, geom:1, geom:2, geom:3, \
+         geom:4, geom:5, geom:6, geom:7, geom:8, geom:9"
     );
     assert_eq!(
         draw("cornell5", "geom:0", 0).unwrap_err().to_string(),
-        "cannot make the split `geom:0`: cornell5 was published without splits"
+        "cannot make the split `geom:0`: cornell5 comes with no split; use balanced, stratified, \
+         ratio:a/b/c, all-labels or file:PATH"
     );
 }

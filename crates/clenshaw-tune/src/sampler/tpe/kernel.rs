@@ -7,8 +7,8 @@
 //! categorical  p_i(c) ~ 1/(n + 1) + [c = c_i];  prior: uniform
 //! ```
 //!
-//! The smallest and largest observation use the distance to their only neighbour, not to the bound; a single
-//! observation uses the distance to the farther bound.
+//! There are `n` observations. The smallest and the largest use the distance to their only neighbour, not to
+//! the bound; a single observation uses the distance to the farther bound.
 
 use super::super::NumericRange;
 use super::normal::{log_mass, log_pdf, quantile};
@@ -26,9 +26,11 @@ pub(crate) enum Kernels {
 #[derive(Clone, Debug)]
 pub(crate) struct TruncatedNormals {
     range: NumericRange,
+    /// The mean of each normal distribution before truncation, on the transformed scale of the range.
     pub(super) mus: Vec<f64>,
+    /// The standard deviation of each normal distribution before truncation.
     pub(super) sigmas: Vec<f64>,
-    /// The logarithm of the mass within the bounds.
+    /// The logarithm of the mass of each normal distribution within the bounds.
     log_masses: Vec<f64>,
 }
 
@@ -36,7 +38,7 @@ pub(crate) struct TruncatedNormals {
 #[derive(Clone, Debug)]
 pub(crate) struct CategoricalKernels {
     n_choices: usize,
-    /// The observed choices; `None` for the prior.
+    /// The observed choice of each kernel; `None` for the prior.
     peaks: Vec<Option<usize>>,
 }
 
@@ -60,8 +62,8 @@ impl Kernels {
         }
     }
 
-    /// Whether a kernel can be created for this value; the distribution may have changed since it was
-    /// sampled.
+    /// Whether a kernel can be created for this value; the distribution may have changed since the value
+    /// was sampled.
     pub(super) fn accepts(distribution: &Distribution, internal: f64) -> bool {
         match NumericRange::new(distribution) {
             Some(range) => range.transform(internal).is_finite(),
@@ -140,7 +142,7 @@ impl CategoricalKernels {
 }
 
 /// The distance of every `mu` to its farther neighbour, or to the farther bound if it is the only one; at
-/// least `width / min(100, n + 2)`.
+/// least `width / min(100, n + 2)` and at most `width`.
 fn sigmas(mus: &[f64], low: f64, high: f64) -> Vec<f64> {
     let n = mus.len();
     let mut order: Vec<usize> = (0..n).collect();

@@ -4,8 +4,8 @@
 //! p(x) = sum_i w_i prod_j k_ij(x_j)
 //! ```
 //!
-//! The last kernel is the prior, with the weight of one trial. If there are more than 25 trials, older
-//! ones have lower weights: these rise linearly from `1/n` to 1, and the newest 25 have weight 1.
+//! The last kernel is the prior, with the weight of one trial. If there are `n > 25` trials, the newest 25
+//! have weight 1, and the weights of the older ones rise linearly from `1/n` to 1.
 
 use super::Group;
 use super::kernel::Kernels;
@@ -15,12 +15,15 @@ use clenshaw_rng::Stream;
 /// The kernels of each parameter, and a weight for each trial and the prior.
 #[derive(Clone, Debug)]
 pub(crate) struct Mixture {
+    /// The weights of the trials and, last, of the prior; they sum to 1.
     pub(super) weights: Vec<f64>,
+    /// The kernels of each parameter, as many as there are weights.
     pub(super) columns: Vec<Kernels>,
 }
 
 impl Mixture {
-    /// Fits the density of the trials that have every parameter of the group; oldest trial first.
+    /// Fits the density of the trials that have a usable value for every parameter of the group. `trials`
+    /// are ordered from oldest to newest.
     pub(super) fn fit(group: &Group, trials: &[&Trial]) -> Self {
         let rows: Vec<Vec<f64>> = trials.iter().filter_map(|trial| row(group, trial)).collect();
         let columns = group.values().enumerate().map(|(j, distribution)| {

@@ -32,8 +32,9 @@ pub struct Tpe {
     pub n_startup_trials: usize,
     /// The number of candidates sampled from `l`.
     pub n_ei_candidates: usize,
-    /// Whether to sample jointly the parameters that all complete and pruned trials have in common. This is
-    /// the default of Optuna 5 for studies with one objective; earlier versions sample each parameter independently.
+    /// Whether to sample jointly the parameters that all complete and pruned trials have in common, with the
+    /// same distribution. This is the default of Optuna 5 for studies with one objective; earlier versions
+    /// sample each parameter independently by default.
     pub multivariate: bool,
 }
 
@@ -43,7 +44,7 @@ impl Default for Tpe {
     }
 }
 
-/// Parameters that are sampled jointly.
+/// Parameters that are sampled jointly: their distributions by name.
 type Group<'a> = BTreeMap<&'a str, &'a Distribution>;
 
 impl Tpe {
@@ -64,7 +65,7 @@ impl Tpe {
         values
     }
 
-    /// Returns the candidate with the largest `log l - log g`.
+    /// Returns the candidate with the largest `log l - log g`: one internal value per parameter of the group.
     fn best_candidate(
         &self,
         group: &Group,
@@ -79,7 +80,7 @@ impl Tpe {
         scored.reduce(|a, b| if b.0 > a.0 { b } else { a }).expect("at least one candidate").1
     }
 
-    /// The parameters with more than one value, grouped by those that are sampled jointly.
+    /// The parameters with more than one value, in groups that are sampled jointly.
     fn groups<'a>(&self, context: &SamplingContext<'a>) -> Vec<Group<'a>> {
         let variable = context.space.iter().filter(|(_, d)| !d.is_single());
         let variable = variable.map(|(name, d)| (name.as_str(), d));
@@ -91,7 +92,7 @@ impl Tpe {
     }
 }
 
-/// Whether all complete and pruned trials have the parameter, with the same distribution.
+/// Whether all complete and pruned trials have the parameter, with this distribution.
 fn in_every_trial(context: &SamplingContext, name: &str, distribution: &Distribution) -> bool {
     let has = |trial: &Trial| trial.params.get(name).is_some_and(|(d, _)| d == distribution);
     context.other_trials().filter(|trial| has_result(trial)).all(has)

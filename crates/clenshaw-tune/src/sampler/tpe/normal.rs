@@ -39,7 +39,7 @@ pub(super) fn log_ndtr(x: f64) -> f64 {
 
 /// The logarithm of the probability of `a..=b` under the standard normal distribution.
 ///
-/// The right tail is mirrored to the left one, where small probabilities are accurate.
+/// A range in the right tail is mirrored to the left tail, where small probabilities are accurate.
 pub(crate) fn log_mass(a: f64, b: f64) -> f64 {
     if a > 0.0 {
         return log_mass(-b, -a);
@@ -60,7 +60,7 @@ pub(super) fn quantile(q: f64, a: f64, b: f64) -> f64 {
     x.clamp(a, b)
 }
 
-/// `x <= 0` with `log_ndtr(x) = y`, for `y <= -ln 2`.
+/// The `x <= 0` with `log_ndtr(x) = y`, for `y <= -ln 2`.
 ///
 /// As `ndtr(x) <= exp(-x^2/2) / 2` for negative `x`, the initial value is below the root; as `log_ndtr`
 /// is concave, Newton's method increases to the root without passing it.
@@ -96,7 +96,7 @@ fn series(x: f64) -> f64 {
     sum
 }
 
-/// `log_ndtr(x)` for `x <= -2`; this depth of the continued fraction is accurate to 2e-14.
+/// `log_ndtr(x)` for `x <= -2`. At the chosen depth, the continued fraction is accurate to 2e-14.
 fn log_tail(x: f64) -> f64 {
     let depth = (240.0 / (x * x)) as i32 + 16;
     let fraction = (1..=depth).rev().fold(-x, |below, k| -x + f64::from(k) / below);

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Complete trials rank first, by value. Pruned trials follow, by their last step in decreasing order and
-//! then by the value reported there. Failed and waiting trials are ignored.
+//! then by the value reported there; those without reports rank last. Failed and waiting trials are ignored.
 
 use super::{SamplingContext, has_result};
 use crate::{Direction, Trial, TrialState};
@@ -24,8 +24,8 @@ pub(super) fn split<'a>(context: &'a SamplingContext) -> (Vec<&'a Trial>, Vec<&'
     (ranked, bad)
 }
 
-/// A sort key that places good trials first: complete, pruned or without reports; minus the last step;
-/// the loss.
+/// A sort key that places good trials first. Its components are 0 for a complete trial, 1 for a pruned trial
+/// or 2 for a pruned trial without reports; minus the last step of a pruned trial; and the loss.
 fn rank(trial: &Trial, direction: Direction) -> [f64; 3] {
     match (trial.state, trial.intermediate_values.last_key_value()) {
         (TrialState::Complete, _) => [0.0, 0.0, loss(trial.value.unwrap_or(f64::NAN), direction)],
@@ -42,6 +42,6 @@ fn compare(a: [f64; 3], b: [f64; 3]) -> Ordering {
 /// [`Direction::loss`] as a sort key: NaN becomes infinity, the worst value.
 fn loss(value: f64, direction: Direction) -> f64 {
     let loss = direction.loss(value);
-    // Adding 0 turns -0 into 0, which `total_cmp` would order before it.
+    // Adding 0 turns -0 into 0; `total_cmp` would order -0 before 0.
     if loss.is_nan() { f64::INFINITY } else { loss + 0.0 }
 }

@@ -38,6 +38,7 @@ pub(super) struct LogEntry {
 #[derive(Deserialize)]
 pub(super) struct NewStudy {
     pub study_name: String,
+    /// Optuna's code of each objective's direction: 1 to minimize, 2 to maximize.
     pub directions: Vec<u64>,
 }
 
@@ -71,8 +72,11 @@ pub(super) struct NewTrial {
     status: TrialStatus,
     user_attrs: Option<Attributes>,
     system_attrs: Option<Attributes>,
+    /// Internal values by parameter name.
     params: Option<BTreeMap<String, PythonFloat>>,
+    /// Distributions as JSON text, by parameter name.
     distributions: Option<BTreeMap<String, String>>,
+    /// Intermediate values by step.
     intermediate_values: Option<BTreeMap<u64, Option<PythonFloat>>>,
 }
 
@@ -87,8 +91,11 @@ pub(super) struct NewState {
 /// The state of a trial, with its value and times.
 #[derive(Deserialize)]
 pub(super) struct TrialStatus {
+    /// The index of the state in [`TrialState::ALL`].
     state: Option<u64>,
+    /// The value of the only objective.
     value: Option<PythonFloat>,
+    /// The value of each objective.
     values: Option<Vec<PythonFloat>>,
     pub datetime_start: Option<String>,
     pub datetime_complete: Option<String>,
@@ -138,7 +145,8 @@ impl TrialStatus {
 }
 
 impl NewTrial {
-    /// Converts to a trial with this id; the caller must set its number.
+    /// Converts to a trial with this id; the caller must set its number. Fails if the state is unknown, or if
+    /// a parameter is invalid or has no distribution.
     pub fn into_trial(self, id: u64) -> EntryResult<Trial> {
         let distributions = self.distributions.unwrap_or_default();
         let param = |(name, value): (String, PythonFloat)| {

@@ -12,7 +12,9 @@ use std::path::PathBuf;
 /// A file, and the position up to which it has been read.
 pub(super) struct JournalFile {
     path: PathBuf,
+    /// The number of bytes read.
     offset: u64,
+    /// The number of lines read.
     n_lines: u64,
 }
 
@@ -25,9 +27,9 @@ impl JournalFile {
         Self { path, offset: 0, n_lines: 0 }
     }
 
-    /// Calls `apply` with each complete new line, including its newline. After an error, the rest of the file is
-    /// read a second time; if that fails as well, the error is returned, and the next call starts at the same
-    /// line.
+    /// Calls `apply` with each complete new line, including its newline. After an error, the rest of the file
+    /// is read a second time; if that fails as well, the error is returned, and the next call starts at the
+    /// same line.
     pub fn read(&mut self, mut apply: impl FnMut(&str) -> LineResult) -> Result<()> {
         // If a writer replaces a truncated line during the read, the bytes may be a mixture of both; reading
         // again gives the new line.
@@ -49,7 +51,8 @@ impl JournalFile {
         Ok(())
     }
 
-    /// The bytes after the current position.
+    /// Reads the bytes after the current position. A missing file is empty, unless part of it has been read.
+    /// Fails if the file is shorter than the current position.
     fn new_bytes(&self) -> Result<Vec<u8>> {
         let path = &self.path;
         let mut file = match File::open(path) {

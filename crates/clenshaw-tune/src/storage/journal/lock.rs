@@ -2,7 +2,7 @@
 //!
 //! Creating a link fails if it exists, even on network file systems. A worker that dies while holding the
 //! lock leaves it behind, so a lock is broken if neither the link nor the journal it points to has changed
-//! for 30 seconds.
+//! for 30 seconds (by default).
 
 use crate::error::{Error, Result};
 use std::io::ErrorKind;
@@ -15,7 +15,7 @@ use std::{fs, io, thread};
 pub struct LockOptions {
     /// The time without a change after which a lock is stale and broken; 30 seconds in Optuna.
     pub stale_after: Duration,
-    /// The time to wait for the lock before a call fails.
+    /// The time to wait for the lock before a call fails; 10 minutes by default.
     pub timeout: Duration,
 }
 
@@ -25,7 +25,7 @@ impl Default for LockOptions {
     }
 }
 
-/// The first pause before the next attempt to lock; each further pause is twice as long.
+/// The pause after the first failed attempt to lock; each further pause is twice as long.
 const MIN_PAUSE: Duration = Duration::from_millis(1);
 /// The longest pause.
 const MAX_PAUSE: Duration = Duration::from_millis(100);
@@ -42,15 +42,17 @@ pub(super) struct JournalLock {
 /// An acquired lock, released on drop.
 pub(super) struct LockGuard<'a> {
     lock: &'a JournalLock,
+    /// The creation time of the link, by which the guard recognizes it.
     created_at: Option<SystemTime>,
 }
 
-/// The creation time of the link and the modification time of the journal it points to.
+/// The creation time of the link and the modification time of the journal it points to; `None` for a link or
+/// journal that does not exist.
 type LinkTimes = (Option<SystemTime>, Option<SystemTime>);
 
 impl JournalLock {
-    /// The lock of a journal. The path must be absolute, or the link would point to another file when
-    /// resolved from its folder.
+    /// The lock of a journal. Panics if the path is relative, because the link would then point to another
+    /// file when resolved from its folder.
     pub fn new(journal: &Path, worker_id: &str, options: LockOptions) -> Self {
         assert!(journal.is_absolute(), "JournalLock: `{}` is relative", journal.display());
         let with_suffix = |suffix: &str| {
@@ -63,7 +65,8 @@ impl JournalLock {
         Self { journal: journal.to_owned(), link, removal_path, options }
     }
 
-    /// Waits for the lock, and breaks it if it is stale.
+    /// Waits for the lock, and breaks it if it is stale. Fails after the timeout, or if the link cannot be
+    /// created.
     pub fn acquire(&self) -> Result<LockGuard<'_>> {
         let (began, mut pause) = (Instant::now(), MIN_PAUSE);
         let mut last_change = (self.link_times(), began);

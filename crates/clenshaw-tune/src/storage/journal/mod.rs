@@ -6,8 +6,8 @@
 //!
 //! A worker that is killed can leave a truncated line, a lock and a running trial. The next writer removes
 //! the line, and the lock is broken after 30 seconds. The trial is marked as failed by `fail_stale_trials`
-//! if its worker ran on this machine, since its last boot, as the same user. Journals have no heartbeats,
-//! so the trials of other dead workers, including Optuna's, stay in the state `Running`.
+//! if its worker ran on this machine, since the machine's last boot, as the same user. Journals have no
+//! heartbeats, so the trials of other dead workers, including Optuna's, stay in the state `Running`.
 
 mod entry;
 mod file;
@@ -38,6 +38,7 @@ pub struct JournalStorage {
     path: PathBuf,
     /// The `worker_id` of the entries of this storage.
     worker_id: String,
+    /// The current process; `None` if it cannot be identified.
     process: Option<WorkerProcess>,
     lock: JournalLock,
     contents: Mutex<Contents>,
@@ -51,11 +52,14 @@ struct Contents {
 
 impl JournalStorage {
     /// Opens a journal and reads it. A missing file is created by the first write.
+    ///
+    /// # Errors
+    /// If the file cannot be read or contains an invalid entry.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, LockOptions::default())
     }
 
-    /// Opens a journal with custom lock timeouts.
+    /// Like [`Self::open`], with custom lock timeouts.
     pub fn open_with(path: impl AsRef<Path>, options: LockOptions) -> Result<Self> {
         let path = path.as_ref();
         let path = std::path::absolute(path).map_err(Error::io(path))?;
@@ -126,7 +130,7 @@ impl JournalStorage {
         checked.map_err(|problem| self.error(problem))
     }
 
-    /// Creates a trial.
+    /// Creates a trial with these system attributes and returns it.
     fn new_trial(&self, study: u64, state: TrialState, attrs: &Attributes) -> Result<Trial> {
         let contents = self.append(|replay| {
             self.find_study(replay, study)?;
@@ -161,7 +165,8 @@ impl JournalStorage {
         Ok(failed)
     }
 
-    /// The running trials of a study whose workers have died.
+    /// The running trials of a study whose workers are known to have died; none if the current process cannot
+    /// be identified.
     fn stale_trials<'a>(&self, replay: &'a Replay, study: u64) -> Result<Vec<&'a Trial>> {
         let Some(process) = &self.process else { return Ok(Vec::new()) };
         let is_stale = |trial: &&Trial| {
@@ -173,6 +178,8 @@ impl JournalStorage {
         Ok(trials.filter(is_stale).collect())
     }
 
+    /// Checks that the parameters are valid, and that the study contains no incompatible distributions for
+    /// them.
     fn check_params(&self, replay: &Replay, study: &StudyRecord, params: &Params) -> Result<()> {
         for (name, (new, internal)) in params {
             validation::check_param(name, new, *internal)?;

@@ -22,8 +22,8 @@ pub(super) fn create_study(name: &str, direction: Direction) -> NewEntry {
     (entry::CREATE_STUDY, json!({"study_name": name, "directions": [direction as u64]}))
 }
 
-/// The entry that creates a trial together with its system attributes, so that it never exists without them. A
-/// running trial starts now.
+/// The entry that creates a trial together with its system attributes, so that it never exists without them.
+/// The start time of a running trial is the current time.
 pub(super) fn create_trial(study: u64, state: TrialState, system_attrs: &Attributes) -> NewEntry {
     let start = (state == TrialState::Running).then(clock::now);
     let fields = json!({
@@ -54,7 +54,7 @@ pub(super) fn report(trial: u64, step: u64, value: f64) -> NewEntry {
     (entry::REPORT, fields)
 }
 
-/// The entry that starts a waiting trial, now.
+/// The entry that starts a waiting trial at the current time.
 pub(super) fn start_trial(trial: u64) -> NewEntry {
     let fields = json!({
         "trial_id": trial, "state": TrialState::Running as u64, "values": null,
@@ -63,7 +63,7 @@ pub(super) fn start_trial(trial: u64) -> NewEntry {
     (entry::SET_STATE, fields)
 }
 
-/// The entry that finishes a trial, now.
+/// The entry that finishes a trial at the current time.
 pub(super) fn finish_trial(trial: u64, state: TrialState, value: Option<f64>) -> NewEntry {
     let fields = json!({
         "trial_id": trial, "state": state as u64, "values": value.map(|value| [value]),
@@ -82,7 +82,8 @@ pub(super) fn set_trial_attrs(trial: u64, kind: AttrKind, attrs: &Attributes) ->
     set_attrs(entry::TRIAL_USER_ATTR, ("trial_id", trial), kind, attrs)
 }
 
-/// `user_op` is the operation for user attributes; the code of the one for system attributes is the next number.
+/// One entry per attribute. `user_op` is the code of the operation for user attributes, which is followed by
+/// the code for system attributes; `owner` is the name and value of the field that identifies the owner.
 fn set_attrs(
     user_op: u64,
     owner: (&str, u64),

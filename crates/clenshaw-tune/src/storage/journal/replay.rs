@@ -49,12 +49,12 @@ impl Replay {
         self.studies.iter().filter(|study| !study.is_deleted)
     }
 
-    /// A study, unless it is deleted.
+    /// A study, unless it is missing or deleted.
     pub fn study(&self, id: u64) -> Option<&StudyRecord> {
         self.studies.get(id as usize).filter(|study| !study.is_deleted)
     }
 
-    /// The trials of a study by number.
+    /// The trials of a study, ordered by number.
     pub fn trials<'a>(&'a self, study: &'a StudyRecord) -> impl Iterator<Item = &'a Trial> {
         study.trials.iter().map(|&id| &self.trials[id].1)
     }
@@ -76,7 +76,8 @@ impl Replay {
         first.map(|(distribution, _)| distribution)
     }
 
-    /// Applies one line. A line that cannot be parsed changes nothing and is an error.
+    /// Applies one line. A line that cannot be parsed, or that contains an unknown operation, is an error and
+    /// changes nothing.
     pub fn apply(&mut self, line: &str) -> Result<(), String> {
         let entry = LogEntry::parse(line)?;
         let (op, is_own) = (entry.op_code, entry.worker_id == self.worker_id);
@@ -149,7 +150,7 @@ impl Replay {
         found.filter(|trial| !trial.state.is_finished())
     }
 
-    /// `is_own`: whether this storage has written the entry.
+    /// Adds a trial, unless its study is missing or deleted. `is_own`: whether this storage wrote the entry.
     fn create_trial(&mut self, new: NewTrial, is_own: bool) -> Result<(), String> {
         let (id, study_id) = (self.trials.len(), new.study_id);
         let mut trial = new.into_trial(id as u64)?;

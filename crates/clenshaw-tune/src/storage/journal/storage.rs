@@ -61,7 +61,7 @@ impl Storage for JournalStorage {
         }
         let contents = self.append(|replay| {
             let Some(id) = first_waiting(replay)? else { return Ok(vec![]) };
-            // The worker comes first: if only this entry is written, the trial is still waiting.
+            // The worker's attributes come first: if only they are written, the trial is still waiting.
             let worker = WorkerProcess::to_attrs(self.process.as_ref());
             let worker = new_entry::set_trial_attrs(id, AttrKind::System, &worker);
             Ok(worker.into_iter().chain([new_entry::start_trial(id)]).collect())

@@ -43,11 +43,12 @@ pub(super) struct Dialect {
     pub begin_read: &'static str,
     /// Begins a transaction that writes.
     pub begin_write: &'static str,
-    /// The end of a `SELECT` that locks its rows until the transaction ends.
+    /// The end of a `SELECT` that locks its rows until the transaction ends; empty if `begin_write` locks the
+    /// database.
     pub lock_rows: &'static str,
-    /// The end of a `SELECT` that locks its rows and skips those locked by other transactions.
+    /// Like `lock_rows`, but skips rows that are locked by other transactions.
     pub lock_rows_skip_locked: &'static str,
-    /// Prevents other transactions from creating the tables; empty if `begin_write` does.
+    /// Prevents other transactions from creating the tables; empty if `begin_write` prevents it.
     pub lock_schema: &'static str,
     /// Returns a row if table `$1` exists.
     pub has_table: &'static str,
@@ -59,9 +60,9 @@ pub(super) struct Dialect {
     pub heartbeat_now: &'static str,
     /// The seconds since the column `heartbeat`, by the clock of the database.
     pub heartbeat_age: &'static str,
-    /// The column types, by their placeholders in the schema.
+    /// Pairs of a placeholder in the schema and its column type.
     pub types: &'static [(&'static str, &'static str)],
-    /// The enum types to create: name and values.
+    /// The enum types to create: pairs of a name and the quoted values.
     pub enums: &'static [(&'static str, &'static str)],
 }
 

@@ -46,7 +46,8 @@ pub struct DatabaseOptions {
     /// The time between two heartbeats of a running trial; 60 seconds by default. A trial is stale if its
     /// last heartbeat is older than twice this time. (Optuna's heartbeats are off by default.)
     pub heartbeat_interval: Duration,
-    /// The time to wait for a lock, or to retry after a lost connection, before a call fails.
+    /// The time to wait for a lock, or to retry after a lost connection, before a call fails; 60 seconds by
+    /// default.
     pub timeout: Duration,
 }
 
@@ -60,6 +61,7 @@ impl Default for DatabaseOptions {
 pub struct RdbStorage {
     url: DatabaseUrl,
     options: DatabaseOptions,
+    /// The current process; `None` if it cannot be identified.
     process: Option<WorkerProcess>,
     session: Mutex<Session>,
     /// The finished trials that have been read, by study id and trial id. They do not change, so they are
@@ -92,17 +94,21 @@ enum Attempt {
 
 impl RdbStorage {
     /// Opens a database. Missing tables are created.
+    ///
+    /// # Errors
+    /// If the database cannot be reached or opened, if its tables have an unsupported version, or if the
+    /// crate was built without support for it.
     pub fn open(url: DatabaseUrl) -> Result<Self> {
         Self::open_with(url, DatabaseOptions::default())
     }
 
-    /// Opens a database with custom options. Missing tables are created.
+    /// Like [`Self::open`], with custom options.
     pub fn open_with(url: DatabaseUrl, options: DatabaseOptions) -> Result<Self> {
         let process = WorkerProcess::current();
         let (session, finished) = (Mutex::default(), Mutex::default());
         let storage = Self { url, options, process, session, finished };
         let connection = storage.connect().map_err(|error| storage.error(error))?;
-        storage.session().connection = Some(connection);
+        storage.lock_session().connection = Some(connection);
         if !storage.transaction(Access::Read, |db, _| schema::exists(db))? {
             storage.transaction(Access::Write, |db, _| schema::create(db))?;
         }
@@ -115,7 +121,7 @@ impl RdbStorage {
         access: Access,
         body: impl Fn(&mut dyn Connection, Attempt) -> SqlResult<T>,
     ) -> Result<T> {
-        let mut session = self.session();
+        let mut session = self.lock_session();
         let (began, mut pause, mut attempt) = (Instant::now(), MIN_PAUSE, Attempt::First);
         loop {
             let error = match session.run(self, access, &|db| body(db, attempt)) {
@@ -132,7 +138,7 @@ impl RdbStorage {
         }
     }
 
-    fn session(&self) -> MutexGuard<'_, Session> {
+    fn lock_session(&self) -> MutexGuard<'_, Session> {
         // After a panic within a transaction, the session has no connection and opens a new one.
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,6 +1,6 @@
 //! PostgreSQL: a server for workers on several machines.
 //!
-//! Connections are not encrypted; use a tunnel if they must be.
+//! Connections are not encrypted; use a tunnel if encryption is required.
 
 use super::connection::{Connection, Dialect, SqlError, SqlResult, SqlRow, SqlValue};
 use bytes::BytesMut;
@@ -41,15 +41,15 @@ static DIALECT: Dialect = Dialect {
     ],
 };
 
-/// The time to wait for a connection. An open connection is lost if sent data is not acknowledged for twice
-/// this time.
+/// The time to wait for a connection. An open connection is considered lost if sent data is not acknowledged
+/// for twice this time.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A connection to a server.
 pub(super) struct PostgresConnection(Client);
 
-/// Parses a URL; the host defaults to `localhost` and the password to `$PGPASSWORD`. The error message
-/// contains no password.
+/// Parses a URL; the host defaults to `localhost` and the password to `$PGPASSWORD`. Returns a message
+/// without the password if the URL is invalid or requires TLS.
 pub(super) fn config(url: &str) -> Result<Config, String> {
     let mut config: Config = url.parse().map_err(|error| innermost_message(&error))?;
     if config.get_ssl_mode() == SslMode::Require {
@@ -172,7 +172,8 @@ impl<'a> FromSql<'a> for SqlValue {
     }
 }
 
-/// Classifies an error by the code of the server, if it has one.
+/// Classifies an error by the code that the server returned. An error without a code means that the
+/// connection is lost, unless it concerns the request itself.
 fn convert_error(error: &postgres::Error) -> SqlError {
     let message = innermost_message(error);
     let Some(code) = error.code() else {

@@ -23,7 +23,8 @@ pub(super) fn parse_state(name: &str) -> SqlResult<TrialState> {
     code.map(|code| TrialState::ALL[code]).ok_or_else(unknown)
 }
 
-/// Returns studies ordered by id, each with the number of its objectives. `filter` is a `WHERE` clause.
+/// Returns studies ordered by id, each with the number of its objectives. `filter` is a `WHERE` clause or
+/// empty.
 pub(super) fn studies(
     db: &mut dyn Connection,
     filter: &str,
@@ -61,7 +62,7 @@ pub(super) fn attrs(db: &mut dyn Connection, table: &str, owner: u64) -> SqlResu
     db.query(&sql, &[owner.into()])?.iter().map(|row| attr(row, 0)).collect()
 }
 
-/// An attribute: its name from a column, its value from the next.
+/// Reads the name of an attribute from a column and its value from the next column.
 fn attr(row: &SqlRow, column: usize) -> SqlResult<(String, serde_json::Value)> {
     let (name, text) = (row.text(column)?, row.text(column + 1)?);
     let value = json::parse(text).map_err(|error| {
@@ -70,7 +71,8 @@ fn attr(row: &SqlRow, column: usize) -> SqlResult<(String, serde_json::Value)> {
     Ok((name.to_owned(), value))
 }
 
-/// Returns all trials of a study, ordered by number. The finished ones in `cached` are not read again.
+/// Returns all trials of a study, ordered by number. The details of the finished trials in `cached`, which
+/// are listed by id, are not read again.
 pub(super) fn trials(
     db: &mut dyn Connection,
     study: u64,
@@ -179,7 +181,7 @@ fn add_intermediate_value(trial: &mut Trial, row: &SqlRow) -> SqlResult<()> {
     Ok(())
 }
 
-/// A number; the next column has its type, which encodes NaN and infinities.
+/// Reads a number from a column; the next column contains its type, which encodes NaN and infinities.
 fn number(row: &SqlRow, column: usize) -> SqlResult<f64> {
     match (row.text(column + 1)?, row.optional_f64(column)?) {
         ("FINITE", Some(value)) => Ok(value),
@@ -187,7 +189,8 @@ fn number(row: &SqlRow, column: usize) -> SqlResult<f64> {
         ("INF_NEG", _) => Ok(f64::NEG_INFINITY),
         ("NAN", _) => Ok(f64::NAN),
         (kind, value) => {
-            Err(SqlError::Rejected(format!("a number of type `{kind}` has the value {value:?}")))
+            let value = value.map_or_else(|| "NULL".to_owned(), |value| value.to_string());
+            Err(SqlError::Rejected(format!("a number of type `{kind}` has the value {value}")))
         }
     }
 }

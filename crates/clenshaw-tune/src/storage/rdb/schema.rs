@@ -60,10 +60,10 @@ const TABLES: [&str; 15] = [
      CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))",
 ];
 
-/// Whether the tables exist: their version is stored last.
+/// Whether all tables exist. Their version is stored last, so a stored version means that they do.
 ///
 /// # Errors
-/// If their version is not supported.
+/// If the stored version is not supported.
 pub(super) fn exists(db: &mut dyn Connection) -> SqlResult<bool> {
     if has_table(db, "alembic_version")? {
         let version = db.query_first("SELECT version_num FROM alembic_version", &[])?;
@@ -97,7 +97,7 @@ fn unsupported(version: &str) -> SqlError {
     ))
 }
 
-/// Creates the missing tables and types, and stores the version.
+/// Creates the missing tables and types, and stores the version, unless another worker already has.
 pub(super) fn create(db: &mut dyn Connection) -> SqlResult<()> {
     let dialect = db.dialect();
     if !dialect.lock_schema.is_empty() {

@@ -1,7 +1,7 @@
 //! SQLite: a database in one file.
 //!
 //! A transaction that writes locks the whole file when it begins, so that the rows it reads cannot change.
-//! Other transactions wait for it, at most until their timeout.
+//! Other transactions that write wait until it ends, or fail after their timeout.
 
 use super::connection::{Connection, Dialect, SqlError, SqlResult, SqlRow, SqlValue};
 use rusqlite::ffi;
@@ -20,7 +20,7 @@ static DIALECT: Dialect = Dialect {
     has_type: "",
     // Optuna reads the digits after the point as microseconds.
     now: "strftime('%Y-%m-%d %H:%M:%f000', 'now')",
-    // The `CURRENT_TIMESTAMP` of Optuna, with fractional seconds.
+    // Optuna uses `CURRENT_TIMESTAMP`, which has the same format without fractional seconds.
     heartbeat_now: "strftime('%Y-%m-%d %H:%M:%f000', 'now')",
     heartbeat_age: "(julianday('now') - julianday(heartbeat)) * 86400.0",
     types: &[

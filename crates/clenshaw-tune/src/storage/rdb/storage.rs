@@ -29,11 +29,11 @@ impl RdbStorage {
         found.first().map(check).transpose()
     }
 
-    /// Whether old heartbeats mean dead workers. They do not shortly after a lost connection was reopened: no
-    /// worker could record any while the database was unavailable.
+    /// Whether an old heartbeat means that its worker is dead. It does not shortly after a lost connection
+    /// was reopened: no worker could record heartbeats while the database was unavailable.
     fn heartbeats_are_reliable(&self) -> bool {
         let max_age = 2 * self.options.heartbeat_interval;
-        self.session().reopened.is_none_or(|reopened| reopened.elapsed() > max_age)
+        self.lock_session().reopened.is_none_or(|reopened| reopened.elapsed() > max_age)
     }
 
     /// Marks stale trials as failed, and enqueues their parameters if requested, in one transaction. Returns

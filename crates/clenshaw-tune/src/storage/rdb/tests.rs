@@ -31,7 +31,7 @@ impl Connection for LostAfterCommit {
 
 /// The storage, with a connection that is lost after the next commit.
 fn unreliable(storage: &RdbStorage) -> &RdbStorage {
-    let mut session = storage.session();
+    let mut session = storage.lock_session();
     let connection = session.connection.take().expect("connected");
     session.connection = Some(Box::new(LostAfterCommit(connection)));
     drop(session);
@@ -54,7 +54,7 @@ fn panic_in_a_transaction_closes_the_connection() {
     };
     let call = || storage.transaction(Access::Write, insert_and_panic);
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).is_err());
-    assert!(storage.session().connection.is_none());
+    assert!(storage.lock_session().connection.is_none());
     assert!(storage.studies().unwrap().is_empty(), "the transaction was not rolled back");
     storage.open_study("s", Direction::Minimize).unwrap();
 }

@@ -1,5 +1,5 @@
-//! Writes trials, and attributes of studies, to the tables. A call that is repeated after a lost connection has no further
-//! effect.
+//! Writes trials, and attributes of studies, to the tables. Repeating a call after a lost connection does not
+//! apply it twice.
 
 use super::super::worker::{WORKER, WorkerProcess};
 use super::super::{AttrKind, clock, json, validation};
@@ -133,7 +133,7 @@ impl RdbStorage {
         found.map(drop).ok_or_else(|| self.invalid(validation::missing_study(study)))
     }
 
-    /// Locks a trial until the transaction ends.
+    /// Locks a trial until the transaction ends, or returns an error if it does not exist.
     pub(super) fn lock_trial(&self, db: &mut dyn Connection, trial: u64) -> SqlResult<LockedTrial> {
         let lock = db.dialect().lock_rows;
         let sql = format!("SELECT study_id, state, number FROM trials WHERE trial_id = $1{lock}");
@@ -147,7 +147,7 @@ impl RdbStorage {
         Ok(LockedTrial { state, number, study_id, study_name: name.text(0)?.to_owned() })
     }
 
-    /// Locks a trial, or returns an error if it is finished.
+    /// Locks a trial, or returns an error if it does not exist or is finished.
     pub(super) fn lock_unfinished(
         &self,
         db: &mut dyn Connection,
@@ -181,7 +181,8 @@ impl RdbStorage {
         self.read_trial(db, id)
     }
 
-    /// Starts the first waiting trial, or finds the one that an earlier attempt of this call has started.
+    /// Starts the first waiting trial, or finds the one that an earlier attempt of this call has started;
+    /// `None` if no trial is waiting.
     pub(super) fn claim(
         &self,
         db: &mut dyn Connection,
@@ -214,7 +215,7 @@ impl RdbStorage {
         attrs
     }
 
-    /// Rejects invalid values, and distributions that are incompatible with those of the study.
+    /// Rejects invalid names and values, and distributions that are incompatible with those of the study.
     pub(super) fn check_params(
         &self,
         db: &mut dyn Connection,
@@ -239,8 +240,8 @@ impl RdbStorage {
         Ok(())
     }
 
-    /// The running trials of a study whose heartbeats have stopped, or whose worker was a process of this
-    /// machine and has ended. Heartbeats are considered only if `use_heartbeats`.
+    /// The ids of the running trials of a study whose heartbeats have stopped, or whose worker was a process
+    /// of this machine and has ended. Heartbeats are considered only if `use_heartbeats` is set.
     pub(super) fn stale_trials(
         &self,
         db: &mut dyn Connection,

@@ -51,7 +51,7 @@ impl<'a> HttpClient<'a> {
         })
     }
 
-    /// Clears the partial file and downloads the whole file, also in each retry.
+    /// Clears the partial file and downloads the whole file; each retry starts from the beginning.
     pub(super) fn download(
         &self,
         transfer: &Transfer<'_>,
@@ -64,7 +64,7 @@ impl<'a> HttpClient<'a> {
         })
     }
 
-    /// Retries after transient errors, with exponential backoff.
+    /// Calls `attempt`, again after each transient error, with exponential backoff.
     fn with_retries(
         &self,
         transfer: &Transfer<'_>,
@@ -97,7 +97,8 @@ impl<'a> HttpClient<'a> {
         Ok(())
     }
 
-    /// Sends one request for the missing bytes and appends them to the partial file.
+    /// Sends one request for the missing bytes and appends them to the partial file, which is cleared first
+    /// if the server returns the whole file.
     fn request(
         &self,
         transfer: &Transfer<'_>,
@@ -203,10 +204,13 @@ fn first_byte(response: &Response<Body>) -> Option<u64> {
     range.strip_prefix("bytes ")?.split('-').next()?.trim().parse().ok()
 }
 
-/// The proxy for HTTPS (`secure`) or HTTP, if any, with the hosts that bypass it.
+/// The proxy for HTTPS (`secure`) or HTTP, if any, with the hosts that bypass it; an error if its URL is
+/// invalid.
 fn proxy(proxies: &Proxies, secure: bool) -> Result<Option<Proxy>, SourceError> {
     let Some(text) = (if secure { &proxies.https } else { &proxies.http }) else { return Ok(None) };
-    let invalid = |_| SourceError::Other(format!("proxy `{text}` is not a URL"));
+    // The message does not contain the URL, which may include a password.
+    let scheme = if secure { "HTTPS" } else { "HTTP" };
+    let invalid = |_| SourceError::Other(format!("the proxy for {scheme} is not a valid URL"));
     let parsed = Proxy::new(text).map_err(invalid)?;
     let mut builder = Proxy::builder(parsed.protocol()).host(parsed.host()).port(parsed.port());
     if let (Some(name), Some(password)) = (parsed.username(), parsed.password()) {

@@ -51,7 +51,7 @@ pub fn manifests() -> &'static [Manifest] {
     &MANIFESTS
 }
 
-/// Returns the manifest of the data set with this folder name.
+/// Returns the manifest of the data set with this folder name; an error if there is none.
 ///
 /// ```
 /// let texas = clenshaw::data::fetch::manifest("texas")?;
@@ -76,6 +76,7 @@ struct ManifestGroup {
     datasets: Vec<String>,
     /// The folder of the files inside the data folder.
     folder: String,
+    /// The beginnings of the URLs, to which the name of each file is appended.
     base_urls: Vec<String>,
     files: Vec<ManifestEntry>,
 }
@@ -126,7 +127,8 @@ pub(super) enum SourceBase<'a> {
 }
 
 impl<'a> SourceBase<'a> {
-    /// Parses [`FetchOptions::from`](super::FetchOptions::from): a URL or an existing folder.
+    /// Parses [`FetchOptions::from`](super::FetchOptions::from); an error if it is neither an HTTP URL nor an
+    /// existing folder.
     pub(super) fn parse(from: Option<&'a str>) -> Result<Self> {
         let Some(from) = from else { return Ok(Self::Published) };
         let scheme = from.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
@@ -202,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn datasets_have_the_expected_files_and_unknown_checksums() {
+    fn manifests_have_the_expected_numbers_of_files_and_checksums() {
         let sizes: Vec<(&str, usize)> = manifests()
             .iter()
             .map(|manifest| (manifest.folder.as_str(), manifest.files.len()))

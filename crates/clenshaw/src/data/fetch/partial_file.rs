@@ -47,8 +47,8 @@ pub(super) struct PartialFile {
 }
 
 impl PartialFile {
-    /// Opens the partial file of an earlier attempt, or creates it; an error if another process has it
-    /// open.
+    /// Opens the partial file of an earlier attempt, or creates it; an error if another process has locked
+    /// it.
     pub(super) fn open(destination: &Path) -> Result<Self> {
         let path = partial_path(destination);
         let file = File::options().read(true).append(true).create(true).open(&path);
@@ -127,7 +127,7 @@ pub(super) fn archive_path(into: &Path, file: &str, url: &str) -> PathBuf {
     into.join(file).with_file_name(format!(".{name}"))
 }
 
-/// Removes empty folders of the manifest and, if all files are complete, the archives.
+/// Removes empty folders of the manifest and, if the fetch is `complete`, the downloaded archives.
 pub(super) fn clean_up(manifest: &Manifest, into: &Path, complete: bool) {
     for listed in &manifest.files {
         for source in listed.urls.iter().map(|url| FileSource::parse(url)) {

@@ -13,13 +13,13 @@ pub struct Proxies {
 }
 
 impl Proxies {
-    /// Reads `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, in upper or lower case; empty
-    /// variables are ignored.
+    /// Reads `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, in upper or lower case; empty variables are ignored.
+    /// `ALL_PROXY` replaces the first two if they are not set.
     pub fn from_env() -> Self {
         Self::from_variables(|name| std::env::var(name).ok())
     }
 
-    /// Lower-case names take precedence, as in curl.
+    /// Reads the variables with `variable`; lower-case names take precedence, as in curl.
     fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
         let lookup = |name: &str| {
             let names = [name.to_lowercase(), name.to_owned()];

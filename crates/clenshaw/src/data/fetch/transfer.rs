@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// The largest accepted file when its size is not known.
+/// The largest accepted file in bytes, if its size is not known.
 const MAX_UNKNOWN_SIZE: u64 = 1 << 30;
 
-/// What progress reports and size limits need to know about a transfer.
+/// The file, the source and the expected size of a transfer, for progress reports and size limits.
 pub(super) struct Transfer<'a> {
     /// Path inside the data folder, or the name of an archive.
     pub(super) file: &'a str,
@@ -118,7 +118,7 @@ fn copy(transfer: &Transfer<'_>, path: &Path, partial: &mut PartialFile) -> Resu
         .append_all(file, transfer.size, partial, |error, _| SourceError::Other(error.to_string()))
 }
 
-/// Extracts the first member with this file name, in whichever folder of the archive it is.
+/// Extracts the first member with this file name, in any folder of the archive.
 fn extract(
     transfer: &Transfer<'_>,
     archive: &Path,
@@ -137,7 +137,8 @@ fn extract(
 }
 
 impl Transfer<'_> {
-    /// Appends everything that `from` returns and reports progress; `total` is the announced size.
+    /// Appends everything that `from` returns and reports progress; `total` is the announced size. Fails if
+    /// the fetch is cancelled or [`Self::limit`] is exceeded.
     ///
     /// `source_error` converts a read error, given the number of bytes received so far.
     pub(super) fn append_all(
@@ -171,7 +172,7 @@ impl Transfer<'_> {
         self.size.unwrap_or(MAX_UNKNOWN_SIZE)
     }
 
-    /// Reports that the source failed, and when it is retried.
+    /// Reports that the source failed, with the delay before it is retried; `None` if it is not.
     pub(super) fn report_failure(&self, problem: &str, retry_in: Option<Duration>) {
         let (file, source) = (self.file, self.source);
         (self.options.on_event)(FetchEvent::Failed { file, source, problem, retry_in });

@@ -24,7 +24,7 @@ pub const LENGTH_BYTES: usize = 8;
 pub const OPENING: &str = r#"{"__metadata__":{"checksum":""#;
 /// Position of the checksum in the file.
 pub const CHECKSUM_AT: usize = LENGTH_BYTES + OPENING.len();
-/// What the file contains in place of the checksum while that is computed.
+/// The placeholder for the checksum while the checksum is computed.
 pub const NO_CHECKSUM: &str = "0000000000000000";
 
 /// The header to write: the metadata, then the type, shape and position of each tensor by name.
@@ -63,7 +63,7 @@ pub struct GraphMetadata {
     pub stamp: Option<String>,
 }
 
-/// Metadata values must be strings, so lists are stored as JSON strings.
+/// Stores lists as JSON strings, because metadata values must be strings.
 mod list {
     use serde::{Deserialize, Deserializer, Serializer, de, ser};
 
@@ -99,8 +99,8 @@ impl TensorElement for usize {
     const DTYPE: Dtype = Dtype::U64;
 }
 
-/// Computes the checksum of a file given in consecutive pieces, with [`NO_CHECKSUM`] in place of the
-/// checksum.
+/// Computes the checksum of a file given in consecutive pieces, which must contain [`NO_CHECKSUM`] in place
+/// of the checksum.
 pub fn checksum<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
     let mut hasher = Hasher::new();
     pieces.into_iter().for_each(|piece| hasher.write(piece));

@@ -3,7 +3,7 @@
 use super::header::{
     CHECKSUM_AT, FORMAT, GraphMetadata, LENGTH_BYTES, NO_CHECKSUM, OPENING, TensorElement, checksum,
 };
-use crate::data::{Dataset, Features, FixedSplit, Split, check_node_count};
+use crate::data::{Dataset, Features, FixedSplit, Split, check_node_count, count};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::tensor::{Bytes, Mat, Pattern, SharedSlice};
@@ -45,7 +45,7 @@ impl<'a> GraphFile<'a> {
         if !cfg!(fuzzing) && !pieces.is_some_and(is_valid) {
             return Err(bad("the checksum is wrong; the file is damaged or truncated".into()));
         }
-        let header = split_header(&bytes).ok_or_else(|| bad("the header is truncated".into()))?;
+        let header = header_json(&bytes).ok_or_else(|| bad("the header is truncated".into()))?;
         let data = LENGTH_BYTES + header.len();
         let bad_header = |error| bad(format!("header: {error}"));
         let tensors: Metadata = serde_json::from_slice(header).map_err(bad_header)?;
@@ -107,7 +107,8 @@ impl<'a> GraphFile<'a> {
         Error::Data { place: format!("{}: `{tensor}`", self.place), problem }
     }
 
-    /// Returns the tensor with this name, if it exists; an error if its elements are not of type `T`.
+    /// Returns the tensor with this name, if it exists; an error if its elements are not of type `T`, or are
+    /// too large for this machine.
     fn find<T: TensorElement>(&self, name: &str) -> Result<Option<StoredTensor<T>>> {
         let Some(info) = self.tensors.info(name) else { return Ok(None) };
         if info.dtype != T::DTYPE {
@@ -136,7 +137,10 @@ impl<'a> GraphFile<'a> {
         let numbers = self.elements(name)?;
         match numbers.len() {
             found if found == expected => Ok(numbers),
-            found => Err(self.bad(name, format!("{found} values; expected {expected}"))),
+            found => {
+                let found = count(found, "value", "values");
+                Err(self.bad(name, format!("{found}; expected {expected}")))
+            }
         }
     }
 
@@ -228,7 +232,7 @@ impl<'a> GraphFile<'a> {
 }
 
 /// Returns the JSON of the header; `None` if it is truncated.
-fn split_header(bytes: &[u8]) -> Option<&[u8]> {
+fn header_json(bytes: &[u8]) -> Option<&[u8]> {
     let (length, rest) = bytes.split_first_chunk::<LENGTH_BYTES>()?;
     rest.get(..usize::try_from(u64::from_le_bytes(*length)).ok()?)
 }

@@ -73,7 +73,7 @@ impl<'a> GraphFileWriter<'a> {
     }
 }
 
-/// Returns the length of the header and the header, without the checksum.
+/// Returns the bytes of the header and its length, with [`NO_CHECKSUM`] in place of the checksum.
 fn header(dataset: &Dataset, stamp: Option<&str>, sections: &[TensorSection<'_>]) -> Vec<u8> {
     let mut end = 0;
     let entry = |section: &TensorSection<'_>| {
@@ -159,7 +159,7 @@ fn split_section(fixed: &FixedSplit, n_nodes: usize) -> TensorSection<'static> {
     TensorSection::owned(&format!("split.{}", fixed.name), &parts)
 }
 
-/// Encodes node names as the text of all names and the position of each.
+/// Encodes node names as the position of each name and the text of all names.
 fn name_sections(names: &[String]) -> [TensorSection<'static>; 2] {
     let mut offsets = vec![0];
     for name in names {

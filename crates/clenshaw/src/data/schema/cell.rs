@@ -2,12 +2,12 @@
 
 use super::NumberFormat;
 
-/// Cells with these contents are missing, in lower or upper case.
+/// Cells with these contents are missing; case is ignored.
 const MISSING: [&str; 9] = ["", "nan", "na", "n/a", "#n/a", "null", "none", "?", "<na>"];
 
 /// Whether a cell has no value.
 pub(crate) fn is_missing(cell: &str) -> bool {
-    // The longest word has four letters.
+    // The longest word has four characters.
     cell.len() <= 4 && MISSING.iter().any(|word| cell.eq_ignore_ascii_case(word))
 }
 
@@ -33,7 +33,7 @@ fn parse_flag(cell: &str) -> Option<bool> {
     }
 }
 
-/// Reads 1, 0 or a flag, as in a mask.
+/// Reads a cell of a mask: `1`, `0`, `1.0`, `0.0` or a flag.
 pub(super) fn parse_mask(cell: &str) -> Option<bool> {
     match cell {
         "1" | "1.0" => Some(true),
@@ -42,7 +42,8 @@ pub(super) fn parse_mask(cell: &str) -> Option<bool> {
     }
 }
 
-/// Days since 1970-01-01 of `YYYY-MM-DD`, optionally followed by `T` or a space and `HH:MM[:SS]`.
+/// Days since 1970-01-01 of `YYYY-MM-DD`, optionally followed by `T` or a space, `HH:MM[:SS]` with optional
+/// decimals, and optionally `Z`. Every month may have 31 days.
 fn parse_date(cell: &str) -> Option<f64> {
     let (date, time) = match cell.split_once(['T', ' ']) {
         Some((date, time)) => (date, time.trim_end_matches('Z')),
@@ -60,7 +61,7 @@ fn parse_date(cell: &str) -> Option<f64> {
     valid.then(|| days_since_1970(year, month, day) + fraction)
 }
 
-/// Parses numbers that each have a fixed number of digits.
+/// Parses numbers between separators, each with the given number of digits; `None` for any other text.
 fn fixed_width_numbers<const N: usize>(
     text: &str,
     separator: char,
@@ -76,7 +77,8 @@ fn fixed_width_numbers<const N: usize>(
     parts.next().is_none().then_some(numbers)
 }
 
-/// Years start in March, so that a leap day is the last day of a year; a cycle has 400 years.
+/// The number of days from 1970-01-01 to a date. Years are counted from March, so that a leap day is the last
+/// day of a year; a cycle has 400 years.
 fn days_since_1970(year: i32, month: i32, day: i32) -> f64 {
     let year = if month <= 2 { year - 1 } else { year };
     let (cycle, year_of_cycle) = (year.div_euclid(400), year.rem_euclid(400));

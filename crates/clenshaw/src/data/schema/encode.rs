@@ -19,17 +19,20 @@ pub(crate) const OWN_SPLIT: &str = "own";
 pub(crate) struct EncodedNodes {
     /// Node names in table order.
     pub names: Vec<String>,
-    /// The node of each name.
+    /// The number of each node, by name.
     pub numbers: HashMap<String, u32>,
     pub x: Features,
+    /// The class of each node; `None` if it is unlabelled.
     pub y: Vec<Option<u32>>,
     pub class_names: Vec<String>,
+    /// `None` if the table has no split, or if it was encoded with a stored schema.
     pub split: Option<FixedSplit>,
     pub warnings: Vec<String>,
     pub schema: Schema,
 }
 
-/// Infers the schema of a table and encodes its rows.
+/// Infers the schema of a table and encodes its rows; an error if there are no rows, if `options` name an
+/// unknown column, if there is no label column, or if an id or a cell of the split is invalid.
 pub(crate) fn encode(table: &Table, options: &TableOptions) -> Result<EncodedNodes> {
     check_rows(table)?;
     let (schema, mut warnings) = infer(table, options, Labels::Required)?;
@@ -67,7 +70,8 @@ pub(crate) fn encode_features(
 }
 
 /// Encodes a table with the schema of the training table: columns are matched by name, and the classes
-/// are those of the training table.
+/// are those of the training table. An error if the table has no rows, none of the feature columns, or
+/// invalid ids.
 pub(crate) fn encode_with_schema(
     table: &Table,
     schema: &Schema,
@@ -93,14 +97,15 @@ pub(crate) fn encode_with_schema(
         )));
     }
     if !missing.is_empty() {
-        warn(format!("columns of the model that are missing here, filled: {}", list(missing)));
+        let missing = list(missing);
+        warn(format!("columns of the model missing from this table are filled: {missing}"));
     }
     let is_known =
         |name: &str| schema.columns.iter().any(|column| column.name.eq_ignore_ascii_case(name));
     let extra: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
     let extra: Vec<&str> = extra.into_iter().filter(|name| !is_known(name)).collect();
     if !extra.is_empty() {
-        warn(format!("columns that the model does not know, ignored: {}", list(extra)));
+        warn(format!("columns that are not in the model are ignored: {}", list(extra)));
     }
     let (x, notes) = features(table, schema, &columns);
     notes.into_iter().for_each(&mut warn);
@@ -125,7 +130,8 @@ fn check_rows(table: &Table) -> Result<()> {
     }
 }
 
-/// The known classes among the labels of a column.
+/// The class of each label in a column; `None` if the label is missing or, with a warning, if it is not one
+/// of `class_names`.
 fn known_labels(
     column: &TextColumn,
     class_names: &[String],
@@ -137,13 +143,18 @@ fn known_labels(
     let is_unknown = |(cell, class): &(&str, &Option<u32>)| class.is_none() && !is_missing(cell);
     let mut unknown = column.cells().zip(&y).filter(is_unknown);
     if let Some((example, _)) = unknown.next() {
-        let labels = count(1 + unknown.count(), "label is", "labels are");
-        warn(format!("{labels} not a class of the model and ignored, such as `{example}`"));
+        let labels = count(
+            1 + unknown.count(),
+            "label is not a class of the model and is ignored",
+            "labels are not classes of the model and are ignored",
+        );
+        warn(format!("{labels}, such as `{example}`"));
     }
     y
 }
 
-/// The names of the nodes; without an id column they are numbered from 0.
+/// The names of the nodes, and their numbers by name. Without an id column the names are numbers from 0. An
+/// error if a name is empty or occurs twice.
 fn node_names(
     table: &Table,
     id: Option<&TextColumn>,
@@ -174,7 +185,8 @@ fn node_names(
     Ok((names, numbers))
 }
 
-/// The split in the column `split` or in mask columns.
+/// The split in the column `split` or in mask columns; `None` if there are none. Nodes without a label are
+/// left out, with a warning; an invalid cell is an error.
 fn split(
     table: &Table,
     schema: &Schema,
@@ -221,8 +233,8 @@ fn split(
     Ok(Some(FixedSplit { name: OWN_SPLIT.into(), split: Split::new(OWN_SPLIT, parts)? }))
 }
 
-/// The feature matrix, and notes on cells that the schema did not expect. `columns` are the feature
-/// columns of the schema, `None` if the table has no such column.
+/// The feature matrix, and notes on filled cells and unknown values. `columns` are the feature columns of the
+/// schema; `None` if the table has no such column.
 fn features(
     table: &Table,
     schema: &Schema,

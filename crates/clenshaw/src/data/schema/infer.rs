@@ -8,9 +8,9 @@
 //! | ignored | columns without a name, empty and constant columns, numbers that only identify the row, and text with too many different values |
 //! | features | all others |
 //!
-//! Kinds of features, each if it fits all cells that are not missing: flags, numbers, numbers with a
-//! decimal comma, dates, categories. If at least nine tenths of the cells are numbers, the others
-//! count as missing.
+//! The kind of a feature is the first of these that fits all cells that are not missing: numbers, flags,
+//! numbers with a decimal comma, dates, categories. If at least nine tenths of these cells are numbers, the
+//! others count as missing.
 
 use super::cell::{self, is_missing};
 use super::options::{Fill, TableOptions};
@@ -20,6 +20,7 @@ use crate::data::table::{Table, TextColumn};
 use crate::error::{Error, Result};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+/// Names of the id column, in order of preference.
 const ID: [&str; 4] = ["id", "node", "name", "node_id"];
 /// Names of the label column, in order of preference.
 pub(crate) const LABEL: [&str; 4] = ["label", "class", "target", "y"];
@@ -44,7 +45,7 @@ pub(crate) enum Labels {
     FeaturesOnly,
 }
 
-/// Whether a name is one that [`infer`] gives a role to.
+/// Whether [`infer`] assigns a role to columns of this name.
 pub(crate) fn is_known_name(name: &str) -> bool {
     let known = ID.iter().chain(&LABEL).chain([&SPLIT]).chain(&MASKS);
     known.into_iter().any(|word| name.eq_ignore_ascii_case(word))
@@ -55,7 +56,8 @@ pub(crate) fn is_id_name(name: &str) -> bool {
     ID.iter().any(|word| name.eq_ignore_ascii_case(word))
 }
 
-/// Infers the schema of a table; also returns warnings.
+/// Infers the schema of a table; also returns warnings. An error if `options` name an unknown column, or if
+/// the label column is required and not found.
 pub(crate) fn infer(
     table: &Table,
     options: &TableOptions,
@@ -79,7 +81,7 @@ pub(crate) fn infer(
     Ok((Schema { columns, structural: None, weight: options.weight.clone() }, warnings))
 }
 
-/// Warns of features that are named like a label, and of names that differ only in case.
+/// Returns warnings about features that are named like a label, and about names that differ only in case.
 fn suspicious_names(table: &Table, columns: &[ColumnSchema]) -> Vec<String> {
     let place = &table.place;
     let is_label_name = |name: &str| LABEL.iter().any(|word| name.eq_ignore_ascii_case(word));
@@ -98,8 +100,9 @@ fn suspicious_names(table: &Table, columns: &[ColumnSchema]) -> Vec<String> {
     labels.chain(names).collect()
 }
 
-/// The columns that are not features, with the reason why they were chosen.
+/// The columns that are an id, a label or a split.
 struct SpecialColumns {
+    /// The index and the role of each column, and the reason for the role.
     columns: Vec<(usize, ColumnRole, &'static str)>,
 }
 
@@ -156,7 +159,8 @@ impl SpecialColumns {
         self.columns.extend(column.map(|column| (column, role, reason)));
     }
 
-    /// Returns the column with one of these names, unless it already has a role.
+    /// Returns the column with the first of these names that the header contains; `None` if there is none or
+    /// it already has a role.
     fn find_unassigned(&self, table: &Table, names: &[&str]) -> Option<usize> {
         let found = names.iter().find_map(|name| table.find(name)).filter(|_| table.has_header);
         found.filter(|&column| self.role(column).is_none())
@@ -312,7 +316,7 @@ impl<'a> CellCounts<'a> {
         }
     }
 
-    /// The format of numbers, and how many cells have it; `None` for text.
+    /// The format of numbers, and how many of the `present` cells have it; `None` for text.
     fn format(&self, present: usize) -> Option<(NumberFormat, usize)> {
         let all = [
             (NumberFormat::Number, self.numbers),
@@ -327,8 +331,8 @@ impl<'a> CellCounts<'a> {
     }
 }
 
-/// Whether a column of numbers only identifies rows: distinct whole numbers that are consecutive, or
-/// whose name ends in `id` or is `index`.
+/// Whether a column of numbers only identifies rows: its cells are distinct whole numbers, and they are
+/// consecutive or its name is `id` or `index` or ends in `_id` or `Id`.
 fn is_row_number(column: &TextColumn) -> bool {
     let numbers: Option<Vec<i64>> = column.cells().map(|cell| cell.parse().ok()).collect();
     let Some(mut numbers) = numbers else { return false };
@@ -343,6 +347,7 @@ fn is_row_number(column: &TextColumn) -> bool {
     distinct && (named && n > 1 || consecutive)
 }
 
+/// The value of missing cells, computed from the numbers in the column; 0 if there are none.
 fn fill_value(column: &TextColumn, format: NumberFormat, fill: Fill) -> f32 {
     let mut values: Vec<f32> =
         column.cells().filter_map(|cell| cell::parse_number(format, cell)).collect();

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 pub struct Schema {
     /// One entry per column.
     pub columns: Vec<ColumnSchema>,
-    /// The features that replace those of the table if it has none.
+    /// The features that are computed from the graph, if the table has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structural: Option<StructuralFeatures>,
     /// The weights of edges, if the user chose them: [`TableOptions::weight`].
@@ -119,7 +119,7 @@ impl Schema {
         features.into_iter()
     }
 
-    /// Returns the column with this role.
+    /// Returns the first column with this role, if there is one.
     pub fn column(&self, role: &ColumnRole) -> Option<&ColumnSchema> {
         self.columns.iter().find(|column| column.role == *role)
     }
@@ -179,7 +179,8 @@ impl ColumnSchema {
         }
     }
 
-    /// The name, followed by how cells are read unless they are plain numbers or text.
+    /// The name, followed in brackets by the number of values of a category, the format of numbers that are
+    /// not plain, and the value of missing cells.
     fn title(&self) -> String {
         let mut details: Vec<String> = vec![];
         match &self.role {
@@ -216,7 +217,7 @@ impl ColumnSchema {
     }
 }
 
-/// Joins names; only the first six of a long list.
+/// Joins names; of more than eight, only the first six.
 fn shortened(names: &[String]) -> String {
     match names.len() {
         0..=8 => names.join(", "),

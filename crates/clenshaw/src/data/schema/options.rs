@@ -1,4 +1,4 @@
-//! What users state about their tables; everything else is inferred.
+//! The options that users set for their tables; everything else is inferred.
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub struct TableOptions {
     /// The column with the part of the split.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<String>,
-    /// The only columns to use as features; empty for all others.
+    /// The only columns to use as features; if empty, all columns without another role.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<String>,
     /// Columns that are not used.
@@ -36,8 +36,8 @@ pub struct TableOptions {
     /// How missing numbers are filled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fill: Option<Fill>,
-    /// The column of the edge table, or the attribute of edges, with their weights; `none` if all edges
-    /// have the same weight.
+    /// The column of the edge table, or the attribute of edges, with their weights; the text `none` gives all
+    /// edges the weight 1. If unset, a column with a usual name is used, such as `weight`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<String>,
 }
@@ -78,7 +78,7 @@ pub enum Fill {
 }
 
 impl TableOptions {
-    /// Options that state nothing.
+    /// Creates options in which nothing is set.
     pub const fn new() -> Self {
         Self {
             id: None,
@@ -92,7 +92,7 @@ impl TableOptions {
         }
     }
 
-    /// Parses TOML; `place` names the file in errors.
+    /// Parses TOML; an error if a key is unknown or has the wrong type. `place` names the file in errors.
     pub fn from_toml(place: &str, text: &str) -> Result<Self> {
         toml::from_str(text).map_err(|error| Error::Data {
             place: place.into(),
@@ -100,7 +100,7 @@ impl TableOptions {
         })
     }
 
-    /// Returns these options, with those of `other` where these state nothing.
+    /// Returns these options; those that are not set are taken from `other`.
     pub fn or(self, other: Self) -> Self {
         let or = |ours: Vec<String>, theirs| if ours.is_empty() { theirs } else { ours };
         Self {

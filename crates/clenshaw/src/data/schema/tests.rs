@@ -201,8 +201,8 @@ fn other_tables_are_matched_by_name() {
     assert_eq!(
         applied.warnings,
         [
-            "nodes: columns of the model that are missing here, filled: note",
-            "nodes: columns that the model does not know, ignored: extra",
+            "nodes: columns of the model missing from this table are filled: note",
+            "nodes: columns that are not in the model are ignored: extra",
             "nodes: column `age`: 1 missing cell is filled with 38",
             "nodes: column `town`: 1 cell has a value that the training table does not have, such as \
              `Hull`; encoded as zeros"
@@ -211,7 +211,7 @@ fn other_tables_are_matched_by_name() {
     let labelled = text_table("id,age,label\np,20,tea\nq,21,water\nr,22,\n").unwrap();
     let applied = encode_with_schema(&labelled, &nodes.schema, &nodes.class_names).unwrap();
     assert_eq!(applied.y, [Some(1), None, None]);
-    let unknown = "nodes: 1 label is not a class of the model and ignored, such as `water`";
+    let unknown = "nodes: 1 label is not a class of the model and is ignored, such as `water`";
     assert!(applied.warnings.contains(&unknown.to_owned()), "{:?}", applied.warnings);
     let error =
         encode_with_schema(&text_table("id,z\np,1\n").unwrap(), &nodes.schema, &[]).unwrap_err();

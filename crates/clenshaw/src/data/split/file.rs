@@ -5,10 +5,10 @@
 //! Nodes that are not listed are in no part.
 
 use super::part_named;
-use crate::data::Dataset;
 use crate::data::read::delimited::{LineResult, parse_table};
 use crate::data::read::text;
 use crate::data::schema::is_id_name;
+use crate::data::{Dataset, count};
 use crate::error::{Error, Result};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,14 +17,14 @@ use std::path::Path;
 /// Names of the second column in a header.
 const PART_COLUMN: [&str; 2] = ["part", "split"];
 
-/// Reads the three parts from a file; every node must have a label.
+/// Reads the three parts from a file; see [`read_bytes`].
 pub(super) fn read(path: &Path, dataset: &Dataset) -> Result<[Vec<u32>; 3]> {
     let bytes = std::fs::read(path).map_err(Error::io(path))?;
     read_bytes(&path.display().to_string(), &bytes, &dataset.node_names, &dataset.y)
 }
 
-/// Reads the three parts from the bytes of a file; errors refer to it as `place`. Without names, nodes
-/// are numbers.
+/// Reads the three parts from the bytes of a file; errors refer to the file as `place`. If `names` is empty,
+/// nodes are given by number. Every listed node must have a label and occur once.
 pub fn read_bytes(
     place: &str,
     bytes: &[u8],
@@ -34,8 +34,8 @@ pub fn read_bytes(
     let text = text::read_bytes(Path::new(place), bytes)?;
     let table = parse_table(place, &text, |first, _| is_header(first))?;
     let [nodes, parts] = &table.columns[..] else {
-        let n = table.columns.len();
-        return Err(table.error(format!("{n} columns; expected `node,part`")));
+        let columns = count(table.columns.len(), "column", "columns");
+        return Err(table.error(format!("{columns}; expected `node,part`")));
     };
     let numbers: HashMap<&str, usize> = names.iter().map(String::as_str).zip(0..).collect();
     let mut split = [vec![], vec![], vec![]];
