@@ -93,7 +93,7 @@ def indices(values: Any) -> np.ndarray:
     """Return whole numbers as an ``int32`` or ``int64`` array."""
     array = to_numpy(values)
     if array.dtype in (np.int32, np.int64):
-        return np.require(array, requirements="A")
+        return _aligned(array)
     if array.size == 0 or array.dtype.kind in "iub":
         return array.astype(np.int64)
     if _all_of(array, int) and max(map(abs, array.ravel().tolist())) < 2**63:
@@ -101,6 +101,13 @@ def indices(values: Any) -> np.ndarray:
     if array.dtype.kind == "f" and np.array_equal(array, np.floor(array)) and np.abs(array).max() < 2.0**63:
         return array.astype(np.int64)
     raise TypeError(f"expected whole numbers, got an array of {array.dtype}")
+
+
+def _aligned(array: np.ndarray) -> np.ndarray:
+    """Return an array whose numbers can be read directly, a copy if necessary."""
+    # NumPy regards every empty array as aligned.
+    address: int = array.__array_interface__["data"][0]
+    return array if address % array.dtype.itemsize == 0 else array.copy()
 
 
 def _all_of(array: np.ndarray, kind: type) -> bool:
@@ -112,7 +119,7 @@ def to_real(values: Any, name: str) -> np.ndarray:
     """Return an array of ``float32`` or ``float64``; other numbers are converted."""
     array = to_numpy(values)
     if array.dtype in (np.float32, np.float64):
-        return np.require(array, requirements="A")
+        return _aligned(array)
     if array.dtype.kind in "iub":
         return array.astype(np.float64 if array.dtype.itemsize > 2 else np.float32)
     if array.dtype.kind == "f":
@@ -122,7 +129,7 @@ def to_real(values: Any, name: str) -> np.ndarray:
     try:
         return array.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"`{name}` contains values that are not numbers: {error}") from None
+        raise type(error)(f"`{name}` contains values that are not numbers: {error}") from None
 
 
 def is_missing(value: Any) -> bool:

@@ -101,11 +101,14 @@ class NodeClassifier(HyperParameters):
             fitted with the best weights so far.
         """
         source, features, values, _ = self._read(graph, X, y, label)
-        self._label = label
         if values is None:
             raise ValueError("`y` is missing: requires y to be passed, but the target y is None")
         n_nodes = source.graph.n_nodes
         labels = encode_labels(values)
+        n_classes = len(np.unique(labels.codes[labels.codes >= 0]))
+        if n_classes < 2:
+            problem = "all labels have the same class" if n_classes else "no node has a label"
+            raise ValueError(f"`y` has {n_classes} class: {problem}; expected at least two")
         params = self._hyper_values()
         dataset = _clenshaw.Dataset(source.graph, features.x, labels.codes, labels.class_names, features.schema)
         train, val = self._split(source, labels.codes, train_mask, val_mask)
@@ -118,11 +121,14 @@ class NodeClassifier(HyperParameters):
                 weights = spread
             if weights.ndim != 1:
                 raise ValueError(f"`sample_weight` has shape {weights.shape}; Sample weights must be 1D array")
+            if len(weights) == n_nodes and not weights[train].any():
+                raise ValueError("`sample_weight` is zero for every training node")
         with Progress(self.verbose, self.model, params, callback) as progress:
             result = _clenshaw.fit(
                 dataset, self.model, params, train, val,
                 seed=self._seed(), threads=self._threads(), node_weights=weights, callback=progress.callback,
             )
+        self._label = label
         self._store(result, source, features, labels.classes, dataset, train, val)
         if result.error is not None:
             raise result.error
@@ -231,8 +237,21 @@ class NodeClassifier(HyperParameters):
 
     # --------------------------------------------------------------- prediction
 
+    def fit_transform(self, graph: Any, X: Any = None, y: Any = None, **fit_params: Any) -> np.ndarray:
+        """Train, and return the embedding of every node, see ``transform``."""
+        return self.fit(graph, X, y, **fit_params).transform()
+
     def decision_function(self, graph: Any = None, X: Any = None) -> np.ndarray:
-        """Return the score of every class for every node, of shape (n, C): logits, before the softmax."""
+        """Return the logits or, for two classes, those of the second minus those of the first, of shape (n,).
+
+        That is the rule of scikit-learn, whose scorers rely on it; ``logits`` has one column per class for
+        any number of classes.
+        """
+        scores = self.logits(graph, X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def logits(self, graph: Any = None, X: Any = None) -> np.ndarray:
+        """Return the score of every class for every node, of shape (n, C): before the softmax."""
         self._check_fitted()
         if self._is_own(graph) and X is None and self._scores is not None:
             scores, selected = self._scores, _selected(graph)
@@ -250,11 +269,11 @@ class NodeClassifier(HyperParameters):
             Another graph and its features, as in ``fit``; by default the training graph. Columns of a table
             are matched by name.
         """
-        return _softmax(self.decision_function(graph, X))
+        return _softmax(self.logits(graph, X))
 
     def predict(self, graph: Any = None, X: Any = None) -> np.ndarray:
         """Return the most likely label of every node; parameters as in ``predict_proba``."""
-        best = self.decision_function(graph, X).argmax(axis=1)
+        best = self.logits(graph, X).argmax(axis=1)
         return self.classes_[best]
 
     def transform(self, graph: Any = None, X: Any = None) -> np.ndarray:
@@ -545,7 +564,7 @@ class NodeClassifier(HyperParameters):
         return Tags(
             estimator_type="classifier",
             target_tags=TargetTags(required=True),
-            transformer_tags=TransformerTags(),
+            transformer_tags=TransformerTags(preserves_dtype=[]),
             classifier_tags=ClassifierTags(),
             input_tags=InputTags(two_d_array=True, sparse=True),
         )

@@ -23,7 +23,7 @@ from clenshaw._arrays import (
     to_numpy,
     to_real,
 )
-from clenshaw._errors import describe, warn
+from clenshaw._errors import warn, warn_of_conversion
 
 #: Up to this number of nodes, nodes without features get one feature each.
 MAX_IDENTITY = 100_000
@@ -66,7 +66,7 @@ def encode_features(X: Any, schema: _clenshaw.Schema | None = None) -> EncodedFe
 def _check_shape(X: Any) -> None:
     for size, name in zip(X.shape, ("sample", "feature")):
         if size == 0:
-            raise ValueError(f"`X` is {describe(X)}: 0 {name}(s), while a minimum of 1 is required")
+            raise ValueError(f"found 0 {name}(s) (shape={tuple(X.shape)}) while a minimum of 1 is required in `X`")
     if X.shape[1] > MAX_FEATURES:
         raise ValueError(f"`X` has {X.shape[1]} columns; expected at most {MAX_FEATURES}")
 
@@ -184,6 +184,7 @@ def label_values(y: Any, n_nodes: int, nodes: list[Any] | None) -> np.ndarray:
         return values
     array = to_numpy(y)
     if array.ndim == 2 and array.shape[1] == 1:
+        warn_of_conversion("A column-vector y was passed when a 1d array was expected; its only column is used")
         array = array.ravel()
     elif array.ndim == 1 and isinstance(y, (list, tuple)) and len({type(value) for value in y}) > 1:
         # NumPy would convert all labels to one type: NaN to "nan".
