@@ -75,7 +75,7 @@ def to_nodes(X: Any) -> Nodes:
         return X
     dense = X.toarray() if sp.issparse(X) else np.asarray(X)
     try:
-        dense = np.nan_to_num(dense.astype(float), posinf=0, neginf=0).reshape(len(dense), -1)
+        dense = np.nan_to_num(dense.real.astype(float), posinf=0, neginf=0).reshape(len(dense), -1)
     except (TypeError, ValueError):
         dense = np.zeros((max(len(np.atleast_1d(dense)), 1), 1))
     distances = ((dense[:, None] - dense[None]) ** 2).sum(2)
@@ -125,7 +125,7 @@ ALWAYS = {
 }
 NEIGHBOURS = {
     "check_methods_subset_invariance": "predictions depend on the neighbours that are passed with a sample",
-    "check_methods_sample_order_invariance": "neighbours at equal distance are chosen by their order",
+    "check_methods_sample_order_invariance": "sums over neighbours run in the order of the nodes, which changes the last digit",
 }
 
 

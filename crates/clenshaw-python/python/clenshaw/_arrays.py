@@ -14,11 +14,20 @@ Csr = tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, int]]
 
 
 def to_numpy(values: Any) -> np.ndarray:
-    """Return a NumPy array of a list, an array or a tensor of any library, without a copy if possible."""
+    """Return a NumPy array of a list, an array or a tensor of any library, without a copy if possible.
+
+    Masked values become ``None``.
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        objects = np.array(values.data, dtype=object)
+        objects[np.ma.getmaskarray(values)] = None
+        return objects
+    if isinstance(values, np.ndarray):
+        return np.asarray(values)
     if hasattr(values, "detach"):
         values = values.detach().cpu()
     for method in ("to_numpy", "numpy"):
-        if hasattr(values, method) and not isinstance(values, np.ndarray):
+        if hasattr(values, method):
             return np.asarray(getattr(values, method)())
     return np.asarray(values)
 

@@ -274,7 +274,7 @@ class NodeClassifier(HyperParameters):
     def predict(self, graph: Any = None, X: Any = None) -> np.ndarray:
         """Return the most likely label of every node; parameters as in ``predict_proba``."""
         best = self.logits(graph, X).argmax(axis=1)
-        return self.classes_[best]
+        return np.asarray(self.classes_[best])
 
     def transform(self, graph: Any = None, X: Any = None) -> np.ndarray:
         """Return an embedding of every node: the values that the last layer reads.
@@ -522,7 +522,7 @@ class NodeClassifier(HyperParameters):
         given = {name: value for name, value in self.get_params().items()
                  if name not in OWN_PARAMS and value is not None}
         values = {"scaling": "standard", **to_registry(given)}
-        known = {hyper["name"] for hyper in _clenshaw.model_info(self.model)["hyper"]}
+        known: set[str] = {hyper["name"] for hyper in _clenshaw.model_info(self.model)["hyper"]}
         unknown = [KEYWORDS.get(name, name) for name in values if name not in known]
         if unknown:
             names = ", ".join(sorted(KEYWORDS.get(name, name) for name in known))
@@ -537,10 +537,9 @@ class NodeClassifier(HyperParameters):
             if not 0 <= state < 2**64:
                 raise ValueError(f"`random_state` is {state}; expected a whole number from 0 to 2**64 - 1")
             return int(state)
-        if hasattr(state, "randint"):
-            return int(state.randint(2**31))
-        if hasattr(state, "integers"):
-            return int(state.integers(2**31))
+        for method in ("randint", "integers"):  # of RandomState, of Generator
+            if hasattr(state, method):
+                return int(getattr(state, method)(2**31))
         raise ValueError(f"`random_state` is {state!r}; expected None, an int or a NumPy generator")
 
     def _threads(self) -> int:
@@ -612,7 +611,7 @@ def _mask(nodes: np.ndarray, n_nodes: int) -> np.ndarray:
 def _softmax(scores: np.ndarray) -> np.ndarray:
     shifted = scores - scores.max(axis=1, keepdims=True)
     powers = np.exp(shifted.astype(np.float64))
-    return powers / powers.sum(axis=1, keepdims=True)
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
 def _same(value: Any, default: Any) -> bool:

@@ -117,8 +117,7 @@ def _encode_table(table: Any, schema: _clenshaw.Schema | None) -> EncodedFeature
         # Features are ordered by the name of their column.
         order = np.argsort(np.array(text_names, dtype=object), kind="stable")
         arrays = [to_real(columns[i], text_names[i]) for i in order]
-        x = np.stack(arrays, axis=1)
-        return EncodedFeatures(x, schema or _clenshaw.Schema.numbers(text_names), original)
+        return EncodedFeatures(np.stack(arrays, axis=1), schema or _clenshaw.Schema.numbers(text_names), original)
     cells = [(name, [to_cell(value) for value in values.tolist()]) for name, values in zip(text_names, columns)]
     x, found, messages = _clenshaw.Schema.infer(cells) if schema is None else schema.encode(cells)
     for message in messages:
@@ -231,7 +230,7 @@ def _as_numbers(labels: np.ndarray) -> np.ndarray:
 def _is_unlabelled(value: Any) -> bool:
     if is_missing(value):
         return True
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and value < 0
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and bool(value < 0)
 
 
 def _unique(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
