@@ -6,7 +6,8 @@ use clenshaw::data::Features;
 use clenshaw::tensor::{Mat, Pattern};
 use numpy::ndarray::Dimension;
 use numpy::{
-    Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2,
+    Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1,
+    PyReadonlyArray2,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -80,20 +81,15 @@ impl<'py> Indices<'py> {
     pub fn convert<T: TryFrom<i64>>(&self, name: &str) -> PyResult<Vec<T>> {
         fn all<T: TryFrom<i64>>(
             name: &str,
-            mut values: impl ExactSizeIterator<Item = i64>,
+            values: impl ExactSizeIterator<Item = i64>,
         ) -> PyResult<Vec<T>> {
             let mut converted = Vec::with_capacity(values.len());
-            let failed = values.find_map(|value| match T::try_from(value) {
-                Ok(value) => {
-                    converted.push(value);
-                    None
-                }
-                Err(_) => Some(value),
-            });
-            match failed {
-                None => Ok(converted),
-                Some(value) => Err(data_error(format!("`{name}` contains {value}"))),
+            for value in values {
+                let number = T::try_from(value)
+                    .map_err(|_| data_error(format!("`{name}` contains {value}")))?;
+                converted.push(number);
             }
+            Ok(converted)
         }
         match self {
             Self::Int32(array) => {

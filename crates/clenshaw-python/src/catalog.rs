@@ -127,7 +127,9 @@ pub fn filter_response(
         return Err(PyValueError::new_err("`coefficients` is empty; expected at least one number"));
     }
     if a.min(b) <= -1.0 || !(a + b).is_finite() {
-        return Err(PyValueError::new_err(format!("`a` is {a} and `b` is {b}; expected more than -1")));
+        return Err(PyValueError::new_err(format!(
+            "`a` is {a} and `b` is {b}; expected more than -1"
+        )));
     }
     if matches!(basis, Basis::Bernstein) {
         return Ok(mu.into_iter().map(|mu| bernstein(coefficients.clone(), mu)).collect());

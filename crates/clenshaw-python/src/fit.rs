@@ -104,7 +104,9 @@ pub fn fit(
         node_weights.map(|weights| weights.as_array().iter().copied().collect());
     let dataset = dataset.dataset.clone();
     if dataset.y.iter().all(Option::is_none) {
-        return Err(data_error("no node has a label; expected labels of at least two classes".into()));
+        return Err(data_error(
+            "no node has a label; expected labels of at least two classes".into(),
+        ));
     }
     let threads = threads.max(1);
 

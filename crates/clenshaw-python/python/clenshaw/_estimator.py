@@ -60,7 +60,8 @@ class NodeClassifier(HyperParameters):
         """Train on the labelled nodes of a graph.
 
         Directions of edges are dropped, self-loops removed and repeated edges merged; ``notes_`` lists
-        what was changed. Without features, every node gets one feature, or on graphs of more than 100,000
+        what was changed. The weights of repeated edges are added; if an edge has a weight in both
+        directions, their mean is used. Without features, every node gets one feature, or on graphs of more than 100,000
         nodes one per power of two of its degree.
 
         Parameters
