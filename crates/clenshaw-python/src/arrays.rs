@@ -4,7 +4,11 @@ use crate::errors::to_python;
 use clenshaw::Error;
 use clenshaw::data::Features;
 use clenshaw::tensor::{Mat, Pattern};
-use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::ndarray::Dimension;
+use numpy::{
+    Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1,
+    PyReadonlyArray2,
+};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -24,13 +28,26 @@ pub fn to_array<'py, T: Element + Copy>(
     PyArray1::from_vec(py, matrix.into_vec()).reshape(shape)
 }
 
+/// Returns an error if the numbers of an array cannot be read directly.
+fn check_aligned<T: Element, D: Dimension>(
+    array: &PyReadonlyArray<'_, T, D>,
+    name: &str,
+) -> PyResult<()> {
+    match array.data().is_aligned() {
+        true => Ok(()),
+        false => Err(PyTypeError::new_err(format!("`{name}` is not aligned; pass a copy"))),
+    }
+}
+
 /// A copy of a two-dimensional array of `float32` or `float64` as a matrix.
 pub fn to_matrix(array: &Bound<'_, PyAny>, name: &str) -> PyResult<Mat<f32>> {
     if let Ok(array) = array.extract::<PyReadonlyArray2<'_, f32>>() {
+        check_aligned(&array, name)?;
         let view = array.as_array();
         return Ok(Mat::from_vec(view.nrows(), view.ncols(), view.iter().copied().collect()));
     }
     if let Ok(array) = array.extract::<PyReadonlyArray2<'_, f64>>() {
+        check_aligned(&array, name)?;
         let view = array.as_array();
         let values = view.iter().map(|&value| value as f32).collect();
         return Ok(Mat::from_vec(view.nrows(), view.ncols(), values));
@@ -64,24 +81,25 @@ impl<'py> Indices<'py> {
     pub fn convert<T: TryFrom<i64>>(&self, name: &str) -> PyResult<Vec<T>> {
         fn all<T: TryFrom<i64>>(
             name: &str,
-            mut values: impl ExactSizeIterator<Item = i64>,
+            values: impl ExactSizeIterator<Item = i64>,
         ) -> PyResult<Vec<T>> {
             let mut converted = Vec::with_capacity(values.len());
-            let failed = values.find_map(|value| match T::try_from(value) {
-                Ok(value) => {
-                    converted.push(value);
-                    None
-                }
-                Err(_) => Some(value),
-            });
-            match failed {
-                None => Ok(converted),
-                Some(value) => Err(data_error(format!("`{name}` contains {value}"))),
+            for value in values {
+                let number = T::try_from(value)
+                    .map_err(|_| data_error(format!("`{name}` contains {value}")))?;
+                converted.push(number);
             }
+            Ok(converted)
         }
         match self {
-            Self::Int32(array) => all(name, array.as_array().iter().map(|&value| i64::from(value))),
-            Self::Int64(array) => all(name, array.as_array().iter().copied()),
+            Self::Int32(array) => {
+                check_aligned(array, name)?;
+                all(name, array.as_array().iter().map(|&value| i64::from(value)))
+            }
+            Self::Int64(array) => {
+                check_aligned(array, name)?;
+                all(name, array.as_array().iter().copied())
+            }
         }
     }
 }
@@ -137,10 +155,14 @@ pub fn check_offsets(offsets: &[usize], n_indices: usize, n_values: usize) -> Py
 /// The numbers of a one-dimensional array of `float32` or `float64`.
 pub fn to_vector(array: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<f32>> {
     if let Ok(array) = array.extract::<PyReadonlyArray1<'_, f32>>() {
+        check_aligned(&array, name)?;
         return Ok(array.as_array().iter().copied().collect());
     }
     match array.extract::<PyReadonlyArray1<'_, f64>>() {
-        Ok(array) => Ok(array.as_array().iter().map(|&value| value as f32).collect()),
+        Ok(array) => {
+            check_aligned(&array, name)?;
+            Ok(array.as_array().iter().map(|&value| value as f32).collect())
+        }
         Err(_) => Err(PyTypeError::new_err(format!(
             "`{name}` is {}; expected a one-dimensional array of float32 or float64",
             array.get_type()

@@ -14,11 +14,20 @@ Csr = tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, int]]
 
 
 def to_numpy(values: Any) -> np.ndarray:
-    """Return a NumPy array of a list, an array or a tensor of any library, without a copy if possible."""
+    """Return a NumPy array of a list, an array or a tensor of any library, without a copy if possible.
+
+    Masked values become ``None``.
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        objects = np.array(values.data, dtype=object)
+        objects[np.ma.getmaskarray(values)] = None
+        return objects
+    if isinstance(values, np.ndarray):
+        return np.asarray(values)
     if hasattr(values, "detach"):
         values = values.detach().cpu()
     for method in ("to_numpy", "numpy"):
-        if hasattr(values, method) and not isinstance(values, np.ndarray):
+        if hasattr(values, method):
             return np.asarray(getattr(values, method)())
     return np.asarray(values)
 
@@ -93,7 +102,7 @@ def indices(values: Any) -> np.ndarray:
     """Return whole numbers as an ``int32`` or ``int64`` array."""
     array = to_numpy(values)
     if array.dtype in (np.int32, np.int64):
-        return np.require(array, requirements="A")
+        return _aligned(array)
     if array.size == 0 or array.dtype.kind in "iub":
         return array.astype(np.int64)
     if _all_of(array, int) and max(map(abs, array.ravel().tolist())) < 2**63:
@@ -101,6 +110,13 @@ def indices(values: Any) -> np.ndarray:
     if array.dtype.kind == "f" and np.array_equal(array, np.floor(array)) and np.abs(array).max() < 2.0**63:
         return array.astype(np.int64)
     raise TypeError(f"expected whole numbers, got an array of {array.dtype}")
+
+
+def _aligned(array: np.ndarray) -> np.ndarray:
+    """Return an array whose numbers can be read directly, a copy if necessary."""
+    # NumPy regards every empty array as aligned.
+    address: int = array.__array_interface__["data"][0]
+    return array if address % array.dtype.itemsize == 0 else array.copy()
 
 
 def _all_of(array: np.ndarray, kind: type) -> bool:
@@ -112,7 +128,7 @@ def to_real(values: Any, name: str) -> np.ndarray:
     """Return an array of ``float32`` or ``float64``; other numbers are converted."""
     array = to_numpy(values)
     if array.dtype in (np.float32, np.float64):
-        return np.require(array, requirements="A")
+        return _aligned(array)
     if array.dtype.kind in "iub":
         return array.astype(np.float64 if array.dtype.itemsize > 2 else np.float32)
     if array.dtype.kind == "f":
@@ -122,7 +138,7 @@ def to_real(values: Any, name: str) -> np.ndarray:
     try:
         return array.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"`{name}` contains values that are not numbers: {error}") from None
+        raise type(error)(f"`{name}` contains values that are not numbers: {error}") from None
 
 
 def is_missing(value: Any) -> bool:

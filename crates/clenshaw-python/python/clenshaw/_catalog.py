@@ -187,7 +187,8 @@ def make_csbm(
     homophily
         The share of edges within a class.
     signal
-        The length of the class means of the features, whose noise has variance 1.
+        The length of the class means of the features, whose noise has variance 1; the means are drawn
+        from a normal distribution, so it is their root mean square.
     random_state
         The seed; ``None`` is 0.
     """

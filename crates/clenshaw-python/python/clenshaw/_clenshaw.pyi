@@ -1,9 +1,29 @@
 """Types of the native module."""
 
 from collections.abc import Callable
-from typing import Any, TypedDict
+from typing import Any, TypedDict, final
 
 import numpy as np
+
+__all__ = [
+    "Dataset",
+    "FitResult",
+    "Graph",
+    "Model",
+    "Schema",
+    "Study",
+    "Trial",
+    "__version__",
+    "available_threads",
+    "dataset_names",
+    "fetch",
+    "filter_response",
+    "fit",
+    "model_info",
+    "model_names",
+    "param_importances",
+    "preset",
+]
 
 __version__: str
 
@@ -17,6 +37,7 @@ class _Response(TypedDict):
     coefficients: list[list[float]]
     basis: str
 
+@final
 class Graph:
     @staticmethod
     def from_csr(
@@ -38,6 +59,7 @@ class Graph:
     def homophily(self, classes: np.ndarray) -> tuple[float | None, float | None]: ...
     def spectral_density(self, normalisation: str, bins: int) -> tuple[list[float], bool]: ...
 
+@final
 class Schema:
     @staticmethod
     def infer(columns: _Columns) -> tuple[_Features, Schema, list[str]]: ...
@@ -52,6 +74,7 @@ class Schema:
     @staticmethod
     def from_json(text: str) -> Schema: ...
 
+@final
 class Dataset:
     def __new__(
         cls,
@@ -88,6 +111,7 @@ class Dataset:
     def split(self, kind: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
     def sha256(self) -> str: ...
 
+@final
 class Model:
     @staticmethod
     def load(path: str) -> Model: ...
@@ -119,6 +143,7 @@ class Model:
     def hidden(self, dataset: Dataset) -> np.ndarray | None: ...
     def response(self, dataset: Dataset) -> _Response | None: ...
 
+@final
 class FitResult:
     @property
     def history(self) -> dict[str, np.ndarray]: ...
@@ -137,12 +162,14 @@ class FitResult:
     @property
     def error(self) -> BaseException | None: ...
 
+@final
 class Trial:
     @property
     def number(self) -> int: ...
     @property
     def params(self) -> dict[str, Any]: ...
 
+@final
 class Study:
     def __new__(cls, storage: str, name: str, seed: int, random: bool) -> Study: ...
     def ask(self, space: dict[str, str]) -> Trial | None: ...

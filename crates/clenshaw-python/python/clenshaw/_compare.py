@@ -49,8 +49,7 @@ class Comparison:
         for name, scores in self.scores.items():
             n = len(scores)
             std = float(scores.std(ddof=1)) if n > 1 else math.nan
-            quantile = T_QUANTILES[n - 2] if 2 <= n <= len(T_QUANTILES) + 1 else 1.96
-            half_width = quantile * std / math.sqrt(n) if n > 1 else math.nan
+            half_width = _t_quantile(n - 1) * std / math.sqrt(n) if n > 1 else math.nan
             rows.append({"model": name, "mean": float(scores.mean()), "std": std, "ci95": half_width, "runs": n})
         return sorted(rows, key=lambda row: -row["mean"])
 
@@ -78,6 +77,15 @@ class Comparison:
         head = "<tr><th>model</th><th>test accuracy, %</th><th>95% interval</th><th>runs</th></tr>"
         foot = f"<caption>split {escape(self.split)}; majority class {100 * self.majority:.2f}%</caption>"
         return f"<table>{foot}{head}{cells}</table>"
+
+
+def _t_quantile(freedom: int) -> float:
+    """Return the two-sided 95% quantile of Student's t."""
+    if freedom <= len(T_QUANTILES):
+        return T_QUANTILES[freedom - 1]
+    # The first terms of its expansion in 1 / freedom; z is the quantile of the normal distribution.
+    z = 1.959964
+    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 
 
 @dataclass
@@ -146,14 +154,14 @@ def compare(
     seeds = [(random_state or 0) + run for run in range(n_runs)]
     jobs = _clenshaw.available_threads() if n_jobs in (None, -1) else n_jobs
     tasks = [(name, seed) for name in estimators for seed in seeds]
-
     if not len(graph.dataset.split(split, seeds[0])[2]):
         raise ValueError(f"the split `{split}` has no test nodes")
     stopped = Event()
 
     def run(task: tuple[str, int]) -> float:
         name, seed = task
-        return run_once(graph, *estimators[name], split, seed, stopped=stopped).test_accuracy
+        model, params = estimators[name]
+        return run_once(graph, model, params, split, seed, stopped=stopped).test_accuracy
 
     with ThreadPoolExecutor(jobs) as pool:
         try:

@@ -25,14 +25,20 @@ def not_fitted(estimator: Any) -> NotFittedError:
     return both(text)  # type: ignore[no-any-return]
 
 
-def warn(text: str) -> None:
+def warn_of_conversion(text: str) -> None:
+    """Issue scikit-learn's ``DataConversionWarning`` or, if it is not imported, a ``UserWarning``."""
+    sklearn = sys.modules.get("sklearn.exceptions")
+    warn(text, UserWarning if sklearn is None else sklearn.DataConversionWarning)
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
     """Issue a warning at the first frame outside this package."""
     level = 1
     frame = sys._getframe()
     while frame is not None and frame.f_globals.get("__name__", "").startswith("clenshaw"):
         level += 1
         frame = frame.f_back  # type: ignore[assignment]
-    warnings.warn(text, UserWarning, stacklevel=level)
+    warnings.warn(text, category, stacklevel=level)
 
 
 def describe(value: Any) -> str:

@@ -60,7 +60,8 @@ class NodeClassifier(HyperParameters):
         """Train on the labelled nodes of a graph.
 
         Directions of edges are dropped, self-loops removed and repeated edges merged; ``notes_`` lists
-        what was changed. Without features, every node gets one feature, or on graphs of more than 100,000
+        what was changed. The weights of repeated edges are added; if an edge has a weight in both
+        directions, their mean is used. Without features, every node gets one feature, or on graphs of more than 100,000
         nodes one per power of two of its degree.
 
         Parameters
@@ -101,11 +102,14 @@ class NodeClassifier(HyperParameters):
             fitted with the best weights so far.
         """
         source, features, values, _ = self._read(graph, X, y, label)
-        self._label = label
         if values is None:
             raise ValueError("`y` is missing: requires y to be passed, but the target y is None")
         n_nodes = source.graph.n_nodes
         labels = encode_labels(values)
+        n_classes = len(np.unique(labels.codes[labels.codes >= 0]))
+        if n_classes < 2:
+            problem = "all labels have the same class" if n_classes else "no node has a label"
+            raise ValueError(f"`y` has {n_classes} class: {problem}; expected at least two")
         params = self._hyper_values()
         dataset = _clenshaw.Dataset(source.graph, features.x, labels.codes, labels.class_names, features.schema)
         train, val = self._split(source, labels.codes, train_mask, val_mask)
@@ -118,11 +122,14 @@ class NodeClassifier(HyperParameters):
                 weights = spread
             if weights.ndim != 1:
                 raise ValueError(f"`sample_weight` has shape {weights.shape}; Sample weights must be 1D array")
+            if len(weights) == n_nodes and not weights[train].any():
+                raise ValueError("`sample_weight` is zero for every training node")
         with Progress(self.verbose, self.model, params, callback) as progress:
             result = _clenshaw.fit(
                 dataset, self.model, params, train, val,
                 seed=self._seed(), threads=self._threads(), node_weights=weights, callback=progress.callback,
             )
+        self._label = label
         self._store(result, source, features, labels.classes, dataset, train, val)
         if result.error is not None:
             raise result.error
@@ -231,8 +238,21 @@ class NodeClassifier(HyperParameters):
 
     # --------------------------------------------------------------- prediction
 
+    def fit_transform(self, graph: Any, X: Any = None, y: Any = None, **fit_params: Any) -> np.ndarray:
+        """Train, and return the embedding of every node, see ``transform``."""
+        return self.fit(graph, X, y, **fit_params).transform()
+
     def decision_function(self, graph: Any = None, X: Any = None) -> np.ndarray:
-        """Return the score of every class for every node, of shape (n, C): logits, before the softmax."""
+        """Return the logits or, for two classes, those of the second minus those of the first, of shape (n,).
+
+        That is the rule of scikit-learn, whose scorers rely on it; ``logits`` has one column per class for
+        any number of classes.
+        """
+        scores = self.logits(graph, X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def logits(self, graph: Any = None, X: Any = None) -> np.ndarray:
+        """Return the score of every class for every node, of shape (n, C): before the softmax."""
         self._check_fitted()
         if self._is_own(graph) and X is None and self._scores is not None:
             scores, selected = self._scores, _selected(graph)
@@ -250,12 +270,12 @@ class NodeClassifier(HyperParameters):
             Another graph and its features, as in ``fit``; by default the training graph. Columns of a table
             are matched by name.
         """
-        return _softmax(self.decision_function(graph, X))
+        return _softmax(self.logits(graph, X))
 
     def predict(self, graph: Any = None, X: Any = None) -> np.ndarray:
         """Return the most likely label of every node; parameters as in ``predict_proba``."""
-        best = self.decision_function(graph, X).argmax(axis=1)
-        return self.classes_[best]
+        best = self.logits(graph, X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     def transform(self, graph: Any = None, X: Any = None) -> np.ndarray:
         """Return an embedding of every node: the values that the last layer reads.
@@ -503,7 +523,7 @@ class NodeClassifier(HyperParameters):
         given = {name: value for name, value in self.get_params().items()
                  if name not in OWN_PARAMS and value is not None}
         values = {"scaling": "standard", **to_registry(given)}
-        known = {hyper["name"] for hyper in _clenshaw.model_info(self.model)["hyper"]}
+        known: set[str] = {hyper["name"] for hyper in _clenshaw.model_info(self.model)["hyper"]}
         unknown = [KEYWORDS.get(name, name) for name in values if name not in known]
         if unknown:
             names = ", ".join(sorted(KEYWORDS.get(name, name) for name in known))
@@ -518,10 +538,9 @@ class NodeClassifier(HyperParameters):
             if not 0 <= state < 2**64:
                 raise ValueError(f"`random_state` is {state}; expected a whole number from 0 to 2**64 - 1")
             return int(state)
-        if hasattr(state, "randint"):
-            return int(state.randint(2**31))
-        if hasattr(state, "integers"):
-            return int(state.integers(2**31))
+        for method in ("randint", "integers"):  # of RandomState, of Generator
+            if hasattr(state, method):
+                return int(getattr(state, method)(2**31))
         raise ValueError(f"`random_state` is {state!r}; expected None, an int or a NumPy generator")
 
     def _threads(self) -> int:
@@ -545,7 +564,7 @@ class NodeClassifier(HyperParameters):
         return Tags(
             estimator_type="classifier",
             target_tags=TargetTags(required=True),
-            transformer_tags=TransformerTags(),
+            transformer_tags=TransformerTags(preserves_dtype=[]),
             classifier_tags=ClassifierTags(),
             input_tags=InputTags(two_d_array=True, sparse=True),
         )
@@ -593,7 +612,7 @@ def _mask(nodes: np.ndarray, n_nodes: int) -> np.ndarray:
 def _softmax(scores: np.ndarray) -> np.ndarray:
     shifted = scores - scores.max(axis=1, keepdims=True)
     powers = np.exp(shifted.astype(np.float64))
-    return powers / powers.sum(axis=1, keepdims=True)
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
 def _same(value: Any, default: Any) -> bool:

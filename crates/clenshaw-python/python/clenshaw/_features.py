@@ -23,7 +23,7 @@ from clenshaw._arrays import (
     to_numpy,
     to_real,
 )
-from clenshaw._errors import describe, warn
+from clenshaw._errors import warn, warn_of_conversion
 
 #: Up to this number of nodes, nodes without features get one feature each.
 MAX_IDENTITY = 100_000
@@ -66,7 +66,7 @@ def encode_features(X: Any, schema: _clenshaw.Schema | None = None) -> EncodedFe
 def _check_shape(X: Any) -> None:
     for size, name in zip(X.shape, ("sample", "feature")):
         if size == 0:
-            raise ValueError(f"`X` is {describe(X)}: 0 {name}(s), while a minimum of 1 is required")
+            raise ValueError(f"found 0 {name}(s) (shape={tuple(X.shape)}) while a minimum of 1 is required in `X`")
     if X.shape[1] > MAX_FEATURES:
         raise ValueError(f"`X` has {X.shape[1]} columns; expected at most {MAX_FEATURES}")
 
@@ -117,8 +117,7 @@ def _encode_table(table: Any, schema: _clenshaw.Schema | None) -> EncodedFeature
         # Features are ordered by the name of their column.
         order = np.argsort(np.array(text_names, dtype=object), kind="stable")
         arrays = [to_real(columns[i], text_names[i]) for i in order]
-        x = np.stack(arrays, axis=1)
-        return EncodedFeatures(x, schema or _clenshaw.Schema.numbers(text_names), original)
+        return EncodedFeatures(np.stack(arrays, axis=1), schema or _clenshaw.Schema.numbers(text_names), original)
     cells = [(name, [to_cell(value) for value in values.tolist()]) for name, values in zip(text_names, columns)]
     x, found, messages = _clenshaw.Schema.infer(cells) if schema is None else schema.encode(cells)
     for message in messages:
@@ -184,6 +183,7 @@ def label_values(y: Any, n_nodes: int, nodes: list[Any] | None) -> np.ndarray:
         return values
     array = to_numpy(y)
     if array.ndim == 2 and array.shape[1] == 1:
+        warn_of_conversion("A column-vector y was passed when a 1d array was expected; its only column is used")
         array = array.ravel()
     elif array.ndim == 1 and isinstance(y, (list, tuple)) and len({type(value) for value in y}) > 1:
         # NumPy would convert all labels to one type: NaN to "nan".
@@ -230,7 +230,7 @@ def _as_numbers(labels: np.ndarray) -> np.ndarray:
 def _is_unlabelled(value: Any) -> bool:
     if is_missing(value):
         return True
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and value < 0
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and bool(value < 0)
 
 
 def _unique(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -59,7 +59,7 @@ class LearnedFilter:
             row[: len(values)] = values
         return cls(np.array(points["mu"]), np.array(points["response"]), coefficients, points["basis"])
 
-    def __call__(self, mu: Any) -> np.ndarray:
+    def __call__(self, mu: Any) -> Any:
         """Return the response at given frequencies, interpolated linearly between the sampled ones."""
         return np.interp(np.asarray(mu, dtype=np.float64), self.mu, self.response)
 
@@ -172,11 +172,11 @@ def _ticks(low: float, high: float) -> np.ndarray:
     power = 10.0 ** np.floor(np.log10((high - low) / 3))
     step = power * next(factor for factor in (1.0, 2.0, 5.0, 10.0) if (high - low) / (factor * power) <= 5)
     first, last = np.floor(low / step + 1e-9), np.ceil(high / step - 1e-9)
-    return np.round(np.arange(first, last + 1) * step, 12) + 0.0
+    return np.asarray(np.round(np.arange(first, last + 1) * step, 12) + 0.0)
 
 
 def _basis_name(basis: str) -> str:
     """Return the name of a basis that may have parameters, as JSON."""
     if not basis.startswith("{"):
         return basis
-    return next(iter(json.loads(basis)))
+    return str(next(iter(json.loads(basis))))

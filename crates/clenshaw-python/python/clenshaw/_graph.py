@@ -158,8 +158,10 @@ def _from_index(index: Any, weights: Any, n_nodes: int | None) -> _clenshaw.Grap
     if weights is not None:
         weights = to_real(weights, "weights").reshape(-1)
     if n_nodes is None:
-        n_nodes = int(pair.max()) + 1 if pair.size else 0
+        n_nodes = max(int(pair.max()) + 1, 0) if pair.size else 0
         _check_size(n_nodes, pair.shape[1])
+    if not 0 <= n_nodes < 2**32:
+        raise ValueError(f"the graph has {n_nodes} nodes; expected at most {2**32 - 1}")
     sources, targets = np.ascontiguousarray(pair[0]), np.ascontiguousarray(pair[1])
     return _clenshaw.Graph.from_edges(sources, targets, weights, n_nodes)
 
@@ -182,7 +184,7 @@ def _from_pyg(data: Any) -> GraphSource:
     if x is not None:
         n_nodes = len(x)
     elif n_nodes is not None and y is None:
-        _check_size(n_nodes, index.shape[-1])
+        _check_size(n_nodes, index.size // 2)
     return GraphSource(
         _from_index(index, weights, n_nodes),
         X=x,

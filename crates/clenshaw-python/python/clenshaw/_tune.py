@@ -166,7 +166,7 @@ def _tune_native(
     for each in trials:
         each["params"] = to_python(each["params"])
     importances = to_python(_clenshaw.param_importances(study))
-    return _result(model, trials, importances, None)  # type: ignore[arg-type]
+    return _result(model, trials, importances, None)
 
 
 def _tune_optuna(

@@ -90,7 +90,7 @@ class Dataset:
         codes = self._native.classes
         if self.classes.dtype.kind in "iu":
             return np.where(codes >= 0, self.classes[codes], -1)
-        labels = self.classes[codes].astype(object)
+        labels: np.ndarray = self.classes[codes].astype(object)
         labels[codes < 0] = None
         return labels
 
