@@ -169,8 +169,8 @@ fn best_settings_toml(study: &StudyLocation, trial: &Trial, request: &Request) -
 }
 
 impl Tune {
-    /// Returns the settings before tuning: the model's defaults, overridden by the preset, and the graph,
-    /// split and seed of the options.
+    /// Returns the settings before tuning: the model's defaults, those for the user's own graph, the preset
+    /// and the options, each overriding the previous ones. Fails if the graph is unknown or cannot be loaded.
     fn request(&self, store: &Store) -> Result<Request> {
         data::resolve(store, &self.graph)?;
         let mut request = Request::new(&self.graph, &self.model)?;

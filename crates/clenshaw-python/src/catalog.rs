@@ -7,6 +7,7 @@ use clenshaw::experiment;
 use clenshaw::filter::{Basis, Filter};
 use clenshaw::hyper::{HyperParam, ValueRange};
 use clenshaw::model::{MODELS, ModelFamily, find};
+use clenshaw::report::Statistic;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -147,4 +148,11 @@ fn bernstein(mut coefficients: Vec<f64>, mu: f64) -> f64 {
         }
     }
     coefficients[0]
+}
+
+/// Mean, sample standard deviation and half-width of the 95% bootstrap interval of the mean.
+#[pyfunction]
+pub fn statistic(values: Vec<f64>) -> (f64, f64, f64) {
+    let Statistic { mean, std, ci95 } = Statistic::of(&values);
+    (mean, std, ci95)
 }

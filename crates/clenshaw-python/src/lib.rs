@@ -21,6 +21,7 @@ mod _clenshaw {
     #[pymodule_export]
     use crate::catalog::{
         available_threads, dataset_names, filter_response, model_info, model_names, preset,
+        statistic,
     };
     #[pymodule_export]
     use crate::dataset::{Dataset, fetch};

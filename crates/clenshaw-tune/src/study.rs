@@ -57,8 +57,8 @@ impl<'a> Study<'a> {
         self.id
     }
 
-    /// Starts the first waiting trial or a new one, and sets its parameters. Returns `None` if a grid has no
-    /// points left; a trial that has already been started is then marked as failed.
+    /// Starts the first waiting trial or a new one, and sets its parameters. Returns `None` if a
+    /// parameter is not fixed and the grid has no points left; a trial that has already been started is then marked as failed.
     pub fn ask(&self, space: &BTreeMap<String, Distribution>) -> Result<Option<Trial>> {
         self.ask_with(space, |trials, number| {
             let trials = &self.pruner.visible_trials(trials, number);

@@ -131,7 +131,7 @@ fn other_graphs_are_matched_by_column_name() {
     let renamed = sandbox.run("predict run renamed");
     assert!(text(&renamed.stdout).starts_with("node,prediction,blue,green,red,part\n"));
     assert!(accuracy(&text(&renamed.stdout), &others) > 0.85);
-    assert!(text(&renamed.stderr).contains("120 labels are not a class of the model"));
+    assert!(text(&renamed.stderr).contains("120 labels are not classes of the model"));
     // The model file alone is enough.
     let alone = sandbox.stdout("predict run/runs/0/model.safetensors others");
     assert_eq!(alone, text(&output.stdout));

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from html import escape
@@ -17,13 +17,6 @@ from clenshaw._estimator import NodeClassifier
 from clenshaw._features import encode_features, encode_labels, label_values, structural_features
 from clenshaw._graph import read_graph_of
 from clenshaw.datasets import load
-
-#: Two-sided 95% quantiles of Student's t for 1, 2, ... degrees of freedom.
-T_QUANTILES = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
-    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045,
-)
-
 
 @dataclass
 class Comparison:
@@ -44,13 +37,17 @@ class Comparison:
     majority: float
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one dict per model: mean, standard deviation and 95% interval of the mean, best first."""
+        """Return one dict per model, best first: mean, standard deviation and 95% interval of the mean.
+
+        The interval is the percentile bootstrap of ``clenshaw compare``; for a single run, it and the standard
+        deviation are NaN.
+        """
         rows = []
         for name, scores in self.scores.items():
-            n = len(scores)
-            std = float(scores.std(ddof=1)) if n > 1 else math.nan
-            half_width = _t_quantile(n - 1) * std / math.sqrt(n) if n > 1 else math.nan
-            rows.append({"model": name, "mean": float(scores.mean()), "std": std, "ci95": half_width, "runs": n})
+            mean, std, ci95 = _clenshaw.statistic(scores.tolist())
+            if len(scores) < 2:
+                std = ci95 = math.nan
+            rows.append({"model": name, "mean": mean, "std": std, "ci95": ci95, "runs": len(scores)})
         return sorted(rows, key=lambda row: -row["mean"])
 
     def to_frame(self) -> Any:
@@ -60,13 +57,14 @@ class Comparison:
         return pandas.DataFrame(self.rows()).set_index("model")
 
     def __repr__(self) -> str:
-        lines = [f"{'model':<22} test accuracy, mean ± std [95% ±], split {self.split}"]
+        width = max([len("majority class"), *map(len, self.scores)]) + 2
+        lines = [f"{'model':<{width}}test accuracy, mean ± std [95% ±], split {self.split}"]
         for row in self.rows():
             lines.append(
-                f"{row['model']:<22} {100 * row['mean']:.2f} ± {100 * row['std']:.2f} "
+                f"{row['model']:<{width}}{100 * row['mean']:.2f} ± {100 * row['std']:.2f} "
                 f"[± {100 * row['ci95']:.2f}] over {row['runs']} runs"
             )
-        return "\n".join([*lines, f"{'majority class':<22} {100 * self.majority:.2f}"])
+        return "\n".join([*lines, f"{'majority class':<{width}}{100 * self.majority:.2f}"])
 
     def _repr_html_(self) -> str:
         cells = "".join(
@@ -77,15 +75,6 @@ class Comparison:
         head = "<tr><th>model</th><th>test accuracy, %</th><th>95% interval</th><th>runs</th></tr>"
         foot = f"<caption>split {escape(self.split)}; majority class {100 * self.majority:.2f}%</caption>"
         return f"<table>{foot}{head}{cells}</table>"
-
-
-def _t_quantile(freedom: int) -> float:
-    """Return the two-sided 95% quantile of Student's t."""
-    if freedom <= len(T_QUANTILES):
-        return T_QUANTILES[freedom - 1]
-    # The first terms of its expansion in 1 / freedom; z is the quantile of the normal distribution.
-    z = 1.959964
-    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 
 
 @dataclass
@@ -114,7 +103,7 @@ def labelled_graph(data: Any, X: Any = None, y: Any = None, label: str | None = 
 
 def compare(
     data: Any,
-    models: Sequence[str | NodeClassifier] = ("mlp", "gcn", "gcnii", "gpr-gnn", "clenshaw-gcn"),
+    models: Sequence[str | NodeClassifier] | Mapping[str, str | NodeClassifier] = ("mlp", "gcn", "gcnii", "gpr-gnn", "clenshaw-gcn"),
     *,
     X: Any = None,
     y: Any = None,
@@ -131,7 +120,8 @@ def compare(
     data
         A data set, the name or path of one, or a graph in any form that ``NodeClassifier.fit`` accepts.
     models
-        Names of models, which are trained with their defaults, or estimators with their parameters.
+        Names of models, which are trained with their defaults, or estimators with their parameters; a dict
+        gives them names of your choice.
     X, y, label
         Features and labels of a graph, as in ``NodeClassifier.fit``.
     n_runs
@@ -145,9 +135,9 @@ def compare(
     """
     graph = labelled_graph(data, X, y, label)
     estimators = {}
-    for model in models:
+    named = models.items() if isinstance(models, Mapping) else ((str(model), model) for model in models)
+    for name, model in named:
         estimator = model if isinstance(model, NodeClassifier) else NodeClassifier(model)
-        name = estimator.model if isinstance(model, str) else repr(estimator)
         estimators[name] = (estimator.model, estimator._hyper_values())
     if n_runs < 1:
         raise ValueError(f"`n_runs` is {n_runs}; expected at least 1")

@@ -220,14 +220,14 @@ class NodeClassifier(HyperParameters):
         self.train_mask_ = _mask(train, n_nodes)
         self.val_mask_ = _mask(val, n_nodes)
         self.test_mask_ = None if source.test_mask is None else to_mask(source.test_mask, n_nodes, "test_mask")
-        self.filter_ = self._learned_filter(result.response)
+        self.filter_ = self._learned_filter(result.response, dataset)
         self._set_scores(np.asarray(result.scores))
 
-    def _learned_filter(self, points: Any) -> LearnedFilter | None:
+    def _learned_filter(self, points: Any, dataset: _clenshaw.Dataset) -> LearnedFilter | None:
         if points is None:
             return None
         learned = LearnedFilter._from_points(points)
-        learned._graph = self._dataset.graph if self._dataset is not None else None
+        learned._graph = dataset.graph
         learned._normalisation = self._model.operator
         return learned
 
@@ -288,6 +288,33 @@ class NodeClassifier(HyperParameters):
         hidden = self._model.hidden(dataset)
         embedding = self._model.scores(dataset, self._threads()) if hidden is None else hidden
         return embedding if selected is None else embedding[selected]
+
+    def filter_response(self, graph: Any = None, X: Any = None) -> LearnedFilter | None:
+        """Return the learned filter over the spectrum of a graph; ``None`` if the model has none.
+
+        Parameters
+        ----------
+        graph, X
+            As in ``predict``; by default the training graph, whose filter is also in ``filter_``.
+        """
+        self._check_fitted()
+        dataset, _, _ = self._read_other(graph, X)
+        return self._learned_filter(self._model.response(dataset), dataset)
+
+    def encode(self, X: Any) -> Any:
+        """Return the features that the model reads for ``X``, before scaling.
+
+        An array is returned as it is; the columns of a table become numbers as in ``fit``. Mostly empty
+        features are a ``scipy.sparse.csr_array``. The module of ``to_torch`` takes these features.
+        """
+        self._check_fitted()
+        x = encode_features(X, self._model.schema if is_table(X) else None).x
+        if isinstance(x, np.ndarray):
+            return x
+        import scipy.sparse
+
+        values, columns, offsets, shape = x
+        return scipy.sparse.csr_array((values, columns, offsets), shape=shape)
 
     def score(
         self, graph: Any = None, X: Any = None, y: Any = None, *, mask: Any = None, sample_weight: Any = None
@@ -438,6 +465,8 @@ class NodeClassifier(HyperParameters):
         self._model, self.classes_ = native, classes
         self._dataset = self._source = self._scores = None
         self._label = self.test_mask_ = self.nodes_ = None
+        # What a fit stores about the training graph, which is not in the file.
+        self.labels_ = self.probs_ = self.history_ = self.filter_ = None
         self.n_features_in_ = native.n_features
         columns = [] if native.schema is None else native.schema.columns
         names = [name for name, kind, _ in columns if kind not in ("id", "label")]
@@ -457,7 +486,7 @@ class NodeClassifier(HyperParameters):
         self._model = self._model.with_state(arrays)
         if self._dataset is not None:
             self._set_scores(self._model.scores(self._dataset, self._threads()))
-            self.filter_ = self._learned_filter(self._model.response(self._dataset))
+            self.filter_ = self._learned_filter(self._model.response(self._dataset), self._dataset)
         else:
             # Without the training graph, its predictions are those of the old parameters.
             self._scores = self.filter_ = None

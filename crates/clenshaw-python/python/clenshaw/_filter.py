@@ -64,14 +64,21 @@ class LearnedFilter:
         return np.interp(np.asarray(mu, dtype=np.float64), self.mu, self.response)
 
     def __repr__(self) -> str:
-        low, high = float(self(1.0)), float(self(-1.0))
+        # Without the density, which takes time to compute, the frequencies that occur are not known.
+        occupied = self.mu[_has_eigenvalues(self.mu, self._density)]
+        high, low = float(occupied.min()), float(occupied.max())
         terms = f", {self.coefficients.shape[-1]} terms" if self.coefficients.size else ""
         basis = f"{_basis_name(self.basis)}{terms}, " if self.basis else ""
-        return f"LearnedFilter({basis}h(1) = {low:.3g} at the lowest frequency, h(-1) = {high:.3g} at the highest)"
+        return (
+            f"LearnedFilter({basis}h({low:.2g}) = {float(self(low)):.3g} at the lowest frequency, "
+            f"h({high:.2g}) = {float(self(high)):.3g} at the highest)"
+        )
 
     def _repr_html_(self) -> str:
+        # The drawing computes the density, which the caption uses.
+        drawing = self.to_svg()
         caption = f'<figcaption style="font-size:smaller">{escape(repr(self))}</figcaption>'
-        return f'<figure style="margin:0">{self.to_svg()}{caption}</figure>'
+        return f'<figure style="margin:0">{drawing}{caption}</figure>'
 
     def to_svg(self, width: int = 560, height: int = 270) -> str:
         """Return a drawing of the response, over the spectral density of the graph if it is known.

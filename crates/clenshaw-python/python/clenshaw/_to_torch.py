@@ -16,7 +16,7 @@ def to_torch(model: NodeClassifier) -> torch.nn.Module:
     """Return a PyTorch module with the weights of a fitted estimator.
 
     Calling ``module(x, edge_index, edge_weight=None)`` returns the class scores, equal to
-    ``model.decision_function`` up to rounding, which ``opt-basis-gnn`` amplifies: its basis is that of
+    ``model.logits`` up to rounding, which ``opt-basis-gnn`` amplifies: its basis is that of
     the Lanczos process, and at its default K = 16 scores in float32 may differ by a few percent. The module
     scales the features itself; it computes in the type of its parameters and on their device. It is
     returned in evaluation mode; to continue training in PyTorch, call ``module.train()``, which turns
@@ -35,8 +35,8 @@ def to_torch(model: NodeClassifier) -> torch.nn.Module:
     Returns
     -------
     torch.nn.Module
-        The module. ``x`` has the features as they were passed to ``fit``; for a table, its encoded
-        features. Without features, ``x`` is the identity matrix (up to 100,000 nodes). The module of
+        The module. ``x`` has the features as they were passed to ``fit``; for a table, those of
+        ``model.encode(X)``. Without features, ``x`` is the identity matrix (up to 100,000 nodes). The module of
         ``linkx`` accepts only the graph it was trained on.
 
     Examples
@@ -47,7 +47,7 @@ def to_torch(model: NodeClassifier) -> torch.nn.Module:
     >>> model = clenshaw.NodeClassifier("gcn", max_epochs=10).fit(data)
     >>> module = clenshaw.to_torch(model)
     >>> logits = module(torch.from_numpy(data.X), torch.from_numpy(data.edge_index))
-    >>> bool(abs(logits.detach().numpy() - model.decision_function()).max() < 1e-5)
+    >>> bool(abs(logits.detach().numpy() - model.logits()).max() < 1e-5)
     True
     """
     model._check_fitted()

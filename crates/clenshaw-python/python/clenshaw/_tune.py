@@ -6,7 +6,7 @@ import math
 import os
 import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,8 @@ class TuningResult:
         The importance of every hyper-parameter, by PED-ANOVA; empty for a study of Optuna's own.
     study
         The ``optuna.Study``, if one was passed.
+    fixed_params : dict
+        The hyper-parameters that were not searched, as passed to ``tune``.
     """
 
     model: str
@@ -45,10 +47,11 @@ class TuningResult:
     trials: list[dict[str, Any]]
     importances: dict[str, float] = field(default_factory=dict)
     study: Any = None
+    fixed_params: dict[str, Any] = field(default_factory=dict)
 
     def estimator(self, **params: Any) -> NodeClassifier:
-        """Return an estimator with the best hyper-parameters."""
-        return NodeClassifier(self.model, **{**self.best_params, **params})
+        """Return an estimator with the best hyper-parameters and those that were fixed."""
+        return NodeClassifier(self.model, **{**self.fixed_params, **self.best_params, **params})
 
     def to_frame(self) -> Any:
         """Return the trials as a pandas data frame."""
@@ -58,7 +61,7 @@ class TuningResult:
         return pandas.DataFrame(rows).set_index("number")
 
     def __repr__(self) -> str:
-        best = ", ".join(f"{name}={value}" for name, value in self.best_params.items())
+        best = ", ".join(f"{name}={_show(value)}" for name, value in self.best_params.items())
         return (
             f"TuningResult({self.model}: best validation accuracy {100 * self.best_value:.2f}% "
             f"of {len(self.trials)} trials with {best})"
@@ -70,10 +73,15 @@ class TuningResult:
         head = "".join(f"<th>{escape(name)}</th>" for name in ["trial", "validation accuracy, %", *names])
         rows = "".join(
             f"<tr><td>{t['number']}</td><td>{100 * t['value']:.2f}</td>"
-            + "".join(f"<td>{escape(str(t['params'].get(name, '')))}</td>" for name in names) + "</tr>"
+            + "".join(f"<td>{escape(_show(t['params'].get(name, '')))}</td>" for name in names) + "</tr>"
             for t in ranked
         )
         return f"<table><caption>{escape(self.model)}: best trials</caption><tr>{head}</tr>{rows}</table>"
+
+
+def _show(value: Any) -> str:
+    """Return a value as text; steps of a tenth are shown as such, without rounding errors."""
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def tune(
@@ -130,12 +138,14 @@ def tune(
 
     deadline = math.inf if timeout is None else time.monotonic() + timeout
     if hasattr(study, "optimize") and hasattr(study, "ask"):
-        return _tune_optuna(study, model, space, objective, n_trials, timeout)
-    if study is not None:
-        return _tune_native(os.fspath(study), name or model, model, space, objective, n_trials, deadline, seed)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "study.journal"
-        return _tune_native(str(path), name or model, model, space, objective, n_trials, deadline, seed)
+        result = _tune_optuna(study, model, space, objective, n_trials, timeout)
+    elif study is not None:
+        result = _tune_native(os.fspath(study), name or model, model, space, objective, n_trials, deadline, seed)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder) / "study.journal")
+            result = _tune_native(path, name or model, model, space, objective, n_trials, deadline, seed)
+    return replace(result, fixed_params=dict(params or {}))
 
 
 def mean_accuracy(graph: LabelledGraph, model: str, params: dict[str, Any], split: str, seeds: range) -> float:

@@ -9,7 +9,8 @@ use super::{cora, csbm, grid, power_law};
 use crate::error::Result;
 use std::path::Path;
 
-/// All data sets that can be loaded by name.
+/// All built-in data sets. Imported graphs can also be loaded by name, see
+/// [`Store::imported_graphs`](super::Store::imported_graphs).
 pub static DATASETS: &[DatasetInfo] = &[
     cora::INFO,      // Sen et al. 2008
     csbm::INFO,      // Deshpande et al. 2018
@@ -127,13 +128,13 @@ struct DatasetRelease {
     splits: &'static str,
     metric: Metric,
     warnings: &'static [&'static str],
-    /// The folder of the data set and its name in the names of the files; if `None`, both are the name of the
+    /// The folder of the data set and the name used in its file names; `None` if both are the name of the
     /// data set.
     stored_as: Option<(&'static str, &'static str)>,
     read: ReadFiles,
 }
 
-/// Reads a data set from its folder; the second argument is its name in the names of the files.
+/// Reads a data set from its folder; the second argument is the name used in its file names.
 type ReadFiles = fn(&Path, &str) -> Result<Dataset>;
 
 impl DatasetRelease {
@@ -151,7 +152,7 @@ impl DatasetRelease {
         Self { warnings, ..self }
     }
 
-    /// Sets the folder of the data set, and its name in the names of the files.
+    /// Sets the folder of the data set and the name used in its file names.
     const fn stored_as(self, folder: &'static str, file_name: &'static str) -> Self {
         Self { stored_as: Some((folder, file_name)), ..self }
     }

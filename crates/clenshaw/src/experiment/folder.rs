@@ -97,6 +97,11 @@ impl RunFolder {
         read_json(&self.run_path(seed).join("record.json"))
     }
 
+    /// The digests of the data and splits of this folder; `None` if they were not written.
+    pub fn fingerprint(&self) -> Result<Option<DataFingerprint>> {
+        read_json(&self.path.join("data.json"))
+    }
+
     /// The receipt; `None` unless all runs are finished.
     pub fn receipt(&self) -> Result<Option<RunReceipt>> {
         read_json(&self.path.join("receipt.json"))

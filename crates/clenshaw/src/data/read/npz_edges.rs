@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn number_of_rows_is_that_of_the_table() {
+    fn rejects_a_wrong_number_of_rows_and_a_truncated_file() {
         assert_eq!(
             read(SCIPY_FILE, 4).err().unwrap().to_string(),
             "x.npz: 3 rows, but the node table has 4; expected one row per node"

@@ -28,7 +28,8 @@ pub struct Schema {
     /// The features that are computed from the graph, if the table has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structural: Option<StructuralFeatures>,
-    /// The weights of edges, if the user chose them: [`TableOptions::weight`].
+    /// The column or attribute with the edge weights, or `none`, if the user chose one; see
+    /// [`TableOptions::weight`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<String>,
 }
@@ -39,7 +40,7 @@ pub struct Schema {
 pub enum StructuralFeatures {
     /// One feature per node.
     Identity,
-    /// One feature per power of two of the degree.
+    /// One 0/1 feature per range of degrees: 0, 1, 2-3, 4-7, ...
     Degree,
 }
 

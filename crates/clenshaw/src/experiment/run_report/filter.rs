@@ -117,7 +117,9 @@ impl FilterHistory {
         let response = |filter: &&EpochFilter| -> Vec<f64> {
             let coefficients = filter.coefficients.clone();
             let filter = Filter { basis: learned.basis.clone(), coefficients };
-            filter.sample(POINTS).into_iter().map(|(_, value)| value).collect()
+            // Four decimals are more than a chart shows, and keep the page small.
+            let round = |value: f64| (value * 1e4).round() / 1e4;
+            filter.sample(POINTS).into_iter().map(|(_, value)| round(value)).collect()
         };
         Some(Self {
             epochs: chosen.iter().map(|filter| filter.epoch).collect(),

@@ -10,7 +10,7 @@ use super::folder::RunFolder;
 use super::{Request, RunRecord};
 use crate::data::{Dataset, Description, Metric, Split, Store};
 use crate::error::{Error, Result};
-use crate::report::Statistic;
+use crate::report::{Statistic, sign_flip_p_value};
 use crate::train::{Epoch, EpochFilter, TrainedModel};
 use filter::FilterReport;
 use nodes::{Calibration, ClassScores, DrawingReport, GroupAccuracy, NodeList};
@@ -147,8 +147,7 @@ struct PairedDifference {
     b: String,
     difference: f64,
     ci95: f64,
-    /// The p-value of a sign-flip test: the share of random sign changes of the differences whose mean
-    /// is at least as far from zero.
+    /// The p-value of a sign-flip test, see [`sign_flip_p_value`].
     p: f64,
 }
 
@@ -165,8 +164,8 @@ impl Report {
     /// Collects the report of finished runs.
     ///
     /// # Errors
-    /// If there are no runs, a folder has no finished run, a graph cannot be loaded or has changed since
-    /// training, or the runs are on different graphs.
+    /// If there are no runs, a folder has no finished run, a graph cannot be loaded, the graph or the split
+    /// has changed since training, or the runs are on different graphs.
     pub fn new(runs: &[ReportedRun], store: &Store, threads: usize) -> Result<Self> {
         let mut parts = runs.iter().map(|run| LoadedRun::read(run, store));
         let first = parts.next().ok_or_else(|| Error::Data {
@@ -230,8 +229,11 @@ impl LoadedRun {
         }
         let dataset = request.load(store)?;
         let split = request.split.draw(&dataset, record.seed)?;
-        if split.sha256() != record.split_sha256 {
-            let problem = format!("`{}` has changed since this run was trained", dataset.name);
+        let data_sha256 = dataset.sha256();
+        let is_changed = files.fingerprint()?.is_some_and(|stored| stored.data_sha256 != data_sha256);
+        if is_changed || split.sha256() != record.split_sha256 {
+            let problem =
+                format!("the graph `{}` or its split has changed since this run", dataset.name);
             return Err(Error::Data { place, problem });
         }
         Ok(Self { place, files, request, records, record, dataset, split })
@@ -299,7 +301,8 @@ impl LoadedRun {
         lines.map(parse).collect()
     }
 
-    /// The headline score of every run.
+    /// The seed and the score of every finished run of the folder, in the metric of the data set; the
+    /// accuracy if there is no ROC AUC.
     fn scores(&self) -> impl Iterator<Item = (u64, f64)> + '_ {
         let metric = self.dataset.metric;
         self.records.iter().map(move |record| {
@@ -419,6 +422,6 @@ fn paired_difference(a: &LoadedRun, b: &LoadedRun) -> Option<(f64, f64, f64)> {
         a.scores().filter_map(|(seed, score)| Some(score - other.get(&seed)?)).collect();
     (differences.len() > 1).then(|| {
         let statistic = Statistic::of(&differences);
-        (statistic.mean, statistic.ci95, crate::report::sign_flip_p_value(&differences))
+        (statistic.mean, statistic.ci95, sign_flip_p_value(&differences))
     })
 }

@@ -46,7 +46,7 @@ fn val_accuracy(stop: EarlyStopping, fit: &Fit) -> f64 {
 impl StudyContext<'_> {
     /// Trains on every split with the settings of `request`, until the trial is pruned. `should_continue` is
     /// called after every epoch; if it returns `false`, the error is [`Error::Interrupted`]. Also fails if
-    /// training diverges or the storage does.
+    /// training diverges or the storage returns an error.
     pub fn evaluate(
         &self,
         trial: &Trial,

@@ -100,7 +100,8 @@ fn has_values(trial: &Trial, request: &TuneRequest, values: &TrialValues) -> boo
     trial.params.len() == values.len() && values.iter().all(same)
 }
 
-/// Whether two values are equal, up to the different rounding of steps in other programs.
+/// Whether two values are equal; floats within a small tolerance, because other programs may round
+/// multiples of a step differently.
 fn is_equal(a: &ParamValue, b: &ParamValue, distribution: &Distribution) -> bool {
     match (a, b, distribution) {
         (ParamValue::Float(a), ParamValue::Float(b), Distribution::Float { .. }) => {

@@ -6,7 +6,7 @@
 //! streamed   every row that a stage reads from memory or writes to it, once; indices; masks
 //! ```
 //!
-//! Results that one instruction of a stage passes to the next stay in cache and are not counted.
+//! Results that are used only within a stage stay in cache and are not counted.
 
 use super::instr::{Access, BufKind, Info, Instr, Work};
 use super::replay::Plan;
@@ -139,8 +139,9 @@ impl<T: Real> Plan<T> {
     }
 }
 
-/// The bytes that an instruction reads and writes sequentially in memory. Rows that the stage has already
-/// read or written, as recorded in `seen`, are not counted again.
+/// The bytes that an instruction reads and writes sequentially in memory. Each buffer
+/// counts at most once per stage for reading and once for writing, as recorded in `seen`; buffers in scratch
+/// memory do not count.
 fn streamed<T>(
     program: &Program,
     stage: &Stage,

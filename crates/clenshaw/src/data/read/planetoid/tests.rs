@@ -153,7 +153,7 @@ fn rejects_inconsistent_files() {
         ),
         (ALLX, b"N.".to_vec(), ".allx: expected a pickled `csr_matrix`"),
         (Y, classes(&[Some(0), Some(0)]), ".y: expected the first rows of `ally`"),
-        (ALLY, classes(&[]), ".ally: 0 rows of 2 classes; expected at least one of each"),
+        (ALLY, classes(&[]), ".ally: rows: 0, classes: 2; expected at least one of each"),
         (
             GRAPH,
             neighbours(&[&[7][..]; 7]),

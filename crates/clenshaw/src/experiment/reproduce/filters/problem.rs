@@ -5,7 +5,7 @@ use crate::filter::{Basis, Filter, RecurrenceStep};
 use crate::graph::Krylov;
 use crate::tensor::{Mat, Operator};
 
-/// An image, its filtered version, and the pixels of the loss.
+/// An image, its filtered version, and a mask of the pixels that count towards the loss.
 #[derive(Clone, Debug)]
 pub struct Problem {
     /// The image.

@@ -80,6 +80,9 @@ impl<T: Real> ThreadContext<'_, T> {
     }
 
     /// Writes `value(i)` to entry `i` of these rows, counted from the first row.
+    ///
+    /// # Safety
+    /// As for [`ThreadContext::execute`].
     #[inline(always)]
     unsafe fn fill(&self, dst: Buf, rows: &Range<usize>, value: impl Fn(usize) -> T) {
         // SAFETY: guaranteed by the caller.
