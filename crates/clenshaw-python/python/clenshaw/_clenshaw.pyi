@@ -23,6 +23,7 @@ __all__ = [
     "model_names",
     "param_importances",
     "preset",
+    "statistic",
 ]
 
 __version__: str

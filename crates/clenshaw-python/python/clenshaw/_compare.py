@@ -39,8 +39,8 @@ class Comparison:
     def rows(self) -> list[dict[str, Any]]:
         """Return one dict per model, best first: mean, standard deviation and 95% interval of the mean.
 
-        The interval is the percentile bootstrap of ``clenshaw compare``; for a single run, it and the standard
-        deviation are NaN.
+        The interval is the percentile bootstrap of ``clenshaw compare`` and of most papers on these models. With
+        fewer than about ten runs it is too narrow; for a single run, it and the standard deviation are NaN.
         """
         rows = []
         for name, scores in self.scores.items():

@@ -465,8 +465,7 @@ class NodeClassifier(HyperParameters):
         self._model, self.classes_ = native, classes
         self._dataset = self._source = self._scores = None
         self._label = self.test_mask_ = self.nodes_ = None
-        # What a fit stores about the training graph, which is not in the file.
-        self.labels_ = self.probs_ = self.history_ = self.filter_ = None
+        self.filter_ = None
         self.n_features_in_ = native.n_features
         columns = [] if native.schema is None else native.schema.columns
         names = [name for name, kind, _ in columns if kind not in ("id", "label")]

@@ -126,7 +126,7 @@ class HyperParameters:
     init : {"ppr", "nppr", "sgc", "random"}, optional
         Initial gamma. Default: 'ppr' in gpr-gnn.
     hop : int, optional
-        The only step with a nonzero initial weight (sgc), K at most. Default: 2 in gpr-gnn.
+        The only step with a nonzero initial weight (sgc), at most K. Default: 2 in gpr-gnn.
     dropout_prop : float, optional
         Dropout on the input of the filter. Default: 0.5 in gpr-gnn, bern-net, cheb-base, cheb-net-ii,
         jacobi-conv, poly.

@@ -230,7 +230,8 @@ impl LoadedRun {
         let dataset = request.load(store)?;
         let split = request.split.draw(&dataset, record.seed)?;
         let data_sha256 = dataset.sha256();
-        let is_changed = files.fingerprint()?.is_some_and(|stored| stored.data_sha256 != data_sha256);
+        let is_changed =
+            files.fingerprint()?.is_some_and(|stored| stored.data_sha256 != data_sha256);
         if is_changed || split.sha256() != record.split_sha256 {
             let problem =
                 format!("the graph `{}` or its split has changed since this run", dataset.name);
