@@ -125,6 +125,12 @@ impl Dataset {
         self.dataset.schema.as_ref().map(data::Schema::feature_names)
     }
 
+    /// How the columns of its node table became features; `None` if it was not read from one.
+    #[getter]
+    fn schema(&self) -> Option<Schema> {
+        self.dataset.schema.clone().map(|schema| Schema { schema })
+    }
+
     /// The class of every node, -1 if it is unknown.
     #[getter]
     fn classes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
