@@ -80,7 +80,7 @@ fn several_runs_are_compared_and_must_share_a_graph() {
     assert!((pair["difference"].as_f64().unwrap() - (a - b)).abs() < 1e-12);
     let (code, error) = sandbox.failure("report a c --out page.html");
     assert_eq!(code, 2);
-    assert!(error.contains("runs of one page must share a graph"), "{error}");
+    assert!(error.contains("pass the run folders of one graph"), "{error}");
 }
 
 /// Saves a screenshot where people can look at it.
@@ -137,7 +137,7 @@ fn page_works_in_a_browser() {
         "[...document.querySelectorAll('table tbody tr')].map(row => row.textContent).join()";
     let before = browser.text(rows);
     browser.evaluate(
-        "{ const search = document.querySelector('input[type=search]'); search.value = '17'; \
+        "{ const search = document.querySelector('input[type=search]'); search.value = 'no such node'; \
          search.dispatchEvent(new Event('input', { bubbles: true })); }",
     );
     let found = browser.text(rows);

@@ -103,7 +103,13 @@ pub fn predict(
     match graph.filter(|graph| *graph != request.graph) {
         Some(graph) => predict_with(&model, store, graph, threads),
         None => {
-            let dataset = request.load(store)?;
+            let mut dataset = request.load(store)?;
+            if dataset.sha256() != model.provenance().data_sha256 {
+                let name = &dataset.name;
+                dataset.warnings.push(format!(
+                    "`{name}` has changed since the model was trained; its parts of the split may differ"
+                ));
+            }
             let split = request.split.draw(&dataset, seed)?;
             let probabilities = model.predict(&dataset, threads)?;
             Ok(Predictions::new(&dataset, Some(&split), probabilities))

@@ -24,6 +24,19 @@ pub(super) fn parse_number(format: NumberFormat, cell: &str) -> Option<f32> {
     }
 }
 
+/// Reads a number in this format or, if the cell is not one, in a related one: a decimal comma or point,
+/// and `1`, `0`, `true` and `false` alike. For tables other than the one that the format was inferred from.
+pub(super) fn parse_any_notation(format: NumberFormat, cell: &str) -> Option<f32> {
+    let other = || match format {
+        NumberFormat::Number => parse_number(NumberFormat::DecimalComma, cell)
+            .or_else(|| parse_number(NumberFormat::Flag, cell)),
+        NumberFormat::DecimalComma => parse_number(NumberFormat::Number, cell),
+        NumberFormat::Flag => parse_mask(cell).map(f32::from),
+        NumberFormat::Date => None,
+    };
+    parse_number(format, cell).or_else(other)
+}
+
 fn parse_flag(cell: &str) -> Option<bool> {
     let is = |words: &[&str]| words.iter().any(|word| cell.eq_ignore_ascii_case(word));
     match () {

@@ -44,12 +44,23 @@ pub(crate) fn encode(table: &Table, options: &TableOptions) -> Result<EncodedNod
     let ClassLabels { y, class_names, warnings: label_warnings } = labels;
     warnings
         .extend(label_warnings.into_iter().map(|warning| format!("{}: {warning}", table.place)));
+    for (column, cells) in schema.columns.iter().zip(&table.columns) {
+        if let ColumnRole::Category { values } = &column.role
+            && determines_labels(cells, values, &y)
+        {
+            warnings.push(format!(
+                "{}: column `{}` determines every known label; if it is the label under another name, \
+                 exclude it with --ignore",
+                table.place, column.name
+            ));
+        }
+    }
     let split = split(table, &schema, &y, &mut warnings)?;
     let columns: Vec<Option<&TextColumn>> = schema
         .features()
         .map(|column| table.find(&column.name).map(|i| &table.columns[i]))
         .collect();
-    let (x, _) = features(table, &schema, &columns);
+    let (x, _) = features(table, &schema, &columns, cell::parse_number);
     Ok(EncodedNodes { names, numbers, x, y, class_names, split, warnings, schema })
 }
 
@@ -65,7 +76,7 @@ pub(crate) fn encode_features(
         .features()
         .map(|column| table.find(&column.name).map(|i| &table.columns[i]))
         .collect();
-    let (x, _) = features(table, &schema, &columns);
+    let (x, _) = features(table, &schema, &columns, cell::parse_number);
     Ok((x, schema, warnings))
 }
 
@@ -107,7 +118,7 @@ pub(crate) fn encode_with_schema(
     if !extra.is_empty() {
         warn(format!("columns that are not in the model are ignored: {}", list(extra)));
     }
-    let (x, notes) = features(table, schema, &columns);
+    let (x, notes) = features(table, schema, &columns, cell::parse_any_notation);
     notes.into_iter().for_each(&mut warn);
     let y = match named(&ColumnRole::Label) {
         None => vec![None; table.n_rows()],
@@ -121,6 +132,19 @@ pub(crate) fn encode_with_schema(
     let (names, numbers) = node_names(table, id, &mut warnings)?;
     let (class_names, schema) = (class_names.to_vec(), schema.clone());
     Ok(EncodedNodes { names, numbers, x, y, class_names, split: None, warnings, schema })
+}
+
+/// Whether every value of a category occurs with a single class, and values repeat, so that the class of
+/// most nodes could be looked up.
+fn determines_labels(cells: &TextColumn, values: &[String], y: &[Option<u32>]) -> bool {
+    let labelled = || cells.cells().zip(y).filter_map(|(cell, class)| Some((cell, (*class)?)));
+    let mut class_of: HashMap<&str, u32> = HashMap::new();
+    let is_consistent = labelled()
+        .filter(|(cell, _)| !is_missing(cell))
+        .all(|(cell, class)| *class_of.entry(cell).or_insert(class) == class);
+    let first = class_of.values().next();
+    let has_several_classes = class_of.values().any(|class| Some(class) != first);
+    is_consistent && has_several_classes && 2 * values.len() <= labelled().count()
 }
 
 fn check_rows(table: &Table) -> Result<()> {
@@ -239,6 +263,7 @@ fn features(
     table: &Table,
     schema: &Schema,
     columns: &[Option<&TextColumn>],
+    parse: fn(NumberFormat, &str) -> Option<f32>,
 ) -> (Features, Vec<String>) {
     let n_rows = table.n_rows();
     let mut builder = FeatureColumns { n_rows, columns: vec![] };
@@ -246,10 +271,18 @@ fn features(
     for (column, cells) in schema.features().zip(columns) {
         match &column.role {
             ColumnRole::Number { format, fill, indicator } => {
-                let filled = builder.add_number(*cells, *format, *fill, *indicator);
-                if filled > 0 && !indicator && cells.is_some() {
-                    let name = &column.name;
-                    let cells = count(filled, "missing cell is", "missing cells are");
+                let parse_cell = |cell: &str| parse(*format, cell);
+                let NumberCells { missing, invalid } =
+                    builder.add_number(*cells, parse_cell, *fill, *indicator);
+                let name = &column.name;
+                if let Some((n, example)) = invalid {
+                    let cells = count(n, "cell is not a number", "cells are not numbers");
+                    notes.push(format!(
+                        "column `{name}`: {cells}, such as `{example}`; filled with {fill}"
+                    ));
+                }
+                if missing > 0 && !indicator && cells.is_some() {
+                    let cells = count(missing, "missing cell is", "missing cells are");
                     notes.push(format!("column `{name}`: {cells} filled with {fill}"));
                 }
             }
@@ -270,6 +303,13 @@ fn features(
     (builder.finish(), notes)
 }
 
+/// The cells of a column of numbers that have no value.
+struct NumberCells<'a> {
+    missing: usize,
+    /// The number of cells that are neither missing nor numbers, and one of them.
+    invalid: Option<(usize, &'a str)>,
+}
+
 /// The features collected so far, column by column.
 struct FeatureColumns {
     n_rows: usize,
@@ -278,26 +318,33 @@ struct FeatureColumns {
 }
 
 impl FeatureColumns {
-    /// Adds one feature, or two with an indicator; returns the number of filled cells.
-    fn add_number(
+    /// Adds one feature, or two with an indicator; cells without a value are filled. Without `cells`, all are
+    /// missing.
+    fn add_number<'a>(
         &mut self,
-        cells: Option<&TextColumn>,
-        format: NumberFormat,
+        cells: Option<&'a TextColumn>,
+        parse: impl Fn(&str) -> Option<f32>,
         fill: f32,
         indicator: bool,
-    ) -> usize {
-        let value = |row| cells.and_then(|cells| cell::parse_number(format, cells.cell(row)));
+    ) -> NumberCells<'a> {
+        let value = |row| cells.and_then(|cells| parse(cells.cell(row)));
         let values: Vec<Option<f32>> = (0..self.n_rows).map(value).collect();
+        let without_value = |(_, value): &(&str, &Option<f32>)| value.is_none();
+        let text = cells.into_iter().flat_map(TextColumn::cells).zip(&values);
+        let invalid =
+            text.filter(without_value).map(|(cell, _)| cell).filter(|cell| !is_missing(cell));
+        let mut invalid = invalid.peekable();
+        let invalid = invalid.peek().copied().map(|example| (invalid.count(), example));
         let filled = values.iter().map(|value| value.unwrap_or(fill));
         self.columns.push((0..).zip(filled).filter(|(_, value)| *value != 0.0).collect());
         let missing =
             (0..).zip(&values).filter(|(_, value)| value.is_none()).map(|(row, _)| (row, 1.0));
         let missing: Vec<(u32, f32)> = missing.collect();
-        let n_missing = missing.len();
+        let n_missing = missing.len() - invalid.map_or(0, |(n, _)| n);
         if indicator {
             self.columns.push(missing);
         }
-        n_missing
+        NumberCells { missing: n_missing, invalid }
     }
 
     /// Adds one feature per value; returns the number of cells with other values, and one of these.

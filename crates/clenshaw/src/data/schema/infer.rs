@@ -112,6 +112,9 @@ impl SpecialColumns {
         if labels == Labels::FeaturesOnly {
             return Ok(special);
         }
+        for name in &options.ignore {
+            special.add(table.find(name), ColumnRole::Ignored, "not chosen");
+        }
         let chosen = |name: &Option<String>| name.as_ref().and_then(|name| table.find(name));
         special.add(chosen(&options.id), ColumnRole::Id, "chosen");
         special.add(chosen(&options.label), ColumnRole::Label, "chosen");
@@ -233,6 +236,13 @@ fn feature_role(
         (_, 0) => String::new(),
         (_, n) => format!("; {n} missing, filled with {fill}"),
     };
+    if format == NumberFormat::DecimalComma && looks_like_thousands(column) {
+        let (place, column) = (&table.place, table.describe_column(index));
+        warnings.push(format!(
+            "{place}: {column}: commas are read as decimal points, so `1,234` is 1.234; if they separate \
+             thousands, remove them"
+        ));
+    }
     let reason = match format {
         NumberFormat::Number => "numbers",
         NumberFormat::DecimalComma => "numbers with a decimal comma",
@@ -240,6 +250,14 @@ fn feature_role(
         NumberFormat::Date => "dates, as days since 1970",
     };
     (ColumnRole::Number { format, fill, indicator: missing > 0 }, format!("{reason}{how}"))
+}
+
+/// Whether every comma of a column is followed by exactly three digits, as in `1,234`.
+fn looks_like_thousands(column: &TextColumn) -> bool {
+    let mut with_comma = column.cells().filter_map(|cell| cell.split_once(',')).peekable();
+    with_comma.peek().is_some()
+        && with_comma
+            .all(|(whole, rest)| rest.len() == 3 && !whole.trim_start_matches('0').is_empty())
 }
 
 /// The role of a text column: a category if it has few values, otherwise ignored.

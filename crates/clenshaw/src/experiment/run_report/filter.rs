@@ -33,8 +33,8 @@ pub(super) struct FilterReport {
     history: Option<FilterHistory>,
     density: Density,
     energy: Option<BandEnergy>,
-    /// What the response does not show.
-    note: Option<&'static str>,
+    /// What the charts do not show.
+    note: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -96,15 +96,29 @@ impl FilterReport {
             history,
             density: Density { shares: density.shares, exact: density.exact },
             energy: BandEnergy::new(&p, model, dataset, probabilities),
-            note: match model.info().family {
-                ModelFamily::Clenshaw => Some(
-                    "This is the filter of the residual connections; the weights and activations \
-                     between the layers change the signal as well.",
-                ),
-                _ => None,
-            },
+            note: note(model, dataset),
         }
     }
+}
+
+/// Says what limits the meaning of the charts; `None` if nothing does.
+fn note(model: &TrainedModel, dataset: &Dataset) -> Option<String> {
+    let mut notes = vec![];
+    if model.info().family == ModelFamily::Clenshaw {
+        notes.push(
+            "This is the filter of the residual connections; the weights and activations between the \
+             layers change the signal as well."
+                .to_owned(),
+        );
+    }
+    let (known, n) = (dataset.labelled().len(), dataset.y.len());
+    if known < n {
+        notes.push(format!(
+            "Labels are known for {known} of {n} nodes. The others count as zero, which moves energy of \
+             the labels towards high frequencies."
+        ));
+    }
+    (!notes.is_empty()).then(|| notes.join(" "))
 }
 
 impl FilterHistory {

@@ -177,7 +177,8 @@ impl Report {
             let part = part?;
             if part.dataset.sha256() != loaded[0].dataset.sha256() {
                 let problem = format!(
-                    "this run is on `{}`, but `{}` is on `{}`; runs of one page must share a graph",
+                    "this run is on `{}`, but `{}` is on `{}`; runs of one page must share a graph; \
+                     pass the run folders of one graph",
                     part.dataset.name, loaded[0].place, loaded[0].dataset.name
                 );
                 return Err(Error::Data { place: part.place, problem });

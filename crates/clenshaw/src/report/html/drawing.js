@@ -228,7 +228,7 @@ function nodePanel(graph, run, index, select) {
     ["confidence", percent(nodes.confidence[index])],
     ["part of the split", PART_NAMES[nodes.part[index]] ?? "none"],
     ["neighbours", integer(nodes.degree[index])],
-    ["local homophily", isNumber(nodes.homophily[index]) ? `${percent(nodes.homophily[index], 0)} of the neighbours share the class` : MISSING],
+    ["local homophily", isNumber(nodes.homophily[index]) ? `${percent(nodes.homophily[index], 0)} of the labelled neighbours share the class` : MISSING],
   ]);
   const heading = el("h3", { id: "node-heading", tabindex: -1 }, shortName(nodeName(nodes, index), 80));
   const status = isWrong(nodes, index) ? el("p", { class: "badge wrong" }, "wrong prediction") : null;
@@ -248,7 +248,7 @@ function probabilityBars(graph, nodes, index) {
 
 function explanationBars(run, index, select) {
   const explanation = run.explanations?.[index];
-  if (!explanation) return [el("h4", null, "Explanation"), note(`Not available. Run: clenshaw explain RUN ${index}`)];
+  if (!explanation) return [];
   const method = explanation.method === "exact"
     ? "Contributions to the score (logit) of the predicted class. Exact: they add up to the score."
     : "Contributions to the score (logit) of the predicted class, estimated by gradient: they do not add up exactly.";
