@@ -132,13 +132,27 @@ fn page_works_in_a_browser() {
     );
     assert_ne!(browser.text(shapes), before);
 
-    // Search and sorting change the rows of the table.
+    // A node of the table is shown in the panel, and a column sorts the table.
+    browser.evaluate("document.querySelector('table button.link').click()");
+    let node = browser.text("document.querySelector('table button.link').textContent");
+    assert_eq!(browser.text("document.getElementById('node-heading').textContent"), node);
+    let degree =
+        "[...document.querySelectorAll('th')].find(th => th.textContent.startsWith('degree'))";
+    browser.evaluate(&format!("{degree}.querySelector('button').click()"));
+    assert!(!browser.text(&format!("{degree}.getAttribute('aria-sort')")).is_empty());
+
+    // The search changes the rows of the table.
     let rows =
         "[...document.querySelectorAll('table tbody tr')].map(row => row.textContent).join()";
     let before = browser.text(rows);
+    // The table is searched shortly after the last key, so wait until it changes.
     browser.evaluate(
-        "{ const search = document.querySelector('input[type=search]'); search.value = 'no such node'; \
-         search.dispatchEvent(new Event('input', { bubbles: true })); }",
+        "new Promise(resolve => { \
+         new MutationObserver(() => resolve(true)).observe(document.querySelector('main'), \
+         { childList: true, subtree: true }); \
+         const search = document.querySelector('input[type=search]'); \
+         search.value = 'no such node'; \
+         search.dispatchEvent(new Event('input', { bubbles: true })); })",
     );
     let found = browser.text(rows);
     assert_ne!(found, before);
