@@ -551,3 +551,25 @@ fn changed_graphs_are_reported_by_predict() {
             .contains("`g` has changed since the model was trained")
     );
 }
+
+#[test]
+fn unusual_tables_are_reported() {
+    let sandbox = Sandbox::new();
+    let row = |i: usize| format!("n{i},{},{},{}", i % 7, i % 5, ["tea", "coffee"][i % 2]);
+    write_ring(&sandbox, "case", &format!("id,age,Age,label\n{}", rows(row)));
+    let page = sandbox.stdout("data check case");
+    assert!(page.contains("columns `age` and `Age` differ only in case"), "{page}");
+
+    let row = |i: usize| format!("n{i},{},{}", i % 7, ["tea", "coffee"][i % 2]);
+    write_ring(&sandbox, "twice", &format!("id,age,label\n{}", rows(row)));
+    let both = rows(|i| format!("n{i},n{j}\nn{j},n{i}", j = (i + 2) % 40));
+    sandbox.write("twice/edges.csv", &format!("source,target\n{both}"));
+    let page = sandbox.stdout("data check twice");
+    assert!(page.contains("every edge is listed twice, and was counted once"), "{page}");
+
+    let weighted = rows(|i| format!("n{i},n{},1,2", (i + 2) % 40));
+    sandbox.write("twice/edges.csv", &format!("source,target,weight,weight\n{weighted}"));
+    let (code, error) = sandbox.failure("data check twice");
+    assert_eq!(code, 2);
+    assert!(error.contains("edges.csv") && error.contains("`weight`"), "{error}");
+}
