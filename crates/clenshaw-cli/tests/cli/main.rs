@@ -15,6 +15,7 @@ mod databases;
 mod examples;
 mod listings;
 mod own_graph;
+mod own_graph_warnings;
 mod python_graphs;
 mod report;
 mod reproduce;

@@ -1,0 +1,111 @@
+//! Warnings and notes about unusual tables of users' own graphs.
+
+use crate::common::{Sandbox, text};
+
+/// Rows of 40 nodes with a class per parity.
+fn rows(row: impl Fn(usize) -> String) -> String {
+    (0..40).map(|i| row(i) + "\n").collect()
+}
+
+fn write_ring(sandbox: &Sandbox, folder: &str, nodes: &str) {
+    let edges = rows(|i| format!("n{i},n{}", (i + 2) % 40));
+    sandbox.write(&format!("{folder}/edges.csv"), &format!("source,target\n{edges}"));
+    sandbox.write(&format!("{folder}/nodes.csv"), nodes);
+}
+
+#[test]
+fn other_notations_of_numbers_are_read_and_text_is_reported() {
+    let sandbox = Sandbox::new();
+    let class = |i: usize| ["tea", "coffee"][i % 2];
+    // Two missing cells: the column has an indicator of missing cells.
+    let age =
+        |i: usize| if i < 2 { String::new() } else { format!("{}.5", 20 + i % 2 * 30 + i % 5) };
+    let header = "id;age;member;label\n";
+    let table = |age: &dyn Fn(usize) -> String, member: &dyn Fn(usize) -> String| {
+        header.to_owned() + &rows(|i| format!("n{i};{};{};{}", age(i), member(i), class(i)))
+    };
+    let flag = |i: usize| (i % 3 == 0).to_string();
+    write_ring(&sandbox, "points", &table(&age, &flag));
+    write_ring(
+        &sandbox,
+        "commas",
+        &table(&|i| age(i).replace('.', ","), &|i| usize::from(i % 3 == 0).to_string()),
+    );
+    write_ring(&sandbox, "text", &table(&|_| "unknown".into(), &flag));
+    sandbox.stdout("train points --set max_epochs=20 --out run");
+    let points = sandbox.stdout("predict run points");
+    assert_eq!(
+        sandbox
+            .stdout("predict run commas")
+            .replace(",train", ",")
+            .replace(",val", ",")
+            .replace(",test", ","),
+        points.replace(",train", ",").replace(",val", ",").replace(",test", ",")
+    );
+    let warning = text(&sandbox.run("predict run text").stderr);
+    assert!(
+        warning.contains("column `age`: 40 cells are not numbers, such as `unknown`"),
+        "{warning}"
+    );
+}
+
+#[test]
+fn columns_that_give_the_label_away_are_reported() {
+    let sandbox = Sandbox::new();
+    let row = |i: usize| {
+        format!("n{i},{},{},{}", i % 7, ["red", "blue"][i % 2], ["tea", "coffee"][i % 2])
+    };
+    write_ring(&sandbox, "g", &format!("id,age,team,label\n{}", rows(row)));
+    let page = sandbox.stdout("train g --set max_epochs=2");
+    assert!(page.contains("column `team` determines every known label"), "{page}");
+    let (code, error) = sandbox.failure("train g --ignore label");
+    assert_eq!(code, 2);
+    assert!(error.contains("no column is named `label`"), "{error}");
+}
+
+#[test]
+fn commas_that_may_separate_thousands_are_reported() {
+    let sandbox = Sandbox::new();
+    let row = |i: usize| format!("n{i};{},{:03};{}", i + 1, i * 7, ["tea", "coffee"][i % 2]);
+    write_ring(&sandbox, "g", &format!("id;income;label\n{}", rows(row)));
+    let page = sandbox.stdout("data check g");
+    assert!(page.contains("commas are read as decimal points, so `1,234` is 1.234"), "{page}");
+}
+
+#[test]
+fn changed_graphs_are_reported_by_predict() {
+    let sandbox = Sandbox::new();
+    let row = |shift: usize| {
+        move |i: usize| format!("n{i},{},{}", i % 7 + shift, ["tea", "coffee"][i % 2])
+    };
+    write_ring(&sandbox, "g", &format!("id,age,label\n{}", rows(row(0))));
+    sandbox.stdout("train g --set max_epochs=2 --out run");
+    assert!(!text(&sandbox.run("predict run").stderr).contains("has changed"));
+    write_ring(&sandbox, "g", &format!("id,age,label\n{}", rows(row(1))));
+    assert!(
+        text(&sandbox.run("predict run").stderr)
+            .contains("`g` has changed since the model was trained")
+    );
+}
+
+#[test]
+fn unusual_tables_are_reported() {
+    let sandbox = Sandbox::new();
+    let row = |i: usize| format!("n{i},{},{},{}", i % 7, i % 5, ["tea", "coffee"][i % 2]);
+    write_ring(&sandbox, "case", &format!("id,age,Age,label\n{}", rows(row)));
+    let page = sandbox.stdout("data check case");
+    assert!(page.contains("columns `age` and `Age` differ only in case"), "{page}");
+
+    let row = |i: usize| format!("n{i},{},{}", i % 7, ["tea", "coffee"][i % 2]);
+    write_ring(&sandbox, "twice", &format!("id,age,label\n{}", rows(row)));
+    let both = rows(|i| format!("n{i},n{j}\nn{j},n{i}", j = (i + 2) % 40));
+    sandbox.write("twice/edges.csv", &format!("source,target\n{both}"));
+    let page = sandbox.stdout("data check twice");
+    assert!(page.contains("every edge is listed twice, and was counted once"), "{page}");
+
+    let weighted = rows(|i| format!("n{i},n{},1,2", (i + 2) % 40));
+    sandbox.write("twice/edges.csv", &format!("source,target,weight,weight\n{weighted}"));
+    let (code, error) = sandbox.failure("data check twice");
+    assert_eq!(code, 2);
+    assert!(error.contains("edges.csv") && error.contains("`weight`"), "{error}");
+}

@@ -1,0 +1,124 @@
+//! Tests of the training loop.
+
+use super::*;
+use crate::data::{self, SplitKind};
+use crate::model;
+use crate::tensor::{OptimiserSettings, UpdateRule};
+
+fn setup(model: &str, settings: &[(&str, &str)]) -> Arc<Setup> {
+    let info = model::find(model).unwrap();
+    let mut hp = info.defaults();
+    settings.iter().for_each(|(key, value)| hp.set(key, value).unwrap());
+    let dataset = data::load("csbm:nodes=60").unwrap();
+    Arc::new(Setup::new(dataset, info, hp).unwrap())
+}
+
+fn fit(setup: &Arc<Setup>) -> Fit {
+    let split = SplitKind::Balanced.draw(setup.dataset(), 0).unwrap();
+    Fit::new(setup.clone(), &split, 0, 1).unwrap()
+}
+
+/// The tensors of a checkpoint, and its history.
+fn state(bytes: &[u8]) -> (Vec<(String, Mat<f32>)>, Vec<Epoch>) {
+    let state = weights::read_weights("t", bytes).unwrap();
+    let log: CheckpointLog = serde_json::from_str(&state.metadata).unwrap();
+    (state.tensors, log.history)
+}
+
+#[test]
+fn restored_run_continues_its_clock_and_history() {
+    let setup = setup("gcn", &[]);
+    let mut first = fit(&setup);
+    first.earlier = Duration::from_secs(3600);
+    first.epoch().unwrap();
+    let mut second = fit(&setup);
+    second.restore("t", &first.checkpoint()).unwrap();
+    assert!(second.seconds() > 3600.0, "{}", second.seconds());
+    assert_eq!(second.history(), first.history());
+}
+
+#[test]
+fn diverged_epoch_does_not_change_the_state() {
+    let setup = setup("gcn", &[("dropout", "0.3")]);
+    let mut healthy = fit(&setup);
+    let mut diverging = fit(&setup);
+    for _ in 0..3 {
+        healthy.epoch().unwrap();
+        diverging.epoch().unwrap();
+    }
+    // A step this large makes the weights infinite, which only the validation loss shows.
+    let (rule, rate) = (UpdateRule::Momentum(0.0), f64::from(f32::MAX));
+    let huge = OptimiserSettings { rule, rate, decay: 0.0 };
+    let ranges = setup.plan().ranges().into_iter();
+    diverging.optimiser = Optimiser::new(ranges.map(|range| (range, huge)).collect());
+    let error = diverging.epoch().unwrap_err();
+    let Error::Diverged { epoch: 4, loss: "validation loss", .. } = error else {
+        panic!("{error}")
+    };
+    assert_eq!(state(&diverging.checkpoint()), state(&healthy.checkpoint()));
+    assert!(diverging.epoch().is_err(), "a diverged run does not continue");
+    assert_eq!(diverging.outcome().weights, healthy.outcome().weights);
+}
+
+#[test]
+fn restore_rejects_wrong_shapes_and_missing_epochs() {
+    let setup = setup("gcn", &[]);
+    let mut fit = fit(&setup);
+    fit.epoch().unwrap();
+    let bytes = fit.checkpoint();
+    let read = weights::read_weights("t", &bytes).unwrap();
+    let n = fit.params.len();
+    let mut doubled = read.tensors.clone();
+    doubled[0].1 = Mat::zeros(2, n);
+    let tall = weights::write_weights(&doubled, &read.metadata);
+    let error = fit.restore("t", &tall).unwrap_err().to_string();
+    assert_eq!(error, format!("t: `best` is 2 x {n}; expected 1 x {n}"));
+    let gap = read.metadata.replace("\"epoch\":1", "\"epoch\":2");
+    let error = fit.restore("t", &weights::write_weights(&read.tensors, &gap)).unwrap_err();
+    assert_eq!(error.to_string(), "t: expected epochs numbered from 1 without gaps");
+}
+
+#[test]
+fn without_validation_nodes_the_last_epoch_is_kept() {
+    let setup = setup("gcn", &[("max_epochs", "5"), ("patience", "1")]);
+    let split = Split::new("mine", [(0..40).collect(), vec![], (40..60).collect()]).unwrap();
+    let mut fit = Fit::new(setup, &split, 0, 1).unwrap();
+    fit.run_to_end().unwrap();
+    let outcome = fit.outcome();
+    assert_eq!((outcome.best.epoch, outcome.best.val_loss), (5, None));
+    assert_eq!(outcome.weights, fit.params);
+    let line = serde_json::to_string(&outcome.best).unwrap();
+    assert!(line.ends_with(r#""val_loss":null,"val_accuracy":null}"#), "{line}");
+    assert_eq!(serde_json::from_str::<Epoch>(&line).unwrap(), outcome.best);
+}
+
+#[test]
+fn split_of_another_data_set_is_rejected() {
+    let setup = setup("gcn", &[]);
+    let other = data::load("csbm:nodes=90").unwrap();
+    let split = SplitKind::Balanced.draw(&other, 0).unwrap();
+    let error = Fit::new(setup, &split, 0, 1).map(drop).unwrap_err().to_string();
+    assert!(error.contains("the graph has 60 nodes"), "{error}");
+}
+
+#[test]
+fn callback_stops_a_run_that_can_continue() {
+    let setup = setup("gcn", &[("max_epochs", "6")]);
+    let (mut uninterrupted, mut stopped) = (fit(&setup), fit(&setup));
+    uninterrupted.run_to_end().unwrap();
+    let stop_at_three = |_: &Fit, epoch: &Epoch| match epoch.epoch {
+        3 => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    assert_eq!(stopped.run(stop_at_three).unwrap(), RunEnd::Stopped);
+    assert_eq!(stopped.history().len(), 3);
+    assert_eq!(stopped.run(stop_at_three).unwrap(), RunEnd::Finished);
+    assert_eq!(stopped.outcome().weights, uninterrupted.outcome().weights);
+}
+
+#[test]
+fn runs_can_move_between_threads() {
+    fn assert_owned<T: Send + 'static>() {}
+    assert_owned::<Fit>();
+    assert_owned::<Arc<Setup>>();
+}
