@@ -24,12 +24,12 @@ fn other_notations_of_numbers_are_read_and_text_is_reported() {
     let table = |age: &dyn Fn(usize) -> String, member: &dyn Fn(usize) -> String| {
         header.to_owned() + &rows(|i| format!("n{i};{};{};{}", age(i), member(i), class(i)))
     };
-    let flag = |i: usize| (i % 3 == 0).to_string();
+    let flag = |i: usize| i.is_multiple_of(3).to_string();
     write_ring(&sandbox, "points", &table(&age, &flag));
     write_ring(
         &sandbox,
         "commas",
-        &table(&|i| age(i).replace('.', ","), &|i| usize::from(i % 3 == 0).to_string()),
+        &table(&|i| age(i).replace('.', ","), &|i| usize::fromi.is_multiple_of(3).to_string()),
     );
     write_ring(&sandbox, "text", &table(&|_| "unknown".into(), &flag));
     sandbox.stdout("train points --set max_epochs=20 --out run");
