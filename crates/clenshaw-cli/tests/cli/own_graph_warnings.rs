@@ -29,7 +29,7 @@ fn other_notations_of_numbers_are_read_and_text_is_reported() {
     write_ring(
         &sandbox,
         "commas",
-        &table(&|i| age(i).replace('.', ","), &|i| usize::fromi.is_multiple_of(3).to_string()),
+        &table(&|i| age(i).replace('.', ","), &|i| usize::from(i.is_multiple_of(3)).to_string()),
     );
     write_ring(&sandbox, "text", &table(&|_| "unknown".into(), &flag));
     sandbox.stdout("train points --set max_epochs=20 --out run");

@@ -55,7 +55,7 @@ pub fn spectral_density(p: &Operator, bins: usize) -> SpectralDensity {
 /// The share of the signals' energy, the sum of their squares, in each of `bins` intervals of [-1, 1];
 /// `None` if all signals are zero.
 ///
-/// The shares are computed from [`DEGREE`] Chebyshev moments `s' T_k(P) s` of each column of `signals`, so
+/// The shares are computed from 200 Chebyshev moments `s' T_k(P) s` of each column of `signals`, so
 /// energy near the border of two intervals is spread over both.
 ///
 /// ```

@@ -3,7 +3,7 @@
 //! While one block is parsed, the next one is read and decompressed; only eight bytes per edge are
 //! kept, or twelve with weights. Blocks end at line ends that do not depend on the number of threads.
 //!
-//! The format is that of [`delimited`](super::delimited); a field cannot span lines. The first line is a
+//! The format is that of `delimited.rs`; a field cannot span lines. The first line is a
 //! header if neither of its first two fields is a number or the name of a node.
 //!
 //! The ids are in the columns `source` and `target` (or `src`, `dst`; `from`, `to`; `u`, `v`; `id1`,
