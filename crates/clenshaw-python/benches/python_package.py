@@ -92,11 +92,14 @@ def against_peers(rounds: int) -> None:
         return model.fit(data.adjacency, data.X, labels, train_mask=train, val_mask=val).predict()
 
     def scikit_network(seed: int) -> np.ndarray:
+        import scipy.sparse
         from sknetwork.gnn import GNNClassifier
 
         model = GNNClassifier(dims=[16, 7], layer_types="Conv", activations="ReLu", early_stopping=False)
         known = np.where(train, labels, -1)
-        return model.fit_predict(data.adjacency.astype(bool), data.X.tocsr(), known, n_epochs=200, random_state=seed)
+        # scikit-network accepts SciPy's matrices, not its arrays.
+        adjacency, features = scipy.sparse.csr_matrix(data.adjacency), scipy.sparse.csr_matrix(data.X)
+        return model.fit_predict(adjacency.astype(bool), features, known, n_epochs=200, random_state=seed)
 
     def pyg(seed: int) -> np.ndarray:
         import torch
@@ -143,7 +146,7 @@ def memory(n_nodes: int, n_features: int) -> None:
     """Peak memory of a fit beyond what the process used with X in memory, in copies of X."""
     code = f"""
 import numpy as np, resource, clenshaw
-X = np.random.default_rng(0).standard_normal(({n_nodes}, {n_features})).astype(np.float32)
+X = np.random.default_rng(0).standard_normal(({n_nodes}, {n_features}), dtype=np.float32)
 edges = np.random.default_rng(1).integers(0, {n_nodes}, size=(2, 4 * {n_nodes}))
 y = np.where(np.arange({n_nodes}) % 2 == 0, 0, 1)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
