@@ -679,6 +679,11 @@ def test_a_series_of_numbered_nodes_is_matched_by_its_index(problem: Problem) ->
     few = NodeClassifier("gcn", max_epochs=5).fit(problem.edge_index, problem.X, y.iloc[:30])
     same = NodeClassifier("gcn", max_epochs=5).fit(problem.edge_index, problem.X, y.iloc[:30].to_dict())
     assert np.array_equal(few.probs_, same.probs_)
+    # Without features, the edges may have more nodes than the labels.
+    start = NodeClassifier("gcn", max_epochs=5).fit(problem.edge_index, y=pd.Series(problem.y[:30]))
+    same = NodeClassifier("gcn", max_epochs=5).fit(problem.edge_index, y=dict(enumerate(problem.y[:30].tolist())))
+    assert np.array_equal(start.probs_, same.probs_)
+    assert NodeClassifier("gcn", max_epochs=2).fit([[0, 1, 2], [1, 2, 3]], y=pd.Series([0, 1] * 3)).probs_.shape == (6, 2)
     # An index that is not a numbering is ignored.
     other = NodeClassifier("gcn", max_epochs=5).fit(
         problem.edge_index, problem.X, pd.Series(problem.y, index=np.arange(100, 160))

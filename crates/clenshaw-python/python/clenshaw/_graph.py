@@ -74,14 +74,18 @@ def read_graph_of(graph: Any, X: Any = None, y: Any = None, label: str | None = 
     return replace(source, X=X, schema=None)
 
 
+class _AtLeast(int):
+    """A number of nodes that the edges may exceed."""
+
+
 def _n_labels(y: Any) -> int | None:
     """Return the number of nodes that labels imply; ``None`` if they may be those of some nodes only."""
     if isinstance(y, dict):
         return None
     if is_series(y):
         index = list(y.index)
-        if whole_numbers(index) and len(set(index)) == len(index) and set(index) != set(range(len(index))):
-            return None
+        if whole_numbers(index) and len(set(index)) == len(index):
+            return _AtLeast(len(index)) if set(index) == set(range(len(index))) else None
     return n_rows(y)
 
 
@@ -185,9 +189,11 @@ def _from_index(index: Any, weights: Any, n_nodes: int | None) -> _clenshaw.Grap
         raise ValueError(f"the edge index has shape {pair.shape}; expected (2, number of edges)")
     if weights is not None:
         weights = to_real(weights, "weights").reshape(-1)
-    if n_nodes is None:
-        n_nodes = max(int(pair.max()) + 1, 0) if pair.size else 0
-        _check_size(n_nodes, pair.shape[1])
+    if n_nodes is None or isinstance(n_nodes, _AtLeast):
+        largest = max(int(pair.max()) + 1, 0) if pair.size else 0
+        if n_nodes is None or largest > n_nodes:
+            _check_size(largest, pair.shape[1])
+        n_nodes = max(largest, n_nodes or 0)
     if not 0 <= n_nodes < 2**32:
         raise ValueError(f"the graph has {n_nodes} nodes; expected at most {2**32 - 1}")
     sources, targets = np.ascontiguousarray(pair[0]), np.ascontiguousarray(pair[1])
