@@ -553,7 +553,7 @@ def test_wrong_masks_are_reported(problem: Problem) -> None:
         fit(val_mask=[-1])
     with pytest.raises(TypeError, match="whole numbers"):
         fit(train_mask=[0.5])
-    with pytest.raises(ValueError, match="twice"):
+    with pytest.raises(ValueError, match="`train_mask` and `val_mask` overlap: both contain the node 20"):
         fit(train_mask=range(0, 30), val_mask=range(20, 40))
     with pytest.raises(ValueError, match="train"):
         fit(train_mask=[])
@@ -676,7 +676,11 @@ def test_score_defaults(problem: Problem) -> None:
     right = model.predict() == problem.y
     assert model.score(y=problem.y) == pytest.approx(right[problem.test].mean())
     assert model.score(y=problem.y, mask=problem.train) == pytest.approx(right[problem.train].mean())
-    assert model.score(problem.edge_index, problem.X, problem.y) == pytest.approx(right.mean())
+    # The object passed to `fit`: the nodes it has not seen. A copy is another graph: all nodes.
+    assert model.score(problem.edge_index, problem.X, problem.y) == model.score(y=problem.y)
+    assert model.score(problem.edge_index.copy(), problem.X, problem.y) == pytest.approx(right.mean())
+    restored = pickle.loads(pickle.dumps(model))
+    assert restored.score(problem.edge_index, problem.X, problem.y) == pytest.approx(right.mean())
     weights = np.arange(60.0)
     assert model.score(y=problem.y, sample_weight=weights) == pytest.approx(
         np.average(right[problem.test], weights=weights[problem.test])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -346,3 +347,38 @@ def test_names_survive_files(problem: Problem, tmp_path: Any) -> None:
 def test_columns_named_like_attributes(problem: Problem) -> None:
     frame = pd.DataFrame(problem.X, columns=["column_names", "edge_index", "nodes", "shape", "columns", "index"])
     np.testing.assert_array_equal(dense(frame).astype(np.float32), problem.X[:, np.argsort(frame.columns.to_numpy())])
+
+
+def test_columns_that_may_be_the_label_are_reported(problem: Problem) -> None:
+    club = np.array(["red", "green", "blue"])[problem.y]
+    known = {i: int(problem.y[i]) for i in range(30)}
+
+    def messages(**columns: Any) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            NodeClassifier("gcn", max_epochs=2).fit(problem.edge_index, pd.DataFrame(columns), known)
+        return [str(warning.message) for warning in caught]
+
+    size = problem.X[:, 0]
+    assert messages(size=size, club=club) == [
+        "column `club` determines every known label; if it is the label itself, leave it out"
+    ]
+    assert messages(size=size, Label=club, y=problem.y) == [
+        f"column `{name}` is used as a feature; if it is the label itself, leave it out" for name in ("Label", "y")
+    ]
+    wrong = club.copy()
+    wrong[0] = "blue" if club[0] != "blue" else "red"
+    assert messages(size=size, club=wrong) == []
+    assert messages(size=size, code=problem.y) == [] == messages(x=size, y=problem.X[:, 1])
+    # Nearly one value per labelled node says nothing.
+    assert messages(size=size, group=[f"g{i % 20}" for i in range(60)]) == []
+
+
+def test_the_club_of_the_karate_club_is_reported() -> None:
+    graph = nx.karate_club_graph()
+    y = {node: graph.nodes[node]["club"] for node in (0, 1, 2, 31, 32, 33)}
+    with pytest.warns(UserWarning, match="column `club` determines every known label"):
+        NodeClassifier("gcn", max_epochs=2).fit(graph, y=y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        NodeClassifier("gcn", max_epochs=2).fit(graph, label="club")

@@ -305,7 +305,6 @@ def test_wrong_graphs_are_reported(graph: Any, error: Any, text: str) -> None:
     [
         [[0, 1, 2], [1, 2, 4_000_000_000]],
         (np.array([[0], [4_000_000_000]]), [1.0]),
-        pd.DataFrame({"source": [0, 1], "target": [5, 4_000_000_000]}),
         sp.coo_array(([1.0], ([0], [1])), shape=(4_000_000_000, 4_000_000_000)),
         SimpleNamespace(edge_index=np.array([[0], [1]]), num_nodes=4_000_000_000),
     ],
@@ -383,7 +382,10 @@ def test_networkx_attributes_are_features_and_labels(problem: Problem) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.array_equal(model.predict(graph), model.predict())
-    assert model.score(graph) == pytest.approx(np.mean(model.predict() == [f"class {c}" for c in problem.y]))
+    every = np.mean(model.predict() == [f"class {c}" for c in problem.y])
+    assert model.score(graph.copy()) == pytest.approx(every) == model.score(graph, mask=range(60))
+    with pytest.raises(ValueError, match="no node to score has a label"):
+        model.score(graph)
     # Labels by name.
     known = {f"n{i}": int(problem.y[i]) for i in range(30)}
     partial = NodeClassifier("gcn", max_epochs=5).fit(graph, problem.X, known)
@@ -551,3 +553,168 @@ def test_large_graphs_without_features_get_degrees() -> None:
     assert len(np.unique(model.decision_function(), axis=0)) == 3
     smaller = model.predict(np.stack([np.arange(9), np.arange(1, 10)]))
     assert len(smaller) == 10
+
+
+# Order of the nodes ----------------------------------------------------------------------------
+
+
+NAMES = [f"n{(7 * i) % 60}" for i in range(60)]
+
+
+def named_edges(problem: Problem) -> pd.DataFrame:
+    return pd.DataFrame(np.array(NAMES)[problem.edge_index.T], columns=["source", "target"])
+
+
+def fit_table(problem: Problem, edges: Any, X: Any, **settings: Any) -> NodeClassifier:
+    y = settings.pop("y", dict(zip(NAMES, problem.y.tolist())))
+    return NodeClassifier("gcn", max_epochs=5).fit(edges, X, y, **settings)
+
+
+@pytest.mark.parametrize("name", ["id", "node", "Name", "node_id"])
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+def test_a_column_of_names_gives_the_order_of_the_nodes(problem: Problem, kind: str, name: str) -> None:
+    columns = {letter: problem.X[:, i] for i, letter in enumerate("abcdef")}
+    expected = fit_table(problem, named_edges(problem), pd.DataFrame(columns, index=NAMES))
+    columns = {name: np.array(NAMES, dtype=object), **columns}
+    make: Any = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.table}[kind]
+    X = make(columns)
+    model = fit_table(problem, named_edges(problem), X)
+    assert model.nodes_ == NAMES and model.feature_names_in_.tolist() == list("abcdef")
+    assert np.array_equal(model.probs_, expected.probs_)
+    assert np.array_equal(model.predict_proba(named_edges(problem), X), expected.probs_)
+    assert clenshaw.Nodes(named_edges(problem), X).shape == (60, 6)
+
+
+def test_a_column_of_numbers_gives_the_order_of_the_nodes(problem: Problem) -> None:
+    ids = np.random.default_rng(0).permutation(60)
+    columns = {letter: problem.X[:, i] for i, letter in enumerate("abcdef")}
+    expected = NodeClassifier("gcn", max_epochs=5).fit(problem.edge_index, pd.DataFrame(columns), problem.y)
+    edges = pd.DataFrame(ids[problem.edge_index.T], columns=["source", "target"])
+    for X in (pd.DataFrame({"id": ids, **columns}), pl.DataFrame({"id": ids, **columns})):
+        model = NodeClassifier("gcn", max_epochs=5).fit(edges, X, problem.y)
+        assert model.nodes_ == ids.tolist() and np.array_equal(model.probs_, expected.probs_)
+
+
+def test_names_without_an_order_of_the_rows_are_an_error(problem: Problem) -> None:
+    tables = [problem.X, sp.csr_array(problem.X), pl.DataFrame(problem.X), pl.DataFrame({"id": range(60), "a": range(60)})]
+    for X in tables:
+        with pytest.raises(ValueError, match="named, and `X` does not contain their names; pass a pandas table"):
+            fit_table(problem, named_edges(problem), X)
+    with pytest.raises(ValueError, match="`n0`, which is not in the index of `X` or in a column `id`"):
+        fit_table(problem, named_edges(problem), pd.DataFrame(problem.X))
+    with pytest.raises(ValueError, match="column `id` of `X` contains a node twice"):
+        fit_table(problem, named_edges(problem), pl.DataFrame({"id": [*NAMES, "n0"], "a": range(61)}))
+
+
+def test_rows_of_a_table_follow_the_names_of_a_graph_object(problem: Problem) -> None:
+    graph = labelled_networkx(problem)
+    X = pd.DataFrame(problem.X, index=[f"n{i}" for i in range(60)], columns=list("abcdef"))
+    y = [int(c) for c in problem.y]
+    model = NodeClassifier("gcn", max_epochs=5).fit(graph, X, y)
+    shuffled = NodeClassifier("gcn", max_epochs=5).fit(graph, X.sample(frac=1, random_state=0), y)
+    assert np.array_equal(model.probs_, shuffled.probs_)
+
+
+def test_labels_masks_and_weights_are_matched_by_name(problem: Problem) -> None:
+    X = pd.DataFrame(problem.X, index=NAMES, columns=list("abcdef"))
+    edges, weights = named_edges(problem), np.arange(1.0, 61)
+    expected = fit_table(
+        problem, edges, X, y=problem.y, train_mask=problem.train, val_mask=problem.val, sample_weight=weights
+    )
+    order = np.random.default_rng(1).permutation(60)
+
+    def series(values: Any) -> Any:
+        return pd.Series(np.asarray(values), index=NAMES).iloc[order]
+
+    names = np.array(NAMES)
+    for train, val in [
+        (series(problem.train), series(problem.val)),
+        (names[problem.train], names[problem.val].tolist()),
+        (series(problem.train)[lambda mask: mask], dict(zip(NAMES, problem.val.tolist()))),
+        (np.flatnonzero(problem.train), np.flatnonzero(problem.val)),
+    ]:
+        model = fit_table(
+            problem, edges, X, y=series(problem.y), train_mask=train, val_mask=val, sample_weight=series(weights)
+        )
+        assert np.array_equal(model.probs_, expected.probs_)
+    assert model.score(y=series(problem.y), mask=series(problem.test)) == model.score(y=problem.y, mask=problem.test)
+    by_name = model.score(y=series(problem.y), mask=names[problem.test], sample_weight=series(weights))
+    assert by_name == model.score(y=problem.y, mask=problem.test, sample_weight=weights)
+    with pytest.raises(ValueError, match="`train_mask` contains 'zoe', which is not the name of a node"):
+        fit_table(problem, edges, X, train_mask=["zoe"])
+    with pytest.raises(ValueError, match="`sample_weight` has no weight for the node"):
+        fit_table(problem, edges, X, sample_weight=series(weights)[:10])
+    with pytest.raises(ValueError, match="`y` contains the node 'n0' twice"):
+        fit_table(problem, edges, X, y=pd.concat([series(problem.y), pd.Series([1], index=["n0"])]))
+    with pytest.raises(ValueError, match="`y` has a label for the node 'zoe'"):
+        fit_table(problem, edges, X, y=pd.Series(problem.y, index=["zoe", *NAMES[1:]]))
+
+
+def test_numbers_with_gaps_are_names() -> None:
+    edges = pd.DataFrame({"source": [30, 1, 10, 20], "target": [1, 10, 20, 30]})
+    with pytest.warns(UserWarning, match="not 0, 1, 2, ...: they are read as names and sorted, see `nodes_`"):
+        model = NodeClassifier("gcn", max_epochs=5).fit(edges, y={1: "a", 10: "a", 20: "b", 30: "b"})
+    assert model.nodes_ == [1, 10, 20, 30] and model.probs_.shape == (4, 2)
+    with pytest.warns(UserWarning, match="read as names"):
+        same = NodeClassifier("gcn", max_epochs=5).fit(edges, y=pd.Series(["b", "a", "b", "a"], index=[20, 10, 30, 1]))
+    assert np.array_equal(model.probs_, same.probs_)
+    with pytest.warns(UserWarning, match="read as names"):
+        same = NodeClassifier("gcn", max_epochs=5).fit(edges, y=["a", "a", "b", "b"], train_mask=[1, 10, 20, 30])
+    assert same.nodes_ == [1, 10, 20, 30]
+    # The features give the number of nodes: node 3 has no edges.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gap = pd.DataFrame({"source": [0, 1], "target": [2, 4]})
+        assert NodeClassifier("gcn", max_epochs=2).fit(gap, np.eye(5), [0, 1, 0, 1, 0]).nodes_ is None
+        assert NodeClassifier("gcn", max_epochs=2).fit(gap, y=[0, 1, 0, 1, 0]).nodes_ is None
+
+
+def test_a_series_of_numbered_nodes_is_matched_by_its_index(problem: Problem) -> None:
+    order = np.random.default_rng(2).permutation(60)
+    y, train, val = (pd.Series(values).iloc[order] for values in (problem.y, problem.train, problem.val))
+    expected = problem.fit(max_epochs=5)
+    model = NodeClassifier("gcn", max_epochs=5, random_state=0)
+    model.fit(problem.edge_index, problem.X, y, train_mask=train, val_mask=val)
+    assert np.array_equal(model.probs_, expected.probs_)
+    few = NodeClassifier("gcn", max_epochs=5).fit(problem.edge_index, problem.X, y.iloc[:30])
+    same = NodeClassifier("gcn", max_epochs=5).fit(problem.edge_index, problem.X, y.iloc[:30].to_dict())
+    assert np.array_equal(few.probs_, same.probs_)
+    # Without features, the edges may have more nodes than the labels.
+    start = NodeClassifier("gcn", max_epochs=5).fit(problem.edge_index, y=pd.Series(problem.y[:30]))
+    same = NodeClassifier("gcn", max_epochs=5).fit(problem.edge_index, y=dict(enumerate(problem.y[:30].tolist())))
+    assert np.array_equal(start.probs_, same.probs_)
+    assert NodeClassifier("gcn", max_epochs=2).fit([[0, 1, 2], [1, 2, 3]], y=pd.Series([0, 1] * 3)).probs_.shape == (6, 2)
+    # An index that is not a numbering is ignored.
+    other = NodeClassifier("gcn", max_epochs=5).fit(
+        problem.edge_index, problem.X, pd.Series(problem.y, index=np.arange(100, 160))
+    )
+    assert np.array_equal(
+        other.probs_, NodeClassifier("gcn", max_epochs=5).fit(problem.edge_index, problem.X, problem.y).probs_
+    )
+
+
+def test_unused_columns_of_an_edge_table_are_reported() -> None:
+    edges = pd.DataFrame({"source": [0, 1], "target": [1, 2], "minutes": [3, 4]})
+    with pytest.warns(UserWarning, match="edge table that are not used: `minutes`; the weight of an edge is the column"):
+        clenshaw.spectrum(edges)
+    with pytest.warns(UserWarning, match="edge table that are not used: `minutes`$"):
+        clenshaw.spectrum(edges.assign(weight=1.0))
+
+
+def test_graphs_without_usable_attributes_have_structural_features(problem: Problem) -> None:
+    graph = nx.karate_club_graph()
+    expected = NodeClassifier("gcn", max_epochs=5).fit(nx.Graph(graph.edges), y=dict(graph.nodes(data="club")))
+    for _, _, edge in graph.edges(data=True):
+        edge.clear()
+    y = dict(graph.nodes(data="club"))
+    for node in graph:
+        graph.nodes[node].clear()
+        graph.nodes[node]["title"] = f"member {node}"
+    with pytest.warns(UserWarning, match="columns of X that are not used: `title`"):
+        model = NodeClassifier("gcn", max_epochs=5).fit(graph, y=y)
+    assert not hasattr(model, "feature_names_in_") and model.n_features_in_ == expected.n_features_in_ == 34
+    assert model.predict(graph).shape == (34,)
+    lone = igraph.Graph([(0, 1), (1, 2), (2, 3)])
+    lone.vs["title"] = ["same"] * 4
+    with pytest.warns(UserWarning, match="not used"):
+        assert NodeClassifier("gcn", max_epochs=2).fit(lone, y=[0, 0, 1, 1]).probs_.shape == (4, 2)

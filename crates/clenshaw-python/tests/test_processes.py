@@ -176,7 +176,7 @@ def test_ctrl_c_ends_training_and_keeps_the_best_epoch(params: str) -> None:
     try:
         model.fit(data)
     except KeyboardInterrupt:
-        print("interrupted", model.n_iter_ >= 1, model.score(data) > 0.3, len(model.history_["epoch"]) == model.n_iter_)
+        print("interrupted", model.n_iter_ >= 1, model.score(mask=model.train_mask_) > 0.3, len(model.history_["epoch"]) == model.n_iter_)
     """
     )
     assert output.strip() == "interrupted True True True", errors

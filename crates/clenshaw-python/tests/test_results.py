@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -429,3 +431,117 @@ def test_loaded_models_have_filters_and_encode_tables(problem: Problem, tmp_path
     encoded = model.encode(table)
     encoded = encoded if isinstance(encoded, np.ndarray) else encoded.toarray()
     assert np.allclose(encoded[:, 2], table["b"]) and np.array_equal(encoded[:, 0], table["a"] == "x")
+
+
+# A folder with its own split -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path, problem: Problem) -> Path:
+    """The problem as files, with the columns `height`, `town`, `label` and `split`."""
+    part = np.where(problem.train, "train", np.where(problem.val, "val", "test"))
+    rows = [
+        f"n{i},{problem.X[i, 0]},{'York' if problem.X[i, 1] > 0 else 'Bath'},class {problem.y[i]},{part[i]}"
+        for i in range(60)
+    ]
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "nodes.csv").write_text("\n".join(["id,height,town,label,split", *rows]) + "\n")
+    edges = [f"n{u},n{v}" for u, v in problem.edge_index.T]
+    (folder / "edges.csv").write_text("\n".join(["source,target", *edges]) + "\n")
+    return folder
+
+
+def test_the_split_of_a_folder_is_used(folder: Path, problem: Problem) -> None:
+    data = clenshaw.datasets.load(folder)
+    assert data.split_names == ["own"]
+    model = NodeClassifier("gcn", max_epochs=5).fit(data)
+    assert np.array_equal(model.train_mask_, problem.train) and np.array_equal(model.val_mask_, problem.val)
+    assert model.test_mask_ is not None and np.array_equal(model.test_mask_, problem.test)
+    right = model.predict() == data.y
+    assert model.score() == model.score(data) == pytest.approx(right[problem.test].mean())
+    # Masks that are passed replace those of the folder.
+    other = NodeClassifier("gcn", max_epochs=5).fit(data, train_mask=problem.test)
+    assert not ((other.train_mask_ | other.val_mask_) & ~problem.test).any() and other.test_mask_ is None
+    comparison = clenshaw.compare(data, "gcn", n_runs=2)
+    assert comparison.split == "own" and "split own" in repr(comparison)
+    assert clenshaw.compare(data, "mlp", n_runs=1, split="balanced").split == "balanced"
+    own = clenshaw.tune(data, "gcn", n_trials=1, n_splits=1, params={"max_epochs": 5})
+    named = clenshaw.tune(data, "gcn", n_trials=1, n_splits=1, params={"max_epochs": 5}, split="own")
+    assert own.best_value == named.best_value
+
+
+def test_a_model_of_a_folder_knows_its_columns(folder: Path, tmp_path: Path) -> None:
+    data = clenshaw.datasets.load(folder)
+    model = NodeClassifier("gcn", max_epochs=5).fit(data)
+    assert sorted(model.feature_names_in_) == ["height", "town"] and model.n_features_in_ == 2
+    edges, people = pd.read_csv(folder / "edges.csv"), pd.read_csv(folder / "nodes.csv")
+    for table in (people, people.set_index("id"), people[["town", "height", "id"]], people.sample(frac=1, random_state=0)):
+        probs = model.predict_proba(edges, table)
+        names = table["id"] if "id" in table else table.index
+        by_name = pd.DataFrame(probs, index=list(names)).loc[data.node_names].to_numpy()
+        np.testing.assert_allclose(by_name, model.probs_, atol=1e-6)
+    np.testing.assert_allclose(model.predict_proba(clenshaw.datasets.load(folder)), model.probs_, atol=1e-6)
+    model.save(tmp_path / "model.safetensors")
+    loaded = NodeClassifier.load(tmp_path / "model.safetensors")
+    assert sorted(loaded.feature_names_in_) == ["height", "town"]
+    np.testing.assert_allclose(loaded.predict_proba(data), model.probs_, atol=1e-6)
+    program = os.environ.get("CLENSHAW_PROGRAM")
+    if program:
+        subprocess.run([program, "predict", str(tmp_path / "model.safetensors"), str(folder)], check=True, cwd=tmp_path)
+    # Another table with other values: the encoded features do not match.
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "edges.csv").write_text((folder / "edges.csv").read_text())
+    (other / "nodes.csv").write_text((folder / "nodes.csv").read_text().replace("York", "Leeds"))
+    with pytest.raises(ValueError, match="not those of the training; read its table of nodes"):
+        model.predict(clenshaw.datasets.load(other))
+
+
+def test_score_of_a_graph_with_a_test_mask(problem: Problem) -> None:
+    masks = {"train_mask": problem.train, "val_mask": problem.val, "test_mask": problem.test}
+    data = SimpleNamespace(edge_index=problem.edge_index, x=problem.X, y=problem.y, **masks)
+    model = NodeClassifier("gcn", max_epochs=5).fit(data)
+    assert model.score(data) == model.score()
+    copy = SimpleNamespace(**vars(data))
+    copy.test_mask = problem.val
+    assert model.score(copy) == model.score(mask=problem.val)
+    assert model.score(copy, mask=problem.train) == model.score(mask=problem.train)
+
+
+# Small things ----------------------------------------------------------------------------------------
+
+
+def test_compare_one_model_in_one_run(problem: Problem) -> None:
+    data = clenshaw.make_csbm(n_nodes=60, random_state=0)
+    by_name = clenshaw.compare(data, "mlp", n_runs=1)
+    assert list(by_name.scores) == ["mlp"] and "nan" not in repr(by_name) + by_name._repr_html_()
+    assert "(one run: no interval)" in repr(by_name)
+    estimator = NodeClassifier("mlp", max_epochs=5)
+    assert list(clenshaw.compare(data, estimator, n_runs=1).scores) == [repr(estimator)]
+    nodes = clenshaw.Nodes(problem.edge_index, problem.X)
+    expected = clenshaw.compare(problem.edge_index, estimator, X=problem.X, y=problem.y, n_runs=1)
+    assert clenshaw.compare(nodes, estimator, y=problem.y, n_runs=1).majority == expected.majority
+    with pytest.raises(ValueError, match="expected a whole graph, got Nodes"):
+        clenshaw.compare(nodes[:10], estimator, y=problem.y[:10])
+
+
+def test_reprs_are_short(problem: Problem) -> None:
+    found = clenshaw.homophily(problem.edge_index, problem.y)
+    assert repr(found) == f"Homophily(edge={found.edge:.3g}, node={found.node:.3g})"
+    assert repr(clenshaw.spectrum(problem.edge_index)).startswith("Spectrum(100 intervals from -1 to 1, mean ")
+
+
+def test_messages_say_what_to_do(problem: Problem, tmp_path: Path) -> None:
+    with pytest.raises(ValueError) as missing:
+        NodeClassifier("gcn").fit(problem.edge_index, problem.X)
+    assert str(missing.value).count("missing") == 1
+    with pytest.raises(ValueError, match="negative numbers are unlabelled nodes"):
+        NodeClassifier("gcn").fit(problem.edge_index, problem.X, np.where(problem.y > 0, 1, -1))
+    with pytest.raises(IsADirectoryError, match=r"is a folder; pass the file model\.safetensors inside"):
+        NodeClassifier.load(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"`clenshaw\.datasets\.fetch\('questions'\)` downloads them"):
+        clenshaw.datasets.load("questions", folder=tmp_path)
+    with pytest.raises(FileNotFoundError) as lost:
+        clenshaw.datasets.load(tmp_path / "nowhere")
+    assert "fetch" not in str(lost.value)

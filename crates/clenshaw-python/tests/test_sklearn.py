@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from conftest import Problem
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import accuracy_score, roc_auc_score
 from sklearn.model_selection import (
     GridSearchCV,
@@ -289,3 +290,45 @@ def test_tables_in_nodes(problem: Problem) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.array_equal(model.predict_proba(Nodes(problem.edge_index, table)), model.probs_)
+
+
+def test_labels_of_nodes_are_positional(problem: Problem) -> None:
+    names = [f"n{(7 * i) % 60}" for i in range(60)]
+    edges = pd.DataFrame(np.array(names)[problem.edge_index.T], columns=["source", "target"])
+    table = pd.DataFrame(problem.X, index=names, columns=list("abcdef"))
+    model = NodeClassifier("gcn", max_epochs=10, random_state=0)
+    nodes = Nodes(edges, table)
+    expected = cross_val_score(model, nodes, problem.y, cv=3, error_score="raise")
+    truth = pd.Series(problem.y, index=names)
+    assert np.array_equal(cross_val_score(model, nodes, truth, cv=3, error_score="raise"), expected)
+    # The same for numbered nodes, and for the splitter.
+    plain = Nodes(problem.edge_index, problem.X)
+    shuffled = pd.Series(problem.y, index=np.random.default_rng(0).permutation(60))
+    for cv in (3, NodeSplit(3)):
+        assert np.array_equal(
+            cross_val_score(model, plain, shuffled, cv=cv, error_score="raise"),
+            cross_val_score(model, plain, problem.y, cv=cv, error_score="raise"),
+        )
+    half, weights = nodes[::2], pd.Series(np.arange(1.0, 31), index=names[::2])
+    by_series = clone(model).fit(half, truth[::2], sample_weight=weights)
+    by_array = clone(model).fit(half, problem.y[::2], sample_weight=weights.to_numpy())
+    assert np.array_equal(by_series.probs_, by_array.probs_)
+    assert by_series.score(half, truth[::2], sample_weight=weights) == by_array.score(
+        half, problem.y[::2], sample_weight=weights.to_numpy()
+    )
+
+
+def test_masks_of_the_graph_are_not_used_for_nodes(problem: Problem) -> None:
+    data = SimpleNamespace(edge_index=problem.edge_index, x=problem.X, y=problem.y, train_mask=problem.train,
+                           val_mask=problem.val, test_mask=problem.test)
+    model = NodeClassifier("gcn", max_epochs=5, random_state=0)
+    assert np.array_equal(
+        cross_val_score(model, Nodes(data), problem.y, cv=3, error_score="raise"),
+        cross_val_score(model, Nodes(problem.edge_index, problem.X), problem.y, cv=3, error_score="raise"),
+    )
+
+
+def test_a_wrong_number_of_splits_is_reported(problem: Problem) -> None:
+    for wrong in ("balanced", 0, 2.5):
+        with pytest.raises(ValueError, match="`n_splits` is .*; expected a number of splits"):
+            next(NodeSplit(wrong).split(problem.X, problem.y))  # type: ignore[arg-type]

@@ -62,6 +62,15 @@ def column(table: Any, name: Any) -> np.ndarray:
     return array.astype(f"{array.dtype.kind}8[us]").astype(object) if array.dtype.kind in "mM" else array
 
 
+def without_column(table: Any, name: Any) -> Any:
+    """Return a table without one column; ``None`` if there is no other."""
+    others = [other for other in column_names(table) if other != name]
+    if not others:
+        return None
+    # `iloc` is of pandas; polars and Arrow have `select`.
+    return table[others] if hasattr(type(table), "iloc") else table.select(others)
+
+
 class ColumnTable:
     """Columns by name: the part of a data frame's interface that features need."""
 
@@ -85,10 +94,9 @@ class ColumnTable:
         array[:] = values
         return array
 
-    def without(self, name: str) -> ColumnTable | None:
-        """Return the other columns; ``None`` if there are none."""
-        others = {other: values for other, values in self._columns.items() if other != name}
-        return ColumnTable(others) if others else None
+    def select(self, names: list[str]) -> ColumnTable:
+        """Return some of the columns."""
+        return ColumnTable({name: self._columns[name] for name in names})
 
 
 def csr_arrays(matrix: Any) -> Csr:

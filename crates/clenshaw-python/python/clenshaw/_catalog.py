@@ -74,6 +74,9 @@ class Homophily:
     edge: float
     node: float
 
+    def __repr__(self) -> str:
+        return f"Homophily(edge={self.edge:.3g}, node={self.node:.3g})"
+
 
 def homophily(graph: Any, y: Any = None, *, label: str | None = None) -> Homophily:
     """Return the homophily of a labelled graph; unlabelled nodes are ignored, NaN without labelled edges.
@@ -119,6 +122,11 @@ class Spectrum:
     mu: np.ndarray
     density: np.ndarray
     exact: bool
+
+    def __repr__(self) -> str:
+        mean = float(np.average(self.mu, weights=self.density)) if self.density.any() else 0.0
+        kind = "exact" if self.exact else "estimated"
+        return f"Spectrum({len(self.mu)} intervals from -1 to 1, mean {mean:.3g}, {kind})"
 
 
 def spectrum(graph: Any, *, bins: int = 100, normalisation: str = "looped") -> Spectrum:

@@ -14,9 +14,10 @@ import numpy as np
 
 from clenshaw import _clenshaw
 from clenshaw._estimator import NodeClassifier
-from clenshaw._features import encode_features, encode_labels, label_values, structural_features
+from clenshaw._features import encode_labels, features_of, label_values, warn_of_label_columns
 from clenshaw._graph import read_graph_of
-from clenshaw.datasets import load
+from clenshaw._nodes import Nodes
+from clenshaw.datasets import load, only_split
 
 @dataclass
 class Comparison:
@@ -60,18 +61,21 @@ class Comparison:
         width = max([len("majority class"), *map(len, self.scores)]) + 2
         lines = [f"{'model':<{width}}test accuracy, mean ± std [95% ±], split {self.split}"]
         for row in self.rows():
-            lines.append(
-                f"{row['model']:<{width}}{100 * row['mean']:.2f} ± {100 * row['std']:.2f} "
-                f"[± {100 * row['ci95']:.2f}] over {row['runs']} runs"
-            )
+            spread = f"± {100 * row['std']:.2f} [± {100 * row['ci95']:.2f}] over {row['runs']} runs"
+            one = row["runs"] == 1
+            lines.append(f"{row['model']:<{width}}{100 * row['mean']:.2f} {'(one run: no interval)' if one else spread}")
         return "\n".join([*lines, f"{'majority class':<{width}}{100 * self.majority:.2f}"])
 
     def _repr_html_(self) -> str:
-        cells = "".join(
-            f"<tr><td>{escape(row['model'])}</td><td>{100 * row['mean']:.2f} ± {100 * row['std']:.2f}</td>"
-            f"<td>± {100 * row['ci95']:.2f}</td><td>{row['runs']}</td></tr>"
-            for row in self.rows()
-        )
+        cells = ""
+        for row in self.rows():
+            one = row["runs"] == 1
+            spread = "" if one else f" ± {100 * row['std']:.2f}"
+            interval = "one run: no interval" if one else f"± {100 * row['ci95']:.2f}"
+            cells += (
+                f"<tr><td>{escape(row['model'])}</td><td>{100 * row['mean']:.2f}{spread}</td>"
+                f"<td>{interval}</td><td>{row['runs']}</td></tr>"
+            )
         head = "<tr><th>model</th><th>test accuracy, %</th><th>95% interval</th><th>runs</th></tr>"
         foot = f"<caption>split {escape(self.split)}; majority class {100 * self.majority:.2f}%</caption>"
         return f"<table>{foot}{head}{cells}</table>"
@@ -84,32 +88,44 @@ class LabelledGraph:
     dataset: _clenshaw.Dataset
     codes: np.ndarray
 
+    def split_name(self, split: str | None) -> str:
+        """Return a kind of split; by default the only published one or else ``stratified``."""
+        return split if split is not None else only_split(self.dataset) or "stratified"
+
 
 def labelled_graph(data: Any, X: Any = None, y: Any = None, label: str | None = None) -> LabelledGraph:
     """Read a graph with labels: a name or path, a data set, or a graph with ``X`` and ``y``."""
     if isinstance(data, str):
         data = load(data)
-    if hasattr(data, "_native"):
+    if hasattr(data, "_native") and X is None and y is None:
         return LabelledGraph(data._native, data._native.classes)
+    if isinstance(data, Nodes):
+        if len(data) < data.graph.graph.n_nodes:
+            raise ValueError(f"expected a whole graph, got {data!r}; pass the graph, `X` and `y`")
+        data, X = data.graph, data.X if X is None else X
     source = read_graph_of(data, X, y, label)
-    X, y = source.X if X is None else X, source.y if y is None else y
+    y = source.y if y is None else y
     if y is None:
         raise ValueError("`y` is missing, and the graph has no labels")
-    features = structural_features(source.graph) if X is None else encode_features(X)
+    features = features_of(source)
     labels = encode_labels(label_values(y, source.graph.n_nodes, source.nodes))
+    warn_of_label_columns(source.X, features.schema, labels.codes)
     dataset = _clenshaw.Dataset(source.graph, features.x, labels.codes, labels.class_names, features.schema)
     return LabelledGraph(dataset, labels.codes)
 
 
 def compare(
     data: Any,
-    models: Sequence[str | NodeClassifier] | Mapping[str, str | NodeClassifier] = ("mlp", "gcn", "gcnii", "gpr-gnn", "clenshaw-gcn"),
+    models: str
+    | NodeClassifier
+    | Sequence[str | NodeClassifier]
+    | Mapping[str, str | NodeClassifier] = ("mlp", "gcn", "gcnii", "gpr-gnn", "clenshaw-gcn"),
     *,
     X: Any = None,
     y: Any = None,
     label: str | None = None,
     n_runs: int = 10,
-    split: str = "stratified",
+    split: str | None = None,
     random_state: int | None = None,
     n_jobs: int | None = None,
 ) -> Comparison:
@@ -121,19 +137,22 @@ def compare(
         A data set, the name or path of one, or a graph in any form that ``NodeClassifier.fit`` accepts.
     models
         Names of models, which are trained with their defaults, or estimators with their parameters; a dict
-        gives them names of your choice.
+        gives them names of your choice. A single name or estimator is a list of one.
     X, y, label
         Features and labels of a graph, as in ``NodeClassifier.fit``.
     n_runs
         The number of runs; run ``i`` uses split and seed ``i``.
     split
-        ``stratified``, ``balanced``, ``ratio:a/b/c`` or the name of a published split.
+        ``stratified``, ``balanced``, ``ratio:a/b/c`` or the name of a published split. By default the
+        published split of the data set, if it has exactly one, or else ``stratified``.
     random_state
         The first seed; ``None`` is 0.
     n_jobs
         The number of runs at the same time; ``None`` and -1 are all processors.
     """
     graph = labelled_graph(data, X, y, label)
+    split = graph.split_name(split)
+    models = [models] if isinstance(models, (str, NodeClassifier)) else models
     estimators = {}
     named = models.items() if isinstance(models, Mapping) else ((str(model), model) for model in models)
     for name, model in named:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from clenshaw import _clenshaw
-from clenshaw._arrays import ColumnTable, column, column_names, is_table, to_mask, to_numpy, to_real
+from clenshaw._arrays import ColumnTable, column, column_names, is_table, to_numpy, to_real, without_column
+from clenshaw._by_node import mask_of, weights_of, without_index
 from clenshaw._errors import not_fitted, warn
 from clenshaw._estimator_names import KEYWORDS, OWN_PARAMS, to_python, to_registry
 from clenshaw._features import (
@@ -21,9 +22,12 @@ from clenshaw._features import (
     encode_features,
     encode_labels,
     encode_unnamed,
+    features_of,
     label_values,
     structural_features,
     structure_of,
+    table_columns,
+    warn_of_label_columns,
 )
 from clenshaw._filter import LearnedFilter
 from clenshaw._graph import GraphSource, read_graph_of
@@ -70,22 +74,29 @@ class NodeClassifier(HyperParameters):
             A SciPy sparse matrix or square array, whose nonzero entries are edge weights; an edge index of
             shape (2, E), or a tuple of it and weights; a table of edges of pandas, polars or Arrow with the
             columns ``source``, ``target`` and, optionally, ``weight``; a graph of NetworkX, igraph, PyTorch
-            Geometric or DGL; a data set of ``clenshaw.datasets``; or ``Nodes``.
+            Geometric or DGL; a data set of ``clenshaw.datasets``; or ``Nodes``. In a table of edges, nodes are
+            numbers 0, 1, 2, ... or names; names must then be the index of a pandas table ``X``, or its column
+            ``id``, ``node``, ``name`` or ``node_id``. Without ``X`` they are sorted, see ``nodes_``.
         X
             Features of all nodes: an array, a sparse matrix or a table. In a table, text columns become one
             feature per value, and missing numbers are filled with the median and marked; columns that
-            are not used are reported in a warning. By default the features that come with the graph.
+            are not used are reported in a warning, and so are columns that may be the label. By default the
+            features that come with the graph.
         y
             Labels of any type; negative numbers, ``None`` and NaN are unlabelled. A list or array has one
-            label per node, a dict those of some nodes.
+            label per node, a dict or a pandas Series those of some nodes, by name or number. With ``Nodes``,
+            one label per selected node, in their order.
         label
             The node attribute with the labels, for graphs of NetworkX, igraph and DGL.
         sample_weight
-            Weights of the nodes in the training loss, one per node; only their ratios matter.
+            Weights of the nodes in the training loss, one per node; only their ratios matter. A dict or Series
+            is matched as in ``y``.
         train_mask, val_mask
-            Nodes for training and for early stopping, as booleans or node numbers. By default
-            ``validation_fraction`` of the labelled nodes of each class are for early stopping and the
-            others for training; a PyTorch Geometric graph with masks uses these.
+            Nodes for training and for early stopping, as booleans, names or, unless the names are numbers, node
+            numbers; a Series of booleans is matched as in ``y``. By default those that come with the graph: the
+            masks of PyTorch Geometric and DGL, and the only published split of a data set. Without these,
+            ``validation_fraction`` of the labelled nodes of each class are for early stopping and the others
+            for training. A ``train_mask`` replaces all masks of the graph.
         callback
             Called after every epoch with its number, training loss, validation loss and validation
             accuracy; training stops if it returns true.
@@ -103,19 +114,30 @@ class NodeClassifier(HyperParameters):
         """
         source, features, values, _ = self._read(graph, X, y, label)
         if values is None:
-            raise ValueError("`y` is missing: requires y to be passed, but the target y is None")
+            # scikit-learn's checks require the second half.
+            raise ValueError("`y` is missing: fit requires y to be passed, but the target y is None")
         n_nodes = source.graph.n_nodes
         labels = encode_labels(values)
         n_classes = len(np.unique(labels.codes[labels.codes >= 0]))
         if n_classes < 2:
             problem = "all labels have the same class" if n_classes else "no node has a label"
-            raise ValueError(f"`y` has {n_classes} class: {problem}; expected at least two")
+            hint = ""
+            if _has_negative(values):
+                hint = "; negative numbers are unlabelled nodes: if they are a class, number the classes from 0"
+            raise ValueError(f"`y` has {n_classes} class: {problem}; expected at least two{hint}")
+        warn_of_label_columns(source.X, features.schema, labels.codes)
         params = self._hyper_values()
         dataset = _clenshaw.Dataset(source.graph, features.x, labels.codes, labels.class_names, features.schema)
+        masks = (source.train_mask, source.val_mask, source.test_mask)
+        if train_mask is not None and any(mask is not None for mask in masks):
+            # The masks of the graph belong together: the training nodes may contain its test nodes.
+            source = replace(source, train_mask=None, val_mask=None, test_mask=None)
         train, val = self._split(source, labels.codes, train_mask, val_mask)
         weights = None
         if sample_weight is not None:
-            weights = to_real(sample_weight, "sample_weight").astype(np.float64)
+            if isinstance(graph, Nodes):
+                sample_weight = without_index(sample_weight)
+            weights = weights_of(sample_weight, n_nodes, source.nodes, train)
             if isinstance(graph, Nodes) and len(weights) == len(graph):
                 spread = np.ones(n_nodes)
                 spread[graph.selected] = weights
@@ -130,6 +152,7 @@ class NodeClassifier(HyperParameters):
                 seed=self._seed(), threads=self._threads(), node_weights=weights, callback=progress.callback,
             )
         self._label = label
+        self._fit_graph = graph
         self._store(result, source, features, labels.classes, dataset, train, val)
         if result.error is not None:
             raise result.error
@@ -147,10 +170,10 @@ class NodeClassifier(HyperParameters):
         if isinstance(graph, Nodes):
             if y is None:
                 X, y = None, X
+            y = without_index(y)
             selected, X, graph = graph.selected, graph.X, graph.graph
         source = read_graph_of(graph, X, y if selected is None else None, label)
-        X = source.X if X is None else X
-        features = structural_features(source.graph) if X is None else encode_features(X)
+        features = features_of(source)
         n = source.graph.n_nodes
         if features.shape[0] != n:
             raise ValueError(f"`X` has {features.shape[0]} rows, but the graph has {n} nodes")
@@ -170,20 +193,25 @@ class NodeClassifier(HyperParameters):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the training and validation nodes."""
         n = len(codes)
+        given = train_mask is not None or val_mask is None
         train_mask = source.train_mask if train_mask is None else train_mask
         val_mask = source.val_mask if val_mask is None else val_mask
         usable = codes >= 0
         if source.test_mask is not None:
-            usable &= ~to_mask(source.test_mask, n, "test_mask")
-        train = usable if train_mask is None else to_mask(train_mask, n, "train_mask")
+            usable &= ~mask_of(source.test_mask, n, source.nodes, "test_mask")
+        train = usable if train_mask is None else mask_of(train_mask, n, source.nodes, "train_mask")
         unlabelled = int((train & (codes < 0)).sum())
         if unlabelled:
             warn(f"{unlabelled} nodes of `train_mask` have no label and are not used for training")
         train = train & (codes >= 0)
         if val_mask is not None:
-            val = to_mask(val_mask, n, "val_mask") & (codes >= 0)
-            if train_mask is None:
+            val = mask_of(val_mask, n, source.nodes, "val_mask") & (codes >= 0)
+            if not given:
                 train = train & ~val
+            if (train & val).any():
+                first = int(np.flatnonzero(train & val)[0])
+                node = first if source.nodes is None else source.nodes[first]
+                raise ValueError(f"`train_mask` and `val_mask` overlap: both contain the node {node!r}")
             return np.flatnonzero(train), np.flatnonzero(val)
         fraction = self.validation_fraction
         if not isinstance(fraction, (int, float)) or not 0 <= fraction < 1:
@@ -219,7 +247,9 @@ class NodeClassifier(HyperParameters):
         self.fit_seconds_ = result.seconds
         self.train_mask_ = _mask(train, n_nodes)
         self.val_mask_ = _mask(val, n_nodes)
-        self.test_mask_ = None if source.test_mask is None else to_mask(source.test_mask, n_nodes, "test_mask")
+        self.test_mask_ = None if source.test_mask is None else mask_of(
+            source.test_mask, n_nodes, source.nodes, "test_mask"
+        )
         self.filter_ = self._learned_filter(result.response, dataset)
         self._set_scores(np.asarray(result.scores))
 
@@ -328,21 +358,26 @@ class NodeClassifier(HyperParameters):
         y
             The true labels; unlabelled nodes are ignored. By default those that come with the graph.
         mask
-            The nodes to score. By default, on the training graph, the test nodes of a PyTorch Geometric
-            graph, or else the nodes that were neither for training nor for early stopping; on another
-            graph, all nodes.
+            The nodes to score, as booleans, node numbers or names. By default the test nodes that come with
+            the graph. Without these, on the training graph (none, or the object that was passed to ``fit``) the
+            nodes that were neither for training nor for early stopping; on another graph, all nodes.
         sample_weight
             Weights of the nodes.
         """
         self._check_fitted()
-        if isinstance(graph, Nodes) and y is None:
-            X, y = None, X
-        predicted, values = self.predict(graph, X), self._true_labels(graph, X, y)
+        if isinstance(graph, Nodes):
+            X, y = (None, X) if y is None else (X, y)
+            y, sample_weight, mask = without_index(y), without_index(sample_weight), without_index(mask)
+        predicted = self.predict(graph, X)
+        values, source = self._true_labels(graph, X, y)
+        nodes = None if isinstance(graph, Nodes) else self.nodes_ if source is None else source.nodes
         known = encode_labels(values).codes >= 0
-        if mask is None and graph is None:
-            mask = self._held_out()
         if mask is not None:
-            known &= to_mask(mask, len(predicted), "mask")
+            known &= mask_of(mask, len(predicted), nodes, "mask")
+        elif graph is None or (graph is getattr(self, "_fit_graph", None) and not isinstance(graph, Nodes)):
+            known &= self._held_out()
+        elif source is not None and source.test_mask is not None:
+            known &= mask_of(source.test_mask, len(predicted), nodes, "test_mask")
         if not known.any():
             raise ValueError(
                 "no node to score has a label; on the training graph, nodes for training and early stopping "
@@ -351,24 +386,24 @@ class NodeClassifier(HyperParameters):
         correct = np.array([a == b for a, b in zip(predicted[known].tolist(), values[known].tolist())])
         if sample_weight is None:
             return float(correct.mean())
-        weights = to_real(sample_weight, "sample_weight")
+        weights = weights_of(sample_weight, len(predicted), nodes, np.flatnonzero(known))
         if weights.shape != predicted.shape:
             raise ValueError(f"`sample_weight` has shape {weights.shape}, but there are {len(predicted)} nodes")
         return float(np.average(correct, weights=weights[known]))
 
-    def _true_labels(self, graph: Any, X: Any, y: Any) -> np.ndarray:
-        """Return the labels of the nodes to score: ``y``, by default those of the graph."""
+    def _true_labels(self, graph: Any, X: Any, y: Any) -> tuple[np.ndarray, GraphSource | None]:
+        """Return the labels of the nodes to score, ``y`` or by default those of the graph, and the graph."""
         source, selected = self._source, _selected(graph)
         if graph is not None:
             source = self._read_source(graph.graph if isinstance(graph, Nodes) else graph, X)
         if y is not None:
             n = len(self.probs_) if source is None else source.graph.n_nodes
             nodes = self.nodes_ if source is None else source.nodes
-            return label_values(y, n if selected is None else len(selected), nodes)
+            return label_values(y, n if selected is None else len(selected), nodes), source
         if source is None or source.y is None:
             raise ValueError("`y` is missing, and the graph has no labels")
         values = label_values(source.y, source.graph.n_nodes, source.nodes)
-        return values if selected is None else values[selected]
+        return values if selected is None else values[selected], source
 
     def _held_out(self) -> np.ndarray:
         """Return the nodes of the training graph that ``score`` uses by default."""
@@ -383,7 +418,7 @@ class NodeClassifier(HyperParameters):
         source = read_graph_of(graph, X)
         table = source.X
         if isinstance(table, ColumnTable) and self._label is not None and self._label in table.column_names:
-            return replace(source, X=table.without(self._label), y=table.column(self._label))
+            return replace(source, X=without_column(table, self._label), y=table.column(self._label))
         return source
 
     def _read_other(self, graph: Any, X: Any) -> tuple[_clenshaw.Dataset, GraphSource, np.ndarray | None]:
@@ -403,7 +438,7 @@ class NodeClassifier(HyperParameters):
         if isinstance(graph, Nodes):
             graph, X = graph.graph, graph.X
         source = self._read_source(graph, X)
-        features = self._encode_other(source, source.X if X is None else X)
+        features = self._encode_other(source, source.X)
         n, n_rows = source.graph.n_nodes, features.shape[0]
         if n_rows != n:
             raise ValueError(f"`X` has {n_rows} rows, but the graph has {n} nodes")
@@ -419,6 +454,13 @@ class NodeClassifier(HyperParameters):
             if features.shape[1] != self._model.n_features:
                 raise ValueError("the model was trained with one feature per node; it can only predict its own graph")
             return features
+        if schema is not None and source.schema is not None:
+            if source.schema.feature_names != schema.feature_names:
+                raise ValueError(
+                    "the features of the data set are not those of the training; read its table of nodes, for "
+                    "example with pandas, and pass it as `X`"
+                )
+            return replace(encode_features(X), schema=schema)
         if X is None:
             raise ValueError("`X` is missing: the model was trained with features, and the graph has none")
         if schema is not None and not is_table(X):
@@ -456,6 +498,8 @@ class NodeClassifier(HyperParameters):
         graph must be passed to ``predict``. LINKX has weights for each node: a loaded LINKX only predicts
         the data set of ``clenshaw.datasets`` that it was trained on.
         """
+        if os.path.isdir(path):
+            raise IsADirectoryError(f"`{os.fspath(path)}` is a folder; pass the file model.safetensors inside")
         native = _clenshaw.Model.load(os.fspath(path))
         model = cls(native.name, **to_python(native.params))
         model._restore(native, classes_from_names(native.class_names))
@@ -463,12 +507,11 @@ class NodeClassifier(HyperParameters):
 
     def _restore(self, native: _clenshaw.Model, classes: np.ndarray) -> None:
         self._model, self.classes_ = native, classes
-        self._dataset = self._source = self._scores = None
+        self._dataset = self._source = self._scores = self._fit_graph = None
         self._label = self.test_mask_ = self.nodes_ = None
         self.filter_ = None
         self.n_features_in_ = native.n_features
-        columns = [] if native.schema is None else native.schema.columns
-        names = [name for name, kind, _ in columns if kind not in ("id", "label")]
+        names = [] if native.schema is None else table_columns(native.schema)
         if names:
             self.feature_names_in_ = np.array(names, dtype=object)
             self.n_features_in_ = len(names)
@@ -497,7 +540,7 @@ class NodeClassifier(HyperParameters):
         state = self.__dict__.copy()
         if "_model" in state:
             state["_model"] = state["_model"].to_bytes()
-            state["_dataset"] = state["_source"] = None
+            state["_dataset"] = state["_source"] = state["_fit_graph"] = None
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -624,6 +667,11 @@ class NodeClassifier(HyperParameters):
         learned = getattr(self, "filter_", None)
         drawing = learned.to_svg() if learned is not None else ""
         return f"<div><p>{title}</p><table>{table}</table>{drawing}</div>"
+
+
+def _has_negative(values: np.ndarray) -> bool:
+    """Return whether labels contain negative numbers."""
+    return any(isinstance(v, (int, float)) and not isinstance(v, bool) and v < 0 for v in values.tolist())
 
 
 def _selected(graph: Any) -> np.ndarray | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +23,11 @@ from clenshaw._arrays import (
     to_numpy,
     to_real,
 )
+from clenshaw._by_node import values_by_node
 from clenshaw._errors import warn, warn_of_conversion
+
+if TYPE_CHECKING:
+    from clenshaw._graph import GraphSource
 
 #: Up to this number of nodes, nodes without features get one feature each.
 MAX_IDENTITY = 100_000
@@ -69,6 +73,25 @@ def _check_shape(X: Any) -> None:
             raise ValueError(f"found 0 {name}(s) (shape={tuple(X.shape)}) while a minimum of 1 is required in `X`")
     if X.shape[1] > MAX_FEATURES:
         raise ValueError(f"`X` has {X.shape[1]} columns; expected at most {MAX_FEATURES}")
+
+
+def features_of(source: GraphSource) -> EncodedFeatures:
+    """Return the features of a graph that was read."""
+    if source.X is None:
+        return structural_features(source.graph)
+    if source.schema is not None:
+        features = encode_features(source.X)
+        names = table_columns(source.schema)
+        return replace(features, schema=source.schema, names=np.array(names, dtype=object) if names else None)
+    features = encode_features(source.X)
+    if isinstance(source.X, ColumnTable) and features.shape[1] == 0:  # no attribute of the nodes is usable
+        return structural_features(source.graph)
+    return features
+
+
+def table_columns(schema: _clenshaw.Schema) -> list[str]:
+    """Return the columns of the table of nodes that a schema was made of, without names, labels and split."""
+    return [name for name, kind, _ in schema.columns if kind not in ("id", "label", "split")]
 
 
 def structural_features(graph: _clenshaw.Graph, schema: _clenshaw.Schema | None = None) -> EncodedFeatures:
@@ -118,10 +141,17 @@ def _encode_table(table: Any, schema: _clenshaw.Schema | None) -> EncodedFeature
         order = np.argsort(np.array(text_names, dtype=object), kind="stable")
         arrays = [to_real(columns[i], text_names[i]) for i in order]
         return EncodedFeatures(np.stack(arrays, axis=1), schema or _clenshaw.Schema.numbers(text_names), original)
-    cells = [(name, [to_cell(value) for value in values.tolist()]) for name, values in zip(text_names, columns)]
+    # Labels and splits of a table to predict are not read.
+    other = set() if schema is None else {name for name, _, _ in schema.columns} - set(table_columns(schema))
+    cells = [
+        (name, [to_cell(value) for value in values.tolist()])
+        for name, values in zip(text_names, columns)
+        if name not in other
+    ]
     x, found, messages = _clenshaw.Schema.infer(cells) if schema is None else schema.encode(cells)
     for message in messages:
-        warn(message)
+        if LABEL_WARNING not in message:  # see `warn_of_label_columns`
+            warn(message)
     if schema is None:
         ignored = [f"`{name}` ({reason})" for name, kind, reason in found.columns if kind == "ignored"]
         if ignored:
@@ -166,20 +196,13 @@ def _class_name(value: Any) -> str:
 def label_values(y: Any, n_nodes: int, nodes: list[Any] | None) -> np.ndarray:
     """Return one label per node, in the order of the nodes.
 
-    A dict contains the labels of some nodes, by name or number. A pandas Series is matched by its index
-    if the nodes are named, otherwise by position.
+    A dict and a pandas Series contain the labels of some nodes, by name or number, see ``values_by_node``.
     """
-    number = {node: i for i, node in enumerate(nodes)} if nodes is not None else None
-    if hasattr(y, "index") and hasattr(y, "items") and number is not None and not isinstance(y, dict):
-        if set(y.index) <= set(number):
-            y = dict(y.items())
-    if isinstance(y, dict):
+    found = values_by_node(y, n_nodes, nodes, "y")
+    if found is not None:
         values = np.empty(n_nodes, dtype=object)
-        for node, label in y.items():
-            i = number.get(node) if number is not None else node
-            if not isinstance(i, (int, np.integer)) or not 0 <= i < n_nodes:
-                raise ValueError(f"`y` has a label for the node {node!r}, which is not in the graph")
-            values[i] = label
+        for node, label in found.items():
+            values[node] = label
         return values
     array = to_numpy(y)
     if array.ndim == 2 and array.shape[1] == 1:
@@ -246,6 +269,42 @@ def _unique(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if classes.dtype == object and all(isinstance(value, str) for value in classes.tolist()):
         classes = classes.astype(str) if values.dtype.kind == "U" else classes
     return classes, numbers.astype(np.int64)
+
+
+#: Columns that are probably the label.
+LABEL_NAMES = ("label", "class", "target", "y")
+#: The end of the native warning about such columns.
+LABEL_WARNING = "is used as a feature; ignore it if it contains the classes"
+
+
+def warn_of_label_columns(X: Any, schema: _clenshaw.Schema | None, codes: np.ndarray) -> None:
+    """Warn of columns of a table that are used as features and may be the label itself."""
+    if not is_table(X):
+        return
+    used = {name for name, kind, _ in schema.columns if kind != "ignored"} if schema is not None else set()
+    known = codes >= 0
+    for name in column_names(X):
+        if str(name) not in used:
+            continue
+        values = column(X, name)
+        if str(name).lower() in LABEL_NAMES:
+            if values.dtype.kind == "f" and (values % 1 > 0).any():  # a quantity such as a coordinate
+                continue
+            warn(f"column `{name}` is used as a feature; if it is the label itself, leave it out")
+        elif values.dtype.kind in "OUT" and _determines(values.tolist(), codes, known):
+            warn(f"column `{name}` determines every known label; if it is the label itself, leave it out")
+
+
+def _determines(values: list[Any], codes: np.ndarray, known: np.ndarray) -> bool:
+    """Return whether each value of a text column occurs with one class only; columns of many values never count."""
+    n_known = int(known.sum())
+    texts = [value if isinstance(value, str) else None for value in values]
+    if not all(isinstance(value, str) or is_missing(value) for value in values):
+        return False
+    if 2 * len(set(texts)) > n_known or len(np.unique(codes[known])) < 2:
+        return False
+    classes: dict[str | None, int] = {}
+    return all(classes.setdefault(texts[i], int(codes[i])) == codes[i] for i in np.flatnonzero(known))
 
 
 def classes_from_names(names: list[str]) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,17 @@ from clenshaw._arrays import (
     is_table,
     to_numpy,
     to_real,
+    without_column,
 )
+from clenshaw._by_node import is_series, whole_numbers
 from clenshaw._errors import describe, warn
 
 #: Names of the columns of an edge table: source and target.
 END_NAMES = (("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("head", "tail"))
 #: Names of the column of edge weights.
 WEIGHT_NAMES = ("weight", "edge_weight")
+#: Names of the column of a table of nodes that contains the names of the nodes.
+ID_NAMES = ("id", "node", "name", "node_id")
 
 EXPECTED = (
     "a SciPy sparse matrix, a square array, an edge index of shape (2, E), a tuple (edge index, weights), "
@@ -45,16 +49,44 @@ class GraphSource:
     y: Any = None
     #: The names of the nodes in order; ``None`` if they are numbered.
     nodes: list[Any] | None = None
+    #: How features that are already encoded were made of the columns of a table.
+    schema: _clenshaw.Schema | None = None
     train_mask: Any = None
     val_mask: Any = None
     test_mask: Any = None
 
 
 def read_graph_of(graph: Any, X: Any = None, y: Any = None, label: str | None = None) -> GraphSource:
-    """Read a graph whose features and labels are given: they determine number and names of its nodes."""
-    nodes = list(X.index) if is_table(X) and is_table(graph) and hasattr(X, "index") else None
-    n_nodes = n_rows(X) if X is not None else None if isinstance(y, dict) else n_rows(y)
-    return read_graph(graph, n_nodes=n_nodes, nodes=nodes, label=label)
+    """Read a graph whose features and labels are given: they determine number and names of its nodes.
+
+    The features to use are ``X`` of the result.
+    """
+    if is_table(graph) and label is None:
+        return _from_table(graph, X, _n_labels(y))
+    n_nodes = n_rows(X) if X is not None else _n_labels(y)
+    source = read_graph(graph, n_nodes=n_nodes, label=label)
+    if X is None or X is source.X:
+        return source
+    if source.nodes is not None and hasattr(type(X), "iloc") and is_table(X):
+        index = list(X.index)
+        if index != list(range(len(index))) and len(index) == len(source.nodes) and set(index) == set(source.nodes):
+            X = X.loc[source.nodes]
+    return replace(source, X=X, schema=None)
+
+
+class _AtLeast(int):
+    """A number of nodes that the edges may exceed."""
+
+
+def _n_labels(y: Any) -> int | None:
+    """Return the number of nodes that labels imply; ``None`` if they may be those of some nodes only."""
+    if isinstance(y, dict):
+        return None
+    if is_series(y):
+        index = list(y.index)
+        if whole_numbers(index) and len(set(index)) == len(index):
+            return _AtLeast(len(index)) if set(index) == set(range(len(index))) else None
+    return n_rows(y)
 
 
 def n_rows(values: Any) -> int | None:
@@ -94,7 +126,7 @@ def read_graph(
         assert isinstance(found, GraphSource)
         return found
     if is_table(source) and label is None:
-        return _from_table(source, n_nodes, nodes)
+        return _from_table(source, None, n_nodes, nodes)
     if hasattr(source, "edge_index"):
         return _from_pyg(source)
     if hasattr(source, "ndata") and hasattr(source, "edges"):
@@ -157,9 +189,11 @@ def _from_index(index: Any, weights: Any, n_nodes: int | None) -> _clenshaw.Grap
         raise ValueError(f"the edge index has shape {pair.shape}; expected (2, number of edges)")
     if weights is not None:
         weights = to_real(weights, "weights").reshape(-1)
-    if n_nodes is None:
-        n_nodes = max(int(pair.max()) + 1, 0) if pair.size else 0
-        _check_size(n_nodes, pair.shape[1])
+    if n_nodes is None or isinstance(n_nodes, _AtLeast):
+        largest = max(int(pair.max()) + 1, 0) if pair.size else 0
+        if n_nodes is None or largest > n_nodes:
+            _check_size(largest, pair.shape[1])
+        n_nodes = max(largest, n_nodes or 0)
     if not 0 <= n_nodes < 2**32:
         raise ValueError(f"the graph has {n_nodes} nodes; expected at most {2**32 - 1}")
     sources, targets = np.ascontiguousarray(pair[0]), np.ascontiguousarray(pair[1])
@@ -265,7 +299,8 @@ def _split_attributes(
     return ColumnTable({str(name): [node.get(name) for node in attributes] for name in features}), y
 
 
-def _from_table(table: Any, n_nodes: int | None, nodes: list[Any] | None) -> GraphSource:
+def _from_table(table: Any, X: Any, n_nodes: int | None, nodes: list[Any] | None = None) -> GraphSource:
+    """Read a table of edges; the order of named nodes is that of the table ``X``."""
     names = column_names(table)
     lower = {str(name).lower(): name for name in names}
     ends = next(((lower[s], lower[t]) for s, t in END_NAMES if s in lower and t in lower), None)
@@ -277,19 +312,70 @@ def _from_table(table: Any, n_nodes: int | None, nodes: list[Any] | None) -> Gra
     sources, targets = column(table, ends[0]), column(table, ends[1])
     weight = next((lower[name] for name in WEIGHT_NAMES if name in lower), None)
     weights = None if weight is None else column(table, weight)
+    unused = [f"`{name}`" for name in names if name not in (*ends, weight)]
+    if unused:
+        hint = "" if weight is not None else "; the weight of an edge is the column `weight`"
+        warn(f"columns of the edge table that are not used: {', '.join(unused)}{hint}")
     both = np.concatenate([sources, targets])
-    if nodes is None and (both.size == 0 or all(isinstance(name, int) for name in both.tolist())):
-        return GraphSource(_from_index(both.reshape(2, -1), weights, n_nodes))
-    if any(map(is_missing, both.tolist())):
+    listed = both.tolist()
+    numbered = all(isinstance(name, int) for name in listed)
+    if not numbered and any(map(is_missing, listed)):
         raise ValueError("the edge table has missing ends")
+    if nodes is None and X is not None:
+        nodes, X = _names_of_rows(X, set(listed))
+        if nodes is None and not numbered:
+            raise ValueError(
+                "the nodes of the edge table are named, and `X` does not contain their names; pass a pandas table "
+                "with the names as its index, or a table with the names in a column "
+                + ", ".join(f"`{name}`" for name in ID_NAMES[:-1]) + f" or `{ID_NAMES[-1]}`"
+            )
+    if nodes is None and numbered:
+        n_nodes = n_nodes if X is None else n_rows(X)
+        if X is not None or _is_numbering(both, n_nodes):
+            return GraphSource(_from_index(both.reshape(2, -1), weights, n_nodes), X=X)
     if nodes is None:
-        nodes = sorted(set(both.tolist()), key=str)
-        warn("the nodes are named, and no table of nodes gives their order; they are sorted by name, see `nodes_`")
+        nodes = sorted(set(listed)) if numbered else sorted(set(listed), key=str)
+        if numbered:
+            warn("the numbers of the nodes are not 0, 1, 2, ...: they are read as names and sorted, see `nodes_`")
+        else:
+            warn("the nodes are named, and no table of nodes gives their order; they are sorted by name, see `nodes_`")
     number = {node: i for i, node in enumerate(nodes)}
     if len(number) < len(nodes):
         raise ValueError("the index of `X` contains a node twice")
-    missing = next((name for name in both.tolist() if name not in number), None)
+    missing = next((name for name in listed if name not in number), None)
     if missing is not None:
-        raise ValueError(f"the edge table contains the node `{missing}`, which is not in the index of `X`")
-    numbers = np.array([number[name] for name in both.tolist()], dtype=np.int64).reshape(2, -1)
-    return GraphSource(_from_index(numbers, weights, len(nodes)), nodes=list(nodes))
+        raise ValueError(
+            f"the edge table contains the node `{missing}`, which is not in the index of `X` or in a column "
+            "`id` of it"
+        )
+    numbers = np.array([number[name] for name in listed], dtype=np.int64).reshape(2, -1)
+    return GraphSource(_from_index(numbers, weights, len(nodes)), X=X, nodes=list(nodes))
+
+
+def _names_of_rows(X: Any, names: set[Any]) -> tuple[list[Any] | None, Any]:
+    """Return the name of the node in each row of ``X``, and ``X`` without the column of these names.
+
+    The names are the index of a pandas table or, if it does not contain them or is the default index, a column
+    that does.
+    """
+    if not is_table(X):
+        return None, X
+    index = list(X.index) if hasattr(type(X), "iloc") else None
+    contains = index is not None and names <= set(index)
+    if names and (not contains or index == list(range(len(X)))):
+        lower = {str(name).lower(): name for name in column_names(X)}
+        for candidate in (lower[name] for name in ID_NAMES if name in lower):
+            found = column(X, candidate).tolist()
+            if names <= set(found) and len(set(found)) == len(found):
+                return found, without_column(X, candidate)
+            if names <= set(found) and not contains:
+                raise ValueError(f"the column `{candidate}` of `X` contains a node twice")
+    return index, X
+
+
+def _is_numbering(ends: np.ndarray, n_nodes: int | None) -> bool:
+    """Return whether the ends of edges are numbers of nodes: below a given number of nodes, or without gaps."""
+    if not ends.size or ends.min() < 0:  # negative numbers are an error, reported later
+        return True
+    last = int(ends.max())
+    return (n_nodes is not None and last < n_nodes) or len(set(ends.tolist())) == last + 1

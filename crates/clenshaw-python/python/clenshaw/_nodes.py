@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from clenshaw import _clenshaw
 from clenshaw._arrays import indices, to_numpy
-from clenshaw._features import encode_features, encode_labels, label_values, structural_features
+from clenshaw._by_node import without_index
+from clenshaw._features import encode_labels, features_of, label_values
 from clenshaw._graph import GraphSource, read_graph_of
 
 
@@ -27,6 +29,9 @@ class Nodes:
     X
         The features of all nodes; by default those that come with the graph.
 
+    Labels and weights that are passed with ``Nodes`` have the order of the selected nodes: the index of a
+    pandas Series is not used. Nor are the masks that come with the graph.
+
     Examples
     --------
     >>> import clenshaw, numpy as np
@@ -40,11 +45,10 @@ class Nodes:
 
     def __init__(self, graph: Any, X: Any = None) -> None:
         source = read_graph_of(graph, X)
-        features = source.X if X is None else X
-        self.graph: GraphSource = source
-        self.X: Any = features
-        encoded = structural_features(source.graph) if features is None else encode_features(features)
-        self._n_features = encoded.shape[1]
+        # The nodes to fit and to test are selected; the masks of the graph are not used.
+        self.graph: GraphSource = replace(source, train_mask=None, val_mask=None, test_mask=None)
+        self.X: Any = source.X
+        self._n_features = features_of(self.graph).shape[1]
         self.selected: np.ndarray = np.arange(source.graph.n_nodes)
 
     def __len__(self) -> int:
@@ -102,8 +106,10 @@ class NodeSplit:
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield pairs of index arrays into the rows of ``X``: nodes to fit, nodes to test."""
+        if not isinstance(self.n_splits, (int, np.integer)) or isinstance(self.n_splits, bool) or self.n_splits < 1:
+            raise ValueError(f"`n_splits` is {self.n_splits!r}; expected a number of splits, at least 1")
         n = len(to_numpy(y))
-        labels = encode_labels(label_values(y, n, None))
+        labels = encode_labels(label_values(without_index(y), n, None))
         no_edges = _clenshaw.Graph.from_edges(indices([]), indices([]), None, n)
         data = _clenshaw.Dataset(no_edges, np.ones((n, 1)), labels.codes, labels.class_names)
         for seed in range(self.n_splits):

@@ -94,7 +94,7 @@ def tune(
     n_trials: int = 30,
     timeout: float | None = None,
     n_splits: int = 3,
-    split: str = "stratified",
+    split: str | None = None,
     study: Any = None,
     name: str | None = None,
     params: dict[str, Any] | None = None,
@@ -127,6 +127,7 @@ def tune(
         The seed of the search, splits and runs; ``None`` is 0.
     """
     graph = labelled_graph(data, X, y, label)
+    kind = graph.split_name(split)
     seed = random_state or 0
     fixed = to_registry(NodeClassifier(model, **(params or {}))._hyper_values())
     hypers = _clenshaw.model_info(model)["hyper"]
@@ -134,7 +135,7 @@ def tune(
     space = {h["name"]: h["distribution"] for h in hypers if h["distribution"] and h["name"] not in given}
 
     def objective(values: dict[str, Any]) -> float:
-        return mean_accuracy(graph, model, {**fixed, **values}, split, range(seed, seed + n_splits))
+        return mean_accuracy(graph, model, {**fixed, **values}, kind, range(seed, seed + n_splits))
 
     deadline = math.inf if timeout is None else time.monotonic() + timeout
     if hasattr(study, "optimize") and hasattr(study, "ask"):

@@ -18,7 +18,8 @@ __all__ = ["Dataset", "fetch", "load", "names"]
 class Dataset:
     """A graph with features and labels.
 
-    It can be passed to ``NodeClassifier.fit`` in place of a graph, and to ``compare`` and ``tune``.
+    It can be passed to ``NodeClassifier.fit`` in place of a graph, and to ``compare`` and ``tune``. If it has
+    exactly one published split, for example the column ``split`` of your own table, they use it by default.
 
     Attributes
     ----------
@@ -32,6 +33,8 @@ class Dataset:
         The classes.
     feature_names, node_names : list of str or None
         Names, if there are any.
+    split_names : list of str
+        The names of its published splits; the column ``split`` of your own table is ``own``.
     notes, warnings : list of str
         What was done with the files, and known flaws of the data.
     """
@@ -115,7 +118,12 @@ class Dataset:
     def _clenshaw_source(self) -> GraphSource:
         features = self._native.features
         x = features if isinstance(features, np.ndarray) else _CsrFeatures(*features)
-        return GraphSource(self._native.graph, X=x, y=self.y, nodes=self.node_names)
+        source = GraphSource(self._native.graph, X=x, y=self.y, nodes=self.node_names, schema=self._native.schema)
+        name = only_split(self._native)
+        if name is not None:
+            source.train_mask, val, test = self.split(name)
+            source.val_mask, source.test_mask = val if val.any() else None, test if test.any() else None
+        return source
 
     def __repr__(self) -> str:
         n_features = self._native.features
@@ -124,6 +132,12 @@ class Dataset:
             f"Dataset({self.name}: {self.n_nodes} nodes, {self.n_edges} edges, {width} features, "
             f"{len(self.classes)} classes)"
         )
+
+
+def only_split(native: _clenshaw.Dataset) -> str | None:
+    """Return the name of the published split of a data set, if it has exactly one."""
+    names = native.split_names
+    return names[0] if len(names) == 1 else None
 
 
 class _CsrFeatures:
@@ -148,7 +162,12 @@ def load(name: str | os.PathLike[str], *, folder: str | os.PathLike[str] | None 
     folder
         A data folder to search first.
     """
-    native = _clenshaw.Dataset.load(os.fspath(name), None if folder is None else os.fspath(folder))
+    try:
+        native = _clenshaw.Dataset.load(os.fspath(name), None if folder is None else os.fspath(folder))
+    except FileNotFoundError as error:
+        if name not in names():
+            raise
+        raise FileNotFoundError(f"{error}; `clenshaw.datasets.fetch({name!r})` downloads them") from None
     data = Dataset(native)
     for warning in data.warnings:
         warn(f"{data.name}: {warning}")
