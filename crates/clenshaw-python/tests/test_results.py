@@ -532,7 +532,9 @@ def test_reprs_are_short(problem: Problem) -> None:
     assert repr(clenshaw.spectrum(problem.edge_index)).startswith("Spectrum(100 intervals from -1 to 1, mean ")
 
 
-def test_messages_say_what_to_do(problem: Problem, tmp_path: Path) -> None:
+def test_messages_say_what_to_do(problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # no downloaded files
+    monkeypatch.delenv("CLENSHAW_DATA", raising=False)
     with pytest.raises(ValueError) as missing:
         NodeClassifier("gcn").fit(problem.edge_index, problem.X)
     assert str(missing.value).count("missing") == 1
