@@ -166,10 +166,7 @@ impl Graph {
         let CsrMatrix { offsets, indices, weights } = matrix;
         let weights = weights.filter(|weights| weights.iter().any(|&weight| weight != 1.0));
         let Some(weights) = weights else {
-            return match Self::already_undirected(n_nodes, &offsets, indices) {
-                Ok(graph) => Ok(graph),
-                Err(indices) => Self::unweighted(n_nodes, &arcs(&offsets, &indices)),
-            };
+            return Self::unweighted_rows(n_nodes, &offsets, &indices);
         };
         let arcs = arcs(&offsets, &indices);
         let edges: Vec<(u32, u32, f32)> =
@@ -177,19 +174,17 @@ impl Graph {
         Self::weighted(n_nodes, &edges)
     }
 
-    /// The graph of a matrix that is symmetric and without loops already; otherwise returns the indices.
-    fn already_undirected(
-        n_nodes: usize,
-        offsets: &[usize],
-        indices: Vec<u32>,
-    ) -> Result<Self, Vec<u32>> {
+    fn unweighted_rows(n_nodes: usize, offsets: &[usize], indices: &[u32]) -> PyResult<Self> {
         let is_ascending = |row: &[usize]| indices[row[0]..row[1]].is_sorted_by(|a, b| a < b);
         let in_range = indices.iter().all(|&index| (index as usize) < n_nodes);
         if !in_range || !offsets.windows(2).all(is_ascending) {
-            return Err(indices);
+            return Self::unweighted(n_nodes, &arcs(offsets, indices));
         }
-        let pattern = Pattern::new(n_nodes, offsets.to_vec(), indices.clone());
-        graph::Graph::from_adjacency(PLACE, pattern).map(Self::unchanged).map_err(|_| indices)
+        let (ends, columns, n_loops) = symmetrise(n_nodes, offsets, indices);
+        let pattern = Pattern::try_new(n_nodes, ends, columns).map_err(data_error)?;
+        let graph = graph::Graph::from_adjacency(PLACE, pattern).map_err(to_python)?;
+        let notes = notes(n_loops, indices.len(), &graph);
+        Ok(Self { graph, notes })
     }
 
     fn unweighted(n_nodes: usize, edges: &[(u32, u32)]) -> PyResult<Self> {
@@ -212,6 +207,45 @@ fn arcs(offsets: &[usize], indices: &[u32]) -> Vec<(u32, u32)> {
     let row = |(row, ends): (usize, &[usize])| (row as u32, ends[0]..ends[1]);
     let rows = offsets.windows(2).enumerate().map(row);
     rows.flat_map(|(u, entries)| entries.map(move |entry| (u, indices[entry]))).collect()
+}
+
+/// The union of a matrix with ascending rows and its transpose, without the diagonal: offsets, columns, and
+/// the number of entries on the diagonal. Merging sorted rows takes less time than sorting all arcs.
+fn symmetrise(n_nodes: usize, offsets: &[usize], indices: &[u32]) -> (Vec<usize>, Vec<u32>, usize) {
+    let (starts, transposed) = transpose(n_nodes, offsets, indices);
+    let (mut ends, mut columns) = (vec![0], Vec::with_capacity(2 * indices.len()));
+    let mut n_loops = 0;
+    for row in 0..n_nodes {
+        let mut a = &indices[offsets[row]..offsets[row + 1]];
+        let mut b = &transposed[starts[row]..starts[row + 1]];
+        while let Some(&next) = a.first().into_iter().chain(b.first()).min() {
+            a = &a[usize::from(a.first() == Some(&next))..];
+            b = &b[usize::from(b.first() == Some(&next))..];
+            match next as usize == row {
+                true => n_loops += 1,
+                false => columns.push(next),
+            }
+        }
+        ends.push(columns.len());
+    }
+    (ends, columns, n_loops)
+}
+
+/// Offsets and columns of the transpose of a square matrix; its rows are ascending.
+fn transpose(n_nodes: usize, offsets: &[usize], indices: &[u32]) -> (Vec<usize>, Vec<u32>) {
+    let mut starts = vec![0; n_nodes + 1];
+    indices.iter().for_each(|&column| starts[column as usize + 1] += 1);
+    for row in 0..n_nodes {
+        starts[row + 1] += starts[row];
+    }
+    let (mut next, mut columns) = (starts.clone(), vec![0; indices.len()]);
+    for row in 0..n_nodes {
+        for &column in &indices[offsets[row]..offsets[row + 1]] {
+            columns[next[column as usize]] = row as u32;
+            next[column as usize] += 1;
+        }
+    }
+    (starts, columns)
 }
 
 /// Describes what was dropped or merged.
