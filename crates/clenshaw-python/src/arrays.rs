@@ -78,27 +78,31 @@ impl<'py> Indices<'py> {
     }
 
     /// The numbers, converted; an error names the first one that does not fit.
-    pub fn convert<T: TryFrom<i64>>(&self, name: &str) -> PyResult<Vec<T>> {
-        fn all<T: TryFrom<i64>>(
+    pub fn convert<T: TryFrom<i64> + Default>(&self, name: &str) -> PyResult<Vec<T>> {
+        // Two simple loops, which the compiler vectorises, instead of one that stops at an error.
+        fn all<T: TryFrom<i64> + Default>(
             name: &str,
-            values: impl ExactSizeIterator<Item = i64>,
+            values: impl ExactSizeIterator<Item = i64> + Clone,
         ) -> PyResult<Vec<T>> {
-            let mut converted = Vec::with_capacity(values.len());
-            for value in values {
-                let number = T::try_from(value)
-                    .map_err(|_| data_error(format!("`{name}` contains {value}")))?;
-                converted.push(number);
+            match values.clone().find(|&value| T::try_from(value).is_err()) {
+                Some(value) => Err(data_error(format!("`{name}` contains {value}"))),
+                None => Ok(values.map(|value| T::try_from(value).unwrap_or_default()).collect()),
             }
-            Ok(converted)
         }
         match self {
             Self::Int32(array) => {
                 check_aligned(array, name)?;
-                all(name, array.as_array().iter().map(|&value| i64::from(value)))
+                match array.as_slice() {
+                    Ok(slice) => all(name, slice.iter().map(|&value| i64::from(value))),
+                    Err(_) => all(name, array.as_array().iter().map(|&value| i64::from(value))),
+                }
             }
             Self::Int64(array) => {
                 check_aligned(array, name)?;
-                all(name, array.as_array().iter().copied())
+                match array.as_slice() {
+                    Ok(slice) => all(name, slice.iter().copied()),
+                    Err(_) => all(name, array.as_array().iter().copied()),
+                }
             }
         }
     }

@@ -10,6 +10,7 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use std::ops::Range;
 
 /// An undirected graph without self-loops.
 #[pyclass(frozen, module = "clenshaw._clenshaw")]
@@ -209,40 +210,90 @@ fn arcs(offsets: &[usize], indices: &[u32]) -> Vec<(u32, u32)> {
     rows.flat_map(|(u, entries)| entries.map(move |entry| (u, indices[entry]))).collect()
 }
 
+/// The most threads that symmetrise a matrix: each of them reads all entries.
+const MAX_THREADS: usize = 4;
+
+/// Consecutive rows of a symmetric matrix without its diagonal.
+struct SymmetricRows {
+    /// The end of each row in `columns`.
+    ends: Vec<usize>,
+    columns: Vec<u32>,
+    /// The number of entries on the diagonal.
+    n_loops: usize,
+}
+
 /// The union of a matrix with ascending rows and its transpose, without the diagonal: offsets, columns, and
 /// the number of entries on the diagonal. Merging sorted rows takes less time than sorting all arcs.
 fn symmetrise(n_nodes: usize, offsets: &[usize], indices: &[u32]) -> (Vec<usize>, Vec<u32>, usize) {
-    let (starts, transposed) = transpose(n_nodes, offsets, indices);
-    let (mut ends, mut columns) = (vec![0], Vec::with_capacity(2 * indices.len()));
-    let mut n_loops = 0;
-    for row in 0..n_nodes {
-        let mut a = &indices[offsets[row]..offsets[row + 1]];
-        let mut b = &transposed[starts[row]..starts[row + 1]];
-        while let Some(&next) = a.first().into_iter().chain(b.first()).min() {
-            a = &a[usize::from(a.first() == Some(&next))..];
-            b = &b[usize::from(b.first() == Some(&next))..];
-            match next as usize == row {
-                true => n_loops += 1,
-                false => columns.push(next),
-            }
-        }
-        ends.push(columns.len());
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+    let first_row = |part: usize| part * n_nodes / threads;
+    let parts: Vec<SymmetricRows> = std::thread::scope(|scope| {
+        let part = |i| {
+            scope.spawn(move || symmetric_rows(first_row(i)..first_row(i + 1), offsets, indices))
+        };
+        let handles: Vec<_> = (0..threads).map(part).collect();
+        handles.into_iter().map(|handle| handle.join().expect("merging does not panic")).collect()
+    });
+    let mut ends = Vec::with_capacity(n_nodes + 1);
+    ends.push(0);
+    let mut columns = Vec::with_capacity(parts.iter().map(|part| part.columns.len()).sum());
+    for part in &parts {
+        ends.extend(part.ends.iter().map(|end| columns.len() + end));
+        columns.extend_from_slice(&part.columns);
     }
-    (ends, columns, n_loops)
+    (ends, columns, parts.iter().map(|part| part.n_loops).sum())
 }
 
-/// Offsets and columns of the transpose of a square matrix; its rows are ascending.
-fn transpose(n_nodes: usize, offsets: &[usize], indices: &[u32]) -> (Vec<usize>, Vec<u32>) {
-    let mut starts = vec![0; n_nodes + 1];
-    indices.iter().for_each(|&column| starts[column as usize + 1] += 1);
-    for row in 0..n_nodes {
+/// [`symmetrise`] for some of the rows.
+fn symmetric_rows(rows: Range<usize>, offsets: &[usize], indices: &[u32]) -> SymmetricRows {
+    let (starts, transposed) = transposed_rows(rows.clone(), offsets, indices);
+    let n_own = offsets[rows.end] - offsets[rows.start];
+    let mut columns = vec![0; n_own + transposed.len()];
+    let (mut ends, mut n, mut n_loops) = (Vec::with_capacity(rows.len()), 0, 0);
+    for row in rows.clone() {
+        let own = &indices[offsets[row]..offsets[row + 1]];
+        let back = &transposed[starts[row - rows.start]..starts[row - rows.start + 1]];
+        let (mut i, mut j) = (0, 0);
+        while i < own.len() || j < back.len() {
+            let a = own.get(i).copied().unwrap_or(u32::MAX);
+            let b = back.get(j).copied().unwrap_or(u32::MAX);
+            let column = a.min(b);
+            i += usize::from(a == column);
+            j += usize::from(b == column);
+            columns[n] = column;
+            let is_loop = column as usize == row;
+            n += usize::from(!is_loop);
+            n_loops += usize::from(is_loop);
+        }
+        ends.push(n);
+    }
+    columns.truncate(n);
+    SymmetricRows { ends, columns, n_loops }
+}
+
+/// Offsets and ascending columns of some rows of the transpose.
+fn transposed_rows(
+    rows: Range<usize>,
+    offsets: &[usize],
+    indices: &[u32],
+) -> (Vec<usize>, Vec<u32>) {
+    let mut starts = vec![0; rows.len() + 1];
+    let position = |column: u32| (column as usize).wrapping_sub(rows.start);
+    for at in indices.iter().map(|&column| position(column)).filter(|&at| at < rows.len()) {
+        starts[at + 1] += 1;
+    }
+    for row in 0..rows.len() {
         starts[row + 1] += starts[row];
     }
-    let (mut next, mut columns) = (starts.clone(), vec![0; indices.len()]);
-    for row in 0..n_nodes {
+    let (mut next, mut columns) = (starts.clone(), vec![0; starts[rows.len()]]);
+    for row in 0..offsets.len() - 1 {
         for &column in &indices[offsets[row]..offsets[row + 1]] {
-            columns[next[column as usize]] = row as u32;
-            next[column as usize] += 1;
+            if let Some(next) =
+                next.get_mut(position(column)).filter(|_| position(column) < rows.len())
+            {
+                columns[*next] = row as u32;
+                *next += 1;
+            }
         }
     }
     (starts, columns)
