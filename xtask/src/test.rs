@@ -183,7 +183,8 @@ impl TestReport {
         let Totals { passed, failed, ignored, filtered, skipped } = self.totals;
         let mut not_run = self.not_run.clone();
         if skipped > 0 {
-            not_run.push(format!("{skipped} tests without their files (set CLENSHAW_DATA)"));
+            not_run
+                .push(format!("{skipped} skipped tests (those on public data need CLENSHAW_DATA)"));
         }
         let ignored = filtered + ignored;
         if !long {
@@ -347,7 +348,7 @@ test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
             report.last_line(true, true),
             "ok: 10 passed, 0 failed, 2 skipped in 0 s; run: format, tests; not run: \
              instructions (valgrind is not installed), \
-             2 tests without their files (set CLENSHAW_DATA), 3 ignored tests"
+             2 skipped tests (those on public data need CLENSHAW_DATA), 3 ignored tests"
         );
         report.failed = Some("tests");
         let line = report.last_line(false, false);
