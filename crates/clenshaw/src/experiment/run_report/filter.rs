@@ -159,18 +159,18 @@ impl BandEnergy {
         }
         let all: Vec<usize> = (0..n).collect();
         let energy =
-            |signals: Mat<f64>, nodes: &[usize]| signal_energy(p, &centred(signals, nodes), BANDS);
+            |signals: &Mat<f64>, nodes: &[usize]| signal_energy(p, &centred(signals, nodes), BANDS);
         Some(Self {
             edges: (0..=BANDS).map(|i| 2.0 * i as f64 / BANDS as f64 - 1.0).collect(),
-            labels: energy(labels, &labelled)?,
-            features: energy(projected_features(model, dataset), &all)?,
-            predictions: energy(probabilities.cast(), &all)?,
+            labels: energy(&labels, &labelled)?,
+            features: energy(&projected_features(model, dataset), &all)?,
+            predictions: energy(&probabilities.cast(), &all)?,
         })
     }
 }
 
 /// Subtracts from each column its mean over some nodes; the rows of other nodes become zero.
-fn centred(mut signals: Mat<f64>, nodes: &[usize]) -> Mat<f64> {
+fn centred(signals: &Mat<f64>, nodes: &[usize]) -> Mat<f64> {
     let cols = signals.cols();
     let mut means = vec![0.0; cols];
     for &node in nodes {
@@ -183,8 +183,7 @@ fn centred(mut signals: Mat<f64>, nodes: &[usize]) -> Mat<f64> {
             result[(node, j)] = signals[(node, j)] - mean;
         }
     }
-    std::mem::swap(&mut signals, &mut result);
-    signals
+    result
 }
 
 /// Random combinations of the scaled features, with the same energy at every frequency on average.
