@@ -494,7 +494,8 @@ class NodeClassifier(HyperParameters):
     def load(cls, path: str | os.PathLike[str]) -> NodeClassifier:
         """Read a model that was saved here or trained by ``clenshaw train`` (``model.safetensors``).
 
-        Class names that are whole numbers become integers. The training graph is not in the file, so a
+        Classes become integers if the names of all of them are non-negative whole numbers, and text
+        otherwise. The training graph is not in the file, so a
         graph must be passed to ``predict``. LINKX has weights for each node: a loaded LINKX only predicts
         the data set of ``clenshaw.datasets`` that it was trained on.
         """

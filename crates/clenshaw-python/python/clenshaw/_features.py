@@ -308,7 +308,7 @@ def _determines(values: list[Any], codes: np.ndarray, known: np.ndarray) -> bool
 
 
 def classes_from_names(names: list[str]) -> np.ndarray:
-    """Return the classes of a loaded model: whole numbers if all names are, otherwise text."""
+    """Return the classes of a loaded model: integers if all names are non-negative ones, otherwise text."""
     if all(name.isdigit() and str(int(name)) == name for name in names):
         return np.array([int(name) for name in names])
     return np.array(names, dtype=object)
