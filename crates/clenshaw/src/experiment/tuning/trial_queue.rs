@@ -1,8 +1,8 @@
 //! The workers of a study: each runs one trial after another until the study ends.
 //!
 //! A worker that starts a trial holds the lock until the trial's parameters are stored, so that the next
-//! proposal takes them into account. Trials of other processes in the same study count as well, but are
-//! not waited for.
+//! proposal takes them into account. Complete trials of other processes count towards the requested number,
+//! but the workers do not wait for trials that other processes are running.
 
 mod execute;
 
@@ -26,7 +26,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 struct TrialQueue<'a> {
     context: &'a StudyContext<'a>,
     deadline: Option<Instant>,
-    /// Whether the study has ended with an error.
+    /// Whether the study has ended with an error or a panic.
     failed: AtomicBool,
     status: Mutex<QueueStatus>,
     /// Signalled when a trial or the study has ended.
@@ -54,6 +54,9 @@ enum NextStep {
 /// Runs trials until the study is complete, exhausted, cancelled or past the deadline, and returns which of
 /// these ended it. Fails with the first error of a worker, or after [`MAX_DIVERGED`] diverged trials in a
 /// row.
+///
+/// # Panics
+/// If a worker panics; the other workers then interrupt their trials.
 pub(super) fn run_trials(
     context: &StudyContext<'_>,
     deadline: Option<Instant>,
@@ -73,7 +76,7 @@ pub(super) fn run_trials(
         let others: Vec<_> = (1..jobs).map(|_| scope.spawn(|| queue.work(threads))).collect();
         queue.work(threads);
         for other in others {
-            other.join().expect("a worker that panics ends the program");
+            other.join().expect("a worker panicked");
         }
         drop(done);
     });
@@ -85,7 +88,9 @@ impl TrialQueue<'_> {
     /// Runs trials, each with this number of threads, until the study has ended.
     fn work(&self, threads: usize) {
         while let Some(trial) = self.start_next_trial() {
+            let guard = PanicGuard { queue: self, trial: trial.id };
             let result = self.run_trial(&trial, threads);
+            drop(guard);
             let mut status = self.lock_status();
             status.running.remove(&trial.id);
             match result {
@@ -103,7 +108,7 @@ impl TrialQueue<'_> {
     }
 
     fn lock_status(&self) -> MutexGuard<'_, QueueStatus> {
-        self.status.lock().expect("a worker that panics ends the program")
+        self.status.lock().expect("a worker panicked while holding the lock")
     }
 
     /// Ends the study; only the first reason is kept.
@@ -135,7 +140,7 @@ impl TrialQueue<'_> {
                 }
                 Ok(NextStep::Wait) => {
                     let waited = self.changed.wait_timeout(status, POLL_INTERVAL);
-                    status = waited.expect("a worker that panics ends the program").0;
+                    status = waited.expect("a worker panicked while holding the lock").0;
                 }
                 Ok(NextStep::End(end)) => self.end(&mut status, Ok(end)),
                 Err(error) => self.end(&mut status, Err(error)),
@@ -144,8 +149,9 @@ impl TrialQueue<'_> {
         None
     }
 
-    /// Starts a trial if more are needed and untried configurations are left. Otherwise, the worker has to
-    /// wait while trials are running, and the study ends when none is.
+    /// Returns `End` if the study must end early. Otherwise starts a trial if more are needed and untried
+    /// configurations are left; if not, returns `Wait` while our workers are running trials, and `End` once
+    /// none are.
     fn next_step(&self, status: &QueueStatus) -> Result<NextStep> {
         if let Some(end) = self.early_end() {
             return Ok(NextStep::End(end));
@@ -166,7 +172,7 @@ impl TrialQueue<'_> {
         })
     }
 
-    /// Sends heartbeats for our trials, and requeues the trials of dead workers.
+    /// Sends one heartbeat for each of our running trials, and requeues the trials of dead workers.
     ///
     /// Errors are ignored: the workers' own calls then fail with the same error, which is returned.
     fn send_heartbeats(&self) {
@@ -174,5 +180,79 @@ impl TrialQueue<'_> {
         let running = self.lock_status().running.clone();
         running.iter().for_each(|trial| drop(storage.record_heartbeat(*trial)));
         drop(storage.requeue_stale_trials(study.id()));
+    }
+}
+
+/// Ends the study if the worker that runs this trial panics; the other workers would wait for the trial
+/// forever otherwise.
+struct PanicGuard<'q, 'a> {
+    queue: &'q TrialQueue<'a>,
+    /// The id of the trial.
+    trial: u64,
+}
+
+impl Drop for PanicGuard<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.queue.failed.store(true, Ordering::Relaxed);
+            // If the lock is poisoned, the other workers panic instead of waiting.
+            if let Ok(mut status) = self.queue.status.lock() {
+                status.running.remove(&self.trial);
+            }
+            self.queue.changed.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Store;
+    use crate::experiment::Request;
+    use crate::experiment::tuning::{DIRECTION, TuneEvent, TuneOptions, TuneRequest};
+    use clenshaw_tune::{JournalStorage, Study};
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use std::sync::Arc;
+
+    #[test]
+    fn panic_in_a_trial_ends_the_study() {
+        let folder = tempfile::tempdir().unwrap();
+        let storage = JournalStorage::open(folder.path().join("s.journal")).unwrap();
+        let request = TuneRequest::new(Request::new("csbm:nodes=60", "gcn").unwrap(), "s");
+        let dataset = Arc::new(request.training.load(&Store::new(None)).unwrap());
+        let options = TuneOptions {
+            threads: 1,
+            jobs: 2,
+            timeout: None,
+            store: &Store::new(None),
+            on_event: &|event| {
+                if let TuneEvent::Started { .. } = event {
+                    resume_unwind(Box::new("an error in a callback"));
+                }
+            },
+            cancel: &AtomicBool::new(false),
+        };
+        let context = StudyContext {
+            request: &request,
+            pruner: request.build_pruner(),
+            storage: &storage,
+            study: Study::open(&storage, &request.study, DIRECTION).unwrap(),
+            dataset: &dataset,
+            splits: &request.training.splits(&dataset).unwrap(),
+            options: &options,
+        };
+        let queue = TrialQueue {
+            context: &context,
+            deadline: None,
+            failed: AtomicBool::new(false),
+            status: Mutex::default(),
+            changed: Condvar::new(),
+        };
+        assert!(catch_unwind(AssertUnwindSafe(|| queue.work(1))).is_err());
+        // Another worker neither waits for the trial nor starts one.
+        assert!(queue.lock_status().running.is_empty());
+        assert!(queue.start_next_trial().is_none());
+        assert!(matches!(queue.lock_status().end, Some(Ok(StudyEnd::Interrupted))));
+        assert!(catch_unwind(AssertUnwindSafe(|| run_trials(&context, None))).is_err());
     }
 }
