@@ -51,8 +51,8 @@ class HyperParameters:
         clenshaw-gcn.
     stop : {"patience", "mean", "late-mean", "accuracy", "accuracy-ties", "none"}, optional
         patience: stop after `patience` epochs without a lower validation loss; mean: when the validation
-        loss exceeds the mean of the `patience` before it; late-mean: the same, but not in the first half
-        of the epochs; accuracy: after `patience` epochs without a higher validation accuracy;
+        loss exceeds the mean of the previous `patience` losses; late-mean: the same, but not in the first
+        half of the epochs; accuracy: after `patience` epochs without a higher validation accuracy;
         accuracy-ties: the same, but a tie counts as higher; none: after `max_epochs`. Default: 'mean' in
         mlp, gcn, cheb-net, arma, appnp, gpr-gnn, bern-net, cheb-base, cheb-net-ii, poly; 'none' in linkx,
         gcn-jk, mixhop; 'accuracy-ties' in h2gcn, jacobi-conv; 'patience' in gcnii, horner-gcn,

@@ -11,7 +11,8 @@
 //! <folder>/summary.json                    the records of all runs and their statistics
 //! <folder>/runs/<seed>/record.json         the scores of one run
 //!                     /epochs.jsonl        one line per epoch
-//!                     /filters.jsonl       the filter after every epoch; empty without coefficients
+//!                     /filters.jsonl       the coefficients of the filter after every epoch; empty unless it is
+//!                                          a single polynomial that depends on the parameters alone
 //!                     /model.safetensors   the trained model: weights, hyper-parameters, columns, scaling, classes
 //!                     /predictions.csv     node, predicted class, probability per class, part of the split
 //! <folder>/runs/<seed>.checkpoint          an unfinished run

@@ -29,7 +29,7 @@ pub struct TrainingJob {
 pub struct RunOptions<'a> {
     /// Maximum number of threads.
     pub threads: usize,
-    /// Where graph files are looked up.
+    /// The data folders and the cache from which graphs are loaded.
     pub store: &'a Store,
     /// Whether to keep finished runs and checkpoints found in the folders, and train only what is missing;
     /// otherwise they are removed.
@@ -42,7 +42,7 @@ pub struct RunOptions<'a> {
 
 /// Progress of a job; runs are counted from zero.
 pub enum RunEvent<'a> {
-    /// The graph has been loaded.
+    /// The graph has been loaded. Sent again when a job that was postponed because of its memory is started.
     Loaded {
         /// The graph.
         dataset: &'a Dataset,
@@ -65,7 +65,7 @@ pub enum RunEvent<'a> {
         /// Losses and scores of the epoch.
         epoch: &'a Epoch,
     },
-    /// A run is complete.
+    /// A run is complete. If it was already finished in the folder, no `Started` or `Epoch` precedes this.
     Finished {
         /// Index of the run.
         run: usize,
@@ -269,7 +269,7 @@ impl<'a> Scheduler<'a> {
         queue
     }
 
-    /// The results of all jobs; those that have not ended are interrupted.
+    /// The results of all jobs; [`Error::Interrupted`] for those that have not ended.
     fn results(self) -> Vec<Result<Summary>> {
         let queue = self.queue.into_inner().expect("all workers are done");
         let results = queue.results.into_iter();

@@ -85,7 +85,7 @@ choices! {
     pub enum StopRule {
         /// After `patience` epochs without a lower validation loss.
         Patience = "patience",
-        /// When the validation loss exceeds the mean of the `patience` losses before it.
+        /// When the validation loss exceeds the mean of the previous `patience` losses.
         Mean = "mean",
         /// The same as `Mean`, but only in the second half of the epochs.
         LateMean = "late-mean",

@@ -15,7 +15,7 @@ const GATHER: &str = "precision of the values that products with the graph read:
 const CLASS_WEIGHTS: &str = "true: every class has the same weight in the training loss, so rare classes \
                              count as much as frequent ones";
 const STOP: &str = "patience: stop after `patience` epochs without a lower validation loss; \
-                    mean: when the validation loss exceeds the mean of the `patience` before it; \
+                    mean: when the validation loss exceeds the mean of the previous `patience` losses; \
                     late-mean: the same, but not in the first half of the epochs; \
                     accuracy: after `patience` epochs without a higher validation accuracy; \
                     accuracy-ties: the same, but a tie counts as higher; none: after `max_epochs`";

@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 pub struct ExperimentOptions<'a> {
     /// Maximum number of threads; it does not change results.
     pub threads: usize,
-    /// Where graph files are looked up.
+    /// The data folders and the cache from which graphs are loaded.
     pub store: &'a Store,
     /// Where records are saved.
     pub folder: &'a Path,

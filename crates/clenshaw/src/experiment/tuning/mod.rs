@@ -59,7 +59,7 @@ pub struct TuneRequest {
     pub training: Request,
     /// The name of the study.
     pub study: String,
-    /// Number of complete trials at which the study ends, including earlier ones; pruned and failed trials
+    /// The study ends when it has this many complete trials, including earlier ones; pruned and failed trials
     /// do not count.
     pub trials: usize,
     /// How configurations are chosen.
@@ -80,7 +80,7 @@ pub struct TuneOptions<'a> {
     pub jobs: usize,
     /// Time limit, after which the running trials are interrupted; `None` for no limit.
     pub timeout: Option<Duration>,
-    /// Where graph files are looked up.
+    /// The data folders and the cache from which graphs are loaded.
     pub store: &'a Store,
     /// Called with every event, from several threads.
     pub on_event: &'a (dyn Fn(TuneEvent<'_>) + Sync),

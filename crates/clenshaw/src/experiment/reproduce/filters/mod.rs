@@ -3,8 +3,10 @@
 //!
 //! ```text
 //! x    an image: one grey value per pixel of a grid graph
-//! y    h(L) x for one of the five responses h
-//! sum_i m_i (z_i - y_i)^2 -> min         m: 0 on the border, 1 elsewhere; no test pixels
+//! y    h(P) x for one of the five responses h(mu)
+//! z    the output of a polynomial or a model
+//!
+//! minimise sum_i m_i (z_i - y_i)^2         m: 0 on the border, 1 elsewhere; there is no test set
 //! ```
 //!
 //! In the first part only the coefficients of a polynomial are trained, in one basis after another. All
@@ -92,7 +94,8 @@ impl Filters {
         bases.chain(self.networks.iter().map(|(info, _)| info.name)).collect()
     }
 
-    /// Rejects selections and options that this experiment does not have.
+    /// Rejects selected models and filters that this experiment does not have, and a number of runs outside
+    /// 1 to 1000.
     fn check(&self, options: &ExperimentOptions<'_>) -> Result<()> {
         let targets = TargetResponse::ALL.map(TargetResponse::name);
         options.selection.check(&[("model", &self.names()), ("filter", &targets)])?;
@@ -124,7 +127,8 @@ impl Filters {
         options.runs.unwrap_or(self.file.bases.images.max(self.file.networks.images))
     }
 
-    /// The regressions, image by image, so that progress is even.
+    /// The selected regressions and the optima they are compared with, ordered by image so that slow and
+    /// fast methods alternate.
     fn tasks(&self, options: &ExperimentOptions<'_>) -> Vec<FilterTask> {
         let (bases, networks) = (&self.file.bases, &self.file.networks);
         let includes = |name: &str| options.selection.includes("model", name);
@@ -167,7 +171,8 @@ impl Filters {
         }
     }
 
-    /// Everything that determines a record. The keys identify saved records and must not be renamed.
+    /// Everything that determines a record, except the method, which is part of the cell's name. Saved
+    /// records contain these keys, so they must not be renamed.
     fn settings(&self, task: &FilterTask) -> Value {
         let FiltersFile { seed, rows, columns, border, order, bases, networks, .. } = &self.file;
         let how = match &task.method {

@@ -8,9 +8,11 @@
 //! comb     |sin(pi l)|
 //! ```
 //!
-//! `h(L) x` is computed as a Chebyshev series. The first four responses are entire functions, for which
-//! 120 terms reach rounding error. The comb has a kink at l = 1, where N terms are off by 2 / N and by less
-//! elsewhere; the difference from a series of half the length bounds the error.
+//! `h(P) x` is computed with the polynomial that interpolates `h` at the Chebyshev nodes. The first four
+//! responses are entire functions, for which order 120 is accurate to rounding error. The comb has a kink
+//! at l = 1; close to it, the error at order N is almost 2 / N, and elsewhere it is smaller. The largest
+//! difference from the result at half the order is used as an error bound.
+//!
 //! He et al., NeurIPS 2021, arXiv:2106.10994.
 
 use crate::filter::Filter;
@@ -60,7 +62,7 @@ impl TargetResponse {
         }
     }
 
-    /// The order of the Chebyshev series.
+    /// The order of the interpolating polynomial.
     fn order(self) -> usize {
         match self {
             Self::Comb => 2000,
@@ -68,7 +70,7 @@ impl TargetResponse {
         }
     }
 
-    /// `h(P) x`, and its largest difference from a series of half the length.
+    /// `h(P) x`, and its largest difference from the result at half the order.
     pub fn apply(self, p: &Operator, x: &[f64]) -> (Vec<f64>, f64) {
         let x = Mat::from_vec(x.len(), 1, x.to_vec());
         let [half, whole] = [self.order() / 2, self.order()]
@@ -87,7 +89,7 @@ mod tests {
     use crate::graph::{Eigen, Normalisation, operator};
 
     #[test]
-    fn series_agree_with_eigenvectors() {
+    fn interpolants_agree_with_eigenvectors() {
         let graph = data::load("grid:rows=14,columns=11").unwrap().graph;
         let p = operator(&graph, Normalisation::Plain);
         let x = image(3, 0, 14, 11);

@@ -2,12 +2,12 @@
 //! should equal.
 //!
 //! ```text
-//! Theorem 1   HornerGCN    H(K) = V h(M) V' H*      h(mu) = sum_l alpha_{K-l} mu^l
-//! Theorem 2   ClenshawGCN  H(K) = V h(M) V' H*      h(mu) = sum_l alpha_{K-l} U_l(mu)
+//! Theorem 1   HornerGCN    H(K) = V h(M) V^T H*     h(mu) = sum_l alpha_{K-l} mu^l
+//! Theorem 2   ClenshawGCN  H(K) = V h(M) V^T H*     h(mu) = sum_l alpha_{K-l} U_l(mu)
 //! Corollary   b_0(mu) = sum_k a_k U_k(mu)           at every computed eigenvalue
 //! ```
 //!
-//! `H* = relu(X W + b)` is the output of the first layer, and `P = V M V'` the operator with self-loops.
+//! `H* = relu(X W + b)` is the output of the first layer, and `P = V M V^T` the operator with self-loops.
 //! The right-hand sides share no code with the networks: powers by multiplication, `U_l` by sines, `V`
 //! and `M` by an eigendecomposition or, on larger graphs, by the Lanczos method started from each channel
 //! of H*, which is exact for polynomials of these degrees.
@@ -47,8 +47,8 @@ pub struct TheoremCheck {
     pub nodes: usize,
     /// How the right-hand sides are computed.
     pub reference: ReferenceMethod,
-    /// Error of the reference itself: in `P V = V M` and `V V' H* = H*`, or the overlap of the Lanczos
-    /// vectors.
+    /// The accuracy of the reference itself: the largest error in `P V = V M` and `V V^T H* = H*` or, for the
+    /// Lanczos method, the largest inner product of two different Lanczos vectors.
     pub reference_error: f64,
     /// The errors, one entry per order.
     pub errors: Vec<OrderErrors>,

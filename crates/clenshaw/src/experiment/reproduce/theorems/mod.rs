@@ -60,7 +60,7 @@ const NOTES: [&str; 4] = [
     "Errors are maximum absolute errors relative to the largest entry, in double precision. The network used in training, with W(l) = I, b(l) = 0 and without inner activations as in the theorems, is compared with h(P~) H*. The latter is computed from the eigenvectors of P~ or, on larger graphs, with the Lanczos method, started from each channel of H* with as many steps as the longest polynomial has terms.",
     "H* = relu(X W + b) with the graph's own features and random W and b; the coefficients are uniform in [-1, 1).",
     "The corollary is checked at every eigenvalue found: Clenshaw's recurrence against the sum of a_k sin((k+1) t) / sin t.",
-    "The reference error is the error of the reference itself: in P~ V = V M and V V' H* = H*, or the overlap of the Lanczos vectors.",
+    "The reference error measures the accuracy of the reference itself: the largest error in P~ V = V M and V V^T H* = H* or, for the Lanczos method, the largest inner product of two different Lanczos vectors.",
 ];
 
 impl Theorems {
@@ -89,7 +89,7 @@ impl Theorems {
         distinct(names.map(String::as_str))
     }
 
-    /// Rejects selections and options that this experiment does not have.
+    /// Returns an error for selections and options that this experiment does not support.
     fn check(&self, options: &ExperimentOptions<'_>) -> Result<()> {
         options.selection.check(&[("graph", &self.graphs())])?;
         match options.runs {
@@ -178,7 +178,8 @@ impl Theorems {
             "Theorem 2",
             "corollary",
         ]);
-        let mut trainings = Table::new(["graph", "epochs", "best epoch", "val acc", "test acc"]);
+        let mut training_runs =
+            Table::new(["graph", "epochs", "best epoch", "val acc", "test acc"]);
         let mut figures = vec![];
         let mut seconds = 0.0;
         for (name, record) in records {
@@ -189,7 +190,7 @@ impl Theorems {
                 }
                 TheoremRecord::Train(trained) => {
                     seconds += trained.seconds;
-                    trainings.add_row([
+                    training_runs.add_row([
                         (*name).to_owned(),
                         trained.epochs.to_string(),
                         trained.best_epoch.to_string(),
@@ -206,7 +207,7 @@ impl Theorems {
         let mut notes: Vec<String> = NOTES.map(String::from).to_vec();
         notes.push(format!("Total time of all cells: {seconds:.0} seconds, one thread each."));
         let one_split = "ClenshawGCN trained with its preset on one split".to_owned();
-        let tables = vec![("Relative errors".to_owned(), errors), (one_split, trainings)];
+        let tables = vec![("Relative errors".to_owned(), errors), (one_split, training_runs)];
         let each = records.iter().map(|(name, record)| json!({ "graph": name, "record": record }));
         ResultPage {
             title: self.title.clone(),

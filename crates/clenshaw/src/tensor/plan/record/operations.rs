@@ -8,11 +8,10 @@ use crate::tensor::plan::op::Op;
 use crate::tensor::plan::value::{Coef, LinearInput, NodeId, OperatorVar, Term, Var};
 
 impl Tape {
-    /// The sum of terms of the same shape, and optionally of one single-row term, which is added to every
-    /// row.
+    /// The sum of terms of the same shape and, optionally, one single-row term, which is added to every row.
     ///
     /// At most one term may be a product with an operator, and its factor must be a fixed number. The factor
-    /// of a single-row term must be 1.
+    /// of a term that is broadcast to several rows must be 1.
     pub fn sum(&mut self, terms: impl IntoIterator<Item = Term>) -> Var {
         let terms: Vec<Term> = terms.into_iter().collect();
         let dims = |term: &Term| self.dims(self.node("sum", term.value));
@@ -40,7 +39,7 @@ impl Tape {
                 }
                 (None, factor) if node.rows == rows => plain.push((factor, src)),
                 (None, Factor::Fixed(1.0)) if node.rows == 1 => {
-                    assert!(bias.replace(src).is_none(), "sum: two one-row terms");
+                    assert!(bias.replace(src).is_none(), "sum: two single-row terms");
                 }
                 _ => panic!(
                     "sum: a term of {} rows in a sum of {rows}; expected {rows}, or 1 with factor 1",
