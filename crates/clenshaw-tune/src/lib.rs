@@ -52,7 +52,7 @@
 //!
 //! - [`Storage`]: [`JournalStorage`] for a file, `RdbStorage` for SQLite (feature `sqlite`) and PostgreSQL
 //!   (feature `postgres`). [`StorageLocation`] opens any of them by path or URL.
-//! - [`Sampler`]: random, grid and TPE. Values depend only on the study's seed, the trial number, the search
+//! - [`Sampler`]: random, grid and TPE. Sampled values depend only on the study's seed, the trial number, the search
 //!   space and, except for random sampling, the other trials.
 //! - [`Pruner`]: median, successive halving and Hyperband.
 //! - [`param_importances`][]: PED-ANOVA.

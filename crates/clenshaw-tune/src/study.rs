@@ -57,8 +57,9 @@ impl<'a> Study<'a> {
         self.id
     }
 
-    /// Starts the first waiting trial or a new one, and sets its parameters. Returns `None` if a
-    /// parameter is not fixed and the grid has no points left; a trial that has already been started is then marked as failed.
+    /// Starts the first waiting trial or a new one, and sets its parameters. Returns `None` if a parameter is
+    /// not fixed and the grid has no points left; if a trial has already been started by then, it is marked as
+    /// failed.
     pub fn ask(&self, space: &BTreeMap<String, Distribution>) -> Result<Option<Trial>> {
         self.ask_with(space, |trials, number| {
             let trials = &self.pruner.visible_trials(trials, number);
@@ -69,7 +70,8 @@ impl<'a> Study<'a> {
 
     /// Like [`ask`](Self::ask), with values from `propose` instead of the sampler. `propose` receives the
     /// trials of the study and the number of the trial, and returns internal values by parameter name, or
-    /// `None` if no values are left; it may be called twice. If a value is missing, the result is `None`.
+    /// `None` if no values are left; it may be called twice. The result is `None` if
+    /// a parameter is neither fixed nor among the returned values.
     pub fn ask_with(
         &self,
         space: &BTreeMap<String, Distribution>,

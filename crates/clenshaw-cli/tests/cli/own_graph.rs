@@ -192,7 +192,7 @@ fn label_column_is_never_guessed_and_missing_labels_are_reported() {
     // The options can be stored in a file next to the data.
     sandbox.write("it/schema.toml", "label = \"colour\"\nignore = [\"age\"]\n");
     let page = sandbox.stdout("train it --set max_epochs=2 --quiet");
-    assert!(page.contains("ignored: age (not chosen)"), "{page}");
+    assert!(page.contains("ignored: age (ignored by the user)"), "{page}");
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn weights_loops_and_repeated_edges_are_reported() {
     let (_, message) = sandbox.failure("data check it");
     assert_eq!(
         message,
-        "error: it/edges.csv:2: the weight is `-1`; expected a number of at least 0\n"
+        "error: it/edges.csv:2: the weight is `-1`; expected a finite, non-negative number\n"
     );
 }
 
@@ -373,14 +373,15 @@ fn options_apply_with_the_split_of_the_table() {
 fn options_without_tables_are_reported() {
     let sandbox = Sandbox::new();
     let page = sandbox.stdout("data check csbm:nodes=60 --label colour");
-    let warning = "warning: the options for columns are not used: the graph has no node table\n";
+    let warning =
+        "warning: the column options have no effect: this graph is not read from a node table\n";
     assert!(page.contains(warning), "{page}");
     // A public graph has precedence over a folder of the same name.
     write_plain(&sandbox, "cora", &people(60, 1));
     let page = sandbox.stdout("data check cora");
-    assert!(
-        page.contains("note: `cora` is the public graph; your folder of this name is `./cora`\n")
-    );
+    let note = "note: `cora` refers to the built-in data set; to use your folder with this name, write \
+                `./cora`\n";
+    assert!(page.contains(note), "{page}");
     assert!(sandbox.stdout("data check ./cora").contains("\nnodes     60\n"));
 }
 

@@ -8,13 +8,14 @@ use crate::{Direction, Trial, TrialState};
 /// Settings of the median pruner, named as in Optuna.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Median {
-    /// The number of trials that must be complete before any is pruned.
+    /// The number of trials that must be complete before any is pruned; 0 has the same effect as 1.
     pub n_startup_trials: usize,
     /// The first step at which a trial may be pruned.
     pub n_warmup_steps: u64,
     /// The number of steps between two decisions.
     pub interval_steps: u64,
-    /// The minimum number of complete trials with a value at the step; with fewer, no trial is pruned.
+    /// The minimum number of complete trials with a value at the step; with fewer, only trials that have
+    /// reported nothing but NaN are pruned.
     pub n_min_trials: usize,
 }
 
@@ -26,8 +27,8 @@ impl Default for Median {
 }
 
 impl Median {
-    /// Whether to prune the trial at its last report. If a decision is due and enough trials are complete, a
-    /// trial that has reported only NaN is pruned.
+    /// Whether to prune the trial at its last report. If a decision is due and `n_startup_trials` trials are
+    /// complete, a trial that has reported nothing but NaN is pruned.
     pub(super) fn should_prune(
         &self,
         trial: &Trial,

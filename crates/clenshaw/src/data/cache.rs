@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Increase this when a reader returns a different result for the same files.
-const READER_VERSION: u64 = 3;
+const READER_VERSION: u64 = 4;
 /// Maximum number of entries; the oldest are removed before another one is written.
 const MAX_ENTRIES: usize = 64;
 

@@ -66,7 +66,7 @@ pub struct Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// May make results wrong.
+    /// May invalidate results.
     Warning,
     /// For information.
     Note,

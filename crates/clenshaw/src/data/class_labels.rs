@@ -14,14 +14,14 @@ pub(crate) struct ClassLabels {
     pub y: Vec<Option<u32>>,
     /// The label of each class.
     pub class_names: Vec<String>,
-    /// Labels that are not taken literally, and `-1` as a class.
+    /// One warning per non-empty label that is treated as missing, and one if `-1` is treated as a class.
     pub warnings: Vec<String>,
 }
 
 /// Assigns class numbers to the labels of all nodes.
 ///
 /// A node is unlabelled if its label is [missing](is_missing), or if its label is `-1` and all other labels
-/// are non-negative whole numbers.
+/// are non-negative integers.
 /// Classes are sorted by value if all of them are numbers, otherwise alphabetically.
 pub(crate) fn encode_labels<'a>(labels: impl Iterator<Item = &'a str> + Clone) -> ClassLabels {
     let known = |label: &&str| !is_missing(label) && *label != MINUS_ONE;
@@ -55,8 +55,8 @@ pub(crate) fn encode_labels<'a>(labels: impl Iterator<Item = &'a str> + Clone) -
     let class_minus_one = (n_minus_one > 0).then(|| {
         let nodes = count(n_minus_one, "node has", "nodes have");
         format!(
-            "{nodes} the label `-1`, which is a class, because some other labels are not non-negative \
-             whole numbers"
+            "{nodes} the label `-1`, which is treated as a class because not all other labels are \
+             non-negative integers"
         )
     });
     let warnings = unusual

@@ -49,7 +49,7 @@ pub struct Description {
     pub sha256: String,
     /// Where the data comes from, for display.
     pub source: String,
-    /// Known problems of the data.
+    /// Known problems with the data.
     pub warnings: Vec<String>,
 }
 

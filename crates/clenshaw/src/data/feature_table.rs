@@ -40,7 +40,7 @@ pub struct EncodedFeatures {
     pub x: Features,
     /// How each column is encoded.
     pub schema: Schema,
-    /// Messages about cells and columns that were not used as they are.
+    /// Warnings about cells that were not used as given, and about doubtful columns.
     pub warnings: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ impl FeatureTable {
     /// Encodes the table by the schema of another table; columns are matched by name.
     ///
     /// # Errors
-    /// If the table has no rows, or has none of the columns of the schema.
+    /// If the table has no rows, or has none of the feature columns of the schema.
     pub fn encode_as(&self, schema: &Schema) -> Result<EncodedFeatures> {
         let nodes = encode_with_schema(&self.table, schema, &[])?;
         Ok(EncodedFeatures { x: nodes.x, schema: nodes.schema, warnings: nodes.warnings })

@@ -5,9 +5,10 @@
 //! otherwise, for each source:  .NAME.partial  ->  checksum matches  ->  renamed to NAME
 //! ```
 //!
-//! An existing file is only replaced, by a rename, after its replacement has been verified.
+//! An existing file is replaced, by a rename, only after its replacement has been verified.
 //! A partial download is kept and resumed the next time, unless its checksum is wrong.
-//! Downloads without a known checksum always start from the beginning.
+//! A file without a known checksum is always downloaded from the beginning. Archives have no checksums but
+//! are resumed, because those of their members are verified.
 //! HTTP requires the feature `download`; copying and verifying work without it.
 //!
 //! ```
@@ -160,7 +161,7 @@ pub struct LocalFile {
     pub bytes: u64,
     /// SHA-256 of its content, in hexadecimal.
     pub sha256: String,
-    /// Whether its checksum is known, and therefore equals [`Self::sha256`].
+    /// Whether the manifest has a checksum for this file. If so, it has been verified.
     pub checked: bool,
     /// How the file was obtained.
     pub state: FileState,

@@ -93,7 +93,7 @@ pub enum DatasetOrigin {
 pub struct FileDataset {
     /// Folder name inside the data folder.
     pub folder: &'static str,
-    /// The data set's name in the names of its files.
+    /// The name of the data set as it appears in its file names.
     pub file_name: &'static str,
     /// Licence of the data.
     pub licence: &'static str,
@@ -101,7 +101,7 @@ pub struct FileDataset {
     pub splits: &'static str,
     /// The metric that papers report on this data set.
     pub metric: Metric,
-    /// Known problems of the data, shown when it is loaded.
+    /// Known problems with the data, shown when it is loaded.
     pub warnings: &'static [&'static str],
     /// Reads the data set from its folder; the second argument is `file_name`.
     pub read: fn(&Path, &str) -> Result<Dataset>,
@@ -266,7 +266,7 @@ pub fn resolve(store: &Store, text: &str) -> Result<ResolvedGraph> {
 
 /// Loads a data set by name or path; a generated one accepts settings after a colon.
 ///
-/// The folders to search and the cache are those of [`Store::new`] without a first folder.
+/// Uses the default folders and cache, `Store::new(None)`.
 ///
 /// ```
 /// let small = clenshaw::data::load("csbm:nodes=500,homophily=0.3,seed=7")?;
@@ -301,7 +301,9 @@ pub fn load_as(store: &Store, text: &str, interpretation: Interpretation) -> Res
     let mut dataset = load_known(store, info, text)?;
     dataset.warnings.extend(unused_options(interpretation));
     if Path::new(text).is_dir() && read::source_files(Path::new(text)).is_ok() {
-        let note = format!("`{text}` is the public graph; your folder of this name is `./{text}`");
+        let note = format!(
+            "`{text}` refers to the built-in data set; to use your folder with this name, write `./{text}`"
+        );
         dataset.notes.push(note);
     }
     Ok(dataset)
@@ -326,9 +328,9 @@ fn load_known(store: &Store, info: &DatasetInfo, text: &str) -> Result<Dataset> 
 /// Returns a warning if the user chose options for a node table; called if the graph has none.
 fn unused_options(interpretation: Interpretation) -> Option<String> {
     match interpretation {
-        Interpretation::Inferred(options) if *options != TableOptions::default() => {
-            Some("the options for columns are not used: the graph has no node table".into())
-        }
+        Interpretation::Inferred(options) if *options != TableOptions::default() => Some(
+            "the column options have no effect: this graph is not read from a node table".into(),
+        ),
         _ => None,
     }
 }

@@ -5,14 +5,14 @@
 //! | `balanced` | the "60/20/20" of spectral GNN papers: `round(0.6 n / C)` training nodes per class |
 //! | `stratified` | 60/20/20 of each class |
 //! | `ratio:a/b/c` | `a : b : c` of all labelled nodes, regardless of class; `b` and `c` may be 0 |
-//! | `all-labels` | all labelled nodes for training, none for validation and test |
+//! | `all-labels` | all labelled nodes for training, none for validation and testing |
 //! | `file:PATH` | lines `node,part` with part `train`, `val` or `test` |
 //! | `public`, `geom:3`, `linkx:0`, `fixed:2`, `own` | a split that comes with the data set |
 //! | `all` | all splits that come with the data set: the run with seed `s` uses number `s` |
 //!
 //! `n` counts labelled nodes; a node without a label is in no part.
 //! `balanced` is what GPRGNN, BernNet, ChebNetII and ClenshawGCN report. Small classes may have no
-//! nodes left for validation and test, so the classes in these parts are not distributed as in the graph.
+//! nodes left for validation and testing, so the classes in these parts are not distributed as in the graph.
 
 mod file;
 
@@ -46,7 +46,7 @@ pub enum SplitKind {
     /// test nodes, with `p = round(0.6 n / C)` and `v = round(0.2 n)`, ties to even.
     Balanced,
     /// 60/20/20 within each class, at least one node of it in each part. Of a class with two nodes,
-    /// one is for training and one for test; a single node is for training.
+    /// one is used for training and one for testing; a single node is used for training.
     Stratified,
     /// Shares of the labelled nodes; only their proportions matter, so 3/1/1 is 60/20/20.
     Ratio([f64; 3]),
@@ -116,7 +116,7 @@ impl SplitKind {
     /// Assigns the labelled nodes to the parts; the same seed gives the same split.
     ///
     /// # Errors
-    /// If a part would be empty that must not be, if the data set comes with no such split, or if the file
+    /// If a part that must not be empty would be empty, if the data set comes with no such split, or if the file
     /// of a split cannot be read or is invalid.
     ///
     /// ```
@@ -164,7 +164,7 @@ impl SplitKind {
     }
 }
 
-/// 60/20/20 of each class, at least one node for training, then for test, then for validation.
+/// 60/20/20 of each class, at least one node for training, then for testing, then for validation.
 fn stratified(dataset: &Dataset, stream: &mut Stream) -> [Vec<u32>; 3] {
     let mut parts = [vec![], vec![], vec![]];
     for mut nodes in nodes_by_class(dataset) {

@@ -94,7 +94,8 @@ impl Table {
         self.n_rows
     }
 
-    /// Returns the index of the column with this name. Case is ignored, unless a name matches exactly.
+    /// Returns the index of the column with this name or, if there is none, of the first one whose name
+    /// differs only in case.
     pub fn find(&self, name: &str) -> Option<usize> {
         let exact = self.columns.iter().position(|column| column.name == name);
         exact.or_else(|| {

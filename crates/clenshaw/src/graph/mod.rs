@@ -133,7 +133,7 @@ impl Graph {
         let valid = |weight: f32| weight.is_finite() && weight >= 0.0;
         if let Some((u, v, weight)) = edges.iter().find(|(_, _, weight)| !valid(*weight)) {
             let problem = format!(
-                "the weight of edge {u} to {v} is {weight}; expected a number of at least 0"
+                "the weight of edge {u} to {v} is {weight}; expected a finite, non-negative number"
             );
             return Err(Error::Data { place: place.into(), problem });
         }

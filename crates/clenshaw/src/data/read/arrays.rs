@@ -3,8 +3,8 @@
 //! ```text
 //! edges     edge_index [2, e] as in PyTorch Geometric
 //!           or indptr, indices, data, shape, format as in `scipy.sparse.save_npz`
-//! x [n, d]  features
-//! y [n]     labels: integers or text; a negative number or an empty string is unknown
+//! x [n, f]  features
+//! y [n]     labels: integers or text; a negative number or an empty string means unknown
 //! splits    train_mask, val_mask, test_mask, each [n] or [n, s]; named `fixed:0`, `fixed:1`, ...
 //! weights   edge_weight, edge_attr or the chosen array, [e]; for `save_npz`, the values of the matrix
 //! ```
@@ -75,7 +75,7 @@ fn parse(place: &str, bytes: &[u8], interpretation: Interpretation) -> Result<Da
         && *options != (TableOptions { weight: options.weight.clone(), ..TableOptions::new() })
     {
         warnings.push(format!(
-            "{place}: the options for columns are not used: arrays have no named columns"
+            "{place}: the column options have no effect: arrays have no named columns"
         ));
     }
     let splits = match MASKS.iter().any(|mask| npz.contains(mask)) {

@@ -24,8 +24,8 @@ const LABEL: &str = "label";
 pub(super) enum NodeNames {
     /// The ids by which edges refer to the nodes.
     Id,
-    /// `label` if it differs between all nodes and is not chosen as a column; otherwise the ids, and
-    /// `label` is a column, by default the class.
+    /// The attribute `label`, if it differs between all nodes and neither the options nor a stored schema
+    /// use it as a column. Otherwise the ids; `label` is then a column, by default the class.
     DistinctLabel,
 }
 

@@ -185,14 +185,17 @@ mod tests {
         let cases = [
             (
                 "ann bob {'weight': 'x'}\n",
-                "x:1: the weight is `'x'`; expected a number of at least 0",
+                "x:1: the weight is `'x'`; expected a finite, non-negative number",
             ),
             ("ann bob\nann zed\n", "x:2: node `zed` is not in the node table; add a row for it"),
             (
                 "ann {}\n",
                 "x:1: `ann {}`; expected two nodes and optionally a weight or a dictionary",
             ),
-            ("#\nann bob red\n", "x:2: the weight is `red`; expected a number of at least 0"),
+            (
+                "#\nann bob red\n",
+                "x:2: the weight is `red`; expected a finite, non-negative number",
+            ),
         ];
         for (text, problem) in cases {
             assert_eq!(read_error(text), problem);

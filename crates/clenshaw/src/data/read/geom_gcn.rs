@@ -116,7 +116,7 @@ impl<'a> GeomTable<'a> {
         (2..).zip(self.rest.lines()).filter(|(_, line)| !line.is_empty())
     }
 
-    /// Splits a line into `N` fields; an error if it has another number of them.
+    /// Splits a line into exactly `N` tab-separated fields; an error if there are more or fewer.
     fn fields<const N: usize>(&self, line: usize, text: &'a str) -> Result<[&'a str; N]> {
         let mut fields = text.split('\t');
         let found = [(); N].map(|()| fields.next().unwrap_or_default());

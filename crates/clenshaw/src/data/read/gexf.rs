@@ -24,7 +24,7 @@
 //! <https://gexf.net/schema.html>, versions 1.1 to 1.3.
 
 use super::attributed::{AttributedGraph, NodeNames};
-use super::xml::{self, SourceText, XmlDocument};
+use super::xml::{self, SourceText, XmlHandler};
 use super::{Interpretation, text};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
@@ -253,7 +253,7 @@ impl<'a> GexfParser<'a> {
     }
 }
 
-impl XmlDocument for GexfParser<'_> {
+impl XmlHandler for GexfParser<'_> {
     fn set_position(&mut self, at: usize) {
         self.at = at;
     }

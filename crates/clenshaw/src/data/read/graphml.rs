@@ -12,14 +12,14 @@
 //! The node keys are the columns of a node table, see [`crate::data::schema`]. The weights of edges are
 //! the values of the edge key `weight` or of the chosen one.
 //! The graph is undirected; loops are removed and duplicate edges merged.
-//! Custom entities are rejected, so a small file cannot expand to a long text.
+//! Custom entities are rejected, so a small file cannot expand into a huge string.
 //! Brandes et al., GD 2001; <http://graphml.graphdrawing.org/specification.html>.
 
 mod key;
 
 use self::key::GraphmlKeys;
 use super::attributed::{AttributedGraph, NodeNames};
-use super::xml::{self, SourceText, XmlDocument};
+use super::xml::{self, SourceText, XmlHandler};
 use super::{Interpretation, text};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
@@ -232,7 +232,7 @@ impl<'a> GraphmlParser<'a> {
     }
 }
 
-impl XmlDocument for GraphmlParser<'_> {
+impl XmlHandler for GraphmlParser<'_> {
     fn set_position(&mut self, at: usize) {
         self.at = at;
     }

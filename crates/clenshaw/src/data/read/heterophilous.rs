@@ -2,7 +2,7 @@
 //! Squirrel without duplicate nodes.
 //!
 //! ```text
-//! node_features [n, d]   node_labels [n]   edges [e, 2]   train_masks, val_masks, test_masks [s, n]
+//! node_features [n, f]   node_labels [n]   edges [e, 2]   train_masks, val_masks, test_masks [s, n]
 //! ```
 //!
 //! Platonov et al., ICLR 2023, arXiv:2302.11640.

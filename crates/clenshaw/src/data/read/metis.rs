@@ -21,8 +21,8 @@ use crate::data::count;
 use crate::data::schema::WeightChoice;
 use crate::error::Result;
 
-/// Reads the edges between the `n_nodes` rows of a table; an error if the file has another number of
-/// nodes, or of edges than its first line states.
+/// Reads the edges between the `n_nodes` rows of a table. Fails if the file does not have `n_nodes` nodes, or
+/// if its number of edges differs from the one in its first line.
 pub(super) fn parse(
     place: &str,
     text: &str,
@@ -117,7 +117,7 @@ impl MetisHeader {
     ) -> LineResult<()> {
         let n = self.n_nodes;
         if node >= n {
-            return Err(format!("found a line after that of the last node, {n}"));
+            return Err(format!("unexpected line after the last node, {n}"));
         }
         let mut words = line.split_ascii_whitespace().skip(self.n_skipped);
         while let Some(word) = words.next() {
@@ -197,10 +197,10 @@ mod tests {
             ("%\n3 1\n", 2, "2: 3 nodes, but the node table has 2 rows; expected one row per node"),
             ("2 1\n2\n3\n", 2, "3: neighbour `3`; expected a number from 1 to 2"),
             ("2 1\n2\n0\n", 2, "3: neighbour `0`; expected a number from 1 to 2"),
-            ("2 1\n2\n1\n1\n", 2, "4: found a line after that of the last node, 2"),
+            ("2 1\n2\n1\n1\n", 2, "4: unexpected line after the last node, 2"),
             ("3 1\n2\n", 3, "2: unexpected end of file after 1 node; expected 3"),
             ("2 1 1\n2 5\n1\n", 2, "3: neighbour 1 has no weight"),
-            ("2 1 1\n2 x\n", 2, "2: the weight is `x`; expected a number of at least 0"),
+            ("2 1 1\n2 x\n", 2, "2: the weight is `x`; expected a finite, non-negative number"),
             (
                 "2 2\n2\n1\n",
                 2,

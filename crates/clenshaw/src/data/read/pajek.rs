@@ -252,7 +252,7 @@ mod tests {
             ),
             (
                 "*vertices 1\n1 ann\n*arcs\n1 1 -2\n",
-                "4: the weight is `-2`; expected a number of at least 0",
+                "4: the weight is `-2`; expected a finite, non-negative number",
             ),
             ("*vertices 1\n*matrix\n", "2: found `*matrix`; expected `*arcs` or `*edges`"),
             ("*vertices 1\n*foo\n", "2: unknown section `*foo`; expected `*arcs` or `*edges`"),

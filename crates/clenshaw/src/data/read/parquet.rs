@@ -1,6 +1,6 @@
 //! Converts Parquet files to tab-separated text with a header line.
 //!
-//! Numbers, booleans and text of one line are supported; lists, dates and other types are rejected.
+//! Numbers, booleans and single-line text are supported; lists, dates and other types are rejected.
 //! Line numbers in errors refer to the converted text, in which the first row is line 2.
 //! The size of the text is limited to a multiple of the file size, as for compressed text.
 
@@ -82,10 +82,10 @@ fn write_row(text: &mut String, row: &Row) -> std::result::Result<(), String> {
     Ok(())
 }
 
-/// Appends a quoted field; an error if it has several lines.
+/// Appends a quoted field; an error if it contains a line break.
 fn quote(text: &mut String, field: &str) -> std::result::Result<(), String> {
     if field.contains('\n') {
-        return Err("a string has several lines; expected one".into());
+        return Err("a string contains a line break; expected single-line text".into());
     }
     text.push('"');
     text.push_str(&field.replace('"', "\"\""));
@@ -200,7 +200,7 @@ mod tests {
         let two_lines = file(&[("id", TestColumn::Text(&["a\nb"]))]);
         assert_eq!(
             read_bytes(&two_lines).unwrap_err().to_string(),
-            "n.parquet:2: a string has several lines; expected one"
+            "n.parquet:2: a string contains a line break; expected single-line text"
         );
         let ones = vec![1; 3 << 20];
         assert_eq!(

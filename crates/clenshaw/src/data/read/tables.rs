@@ -37,7 +37,7 @@ use std::path::{Path, PathBuf};
 const NODE_EXTENSIONS: [&str; 4] = ["csv", "tsv", "txt", PARQUET];
 /// File extensions of the edges in a folder.
 const EDGE_EXTENSIONS: [&str; 7] = ["csv", "tsv", "txt", PARQUET, "edgelist", "metis", NPZ];
-/// File extensions of binary files, which cannot be compressed in addition.
+/// File extensions of binary files, which are not accepted with `.gz` or `.zst` appended.
 const BINARY_EXTENSIONS: [&str; 2] = [PARQUET, NPZ];
 const PARQUET: &str = "parquet";
 const NPZ: &str = "npz";

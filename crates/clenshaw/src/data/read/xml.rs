@@ -1,46 +1,46 @@
 //! Parses XML files: attributes, entities, and errors with line numbers.
 //!
-//! Entities other than character references and the five predefined ones are rejected, so a small file
-//! cannot expand to a long text.
+//! Only character references and the five predefined entities are accepted, so a small file cannot expand
+//! into a huge string.
 
 use crate::error::{Error, Result};
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-/// The state of a parser of one XML format.
-pub(super) trait XmlDocument {
+/// A parser of one XML format, called for every part of a handler.
+pub(super) trait XmlHandler {
     /// Called before each event, such as a tag or text, with its byte position.
     fn set_position(&mut self, at: usize);
 
-    /// The buffer to which text is appended; the document clears it.
+    /// The buffer to which text is appended; the handler clears it.
     fn text_buffer(&mut self) -> &mut String;
 
     /// Called at the start of an element.
     fn start_element(&mut self, tag: &BytesStart) -> Result<()>;
 
-    /// Called at the end of the element with this name, also if the element is empty.
+    /// Called at the end of every element, including empty ones such as `<a/>`, with its name.
     fn end_element(&mut self, name: &str) -> Result<()>;
 }
 
-/// Parses `text`, the content of `source`, and passes its elements to `document`; an error if it is not
+/// Parses `text`, the content of `source`, and passes its elements to `handler`; an error if it is not
 /// well-formed. Elements that are not closed are not detected.
-pub(super) fn parse(source: SourceText, text: &str, document: &mut impl XmlDocument) -> Result<()> {
+pub(super) fn parse(source: SourceText, text: &str, handler: &mut impl XmlHandler) -> Result<()> {
     let mut reader = Reader::from_str(text);
     loop {
         let at = reader.buffer_position() as usize;
-        document.set_position(at);
+        handler.set_position(at);
         match reader.read_event() {
-            Ok(Event::Start(tag)) => document.start_element(&tag)?,
+            Ok(Event::Start(tag)) => handler.start_element(&tag)?,
             Ok(Event::Empty(tag)) => {
-                document.start_element(&tag)?;
-                document.end_element(tag.name().into_inner())?;
+                handler.start_element(&tag)?;
+                handler.end_element(tag.name().into_inner())?;
             }
-            Ok(Event::End(tag)) => document.end_element(tag.name().into_inner())?,
-            Ok(Event::Text(text)) => document.text_buffer().push_str(&text.xml10_content()),
-            Ok(Event::CData(text)) => document.text_buffer().push_str(&text.xml10_content()),
+            Ok(Event::End(tag)) => handler.end_element(tag.name().into_inner())?,
+            Ok(Event::Text(text)) => handler.text_buffer().push_str(&text.xml10_content()),
+            Ok(Event::CData(text)) => handler.text_buffer().push_str(&text.xml10_content()),
             Ok(Event::GeneralRef(entity)) => {
-                document.text_buffer().push_str(&source.entity(at, &entity)?);
+                handler.text_buffer().push_str(&source.entity(at, &entity)?);
             }
             Ok(Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => {}
             Ok(Event::Eof) => return Ok(()),

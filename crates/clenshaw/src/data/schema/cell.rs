@@ -24,8 +24,9 @@ pub(super) fn parse_number(format: NumberFormat, cell: &str) -> Option<f32> {
     }
 }
 
-/// Reads a number in this format or, if the cell is not one, in a related one: a decimal comma or point,
-/// and `1`, `0`, `true` and `false` alike. For tables other than the one that the format was inferred from.
+/// Reads a number in this format or, if that fails, in a related one: with a decimal comma instead of a point,
+/// with `true` and `false` instead of `1` and `0`, or vice versa. For tables other than the one that the
+/// format was inferred from.
 pub(super) fn parse_any_notation(format: NumberFormat, cell: &str) -> Option<f32> {
     let other = || match format {
         NumberFormat::Number => parse_number(NumberFormat::DecimalComma, cell)

@@ -31,7 +31,7 @@ pub(crate) struct EncodedNodes {
     pub schema: Schema,
 }
 
-/// Infers the schema of a table and encodes its rows; an error if there are no rows, if `options` name an
+/// Infers the schema of a table and encodes its rows; an error if there are no rows, if `options` names an
 /// unknown column, if there is no label column, or if an id or a cell of the split is invalid.
 pub(crate) fn encode(table: &Table, options: &TableOptions) -> Result<EncodedNodes> {
     check_rows(table)?;
@@ -134,8 +134,8 @@ pub(crate) fn encode_with_schema(
     Ok(EncodedNodes { names, numbers, x, y, class_names, split: None, warnings, schema })
 }
 
-/// Whether every value of a category occurs with a single class, and values repeat, so that the class of
-/// most nodes could be looked up.
+/// Whether every value of a categorical column occurs with a single class, and values repeat, so that the
+/// class of most nodes could be looked up.
 fn determines_labels(cells: &TextColumn, values: &[String], y: &[Option<u32>]) -> bool {
     let labelled = || cells.cells().zip(y).filter_map(|(cell, class)| Some((cell, (*class)?)));
     let mut class_of: HashMap<&str, u32> = HashMap::new();

@@ -29,10 +29,12 @@ const AMBIGUOUS_LABEL: [&str; 2] = ["target", "y"];
 const SPLIT: &str = "split";
 const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
 
-/// Maximum number of values of a category.
+/// Maximum number of categories of a categorical column.
 pub(super) const MAX_CATEGORIES: usize = 100;
-/// Up to this number of values, a text column is a category even if most values occur only once.
+/// Up to this number of categories, a text column is categorical even if most values occur only once.
 const FEW_CATEGORIES: usize = 10;
+/// Why a column is ignored if an option says so.
+const IGNORED_BY_USER: &str = "ignored by the user";
 /// Minimum number of rows for consecutive whole numbers to count as row numbers.
 const MIN_ROWS_OF_SEQUENCE: usize = 10;
 
@@ -45,19 +47,20 @@ pub(crate) enum Labels {
     FeaturesOnly,
 }
 
-/// Whether [`infer`] assigns a role to columns of this name.
+/// Whether this is one of the names by which [`infer`] recognises ids, labels, splits and masks; case is
+/// ignored.
 pub(crate) fn is_known_name(name: &str) -> bool {
     let known = ID.iter().chain(&LABEL).chain([&SPLIT]).chain(&MASKS);
     known.into_iter().any(|word| name.eq_ignore_ascii_case(word))
 }
 
-/// Whether a name is that of an id column.
+/// Whether this is one of the names by which [`infer`] recognises ids; case is ignored.
 pub(crate) fn is_id_name(name: &str) -> bool {
     ID.iter().any(|word| name.eq_ignore_ascii_case(word))
 }
 
-/// Infers the schema of a table; also returns warnings. An error if `options` name an unknown column, or if
-/// the label column is required and not found.
+/// Infers the schema of a table; also returns warnings. Fails if `options` names an unknown column, or if a
+/// label column is required and none is found.
 pub(crate) fn infer(
     table: &Table,
     options: &TableOptions,
@@ -100,7 +103,7 @@ fn suspicious_names(table: &Table, columns: &[ColumnSchema]) -> Vec<String> {
     labels.chain(names).collect()
 }
 
-/// The columns that are an id, a label or a split.
+/// The columns that cannot be features: those that the user ignores, and ids, labels, splits and masks.
 struct SpecialColumns {
     /// The index and the role of each column, and the reason for the role.
     columns: Vec<(usize, ColumnRole, &'static str)>,
@@ -113,7 +116,7 @@ impl SpecialColumns {
             return Ok(special);
         }
         for name in &options.ignore {
-            special.add(table.find(name), ColumnRole::Ignored, "not chosen");
+            special.add(table.find(name), ColumnRole::Ignored, IGNORED_BY_USER);
         }
         let chosen = |name: &Option<String>| name.as_ref().and_then(|name| table.find(name));
         special.add(chosen(&options.id), ColumnRole::Id, "chosen");
@@ -197,7 +200,10 @@ fn feature_role(
     let column = &table.columns[index];
     let is_in = |names: &[String]| names.iter().any(|name| table.find(name) == Some(index));
     let ignored = |reason: String| (ColumnRole::Ignored, reason);
-    if is_in(&options.ignore) || !options.features.is_empty() && !is_in(&options.features) {
+    if is_in(&options.ignore) {
+        return ignored(IGNORED_BY_USER.into());
+    }
+    if !options.features.is_empty() && !is_in(&options.features) {
         return ignored("not chosen".into());
     }
     if column.name.is_empty() {
@@ -252,7 +258,8 @@ fn feature_role(
     (ColumnRole::Number { format, fill, indicator: missing > 0 }, format!("{reason}{how}"))
 }
 
-/// Whether every comma of a column is followed by exactly three digits, as in `1,234`.
+/// Whether a column of numbers with a decimal comma contains commas and all of them could separate
+/// thousands: three digits follow, and the part before is not zero, as in `1,234`.
 fn looks_like_thousands(column: &TextColumn) -> bool {
     let mut with_comma = column.cells().filter_map(|cell| cell.split_once(',')).peekable();
     with_comma.peek().is_some()
@@ -260,7 +267,7 @@ fn looks_like_thousands(column: &TextColumn) -> bool {
             .all(|(whole, rest)| rest.len() == 3 && !whole.trim_start_matches('0').is_empty())
 }
 
-/// The role of a text column: a category if it has few values, otherwise ignored.
+/// The role of a text column: categorical if it has few different values, otherwise ignored.
 fn category_role(
     column: &TextColumn,
     cells: &CellCounts,
@@ -292,7 +299,7 @@ struct CellCounts<'a> {
     comma_numbers: usize,
     flags: usize,
     dates: usize,
-    /// Distinct values, up to one more than the maximum of a category.
+    /// Distinct values, at most one more than [`MAX_CATEGORIES`].
     distinct: BTreeSet<&'a str>,
 }
 

@@ -180,8 +180,8 @@ impl ColumnSchema {
         }
     }
 
-    /// The name, followed in brackets by the number of values of a category, the format of numbers that are
-    /// not plain, and the value of missing cells.
+    /// The name, followed in brackets by the number of values of a categorical column, the format of numbers
+    /// that are not plain, and the value of missing cells.
     fn title(&self) -> String {
         let mut details: Vec<String> = vec![];
         match &self.role {

@@ -37,8 +37,8 @@ const MAX_ID_SPREAD: usize = 4;
 pub(super) enum IdLookup<'a> {
     /// An id is a node number below this.
     Numbers(usize),
-    /// An id is a node name. `nodes` maps names to nodes, and `by_number` those that are small numbers;
-    /// [`NO_NODE`] if a number is not the name of a node.
+    /// An id is a node name. `nodes` maps every name to its node. `by_number` is a faster table for names
+    /// that are small numbers, indexed by the number; it holds [`NO_NODE`] where no node has that name.
     Names { nodes: &'a HashMap<String, u32>, by_number: Vec<u32> },
 }
 
@@ -67,8 +67,9 @@ impl<'a> IdLookup<'a> {
         }
     }
 
-    /// Whether a field may be an id.
-    fn may_be_id(&self, field: &str) -> bool {
+    /// Whether a field of the first line looks like an id rather than a column name: it is a number, or the
+    /// name of a node.
+    fn looks_like_id(&self, field: &str) -> bool {
         is_number(field)
             || match self {
                 Self::Numbers(_) => false,
@@ -140,8 +141,8 @@ impl EdgeLayout {
                 "`{line}`; expected two ids separated by a comma, tab, semicolon or space"
             )));
         };
-        let has_header =
-            header == HeaderMode::Present || !ids.may_be_id(first) && !ids.may_be_id(second);
+        let has_header = header == HeaderMode::Present
+            || !ids.looks_like_id(first) && !ids.looks_like_id(second);
         let mut layout = Self {
             separator: line.separator,
             columns: [0, 1],
@@ -171,8 +172,8 @@ impl EdgeLayout {
         Ok(layout)
     }
 
-    /// Finds the two columns with the ids in a header; without known names, the first two with any name.
-    /// Adds a warning if in this case the header itself was only detected.
+    /// Finds the two id columns in a header. If it contains none of [`ID_COLUMNS`], uses the first two
+    /// columns that have a name, and adds a warning unless the user stated that there is a header.
     fn find_ends(&mut self, place: &str, names: &[String], header: HeaderMode) {
         let column = |word: &str| find(names, word);
         let pair = ID_COLUMNS.iter().find_map(|(u, v)| Some([column(u)?, column(v)?]));
@@ -294,8 +295,8 @@ fn find(names: &[String], name: &str) -> Option<usize> {
     exact.or_else(|| names.iter().position(|found| found.eq_ignore_ascii_case(name)))
 }
 
-/// Parses the weight of an edge; an error unless it is a finite number of at least 0.
+/// Parses the weight of an edge; an error unless it is a finite, non-negative number.
 pub(in crate::data::read) fn parse_weight(field: &str) -> LineResult<f32> {
     let weight = field.parse().ok().filter(|weight: &f32| weight.is_finite() && *weight >= 0.0);
-    weight.ok_or_else(|| format!("the weight is `{field}`; expected a number of at least 0"))
+    weight.ok_or_else(|| format!("the weight is `{field}`; expected a finite, non-negative number"))
 }

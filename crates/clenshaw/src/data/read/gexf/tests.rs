@@ -133,7 +133,7 @@ fn errors_include_the_line() {
         (format!("{a}<edge source='a'/>"), "2: element `edge` has no attribute `target`"),
         (
             format!("{a}<edge source='a' target='a' weight='x'/>"),
-            "2: the weight is `x`; expected a number of at least 0",
+            "2: the weight is `x`; expected a finite, non-negative number",
         ),
         (node("a", &[("7", "x")]), "2: undeclared attribute `7`"),
         (

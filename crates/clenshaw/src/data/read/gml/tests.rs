@@ -178,7 +178,7 @@ fn errors_include_the_line() {
         (format!("graph [ {node}\nedge [ source 0 ] ]"), "2: the edge has no `target`"),
         (
             format!("graph [ {node}\nedge [ source 0 target 0 weight -1 ] ]"),
-            "2: the weight is `-1`; expected a number of at least 0",
+            "2: the weight is `-1`; expected a finite, non-negative number",
         ),
         ("graph [\nnode 5 ]".into(), "2: `node 5`; expected `node [`"),
         ("graph [\n5 5 ]".into(), "2: `5`; expected a key"),

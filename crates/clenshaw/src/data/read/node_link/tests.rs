@@ -69,7 +69,7 @@ fn errors_include_the_line() {
         (format!("{nodes}\"links\": [{{\"source\": 0}}]}}"), "2: the edge has no `target`"),
         (
             format!("{nodes}\"links\": [{{\"source\": 0, \"target\": 0, \"weight\": null}}]}}"),
-            "2: the weight is `null`; expected a number of at least 0",
+            "2: the weight is `null`; expected a finite, non-negative number",
         ),
         ("{\"nodes\": [{\"id\": 0},\n{\"id\": 0}]}".into(), "2: duplicate node `0`"),
         ("{\"nodes\": [{}]}".into(), "1: the node has no `id`"),
