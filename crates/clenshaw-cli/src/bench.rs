@@ -41,7 +41,7 @@ A step is a forward pass, a backward pass and an optimiser update on the whole g
 on its time is
 
   FLOPs of dense products / FLOP rate
-  + bytes gathered / gather bandwidth for a matrix of that size
+  + bytes gathered / gather bandwidth for the size of the source matrix
   + bytes streamed / stream bandwidth for the workspace
 
 where the rates are measured on this machine with the same number of threads. Bytes are gathered

@@ -59,9 +59,10 @@ enum DataAction {
 }
 
 const AFTER_HELP: &str = "\
-Downloads, imports and copies of parsed graphs, which load faster, are stored in the cache folder
-(on Linux ~/.cache/clenshaw). CLENSHAW_DATA sets another folder for downloads and imports.
-CLENSHAW_CACHE sets another folder for parsed graphs; if it is `off`, they are not stored.
+Downloaded and imported graphs are stored in the cache folder (on Linux ~/.cache/clenshaw), together
+with parsed copies of graphs, which load faster. CLENSHAW_DATA sets another folder for downloads
+and imports. CLENSHAW_CACHE sets another folder for parsed graphs; if it is `off`, they are not
+stored.
 
 Examples:
   clenshaw data list

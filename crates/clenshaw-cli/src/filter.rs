@@ -15,8 +15,8 @@ use std::path::PathBuf;
 #[derive(Parser)]
 #[command(name = "filter", after_help = AFTER_HELP)]
 pub struct Filter {
-    /// Run folder written by `clenshaw train`: a path, a name in `runs` or a unique prefix of one, or
-    /// `latest`
+    /// Run folder, as written by `clenshaw train`, `compare` or `demo`: a path, a name in `runs` or a unique
+    /// prefix of one, or `latest`
     run: PathBuf,
     /// Use the run with this seed [default: the run with the lowest validation loss]
     #[arg(long, value_name = "SEED", value_parser = whole::<u64>, allow_negative_numbers = true)]

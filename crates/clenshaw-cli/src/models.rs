@@ -4,6 +4,7 @@ use crate::RunSubcommand;
 use crate::options::JsonOption;
 use clap::Parser;
 use clenshaw::Result;
+use clenshaw::data;
 use clenshaw::experiment::{
     SettingsOrigin, preset_graphs, preset_origin, preset_settings, preset_source,
 };
@@ -59,15 +60,15 @@ fn page(info: &ModelInfo) -> String {
     format!("{title} ({name}), family {family}\n{paper}\n\n{equations}\n{keys}\n{presets}\n")
 }
 
-/// Lists the settings of `--preset paper` for each graph, with their origin if they were tuned or borrowed;
-/// `default` applies to all other graphs.
+/// Lists the settings of `--preset paper` for each graph, with their origin if they were tuned or borrowed,
+/// and marks graphs that are not built in; `default` applies to all other graphs.
 fn presets(info: &ModelInfo) -> String {
     let graphs = preset_graphs(info);
     if graphs.is_empty() {
         return "--preset paper: no published settings".into();
     }
     let indent = graphs.iter().map(String::len).max().unwrap_or(0) + 4;
-    let source = format!("--preset paper, from {}:", preset_source(info));
+    let source = format!("--preset paper; unless noted otherwise, from {}:", preset_source(info));
     let mut lines = wrap_text(&source, PAGE_WIDTH);
     for graph in graphs {
         let settings = preset_settings(info, &graph);
@@ -83,13 +84,21 @@ fn presets(info: &ModelInfo) -> String {
             | SettingsOrigin::LibraryDefaults => None,
         };
         let wrap = |text: &str| wrap_text(text, PAGE_WIDTH - indent);
-        let origin = origin.iter().flat_map(|text| wrap(text));
-        for (i, line) in wrap(&assignments.join(" ")).into_iter().chain(origin).enumerate() {
+        let remarks = origin.into_iter().chain(unknown_graph(&graph));
+        let remarks: Vec<String> = remarks.flat_map(|text| wrap(&text)).collect();
+        for (i, line) in wrap(&assignments.join(" ")).into_iter().chain(remarks).enumerate() {
             let label = if i == 0 { format!("  {graph}") } else { String::new() };
             lines.push(format!("{label:indent$}{line}"));
         }
     }
     lines.join("\n")
+}
+
+/// A remark on the preset of a graph that is not in the registry of data sets; `None` for other graphs.
+fn unknown_graph(graph: &str) -> Option<String> {
+    let is_known = graph == "default" || data::find(graph).is_ok();
+    let remark = format!("not a built-in graph; used for your own graph if it is called `{graph}`");
+    (!is_known).then_some(remark)
 }
 
 /// Lists the hyper-parameters; long entries are wrapped into further rows.

@@ -29,8 +29,8 @@ Splits:
   public, geom:N, linkx:N, fixed:N
                      a split that comes with the graph; `clenshaw data show GRAPH` lists them
   all                all splits that come with the graph, one per run
-Your own graph uses the split that comes with it, or else `stratified`; public graphs use
-`balanced`, as in the papers.";
+Your own graph uses the split that comes with it, or else `stratified`; public and generated graphs
+use `balanced`, as in the ClenshawGCN paper.";
 
 /// Options that state the meaning of the columns of node and edge tables.
 #[derive(Args, Clone)]
@@ -52,7 +52,7 @@ pub struct TableArguments {
     /// Treat the numbers in these columns as categories
     #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
     category: Vec<String>,
-    /// Value of missing numbers [default: median]
+    /// How to fill missing numbers [default: median]
     #[arg(long, value_name = "RULE", value_enum)]
     fill: Option<FillRule>,
     /// Column of the edge table with the weights, or none to use no weights [default: the column weight
@@ -139,6 +139,9 @@ impl TypedValueParser for ListedName {
 
 /// Parser of the name of a model.
 pub const MODEL_NAME: ListedName = ListedName(|| MODELS.iter().map(|info| info.name).collect());
+
+/// Parser of the name of a preset.
+pub const PRESET: ListedName = ListedName(|| vec!["paper"]);
 
 /// The `--threads` option.
 #[derive(Args)]

@@ -13,10 +13,11 @@ use std::path::PathBuf;
 #[derive(Parser)]
 #[command(name = "predict", after_help = AFTER_HELP)]
 pub struct Predict {
-    /// Run folder written by `clenshaw train` (a path, a name in `runs` or a unique prefix of one, or
-    /// `latest`), or a model file (.safetensors)
+    /// Run folder, as written by `clenshaw train`, `compare` or `demo` (a path, a name in `runs` or a unique
+    /// prefix of one, or `latest`), or a model file (.safetensors)
     run: PathBuf,
-    /// Graph to classify, with the same feature columns [default: the graph of the run]
+    /// Graph to classify, with the same feature columns [default: the graph of the run; required
+    /// with a model file]
     graph: Option<String>,
     /// Use the run with this seed [default: the run with the lowest validation loss]
     #[arg(long, value_name = "SEED", value_parser = whole::<u64>, allow_negative_numbers = true)]

@@ -32,7 +32,7 @@ pub fn find(argument: &Path) -> Result<PathBuf> {
         1 => Ok(matching.remove(0)),
         0 if argument.exists() => Err(error(
             &place,
-            "no run.toml; expected a run folder written by `clenshaw train`".into(),
+            "no run.toml; expected a run folder, as written by `clenshaw train`".into(),
         )),
         0 => Err(error(
             &place,

@@ -19,11 +19,14 @@ pub struct Runs {
 
 #[derive(Subcommand)]
 enum RunsAction {
-    /// List the run folders in `runs`, oldest first (default)
+    /// List the run folders in `runs`, oldest first (the default command)
+    #[command(after_help = LIST_EXAMPLES)]
     List(List),
     /// Show the settings and results of a run folder
+    #[command(after_help = SHOW_EXAMPLES)]
     Show(Show),
     /// Remove run folders
+    #[command(after_help = RM_EXAMPLES)]
     Rm(Rm),
 }
 
@@ -59,6 +62,22 @@ Examples:
   clenshaw runs
   clenshaw runs show latest
   clenshaw runs rm cora-gcn-0a1b";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  clenshaw runs list
+  clenshaw runs list runs/compare
+  clenshaw runs list --json";
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  clenshaw runs show latest
+  clenshaw runs show cora-gcn-0a1b --json";
+
+const RM_EXAMPLES: &str = "\
+Examples:
+  clenshaw runs rm latest
+  clenshaw runs rm cora-gcn-0a1b runs/compare/texas-gcn-2c3d4e5f";
 
 impl RunSubcommand for Runs {
     fn run(self) -> Result<()> {

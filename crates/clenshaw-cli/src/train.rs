@@ -1,7 +1,7 @@
 //! `clenshaw train`: train one model on one graph.
 
 use crate::options::{
-    DataOption, JsonOption, MODEL_NAME, QuietOption, ResumeOptions, SPLITS, TableArguments,
+    DataOption, JsonOption, MODEL_NAME, PRESET, QuietOption, ResumeOptions, SPLITS, TableArguments,
     ThreadsOption, read_argument_file, setting, whole,
 };
 use crate::output::{self, percent};
@@ -31,7 +31,7 @@ pub struct Train {
     model: Option<String>,
     /// Start from the preset of this model and graph: the published settings or, where there are none,
     /// settings tuned by us or published for another model or graph
-    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "paper")]
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "paper", value_parser = PRESET)]
     preset: Option<String>,
     /// Read settings from a TOML file, such as the run.toml of an earlier run
     #[arg(long, value_name = "FILE")]
@@ -78,11 +78,11 @@ Examples:
 fn after_help() -> String {
     format!(
         "Precedence: defaults < --preset < --config < --set and other options\n\n\
-         Your own graph is a folder with nodes.csv (or .tsv, .txt, .parquet) and edges.csv \
-         (or .tsv, .txt, .parquet, .edgelist, .metis, .npz), or one .graphml, .gml, .gexf, .json \
-         (node-link), .npz, .net (Pajek, beside nodes.csv) or .graph file. \
+         Your own graph can be a folder with nodes.csv (or .tsv, .txt, .parquet) and edges.csv \
+         (or .tsv, .txt, .parquet, .edgelist, .metis, .npz); one .graphml, .gml, .gexf, .json \
+         (node-link), .npz or .graph file; or a .net file (Pajek) beside nodes.csv. \
          `clenshaw data check GRAPH` shows how its columns are used. \
-         Nodes without a label belong to no split; `clenshaw predict` classifies them.\n\n\
+         Nodes without a label are not part of the split; `clenshaw predict` classifies them.\n\n\
          Rerun the same command to resume it after an interruption.\n\n\
          {SPLITS}\n\n{EXAMPLES}"
     )

@@ -5,7 +5,7 @@ mod report;
 mod study;
 
 use crate::options::{
-    DataOption, JsonOption, ListedName, MODEL_NAME, QuietOption, SPLITS, TableArguments,
+    DataOption, JsonOption, ListedName, MODEL_NAME, PRESET, QuietOption, SPLITS, TableArguments,
     ThreadsOption, duration, read_argument_file, setting, whole,
 };
 use crate::progress::Progress;
@@ -36,7 +36,7 @@ pub struct Tune {
     /// Model to train; `clenshaw models` lists them
     #[arg(short, long, value_name = "MODEL", default_value = "clenshaw-gcn", value_parser = MODEL_NAME, hide_possible_values = true)]
     model: String,
-    /// Number of complete trials at which the study ends, including earlier ones; pruned and failed trials
+    /// Stop when the study has this many complete trials, including earlier ones; pruned and failed trials
     /// do not count
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = whole::<usize>, allow_negative_numbers = true)]
     trials: usize,
@@ -48,7 +48,7 @@ pub struct Tune {
     split: Option<SplitKind>,
     /// Preset for the settings that are not tuned: the published settings of this model and graph or,
     /// where there are none, settings tuned by us or published for another model or graph
-    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "paper")]
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "paper", value_parser = PRESET)]
     preset: Option<String>,
     /// Fix a hyper-parameter instead of tuning it; can be repeated
     #[arg(short, long, value_name = "KEY=VALUE", value_parser = setting)]

@@ -26,7 +26,7 @@ Reads all files without the cache. The files of public graphs are compared with 
 Exits with 0 if the graph can be used for training. Otherwise exits with 2 and prints the file, the
 line and what was expected.
 
-Your own graph is a folder with edges.csv and nodes.csv:
+Your own graph can be a folder with edges.csv and nodes.csv:
 
   edges.csv        nodes.csv
   source,target    id,age,town,label,split
@@ -34,9 +34,9 @@ Your own graph is a folder with edges.csv and nodes.csv:
   bob,cid          bob,27,Bath,coffee,val
                    cid,45,York,,
 
-Tables are .csv, .tsv, .txt or .parquet; edges also .edgelist (NetworkX), .metis or .npz (SciPy). A
-graph in one file is .graphml, .gml, .gexf, .json (node-link), .npz, .net (Pajek, beside nodes.csv)
-or .graph.
+Tables can be .csv, .tsv, .txt or .parquet files; edges can also be .edgelist (NetworkX), .metis or
+.npz (SciPy) files. A graph in one file is .graphml, .gml, .gexf, .json (node-link), .npz or .graph.
+A Pajek file (.net) contains only edges and is read with the nodes.csv beside it.
 
 The output lists every column, how it is used and why. Numbers, flags and dates become one feature
 each, categories one feature per value; missing numbers are filled and marked by a second feature.

@@ -25,9 +25,7 @@ impl StudyLocation {
         let journal = || Path::new(FOLDER).join(format!("{}.journal", request.label()));
         let location = StorageLocation::new(&location.map_or_else(journal, Path::to_owned))?;
         let default = match &location {
-            StorageLocation::Journal(path) => {
-                path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
-            }
+            StorageLocation::Journal(path) => file_stem(path),
             StorageLocation::Database(_) => request.label(),
         };
         Ok(Self { name: name.map_or(default, str::to_owned), location })
@@ -45,11 +43,19 @@ impl StudyLocation {
     }
 }
 
+/// `NAME in LOCATION`, or only the path of a journal if the study has the journal's default name.
 impl fmt::Display for StudyLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.location {
-            StorageLocation::Journal(_) => write!(f, "{}", self.location),
-            StorageLocation::Database(_) => write!(f, "{} in {}", self.name, self.location),
+            StorageLocation::Journal(path) if file_stem(path) == self.name => {
+                write!(f, "{}", self.location)
+            }
+            location => write!(f, "{} in {location}", self.name),
         }
     }
+}
+
+/// The file name without its extension.
+fn file_stem(path: &Path) -> String {
+    path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

@@ -1,10 +1,10 @@
 //! Help texts and pages compared with reviewed snapshots. To update them:
-//! `UPDATE_SNAPSHOTS=1 cargo test -p clenshaw-cli --test cli snapshots`
+//! `UPDATE_SNAPSHOTS=1 cargo test --workspace --test cli snapshots`
 
 use crate::common::{Sandbox, assert_snapshot};
 use clenshaw::model::MODELS;
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 22] = [
     "",
     "demo",
     "train",
@@ -13,6 +13,9 @@ const COMMANDS: [&str; 19] = [
     "predict",
     "filter",
     "runs",
+    "runs list",
+    "runs show",
+    "runs rm",
     "models",
     "data",
     "data list",

@@ -117,6 +117,10 @@ fn journal_and_database_give_the_same_trials() {
         .map(|place| sandbox.json(&format!("{arguments} --study {place}")));
     assert_eq!(file["trials"], database["trials"]);
     assert_eq!(file["best"], database["best"]);
+    // The name is printed if it is not that of the journal.
+    let arguments = arguments.replace("--json", "--study one.journal");
+    let page = sandbox.stdout(&format!("{arguments} --name s"));
+    assert!(page.contains("\nstudy: s in one.journal\n"), "{page}");
 }
 
 #[test]
