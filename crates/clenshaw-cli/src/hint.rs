@@ -28,6 +28,9 @@ pub fn hint(error: &Error) -> Option<String> {
         Error::Busy { .. } => {
             Some("wait until that process finishes, or choose another folder with --out".into())
         }
+        Error::FolderLost { .. } => {
+            Some("rerun the same command, and keep the folder until it has ended".into())
+        }
         Error::Unfinished { folder } => {
             let folder = folder.display();
             Some(format!(

@@ -20,6 +20,7 @@ mod python_graphs;
 mod report;
 mod reproduce;
 mod reproduce_measurements;
+mod run_folders;
 mod snapshots;
 mod train;
 mod tune;

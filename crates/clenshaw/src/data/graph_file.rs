@@ -78,6 +78,11 @@ pub fn save(dataset: &Dataset, path: &Path) -> Result<u64> {
     GraphFileWriter::new(dataset, None).save(path)
 }
 
+/// Writes a graph file as [`save`] does, but fails if the path exists.
+pub fn save_new(dataset: &Dataset, path: &Path) -> Result<u64> {
+    GraphFileWriter::new(dataset, None).save_new(path)
+}
+
 /// Writes a graph file as [`save`] does, with a stamp that [`open_stamped`] compares.
 pub(super) fn save_stamped(dataset: &Dataset, stamp: &str, path: &Path) -> Result<u64> {
     GraphFileWriter::new(dataset, Some(stamp)).save(path)

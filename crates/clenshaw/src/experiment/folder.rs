@@ -4,17 +4,18 @@
 use super::{Provenance, Request, RunRecord, Summary};
 use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
-use crate::files::write_atomically;
+use crate::files::{self, write_atomically};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// A run folder, opened for reading or, with a lock, for writing.
 pub(super) struct RunFolder {
     path: PathBuf,
     /// The lock held while runs are written to this folder; `None` if it is open for reading.
-    _lock: Option<File>,
+    lock: Option<File>,
 }
 
 /// The files of a finished run: name and contents.
@@ -34,19 +35,18 @@ impl RunFolder {
     ) -> Result<Self> {
         let (run_toml, text) = (path.join("run.toml"), request.to_toml());
         let occupied = |problem| Error::Occupied { folder: path.to_owned(), problem };
-        match fs::read_to_string(&run_toml) {
-            Ok(existing) if existing != text => {
+        check_contents(path).map_err(occupied)?;
+        fs::create_dir_all(path).map_err(Error::io(path))?;
+        let folder = Self { path: path.to_owned(), lock: Some(lock(path)?) };
+        folder.remove_partials();
+        match read_text(&run_toml)? {
+            Some(existing) if existing != text => {
                 return Err(occupied("contains a run with different settings"));
             }
-            Ok(_) => {}
-            Err(_) if path.is_file() => return Err(occupied("is a file, not a folder")),
-            Err(_) if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) => {
-                return Err(occupied("is not empty and has no run.toml"));
-            }
-            Err(_) => {}
+            Some(_) => {}
+            // The first file to be written: a folder with other files and without this one is not ours.
+            None => write(&run_toml, text.as_bytes())?,
         }
-        fs::create_dir_all(path).map_err(Error::io(path))?;
-        let folder = Self { path: path.to_owned(), _lock: Some(lock(path)?) };
         let data_json = path.join("data.json");
         if !resume {
             folder.clear()?;
@@ -56,7 +56,6 @@ impl RunFolder {
             return Err(occupied("contains runs on different data or splits"));
         }
         fs::create_dir_all(folder.runs_path()).map_err(Error::io(folder.runs_path()))?;
-        write(&run_toml, text.as_bytes())?;
         write(&data_json, &json(fingerprint))?;
         Ok(folder)
     }
@@ -67,15 +66,48 @@ impl RunFolder {
         let run_toml = path.join("run.toml");
         let text = fs::read_to_string(&run_toml).map_err(Error::io(&run_toml))?;
         let request = Request::from_toml(&run_toml.display().to_string(), &text)?;
-        Ok((Self { path: path.to_owned(), _lock: None }, request))
+        Ok((Self { path: path.to_owned(), lock: None }, request))
     }
 
-    /// Removes earlier results.
+    /// Removes earlier results. All runs disappear at once, and before the digests of their data, so that a
+    /// process killed here leaves neither part of a run nor runs of unknown data.
     fn clear(&self) -> Result<()> {
+        let removed = self.path.join(REMOVED_RUNS);
+        ignore_missing(fs::rename(self.runs_path(), &removed), self.runs_path())?;
         for file in ["summary.json", "receipt.json", "data.json"] {
             ignore_missing(fs::remove_file(self.path.join(file)), self.path.join(file))?;
         }
-        ignore_missing(fs::remove_dir_all(self.runs_path()), self.runs_path())
+        ignore_missing(fs::remove_dir_all(&removed), removed)
+    }
+
+    /// Removes what processes that were killed while writing left behind.
+    fn remove_partials(&self) {
+        // A process with the number of this one has ended.
+        let is_dead = |process| process == std::process::id() || !files::is_running(process);
+        files::remove_partials(&self.path, is_dead);
+        files::remove_partials(&self.runs_path(), is_dead);
+        let _ = fs::remove_dir_all(self.path.join(REMOVED_RUNS));
+        let entries = fs::read_dir(self.runs_path()).into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| is_partial_run(&entry.file_name().to_string_lossy())) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+
+    /// Fails if the folder was deleted or replaced since it was locked.
+    fn check_presence(&self) -> Result<()> {
+        let present = match &self.lock {
+            Some(lock) => is_same_file(lock, &self.path.join(LOCK)),
+            None => true,
+        };
+        present.then_some(()).ok_or_else(|| Error::FolderLost { folder: self.path.clone() })
+    }
+
+    /// Converts the error of a write: a missing path means that the folder or a part of it was deleted.
+    fn check_written<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| match error.is_not_found() {
+            true => Error::FolderLost { folder: self.path.clone() },
+            false => error,
+        })
     }
 
     fn runs_path(&self) -> PathBuf {
@@ -109,13 +141,20 @@ impl RunFolder {
 
     /// Writes the files of a finished run and removes its checkpoint.
     pub fn finish_run(&self, seed: u64, files: RunFiles) -> Result<()> {
+        self.check_presence()?;
         let partial = self.runs_path().join(format!(".{seed}.partial"));
         ignore_missing(fs::remove_dir_all(&partial), partial.clone())?;
-        fs::create_dir_all(&partial).map_err(Error::io(&partial))?;
-        for (name, bytes) in files {
-            write(&partial.join(name), &bytes)?;
-        }
-        fs::rename(&partial, self.run_path(seed)).map_err(Error::io(self.run_path(seed)))?;
+        let write_all = || {
+            fs::create_dir(&partial).map_err(Error::io(&partial))?;
+            for (name, bytes) in files {
+                write(&partial.join(name), &bytes)?;
+            }
+            // Without a record, a folder with this name is not a finished run.
+            let path = self.run_path(seed);
+            ignore_missing(fs::remove_dir_all(&path), path.clone())?;
+            fs::rename(&partial, &path).map_err(Error::io(path))
+        };
+        self.check_written(write_all())?;
         ignore_missing(fs::remove_file(self.checkpoint_path(seed)), self.checkpoint_path(seed))
     }
 
@@ -131,13 +170,15 @@ impl RunFolder {
 
     /// Writes the checkpoint of a run in progress.
     pub fn save_checkpoint(&self, seed: u64, bytes: &[u8]) -> Result<()> {
-        write(&self.checkpoint_path(seed), bytes)
+        self.check_presence()?;
+        self.check_written(write(&self.checkpoint_path(seed), bytes))
     }
 
     /// Writes the summary and the receipt.
     pub fn finish(&self, summary: &Summary, receipt: &RunReceipt) -> Result<()> {
-        write(&self.path.join("summary.json"), &json(summary))?;
-        write(&self.path.join("receipt.json"), &json(receipt))
+        self.check_presence()?;
+        self.check_written(write(&self.path.join("summary.json"), &json(summary)))?;
+        self.check_written(write(&self.path.join("receipt.json"), &json(receipt)))
     }
 }
 
@@ -202,10 +243,44 @@ impl DataFingerprint {
     }
 }
 
+/// The name of the file that is locked while a folder is written to.
+const LOCK: &str = ".lock";
+
+/// The name of the folder of earlier runs while it is being deleted.
+const REMOVED_RUNS: &str = ".runs.partial";
+
+/// Returns why a path cannot become a run folder: it is not a folder, or it has no `run.toml` but files
+/// other than those that a process has when it is killed before it writes `run.toml`.
+fn check_contents(path: &Path) -> std::result::Result<(), &'static str> {
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries.flatten(),
+        Err(_) if path.exists() && !path.is_dir() => return Err("is a file, not a folder"),
+        Err(_) => return Ok(()),
+    };
+    let is_known = |name: &str| name == LOCK || name.starts_with('.') && name.ends_with(".partial");
+    let is_empty = |path: PathBuf| fs::read_dir(path).is_ok_and(|mut runs| runs.next().is_none());
+    let mut unknown = entries.filter(|entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        !is_known(&name) && !(name == "runs" && is_empty(entry.path()))
+    });
+    // Another process may write `run.toml` and then other files while the entries are listed.
+    match unknown.next().is_some() && !path.join("run.toml").exists() {
+        true => Err("is not empty and has no run.toml"),
+        false => Ok(()),
+    }
+}
+
+/// Whether a name is that of an unfinished folder of a run, `.SEED.partial`.
+fn is_partial_run(name: &str) -> bool {
+    let seed = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial"));
+    seed.is_some_and(|seed| seed.parse::<u64>().is_ok())
+}
+
 /// Locks a folder against other processes until the file is dropped, if the file system supports it; fails
 /// if another process has locked it.
 fn lock(folder: &Path) -> Result<File> {
-    let path = folder.join(".lock");
+    let path = folder.join(LOCK);
     let file = File::create(&path).map_err(Error::io(&path))?;
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(Error::Busy { folder: folder.to_owned() }),
@@ -213,14 +288,38 @@ fn lock(folder: &Path) -> Result<File> {
     }
 }
 
-/// Parses a JSON file; `None` if it cannot be read, an error if it is invalid.
+/// Whether a path still refers to an open file.
+#[cfg(unix)]
+fn is_same_file(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    fs::metadata(path)
+        .is_ok_and(|at_path| file.metadata().is_ok_and(|open| identity(open) == identity(at_path)))
+}
+
+/// Whether a path exists; elsewhere, a file cannot be deleted while it is open.
+#[cfg(not(unix))]
+fn is_same_file(_: &File, path: &Path) -> bool {
+    path.exists()
+}
+
+/// Reads a text file; `None` if it does not exist.
+fn read_text(path: &Path) -> Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io(path)(error)),
+    }
+}
+
+/// Parses a JSON file; `None` if it does not exist, an error if it cannot be read or is invalid.
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
-    let Ok(bytes) = fs::read(path) else { return Ok(None) };
+    let Some(text) = read_text(path)? else { return Ok(None) };
     let invalid = |e: serde_json::Error| Error::Data {
         place: path.display().to_string(),
         problem: e.to_string(),
     };
-    serde_json::from_slice(&bytes).map(Some).map_err(invalid)
+    serde_json::from_str(&text).map(Some).map_err(invalid)
 }
 
 /// Indented JSON with a final newline.
@@ -238,7 +337,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 /// Converts the result of removing a path; a missing file or folder is not an error.
 fn ignore_missing(result: std::io::Result<()>, path: PathBuf) -> Result<()> {
     match result {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path)(e)),
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io(path)(e)),
         _ => Ok(()),
     }
 }
