@@ -1,13 +1,69 @@
-//! Atomic file writes: readers never see a partially written file.
+//! Reading regular files, and atomic writes: readers never see a partially written file.
+//!
+//! Pipes and devices are refused: opening a named pipe waits for a writer, and a device may have no end.
 //!
 //! A temporary file is named `.NAME.PID-NUMBER.partial` after the process that writes it, so that the files
 //! of killed processes can be recognised and removed.
 
 use crate::error::{Error, Result};
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Opens a regular file for reading.
+///
+/// # Errors
+/// [`Error::Data`] for a folder, a pipe or a device, which is not opened.
+pub fn open(path: &Path) -> Result<File> {
+    let metadata = fs::metadata(path).map_err(Error::io(path))?;
+    match describe_kind(&metadata) {
+        Some(kind) => Err(Error::Data {
+            place: path.display().to_string(),
+            problem: format!("is {kind}; expected a regular file"),
+        }),
+        None => File::open(path).map_err(Error::io(path)),
+    }
+}
+
+/// Reads a regular file; see [`open`].
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    let mut file = open(path)?;
+    let size = file.metadata().map_or(0, |metadata| metadata.len());
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+    file.read_to_end(&mut bytes).map_err(Error::io(path))?;
+    Ok(bytes)
+}
+
+/// Reads a regular text file; see [`open`]. Also fails if it is not UTF-8.
+pub fn read_text(path: &Path) -> Result<String> {
+    String::from_utf8(read(path)?).map_err(|_| Error::Data {
+        place: path.display().to_string(),
+        problem: "not valid UTF-8".into(),
+    })
+}
+
+/// What a path refers to if it is not a regular file.
+fn describe_kind(metadata: &fs::Metadata) -> Option<&'static str> {
+    if metadata.is_file() {
+        return None;
+    }
+    if metadata.is_dir() {
+        return Some("a folder");
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = metadata.file_type();
+        if kind.is_fifo() {
+            return Some("a pipe");
+        }
+        if kind.is_socket() {
+            return Some("a socket");
+        }
+    }
+    Some("a device")
+}
 
 /// Writes the concatenated `pieces` to a temporary file, syncs it and renames it to `path`, so that
 /// readers see either the old or the new contents, even after a power failure. On failure, the temporary
@@ -115,6 +171,31 @@ mod tests {
         );
         assert_eq!(fs::read(&path).unwrap(), b"first");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_regular_files_are_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&pipe, &link).unwrap();
+        let cases = [
+            (&pipe, "a pipe"),
+            (&link, "a pipe"),
+            (&folder.path().to_owned(), "a folder"),
+            (&PathBuf::from("/dev/zero"), "a device"),
+        ];
+        for (path, kind) in cases {
+            let expected = format!("{}: is {kind}; expected a regular file", path.display());
+            for error in [open(path).unwrap_err(), read_text(path).unwrap_err()] {
+                assert!(error.is_input() && error.to_string() == expected, "{error}");
+            }
+        }
+        assert!(read(&folder.path().join("missing")).unwrap_err().is_not_found());
+        fs::write(folder.path().join("text"), "a\u{e9}").unwrap();
+        assert_eq!(read_text(&folder.path().join("text")).unwrap(), "a\u{e9}");
     }
 
     #[cfg(target_os = "linux")]

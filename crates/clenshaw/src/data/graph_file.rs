@@ -40,7 +40,7 @@ mod write;
 use self::read::GraphFile;
 use self::write::GraphFileWriter;
 use super::Dataset;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::tensor::Bytes;
 use std::path::Path;
 
@@ -51,7 +51,7 @@ use std::path::Path;
 pub fn open(path: &Path) -> Result<Dataset> {
     // SAFETY: graph files are replaced by renaming and never changed in place; the docs above
     // require the same of other programs.
-    let bytes = unsafe { Bytes::map(path) }.map_err(Error::io(path))?;
+    let bytes = unsafe { Bytes::map(path) }?;
     read_bytes(&path.display().to_string(), bytes)
 }
 

@@ -128,7 +128,7 @@ fn load_or_compute<T, R: Serialize + DeserializeOwned>(
 
 /// A saved record of the same settings; `None` if there is none or it cannot be read.
 fn load<R: DeserializeOwned>(path: &Path, settings: &Value) -> Option<StoredRecord<R>> {
-    let stored: StoredRecord<R> = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    let stored: StoredRecord<R> = serde_json::from_slice(&files::read(path).ok()?).ok()?;
     (stored.settings == *settings).then_some(stored)
 }
 
