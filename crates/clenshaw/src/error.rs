@@ -88,6 +88,12 @@ pub enum Error {
         /// The run folder.
         folder: PathBuf,
     },
+    /// A run folder whose results differ from those of training again.
+    #[error("{}: training again does not give the stored results", .folder.display())]
+    NotReproduced {
+        /// The run folder.
+        folder: PathBuf,
+    },
     /// A run folder without a finished run.
     #[error("{}: no finished run", .folder.display())]
     Unfinished {
@@ -185,6 +191,7 @@ impl Error {
             Self::Study(error) => error.is_input(),
             Self::Busy { .. }
             | Self::FolderLost { .. }
+            | Self::NotReproduced { .. }
             | Self::Diverged { .. }
             | Self::Interrupted => false,
             _ => true,

@@ -22,5 +22,8 @@ mod reproduce;
 mod reproduce_measurements;
 mod run_folders;
 mod snapshots;
+#[cfg(unix)]
+mod special_files;
 mod train;
 mod tune;
+mod verify;

@@ -4,7 +4,7 @@
 use crate::common::{Sandbox, assert_snapshot};
 use clenshaw::model::MODELS;
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "",
     "demo",
     "train",
@@ -13,6 +13,7 @@ const COMMANDS: [&str; 19] = [
     "predict",
     "filter",
     "runs",
+    "verify",
     "models",
     "data",
     "data list",

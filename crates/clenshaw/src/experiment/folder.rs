@@ -5,6 +5,7 @@ use super::{Provenance, Request, RunRecord, Summary};
 use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
 use crate::files::{self, write_atomically};
+use crate::tensor;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
@@ -47,16 +48,14 @@ impl RunFolder {
             // The first file to be written: a folder with other files and without this one is not ours.
             None => write(&run_toml, text.as_bytes())?,
         }
-        let data_json = path.join("data.json");
+        let (data_json, origin) = (path.join("data.json"), RunOrigin::new(fingerprint));
         if !resume {
             folder.clear()?;
-        } else if read_json::<DataFingerprint>(&data_json)?
-            .is_some_and(|before| before != *fingerprint)
-        {
-            return Err(occupied("contains runs on different data or splits"));
+        } else if let Some(before) = read_json::<RunOrigin>(&data_json)? {
+            before.check_same(&origin).map_err(occupied)?;
         }
         fs::create_dir_all(folder.runs_path()).map_err(Error::io(folder.runs_path()))?;
-        write(&data_json, &json(fingerprint))?;
+        write(&data_json, &json(&origin))?;
         Ok(folder)
     }
 
@@ -64,7 +63,7 @@ impl RunFolder {
     /// invalid.
     pub fn open_existing(path: &Path) -> Result<(Self, Request)> {
         let run_toml = path.join("run.toml");
-        let text = fs::read_to_string(&run_toml).map_err(Error::io(&run_toml))?;
+        let text = files::read_text(&run_toml)?;
         let request = Request::from_toml(&run_toml.display().to_string(), &text)?;
         Ok((Self { path: path.to_owned(), lock: None }, request))
     }
@@ -120,8 +119,7 @@ impl RunFolder {
 
     /// Reads a file of a finished run.
     pub fn read(&self, seed: u64, file: &str) -> Result<Vec<u8>> {
-        let path = self.run_path(seed).join(file);
-        fs::read(&path).map_err(Error::io(path))
+        files::read(&self.run_path(seed).join(file))
     }
 
     /// The record of a run; `None` unless it is finished.
@@ -165,7 +163,7 @@ impl RunFolder {
     /// The checkpoint of an interrupted run: its path and contents; `None` if there is none.
     pub fn checkpoint(&self, seed: u64) -> Option<(String, Vec<u8>)> {
         let path = self.checkpoint_path(seed);
-        fs::read(&path).ok().map(|bytes| (path.display().to_string(), bytes))
+        files::read(&path).ok().map(|bytes| (path.display().to_string(), bytes))
     }
 
     /// Writes the checkpoint of a run in progress.
@@ -194,6 +192,39 @@ pub(super) struct RunReceipt {
     pub provenance: Provenance,
     /// Wall-clock time of the job that completed the folder.
     seconds: f64,
+}
+
+/// The contents of `data.json`: everything that all runs of a folder have in common and `run.toml` does not
+/// contain.
+#[derive(Serialize, Deserialize)]
+struct RunOrigin {
+    #[serde(flatten)]
+    fingerprint: DataFingerprint,
+    /// The [`tensor::bit_class`] of the instruction set; `None` in folders of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bit_class: Option<String>,
+}
+
+impl RunOrigin {
+    /// The origin of runs that this process trains.
+    fn new(fingerprint: &DataFingerprint) -> Self {
+        let bit_class = tensor::bit_class(tensor::instruction_set()).to_owned();
+        Self { fingerprint: fingerprint.clone(), bit_class: Some(bit_class) }
+    }
+
+    /// Returns why runs of another origin cannot be continued.
+    fn check_same(&self, other: &Self) -> std::result::Result<(), &'static str> {
+        if self.fingerprint != other.fingerprint {
+            return Err("contains runs on different data or splits");
+        }
+        match (self.bit_class.as_deref(), other.bit_class.as_deref()) {
+            (Some(before), Some(now)) if before != now => match before {
+                "portable" => Err("contains runs of the portable instruction path"),
+                _ => Err("contains runs of the vector instruction path (avx2 or avx512)"),
+            },
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Digests of the graph and of every split; results of one request are comparable only if these match.
@@ -305,10 +336,9 @@ fn is_same_file(_: &File, path: &Path) -> bool {
 
 /// Reads a text file; `None` if it does not exist.
 fn read_text(path: &Path) -> Result<Option<String>> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::io(path)(error)),
+    match files::read_text(path) {
+        Err(error) if error.is_not_found() => Ok(None),
+        text => text.map(Some),
     }
 }
 
