@@ -22,11 +22,24 @@ pub fn hint(error: &Error) -> Option<String> {
         Error::Occupied { problem, .. } if problem.contains("different data") => Some(
             "delete the earlier results with --fresh, or choose another folder with --out".into(),
         ),
+        Error::Occupied { problem, .. } if problem.contains("portable instruction path") => Some(
+            "use this path with --portable, delete the earlier results with --fresh, \
+             or choose another folder with --out"
+                .into(),
+        ),
+        Error::Occupied { problem, .. } if problem.contains("vector instruction path") => Some(
+            "use this path (no --portable, and CLENSHAW_CPU not set to portable), \
+             delete the earlier results with --fresh, or choose another folder with --out"
+                .into(),
+        ),
         Error::Occupied { .. } => {
             Some("choose another folder with --out, or delete this one".into())
         }
         Error::Busy { .. } => {
             Some("wait until that process finishes, or choose another folder with --out".into())
+        }
+        Error::FolderLost { .. } => {
+            Some("rerun the same command, and keep the folder until it has ended".into())
         }
         Error::Unfinished { folder } => {
             let folder = folder.display();

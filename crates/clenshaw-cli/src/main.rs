@@ -17,6 +17,7 @@ mod tune;
 mod predict;
 mod run_folder;
 mod runs;
+mod verify;
 mod filter;
 mod report;
 mod models;
@@ -26,25 +27,26 @@ mod bench;
 mod completions;
 mod man;
 
-use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
-use clenshaw::{Error, Result};
+use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches};
+use clenshaw::{Error, Result, tensor};
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
 /// All subcommands, in the order of the help.
 static SUBCOMMANDS: &[Subcommand] = &[
-    Subcommand::of::<demo::Demo>(),
-    Subcommand::of::<train::Train>(),
-    Subcommand::of::<compare::Compare>(),
-    Subcommand::of::<tune::Tune>(),
-    Subcommand::of::<predict::Predict>(),
+    Subcommand::of::<demo::Demo>().with_portable(),
+    Subcommand::of::<train::Train>().with_portable(),
+    Subcommand::of::<compare::Compare>().with_portable(),
+    Subcommand::of::<tune::Tune>().with_portable(),
+    Subcommand::of::<predict::Predict>().with_portable(),
     Subcommand::of::<filter::Filter>(),
     Subcommand::of::<report::Report>(),
     Subcommand::of::<runs::Runs>(),
+    Subcommand::of::<verify::Verify>().with_portable(),
     Subcommand::of::<models::Models>(),
     Subcommand::of::<data::Data>(),
-    Subcommand::of::<reproduce::Reproduce>(),
-    Subcommand::of::<bench::Bench>(),
+    Subcommand::of::<reproduce::Reproduce>().with_portable(),
+    Subcommand::of::<bench::Bench>().with_portable(),
     Subcommand::of::<completions::Completions>(),
     Subcommand::of::<man::Man>(),
 ];
@@ -52,6 +54,7 @@ static SUBCOMMANDS: &[Subcommand] = &[
 const AFTER_HELP: &str = "\
 Results are written to stdout, progress and errors to stderr.
 Exit codes: 0 success, 1 failure while running, 2 invalid arguments or input.
+The variable CLENSHAW_CPU=portable, avx2 or avx512 selects the processor instructions to use.
 
 Examples:
   clenshaw demo                                   Train five models on two graphs
@@ -72,6 +75,8 @@ trait RunSubcommand: CommandFactory + FromArgMatches {
 /// An entry of [`SUBCOMMANDS`].
 struct Subcommand {
     command: fn() -> Command,
+    /// Whether it has the option [`PORTABLE`].
+    has_portable: bool,
     run: fn(&ArgMatches) -> Result<()>,
 }
 
@@ -80,7 +85,42 @@ impl Subcommand {
         fn run<V: RunSubcommand>(matches: &ArgMatches) -> Result<()> {
             V::from_arg_matches(matches).expect("clap has checked the arguments").run()
         }
-        Self { command: V::command, run: run::<V> }
+        Self { command: V::command, has_portable: false, run: run::<V> }
+    }
+
+    /// Adds the option [`PORTABLE`].
+    const fn with_portable(self) -> Self {
+        Self { has_portable: true, ..self }
+    }
+
+    /// The definition of its command line.
+    fn definition(&self) -> Command {
+        match self.has_portable {
+            true => (self.command)().arg(portable_option()),
+            false => (self.command)(),
+        }
+    }
+}
+
+/// The option of all subcommands that compute with the kernels.
+const PORTABLE: &str = "portable";
+
+fn portable_option() -> Arg {
+    Arg::new(PORTABLE).long(PORTABLE).action(ArgAction::SetTrue).help_heading(None::<&str>).help(
+        "Use no AVX or FMA instructions: slower, but the same results on every x86-64 processor; \
+             CLENSHAW_CPU=portable, avx2 or avx512 also selects a path",
+    )
+}
+
+/// Selects the instructions given by [`PORTABLE`] or else by CLENSHAW_CPU. Fails if the value of the variable
+/// is unknown, or if the processor lacks these instructions.
+fn select_instructions(subcommand: &Subcommand, arguments: &ArgMatches) -> Result<()> {
+    let variable = std::env::var_os("CLENSHAW_CPU");
+    match subcommand.has_portable && arguments.get_flag(PORTABLE) {
+        true => tensor::select_instruction_set(PORTABLE),
+        false => {
+            variable.map_or(Ok(()), |name| tensor::select_instruction_set(&name.to_string_lossy()))
+        }
     }
 }
 
@@ -93,7 +133,7 @@ fn command() -> Command {
         .max_term_width(HELP_WIDTH)
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommands(SUBCOMMANDS.iter().map(|subcommand| (subcommand.command)()))
+        .subcommands(SUBCOMMANDS.iter().map(Subcommand::definition))
 }
 
 fn main() -> ExitCode {
@@ -104,7 +144,8 @@ fn main() -> ExitCode {
     let (name, arguments) = matches.subcommand().expect("clap requires a subcommand");
     let subcommand =
         SUBCOMMANDS.iter().find(|subcommand| (subcommand.command)().get_name() == name);
-    match (subcommand.expect("clap accepts listed subcommands only").run)(arguments) {
+    let subcommand = subcommand.expect("clap accepts listed subcommands only");
+    match select_instructions(subcommand, arguments).and_then(|()| (subcommand.run)(arguments)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => report(&error),
     }

@@ -4,11 +4,11 @@ use crate::output;
 use crate::progress::Progress;
 use clap::Args;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use clenshaw::Error;
 use clenshaw::data::read::Interpretation;
 use clenshaw::data::schema::Fill;
 use clenshaw::data::{self, Dataset, Store, TableOptions};
 use clenshaw::model::MODELS;
+use clenshaw::{Error, files};
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::num::NonZero;
@@ -254,8 +254,11 @@ pub fn duration(text: &str) -> Result<Duration, &'static str> {
 
 /// Reads a file named on the command line; a failure is an input error.
 pub fn read_argument_file(path: &Path) -> clenshaw::Result<String> {
-    std::fs::read_to_string(path).map_err(|error| Error::Data {
-        place: path.display().to_string(),
-        problem: format!("cannot be read: {error}"),
+    files::read_text(path).map_err(|error| match error {
+        Error::Io { source, .. } => Error::Data {
+            place: path.display().to_string(),
+            problem: format!("cannot be read: {source}"),
+        },
+        other => other,
     })
 }

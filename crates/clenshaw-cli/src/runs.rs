@@ -4,7 +4,7 @@ use crate::options::JsonOption;
 use crate::{RunSubcommand, output, run_folder};
 use clap::{Args, Parser, Subcommand};
 use clenshaw::report::Table;
-use clenshaw::{Error, Result};
+use clenshaw::{Error, Result, files};
 use serde_json::{Value as Json, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -106,7 +106,7 @@ impl List {
 impl Show {
     fn run(self) -> Result<()> {
         let folder = run_folder::find(&self.run)?;
-        let settings = fs::read_to_string(folder.join("run.toml")).map_err(Error::io(&folder))?;
+        let settings = files::read_text(&folder.join("run.toml"))?;
         let overview = overview(&folder);
         let document =
             json!({ "run": overview, "settings": settings, "summary": summary(&folder) });
@@ -131,14 +131,14 @@ impl Rm {
 
 /// The contents of summary.json; null if it is missing or invalid.
 fn summary(folder: &Path) -> Json {
-    let bytes = fs::read(folder.join("summary.json")).unwrap_or_default();
+    let bytes = files::read(&folder.join("summary.json")).unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or(Json::Null)
 }
 
 /// The name, path, graph, model, split, state and accuracy of a run folder; unknown values are null.
 fn overview(folder: &Path) -> Json {
     let summary = summary(folder);
-    let settings = fs::read_to_string(folder.join("run.toml")).unwrap_or_default();
+    let settings = files::read_text(&folder.join("run.toml")).unwrap_or_default();
     let setting = |key: &str| {
         let line = settings.lines().find(|line| line.starts_with(&format!("{key} = ")));
         line.and_then(|line| line.split_once(" = "))

@@ -111,6 +111,8 @@ pub fn fit(
     let threads = threads.max(1);
 
     let (fit, setup, error) = py.detach(move || -> PyResult<_> {
+        // Of earlier fits.
+        clenshaw::tensor::release_free_memory();
         let setup = Arc::new(Setup::new(dataset, info, hp).map_err(to_python)?);
         let mut fit = Fit::new(setup.clone(), &split, seed, threads).map_err(to_python)?;
         if let Some(weights) = weights {

@@ -40,6 +40,9 @@ mod _clenshaw {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        if let Ok(name) = std::env::var("CLENSHAW_CPU") {
+            clenshaw::tensor::select_instruction_set(&name).map_err(crate::errors::to_python)?;
+        }
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -82,6 +82,18 @@ pub enum Error {
         /// The run folder.
         folder: PathBuf,
     },
+    /// A run folder that no longer exists, or is another folder, when results are to be written to it.
+    #[error("{}: this folder was deleted or replaced during the run; results could not be written", .folder.display())]
+    FolderLost {
+        /// The run folder.
+        folder: PathBuf,
+    },
+    /// A run folder whose results differ from those of training again.
+    #[error("{}: training again does not give the stored results", .folder.display())]
+    NotReproduced {
+        /// The run folder.
+        folder: PathBuf,
+    },
     /// A run folder without a finished run.
     #[error("{}: no finished run", .folder.display())]
     Unfinished {
@@ -177,7 +189,11 @@ impl Error {
                 matches!(source.kind(), NotFound | IsADirectory | NotADirectory)
             }
             Self::Study(error) => error.is_input(),
-            Self::Busy { .. } | Self::Diverged { .. } | Self::Interrupted => false,
+            Self::Busy { .. }
+            | Self::FolderLost { .. }
+            | Self::NotReproduced { .. }
+            | Self::Diverged { .. }
+            | Self::Interrupted => false,
             _ => true,
         }
     }

@@ -1,27 +1,137 @@
-//! Atomic file writes: readers never see a partially written file.
+//! Reading regular files, and atomic writes: readers never see a partially written file.
+//!
+//! Pipes and devices are refused: opening a named pipe waits for a writer, and a device may have no end.
+//!
+//! A temporary file is named `.NAME.PID-NUMBER.partial` after the process that writes it, so that the files
+//! of killed processes can be recognised and removed.
 
 use crate::error::{Error, Result};
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Opens a regular file for reading.
+///
+/// # Errors
+/// [`Error::Data`] for a folder, a pipe or a device, which is not opened.
+pub fn open(path: &Path) -> Result<File> {
+    let metadata = fs::metadata(path).map_err(Error::io(path))?;
+    match describe_kind(&metadata) {
+        Some(kind) => Err(Error::Data {
+            place: path.display().to_string(),
+            problem: format!("is {kind}; expected a regular file"),
+        }),
+        None => File::open(path).map_err(Error::io(path)),
+    }
+}
+
+/// Reads a regular file; see [`open`].
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    let mut file = open(path)?;
+    let size = file.metadata().map_or(0, |metadata| metadata.len());
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+    file.read_to_end(&mut bytes).map_err(Error::io(path))?;
+    Ok(bytes)
+}
+
+/// Reads a regular text file; see [`open`]. Also fails if it is not UTF-8.
+pub fn read_text(path: &Path) -> Result<String> {
+    String::from_utf8(read(path)?).map_err(|_| Error::Data {
+        place: path.display().to_string(),
+        problem: "not valid UTF-8".into(),
+    })
+}
+
+/// What a path refers to if it is not a regular file.
+fn describe_kind(metadata: &fs::Metadata) -> Option<&'static str> {
+    if metadata.is_file() {
+        return None;
+    }
+    if metadata.is_dir() {
+        return Some("a folder");
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = metadata.file_type();
+        if kind.is_fifo() {
+            return Some("a pipe");
+        }
+        if kind.is_socket() {
+            return Some("a socket");
+        }
+    }
+    Some("a device")
+}
 
 /// Writes the concatenated `pieces` to a temporary file, syncs it and renames it to `path`, so that
 /// readers see either the old or the new contents, even after a power failure. On failure, the temporary
 /// file is removed.
 pub fn write_atomically<'a>(path: &Path, pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<()> {
+    write_and_publish(path, pieces, |temporary| fs::rename(temporary, path))
+}
+
+/// Writes a file as [`write_atomically`] does, but never replaces one: of several processes that write the
+/// same path, one succeeds.
+///
+/// # Errors
+/// [`Error::Io`] of the kind `AlreadyExists` if the path exists.
+pub fn write_new_atomically<'a>(
+    path: &Path,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> Result<()> {
+    write_and_publish(path, pieces, |temporary| match fs::hard_link(temporary, path) {
+        Ok(()) => fs::remove_file(temporary),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
+        // A file system without hard links: an empty file reserves the name.
+        Err(_) => File::create_new(path).and_then(|_| fs::rename(temporary, path)),
+    })
+}
+
+/// Writes and syncs a temporary file, then calls `publish` with its path; if anything fails, removes the
+/// temporary file.
+fn write_and_publish<'a>(
+    path: &Path,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+    publish: impl FnOnce(&Path) -> io::Result<()>,
+) -> Result<()> {
     let temporary = temporary_path(path);
     let write = || {
         let mut file = File::create(&temporary)?;
         pieces.into_iter().try_for_each(|piece| file.write_all(piece))?;
         file.sync_all()?;
-        fs::rename(&temporary, path)
+        publish(&temporary)
     };
     let result = write();
     if result.is_err() {
         let _ = fs::remove_file(&temporary);
     }
     result.map_err(Error::io(path))
+}
+
+/// Removes the temporary files in a folder whose process satisfies `is_dead`; failures are ignored.
+pub(crate) fn remove_partials(folder: &Path, is_dead: impl Fn(u32) -> bool) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries {
+        if writer_of(&entry.file_name().to_string_lossy()).is_some_and(&is_dead) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// The process that wrote a temporary file with this name; `None` for other names.
+fn writer_of(name: &str) -> Option<u32> {
+    let (_, writer) = name.strip_prefix('.')?.strip_suffix(".partial")?.rsplit_once('.')?;
+    let (process, number) = writer.split_once('-')?;
+    number.parse::<u64>().ok()?;
+    process.parse().ok()
+}
+
+/// Whether a process with this number exists on this machine; `true` where that is unknown.
+pub(crate) fn is_running(process: u32) -> bool {
+    let processes = Path::new("/proc");
+    !processes.join("self").exists() || processes.join(process.to_string()).exists()
 }
 
 /// A hidden path in the folder of `path` that no other thread or process uses.
@@ -47,5 +157,66 @@ mod tests {
         fs::create_dir(folder.path().join("taken")).unwrap();
         assert!(write_atomically(&folder.path().join("taken"), [&b"x"[..]]).is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn new_file_never_replaces_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.graph");
+        write_new_atomically(&path, [&b"first"[..]]).unwrap();
+        let error = write_new_atomically(&path, [&b"second"[..]]).unwrap_err();
+        assert!(
+            matches!(&error, Error::Io { source, .. } if source.kind() == ErrorKind::AlreadyExists),
+            "{error}"
+        );
+        assert_eq!(fs::read(&path).unwrap(), b"first");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_regular_files_are_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&pipe, &link).unwrap();
+        let cases = [
+            (&pipe, "a pipe"),
+            (&link, "a pipe"),
+            (&folder.path().to_owned(), "a folder"),
+            (&PathBuf::from("/dev/zero"), "a device"),
+        ];
+        for (path, kind) in cases {
+            let expected = format!("{}: is {kind}; expected a regular file", path.display());
+            for error in [open(path).unwrap_err(), read_text(path).unwrap_err()] {
+                assert!(error.is_input() && error.to_string() == expected, "{error}");
+            }
+        }
+        assert!(read(&folder.path().join("missing")).unwrap_err().is_not_found());
+        fs::write(folder.path().join("text"), "a\u{e9}").unwrap();
+        assert_eq!(read_text(&folder.path().join("text")).unwrap(), "a\u{e9}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn only_temporary_files_of_dead_processes_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let (dead, alive) = (child.id(), std::process::id());
+        let kept = [
+            format!(".a.json.{alive}-0.partial"),
+            ".a.json.partial".into(),
+            format!("a.json.{dead}-0.partial"),
+            format!(".a.json.{dead}-x.partial"),
+        ];
+        let removed = [format!(".a.json.{dead}-0.partial"), format!(".b.{dead}-17.partial")];
+        for name in kept.iter().chain(&removed) {
+            fs::write(folder.path().join(name), "x").unwrap();
+        }
+        remove_partials(folder.path(), |process| !is_running(process));
+        let exists = |name: &String| folder.path().join(name).exists();
+        assert!(kept.iter().all(exists) && !removed.iter().any(exists));
     }
 }

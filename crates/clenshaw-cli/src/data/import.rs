@@ -6,7 +6,8 @@ use clap::Args;
 use clenshaw::data::{self, Dataset, Store, graph_file, graph_file_name};
 use clenshaw::{Error, Result};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 /// The arguments of `data import`.
 #[derive(Args)]
@@ -62,17 +63,23 @@ impl Import {
         let store = self.data.store();
         let (graph, file) = destination(&store, &self.out)?;
         if file.exists() && !self.force {
-            return Err(Error::Data {
-                place: file.display().to_string(),
-                problem: "already exists; choose another name, or replace it with --force".into(),
-            });
+            return Err(already_exists(&file));
         }
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let dataset = Dataset { name, ..self.table.load(&store, &self.graph)? };
         if let Some(folder) = file.parent() {
             output::create_folder(folder)?;
         }
-        let bytes = graph_file::save(&dataset, &file)?;
+        let bytes = match self.force {
+            true => graph_file::save(&dataset, &file)?,
+            // The file may have been written by another process in the meantime.
+            false => graph_file::save_new(&dataset, &file).map_err(|error| match error {
+                Error::Io { source, .. } if source.kind() == ErrorKind::AlreadyExists => {
+                    already_exists(&file)
+                }
+                other => other,
+            })?,
+        };
         let report = ImportReport {
             graph,
             file,
@@ -86,6 +93,13 @@ impl Import {
             warnings: dataset.warnings,
         };
         self.json.print(&report, || page(&report))
+    }
+}
+
+fn already_exists(file: &Path) -> Error {
+    Error::Data {
+        place: file.display().to_string(),
+        problem: "already exists; choose another name, or replace it with --force".into(),
     }
 }
 

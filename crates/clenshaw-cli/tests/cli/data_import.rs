@@ -4,6 +4,7 @@ use crate::common::{Sandbox, has_data, text};
 use clenshaw::data::graph_file;
 use serde_json::{Value, json};
 use std::path::PathBuf;
+use std::process::Stdio;
 
 const EDGES: &str = "ann,bob\nbob,cid\ncid,ann\ncid,dan\ndan,eve\neve,fay\n";
 const NODES: &str = "id,age,height,label,split\n\
@@ -51,6 +52,32 @@ fn imported_graph_is_found_by_name() {
     let last =
         json!({"name": "mine", "kind": "imported", "available": true, "path": "here/mine.graph"});
     assert_eq!(listed.as_array().unwrap().last(), Some(&last));
+}
+
+/// Without `--force`, one of two processes that import at the same time gets an error, and the file is that
+/// of the other one.
+#[test]
+fn concurrent_imports_do_not_overwrite_each_other() {
+    let sandbox = sandbox();
+    sandbox.write("foes/edges.csv", &EDGES.replace("ann,bob", "ann,gus"));
+    sandbox.write("foes/nodes.csv", NODES);
+    for round in 0..10 {
+        let out = format!("round{round}.graph");
+        let processes = ["friends", "foes"].map(|graph| {
+            let mut command = sandbox.command(&format!("data import {graph} --out {out}"));
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        });
+        let outputs = processes.map(|process| process.wait_with_output().unwrap());
+        let winners: Vec<_> = outputs.iter().filter(|output| output.status.success()).collect();
+        assert_eq!(winners.len(), 1, "round {round}");
+        let loser = outputs.iter().find(|output| !output.status.success()).unwrap();
+        let expected = format!(
+            "error: {out}: already exists; choose another name, or replace it with --force\n"
+        );
+        assert_eq!((loser.status.code(), text(&loser.stderr)), (Some(2), expected));
+        let dataset = graph_file::open(&sandbox.path(&out)).unwrap();
+        assert!(text(&winners[0].stdout).contains(&dataset.sha256()));
+    }
 }
 
 #[test]

@@ -20,6 +20,10 @@ mod python_graphs;
 mod report;
 mod reproduce;
 mod reproduce_measurements;
+mod run_folders;
 mod snapshots;
+#[cfg(unix)]
+mod special_files;
 mod train;
 mod tune;
+mod verify;

@@ -4,7 +4,7 @@
 use crate::common::{Sandbox, assert_snapshot};
 use clenshaw::model::MODELS;
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 23] = [
     "",
     "demo",
     "train",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 22] = [
     "runs list",
     "runs show",
     "runs rm",
+    "verify",
     "models",
     "data",
     "data list",

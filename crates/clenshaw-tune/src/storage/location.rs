@@ -50,6 +50,7 @@ impl StorageLocation {
     /// If the storage cannot be opened or is invalid, or if the crate was built without support for the
     /// database.
     pub fn open(&self) -> Result<Box<dyn Storage>> {
+        self.file().map_or(Ok(()), check_kind)?;
         if let Some(folder) = self.file().and_then(Path::parent) {
             std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
         }
@@ -60,6 +61,17 @@ impl StorageLocation {
             #[cfg(not(any(feature = "postgres", feature = "sqlite")))]
             Self::Database(url) => return Err(url.unsupported()),
         })
+    }
+}
+
+/// Fails if a path is a folder, a pipe or a device: opening a pipe would wait for another process.
+fn check_kind(path: &Path) -> Result<()> {
+    match std::fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => Err(Error::Data {
+            location: path.display().to_string(),
+            problem: "is a folder, a pipe or a device; expected a regular file".into(),
+        }),
+        _ => Ok(()),
     }
 }
 

@@ -81,8 +81,10 @@ fn connection_errors_contain_no_password() {
     let rejected = error(&url.replace("s3cret", "s4cret"));
     assert!(rejected.to_string().contains("password authentication failed"), "{rejected}");
     assert!(rejected.is_input() && !rejected.to_string().contains("s4cret"), "{rejected}");
-    let tls = error(&format!("{url}?sslmode=require")).to_string();
-    assert!(tls.contains("TLS is not supported"), "{tls}");
+    for mode in ["require", "verify-ca", "verify-full"] {
+        let tls = error(&format!("{url}?sslmode={mode}")).to_string();
+        assert!(tls.contains("TLS is not supported"), "{mode}: {tls}");
+    }
     let missing = error(&url.replace("/postgres", "/nothing")).to_string();
     assert!(missing.contains("database \"nothing\" does not exist"), "{missing}");
     server.stop();

@@ -11,6 +11,7 @@
 use super::fingerprint::Fingerprint;
 use super::{Dataset, graph_file};
 use crate::error::Result;
+use crate::files;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -53,11 +54,12 @@ pub(super) fn load_or_read(
     Ok(dataset)
 }
 
-/// Writes an entry, after removing the oldest of the other entries.
+/// Writes an entry, after removing the oldest of the other entries and what killed processes left behind.
 fn write(dataset: &Dataset, stamp: &str, entry: &Path) -> Result<()> {
     if let Some(folder) = entry.parent() {
         let _ = fs::create_dir_all(folder);
         remove_oldest(folder, entry);
+        files::remove_partials(folder, |process| !files::is_running(process));
     }
     graph_file::save_stamped(dataset, stamp, entry).map(drop)
 }

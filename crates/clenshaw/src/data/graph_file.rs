@@ -41,7 +41,7 @@ mod write;
 use self::read::GraphFile;
 use self::write::GraphFileWriter;
 use super::Dataset;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::tensor::Bytes;
 use std::path::Path;
 
@@ -52,7 +52,7 @@ use std::path::Path;
 pub fn open(path: &Path) -> Result<Dataset> {
     // SAFETY: graph files are replaced by renaming and never changed in place; the docs above
     // require the same of other programs.
-    let bytes = unsafe { Bytes::map(path) }.map_err(Error::io(path))?;
+    let bytes = unsafe { Bytes::map(path) }?;
     read_bytes(&path.display().to_string(), bytes)
 }
 
@@ -77,6 +77,11 @@ pub fn to_bytes(dataset: &Dataset) -> Vec<u8> {
 /// Writes a graph file atomically; returns its size in bytes.
 pub fn save(dataset: &Dataset, path: &Path) -> Result<u64> {
     GraphFileWriter::new(dataset, None).save(path)
+}
+
+/// Writes a graph file as [`save`] does, but fails if the path exists.
+pub fn save_new(dataset: &Dataset, path: &Path) -> Result<u64> {
+    GraphFileWriter::new(dataset, None).save_new(path)
 }
 
 /// Writes a graph file as [`save`] does, with a stamp that [`open_stamped`] compares.

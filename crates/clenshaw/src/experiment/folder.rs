@@ -4,17 +4,19 @@
 use super::{Provenance, Request, RunRecord, Summary};
 use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
-use crate::files::write_atomically;
+use crate::files::{self, write_atomically};
+use crate::tensor;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// A run folder, opened for reading or, with a lock, for writing.
 pub(super) struct RunFolder {
     path: PathBuf,
     /// The lock held while runs are written to this folder; `None` if it is open for reading.
-    _lock: Option<File>,
+    lock: Option<File>,
 }
 
 /// The files of a finished run: name and contents.
@@ -34,30 +36,26 @@ impl RunFolder {
     ) -> Result<Self> {
         let (run_toml, text) = (path.join("run.toml"), request.to_toml());
         let occupied = |problem| Error::Occupied { folder: path.to_owned(), problem };
-        match fs::read_to_string(&run_toml) {
-            Ok(existing) if existing != text => {
+        check_contents(path).map_err(occupied)?;
+        fs::create_dir_all(path).map_err(Error::io(path))?;
+        let folder = Self { path: path.to_owned(), lock: Some(lock(path)?) };
+        folder.remove_partials();
+        match read_text(&run_toml)? {
+            Some(existing) if existing != text => {
                 return Err(occupied("contains a run with different settings"));
             }
-            Ok(_) => {}
-            Err(_) if path.is_file() => return Err(occupied("is a file, not a folder")),
-            Err(_) if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) => {
-                return Err(occupied("is not empty and has no run.toml"));
-            }
-            Err(_) => {}
+            Some(_) => {}
+            // The first file to be written: a folder with other files and without this one is not ours.
+            None => write(&run_toml, text.as_bytes())?,
         }
-        fs::create_dir_all(path).map_err(Error::io(path))?;
-        let folder = Self { path: path.to_owned(), _lock: Some(lock(path)?) };
-        let data_json = path.join("data.json");
+        let (data_json, origin) = (path.join("data.json"), RunOrigin::new(fingerprint));
         if !resume {
             folder.clear()?;
-        } else if read_json::<DataFingerprint>(&data_json)?
-            .is_some_and(|before| before != *fingerprint)
-        {
-            return Err(occupied("contains runs on different data or splits"));
+        } else if let Some(before) = read_json::<RunOrigin>(&data_json)? {
+            before.check_same(&origin).map_err(occupied)?;
         }
         fs::create_dir_all(folder.runs_path()).map_err(Error::io(folder.runs_path()))?;
-        write(&run_toml, text.as_bytes())?;
-        write(&data_json, &json(fingerprint))?;
+        write(&data_json, &json(&origin))?;
         Ok(folder)
     }
 
@@ -65,17 +63,50 @@ impl RunFolder {
     /// invalid.
     pub fn open_existing(path: &Path) -> Result<(Self, Request)> {
         let run_toml = path.join("run.toml");
-        let text = fs::read_to_string(&run_toml).map_err(Error::io(&run_toml))?;
+        let text = files::read_text(&run_toml)?;
         let request = Request::from_toml(&run_toml.display().to_string(), &text)?;
-        Ok((Self { path: path.to_owned(), _lock: None }, request))
+        Ok((Self { path: path.to_owned(), lock: None }, request))
     }
 
-    /// Removes earlier results.
+    /// Removes earlier results. All runs disappear at once, and before the digests of their data, so that a
+    /// process killed here leaves neither part of a run nor runs of unknown data.
     fn clear(&self) -> Result<()> {
+        let removed = self.path.join(REMOVED_RUNS);
+        ignore_missing(fs::rename(self.runs_path(), &removed), self.runs_path())?;
         for file in ["summary.json", "receipt.json", "data.json"] {
             ignore_missing(fs::remove_file(self.path.join(file)), self.path.join(file))?;
         }
-        ignore_missing(fs::remove_dir_all(self.runs_path()), self.runs_path())
+        ignore_missing(fs::remove_dir_all(&removed), removed)
+    }
+
+    /// Removes what processes that were killed while writing left behind.
+    fn remove_partials(&self) {
+        // A process with the number of this one has ended.
+        let is_dead = |process| process == std::process::id() || !files::is_running(process);
+        files::remove_partials(&self.path, is_dead);
+        files::remove_partials(&self.runs_path(), is_dead);
+        let _ = fs::remove_dir_all(self.path.join(REMOVED_RUNS));
+        let entries = fs::read_dir(self.runs_path()).into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| is_partial_run(&entry.file_name().to_string_lossy())) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+
+    /// Fails if the folder was deleted or replaced since it was locked.
+    fn check_presence(&self) -> Result<()> {
+        let present = match &self.lock {
+            Some(lock) => is_same_file(lock, &self.path.join(LOCK)),
+            None => true,
+        };
+        present.then_some(()).ok_or_else(|| Error::FolderLost { folder: self.path.clone() })
+    }
+
+    /// Converts the error of a write: a missing path means that the folder or a part of it was deleted.
+    fn check_written<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| match error.is_not_found() {
+            true => Error::FolderLost { folder: self.path.clone() },
+            false => error,
+        })
     }
 
     fn runs_path(&self) -> PathBuf {
@@ -88,8 +119,7 @@ impl RunFolder {
 
     /// Reads a file of a finished run.
     pub fn read(&self, seed: u64, file: &str) -> Result<Vec<u8>> {
-        let path = self.run_path(seed).join(file);
-        fs::read(&path).map_err(Error::io(path))
+        files::read(&self.run_path(seed).join(file))
     }
 
     /// The record of a run; `None` unless it is finished.
@@ -109,13 +139,20 @@ impl RunFolder {
 
     /// Writes the files of a finished run and removes its checkpoint.
     pub fn finish_run(&self, seed: u64, files: RunFiles) -> Result<()> {
+        self.check_presence()?;
         let partial = self.runs_path().join(format!(".{seed}.partial"));
         ignore_missing(fs::remove_dir_all(&partial), partial.clone())?;
-        fs::create_dir_all(&partial).map_err(Error::io(&partial))?;
-        for (name, bytes) in files {
-            write(&partial.join(name), &bytes)?;
-        }
-        fs::rename(&partial, self.run_path(seed)).map_err(Error::io(self.run_path(seed)))?;
+        let write_all = || {
+            fs::create_dir(&partial).map_err(Error::io(&partial))?;
+            for (name, bytes) in files {
+                write(&partial.join(name), &bytes)?;
+            }
+            // Without a record, a folder with this name is not a finished run.
+            let path = self.run_path(seed);
+            ignore_missing(fs::remove_dir_all(&path), path.clone())?;
+            fs::rename(&partial, &path).map_err(Error::io(path))
+        };
+        self.check_written(write_all())?;
         ignore_missing(fs::remove_file(self.checkpoint_path(seed)), self.checkpoint_path(seed))
     }
 
@@ -126,18 +163,20 @@ impl RunFolder {
     /// The checkpoint of an interrupted run: its path and contents; `None` if there is none.
     pub fn checkpoint(&self, seed: u64) -> Option<(String, Vec<u8>)> {
         let path = self.checkpoint_path(seed);
-        fs::read(&path).ok().map(|bytes| (path.display().to_string(), bytes))
+        files::read(&path).ok().map(|bytes| (path.display().to_string(), bytes))
     }
 
     /// Writes the checkpoint of a run in progress.
     pub fn save_checkpoint(&self, seed: u64, bytes: &[u8]) -> Result<()> {
-        write(&self.checkpoint_path(seed), bytes)
+        self.check_presence()?;
+        self.check_written(write(&self.checkpoint_path(seed), bytes))
     }
 
     /// Writes the summary and the receipt.
     pub fn finish(&self, summary: &Summary, receipt: &RunReceipt) -> Result<()> {
-        write(&self.path.join("summary.json"), &json(summary))?;
-        write(&self.path.join("receipt.json"), &json(receipt))
+        self.check_presence()?;
+        self.check_written(write(&self.path.join("summary.json"), &json(summary)))?;
+        self.check_written(write(&self.path.join("receipt.json"), &json(receipt)))
     }
 }
 
@@ -153,6 +192,39 @@ pub(super) struct RunReceipt {
     pub provenance: Provenance,
     /// Wall-clock time of the job that completed the folder.
     seconds: f64,
+}
+
+/// The contents of `data.json`: everything that all runs of a folder have in common and `run.toml` does not
+/// contain.
+#[derive(Serialize, Deserialize)]
+struct RunOrigin {
+    #[serde(flatten)]
+    fingerprint: DataFingerprint,
+    /// The [`tensor::bit_class`] of the instruction set; `None` in folders of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bit_class: Option<String>,
+}
+
+impl RunOrigin {
+    /// The origin of runs that this process trains.
+    fn new(fingerprint: &DataFingerprint) -> Self {
+        let bit_class = tensor::bit_class(tensor::instruction_set()).to_owned();
+        Self { fingerprint: fingerprint.clone(), bit_class: Some(bit_class) }
+    }
+
+    /// Returns why runs of another origin cannot be continued.
+    fn check_same(&self, other: &Self) -> std::result::Result<(), &'static str> {
+        if self.fingerprint != other.fingerprint {
+            return Err("contains runs on different data or splits");
+        }
+        match (self.bit_class.as_deref(), other.bit_class.as_deref()) {
+            (Some(before), Some(now)) if before != now => match before {
+                "portable" => Err("contains runs of the portable instruction path"),
+                _ => Err("contains runs of the vector instruction path (avx2 or avx512)"),
+            },
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Digests of the graph and of every split; results of one request are comparable only if these match.
@@ -202,10 +274,44 @@ impl DataFingerprint {
     }
 }
 
+/// The name of the file that is locked while a folder is written to.
+const LOCK: &str = ".lock";
+
+/// The name of the folder of earlier runs while it is being deleted.
+const REMOVED_RUNS: &str = ".runs.partial";
+
+/// Returns why a path cannot become a run folder: it is not a folder, or it has no `run.toml` but files
+/// other than those that a process has when it is killed before it writes `run.toml`.
+fn check_contents(path: &Path) -> std::result::Result<(), &'static str> {
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries.flatten(),
+        Err(_) if path.exists() && !path.is_dir() => return Err("is a file, not a folder"),
+        Err(_) => return Ok(()),
+    };
+    let is_known = |name: &str| name == LOCK || name.starts_with('.') && name.ends_with(".partial");
+    let is_empty = |path: PathBuf| fs::read_dir(path).is_ok_and(|mut runs| runs.next().is_none());
+    let mut unknown = entries.filter(|entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        !is_known(&name) && !(name == "runs" && is_empty(entry.path()))
+    });
+    // Another process may write `run.toml` and then other files while the entries are listed.
+    match unknown.next().is_some() && !path.join("run.toml").exists() {
+        true => Err("is not empty and has no run.toml"),
+        false => Ok(()),
+    }
+}
+
+/// Whether a name is that of an unfinished folder of a run, `.SEED.partial`.
+fn is_partial_run(name: &str) -> bool {
+    let seed = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial"));
+    seed.is_some_and(|seed| seed.parse::<u64>().is_ok())
+}
+
 /// Locks a folder against other processes until the file is dropped, if the file system supports it; fails
 /// if another process has locked it.
 fn lock(folder: &Path) -> Result<File> {
-    let path = folder.join(".lock");
+    let path = folder.join(LOCK);
     let file = File::create(&path).map_err(Error::io(&path))?;
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(Error::Busy { folder: folder.to_owned() }),
@@ -213,14 +319,37 @@ fn lock(folder: &Path) -> Result<File> {
     }
 }
 
-/// Parses a JSON file; `None` if it cannot be read, an error if it is invalid.
+/// Whether a path still refers to an open file.
+#[cfg(unix)]
+fn is_same_file(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    fs::metadata(path)
+        .is_ok_and(|at_path| file.metadata().is_ok_and(|open| identity(open) == identity(at_path)))
+}
+
+/// Whether a path exists; elsewhere, a file cannot be deleted while it is open.
+#[cfg(not(unix))]
+fn is_same_file(_: &File, path: &Path) -> bool {
+    path.exists()
+}
+
+/// Reads a text file; `None` if it does not exist.
+fn read_text(path: &Path) -> Result<Option<String>> {
+    match files::read_text(path) {
+        Err(error) if error.is_not_found() => Ok(None),
+        text => text.map(Some),
+    }
+}
+
+/// Parses a JSON file; `None` if it does not exist, an error if it cannot be read or is invalid.
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
-    let Ok(bytes) = fs::read(path) else { return Ok(None) };
+    let Some(text) = read_text(path)? else { return Ok(None) };
     let invalid = |e: serde_json::Error| Error::Data {
         place: path.display().to_string(),
         problem: e.to_string(),
     };
-    serde_json::from_slice(&bytes).map(Some).map_err(invalid)
+    serde_json::from_str(&text).map(Some).map_err(invalid)
 }
 
 /// Indented JSON with a final newline.
@@ -238,7 +367,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 /// Converts the result of removing a path; a missing file or folder is not an error.
 fn ignore_missing(result: std::io::Result<()>, path: PathBuf) -> Result<()> {
     match result {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path)(e)),
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io(path)(e)),
         _ => Ok(()),
     }
 }

@@ -6,6 +6,7 @@ use super::{Predictions, Request, RunRecord, Summary};
 use crate::data::{Dataset, Split, Store};
 use crate::error::{Error, Result};
 use crate::graph::{Normalisation, dirichlet_energy, operator};
+use crate::tensor;
 use crate::train::{Fit, ModelProvenance, Outcome, RunEnd, Setup, TrainedModel, test_scores};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -114,6 +115,8 @@ impl<'a> ActiveJob<'a> {
             true => Err(Error::Interrupted),
             false => self.load_or_train(i, threads),
         };
+        // The memory of the run is free by now.
+        tensor::release_free_memory();
         self.failed.fetch_or(result.is_err(), Ordering::Relaxed);
         self.lock_results()[i] = Some(result);
     }
@@ -230,6 +233,7 @@ impl<'a> ActiveJob<'a> {
             roc_auc: scores.roc_auc,
             filter: self.setup.filter(&outcome.weights),
             energy: self.energy(&outcome.weights),
+            instructions: tensor::instruction_set().into(),
             seconds,
         })
     }

@@ -31,6 +31,7 @@ mod folder;
 mod job;
 mod scheduler;
 mod predict;
+mod verify;
 mod run_report;
 mod reproduce;
 mod tuning;
@@ -54,4 +55,7 @@ use scheduler::{finished_job, finished_runs};
 pub use tuning::{
     PrunerKind, StudyEnd, TuneEvent, TuneOptions, TuneRequest, TuneResult, declared_distribution,
     ranked_trials, sampler, tune,
+};
+pub use verify::{
+    ACCURACY_TOLERANCE, Comparison, MIN_AGREEMENT, RunVerifier, Verification, VerifiedItem,
 };

@@ -138,18 +138,31 @@ fn choose_run(
     place: &str,
     seed: Option<u64>,
 ) -> Result<RunRecord> {
+    let records = finished_records(files, request, place, seed)?;
+    Ok(best_record(&records).expect("there is a finished run").clone())
+}
+
+/// Returns the record of the finished run with this seed or, without `seed`, of all finished runs; fails if
+/// there is no such run.
+pub(super) fn finished_records(
+    files: &RunFolder,
+    request: &Request,
+    place: &str,
+    seed: Option<u64>,
+) -> Result<Vec<RunRecord>> {
     let seeds = request.seeds();
     let mut records = Vec::new();
     for candidate in seeds.filter(|candidate| seed.is_none_or(|seed| seed == *candidate)) {
         records.extend(files.record(candidate)?);
     }
-    best_record(&records).cloned().ok_or_else(|| match seed {
-        Some(seed) => {
+    match (records.is_empty(), seed) {
+        (false, _) => Ok(records),
+        (true, Some(seed)) => {
             let problem = format!("no finished run with seed {seed}");
-            Error::Data { place: place.into(), problem }
+            Err(Error::Data { place: place.into(), problem })
         }
-        None => Error::Unfinished { folder: place.into() },
-    })
+        (true, None) => Err(Error::Unfinished { folder: place.into() }),
+    }
 }
 
 /// A CSV field, in quotes if necessary.

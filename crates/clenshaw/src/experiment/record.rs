@@ -46,6 +46,10 @@ pub struct RunRecord {
     /// hidden layer or the layer is zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<f64>,
+    /// The instruction set that trained the run, see [`crate::tensor::instruction_set`]; empty in records of
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub instructions: String,
     /// Training time in seconds.
     pub seconds: f64,
 }

@@ -40,7 +40,7 @@ fn angle(order: usize, j: usize) -> f64 {
 
 /// The zeros of `T_{K+1}`, ascending.
 pub fn nodes(order: usize) -> Vec<f64> {
-    (0..=order).map(|j| angle(order, j).cos()).collect()
+    (0..=order).map(|j| libm::cos(angle(order, j))).collect()
 }
 
 /// The matrix that maps values at the nodes to coefficients, `c = v M`.
@@ -50,7 +50,7 @@ pub fn nodes(order: usize) -> Vec<f64> {
 pub fn interpolation_matrix(order: usize) -> Mat<f64> {
     let n = order + 1;
     let weight = |k: usize| if k == 0 { 1.0 } else { 2.0 } / n as f64;
-    let entry = |i: usize| weight(i % n) * ((i % n) as f64 * angle(order, i / n)).cos();
+    let entry = |i: usize| weight(i % n) * libm::cos((i % n) as f64 * angle(order, i / n));
     Mat::from_vec(n, n, (0..n * n).map(entry).collect())
 }
 

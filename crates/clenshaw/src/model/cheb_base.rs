@@ -41,7 +41,7 @@ pub static INFO: ModelInfo = ModelInfo {
 /// `1 / max(k, 1)^q` on the diagonal.
 fn damping(order: usize, q: f64) -> Mat<f64> {
     let mut m = Mat::identity(order + 1);
-    (1..=order).for_each(|k| m[(k, k)] = (k as f64).powf(-q));
+    (1..=order).for_each(|k| m[(k, k)] = libm::pow(k as f64, -q));
     m
 }
 

@@ -70,7 +70,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
 /// Layer `l`, counted from one.
 fn layer(net: &mut Net, hp: &Params, l: usize, h: Var, h0: Var) -> Var {
     let (p, width) = (net.p(), hp.int("hidden"));
-    let (alpha, t) = (hp.real("alpha"), (hp.real("lambda") / l as f64 + 1.0).ln());
+    let (alpha, t) = (hp.real("alpha"), libm::log(hp.real("lambda") / l as f64 + 1.0));
     let name = format!("conv.{}.w", l - 1);
     let mixed = if hp.flag("star") {
         let ph = net.sum([p.apply(h)]);

@@ -89,7 +89,7 @@ fn filter(weights: &WeightLookup<'_>, hp: &Params) -> Response {
     let (eta, w) = (weights("eta"), weights("w"));
     let mut products = vec![1.0];
     for (k, eta) in eta.as_slice().iter().enumerate() {
-        products.push(products[k] * hp.real("alpha") * eta.tanh());
+        products.push(products[k] * hp.real("alpha") * libm::tanh(*eta));
     }
     let channel = |c| Filter {
         basis: basis(hp),

@@ -91,7 +91,7 @@ fn polynomial(hp: &Params) -> PolynomialFilter {
         FilterKind::Heat => PolynomialFilter::fixed(Basis::Monomial, heat(t, order)),
         FilterKind::Gaussian => {
             let Filter { basis, coefficients } =
-                Filter::interpolate(order, |mu| (-t * (1.0 - mu).powi(2)).exp());
+                Filter::interpolate(order, |mu| libm::exp(-t * (1.0 - mu).powi(2)));
             PolynomialFilter::fixed(basis, coefficients)
         }
         FilterKind::Monomial => learned(Basis::Monomial, order),
@@ -105,7 +105,7 @@ fn polynomial(hp: &Params) -> PolynomialFilter {
 
 /// `c_k = e^-t t^k / k!`.
 fn heat(t: f64, order: usize) -> Vec<f64> {
-    let mut c = vec![(-t).exp()];
+    let mut c = vec![libm::exp(-t)];
     (1..=order).for_each(|k| c.push(c[k - 1] * t / k as f64));
     c
 }

@@ -116,7 +116,7 @@ pub(super) fn blend_with_identity(net: &mut Net, w: Var, t: f64) -> Var {
 
 /// `beta_l = min(1, ln(lambda / l + 1))`; layer 0 has the value of layer K, as in the authors' code.
 pub(super) fn decaying_beta(lambda: f64, order: usize) -> Vec<f64> {
-    let beta = |l: usize| (lambda / l as f64 + 1.0).ln().min(1.0);
+    let beta = |l: usize| libm::log(lambda / l as f64 + 1.0).min(1.0);
     (0..=order).map(|l| beta(if l == 0 { order } else { l })).collect()
 }
 

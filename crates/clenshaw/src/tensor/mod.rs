@@ -3,6 +3,7 @@
 mod real;
 mod mat;
 mod aligned_vec;
+mod free_memory;
 mod shared_slice;
 mod sparse;
 mod kernel;
@@ -11,7 +12,10 @@ mod optimiser;
 mod roofline;
 
 pub use aligned_vec::AlignedVec;
-pub use kernel::{instruction_set, log_sum_exp};
+pub use free_memory::release_free_memory;
+pub use kernel::{
+    available_instruction_sets, bit_class, instruction_set, log_sum_exp, select_instruction_set,
+};
 pub use mat::Mat;
 pub use optimiser::{Optimiser, OptimiserSettings, UpdateRule};
 pub use plan::{

@@ -3,11 +3,12 @@
 //! A mapped file is not copied: its pages are shared between all processes that map it. Numbers whose
 //! representation in the file differs from this machine's (byte order, width, alignment) are copied.
 
+use crate::error::{Error, Result};
+use crate::files;
 use bytemuck::Pod;
 use memmap2::{Mmap, MmapOptions};
 use std::borrow::Cow;
 use std::fmt;
-use std::fs::File;
 use std::ops::{Deref, Range};
 use std::path::Path;
 use std::sync::Arc;
@@ -28,10 +29,10 @@ impl Bytes {
     /// No process changes or truncates the file in place while the bytes or slices of them are in
     /// use: the indices of a sparse matrix are checked once and then used without bounds checks.
     /// Replacing the file by renaming another one over it is allowed.
-    pub(crate) unsafe fn map(path: &Path) -> std::io::Result<Self> {
-        let file = File::open(path)?;
+    pub(crate) unsafe fn map(path: &Path) -> Result<Self> {
+        let file = files::open(path)?;
         // SAFETY: the file does not change while it is mapped, by this function's contract.
-        let map = unsafe { MmapOptions::new().populate().map(&file)? };
+        let map = unsafe { MmapOptions::new().populate().map(&file) }.map_err(Error::io(path))?;
         Ok(Self(Arc::new(ByteSource::Mapped(map))))
     }
 }

@@ -219,7 +219,7 @@ impl Setup {
         let c = out.cols();
         for row in out.as_mut_slice().chunks_exact_mut(c) {
             let log_sum = log_sum_exp(row);
-            row.iter_mut().for_each(|z| *z = (*z - log_sum).exp());
+            row.iter_mut().for_each(|z| *z = Real::exp(*z - log_sum));
         }
         out
     }

@@ -4,7 +4,7 @@ use super::{Setup, read_weights, write_weights};
 use crate::data::read::Interpretation;
 use crate::data::{self, Dataset, Scaler, Schema, Store};
 use crate::error::{Error, Result};
-use crate::files::write_atomically;
+use crate::files::{self, write_atomically};
 use crate::filter::Response;
 use crate::hyper::Params;
 use crate::model::{self, ModelInfo};
@@ -274,7 +274,7 @@ impl TrainedModel {
 
     /// Reads a model file.
     pub fn load(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(Error::io(path))?;
+        let bytes = files::read(path)?;
         Self::from_bytes(&path.display().to_string(), &bytes)
     }
 

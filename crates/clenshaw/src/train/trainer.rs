@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::filter::Response;
 use crate::hyper::{Params, Scaling, Value};
 use crate::model::{self, ModelInfo};
+use crate::tensor;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -79,6 +80,8 @@ impl<'a> Trainer<'a> {
 
     /// Trains the model and keeps the weights of its best epoch.
     pub fn fit(mut self, dataset: impl Into<Arc<Dataset>>) -> Result<TrainedRun> {
+        // Of earlier runs.
+        tensor::release_free_memory();
         let dataset = dataset.into();
         let split = self.split.draw(&dataset, self.seed)?;
         let setup = Arc::new(Setup::new(dataset, self.info, self.hp)?);

@@ -14,6 +14,8 @@ mod fetch;
 mod fork;
 mod gradients;
 mod layering;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod memory;
 mod models;
 mod parity;
 mod plain;

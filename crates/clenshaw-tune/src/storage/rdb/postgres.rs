@@ -51,9 +51,14 @@ pub(super) struct PostgresConnection(Client);
 /// Parses a URL; the host defaults to `localhost` and the password to `$PGPASSWORD`. Returns a message
 /// without the password if the URL is invalid or requires TLS.
 pub(super) fn config(url: &str) -> Result<Config, String> {
+    const NO_TLS: &str = "TLS is not supported; remove `sslmode`, or use a tunnel";
+    // The driver does not know these values.
+    if ["sslmode=verify-ca", "sslmode=verify-full"].iter().any(|mode| url.contains(mode)) {
+        return Err(NO_TLS.into());
+    }
     let mut config: Config = url.parse().map_err(|error| innermost_message(&error))?;
     if config.get_ssl_mode() == SslMode::Require {
-        return Err("TLS is not supported; remove `sslmode`, or use a tunnel".into());
+        return Err(NO_TLS.into());
     }
     if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
         config.host("localhost");

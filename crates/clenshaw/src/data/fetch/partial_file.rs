@@ -4,6 +4,7 @@ use super::Manifest;
 use super::manifest::FileSource;
 use crate::data::fingerprint::hex;
 use crate::error::{Error, Result};
+use crate::files;
 use sha2::{Digest as _, Sha256};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
@@ -18,9 +19,9 @@ pub(super) struct FileDigest {
 
 /// Returns the digest of a file, or `None` if it does not exist.
 pub(super) fn digest(path: &Path) -> Result<Option<FileDigest>> {
-    let mut file = match File::open(path) {
-        Err(error) if is_not_found(error.kind()) => return Ok(None),
-        file => file.map_err(Error::io(path))?,
+    let mut file = match files::open(path) {
+        Err(Error::Io { source, .. }) if is_not_found(source.kind()) => return Ok(None),
+        file => file?,
     };
     let (mut hasher, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 16]);
     loop {

@@ -6,7 +6,8 @@ use super::partial_file::{FileDigest, PartialFile, archive_path};
 use super::{Client, FetchEvent, FetchOptions, ManifestFile};
 use crate::data::archive::Archive;
 use crate::error::Error;
-use std::fs::{self, File};
+use crate::files;
+use std::fs;
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -110,9 +111,9 @@ fn fetch_archive(url: &str, path: &Path, client: &Client<'_>) -> Result<(), Fetc
 /// Copies a file from another folder.
 fn copy(transfer: &Transfer<'_>, path: &Path, partial: &mut PartialFile) -> Result<(), FetchError> {
     partial.clear()?;
-    let file = File::open(path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => SourceError::NotFound,
-        _ => SourceError::Other(error.to_string()),
+    let file = files::open(path).map_err(|error| match error.is_not_found() {
+        true => SourceError::NotFound,
+        false => SourceError::Other(error.to_string()),
     })?;
     transfer
         .append_all(file, transfer.size, partial, |error, _| SourceError::Other(error.to_string()))
@@ -126,7 +127,7 @@ fn extract(
     partial: &mut PartialFile,
 ) -> Result<(), FetchError> {
     partial.clear()?;
-    let file = BufReader::new(File::open(archive).map_err(Error::io(archive))?);
+    let file = BufReader::new(files::open(archive)?);
     let mut archive = Archive::open(file).map_err(SourceError::Archive)?;
     let members = archive.members();
     let index = members.iter().position(|(name, _)| name.rsplit('/').next() == Some(member));

@@ -6,7 +6,7 @@ use super::header::{
 };
 use crate::data::{Dataset, Features, FixedSplit};
 use crate::error::Result;
-use crate::files::write_atomically;
+use crate::files::{write_atomically, write_new_atomically};
 use crate::tensor::little_endian_bytes;
 use safetensors::Dtype;
 use safetensors::tensor::TensorInfo;
@@ -69,7 +69,18 @@ impl<'a> GraphFileWriter<'a> {
     /// Writes the file atomically; returns its size in bytes.
     pub fn save(&self, path: &Path) -> Result<u64> {
         write_atomically(path, self.pieces())?;
-        Ok(self.pieces().map(|piece| piece.len() as u64).sum())
+        Ok(self.size())
+    }
+
+    /// Writes the file atomically, and fails if it exists; returns its size in bytes.
+    pub fn save_new(&self, path: &Path) -> Result<u64> {
+        write_new_atomically(path, self.pieces())?;
+        Ok(self.size())
+    }
+
+    /// The size of the file in bytes.
+    fn size(&self) -> u64 {
+        self.pieces().map(|piece| piece.len() as u64).sum()
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) const WEIGHTS: [&str; 2] = ["edge_weight", "edge_attr"];
 
 /// Reads a file.
 pub(super) fn read(file: &Path, interpretation: Interpretation) -> Result<Dataset> {
-    let bytes = std::fs::read(file).map_err(Error::io(file))?;
+    let bytes = crate::files::read(file)?;
     parse(&file.display().to_string(), &bytes, interpretation)
 }
 

@@ -24,7 +24,7 @@ const GENDER: usize = 1;
 
 /// Reads the file of a college; `name` becomes the name of the data set.
 pub fn read(file: &Path, name: &str) -> Result<Dataset> {
-    let bytes = std::fs::read(file).map_err(Error::io(file))?;
+    let bytes = crate::files::read(file)?;
     let dataset = read_bytes(&file.display().to_string(), &bytes)?;
     Ok(Dataset { name: name.into(), ..dataset })
 }

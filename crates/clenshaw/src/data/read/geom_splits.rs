@@ -25,7 +25,7 @@ pub fn geom_splits(folder: &Path, name: &str, n_nodes: usize) -> Result<Vec<Fixe
         return Ok(vec![]);
     }
     let read = |i| {
-        let bytes = std::fs::read(path(i)).map_err(Error::io(path(i)))?;
+        let bytes = crate::files::read(&path(i))?;
         read_bytes(&path(i).display().to_string(), &format!("geom:{i}"), &bytes, n_nodes)
     };
     (0..N_SPLITS).map(read).collect()

@@ -20,7 +20,7 @@ const MASKS: [&str; 3] = ["train_masks", "val_masks", "test_masks"];
 
 /// Reads a file; the data set is named after the file, without its extension.
 pub fn read(file: &Path) -> Result<Dataset> {
-    let bytes = std::fs::read(file).map_err(Error::io(file))?;
+    let bytes = crate::files::read(file)?;
     let dataset = read_bytes(&file.display().to_string(), &bytes)?;
     let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Ok(Dataset { name, ..dataset })

@@ -44,7 +44,7 @@ pub fn read(folder: &Path) -> Result<Dataset> {
     let path = folder.join(SPLITS);
     let splits = match path.exists() {
         true => {
-            let bytes = std::fs::read(&path).map_err(Error::io(&path))?;
+            let bytes = crate::files::read(&path)?;
             read_splits(&path.display().to_string(), &bytes, nodes.len())?
         }
         false => vec![],

@@ -70,7 +70,7 @@ pub const fn max_memory(file_size: usize) -> usize {
 impl MatFile {
     /// Reads a file.
     pub fn read(file: &Path) -> Result<Self> {
-        let bytes = std::fs::read(file).map_err(Error::io(file))?;
+        let bytes = crate::files::read(file)?;
         Self::read_bytes(&file.display().to_string(), &bytes)
     }
 
@@ -175,12 +175,19 @@ impl VariableReader {
         let size = ElementReader { bytes: &tag, at: TAG / 2, ..*input }.read_word()? as usize;
         self.spend(input, element.at, size, 1)?;
         let mut bytes = tag.to_vec();
-        // Reads past the padding to the end of the stream, where zlib verifies the checksum.
+        // Reads past the padding to the end of the stream.
         let limit = size as u64 + TAG as u64;
-        inflater
+        (&mut inflater)
             .take(limit)
             .read_to_end(&mut bytes)
             .map_err(|e| bad(format!("cannot inflate: {e}")))?;
+        // The decoder does not verify the checksum of a stream that is truncated or longer than its size.
+        let consumed = &element.data[..inflater.total_in() as usize];
+        if !consumed.ends_with(&adler32(&bytes).to_be_bytes()) {
+            let found = bytes.len();
+            let problem = "the compressed data is truncated, damaged or longer than stated";
+            return Err(bad(format!("{problem}: its {found} bytes do not match the checksum")));
+        }
         let place = format!("{}: byte {}, inflated", input.place, element.at);
         let mut reader = ElementReader { place: &place, start: 0, bytes: &bytes, at: 0 };
         let element = reader.read_element("a variable")?;
@@ -293,6 +300,20 @@ impl VariableReader {
         let values = origin.into_iter().map(|e| values[e as usize]).collect();
         Ok(Sparse::new(pattern, values))
     }
+}
+
+/// The checksum at the end of a zlib stream.
+fn adler32(bytes: &[u8]) -> u32 {
+    let (mut a, mut b) = (1u32, 0u32);
+    // The sums of 5552 bytes fit into 32 bits.
+    for block in bytes.chunks(5552) {
+        for &byte in block {
+            a += u32::from(byte);
+            b += a;
+        }
+        (a, b) = (a % 65521, b % 65521);
+    }
+    b << 16 | a
 }
 
 // The numbers of array classes; dense numeric arrays are `DOUBLE..=UINT64`.

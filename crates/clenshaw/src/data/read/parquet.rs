@@ -19,7 +19,7 @@ const PANDAS_INDEX: &str = "__index_level_";
 
 /// Converts the table in a file to text.
 pub(super) fn read(path: &Path) -> Result<String> {
-    let file = File::open(path).map_err(Error::io(path))?;
+    let file = crate::files::open(path)?;
     read_file(&path.display().to_string(), file)
 }
 

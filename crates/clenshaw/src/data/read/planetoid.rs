@@ -52,7 +52,7 @@ const MAX_COLUMNS: usize = 1 << 24;
 /// data set.
 pub fn read(folder: &Path, name: &str) -> Result<Dataset> {
     let path = |part: &str| folder.join(format!("ind.{name}.{part}"));
-    let bytes = |part: &str| std::fs::read(path(part)).map_err(Error::io(path(part)));
+    let bytes = |part: &str| crate::files::read(&path(part));
     let files = PlanetoidFiles {
         x: &bytes("x")?,
         tx: &bytes("tx")?,

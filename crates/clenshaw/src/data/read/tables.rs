@@ -27,9 +27,10 @@ use crate::data::Dataset;
 use crate::data::schema::{WeightChoice, is_id_name, is_known_name};
 use crate::data::table::Table;
 use crate::error::{Error, Result};
+use crate::files;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -148,7 +149,7 @@ pub fn read_pair(edges: &Path, nodes: &Path, interpretation: Interpretation) -> 
     let format = EdgeFormat::of(edges).unwrap_or(EdgeFormat::Table);
     let input: Box<dyn Read + Send> = match format {
         EdgeFormat::Parquet => Box::new(std::io::Cursor::new(parquet(edges)?)),
-        EdgeFormat::Npz => Box::new(File::open(edges).map_err(Error::io(edges))?),
+        EdgeFormat::Npz => Box::new(files::open(edges)?),
         _ => text::open(edges)?,
     };
     dataset(edges, format, input, &table, interpretation)

@@ -2,21 +2,27 @@
 //!
 //! Gzip and Zstandard are detected by their first bytes, whatever the file name.
 //! Decompressed text may be at most [`MAX_RATIO`] times the compressed size plus 1 MiB, so that a small
-//! file cannot exhaust memory.
+//! file cannot exhaust memory. It may also be at most [`MAX_LEAD`] longer than [`MAX_RATIO`] times the
+//! compressed bytes read so far, so that a large decompression bomb is rejected early.
 
 use crate::error::{Error, Result};
+use crate::files;
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Largest ratio of decompressed to compressed size, apart from [`SLACK`]; tables of zeros and ones
 /// reach 100.
 const MAX_RATIO: u64 = 200;
 /// Number of decompressed bytes that are allowed in addition to [`MAX_RATIO`].
 const SLACK: u64 = 1 << 20;
+/// Number of bytes by which text may exceed [`MAX_RATIO`] times the compressed bytes read so far; the part
+/// of a file that compresses best may come first.
+const MAX_LEAD: u64 = 64 << 20;
 
 /// File extensions of compressed files.
 pub(super) const COMPRESSED_EXTENSIONS: [&str; 2] = ["gz", "zst"];
@@ -64,7 +70,7 @@ pub(super) fn read_all(path: &Path, mut input: impl Read) -> Result<String> {
 
 /// Opens a file for reading its decompressed text.
 pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
-    let file = File::open(path).map_err(io_error(path))?;
+    let file = files::open(path)?;
     let size = file.metadata().map_err(io_error(path))?.len();
     decompress(BufReader::new(file), size).map_err(io_error(path))
 }
@@ -83,16 +89,23 @@ fn decompress<'a>(
     mut compressed: impl BufRead + Send + 'a,
     size: u64,
 ) -> io::Result<Box<dyn Read + Send + 'a>> {
-    let left = max_decompressed(size);
     let start = compressed.fill_buf()?;
-    if start.starts_with(GZIP) {
-        Ok(Box::new(BoundedReader { input: MultiGzDecoder::new(compressed), left }))
-    } else if start.starts_with(ZSTD) {
-        let input = ZstdReader { compressed, decoder: FrameDecoder::new(), in_frame: false };
-        Ok(Box::new(BoundedReader { input, left }))
-    } else {
-        Ok(Box::new(compressed))
+    let (is_gzip, is_zstd) = (start.starts_with(GZIP), start.starts_with(ZSTD));
+    if !is_gzip && !is_zstd {
+        return Ok(Box::new(compressed));
     }
+    let (limit, consumed) = (max_decompressed(size), Arc::new(AtomicU64::new(0)));
+    let compressed = CountingReader { input: compressed, consumed: consumed.clone() };
+    Ok(match is_gzip {
+        true => {
+            let input = MultiGzDecoder::new(compressed);
+            Box::new(BoundedReader { input, limit, consumed, produced: 0 })
+        }
+        false => {
+            let input = ZstdReader { compressed, decoder: FrameDecoder::new(), in_frame: false };
+            Box::new(BoundedReader { input, limit, consumed, produced: 0 })
+        }
+    })
 }
 
 /// Returns the largest allowed decompressed size of a file of `size` bytes.
@@ -133,10 +146,38 @@ pub(super) fn io_error(path: &Path) -> impl Fn(io::Error) -> Error + use<> {
     }
 }
 
-/// A reader of decompressed data that fails after `left` bytes and reports read errors as damaged data.
+/// A reader that counts the bytes that were read from it.
+struct CountingReader<R> {
+    input: R,
+    consumed: Arc<AtomicU64>,
+}
+
+impl<R: BufRead> Read for CountingReader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.input.read(buffer)?;
+        self.consumed.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for CountingReader<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.input.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.consumed.fetch_add(count as u64, Ordering::Relaxed);
+        self.input.consume(count);
+    }
+}
+
+/// A reader of decompressed data that fails when it has produced more than `limit` bytes, or too many for the
+/// compressed bytes consumed so far, and reports read errors as damaged data.
 struct BoundedReader<R> {
     input: R,
-    left: u64,
+    limit: u64,
+    consumed: Arc<AtomicU64>,
+    produced: u64,
 }
 
 impl<R: Read> Read for BoundedReader<R> {
@@ -146,9 +187,13 @@ impl<R: Read> Read for BoundedReader<R> {
             _ => io::Error::other(format!("damaged compressed data: {error}")),
         };
         let count = self.input.read(buffer).map_err(damaged)?;
-        let left = self.left.checked_sub(count as u64);
-        self.left = left.ok_or_else(|| io::Error::other(TOO_LARGE))?;
-        Ok(count)
+        self.produced += count as u64;
+        let consumed = self.consumed.load(Ordering::Relaxed);
+        let limit = consumed.saturating_mul(MAX_RATIO).saturating_add(MAX_LEAD).min(self.limit);
+        match self.produced > limit {
+            true => Err(io::Error::other(TOO_LARGE)),
+            false => Ok(count),
+        }
     }
 }
 
@@ -252,11 +297,24 @@ pub(super) mod tests {
     fn rejects_decompression_bombs() {
         let zeros = vec![b'0'; 30 << 20];
         for bomb in [gzip(&zeros), zstd(&zeros)] {
-            assert_eq!(
-                decompressed(&bomb).unwrap_err().to_string(),
-                "decompresses to more than 200 times its size; if this is intended, decompress it first"
-            );
+            assert_eq!(decompressed(&bomb).unwrap_err().to_string(), TOO_LARGE);
         }
+    }
+
+    /// 2 GiB in 2 MiB: 200 times the size are 400 MiB, but the reader fails after about 80 MiB.
+    #[test]
+    fn rejects_large_bombs_early() {
+        let bomb = gzip(&vec![b'0'; 4 << 20]).repeat(512);
+        let mut reader = decompress(&bomb[..], bomb.len() as u64).unwrap();
+        let (mut total, mut buffer) = (0, vec![0; 1 << 16]);
+        let error = loop {
+            match reader.read(&mut buffer) {
+                Ok(count) => total += count,
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.to_string(), TOO_LARGE);
+        assert!((64 << 20..100 << 20).contains(&total), "{total} bytes of {}", bomb.len());
     }
 
     #[test]

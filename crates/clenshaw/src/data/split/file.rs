@@ -9,7 +9,7 @@ use crate::data::read::delimited::{LineResult, parse_table};
 use crate::data::read::text;
 use crate::data::schema::is_id_name;
 use crate::data::{Dataset, count};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
@@ -19,7 +19,7 @@ const PART_COLUMN: [&str; 2] = ["part", "split"];
 
 /// Reads the three parts from a file; see [`read_bytes`].
 pub(super) fn read(path: &Path, dataset: &Dataset) -> Result<[Vec<u32>; 3]> {
-    let bytes = std::fs::read(path).map_err(Error::io(path))?;
+    let bytes = crate::files::read(path)?;
     read_bytes(&path.display().to_string(), &bytes, &dataset.node_names, &dataset.y)
 }
 

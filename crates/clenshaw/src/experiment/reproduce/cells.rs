@@ -13,6 +13,7 @@ use crate::data::Store;
 use crate::error::{Error, Result};
 use crate::experiment::scheduler::all_or_first_error;
 use crate::experiment::{Provenance, folder};
+use crate::files;
 use crate::parallel;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -83,6 +84,7 @@ impl ExperimentOptions<'_> {
     ) -> Result<CellResults<R>> {
         let folder = self.folder.join("records");
         fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
+        files::remove_partials(&folder, |process| !files::is_running(process));
         let (done, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
         let total = cells.len();
         (self.on_progress)(CellProgress { done: 0, total, cell: None });
@@ -118,13 +120,15 @@ fn load_or_compute<T, R: Serialize + DeserializeOwned>(
     let record = compute(&cell.input)?;
     let stored =
         StoredRecord { settings: cell.settings.clone(), provenance: Provenance::now(1), record };
-    folder::write(&path, &folder::json(&stored))?;
-    Ok(stored)
+    match folder::write(&path, &folder::json(&stored)) {
+        Err(error) if error.is_not_found() => Err(Error::FolderLost { folder: folder.to_owned() }),
+        written => written.map(|()| stored),
+    }
 }
 
 /// A saved record of the same settings; `None` if there is none or it cannot be read.
 fn load<R: DeserializeOwned>(path: &Path, settings: &Value) -> Option<StoredRecord<R>> {
-    let stored: StoredRecord<R> = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    let stored: StoredRecord<R> = serde_json::from_slice(&files::read(path).ok()?).ok()?;
     (stored.settings == *settings).then_some(stored)
 }
 

@@ -8,6 +8,7 @@
 //! Kernels that access slices without bounds checks check their lengths first. Those that gather rows
 //! by index also rely on the indices of a [`Pattern`](super::Pattern), which its constructor checks.
 
+mod level;
 mod gather;
 mod sum;
 mod gemm;
@@ -22,6 +23,9 @@ mod map;
 
 pub(crate) use gate::{Act, DropEntries, Gate, GateGrad};
 pub(crate) use gemm::Gemm;
+pub(crate) use level::SimdLevel;
+use level::level;
+pub use level::{available_instruction_sets, bit_class, instruction_set, select_instruction_set};
 pub use loss::log_sum_exp;
 pub(crate) use loss::{Nll, Squares};
 pub(crate) use map::Map;
@@ -102,15 +106,7 @@ pub(crate) trait Kernel {
     fn run<A: Arith>(self) -> Self::Output;
 }
 
-/// The instruction sets that kernels are compiled for, in ascending order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum SimdLevel {
-    Portable,
-    Avx2,
-    Avx512,
-}
-
-/// Runs a kernel with the best instruction set of this processor.
+/// Runs a kernel with the selected instruction set, by default the best one of this processor.
 #[inline]
 pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     match level() {
@@ -122,37 +118,6 @@ pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
         SimdLevel::Avx2 => unsafe { avx2(kernel) },
         _ => kernel.run::<Portable>(),
     }
-}
-
-/// The instruction set that the kernels use on this processor: `avx512`, `avx2` or `portable`.
-///
-/// The last bits of results depend on it.
-pub fn instruction_set() -> &'static str {
-    match level() {
-        SimdLevel::Portable => "portable",
-        SimdLevel::Avx2 => "avx2",
-        SimdLevel::Avx512 => "avx512",
-    }
-}
-
-/// The instruction set that kernels use on this thread; only tests can limit it.
-#[inline]
-fn level() -> SimdLevel {
-    #[cfg(test)]
-    return detect().min(testing::limit());
-    #[cfg(not(test))]
-    detect()
-}
-
-/// The best instruction set of this processor.
-#[inline]
-fn detect() -> SimdLevel {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-        let wide = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl");
-        return if wide { SimdLevel::Avx512 } else { SimdLevel::Avx2 };
-    }
-    SimdLevel::Portable
 }
 
 #[cfg(target_arch = "x86_64")]

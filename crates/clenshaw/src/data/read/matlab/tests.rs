@@ -214,3 +214,27 @@ fn errors_in_compressed_data_include_both_positions() {
         "x.mat: byte 128, inflated: byte 56: found 5 numbers; expected a matrix of 3 x 4"
     );
 }
+
+/// A stream whose checksum is not reached by reading the stated number of bytes.
+#[test]
+fn rejects_streams_that_are_truncated_or_longer_than_stated() {
+    let packed = deflated(&dense("a", &[2, 2], &[1, 2, 3, 4]));
+    let data = &packed[TAG..];
+    assert!(MatFile::read_bytes("x.mat", &file(std::slice::from_ref(&packed))).is_ok());
+    // Without the checksum, and with a part of it.
+    for cut in 1..=4 {
+        let data = &data[..data.len() - cut];
+        let truncated = [&words(&[COMPRESSED, data.len() as u32]), data].concat();
+        let message = read_error(&[truncated]);
+        assert!(message.contains("do not match the checksum"), "{message}");
+    }
+    // The size in the tag of the variable is smaller than the stream.
+    let mut variable = dense("a", &[4, 8], &[7; 32]);
+    variable.extend(dense("b", &[4, 8], &[8; 32]));
+    let message = read_error(&[deflated(&variable)]);
+    assert!(message.contains("do not match the checksum"), "{message}");
+    // A flipped bit of the checksum.
+    let mut flipped = packed.clone();
+    *flipped.last_mut().unwrap() ^= 1;
+    read_error(&[flipped]);
+}

@@ -14,10 +14,10 @@ use crate::error::{Error, Result};
 use crate::experiment::{
     DataFingerprint, Provenance, Request, RunRecord, TrainingJob, finished_job,
 };
+use crate::files;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
 /// A list of receipts, one per cell.
@@ -75,9 +75,9 @@ impl Receipts {
 
     /// Reads one file; a missing file has no receipts.
     pub fn read_file(path: &Path) -> Result<Self> {
-        let text = match fs::read_to_string(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-            text => text.map_err(|e| unreadable(path, e))?,
+        let text = match files::read_text(path) {
+            Err(error) if error.is_not_found() => String::new(),
+            text => text?,
         };
         let receipt = |(i, line): (usize, &str)| {
             serde_json::from_str(line).map_err(|error| Error::Data {

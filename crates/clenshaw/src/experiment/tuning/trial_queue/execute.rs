@@ -11,6 +11,7 @@ use crate::experiment::tuning::propose::{FAILED, known_value};
 use crate::experiment::tuning::result::ranked_trials;
 use crate::experiment::tuning::{TuneEvent, study};
 use crate::filter::Response;
+use crate::tensor;
 use clenshaw_tune::{AttrKind, Trial, TrialOutcome, TrialState};
 use serde_json::json;
 
@@ -20,6 +21,8 @@ impl TrialQueue<'_> {
     pub(super) fn run_trial(&self, trial: &Trial, threads: usize) -> Result<Option<Error>> {
         (self.context.options.on_event)(TuneEvent::Started { number: trial.number });
         let result = self.evaluate(trial, threads);
+        // The memory of the trial is free by now.
+        tensor::release_free_memory();
         let stored = self.store_result(trial, &result);
         let (outcome, error) = match (result, stored) {
             (Ok(_) | Err(Error::Interrupted), Ok(())) => {
