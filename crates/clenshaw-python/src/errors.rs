@@ -3,11 +3,12 @@
 use clenshaw::Error;
 use pyo3::PyErr;
 use pyo3::exceptions::{
-    PyFileNotFoundError, PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError,
+    PyFileNotFoundError, PyKeyboardInterrupt, PyMemoryError, PyOSError, PyRuntimeError,
+    PyValueError,
 };
 
-/// Invalid input is a `ValueError`, an error of the operating system an `OSError`, a loss that is not
-/// finite a `RuntimeError`.
+/// Invalid input is a `ValueError`, an error of the operating system an `OSError`, too little
+/// memory a `MemoryError`, and a loss that is not finite a `RuntimeError`.
 pub fn to_python(error: Error) -> PyErr {
     let text = error.to_string();
     match error {
@@ -17,6 +18,7 @@ pub fn to_python(error: Error) -> PyErr {
         Error::MissingFiles { .. } => PyFileNotFoundError::new_err(text),
         Error::Io { .. } => PyOSError::new_err(text),
         Error::Diverged { .. } => PyRuntimeError::new_err(text),
+        Error::OutOfMemory { .. } => PyMemoryError::new_err(text),
         Error::Interrupted => PyKeyboardInterrupt::new_err(text),
         _ => PyValueError::new_err(text),
     }

@@ -110,7 +110,7 @@ pub fn fit(
     }
     let threads = threads.max(1);
 
-    let (fit, setup, error) = py.detach(move || -> PyResult<_> {
+    let (mut fit, setup, error) = py.detach(move || -> PyResult<_> {
         // Of earlier fits.
         clenshaw::tensor::release_free_memory();
         let setup = Arc::new(Setup::new(dataset, info, hp).map_err(to_python)?);
@@ -136,7 +136,7 @@ pub fn fit(
         end.map_err(to_python)?;
         Ok((fit, setup, error))
     })?;
-    result(py, &fit, &setup, threads, error)
+    result(py, &mut fit, &setup, error)
 }
 
 /// Checks for signals and calls the callback.
@@ -157,9 +157,8 @@ fn after_epoch(
 /// The result of a run with at least one epoch.
 fn result(
     py: Python<'_>,
-    fit: &Fit,
+    fit: &mut Fit,
     setup: &Setup,
-    threads: usize,
     error: Option<PyErr>,
 ) -> PyResult<FitResult> {
     if fit.history().is_empty() {
@@ -170,7 +169,7 @@ fn result(
         let (best, weights) = fit.best();
         let model = TrainedModel::new(setup, weights, fit.provenance());
         let response = setup.filter(weights).map(|filter| ResponsePoints::new(&filter));
-        (best, setup.scores(weights, threads), model, response)
+        (best, fit.best_scores(), model, response)
     });
     Ok(FitResult {
         history: fit.history().to_vec(),

@@ -131,6 +131,20 @@ pub enum Error {
         /// The learning rates to lower, with their current values.
         lower: String,
     },
+    /// A model, graph or file that needs more memory than there is.
+    #[error("{}", out_of_memory(.what, .needed, .available, .limit, .advice))]
+    OutOfMemory {
+        /// What needs the memory.
+        what: String,
+        /// The bytes that it needs.
+        needed: u64,
+        /// The bytes that are available, if known.
+        available: Option<u64>,
+        /// The limit that they were compared with.
+        limit: &'static str,
+        /// What to do.
+        advice: String,
+    },
     /// The caller cancelled the operation; finished parts are kept.
     #[error("interrupted")]
     Interrupted,
@@ -180,6 +194,12 @@ impl Error {
         }
     }
 
+    /// Returns whether this training run cannot succeed with its hyper-parameters, while others may: it
+    /// diverged, or does not fit into memory.
+    pub fn is_due_to_settings(&self) -> bool {
+        matches!(self, Self::Diverged { .. } | Self::OutOfMemory { .. })
+    }
+
     /// Returns whether the input is at fault (wrong arguments, bad data or a missing file), as opposed to a
     /// failure while running.
     pub fn is_input(&self) -> bool {
@@ -193,10 +213,26 @@ impl Error {
             | Self::FolderLost { .. }
             | Self::NotReproduced { .. }
             | Self::Diverged { .. }
+            | Self::OutOfMemory { .. }
             | Self::Interrupted => false,
             _ => true,
         }
     }
+}
+
+fn out_of_memory(
+    what: &str,
+    needed: &u64,
+    available: &Option<u64>,
+    limit: &str,
+    advice: &str,
+) -> String {
+    let gigabytes = |bytes: u64| format!("{:.2} GB", bytes as f64 / 1e9);
+    let available = match available {
+        Some(bytes) => format!("{} are available", gigabytes(*bytes)),
+        None => "the system did not provide them".to_owned(),
+    };
+    format!("{what} needs {}, but {available} ({limit}); {advice}", gigabytes(*needed))
 }
 
 fn suggestion(nearest: &Option<String>) -> String {

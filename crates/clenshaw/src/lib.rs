@@ -101,6 +101,7 @@
 pub mod error;
 pub mod hyper;
 pub mod files;
+pub mod memory;
 mod parallel;
 pub mod tensor;
 pub mod graph;

@@ -25,7 +25,9 @@ fn train(arguments: &[&str]) -> Value {
 /// The records of all runs, without their times.
 fn records(document: &Value) -> Vec<Value> {
     let mut runs = document["runs"].as_array().unwrap().clone();
-    runs.iter_mut().for_each(|run| drop(run.as_object_mut().unwrap().remove("seconds")));
+    for key in ["seconds", "peak_memory_bytes", "forecast_memory_bytes"] {
+        runs.iter_mut().for_each(|run| drop(run.as_object_mut().unwrap().remove(key)));
+    }
     runs
 }
 

@@ -14,6 +14,7 @@ mod data_import;
 mod databases;
 mod examples;
 mod listings;
+mod memory;
 mod own_graph;
 mod own_graph_warnings;
 mod python_graphs;

@@ -127,8 +127,10 @@ pub fn assert_snapshot(name: &str, now: &str) {
     assert!(now == snapshot, "{name} differs; it is now:\n{now}");
 }
 
-/// Removes the lines with the key `seconds` from an indented JSON document.
+/// Removes the lines with measured times and memory from an indented JSON document.
 pub fn without_times(document: &str) -> String {
-    let lines = document.lines().filter(|line| !line.trim_start().starts_with("\"seconds\":"));
+    let measured = ["\"seconds\":", "\"peak_memory_bytes\":", "\"forecast_memory_bytes\":"];
+    let is_measured = |line: &str| measured.iter().any(|key| line.trim_start().starts_with(key));
+    let lines = document.lines().filter(|line| !is_measured(line));
     lines.map(|line| line.to_owned() + "\n").collect()
 }

@@ -6,7 +6,8 @@ use super::{Predictions, Request, RunRecord, Summary};
 use crate::data::{Dataset, Split, Store};
 use crate::error::{Error, Result};
 use crate::graph::{Normalisation, dirichlet_energy, operator};
-use crate::tensor;
+use crate::memory;
+use crate::tensor::{self, Mat};
 use crate::train::{Fit, ModelProvenance, Outcome, RunEnd, Setup, TrainedModel, test_scores};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -173,7 +174,7 @@ impl<'a> ActiveJob<'a> {
         self.train(&mut fit, i, seed)?;
 
         let outcome = fit.outcome();
-        let record = self.record(seed, split, &outcome, fit.seconds())?;
+        let record = self.record(seed, split, &outcome, &fit)?;
         if let Some(folder) = folder {
             folder.finish_run(seed, self.files(split, outcome, &record))?;
         }
@@ -210,13 +211,7 @@ impl<'a> ActiveJob<'a> {
     }
 
     /// Scores the outcome of a run on the test nodes.
-    fn record(
-        &self,
-        seed: u64,
-        split: &Split,
-        outcome: &Outcome,
-        seconds: f64,
-    ) -> Result<RunRecord> {
+    fn record(&self, seed: u64, split: &Split, outcome: &Outcome, fit: &Fit) -> Result<RunRecord> {
         let scores = test_scores(&outcome.probabilities, &self.dataset, split)?;
         Ok(RunRecord {
             seed,
@@ -231,17 +226,17 @@ impl<'a> ActiveJob<'a> {
             balanced_accuracy: scores.balanced_accuracy,
             majority_share: scores.majority_share,
             roc_auc: scores.roc_auc,
-            filter: self.setup.filter(&outcome.weights),
-            energy: self.energy(&outcome.weights),
+            filter: outcome.filter.clone(),
+            energy: outcome.hidden.as_ref().and_then(|hidden| self.energy(hidden)),
             instructions: tensor::instruction_set().into(),
-            seconds,
+            seconds: fit.seconds(),
+            forecast_memory_bytes: fit.forecast_bytes(),
+            peak_memory_bytes: memory::peak_resident_bytes(),
         })
     }
 
-    /// The relative Dirichlet energy of the last hidden layer; `None` if the model has no hidden layer or the
-    /// layer is zero.
-    fn energy(&self, weights: &[f32]) -> Option<f64> {
-        let hidden = self.setup.hidden(weights)?;
+    /// The relative Dirichlet energy of the last hidden layer; `None` if the layer is zero.
+    fn energy(&self, hidden: &Mat<f32>) -> Option<f64> {
         let p = operator(&self.dataset.graph, Normalisation::Looped);
         dirichlet_energy(&p, &hidden.cast())
     }

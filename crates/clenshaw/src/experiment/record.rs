@@ -52,6 +52,14 @@ pub struct RunRecord {
     pub instructions: String,
     /// Training time in seconds.
     pub seconds: f64,
+    /// The memory that the process was expected to need, in bytes, as forecast when the run started. `None` if
+    /// the system does not provide its memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast_memory_bytes: Option<u64>,
+    /// The largest amount of RAM that the process has used by the end of the run, in bytes; runs trained in
+    /// parallel or before it are included. `None` if the system does not provide it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_memory_bytes: Option<u64>,
 }
 
 /// Deserialises `null`, which stands for NaN in JSON, as NaN.

@@ -11,6 +11,8 @@
 //! H2GCN also uses the graph of nodes at distance exactly two, normalised like P.
 
 use super::Graph;
+use crate::error::{Error, Result};
+use crate::memory;
 use crate::tensor::{Operator, Pattern};
 use std::sync::Arc;
 
@@ -26,20 +28,52 @@ pub enum Normalisation {
 }
 
 /// The operator of this kind for a graph. [`Normalisation::TwoHop`] ignores edge weights.
+///
+/// # Panics
+/// If [`try_operator`] returns an error.
 pub fn operator(graph: &Graph, kind: Normalisation) -> Operator {
+    try_operator(graph, kind).unwrap_or_else(|error| panic!("operator: {error}"))
+}
+
+/// The operator of this kind for a graph.
+///
+/// # Errors
+/// [`Error::OutOfMemory`] for [`Normalisation::TwoHop`] if too many pairs of nodes have distance two, as in a
+/// graph with a node of very high degree.
+pub fn try_operator(graph: &Graph, kind: Normalisation) -> Result<Operator> {
     let weights = graph.weights().map(|weights| weights.iter().map(|&w| f64::from(w)).collect());
-    match kind {
+    Ok(match kind {
         Normalisation::Plain => normalise(graph.adjacency().clone(), weights),
         Normalisation::Looped => {
             let (pattern, weights) = with_loops(graph.adjacency(), weights);
             normalise(Arc::new(pattern), weights)
         }
-        Normalisation::TwoHop => normalise(Arc::new(two_hops(graph.adjacency())), None),
-    }
+        Normalisation::TwoHop => {
+            let available = memory::available();
+            let max_entries = available.map_or(u64::MAX, |known| known.bytes / TWO_HOP_BYTES);
+            let max_entries = max_entries.min(u64::from(u32::MAX)) as usize;
+            let pattern = two_hops(graph.adjacency(), max_entries).map_err(|n_entries| {
+                Error::OutOfMemory {
+                    what: "the graph of nodes at distance two".into(),
+                    needed: n_entries as u64 * TWO_HOP_BYTES,
+                    available: available.map(|known| known.bytes),
+                    limit: available.map_or("at most 2^32 edges", |known| known.limit.name()),
+                    advice: "choose a model other than h2gcn, or remove nodes of very high degree"
+                        .into(),
+                }
+            })?;
+            normalise(Arc::new(pattern), None)
+        }
+    })
 }
 
-/// The pattern of the pairs of nodes at distance exactly two.
-fn two_hops(adjacency: &Pattern) -> Pattern {
+/// Bytes per entry while the pattern of [`Normalisation::TwoHop`] is built: the list of columns, which grows
+/// by doubling, and the transposed pattern.
+const TWO_HOP_BYTES: u64 = 16;
+
+/// The pattern of the pairs of nodes at distance exactly two; with more than `max_entries`, an error with the
+/// number of entries extrapolated from the rows so far.
+fn two_hops(adjacency: &Pattern, max_entries: usize) -> std::result::Result<Pattern, usize> {
     let n = adjacency.n_rows();
     let (mut offsets, mut indices) = (vec![0], Vec::new());
     let mut seen = vec![usize::MAX; n];
@@ -54,10 +88,13 @@ fn two_hops(adjacency: &Pattern) -> Pattern {
                 }
             }
         }
+        if indices.len() > max_entries {
+            return Err((indices.len() as f64 / (i + 1) as f64 * n as f64) as usize);
+        }
         indices[start..].sort_unstable();
         offsets.push(indices.len());
     }
-    Pattern::new(n, offsets, indices)
+    Ok(Pattern::new(n, offsets, indices))
 }
 
 /// `D^-1/2 A D^-1/2`, with `d^-1/2 := 0` for an empty row; without weights, all entries of A are 1.
@@ -125,6 +162,17 @@ mod tests {
         let third = 1.0 / 3.0;
         let expected = [0.5, s, 0., 0., s, third, s, 0., 0., s, 0.5, 0., 0., 0., 0., 1.];
         assert_close(&p, &expected);
+    }
+
+    #[test]
+    fn too_many_pairs_at_distance_two_are_reported() {
+        // All 99 leaves of a star have distance two from each other.
+        let edges: Vec<(u32, u32)> = (1..100).map(|leaf| (0, leaf)).collect();
+        let star = Graph::from_edges("star", 100, &edges).unwrap();
+        let pattern = two_hops(star.adjacency(), 99 * 98).unwrap();
+        assert_eq!(pattern.n_entries(), 99 * 98);
+        // Row 0 is empty and rows 1 to 11 have 98 entries each.
+        assert_eq!(two_hops(star.adjacency(), 1000), Err(98 * 11 * 100 / 12));
     }
 
     #[test]

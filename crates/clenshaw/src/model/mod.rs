@@ -41,7 +41,7 @@ pub use training::{ALL_500, MEAN_200, PATIENCE_300};
 use crate::error::{Error, Result};
 use crate::filter::Response;
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params};
+use crate::hyper::{HyperParam, Params, ValueRange};
 use crate::tensor::{Mat, Var};
 
 /// All models, in the order in which they are listed.
@@ -153,6 +153,12 @@ impl ModelInfo {
     /// All hyper-parameters: [`hyper`](Self::hyper), then [`training`](Self::training).
     pub fn hyper_params(&self) -> impl Iterator<Item = &'static HyperParam> + use<> {
         self.hyper.iter().chain(self.training)
+    }
+
+    /// The names of the integer hyper-parameters of the network, such as its width and depth.
+    pub fn size_params(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let is_size = |hyper: &&HyperParam| matches!(hyper.range, ValueRange::Int(..));
+        self.hyper.iter().filter(is_size).map(|hyper| hyper.name)
     }
 
     /// The default values of all hyper-parameters.

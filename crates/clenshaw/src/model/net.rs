@@ -1,11 +1,12 @@
 //! The argument of a model's `build` function: a tape with the features and the operator.
 
-use crate::graph::{Graph, Normalisation, operator};
+use crate::error::{Error, Result};
+use crate::graph::{Graph, Normalisation, try_operator};
 use crate::tensor::{FeatureVar, Init, LinearInput, Mat, Operator, OperatorVar, Sparse, Tape, Var};
 use std::ops::{Deref, DerefMut};
 
 /// A [`Tape`] with the features, the operator and the graph of a data set.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Net {
     tape: Tape,
     x: FeatureVar,
@@ -13,6 +14,10 @@ pub struct Net {
     n_classes: usize,
     graph: Option<Graph>,
     hidden: Option<Var>,
+    /// The identity matrices recorded so far, by size.
+    identities: Vec<(usize, Var)>,
+    /// Why an operator could not be built.
+    failure: Option<Error>,
 }
 
 impl Net {
@@ -21,7 +26,7 @@ impl Net {
         let mut tape = Tape::new();
         let x = tape.features(x).into();
         let p = p.map(|p| tape.operator(p));
-        Self { tape, x, p, n_classes, graph: None, hidden: None }
+        Self { tape, x, p, n_classes, graph: None, hidden: None, identities: vec![], failure: None }
     }
 
     /// A tape with sparse features.
@@ -29,7 +34,7 @@ impl Net {
         let mut tape = Tape::new();
         let x = tape.sparse_features(x);
         let p = p.map(|p| tape.operator(p));
-        Self { tape, x, p, n_classes, graph: None, hidden: None }
+        Self { tape, x, p, n_classes, graph: None, hidden: None, identities: vec![], failure: None }
     }
 
     /// Adds the graph, which [`Net::add_operator`] and [`Net::adjacency`] require.
@@ -62,10 +67,24 @@ impl Net {
         self.p.expect("build: the model declared no operator")
     }
 
-    /// Adds another operator of the graph; panics without [`Net::with_graph`].
+    /// Adds another operator of the graph; panics without [`Net::with_graph`]. If it cannot be built, the
+    /// error is returned by [`Net::into_checked`], and the operator is that of the model.
     pub fn add_operator(&mut self, kind: Normalisation) -> OperatorVar {
-        let operator = operator(self.graph(), kind);
-        self.operator(operator)
+        match try_operator(self.graph(), kind) {
+            Ok(operator) => self.operator(operator),
+            Err(error) => {
+                self.failure = Some(error);
+                self.p()
+            }
+        }
+    }
+
+    /// The net; an error if one of its operators could not be built.
+    pub fn into_checked(mut self) -> Result<Self> {
+        match self.failure.take() {
+            Some(error) => Err(error),
+            None => Ok(self),
+        }
     }
 
     /// The adjacency A, with its weights, as sparse features, `[n, n]`; panics without
@@ -77,6 +96,16 @@ impl Net {
             None => vec![1.0; pattern.n_entries()],
         };
         self.sparse_features(Sparse::new(pattern, values))
+    }
+
+    /// The identity matrix of this size, which all layers share.
+    pub fn identity(&mut self, size: usize) -> Var {
+        if let Some((_, known)) = self.identities.iter().find(|(other, _)| *other == size) {
+            return *known;
+        }
+        let identity = self.constant(Mat::identity(size));
+        self.identities.push((size, identity));
+        identity
     }
 
     fn graph(&self) -> &Graph {

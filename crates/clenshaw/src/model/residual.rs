@@ -109,8 +109,7 @@ fn transform(net: &mut Net, l: usize, z: Var, beta: f64) -> Var {
 
 /// `t W + (1 - t) I`.
 pub(super) fn blend_with_identity(net: &mut Net, w: Var, t: f64) -> Var {
-    let eye = Mat::identity(net.shape(w).0);
-    let eye = net.constant(eye);
+    let eye = net.identity(net.shape(w).0);
     net.sum([t * w, (1.0 - t) * eye])
 }
 

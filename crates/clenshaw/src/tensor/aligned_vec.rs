@@ -35,13 +35,18 @@ enum Allocation {
 }
 
 impl Allocation {
-    /// Memory for at least this many bytes, filled with zeros.
-    fn zeros(bytes: usize) -> Self {
-        let heap = || Self::Heap(vec![CacheLine::zeroed(); bytes.div_ceil(size_of::<CacheLine>())]);
-        if bytes < MIN_HUGE_BYTES {
-            heap()
-        } else {
-            map_pages(bytes).map_or_else(heap, Self::Pages)
+    /// Memory for at least this many bytes, filled with zeros; `None` if there is not enough.
+    fn zeros(bytes: usize) -> Option<Self> {
+        let heap = || {
+            let n_lines = bytes.div_ceil(size_of::<CacheLine>());
+            let mut lines = Vec::new();
+            lines.try_reserve_exact(n_lines).ok()?;
+            lines.resize(n_lines, CacheLine::zeroed());
+            Some(Self::Heap(lines))
+        };
+        match bytes < MIN_HUGE_BYTES {
+            true => heap(),
+            false => map_pages(bytes).map(Self::Pages).or_else(heap),
         }
     }
 }
@@ -66,9 +71,17 @@ pub struct AlignedVec<T> {
 
 impl<T: Pod> AlignedVec<T> {
     /// A vector of `len` zeros.
+    ///
+    /// # Panics
+    /// If there is not enough memory.
     pub fn zeros(len: usize) -> Self {
-        let bytes = len.checked_mul(size_of::<T>()).expect("aligned vector: length overflow");
-        Self { memory: Allocation::zeros(bytes), len, element: PhantomData }
+        Self::try_zeros(len).expect("aligned vector: not enough memory")
+    }
+
+    /// A vector of `len` zeros; `None` if there is not enough memory.
+    pub fn try_zeros(len: usize) -> Option<Self> {
+        let bytes = len.checked_mul(size_of::<T>())?;
+        Some(Self { memory: Allocation::zeros(bytes)?, len, element: PhantomData })
     }
 }
 
@@ -129,6 +142,12 @@ impl<T: Pod + Debug> Debug for AlignedVec<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn impossible_sizes_are_reported() {
+        assert!(AlignedVec::<f32>::try_zeros(usize::MAX).is_none());
+        assert!(AlignedVec::<u8>::try_zeros(1 << 60).is_none());
+    }
 
     #[test]
     fn vectors_keep_their_numbers_and_are_aligned() {

@@ -4,13 +4,16 @@
 //! epoch e:  gradient with dropout of stream (seed, e)  ->  optimiser step  ->  validation without dropout
 //! ```
 
-use super::setup::{Setup, optimiser};
+use super::setup::{Setup, hidden_from, optimiser};
 use super::stop::EarlyStopping;
 use super::{ModelProvenance, most_likely, weights};
 use crate::data::Split;
 use crate::error::{Error, Result};
+use crate::filter::Response;
 use crate::rng::Stream;
-use crate::tensor::{AlignedVec, Mat, Optimiser, Targets, ThreadTeam, Workspace, log_sum_exp};
+use crate::tensor::{
+    self, AlignedVec, Mat, Optimiser, Targets, ThreadTeam, Workspace, log_sum_exp,
+};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -46,8 +49,11 @@ pub struct Fit {
     val: Vec<(usize, u32)>,
     /// The name and sizes of the split.
     split: String,
+    split_sha256: String,
     seed: u64,
     work: Workspace<f32>,
+    /// The memory of the process that was forecast when the run started.
+    forecast_bytes: Option<u64>,
     threads: usize,
     params: AlignedVec<f32>,
     /// The parameters after the best epoch so far.
@@ -83,10 +89,24 @@ struct Divergence {
 /// The metadata of a checkpoint, next to its tensors.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct CheckpointLog {
+    run: RunIdentity,
     elapsed: Duration,
     history: Vec<Epoch>,
-    #[serde(default)]
     filters: Vec<EpochFilter>,
+    /// The digest of the tensors and of this metadata with an empty digest.
+    sha256: String,
+}
+
+/// What a run is determined by; a checkpoint is accepted only by the same run.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+struct RunIdentity {
+    model: String,
+    hyper: serde_json::Value,
+    data_sha256: String,
+    split_sha256: String,
+    seed: u64,
+    /// See [`tensor::bit_class`].
+    bit_class: String,
 }
 
 /// The result of a run.
@@ -102,6 +122,10 @@ pub struct Outcome {
     pub weights: AlignedVec<f32>,
     /// The probability of every class for every node, `[n, C]`.
     pub probabilities: Mat<f32>,
+    /// The learned filter, if the model has one.
+    pub filter: Option<Response>,
+    /// The hidden representation of every node, see [`Setup::hidden`].
+    pub hidden: Option<Mat<f32>>,
 }
 
 impl Fit {
@@ -109,7 +133,8 @@ impl Fit {
     /// validation nodes are used.
     ///
     /// # Errors
-    /// If the split does not fit the data set of `setup`, or has no training nodes.
+    /// If the split does not fit the data set of `setup` or has no training nodes, and
+    /// [`Error::OutOfMemory`] if the run needs more memory than there is.
     pub fn new(
         setup: impl Into<Arc<Setup>>,
         split: &Split,
@@ -119,14 +144,17 @@ impl Fit {
         let setup = setup.into();
         let targets = setup.targets(split)?;
         let label = |&i: &u32| setup.dataset().y[i as usize].expect("`targets` checked the split");
+        let (work, forecast_bytes) = setup.allocate(threads)?;
         let params = setup.initial_params(seed);
         Ok(Self {
             stopping: EarlyStopping::from_params(setup.hp()),
             targets,
             val: split.val().iter().map(|i| (*i as usize, label(i))).collect(),
             split: split.provenance().into(),
+            split_sha256: split.sha256(),
             seed,
-            work: setup.plan().workspace(ThreadTeam::new(threads)),
+            work,
+            forecast_bytes,
             threads,
             best_params: params.clone(),
             params,
@@ -242,27 +270,44 @@ impl Fit {
         (self.history[self.stopping.best_index(&self.history)], &self.best_params)
     }
 
+    /// The class scores with the best weights so far, see [`Setup::scores`], computed in the memory of the
+    /// training step.
+    pub fn best_scores(&mut self) -> Mat<f32> {
+        self.setup.scores_in(&mut self.work, &self.best_params)
+    }
+
     /// How the model being trained will be described.
     pub fn provenance(&self) -> ModelProvenance {
         let dataset = self.setup.dataset();
         ModelProvenance {
             graph: dataset.name.clone(),
-            data_sha256: dataset.sha256(),
+            data_sha256: self.setup.data_sha256().into(),
             split: self.split.clone(),
             seed: self.seed,
             version: env!("CARGO_PKG_VERSION").into(),
         }
     }
 
-    /// The best weights and their predictions; panics before the first epoch.
-    pub fn outcome(&self) -> Outcome {
+    /// The best weights and their predictions, computed in the memory of the training step; panics before the
+    /// first epoch.
+    pub fn outcome(&mut self) -> Outcome {
+        let best = self.best().0;
+        let values = self.setup.plan().values(&mut self.work, &self.best_params);
         Outcome {
+            best,
             history: self.history.clone(),
             filters: self.filters.clone(),
-            best: self.best().0,
             weights: self.best_params.clone(),
-            probabilities: self.setup.predict(&self.best_params, self.threads),
+            probabilities: self.setup.predict_in(&mut self.work, &self.best_params),
+            filter: self.setup.filter_from(&self.best_params, &values),
+            hidden: hidden_from(values),
         }
+    }
+
+    /// The memory that the whole process was expected to need, as forecast before the workspace of this run was
+    /// allocated, in bytes; `None` if the system does not provide the current memory.
+    pub fn forecast_bytes(&self) -> Option<u64> {
+        self.forecast_bytes
     }
 
     /// The seconds since the run was started or restored, plus those before the restored checkpoint.
@@ -271,7 +316,7 @@ impl Fit {
     }
 
     fn elapsed(&self) -> Duration {
-        self.earlier + self.started.elapsed()
+        self.earlier.saturating_add(self.started.elapsed())
     }
 
     /// The state of the run as a safetensors file; a restored run has bit-identical results.
@@ -279,20 +324,32 @@ impl Fit {
         let replayed = self.diverged.filter(|d| d.stepped).map(|_| self.replay_steps());
         let current = (&self.params, &self.optimiser);
         let (params, optimiser) = replayed.as_ref().map_or(current, |(p, o)| (p, o));
-        let row = |values: &[f32]| Mat::from_vec(1, values.len(), values.to_vec());
+        let state = [
+            ("best", 1, &self.best_params[..]),
+            ("first", 1, &optimiser.first[..]),
+            ("params", 1, &params[..]),
+            ("second", 1, &optimiser.second[..]),
+        ];
         let log = CheckpointLog {
+            run: self.identity(),
             elapsed: self.elapsed(),
             history: self.history.clone(),
             filters: self.filters.clone(),
+            sha256: String::new(),
         };
-        let log = serde_json::to_string(&log).expect("epochs are finite numbers");
-        let state = [
-            ("params".to_owned(), row(params)),
-            ("best".to_owned(), row(&self.best_params)),
-            ("first".to_owned(), row(&optimiser.first)),
-            ("second".to_owned(), row(&optimiser.second)),
-        ];
-        weights::write_weights(&state, &log)
+        let sha256 = weights::digest(&log.to_json(), state);
+        weights::write_slices(state, &CheckpointLog { sha256, ..log }.to_json())
+    }
+
+    fn identity(&self) -> RunIdentity {
+        RunIdentity {
+            model: self.setup.info().name.into(),
+            hyper: serde_json::to_value(self.setup.hp()).expect("numbers and words only"),
+            data_sha256: self.setup.data_sha256().into(),
+            split_sha256: self.split_sha256.clone(),
+            seed: self.seed,
+            bit_class: tensor::bit_class(tensor::instruction_set()).into(),
+        }
     }
 
     /// Computes the parameters and the optimiser before the step of the diverged epoch by repeating all
@@ -311,13 +368,24 @@ impl Fit {
         (params, optimiser)
     }
 
-    /// Restores a checkpoint of a run with the same setup, split and seed; `place` names it in errors. Only
-    /// the number of parameters is checked.
+    /// Restores a checkpoint of the same run; `place` names it in errors.
+    ///
+    /// # Errors
+    /// If the checkpoint is damaged, or is of a run with another model, hyper-parameters, data, split or seed.
     pub fn restore(&mut self, place: &str, bytes: &[u8]) -> Result<()> {
         let state = weights::read_weights(place, bytes)?;
         let bad = |problem: String| Error::Data { place: place.into(), problem };
-        let CheckpointLog { elapsed, history, filters } =
-            serde_json::from_str(&state.metadata).map_err(|e| bad(e.to_string()))?;
+        let log: CheckpointLog = serde_json::from_str(&state.metadata)
+            .map_err(|e| bad(format!("not a checkpoint of this version: {e}; {START_AGAIN}")))?;
+        let (stored, log) = (log.sha256.clone(), CheckpointLog { sha256: String::new(), ..log });
+        let tensors = state.tensors.iter().map(|(name, m)| (name.as_str(), m.rows(), m.as_slice()));
+        if weights::digest(&log.to_json(), tensors) != stored {
+            return Err(bad(format!("the checksum is wrong; the file is damaged; {START_AGAIN}")));
+        }
+        let CheckpointLog { run, elapsed, history, filters, .. } = log;
+        if let Some(difference) = self.identity().difference(&run) {
+            return Err(bad(format!("the checkpoint of another run: {difference}; {START_AGAIN}")));
+        }
         if !history.iter().map(|epoch| epoch.epoch).eq(1..=history.len()) {
             return Err(bad("expected epochs numbered from 1 without gaps".into()));
         }
@@ -378,6 +446,35 @@ impl Fit {
         lower.dedup();
         let epoch = self.history.len() + 1;
         Err(Error::Diverged { epoch, loss, value, lower: lower.join(" or ") })
+    }
+}
+
+/// The advice for a checkpoint that cannot be used.
+const START_AGAIN: &str = "delete it to train this run from the start";
+
+impl CheckpointLog {
+    fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("epochs are finite numbers")
+    }
+}
+
+impl RunIdentity {
+    /// Describes the first difference from the run of a checkpoint; `None` if they are the same run.
+    fn difference(&self, stored: &Self) -> Option<String> {
+        let differs = |what: &str, own: &dyn std::fmt::Display, stored: &dyn std::fmt::Display| {
+            Some(format!("its {what} is {stored}; expected {own}"))
+        };
+        match self {
+            _ if self.seed != stored.seed => differs("seed", &self.seed, &stored.seed),
+            _ if self.model != stored.model => differs("model", &self.model, &stored.model),
+            _ if self.hyper != stored.hyper => Some("its hyper-parameters differ".into()),
+            _ if self.data_sha256 != stored.data_sha256 => Some("its graph differs".into()),
+            _ if self.split_sha256 != stored.split_sha256 => Some("its split differs".into()),
+            _ if self.bit_class != stored.bit_class => {
+                differs("class of instructions", &self.bit_class, &stored.bit_class)
+            }
+            _ => None,
+        }
     }
 }
 

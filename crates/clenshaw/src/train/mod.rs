@@ -5,12 +5,14 @@ mod setup;
 mod stop;
 mod step_timing;
 mod fit;
+mod forecast;
 mod weights;
 mod trained_model;
 mod trainer;
 
 pub use crate::hyper::StopRule;
 pub use fit::{Epoch, EpochFilter, Fit, Outcome, RunEnd};
+pub use forecast::MemoryForecast;
 pub use setup::{Setup, optimiser};
 pub use step_timing::{PhaseTiming, StepTiming};
 pub use stop::EarlyStopping;

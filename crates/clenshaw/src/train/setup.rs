@@ -9,9 +9,12 @@ use crate::model::{ModelInfo, Net, OptimiserKind};
 use crate::rng::Stream;
 use crate::tensor::{
     AlignedVec, Mat, Optimiser, OptimiserSettings, Plan, RUNNING, Real, Sparse, Targets,
-    ThreadTeam, UpdateRule, Var, log_sum_exp,
+    ThreadTeam, UpdateRule, Var, Workspace, log_sum_exp,
 };
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+/// The name of the hidden representation among the values of a plan.
+const HIDDEN: &str = "hidden";
 
 /// A model, its hyper-parameters and its compiled plan for one data set.
 pub struct Setup {
@@ -20,6 +23,7 @@ pub struct Setup {
     hp: Params,
     scaler: Scaler,
     plan: Plan<f32>,
+    data_sha256: OnceLock<String>,
 }
 
 impl Setup {
@@ -63,14 +67,19 @@ impl Setup {
         let declared = info.hyper_params().map(|hyper| hyper.name);
         let is_own = declared.eq(hp.iter().map(|(hyper, _)| hyper.name));
         assert!(is_own, "setup: these are not the hyper-parameters of {}", info.name);
-        let (net, logits) = record(&dataset, info, &hp, &scaler);
+        let (net, logits) = record(&dataset, info, &hp, &scaler)?;
         let plan = Plan::compile_with(&net.into_tape(), logits, hp.choice("gather"));
-        Ok(Self { dataset, info, hp, scaler, plan })
+        Ok(Self { dataset, info, hp, scaler, plan, data_sha256: OnceLock::new() })
     }
 
     /// The data set.
     pub fn dataset(&self) -> &Arc<Dataset> {
         &self.dataset
+    }
+
+    /// The digest of the data set, see [`Dataset::sha256`]; computed by the first call.
+    pub fn data_sha256(&self) -> &str {
+        self.data_sha256.get_or_init(|| self.dataset.sha256())
     }
 
     /// The model.
@@ -161,11 +170,30 @@ impl Setup {
 
     /// The frequency response of the model with these parameters; `None` if the model defines none.
     pub fn filter(&self, params: &[f32]) -> Option<Response> {
-        let filter = self.info.filter?;
-        let values = match self.plan.has_named_values() {
-            true => self.plan.values(&mut self.plan.workspace(ThreadTeam::new(1)), params),
+        let values = match self.filter_reads_values() {
+            true => self.values(params),
             false => vec![],
         };
+        self.filter_from(params, &values)
+    }
+
+    /// Whether the filter depends on computed values, not on the parameters alone.
+    fn filter_reads_values(&self) -> bool {
+        self.info.filter.is_some() && self.plan.value_names().any(|name| name != HIDDEN)
+    }
+
+    /// The named values of the plan, computed in a workspace of their own.
+    fn values(&self, params: &[f32]) -> Vec<(String, Mat<f32>)> {
+        self.plan.values(&mut self.plan.workspace(ThreadTeam::new(1)), params)
+    }
+
+    /// The filter, given the named values that it may read.
+    pub(super) fn filter_from(
+        &self,
+        params: &[f32],
+        values: &[(String, Mat<f32>)],
+    ) -> Option<Response> {
+        let filter = self.info.filter?;
         let weights = |name: &str| {
             let value =
                 values.iter().find(|(other, _)| other == name).map(|(_, value)| value.cast());
@@ -179,12 +207,12 @@ impl Setup {
     /// alone; otherwise `None`. Takes microseconds, unlike [`Setup::filter`] of models whose filter
     /// depends on the features.
     pub fn filter_coefficients(&self, params: &[f32]) -> Option<Vec<f64>> {
-        match self.plan.has_named_values() {
-            true => None,
-            false => match self.filter(params)? {
-                Response::Shared(filter) => Some(filter.coefficients),
-                _ => None,
-            },
+        if self.filter_reads_values() {
+            return None;
+        }
+        match self.filter(params)? {
+            Response::Shared(filter) => Some(filter.coefficients),
+            _ => None,
         }
     }
 
@@ -198,24 +226,28 @@ impl Setup {
     /// The hidden representation of every node before the last layer, `[n, hidden]`; `None` if the
     /// model marks none with [`Net::set_hidden`].
     pub fn hidden(&self, params: &[f32]) -> Option<Mat<f32>> {
-        let (net, _) = record(&self.dataset, self.info, &self.hp, &self.scaler);
-        let hidden = net.hidden()?;
-        let plan = Plan::<f32>::compile(&net.into_tape(), hidden);
-        let (n, width) = plan.shape();
-        let mut work = plan.workspace(ThreadTeam::new(1));
-        Some(Mat::from_vec(n, width, plan.scores(&mut work, params).to_vec()))
+        hidden_from(self.values(params))
     }
 
     /// The score of every class for every node before the softmax, `[n, C]`.
     pub fn scores(&self, params: &[f32], threads: usize) -> Mat<f32> {
+        self.scores_in(&mut self.plan.workspace(ThreadTeam::new(threads)), params)
+    }
+
+    /// [`Setup::scores`], computed in an existing workspace of the plan.
+    pub(super) fn scores_in(&self, work: &mut Workspace<f32>, params: &[f32]) -> Mat<f32> {
         let (n, c) = self.plan.shape();
-        let mut work = self.plan.workspace(ThreadTeam::new(threads));
-        Mat::from_vec(n, c, self.plan.scores(&mut work, params).to_vec())
+        Mat::from_vec(n, c, self.plan.scores(work, params).to_vec())
     }
 
     /// The probability of every class for every node, `[n, C]`.
     pub fn predict(&self, params: &[f32], threads: usize) -> Mat<f32> {
-        let mut out = self.scores(params, threads);
+        self.predict_in(&mut self.plan.workspace(ThreadTeam::new(threads)), params)
+    }
+
+    /// [`Setup::predict`], computed in an existing workspace of the plan.
+    pub(super) fn predict_in(&self, work: &mut Workspace<f32>, params: &[f32]) -> Mat<f32> {
+        let mut out = self.scores_in(work, params);
         let c = out.cols();
         for row in out.as_mut_slice().chunks_exact_mut(c) {
             let log_sum = log_sum_exp(row);
@@ -225,8 +257,14 @@ impl Setup {
     }
 }
 
-/// Records the model's equations for this data set; returns the net and its class scores.
-fn record(dataset: &Dataset, info: &ModelInfo, hp: &Params, scaler: &Scaler) -> (Net, Var) {
+/// The hidden representation among the named values; `None` if the model marks none.
+pub(super) fn hidden_from(values: Vec<(String, Mat<f32>)>) -> Option<Mat<f32>> {
+    values.into_iter().find(|(name, _)| name == HIDDEN).map(|(_, hidden)| hidden)
+}
+
+/// Records the model's equations for this data set, and names its hidden representation; returns the net and
+/// its class scores.
+fn record(dataset: &Dataset, info: &ModelInfo, hp: &Params, scaler: &Scaler) -> Result<(Net, Var)> {
     let p = info.operator.map(|kind| operator(&dataset.graph, kind));
     let mut net = match scaler.apply(&dataset.x) {
         Features::Dense(x) => Net::dense(x.cast(), p, dataset.n_classes()),
@@ -237,7 +275,10 @@ fn record(dataset: &Dataset, info: &ModelInfo, hp: &Params, scaler: &Scaler) -> 
     };
     net = net.with_graph(&dataset.graph);
     let logits = (info.build)(&mut net, hp);
-    (net, logits)
+    if let Some(hidden) = net.hidden() {
+        net.name(HIDDEN, hidden);
+    }
+    Ok((net.into_checked()?, logits))
 }
 
 /// The optimiser that a model's groups and hyper-parameters define.

@@ -1,6 +1,6 @@
 //! A trained model with everything that a prediction needs, in one file.
 
-use super::{Setup, read_weights, write_weights};
+use super::{Setup, read_weights, weights, write_weights};
 use crate::data::read::Interpretation;
 use crate::data::{self, Dataset, Scaler, Schema, Store};
 use crate::error::{Error, Result};
@@ -10,7 +10,6 @@ use crate::hyper::Params;
 use crate::model::{self, ModelInfo};
 use crate::tensor::Mat;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -319,15 +318,8 @@ fn to_json(metadata: &ModelMetadata) -> String {
 
 /// The SHA-256 of metadata and weights, in hexadecimal.
 fn digest(metadata: &ModelMetadata, weights: &[(String, Mat<f32>)]) -> String {
-    let mut sha256 = Sha256::new();
-    sha256.update(to_json(metadata));
-    let mut weights: Vec<&(String, Mat<f32>)> = weights.iter().collect();
-    weights.sort_by(|a, b| a.0.cmp(&b.0));
-    for (name, matrix) in weights {
-        sha256.update(format!("\0{name}\0{} {}\0", matrix.rows(), matrix.cols()));
-        matrix.as_slice().iter().for_each(|value| sha256.update(value.to_le_bytes()));
-    }
-    sha256.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    let matrices = weights.iter().map(|(name, m)| (name.as_str(), m.rows(), m.as_slice()));
+    weights::digest(&to_json(metadata), matrices)
 }
 
 #[cfg(test)]

@@ -101,7 +101,7 @@ impl TrainedRun {
 
     /// The learned filter; `None` if the model has none.
     pub fn filter(&self) -> Option<Response> {
-        self.setup.filter(&self.outcome.weights)
+        self.outcome.filter.clone()
     }
 
     /// Epochs, weights and probabilities.

@@ -2,7 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::tensor::Mat;
-use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use safetensors::{Dtype, SafeTensors, View};
+use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The only metadata key; with one key, the bytes do not depend on the order of a map.
@@ -19,16 +21,66 @@ pub struct WeightFile {
 
 /// Returns the bytes of a safetensors file with these matrices and this metadata. Names must be unique.
 pub fn write_weights(tensors: &[(String, Mat<f32>)], metadata: &str) -> Vec<u8> {
-    let bytes: Vec<Vec<u8>> = tensors
-        .iter()
-        .map(|(_, m)| m.as_slice().iter().flat_map(|v| v.to_le_bytes()).collect())
-        .collect();
-    let views = tensors.iter().zip(&bytes).map(|((name, m), bytes)| {
-        let view = TensorView::new(Dtype::F32, vec![m.rows(), m.cols()], bytes);
-        (name, view.expect("the bytes have the size of the shape"))
+    let matrices = tensors.iter().map(|(name, m)| (name.as_str(), m.rows(), m.as_slice()));
+    write_slices(matrices, metadata)
+}
+
+/// [`write_weights`] of matrices given as name, number of rows, and numbers row by row. The numbers are copied
+/// only once, to the result.
+pub(super) fn write_slices<'a>(
+    matrices: impl IntoIterator<Item = (&'a str, usize, &'a [f32])>,
+    metadata: &str,
+) -> Vec<u8> {
+    let views = matrices.into_iter().map(|(name, rows, numbers)| {
+        (name, MatrixView { shape: [rows, numbers.len().checked_div(rows).unwrap_or(0)], numbers })
     });
     let metadata = HashMap::from([(KEY.to_owned(), metadata.to_owned())]);
     safetensors::serialize(views, Some(metadata)).expect("names are unique and sizes match")
+}
+
+/// A matrix, as the serialiser reads it.
+struct MatrixView<'a> {
+    shape: [usize; 2],
+    numbers: &'a [f32],
+}
+
+impl View for MatrixView<'_> {
+    fn dtype(&self) -> Dtype {
+        Dtype::F32
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        match cfg!(target_endian = "little") {
+            true => Cow::Borrowed(bytemuck::cast_slice(self.numbers)),
+            false => self.numbers.iter().flat_map(|v| v.to_le_bytes()).collect(),
+        }
+    }
+
+    fn data_len(&self) -> usize {
+        size_of_val(self.numbers)
+    }
+}
+
+/// The SHA-256 of a metadata string and named matrices, in hexadecimal. Matrices are given as in
+/// [`write_slices`]; their order does not matter.
+pub(super) fn digest<'a>(
+    metadata: &str,
+    matrices: impl IntoIterator<Item = (&'a str, usize, &'a [f32])>,
+) -> String {
+    let mut sha256 = Sha256::new();
+    sha256.update(metadata);
+    let mut matrices: Vec<(&str, usize, &[f32])> = matrices.into_iter().collect();
+    matrices.sort_by(|a, b| a.0.cmp(b.0));
+    for (name, rows, numbers) in matrices {
+        let cols = numbers.len().checked_div(rows).unwrap_or(0);
+        sha256.update(format!("\0{name}\0{rows} {cols}\0"));
+        numbers.iter().for_each(|value| sha256.update(value.to_le_bytes()));
+    }
+    sha256.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Reads the bytes of [`write_weights`]; `place` names the file in errors.

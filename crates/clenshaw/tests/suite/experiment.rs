@@ -34,7 +34,10 @@ fn run_jobs(
 /// The summary as JSON, with all times set to zero.
 fn json(mut summary: Summary) -> String {
     summary.seconds = 0.0;
-    summary.runs.iter_mut().for_each(|record| record.seconds = 0.0);
+    for record in &mut summary.runs {
+        record.seconds = 0.0;
+        (record.peak_memory_bytes, record.forecast_memory_bytes) = (None, None);
+    }
     serde_json::to_string(&summary).unwrap()
 }
 

@@ -7,7 +7,7 @@ use crate::common::source::{Source, Token};
 use std::path::Path;
 
 /// Modules that every other module may use.
-const SHARED: [&str; 4] = ["error", "files", "hyper", "parallel"];
+const SHARED: [&str; 5] = ["error", "files", "hyper", "memory", "parallel"];
 
 /// Every module, and the modules it may use besides itself and the shared ones.
 const MODULES: [(&str, &[&str]); 8] = [

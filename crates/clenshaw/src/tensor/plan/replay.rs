@@ -27,6 +27,8 @@ pub struct Plan<T> {
     pub(super) train: Program,
     evaluate: Program,
     logits: Buf,
+    /// An evaluation that also keeps the named values; `None` without named values.
+    inspect: Option<Program>,
     named: Vec<(String, Buf)>,
     shape: (usize, usize),
     pub(super) consts: Vec<Mat<T>>,
@@ -113,13 +115,19 @@ impl<T: Real> Plan<T> {
     fn compile_mode(tape: &Tape, logits: Var, mode: PassMode, precision: GatherPrecision) -> Self {
         let shape = tape.shape(logits);
         let logits = tape.node("compile", logits);
-        let named = tape.named.iter().map(|(_, v)| *v);
-        let outputs: Vec<NodeId> = std::iter::once(logits).chain(named).collect();
-        let mut evaluation = lower(tape, &outputs, PassMode::Evaluation);
-        let outputs: Vec<Buf> = outputs.into_iter().map(|v| evaluation.output_buf(v)).collect();
+        let evaluation = |outputs: &[NodeId]| {
+            let mut lowered = lower(tape, outputs, PassMode::Evaluation);
+            let bufs: Vec<Buf> = outputs.iter().map(|&v| lowered.output_buf(v)).collect();
+            if precision == GatherPrecision::Bf16 {
+                gather_bf16::<T>(&mut lowered.list);
+            }
+            (lowered.list, bufs)
+        };
+        let (evaluate, scores) = evaluation(&[logits]);
+        let values: Vec<NodeId> = tape.named.iter().map(|(_, v)| *v).collect();
+        let inspect = (!values.is_empty()).then(|| evaluation(&values));
         let mut training = differentiate(lower(tape, &[logits], mode), logits);
         if precision == GatherPrecision::Bf16 {
-            gather_bf16::<T>(&mut evaluation.list);
             gather_bf16::<T>(&mut training);
         }
         let operators: Vec<_> = tape.operators.iter().map(ScaledPattern::new).collect();
@@ -131,13 +139,15 @@ impl<T: Real> Plan<T> {
             Work::SparseTransposeMatMul { matrix, .. } => Some(sparse[matrix].transposed.offsets()),
         };
         let names = tape.named.iter().map(|(name, _)| name.clone());
+        let value_bufs = inspect.as_ref().map_or(vec![], |(_, bufs)| bufs.clone());
         Self {
             identity: Arc::new(()),
             params: tape.params.clone(),
             train: schedule(training, &[], offsets),
-            evaluate: schedule(evaluation.list, &outputs, offsets),
-            logits: outputs[0],
-            named: names.zip(outputs[1..].iter().copied()).collect(),
+            evaluate: schedule(evaluate, &scores, offsets),
+            logits: scores[0],
+            inspect: inspect.map(|(list, bufs)| schedule(list, &bufs, offsets)),
+            named: names.zip(value_bufs).collect(),
             shape,
             consts: tape.consts.iter().map(|x| x.cast()).collect(),
             sparse,
@@ -165,7 +175,7 @@ impl<T: Real> Plan<T> {
 
     /// A parameter vector of zeros; [`Plan::ranges`] is its layout.
     pub fn zeros(&self) -> AlignedVec<T> {
-        AlignedVec::zeros(self.ranges().last().map_or(0, |range| range.end))
+        AlignedVec::zeros(self.param_len())
     }
 
     /// The parameter vector with the given numbers for each parameter, row by row.
@@ -203,9 +213,10 @@ impl<T: Real> Plan<T> {
         })
     }
 
-    /// The maximum of a length over both programs.
+    /// The maximum of a length over all programs.
     fn longest(&self, len: fn(&Program) -> usize) -> usize {
-        len(&self.train).max(len(&self.evaluate))
+        let inspect = self.inspect.as_ref().map_or(0, len);
+        len(&self.train).max(len(&self.evaluate)).max(inspect)
     }
 
     /// The size of a single-threaded workspace in bytes, without gradients and parameters.
@@ -216,17 +227,39 @@ impl<T: Real> Plan<T> {
         numbers * size_of::<T>() + self.longest(|p| p.mask_len) * size_of::<u64>()
     }
 
+    /// The number of bytes that [`Plan::workspace`] allocates for a run with this number of threads.
+    pub fn allocated_bytes(&self, threads: usize) -> usize {
+        let more_scratch = self.longest(|p| p.scratch_len) * (threads.max(1) - 1);
+        self.workspace_bytes() + (more_scratch + self.param_len()) * size_of::<T>()
+    }
+
+    /// The length of the parameter vector.
+    pub fn param_len(&self) -> usize {
+        self.ranges().last().map_or(0, |range| range.end)
+    }
+
     /// Allocates the memory for one run of this plan, with these threads.
+    ///
+    /// # Panics
+    /// If there is not enough memory.
     pub fn workspace(&self, team: ThreadTeam) -> Workspace<T> {
-        Workspace {
+        self.try_workspace(team).expect("workspace: not enough memory")
+    }
+
+    /// [`Plan::workspace`]; `None` if there is not enough memory.
+    pub fn try_workspace(&self, team: ThreadTeam) -> Option<Workspace<T>> {
+        let mut masks = Vec::new();
+        masks.try_reserve_exact(self.longest(|p| p.mask_len)).ok()?;
+        masks.resize(self.longest(|p| p.mask_len), 0);
+        Some(Workspace {
             plan: Arc::clone(&self.identity),
-            arena: AlignedVec::zeros(self.longest(|p| p.arena_len)),
-            scratch: AlignedVec::zeros(self.longest(|p| p.scratch_len) * team.threads()),
-            masks: vec![0; self.longest(|p| p.mask_len)],
-            partials: AlignedVec::zeros(self.longest(|p| p.partial_len)),
-            grads: self.zeros(),
+            arena: AlignedVec::try_zeros(self.longest(|p| p.arena_len))?,
+            scratch: AlignedVec::try_zeros(self.longest(|p| p.scratch_len) * team.threads())?,
+            masks,
+            partials: AlignedVec::try_zeros(self.longest(|p| p.partial_len))?,
+            grads: AlignedVec::try_zeros(self.param_len())?,
             team,
-        }
+        })
     }
 }
 
@@ -269,34 +302,23 @@ impl<T: Real> Plan<T> {
     /// Computes the scores, `[n, C]` row by row, without dropout and with running statistics.
     pub fn scores<'w>(&self, work: &'w mut Workspace<T>, params: &[T]) -> &'w [T] {
         self.replay(&self.evaluate, work, params, None, None);
-        self.output(work, self.logits)
+        output(&self.evaluate, work, self.logits)
     }
 
-    /// Whether any value was named with [`Tape::name`].
-    pub fn has_named_values(&self) -> bool {
-        !self.named.is_empty()
+    /// The names given with [`Tape::name`].
+    pub fn value_names(&self) -> impl Iterator<Item = &str> {
+        self.named.iter().map(|(name, _)| name.as_str())
     }
 
     /// Computes the values named with [`Tape::name`], without dropout and with running statistics.
     pub fn values(&self, work: &mut Workspace<T>, params: &[T]) -> Vec<(String, Mat<T>)> {
-        if self.named.is_empty() {
-            return vec![];
-        }
-        self.replay(&self.evaluate, work, params, None, None);
+        let Some(program) = &self.inspect else { return vec![] };
+        self.replay(program, work, params, None, None);
         let value = |buf: Buf| {
-            let spec = &self.evaluate.bufs[buf];
-            Mat::from_vec(spec.rows, spec.cols, self.output(work, buf).to_vec())
+            let spec = &program.bufs[buf];
+            Mat::from_vec(spec.rows, spec.cols, output(program, work, buf).to_vec())
         };
         self.named.iter().map(|(name, buf)| (name.clone(), value(*buf))).collect()
-    }
-
-    /// The rows of an output after an evaluation.
-    fn output<'w>(&self, work: &'w Workspace<T>, buf: Buf) -> &'w [T] {
-        let Slot::Arena(offset) = self.evaluate.slots[buf] else {
-            unreachable!("`schedule` places all rows of an output in the arena")
-        };
-        let spec = &self.evaluate.bufs[buf];
-        &work.arena[offset..offset + spec.rows * spec.cols]
     }
 
     /// Runs a program and returns the loss, which is zero in an evaluation.
@@ -345,6 +367,15 @@ impl<T: Real> Plan<T> {
         }
         loss
     }
+}
+
+/// The rows of an output of a program after its evaluation.
+fn output<'w, T: Real>(program: &Program, work: &'w Workspace<T>, buf: Buf) -> &'w [T] {
+    let Slot::Arena(offset) = program.slots[buf] else {
+        unreachable!("`schedule` places all rows of an output in the arena")
+    };
+    let spec = &program.bufs[buf];
+    &work.arena[offset..offset + spec.rows * spec.cols]
 }
 
 #[cfg(test)]

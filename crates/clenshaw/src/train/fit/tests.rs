@@ -70,12 +70,66 @@ fn restore_rejects_wrong_shapes_and_missing_epochs() {
     let n = fit.params.len();
     let mut doubled = read.tensors.clone();
     doubled[0].1 = Mat::zeros(2, n);
-    let tall = weights::write_weights(&doubled, &read.metadata);
+    let log: CheckpointLog = serde_json::from_str(&read.metadata).unwrap();
+    let log = CheckpointLog { sha256: String::new(), ..log };
+    let matrices = doubled.iter().map(|(name, m)| (name.as_str(), m.rows(), m.as_slice()));
+    let sha256 = weights::digest(&log.to_json(), matrices);
+    let tall = weights::write_weights(&doubled, &CheckpointLog { sha256, ..log }.to_json());
     let error = fit.restore("t", &tall).unwrap_err().to_string();
     assert_eq!(error, format!("t: `best` is 2 x {n}; expected 1 x {n}"));
-    let gap = read.metadata.replace("\"epoch\":1", "\"epoch\":2");
-    let error = fit.restore("t", &weights::write_weights(&read.tensors, &gap)).unwrap_err();
+    fit.history[0].epoch = 2;
+    let gap = fit.checkpoint();
+    let error = fit.restore("t", &gap).unwrap_err();
     assert_eq!(error.to_string(), "t: expected epochs numbered from 1 without gaps");
+}
+
+#[test]
+fn damaged_checkpoints_are_rejected() {
+    let setup = setup("gcn", &[]);
+    let mut fit = fit(&setup);
+    (0..3).for_each(|_| _ = fit.epoch().unwrap());
+    let bytes = fit.checkpoint();
+    for i in (0..bytes.len()).step_by(101) {
+        let mut damaged = bytes.clone();
+        damaged[i] ^= 4;
+        assert!(fit.restore("t", &damaged).is_err(), "byte {i}");
+    }
+    // A history that was shortened, with all tensors intact.
+    let read = weights::read_weights("t", &bytes).unwrap();
+    let mut log: CheckpointLog = serde_json::from_str(&read.metadata).unwrap();
+    log.history.pop();
+    let shortened = weights::write_weights(&read.tensors, &log.to_json());
+    let error = fit.restore("t", &shortened).unwrap_err().to_string();
+    assert!(error.starts_with("t: the checksum is wrong; the file is damaged"), "{error}");
+    assert!(fit.restore("t", &bytes).is_ok());
+}
+
+#[test]
+fn checkpoints_of_other_runs_are_rejected() {
+    let own = setup("gcn", &[]);
+    let mut fit = fit(&own);
+    fit.epoch().unwrap();
+    let split = SplitKind::Balanced.draw(own.dataset(), 0).unwrap();
+    let other_split = SplitKind::Balanced.draw(own.dataset(), 1).unwrap();
+    let mut problem_with = |setup: Arc<Setup>, split: &Split, seed: u64| {
+        let mut other = Fit::new(setup, split, seed, 1).unwrap();
+        other.epoch().unwrap();
+        fit.restore("t", &other.checkpoint()).map_err(|error| error.to_string())
+    };
+    let expect =
+        |what: &str| Err(format!("t: the checkpoint of another run: {what}; {START_AGAIN}"));
+    assert_eq!(problem_with(own.clone(), &split, 7), expect("its seed is 7; expected 0"));
+    assert_eq!(problem_with(own.clone(), &other_split, 0), expect("its split differs"));
+    let slower = setup("gcn", &[("lr", "0.001")]);
+    assert_eq!(problem_with(slower, &split, 0), expect("its hyper-parameters differ"));
+    assert_eq!(problem_with(own, &split, 0), Ok(()));
+}
+
+#[test]
+fn an_endless_elapsed_time_does_not_panic() {
+    let mut fit = fit(&setup("gcn", &[]));
+    fit.earlier = Duration::MAX;
+    assert_eq!(fit.seconds(), Duration::MAX.as_secs_f64());
 }
 
 #[test]

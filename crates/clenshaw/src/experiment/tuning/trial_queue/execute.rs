@@ -28,7 +28,7 @@ impl TrialQueue<'_> {
             (Ok(_) | Err(Error::Interrupted), Ok(())) => {
                 return self.report_end(trial).map(|()| None);
             }
-            (Err(error @ Error::Diverged { .. }), Ok(())) => {
+            (Err(error), Ok(())) if error.is_due_to_settings() => {
                 return self.report_end(trial).map(|()| Some(error));
             }
             (Ok(outcome), Err(error)) => (Some(outcome), error),
@@ -59,7 +59,7 @@ impl TrialQueue<'_> {
     fn store_result(&self, trial: &Trial, result: &Result<Evaluation>) -> Result<()> {
         match result {
             Ok(outcome) => self.store_outcome(trial, outcome),
-            Err(error @ Error::Diverged { .. }) => {
+            Err(error) if error.is_due_to_settings() => {
                 self.set_attribute(trial, FAILED, json!(error.to_string()))?;
                 self.finish(trial, TrialOutcome::Fail)
             }

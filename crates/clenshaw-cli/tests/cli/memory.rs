@@ -1,0 +1,66 @@
+//! Runs that do not fit into memory, and the forecast of those that do.
+
+use crate::common::{Sandbox, text};
+use std::process::{Command, Output};
+
+/// Runs the program with a limit on its address space, in megabytes.
+#[cfg(target_os = "linux")]
+fn run_within(sandbox: &Sandbox, megabytes: usize, arguments: &str) -> Output {
+    let program = env!("CARGO_BIN_EXE_clenshaw");
+    let script = format!("ulimit -v {}; exec {program} {arguments}", megabytes * 1000);
+    let mut command = Command::new("sh");
+    command.args(["-c", &script]).current_dir(sandbox.path("")).env("CLENSHAW_CACHE", "off");
+    command.output().unwrap()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn settings_that_do_not_fit_are_refused_with_the_numbers() {
+    let sandbox = Sandbox::new();
+    let train = "train csbm:nodes=183 --set hidden=4096 --set K=256 --out run";
+    let output = run_within(&sandbox, 8000, train);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    // 256 layers of 4096 x 4096 weights, in at least nine copies.
+    let needed: f64 =
+        error.split("needs ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    let copies = 256.0 * 4096.0 * 4096.0 * 4.0 * 9.0 / 1e9;
+    assert!(needed > copies && needed < 1.5 * copies, "{needed} and {copies}");
+    assert!(error.contains("memory limit of the process (ulimit)"), "{error}");
+    assert!(error.contains("lower `K` (now 256) or `hidden` (now 4096)"), "{error}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_model_that_does_not_fit_does_not_stop_a_comparison() {
+    let sandbox = Sandbox::new();
+    // Every leaf of a star is at distance two from every other one.
+    let leaves = 60_000;
+    let nodes: String = (0..=leaves).map(|i| format!("{i},{},{}\n", i % 7, i % 2)).collect();
+    let edges: String = (1..=leaves).map(|i| format!("0,{i}\n")).collect();
+    sandbox.write("star/nodes.csv", &format!("id,x,label\n{nodes}"));
+    sandbox.write("star/edges.csv", &format!("source,target\n{edges}"));
+    let compare = "compare star --models mlp,h2gcn --set max_epochs=3 --threads 1";
+    let output = run_within(&sandbox, 3000, compare);
+    let (out, error) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("the graph of nodes at distance two needs"), "{error}");
+    assert!(out.contains("mlp"), "{out}");
+    let finished = sandbox.path("runs").read_dir().unwrap().count();
+    assert!(finished > 0, "the run of the model that fits is kept");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn forecast_is_within_ten_percent_of_the_peak() {
+    let sandbox = Sandbox::new();
+    for settings in ["--model clenshaw-gcn --set K=24", "--model gcnii --set L=8 --set hidden=256"]
+    {
+        let train = "train csbm:nodes=20000 --threads 2 --set max_epochs=2 --fresh --json";
+        let summary = sandbox.json(&format!("{train} {settings}"));
+        let run = &summary["runs"][0];
+        let (forecast, peak) = (&run["forecast_memory_bytes"], &run["peak_memory_bytes"]);
+        let ratio = peak.as_f64().unwrap() / forecast.as_f64().unwrap();
+        assert!((0.9..1.1).contains(&ratio), "{settings}: {peak} of {forecast}");
+    }
+}

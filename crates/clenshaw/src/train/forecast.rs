@@ -1,0 +1,124 @@
+//! The memory that a training run will need, computed before it is allocated.
+
+use super::Setup;
+use crate::error::{Error, Result};
+use crate::memory::{self, AvailableMemory};
+use crate::tensor::{ThreadTeam, Workspace};
+use std::sync::{Mutex, PoisonError};
+
+/// Copies of the parameters besides the gradients: current, best, two moments of the optimiser, and the
+/// serialised checkpoint of these four.
+const PARAMETER_COPIES: usize = 8;
+/// The approximate number of bytes per probability in the file of predictions.
+const CSV_BYTES: usize = 10;
+
+/// The bytes that a training run will allocate, in addition to its compiled model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryForecast {
+    /// Activations, gradients, masks and partial sums: what [`Plan::workspace`](crate::tensor::Plan::workspace)
+    /// allocates.
+    pub workspace: u64,
+    /// Current and best parameters, the moments of the optimiser, and a checkpoint of them.
+    pub parameters: u64,
+    /// Probabilities and their file.
+    pub results: u64,
+}
+
+impl MemoryForecast {
+    /// The sum of all parts.
+    pub fn total(&self) -> u64 {
+        self.workspace + self.parameters + self.results
+    }
+}
+
+impl Setup {
+    /// The memory that a run with this number of threads will allocate.
+    pub fn memory_forecast(&self, threads: usize) -> MemoryForecast {
+        let (plan, (n, c)) = (self.plan(), self.plan().shape());
+        MemoryForecast {
+            workspace: plan.allocated_bytes(threads) as u64,
+            parameters: (PARAMETER_COPIES * plan.param_len() * size_of::<f32>()) as u64,
+            results: (n * c * (2 * size_of::<f32>() + CSV_BYTES)) as u64,
+        }
+    }
+
+    /// Allocates the workspace of a run if the memory for the whole run is available. Also returns the
+    /// forecast of the memory of the whole process, if its current memory is known.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if it is not.
+    pub(super) fn allocate(&self, threads: usize) -> Result<(Workspace<f32>, Option<u64>)> {
+        // Runs start one after the other, so that each one sees the memory that the others have taken.
+        static ALLOCATING: Mutex<()> = Mutex::new(());
+        let _guard = ALLOCATING.lock().unwrap_or_else(PoisonError::into_inner);
+        let forecast = self.memory_forecast(threads);
+        let available = memory::available();
+        if let Some(available) = available
+            && forecast.total() > available.bytes
+        {
+            return Err(self.out_of_memory(&forecast, Some(available)));
+        }
+        let resident = memory::resident_bytes();
+        let workspace = self.plan().try_workspace(ThreadTeam::new(threads));
+        let workspace = workspace.ok_or_else(|| self.out_of_memory(&forecast, available))?;
+        Ok((workspace, resident.map(|resident| resident + forecast.total())))
+    }
+
+    fn out_of_memory(&self, forecast: &MemoryForecast, known: Option<AvailableMemory>) -> Error {
+        let sizes = self.info().size_params();
+        let sizes: Vec<String> =
+            sizes.map(|key| format!("`{key}` (now {})", self.hp().int(key))).collect();
+        let parameters = forecast.parameters as f64 / forecast.total().max(1) as f64;
+        Error::OutOfMemory {
+            what: format!("training {} on {}", self.info().name, self.dataset().name),
+            needed: forecast.total(),
+            available: known.map(|known| known.bytes),
+            limit: known.map_or("unknown limit", |known| known.limit.name()),
+            advice: format!(
+                "{:.0}% of it is for copies of the parameters; lower {}",
+                100.0 * parameters,
+                sizes.join(" or ")
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data;
+    use crate::model;
+
+    #[test]
+    fn forecast_counts_every_copy_of_the_parameters() {
+        let info = model::find("mlp").unwrap();
+        let mut hp = info.defaults();
+        hp.set("hidden", "1024").unwrap();
+        let setup = Setup::new(data::load("csbm:nodes=60").unwrap(), info, hp).unwrap();
+        let n = setup.plan().param_len() as u64;
+        let forecast = setup.memory_forecast(1);
+        assert_eq!(forecast.parameters, 8 * 4 * n);
+        // The gradients are part of the workspace.
+        assert!(forecast.workspace >= 4 * n + 60 * 1024 * 4, "{forecast:?}");
+        let more = setup.memory_forecast(4).workspace - forecast.workspace;
+        assert_eq!(more % 3, 0, "three more threads have three more scratch buffers");
+    }
+
+    #[test]
+    fn a_model_that_cannot_fit_names_what_to_lower() {
+        let info = model::find("clenshaw-gcn").unwrap();
+        let setup =
+            Setup::new(data::load("csbm:nodes=60").unwrap(), info, info.defaults()).unwrap();
+        let available =
+            AvailableMemory { bytes: 250_000_000, limit: memory::MemoryLimit::ControlGroup };
+        let forecast =
+            MemoryForecast { workspace: 3_000_000_000, parameters: 1_000_000_000, results: 0 };
+        let error = setup.out_of_memory(&forecast, Some(available)).to_string();
+        assert_eq!(
+            error,
+            "training clenshaw-gcn on csbm:nodes=60 needs 4.00 GB, but 0.25 GB are available (memory \
+             limit of the container or control group); 25% of it is for copies of the parameters; lower \
+             `K` (now 8) or `hidden` (now 64)"
+        );
+    }
+}
