@@ -5,6 +5,7 @@
 
 mod filter;
 mod nodes;
+mod progress;
 
 use super::folder::RunFolder;
 use super::{Request, RunRecord};
@@ -16,6 +17,7 @@ use filter::FilterReport;
 use nodes::{Calibration, ClassScores, DrawingReport, GroupAccuracy, NodeList};
 use serde::Serialize;
 use std::collections::BTreeMap;
+pub use progress::{FollowedGraph, ProgressReport, ProgressUpdate};
 use std::path::{Path, PathBuf};
 
 /// Reports of one or several runs.
@@ -186,7 +188,7 @@ impl Report {
             loaded.push(part);
         }
         let reports = loaded.iter().map(|run| run.report(threads)).collect::<Result<Vec<_>>>()?;
-        let graph = GraphReport::new(&loaded[0]);
+        let graph = GraphReport::new(&loaded[0].dataset, Some(&loaded[0].split));
         let title = match &reports[..] {
             [run] => format!("{}, {}", graph.name, run.title),
             runs => format!("{}, {} runs", graph.name, runs.len()),
@@ -342,11 +344,10 @@ impl LoadedRun {
 }
 
 impl GraphReport {
-    fn new(run: &LoadedRun) -> Self {
-        let dataset = &run.dataset;
+    fn new(dataset: &Dataset, split: Option<&Split>) -> Self {
         let description = Description::of(dataset);
         let mut warnings = dataset.warnings.clone();
-        warnings.extend(run.split.class_warnings(dataset));
+        warnings.extend(split.map(|split| split.class_warnings(dataset)).unwrap_or_default());
         let classes = description.class_names.into_iter().zip(description.class_sizes);
         Self {
             name: dataset.name.clone(),

@@ -8,6 +8,7 @@ mod execute;
 
 use super::evaluate::StudyContext;
 use super::propose::propose;
+use super::TuneEvent;
 use super::result::StudyEnd;
 use crate::error::Result;
 use clenshaw_tune::{Trial, TrialState};
@@ -21,6 +22,9 @@ use std::time::{Duration, Instant};
 const MAX_DIVERGED: usize = 20;
 /// How often a waiting worker checks whether to stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+/// How often a process checks whether another one has requested to stop.
+const STOP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The state shared by the workers of this process.
 struct TrialQueue<'a> {
@@ -66,8 +70,15 @@ pub(super) fn run_trials(
     std::thread::scope(|scope| {
         let (queue, interval) = (&queue, context.storage.heartbeat_interval());
         scope.spawn(move || {
-            while heartbeat.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
-                queue.send_heartbeats();
+            let mut last = Instant::now();
+            while heartbeat.recv_timeout(STOP_INTERVAL.min(interval))
+                == Err(RecvTimeoutError::Timeout)
+            {
+                queue.check_stop_request();
+                if last.elapsed() >= interval {
+                    queue.send_heartbeats();
+                    last = Instant::now();
+                }
             }
         });
         let others: Vec<_> = (1..jobs).map(|_| scope.spawn(|| queue.work(threads))).collect();
@@ -164,6 +175,17 @@ impl TrialQueue<'_> {
             true if complete >= request.trials => NextStep::End(StudyEnd::TrialsCompleted),
             true => NextStep::End(StudyEnd::SpaceExhausted),
         })
+    }
+
+    /// Sets the flag that stops the workers if another process has requested to stop.
+    fn check_stop_request(&self) {
+        let StudyContext { ref stop, options, .. } = *self.context;
+        if !options.cancel.load(Ordering::Relaxed)
+            && stop.is_requested()
+            && !options.cancel.swap(true, Ordering::Relaxed)
+        {
+            (options.on_event)(TuneEvent::StopRequested);
+        }
     }
 
     /// Sends heartbeats for our trials, and requeues the trials of dead workers.
