@@ -18,6 +18,7 @@ mod own_graph;
 mod own_graph_warnings;
 mod python_graphs;
 mod report;
+mod report_study;
 mod reproduce;
 mod reproduce_measurements;
 mod snapshots;

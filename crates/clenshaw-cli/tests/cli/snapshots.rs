@@ -4,7 +4,7 @@
 use crate::common::{Sandbox, assert_snapshot};
 use clenshaw::model::MODELS;
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "",
     "demo",
     "train",
@@ -12,6 +12,7 @@ const COMMANDS: [&str; 19] = [
     "tune",
     "predict",
     "filter",
+    "report",
     "runs",
     "models",
     "data",

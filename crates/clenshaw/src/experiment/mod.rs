@@ -25,6 +25,7 @@
 
 mod config;
 mod request;
+mod command;
 mod preset;
 mod record;
 mod provenance;
@@ -53,7 +54,9 @@ pub use reproduce::{
     GraphStatistics, PlannedCell, Receipts, ResultTable, Selection, Theorems, find_experiment,
 };
 pub use request::Request;
-pub use run_report::{FollowedGraph, ProgressReport, ProgressUpdate, Report, ReportedRun};
+pub use run_report::{
+    FollowedGraph, ProgressReport, ProgressUpdate, Report, ReportedRun, ReportedStudy,
+};
 pub use scheduler::{RunEvent, RunOptions, TrainingJob, run, run_all};
 use scheduler::{finished_job, finished_runs};
 pub use tuning::{

@@ -35,7 +35,10 @@ function pageSections(data) {
   const run = data.runs.find((candidate) => candidate.label === pageState.run) ?? data.runs[0];
   if (data.runs.length > 1) sections.push(runPicker(data, run));
   if (run) sections.push(...runSections(data.graph, run));
-  else sections.push(...(data.study || data.comparison ? [] : [missingSection("result", "Result", "No run has started yet.")]), graphSection(data.graph));
+  else {
+    if (!data.study && !data.comparison) sections.push(missingSection("result", "Result", "No run has started yet."));
+    if (data.graph) sections.push(graphSection(data.graph));
+  }
   return sections;
 }
 
@@ -52,6 +55,7 @@ function runPicker(data, run) {
 
 function pageHeader(data) {
   const { graph } = data;
+  if (!graph) return [el("h1", null, shortName(data.title, 200)), data.live ? el("p", { class: "subtitle" }, el("span", { class: "badge live" }, "live")) : null].filter(Boolean);
   const facts = [...(isNumber(graph.nodes) ? [plural(graph.nodes, "node"), plural(graph.edges, "edge")] : ["graph not loaded"]), isNumber(graph.edge_homophily) ? `edge homophily ${graph.edge_homophily.toFixed(2)}` : null];
   return [
     el("h1", null, shortName(data.title, 200)),
