@@ -19,6 +19,7 @@ mod run_folder;
 mod runs;
 mod filter;
 mod report;
+mod watch;
 mod models;
 mod data;
 mod reproduce;
@@ -40,6 +41,7 @@ static SUBCOMMANDS: &[Subcommand] = &[
     Subcommand::of::<predict::Predict>(),
     Subcommand::of::<filter::Filter>(),
     Subcommand::of::<report::Report>(),
+    Subcommand::of::<watch::Watch>(),
     Subcommand::of::<runs::Runs>(),
     Subcommand::of::<models::Models>(),
     Subcommand::of::<data::Data>(),

@@ -1,8 +1,8 @@
 //! Progress on stderr: bars on a terminal, otherwise a line when a run starts or ends and every ten
 //! seconds in between.
 
-use crate::{interrupt, output};
 use crate::train::{describe, interpretation};
+use crate::{interrupt, output};
 use clenshaw::Result;
 use clenshaw::experiment::{self, Request, RunEvent, RunOptions, RunRecord, Summary, TrainingJob};
 use clenshaw::train::{Epoch, StopRule};

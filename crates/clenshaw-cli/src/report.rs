@@ -9,6 +9,7 @@ use clenshaw::experiment::{self, ReportedRun};
 use clenshaw::report::html_page;
 use clenshaw::{Error, Result};
 use std::path::{Path, PathBuf};
+pub use study::open_study;
 
 /// Write a page about finished runs or a study: scores, learned filter, mistakes, trials
 #[derive(Parser)]

@@ -5,7 +5,7 @@ use crate::tune::study_file;
 use clenshaw::data::Store;
 use clenshaw::experiment::{Report, ReportedStudy};
 use clenshaw::{Error, Result};
-use clenshaw_tune::StorageLocation;
+use clenshaw_tune::{Storage, StorageLocation};
 use std::path::Path;
 
 const SQLITE_HEADER: &[u8] = b"SQLite format 3\0";
@@ -16,11 +16,22 @@ pub fn is_study(argument: &Path) -> bool {
     is_url || argument.is_file() || argument.extension().is_some_and(|end| end == "journal")
 }
 
-/// Reads a study; nothing is created if it does not exist.
-pub fn read(argument: &Path, name: Option<&str>, store: &Store) -> Result<Subject> {
+/// Opens the storage of a study, without creating it if it does not exist; `None` if the argument does not
+/// name a study.
+pub fn open_study(argument: &Path) -> Result<Option<(StorageLocation, Box<dyn Storage>)>> {
+    if !is_study(argument) {
+        return Ok(None);
+    }
     let location = StorageLocation::new(argument)?;
     check_file(&location)?;
     let storage = location.open()?;
+    Ok(Some((location, storage)))
+}
+
+/// Reads a study; nothing is created if it does not exist.
+pub fn read(argument: &Path, name: Option<&str>, store: &Store) -> Result<Subject> {
+    let opened = open_study(argument)?;
+    let (location, storage) = opened.expect("the caller has checked that it is a study");
     let study = ReportedStudy { storage: storage.as_ref(), location: &location, name };
     let report = Report::from_study(&study, store)?;
     let name = report.study_name().unwrap_or_default();

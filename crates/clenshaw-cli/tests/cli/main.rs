@@ -24,3 +24,4 @@ mod reproduce_measurements;
 mod snapshots;
 mod train;
 mod tune;
+mod watch;

@@ -4,7 +4,7 @@
 use crate::common::{Sandbox, assert_snapshot};
 use clenshaw::model::MODELS;
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 21] = [
     "",
     "demo",
     "train",
@@ -13,6 +13,7 @@ const COMMANDS: [&str; 20] = [
     "predict",
     "filter",
     "report",
+    "watch",
     "runs",
     "models",
     "data",

@@ -1,8 +1,8 @@
 //! A training job in progress: its graph, its compiled model, its folder and the results so far.
 
 use super::folder::{DataFingerprint, RunFiles, RunFolder, RunReceipt, json};
-use super::scheduler::{RunEvent, RunOptions, TrainingJob, all_or_first_error};
 use super::progress::ProgressWriter;
+use super::scheduler::{RunEvent, RunOptions, TrainingJob, all_or_first_error};
 use super::{Predictions, Request, RunRecord, Summary};
 use crate::data::{Dataset, Split, Store};
 use crate::error::{Error, Result};

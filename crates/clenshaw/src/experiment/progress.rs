@@ -124,7 +124,8 @@ impl ProgressWriter {
     /// history than before.
     fn replace(&mut self, fit: &Fit) -> std::io::Result<()> {
         let temporary = self.path.with_extension("partial");
-        let start = Start { id: unique_id(), max_epochs: self.max_epochs, basis: fit.filter_basis() };
+        let start =
+            Start { id: unique_id(), max_epochs: self.max_epochs, basis: fit.filter_basis() };
         let filters = fit.filters();
         let step = filters.len().div_ceil(FILTERS_PER_RUN as usize).max(1);
         let earlier = filters.iter().step_by(step);
@@ -213,7 +214,9 @@ impl ProgressReader {
         let mut start = vec![];
         file.read_until(b'\n', &mut start).ok()?;
         if start != self.start {
-            let Ok(ProgressLine::Start(first)) = serde_json::from_slice(&start) else { return None };
+            let Ok(ProgressLine::Start(first)) = serde_json::from_slice(&start) else {
+                return None;
+            };
             let Start { max_epochs, basis, .. } = first;
             let progress = TrainingProgress { max_epochs, basis, ..TrainingProgress::default() };
             *self = Self { offset: start.len() as u64, start, progress };

@@ -93,7 +93,8 @@ impl ProgressUpdate {
     /// nothing has.
     pub fn new(progress: &TrainingProgress, epochs: usize, filter_epoch: usize) -> Option<Self> {
         let start = progress.filters.partition_point(|filter| filter.epoch <= filter_epoch);
-        let (new_epochs, new_filters) = (progress.epochs.get(epochs..)?, &progress.filters[start..]);
+        let (new_epochs, new_filters) =
+            (progress.epochs.get(epochs..)?, &progress.filters[start..]);
         if new_epochs.is_empty() && new_filters.is_empty() {
             return None;
         }

@@ -40,8 +40,8 @@ pub use pruning::{PrunerKind, sampler};
 pub(super) use result::evaluation_request;
 pub use result::{StudyEnd, TuneResult, ranked_trials};
 pub use space::declared_distribution;
-pub use stop::request_study_stop;
 pub(super) use space::format_value;
+pub use stop::request_study_stop;
 pub(super) use study::stored_request;
 
 use super::Request;

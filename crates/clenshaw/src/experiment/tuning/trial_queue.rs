@@ -6,9 +6,9 @@
 
 mod execute;
 
+use super::TuneEvent;
 use super::evaluate::StudyContext;
 use super::propose::propose;
-use super::TuneEvent;
 use super::result::StudyEnd;
 use crate::error::Result;
 use clenshaw_tune::{Trial, TrialState};
