@@ -135,7 +135,7 @@ impl Browser {
     /// Waits until an expression is true; panics after two minutes, with a description of the page.
     pub fn wait_for(&mut self, condition: &str) {
         let deadline = Instant::now() + Duration::from_secs(120);
-        while self.evaluate(condition) != true {
+        while self.evaluate(&format!("Boolean({condition})")) != true {
             if Instant::now() > deadline {
                 let page = self.text("document.body.innerText");
                 panic!("never true: {condition}\n{page}\n{:?}", self.problems());

@@ -4,12 +4,14 @@
 const RECONNECT_MILLISECONDS = 1000;
 const REDRAW_MILLISECONDS = 60;
 const PAUSED_MILLISECONDS = 300;
+/** The study counts as running for this time after the last change of a trial. */
+const STUDY_MILLISECONDS = 5000;
 /** Above this number, every second filter of a run in progress is dropped. */
 const MAX_LIVE_FRAMES = 120;
 
 const live = {
   source: null, isConnected: false, state: null, items: new Map(), selected: null, shown: null,
-  study: null, trials: new Map(), message: "", timer: 0, isRunStale: false,
+  study: null, trials: new Map(), trialTime: 0, message: "", timer: 0, isRunStale: false,
 };
 
 function connectLive() {
@@ -95,7 +97,12 @@ function receiveReport({ id, report, problem }) {
 }
 
 function receiveStudy({ report, trials, first }) {
-  if (first) live.trials.clear();
+  if (first) {
+    live.trials.clear();
+  } else {
+    live.trialTime = Date.now();
+    setTimeout(scheduleRedraw, STUDY_MILLISECONDS + 100);
+  }
   for (const trial of trials) live.trials.set(trial.number, trial);
   report.study.trials = [...live.trials.values()].sort((a, b) => a.number - b.number);
   live.study = report;
@@ -210,7 +217,8 @@ function selectRun(id) {
 
 function stopControls(isStudy) {
   const item = live.items.get(live.selected);
-  const canStop = isStudy ? [...live.trials.values()].some((trial) => trial.state === "running") : item?.active;
+  const isRunning = () => Date.now() - live.trialTime < STUDY_MILLISECONDS || [...live.trials.values()].some((trial) => trial.state === "running");
+  const canStop = isStudy ? isRunning() : item?.active;
   if (!canStop) return null;
   return el("div", { class: "stop-controls" }, el("button", { id: "stop-button", on: { click: () => confirmStop(isStudy, item) } }, isStudy ? "Stop the study …" : "Stop training …"));
 }

@@ -257,7 +257,8 @@ function runSections(graph, run) {
   // A matrix of many classes needs the full width.
   const matrix = confusion && calibration && graph.classes.length <= 12 ? pairOf(confusion, calibration) : [confusion, calibration];
   const missing = Object.keys(optional).filter((name) => !optional[name]);
-  return [resultSection(graph, run), filterSection(run), curves, matrix, classes, groups, nodes, missing.length ? missingParts(run, missing) : null, graphSection(graph), settingsSection(run)]
+  return [resultSection(graph, run), filterSection(run), curves, matrix, classes, groups, nodes, missing.length ? missingParts(run, missing) : null,
+    isNumber(graph.nodes) ? graphSection(graph) : missingSection("graph", "Graph", graph.notes.join(" ")), settingsSection(run)]
     .flat().filter(Boolean);
 }
 
