@@ -4,6 +4,10 @@ use crate::progress::Progress;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// The message when `clenshaw watch` has requested to stop.
+pub const STOP_REQUESTED: &str =
+    "stopping, as requested by `clenshaw watch`; rerun the same command to resume";
+
 /// How interrupted work is resumed.
 #[derive(Clone, Copy)]
 pub enum Resume {

@@ -20,6 +20,7 @@ mod runs;
 mod verify;
 mod filter;
 mod report;
+mod watch;
 mod models;
 mod data;
 mod reproduce;
@@ -41,6 +42,7 @@ static SUBCOMMANDS: &[Subcommand] = &[
     Subcommand::of::<predict::Predict>().with_portable(),
     Subcommand::of::<filter::Filter>(),
     Subcommand::of::<report::Report>(),
+    Subcommand::of::<watch::Watch>(),
     Subcommand::of::<runs::Runs>(),
     Subcommand::of::<verify::Verify>().with_portable(),
     Subcommand::of::<models::Models>(),

@@ -1,8 +1,8 @@
 //! Progress on stderr: bars on a terminal, otherwise a line when a run starts or ends and every ten
 //! seconds in between.
 
-use crate::output;
 use crate::train::{describe, interpretation};
+use crate::{interrupt, output};
 use clenshaw::Result;
 use clenshaw::experiment::{self, Request, RunEvent, RunOptions, RunRecord, Summary, TrainingJob};
 use clenshaw::train::{Epoch, StopRule};
@@ -137,6 +137,7 @@ pub fn train_batch(
                 total.inc(costs[i] * epochs_done as u64);
             }
             RunEvent::Epoch { .. } => total.inc(costs[i]),
+            RunEvent::StopRequested => {}
             RunEvent::Finished { run, record } => {
                 let counted = if lock_started().contains(&(i, run)) { record.epochs } else { 0 };
                 total.inc(costs[i] * (max_epochs[i] - counted) as u64);
@@ -175,6 +176,9 @@ struct RunBar {
 impl RunProgress {
     /// Shows an event; called from several threads.
     pub fn update(&self, event: &RunEvent<'_>) {
+        if matches!(event, RunEvent::StopRequested) {
+            self.progress.message(interrupt::STOP_REQUESTED);
+        }
         match self.progress.mode {
             DisplayMode::Silent => {}
             DisplayMode::Lines => {
@@ -188,7 +192,7 @@ impl RunProgress {
                 }
                 RunEvent::Epoch { run, epoch } => self.advance(*run, epoch),
                 RunEvent::Finished { run, .. } => self.finish(*run),
-                RunEvent::Loaded { .. } => {}
+                RunEvent::Loaded { .. } | RunEvent::StopRequested => {}
             },
         }
     }
@@ -197,7 +201,7 @@ impl RunProgress {
     /// [`LINE_INTERVAL`] has passed since the last one; `now` then becomes the time of the last line.
     fn line(&self, event: &RunEvent<'_>, now: Instant) -> Option<String> {
         let (seed, text) = match event {
-            RunEvent::Loaded { .. } => return None,
+            RunEvent::Loaded { .. } | RunEvent::StopRequested => return None,
             RunEvent::Started { seed, max_epochs, epochs_done: 0, .. } => {
                 (*seed, format!("started, at most {}", output::count(*max_epochs, "epoch")))
             }

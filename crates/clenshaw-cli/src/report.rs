@@ -1,25 +1,33 @@
-//! `clenshaw report`: write a page about finished runs.
+//! `clenshaw report`: write a page about finished runs or a study.
+
+mod study;
 
 use crate::options::{DataOption, ThreadsOption, whole};
 use crate::{RunSubcommand, output, run_folder};
 use clap::Parser;
-use clenshaw::Result;
 use clenshaw::experiment::{self, ReportedRun};
 use clenshaw::report::html_page;
+use clenshaw::{Error, Result};
 use std::path::{Path, PathBuf};
+pub use study::open_study;
 
-/// Write a page about finished runs: scores, learned filter, learning curves, mistakes
+/// Write a page about finished runs or a study: scores, learned filter, mistakes, trials
 #[derive(Parser)]
 #[command(name = "report", after_help = AFTER_HELP)]
 pub struct Report {
     /// Run folders written by `clenshaw train` (paths, names in `runs` or unique prefixes, or `latest`), or
-    /// a folder that contains run folders, such as `runs/compare`
+    /// a folder that contains run folders, such as `runs/compare`; or one study of `clenshaw tune` or Optuna:
+    /// a journal file, sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/DATABASE
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
     /// Show the run with this seed in detail [default: the run with the lowest validation loss]
     #[arg(long, value_name = "SEED", value_parser = whole::<u64>, allow_negative_numbers = true)]
     seed: Option<u64>,
-    /// File to write [default: report.html in the first run folder]
+    /// Name of the study [default: the journal's file name without its extension, or the only study]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// File to write [default: report.html in the first run folder, or NAME.html beside the journal or, for a
+    /// database, in studies]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -33,15 +41,56 @@ The page is one HTML file that opens offline in any browser. It shows the test s
 filter over the spectrum of the graph and its changes during training, learning curves, the confusion
 matrix, scores by class, degree and local homophily, calibration, the most confident mistakes, a
 drawing of the graph and the settings. Several runs on the same graph are compared.
+The page of a study shows the value of every trial, the importance of the hyper-parameters, and the
+best settings with the command that trains them; the study may still be running.
 
 Examples:
   clenshaw report latest
   clenshaw report latest --out page.html
   clenshaw report cora-gcn cora-clenshaw-gcn --out comparison.html
-  clenshaw report runs/compare --out comparison.html";
+  clenshaw report runs/compare --out comparison.html
+  clenshaw report studies/texas-clenshaw-gcn.journal
+  clenshaw report postgresql://me@db.example.org/studies --name texas-clenshaw-gcn";
+
+/// What a page is about.
+struct Subject {
+    report: experiment::Report,
+    default_file: PathBuf,
+}
 
 impl RunSubcommand for Report {
     fn run(self) -> Result<()> {
+        let Subject { report, default_file } = self.subject()?;
+        let path = self.out.unwrap_or(default_file);
+        output::create_folder(path.parent().unwrap_or(Path::new("")))?;
+        output::save(&path, html_page(&report))?;
+        output::message(&format!("page: {}", path.display()));
+        Ok(())
+    }
+}
+
+impl Report {
+    fn subject(&self) -> Result<Subject> {
+        match (&self.runs[..], &self.name) {
+            ([argument], name) if study::is_study(argument) => {
+                study::read(argument, name.as_deref(), &self.data.store())
+            }
+            (_, Some(name)) => Err(Error::BadValue {
+                key: "name".into(),
+                value: name.clone(),
+                expected: "a study, such as studies/texas-clenshaw-gcn.journal, beside it".into(),
+            }),
+            (arguments, None) => match arguments.iter().find(|path| study::is_study(path)) {
+                Some(study) => Err(Error::Data {
+                    place: study.display().to_string(),
+                    problem: "a study has a page of its own; pass nothing else".into(),
+                }),
+                None => self.run_report(),
+            },
+        }
+    }
+
+    fn run_report(&self) -> Result<Subject> {
         let mut folders = vec![];
         for argument in &self.runs {
             folders.extend(find_all(argument)?);
@@ -49,10 +98,7 @@ impl RunSubcommand for Report {
         let reported = |folder: &PathBuf| ReportedRun { folder: folder.clone(), seed: self.seed };
         let runs: Vec<ReportedRun> = folders.iter().map(reported).collect();
         let report = experiment::Report::new(&runs, &self.data.store(), self.threads.count())?;
-        let path = self.out.unwrap_or_else(|| folders[0].join("report.html"));
-        output::save(&path, html_page(&report))?;
-        output::message(&format!("page: {}", path.display()));
-        Ok(())
+        Ok(Subject { report, default_file: folders[0].join("report.html") })
     }
 }
 

@@ -25,6 +25,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use study::StudyLocation;
+pub use study::study_file;
 
 /// Tune the hyper-parameters of a model to maximise validation accuracy
 #[derive(Parser)]

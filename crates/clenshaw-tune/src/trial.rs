@@ -2,6 +2,7 @@
 
 use crate::{Distribution, ParamValue};
 use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// User or system attributes by name.
 pub type Attributes = BTreeMap<String, serde_json::Value>;
@@ -149,10 +150,66 @@ impl Trial {
         fixed.chain(set.map(|(name, value)| (name.to_owned(), value))).collect()
     }
 
+    /// The seconds from the start to the end of the trial; `None` if it has not ended or its times cannot be
+    /// compared.
+    pub fn seconds(&self) -> Option<f64> {
+        let start = parse_time(self.datetime_start.as_deref()?)?;
+        let end = parse_time(self.datetime_complete.as_deref()?)?;
+        let is_comparable = start.1.is_some() == end.1.is_some();
+        let utc = |(time, offset): (SystemTime, Option<i64>)| {
+            let since_1970 = time.duration_since(UNIX_EPOCH).ok()?;
+            Some(since_1970.as_secs_f64() - offset.unwrap_or(0) as f64)
+        };
+        let seconds = utc(end)? - utc(start)?;
+        (is_comparable && seconds >= 0.0).then_some(seconds)
+    }
+
     /// The parameters that have been set, as a user would write them.
     pub fn external_params(&self) -> BTreeMap<&str, ParamValue> {
         let external =
             |(distribution, internal): &(Distribution, f64)| distribution.to_external(*internal);
         self.params.iter().map(|(name, param)| (name.as_str(), external(param))).collect()
+    }
+}
+
+/// Splits a time in RFC 3339 into its local time and the seconds of its offset, if it has one.
+fn parse_time(text: &str) -> Option<(SystemTime, Option<i64>)> {
+    let parsed = |local: &str| humantime::parse_rfc3339_weak(local).ok();
+    if let Some(local) = text.strip_suffix('Z') {
+        return Some((parsed(local)?, Some(0)));
+    }
+    let split = text.len().checked_sub(6).filter(|&at| text.is_char_boundary(at))?;
+    let (local, offset) = text.split_at(split);
+    let Some((hours, minutes)) =
+        offset[1..].split_once(':').filter(|_| "+-".contains(&offset[..1]))
+    else {
+        return Some((parsed(text)?, None));
+    };
+    let seconds = 3600 * hours.parse::<i64>().ok()? + 60 * minutes.parse::<i64>().ok()?;
+    let sign = if offset.starts_with('-') { -1 } else { 1 };
+    Some((parsed(local)?, Some(sign * seconds)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_respect_offsets() {
+        let seconds = |start: &str, end: &str| {
+            let mut trial = Trial::new(0, 0, TrialState::Complete);
+            trial.datetime_start = Some(start.into());
+            trial.datetime_complete = Some(end.into());
+            trial.seconds()
+        };
+        // The formats of our journals, of databases and of Optuna 4.
+        let utc = seconds("2023-08-06T12:00:00.250000+00:00", "2023-08-06T12:00:02.750000+00:00");
+        assert_eq!(utc, Some(2.5));
+        assert_eq!(seconds("2023-08-06T23:59:59", "2023-08-07 00:00:01.500000"), Some(2.5));
+        let mixed = seconds("2023-08-06T14:00:00+02:00", "2023-08-06T09:30:00-03:00");
+        assert_eq!(mixed, Some(1800.0));
+        assert_eq!(seconds("2023-08-06T12:00:00", "2023-08-06T12:00:02Z"), None);
+        assert_eq!(seconds("2023-08-06T12:00:00", "2023-08-06T11:00:00"), None);
+        assert_eq!(seconds("yesterday", "today"), None);
     }
 }

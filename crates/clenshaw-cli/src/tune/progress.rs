@@ -1,6 +1,7 @@
 //! Progress of a study on stderr: the best trials and a bar on a terminal, otherwise a line per trial.
 
 use super::report::{accuracy, tuned_settings};
+use crate::interrupt::STOP_REQUESTED;
 use crate::progress::Progress;
 use clenshaw::experiment::{TuneEvent, TuneRequest, ranked_trials};
 use clenshaw_tune::{Trial, TrialState};
@@ -50,6 +51,7 @@ impl<'a> StudyProgress<'a> {
             TuneEvent::StorageUnavailable { problem } => {
                 self.progress.message(&format!("waiting for the database: {problem}"));
             }
+            TuneEvent::StopRequested => self.progress.message(STOP_REQUESTED),
             TuneEvent::Started { .. } => {}
         }
     }

@@ -31,16 +31,22 @@ impl StudyLocation {
         Ok(Self { name: name.map_or(default, str::to_owned), location })
     }
 
-    /// Returns the file for the best settings, beside the journal or in [`FOLDER`], and creates its
-    /// folder.
+    /// Returns the file for the best settings, see [`study_file`], and creates its folder.
     pub fn best_settings_file(&self) -> Result<PathBuf> {
-        let folder = match &self.location {
-            StorageLocation::Journal(path) => path.parent().unwrap_or(Path::new("")),
-            StorageLocation::Database(_) => Path::new(FOLDER),
-        };
-        output::create_folder(folder)?;
-        Ok(folder.join(format!("{}.best.toml", self.name.replace(['/', '\\'], "-"))))
+        let file = study_file(&self.location, &self.name, "best.toml");
+        output::create_folder(file.parent().unwrap_or(Path::new("")))?;
+        Ok(file)
     }
+}
+
+/// Returns the path of a file about a study: `NAME.EXTENSION` beside the journal or, for a database, in
+/// [`FOLDER`].
+pub fn study_file(location: &StorageLocation, name: &str, extension: &str) -> PathBuf {
+    let folder = match location {
+        StorageLocation::Journal(path) => path.parent().unwrap_or(Path::new("")),
+        StorageLocation::Database(_) => Path::new(FOLDER),
+    };
+    folder.join(format!("{}.{extension}", name.replace(['/', '\\'], "-")))
 }
 
 /// `NAME in LOCATION`, or only the path of a journal if the study has the journal's default name.

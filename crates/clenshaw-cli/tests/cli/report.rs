@@ -12,7 +12,7 @@ const TRAIN: &str = "train csbm:nodes=240,homophily=0.1,signal=2 --set K=4 --set
                      --set stop=none --runs 2 --out run";
 
 /// The data embedded in a page.
-fn data(sandbox: &Sandbox, page: &str) -> Value {
+pub fn data(sandbox: &Sandbox, page: &str) -> Value {
     let page = text(&sandbox.read(page));
     let start = page.find(r#"id="report-data">"#).unwrap() + r#"id="report-data">"#.len();
     let length = page[start..].find("</script>").unwrap();
@@ -84,14 +84,14 @@ fn several_runs_are_compared_and_must_share_a_graph() {
 }
 
 /// Saves a screenshot where people can look at it.
-fn screenshot(browser: &mut Browser, name: &str) {
+pub fn screenshot(browser: &mut Browser, name: &str) {
     let target = Path::new(env!("CARGO_BIN_EXE_clenshaw")).parent().unwrap();
     let folder: PathBuf = target.join("screenshots");
     std::fs::create_dir_all(&folder).unwrap();
     browser.screenshot(&folder.join(name));
 }
 
-const NO_PROBLEMS: [String; 0] = [];
+pub const NO_PROBLEMS: [String; 0] = [];
 
 #[test]
 #[ignore = "needs Chromium: cargo xtask test"]

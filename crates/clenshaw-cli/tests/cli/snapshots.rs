@@ -4,7 +4,7 @@
 use crate::common::{Sandbox, assert_snapshot};
 use clenshaw::model::MODELS;
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 25] = [
     "",
     "demo",
     "train",
@@ -12,6 +12,8 @@ const COMMANDS: [&str; 23] = [
     "tune",
     "predict",
     "filter",
+    "report",
+    "watch",
     "runs",
     "runs list",
     "runs show",

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
 
 const REDIRECT: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>/dev/null"#;
 /// No sandbox, because tests may run as root; no requests by Chromium itself.
@@ -28,6 +29,8 @@ pub struct Browser {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     session: Option<String>,
+    /// The address of the page.
+    address: String,
     last_id: u64,
     /// The events received so far.
     events: Vec<Value>,
@@ -52,8 +55,16 @@ impl Browser {
         let input = process.stdin.take().unwrap();
         let output = BufReader::new(process.stdout.take().unwrap());
         let (session, last_id, events) = (None, 0, vec![]);
-        let mut browser =
-            Self { process, input, output, session, last_id, events, _profile: profile };
+        let mut browser = Self {
+            process,
+            input,
+            output,
+            session,
+            address: String::new(),
+            last_id,
+            events,
+            _profile: profile,
+        };
         let page = browser.call("Target.createTarget", json!({"url": "about:blank"}));
         let parameters = json!({"targetId": page["targetId"], "flatten": true});
         let session = browser.call("Target.attachToTarget", parameters);
@@ -94,8 +105,14 @@ impl Browser {
 
     /// Opens a file and waits until it is loaded.
     pub fn open(&mut self, file: &Path) {
+        self.open_address(&format!("file://{}", file.display()));
+    }
+
+    /// Opens an address and waits until it is loaded.
+    pub fn open_address(&mut self, address: &str) {
         self.events.clear();
-        self.call("Page.navigate", json!({"url": format!("file://{}", file.display())}));
+        address.clone_into(&mut self.address);
+        self.call("Page.navigate", json!({"url": address}));
         while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
             let event = self.receive();
             self.events.push(event);
@@ -115,12 +132,24 @@ impl Browser {
         result["result"]["value"].clone()
     }
 
+    /// Waits until an expression is true; panics after two minutes, with a description of the page.
+    pub fn wait_for(&mut self, condition: &str) {
+        let deadline = Instant::now() + Duration::from_secs(120);
+        while self.evaluate(&format!("Boolean({condition})")) != true {
+            if Instant::now() > deadline {
+                let page = self.text("document.body.innerText");
+                panic!("never true: {condition}\n{page}\n{:?}", self.problems());
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
     /// The text of an expression's value.
     pub fn text(&mut self, expression: &str) -> String {
         self.evaluate(expression).as_str().unwrap_or_default().to_owned()
     }
 
-    /// Exceptions, console errors, and requests other than for the page itself.
+    /// Exceptions, console errors, and requests other than for the page itself or below its address.
     pub fn problems(&mut self) -> Vec<String> {
         // Events that were sent before this call are received during it.
         self.evaluate("1");
@@ -130,7 +159,8 @@ impl Browser {
             Some("Log.entryAdded") => event["params"]["entry"]["level"] == "error",
             Some("Network.requestWillBeSent") => {
                 let url = event["params"]["request"]["url"].as_str().unwrap_or_default();
-                event["params"]["type"] != "Document" && !url.starts_with("data:")
+                let is_below = self.address.starts_with("http:") && url.starts_with(&self.address);
+                event["params"]["type"] != "Document" && !url.starts_with("data:") && !is_below
             }
             _ => false,
         };

@@ -11,6 +11,14 @@ use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The file that requests the process that trains in a folder to stop.
+const STOP: &str = "stop";
+/// Number of attempts to lock a folder; processes that follow a run lock it for a moment.
+const LOCK_ATTEMPTS: usize = 10;
+/// Pause between two attempts.
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 /// A run folder, opened for reading or, with a lock, for writing.
 pub(super) struct RunFolder {
@@ -49,6 +57,8 @@ impl RunFolder {
             None => write(&run_toml, text.as_bytes())?,
         }
         let (data_json, origin) = (path.join("data.json"), RunOrigin::new(fingerprint));
+        // A request that an earlier process has not seen does not concern this one.
+        ignore_missing(fs::remove_file(path.join(STOP)), path.join(STOP))?;
         if !resume {
             folder.clear()?;
         } else if let Some(before) = read_json::<RunOrigin>(&data_json)? {
@@ -153,7 +163,19 @@ impl RunFolder {
             fs::rename(&partial, &path).map_err(Error::io(path))
         };
         self.check_written(write_all())?;
+        // Not an error: the file is a by-product.
+        let _ = fs::remove_file(self.progress_path(seed));
         ignore_missing(fs::remove_file(self.checkpoint_path(seed)), self.checkpoint_path(seed))
+    }
+
+    /// The file with the progress of a run that is not finished.
+    pub fn progress_path(&self, seed: u64) -> PathBuf {
+        self.runs_path().join(progress_name(seed))
+    }
+
+    /// Returns whether a process has requested to stop, and forgets the request.
+    pub fn take_stop_request(&self) -> bool {
+        fs::remove_file(self.path.join(STOP)).is_ok()
     }
 
     fn checkpoint_path(&self, seed: u64) -> PathBuf {
@@ -313,6 +335,12 @@ fn is_partial_run(name: &str) -> bool {
 fn lock(folder: &Path) -> Result<File> {
     let path = folder.join(LOCK);
     let file = File::create(&path).map_err(Error::io(&path))?;
+    for _ in 1..LOCK_ATTEMPTS {
+        if !matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+            return Ok(file);
+        }
+        std::thread::sleep(LOCK_PAUSE);
+    }
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(Error::Busy { folder: folder.to_owned() }),
         _ => Ok(file),
@@ -342,8 +370,34 @@ fn read_text(path: &Path) -> Result<Option<String>> {
     }
 }
 
+/// Whether a process is training in a folder; `None` if the file system does not support locks.
+pub(super) fn is_locked(folder: &Path) -> Option<bool> {
+    let Ok(file) = File::open(folder.join(LOCK)) else { return Some(false) };
+    match file.try_lock_shared() {
+        Ok(()) => Some(false),
+        Err(TryLockError::WouldBlock) => Some(true),
+        Err(TryLockError::Error(_)) => None,
+    }
+}
+
+/// The name of the file with the progress of a run.
+pub(super) fn progress_name(seed: u64) -> String {
+    format!("{seed}.progress.jsonl")
+}
+
+/// Requests the process that trains in a folder to stop.
+pub(super) fn write_stop_request(folder: &Path) -> Result<()> {
+    let path = folder.join(STOP);
+    fs::write(&path, "requested by `clenshaw watch`\n").map_err(Error::io(path))
+}
+
+/// Whether a request to stop has not been seen yet.
+pub(super) fn has_stop_request(folder: &Path) -> bool {
+    folder.join(STOP).exists()
+}
+
 /// Parses a JSON file; `None` if it does not exist, an error if it cannot be read or is invalid.
-fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let Some(text) = read_text(path)? else { return Ok(None) };
     let invalid = |e: serde_json::Error| Error::Data {
         place: path.display().to_string(),

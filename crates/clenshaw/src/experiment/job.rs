@@ -1,6 +1,7 @@
 //! A training job in progress: its graph, its compiled model, its folder and the results so far.
 
 use super::folder::{DataFingerprint, RunFiles, RunFolder, RunReceipt, json};
+use super::progress::ProgressWriter;
 use super::scheduler::{RunEvent, RunOptions, TrainingJob, all_or_first_error};
 use super::{Predictions, Request, RunRecord, Summary};
 use crate::data::{Dataset, Split, Store};
@@ -186,10 +187,33 @@ impl<'a> ActiveJob<'a> {
     /// fails, saves a checkpoint and returns [`Error::Interrupted`]. Also fails if a checkpoint cannot be
     /// written.
     fn train(&self, fit: &mut Fit, i: usize, seed: u64) -> Result<()> {
+        let folder = self.folder.as_ref().map(|(folder, _)| folder);
+        let mut progress = folder.map(|folder| {
+            let max_epochs = self.request.hyper.int("max_epochs");
+            ProgressWriter::start(folder.progress_path(seed), max_epochs, fit)
+        });
+        let result = self.train_with(fit, i, seed, progress.as_mut());
+        if let Some(progress) = progress {
+            let failure = result.as_ref().err().filter(|e| !matches!(e, Error::Interrupted));
+            progress.end(fit, failure);
+        }
+        result
+    }
+
+    fn train_with(
+        &self,
+        fit: &mut Fit,
+        i: usize,
+        seed: u64,
+        mut progress: Option<&mut ProgressWriter>,
+    ) -> Result<()> {
         let mut saved = Instant::now();
         let mut save_error = None;
         let ended = fit.run(|fit, epoch| {
             self.emit(RunEvent::Epoch { run: i, epoch });
+            if progress.as_mut().is_some_and(|progress| progress.update(fit)) {
+                self.check_stop_request();
+            }
             let cancelled = self.options.cancel.load(Ordering::Relaxed);
             let stop = cancelled || self.failed.load(Ordering::Relaxed);
             if let Some((folder, _)) = &self.folder
@@ -207,6 +231,15 @@ impl<'a> ActiveJob<'a> {
             (Some(error), _) => Err(error),
             (None, RunEnd::Stopped) => Err(Error::Interrupted),
             (None, RunEnd::Finished) => Ok(()),
+        }
+    }
+
+    /// Sets the flag that stops all jobs if another process has requested to stop.
+    fn check_stop_request(&self) {
+        if self.folder.as_ref().is_some_and(|(folder, _)| folder.take_stop_request())
+            && !self.options.cancel.swap(true, Ordering::Relaxed)
+        {
+            self.emit(RunEvent::StopRequested);
         }
     }
 

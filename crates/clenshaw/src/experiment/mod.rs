@@ -16,6 +16,8 @@
 //!                     /model.safetensors   the trained model: weights, hyper-parameters, columns, scaling, classes
 //!                     /predictions.csv     node, predicted class, probability per class, part of the split
 //! <folder>/runs/<seed>.checkpoint          an unfinished run
+//! <folder>/runs/<seed>.progress.jsonl      the epochs of an unfinished run so far, for other processes to follow
+//! <folder>/stop                            a request to stop that has not been seen yet
 //! ```
 //!
 //! Run `i` of a request has the seed `request.seed + i`. Its initial weights, its dropout and, unless
@@ -24,10 +26,13 @@
 
 mod config;
 mod request;
+mod command;
 mod preset;
 mod record;
 mod provenance;
 mod folder;
+mod progress;
+mod follow;
 mod job;
 mod scheduler;
 mod predict;
@@ -38,10 +43,12 @@ mod tuning;
 
 pub use config::Config;
 use folder::DataFingerprint;
+pub use follow::{FollowedFolder, FollowedRun, RunState, request_stop};
 pub use predict::{FinishedRun, Predictions, predict, predict_with, read_run};
 pub use preset::{
     SettingsOrigin, preset, preset_graphs, preset_origin, preset_settings, preset_source,
 };
+pub use progress::TrainingProgress;
 use provenance::Provenance;
 pub use record::{RunRecord, Summary};
 pub use reproduce::{
@@ -49,12 +56,14 @@ pub use reproduce::{
     GraphStatistics, PlannedCell, Receipts, ResultTable, Selection, Theorems, find_experiment,
 };
 pub use request::Request;
-pub use run_report::{Report, ReportedRun};
+pub use run_report::{
+    FollowedGraph, ProgressReport, ProgressUpdate, Report, ReportedRun, ReportedStudy,
+};
 pub use scheduler::{RunEvent, RunOptions, TrainingJob, run, run_all};
 use scheduler::{finished_job, finished_runs};
 pub use tuning::{
     PrunerKind, StudyEnd, TuneEvent, TuneOptions, TuneRequest, TuneResult, declared_distribution,
-    ranked_trials, sampler, tune,
+    ranked_trials, request_study_stop, sampler, tune,
 };
 pub use verify::{
     ACCURACY_TOLERANCE, Comparison, MIN_AGREEMENT, RunVerifier, Verification, VerifiedItem,

@@ -65,6 +65,8 @@ pub enum RunEvent<'a> {
         /// Losses and scores of the epoch.
         epoch: &'a Epoch,
     },
+    /// Another process has requested to stop, with [`request_stop`](super::request_stop); `cancel` has been set.
+    StopRequested,
     /// A run is complete. If it was already finished in the folder, no `Started` or `Epoch` precedes this.
     Finished {
         /// Index of the run.

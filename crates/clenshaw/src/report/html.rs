@@ -17,6 +17,9 @@ const SCRIPTS: [&str; 9] = [
     include_str!("html/page.js"),
 ];
 
+/// The script of pages that are updated while a run trains; it uses all of the above.
+const LIVE: &str = include_str!("html/live.js");
+
 /// Returns a page that displays this data, which is embedded as JSON in the format that `html/page.js`
 /// reads.
 ///
@@ -26,11 +29,22 @@ pub fn html_page(data: &impl Serialize) -> String {
     let json = serde_json::to_string(data).expect("the data of a page is plain");
     // A class may be named `</script>`.
     let json = json.replace('<', "\\u003c");
-    let [before, after_style] = split(PAGE, "/*CSS*/");
+    page(&PAGE.replace("/*CSP*/", "").replace("/*NONCE*/", ""), &json, &SCRIPTS.join("\n"))
+}
+
+/// Returns a page without data that receives it as events from its server, in the format that
+/// `html/live.js` reads. `nonce` marks its script and its style; it must be safe in an attribute.
+pub fn live_page(nonce: &str) -> String {
+    let own = format!(" nonce=\"{nonce}\"");
+    let frame = PAGE.replace("/*CSP*/", "; connect-src 'self'").replace("/*NONCE*/", &own);
+    page(&frame, "", &(SCRIPTS.join("\n") + LIVE))
+}
+
+fn page(frame: &str, data: &str, scripts: &str) -> String {
+    let [before, after_style] = split(frame, "/*CSS*/");
     let [between, after_data] = split(after_style, "/*DATA*/");
     let [before_script, after] = split(after_data, "/*JS*/");
-    let before = before.replace("/*CSP*/", "");
-    [&before, STYLE, between, &json, before_script, &SCRIPTS.join("\n"), after].concat()
+    [before, STYLE, between, data, before_script, scripts, after].concat()
 }
 
 fn split<'a>(text: &'a str, placeholder: &str) -> [&'a str; 2] {
@@ -49,6 +63,16 @@ mod tests {
         assert!(page.contains(r#"["\u003c/script>\u003cscript>alert(1)\u003c/script>","/*JS*/"]"#));
         assert_eq!(page.matches("</script>").count(), 2);
         assert!(page.contains("function render(data)"));
+    }
+
+    #[test]
+    fn live_page_has_the_nonce_of_its_policy() {
+        let page = live_page("abc");
+        assert_eq!(page.matches("nonce=\"abc\"").count(), 2, "style and script");
+        assert!(page.contains("form-action 'none'; connect-src 'self'\""));
+        assert!(page.contains("new EventSource"));
+        assert!(!html_page(&()).contains("EventSource"), "a report connects to nothing");
+        assert!(!html_page(&()).contains("/*NONCE*/"));
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub use axis::Scale;
 pub use bar_chart::BarChart;
 pub use claims::{Claim, Verdict};
 pub use comparison::{Comparison, ComparisonCell, ComparisonRow};
-pub use html::html_page;
+pub use html::{html_page, live_page};
 pub use line_chart::{Histogram, LineChart, LineSeries};
 pub use page::{ResultPage, image_markdown};
 #[cfg(feature = "png")]

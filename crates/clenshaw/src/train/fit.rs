@@ -9,7 +9,7 @@ use super::stop::EarlyStopping;
 use super::{ModelProvenance, most_likely, weights};
 use crate::data::Split;
 use crate::error::{Error, Result};
-use crate::filter::Response;
+use crate::filter::{Basis, Response};
 use crate::rng::Stream;
 use crate::tensor::{
     self, AlignedVec, Mat, Optimiser, Targets, ThreadTeam, Workspace, log_sum_exp,
@@ -230,6 +230,16 @@ impl Fit {
     /// Every epoch so far.
     pub fn history(&self) -> &[Epoch] {
         &self.history
+    }
+
+    /// The filter after every epoch so far; empty for models without coefficients.
+    pub fn filters(&self) -> &[EpochFilter] {
+        &self.filters
+    }
+
+    /// The basis of the coefficients in [`Fit::filters`]; `None` for models without coefficients.
+    pub fn filter_basis(&self) -> Option<Basis> {
+        self.setup.filter_polynomial(&self.params).map(|filter| filter.basis)
     }
 
     /// Returns whether the stopping rule or the maximum number of epochs has been reached.

@@ -2,7 +2,7 @@
 
 use crate::data::{Dataset, Features, Scaler, Split};
 use crate::error::{Error, Result};
-use crate::filter::Response;
+use crate::filter::{Filter, Response};
 use crate::graph::operator;
 use crate::hyper::Params;
 use crate::model::{ModelInfo, Net, OptimiserKind};
@@ -207,11 +207,16 @@ impl Setup {
     /// alone; otherwise `None`. Takes microseconds, unlike [`Setup::filter`] of models whose filter
     /// depends on the features.
     pub fn filter_coefficients(&self, params: &[f32]) -> Option<Vec<f64>> {
+        self.filter_polynomial(params).map(|filter| filter.coefficients)
+    }
+
+    /// The filter, in the cases of [`Setup::filter_coefficients`].
+    pub(super) fn filter_polynomial(&self, params: &[f32]) -> Option<Filter> {
         if self.filter_reads_values() {
             return None;
         }
         match self.filter(params)? {
-            Response::Shared(filter) => Some(filter.coefficients),
+            Response::Shared(filter) => Some(filter),
             _ => None,
         }
     }

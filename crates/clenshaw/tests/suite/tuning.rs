@@ -3,17 +3,18 @@
 use clenshaw::data::{self, Store};
 use clenshaw::experiment::{
     PrunerKind, Request, RunOptions, StudyEnd, TrainingJob, TuneEvent, TuneOptions, TuneRequest,
-    TuneResult, run, sampler, tune,
+    TuneResult, request_study_stop, run, sampler, tune,
 };
 use clenshaw::{Error, Result};
 use clenshaw_tune::{
-    AttrKind, Direction, Distribution, JournalStorage, ParamValue, Storage, Trial, TrialOutcome,
-    TrialState,
+    AttrKind, Direction, Distribution, JournalStorage, ParamValue, Storage, StorageLocation, Trial,
+    TrialOutcome, TrialState,
 };
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use tempfile::{TempDir, tempdir};
 
@@ -354,6 +355,47 @@ fn dashboard_has_a_note_and_the_best_filter() {
     assert_eq!(figure["data"][0]["y"].as_array().unwrap().len(), 101);
     let title = format!("Filter of the best trial ({})", tuned.best.unwrap().0.number);
     assert!(figure["layout"]["title"]["text"].as_str().unwrap().starts_with(&title));
+}
+
+#[test]
+fn requested_stop_ends_all_workers_and_no_later_one() {
+    let test = TestStudy::new(1);
+    let study = study_request(SMALL, 4);
+    let folder = test.folder.path();
+    let database = format!("sqlite:///{}", folder.join("study.db").display());
+    for location in [folder.join("study.journal"), database.into()] {
+        let location = StorageLocation::new(&location).unwrap();
+        let (both_train, n_messages) = (Barrier::new(2), AtomicUsize::new(0));
+        let work = || {
+            let (storage, cancel) = (location.open().unwrap(), AtomicBool::new(false));
+            let on_event = |event: TuneEvent<'_>| match event {
+                TuneEvent::Reported { step: 1, .. } => {
+                    if both_train.wait().is_leader() {
+                        request_study_stop(storage.as_ref(), "test").unwrap();
+                    }
+                    while !cancel.load(Ordering::Relaxed) {
+                        std::thread::sleep(Duration::from_millis(5));
+                    }
+                }
+                TuneEvent::StopRequested => drop(n_messages.fetch_add(1, Ordering::Relaxed)),
+                _ => {}
+            };
+            test.tune_in(storage.as_ref(), &study, &cancel, &on_event).unwrap().end
+        };
+        let ends = std::thread::scope(|scope| {
+            [scope.spawn(work), scope.spawn(work)].map(|worker| worker.join().unwrap())
+        });
+        assert_eq!(ends, [StudyEnd::Interrupted; 2]);
+        assert_eq!(n_messages.into_inner(), 2);
+        // The same command resumes the study, and the settings of both trials are tried again.
+        let storage = location.open().unwrap();
+        let tuned = test.tune_in(storage.as_ref(), &study, &AtomicBool::new(false), &|_| {});
+        let tuned = tuned.unwrap();
+        assert_eq!(tuned.end, StudyEnd::TrialsCompleted);
+        assert_eq!((tuned.count(TrialState::Complete), tuned.count(TrialState::Fail)), (4, 2));
+        let failed = tuned.trials.iter().filter(|trial| trial.state == TrialState::Fail);
+        assert!(failed.into_iter().all(|trial| was_repeated(&tuned.trials, trial)));
+    }
 }
 
 /// The trials of a study whose first trial is failed by another process at this report, as if its worker

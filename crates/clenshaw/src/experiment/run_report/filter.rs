@@ -1,9 +1,10 @@
 //! The learned filter beside the spectrum of the graph and the frequencies of the signals on it.
 
 use crate::data::Dataset;
-use crate::filter::{Filter, Response};
+use crate::experiment::TrainingProgress;
+use crate::filter::{Basis, Filter, Response};
 use crate::graph::{Normalisation, operator, signal_energy, spectral_density};
-use crate::model::ModelFamily;
+use crate::model::{ModelFamily, ModelInfo};
 use crate::rng::Stream;
 use crate::tensor::{Mat, Operator};
 use crate::train::{EpochFilter, TrainedModel};
@@ -31,21 +32,22 @@ pub(super) struct FilterReport {
     basis: Option<String>,
     channels: usize,
     history: Option<FilterHistory>,
-    density: Density,
+    /// `None` if it is not known.
+    density: Option<Density>,
     energy: Option<BandEnergy>,
     /// What the charts do not show.
     note: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct FilterHistory {
+pub(super) struct FilterHistory {
     epochs: Vec<usize>,
     responses: Vec<Vec<f64>>,
     coefficients: Vec<Vec<f64>>,
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct Density {
+pub(super) struct Density {
     shares: Vec<f64>,
     exact: bool,
 }
@@ -77,39 +79,75 @@ impl FilterReport {
             _ => None,
         };
         let history = shared.and_then(|filter| FilterHistory::new(filter, filters));
-        let density = spectral_density(&p, DENSITY_BINS);
         Self {
-            mu: (0..POINTS).map(|i| 2.0 * i as f64 / (POINTS - 1) as f64 - 1.0).collect(),
+            mu: frequencies(),
             response: response.map(values),
             initial: history.as_ref().and_then(|history| history.responses.first().cloned()),
             coefficients: shared.map(|filter| filter.coefficients.clone()),
-            basis: shared.map(|filter| {
-                serde_json::to_value(&filter.basis).map_or_else(
-                    |_| String::new(),
-                    |basis| basis.as_str().map_or_else(|| basis.to_string(), str::to_owned),
-                )
-            }),
+            basis: shared.map(|filter| basis_name(&filter.basis)),
             channels: match response {
                 Some(Response::Channels(filters)) => filters.len(),
                 _ => 1,
             },
             history,
-            density: Density { shares: density.shares, exact: density.exact },
+            density: Some(Density::of(&p)),
             energy: BandEnergy::new(&p, model, dataset, probabilities),
             note: note(model, dataset),
         }
     }
 }
 
+impl FilterReport {
+    /// The filter of a run in progress, whose energies are not computed; `None` if no coefficients are known.
+    pub fn of_progress(
+        info: &ModelInfo,
+        progress: &TrainingProgress,
+        density: Option<Density>,
+    ) -> Option<Self> {
+        let (basis, last) = (progress.basis.as_ref()?, progress.filters.last()?);
+        let filter = Filter { basis: basis.clone(), coefficients: last.coefficients.clone() };
+        let history = FilterHistory::new(&filter, &progress.filters)?;
+        Some(Self {
+            mu: frequencies(),
+            response: history.responses.last().cloned(),
+            initial: history.responses.first().cloned(),
+            coefficients: Some(filter.coefficients),
+            basis: Some(basis_name(basis)),
+            channels: 1,
+            history: Some(history),
+            density,
+            energy: None,
+            note: (info.family == ModelFamily::Clenshaw).then(|| RESIDUAL_FILTER.to_owned()),
+        })
+    }
+}
+
+/// The frequencies at which a response is sampled.
+fn frequencies() -> Vec<f64> {
+    (0..POINTS).map(|i| 2.0 * i as f64 / (POINTS - 1) as f64 - 1.0).collect()
+}
+
+fn basis_name(basis: &Basis) -> String {
+    let name = serde_json::to_value(basis).unwrap_or_default();
+    name.as_str().map_or_else(|| name.to_string(), str::to_owned)
+}
+
+impl Density {
+    /// The spectral density of an operator, exact for small graphs.
+    pub fn of(p: &Operator) -> Self {
+        let density = spectral_density(p, DENSITY_BINS);
+        Self { shares: density.shares, exact: density.exact }
+    }
+}
+
+const RESIDUAL_FILTER: &str = "This is the filter of the residual connections; the weights and activations \
+                               between the layers change the signal as well.";
+
 /// Says what limits the meaning of the charts; `None` if nothing does.
 fn note(model: &TrainedModel, dataset: &Dataset) -> Option<String> {
     let mut notes = vec![];
     if model.info().family == ModelFamily::Clenshaw {
-        notes.push(
-            "This is the filter of the residual connections; the weights and activations between the \
-             layers change the signal as well."
-                .to_owned(),
-        );
+        notes.push(RESIDUAL_FILTER.to_owned());
     }
     let (known, n) = (dataset.labelled().len(), dataset.y.len());
     if known < n {
@@ -123,7 +161,7 @@ fn note(model: &TrainedModel, dataset: &Dataset) -> Option<String> {
 
 impl FilterHistory {
     /// The filter after evenly spaced epochs, the first and the last included; `None` if none is known.
-    fn new(learned: &Filter, filters: &[EpochFilter]) -> Option<Self> {
+    pub fn new(learned: &Filter, filters: &[EpochFilter]) -> Option<Self> {
         let last = filters.len().checked_sub(1)?;
         let n = filters.len().min(MAX_EPOCHS);
         let position = |i: usize| if n > 1 { i * last / (n - 1) } else { 0 };

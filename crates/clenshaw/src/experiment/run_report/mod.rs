@@ -5,6 +5,8 @@
 
 mod filter;
 mod nodes;
+mod progress;
+mod study;
 
 use super::folder::RunFolder;
 use super::{Request, RunRecord};
@@ -14,9 +16,12 @@ use crate::report::{Statistic, sign_flip_p_value};
 use crate::train::{Epoch, EpochFilter, TrainedModel};
 use filter::FilterReport;
 use nodes::{Calibration, ClassScores, DrawingReport, GroupAccuracy, NodeList};
+pub use progress::{FollowedGraph, ProgressReport, ProgressUpdate};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+pub use study::ReportedStudy;
+use study::{StoredStudy, StudyGraph, StudyReport};
 
 /// Reports of one or several runs.
 #[derive(Clone, Debug, Serialize)]
@@ -29,11 +34,15 @@ pub struct Report {
     title: String,
     /// Whether the page is updated while runs are in progress.
     live: bool,
-    graph: GraphReport,
+    /// `None` if it is the graph of a study and not available.
+    graph: Option<GraphReport>,
     runs: Vec<RunReport>,
     comparison: Option<ComparisonReport>,
     /// The trials of a study; not part of reports of runs.
-    study: Option<()>,
+    study: Option<StudyReport>,
+    /// What is known about the graph of the study.
+    #[serde(skip)]
+    study_graph: StudyGraph,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -186,23 +195,66 @@ impl Report {
             loaded.push(part);
         }
         let reports = loaded.iter().map(|run| run.report(threads)).collect::<Result<Vec<_>>>()?;
-        let graph = GraphReport::new(&loaded[0]);
+        let graph = GraphReport::new(&loaded[0].dataset, Some(&loaded[0].split));
         let title = match &reports[..] {
             [run] => format!("{}, {}", graph.name, run.title),
             runs => format!("{}, {} runs", graph.name, runs.len()),
         };
         let comparison = (reports.len() > 1).then(|| ComparisonReport::new(&loaded));
-        let program = concat!("clenshaw ", env!("CARGO_PKG_VERSION")).into();
-        Ok(Self {
+        Ok(Self { runs: reports, comparison, ..Self::empty(title, Some(graph)) })
+    }
+
+    /// Collects the report of a study, finished or not. The page also describes the study's graph if it can
+    /// be loaded.
+    ///
+    /// # Errors
+    /// If the storage cannot be read, or the study does not exist or has several objectives.
+    pub fn from_study(study: &ReportedStudy<'_>, store: &Store) -> Result<Self> {
+        let stored = StoredStudy::read(study)?;
+        let mut report = Self::empty(stored.title(), None);
+        if let Some(request) = stored.request() {
+            match request.load(store) {
+                Ok(dataset) => {
+                    let n_published = dataset.splits.len();
+                    report.study_graph = StudyGraph::Loaded { n_published };
+                    let split = request.split.draw(&dataset, request.seed).ok();
+                    report.graph = Some(GraphReport::new(&dataset, split.as_ref()));
+                }
+                Err(error) => {
+                    report.study_graph = StudyGraph::Unavailable { problem: error.to_string() };
+                }
+            }
+        }
+        report.study = Some(stored.report(&report.study_graph));
+        Ok(report)
+    }
+
+    /// Replaces the study by its current state, without loading the graph again.
+    ///
+    /// # Errors
+    /// As [`from_study`](Self::from_study).
+    pub fn update_study(&mut self, study: &ReportedStudy<'_>) -> Result<()> {
+        self.study = Some(StoredStudy::read(study)?.report(&self.study_graph));
+        Ok(())
+    }
+
+    /// The name of the study; `None` for runs.
+    pub fn study_name(&self) -> Option<&str> {
+        self.study.as_ref().map(StudyReport::name)
+    }
+
+    fn empty(title: String, graph: Option<GraphReport>) -> Self {
+        Self {
             format: 1,
-            program,
+            program: concat!("clenshaw ", env!("CARGO_PKG_VERSION")).into(),
             title,
             live: false,
             graph,
-            runs: reports,
-            comparison,
+            runs: vec![],
+            comparison: None,
             study: None,
-        })
+            study_graph: StudyGraph::Unknown,
+        }
     }
 }
 
@@ -342,11 +394,10 @@ impl LoadedRun {
 }
 
 impl GraphReport {
-    fn new(run: &LoadedRun) -> Self {
-        let dataset = &run.dataset;
+    fn new(dataset: &Dataset, split: Option<&Split>) -> Self {
         let description = Description::of(dataset);
         let mut warnings = dataset.warnings.clone();
-        warnings.extend(run.split.class_warnings(dataset));
+        warnings.extend(split.map(|split| split.class_warnings(dataset)).unwrap_or_default());
         let classes = description.class_names.into_iter().zip(description.class_sizes);
         Self {
             name: dataset.name.clone(),

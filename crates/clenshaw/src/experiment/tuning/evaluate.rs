@@ -2,6 +2,7 @@
 //! early if the pruner ends the trial.
 
 use super::pruning::report_interval;
+use super::stop::StopListener;
 use super::{TuneEvent, TuneOptions, TuneRequest};
 use crate::data::{Dataset, Split};
 use crate::error::{Error, Result};
@@ -18,6 +19,7 @@ pub(super) struct StudyContext<'a> {
     pub pruner: Pruner,
     pub storage: &'a dyn Storage,
     pub study: Study<'a>,
+    pub stop: StopListener<'a>,
     pub dataset: &'a Arc<Dataset>,
     pub splits: &'a [Split],
     pub options: &'a TuneOptions<'a>,

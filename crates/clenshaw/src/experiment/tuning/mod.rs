@@ -34,10 +34,15 @@ mod evaluate;
 mod retrying_storage;
 mod trial_queue;
 mod result;
+mod stop;
 
 pub use pruning::{PrunerKind, sampler};
+pub(super) use result::evaluation_request;
 pub use result::{StudyEnd, TuneResult, ranked_trials};
 pub use space::declared_distribution;
+pub(super) use space::format_value;
+pub use stop::request_study_stop;
+pub(super) use study::stored_request;
 
 use super::Request;
 use crate::data::{Dataset, Store};
@@ -119,6 +124,8 @@ pub enum TuneEvent<'a> {
         /// All trials of the study.
         trials: &'a [Trial],
     },
+    /// Another process has requested to stop, with [`request_study_stop`]; `cancel` has been set.
+    StopRequested,
     /// The database is unavailable; the call will be retried.
     StorageUnavailable {
         /// The error.
@@ -257,12 +264,14 @@ pub fn tune(
     }
     let study_id = study::open(request, storage)?;
     (options.on_event)(TuneEvent::Loaded { dataset: &dataset, trials: &storage.trials(study_id)? });
+    // Not retried, so that a thread that waits for a request can always end.
+    let stop = stop::StopListener::new(storage, study_id)?;
     let storage = &retrying_storage::RetryingStorage { storage, options };
     let (pruner, dataset, splits) = (request.build_pruner(), &dataset, &splits);
     let study = Study::open(storage, &request.study, DIRECTION)?;
     let study = study.with_pruner(pruner.clone()).with_heartbeats();
     let context =
-        evaluate::StudyContext { request, pruner, storage, study, dataset, splits, options };
+        evaluate::StudyContext { request, pruner, storage, study, stop, dataset, splits, options };
     let end = trial_queue::run_trials(&context, deadline)?;
     TuneResult::new(request, dataset, context.study.trials()?, end)
 }

@@ -47,7 +47,7 @@ impl TuneResult {
     ) -> Result<Self> {
         let best = ranked_trials(&trials).first().map(|trial| {
             let trained = request.trial_request(&trial.params)?;
-            Result::Ok(((*trial).clone(), evaluation_request(trained, dataset)))
+            Result::Ok(((*trial).clone(), evaluation_request(trained, dataset.splits.len())))
         });
         let importances = param_importances(&trials, DIRECTION);
         Ok(Self { best: best.transpose()?, end, importances, trials })
@@ -80,10 +80,11 @@ pub fn ranked_trials(trials: &[Trial]) -> Vec<&Trial> {
     complete.into_iter().map(|(_, trial)| trial).collect()
 }
 
-/// The request for the final evaluation: seeds after those used in tuning, or all published splits.
-fn evaluation_request(request: Request, dataset: &Dataset) -> Request {
+/// The request for the final evaluation: seeds after those used in tuning, or all published splits, of which
+/// there are `n_published`.
+pub(in crate::experiment) fn evaluation_request(request: Request, n_published: usize) -> Request {
     match request.split {
-        SplitKind::All => Request { runs: dataset.splits.len().max(1), seed: 0, ..request },
+        SplitKind::All => Request { runs: n_published.max(1), seed: 0, ..request },
         _ => Request { runs: EVALUATION_RUNS, seed: request.seed + request.runs as u64, ..request },
     }
 }

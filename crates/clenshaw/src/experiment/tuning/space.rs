@@ -153,7 +153,7 @@ fn bad_value(hyper: &HyperParam, value: String, expected: &str) -> Error {
 
 /// Formats a trial's parameter in command-line syntax. Multiples of a step are rounded to 12 decimals, so
 /// that 0.1 + 0.2 is formatted as 0.3 and not as 0.30000000000000004.
-pub(super) fn format_value(distribution: &Distribution, internal: f64) -> String {
+pub(in crate::experiment) fn format_value(distribution: &Distribution, internal: f64) -> String {
     let value = match (distribution, distribution.to_external(internal)) {
         (Distribution::Float { step: Some(_), .. }, ParamValue::Float(v)) => {
             (v * 1e12).round() / 1e12

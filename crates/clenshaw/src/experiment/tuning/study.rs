@@ -1,11 +1,15 @@
 //! The identity of a study, stored in its user attributes, and its notes and plots in the dashboard.
 
 use super::{DIRECTION, TuneRequest};
+use crate::data::TableOptions;
 use crate::error::{Error, Result};
+use crate::experiment::Request;
 use crate::filter::Response;
 use clenshaw_tune::{AttrKind, Attributes, Storage, dashboard};
 use serde_json::{Map, Value, json};
 
+/// The attribute with the options for the user's own tables; absent if there are none.
+const TABLE: &str = "table";
 /// Number of points in the plot of a filter.
 const PLOT_POINTS: usize = 101;
 
@@ -34,7 +38,38 @@ fn identity(request: &TuneRequest) -> Attributes {
         ("seed", json!(training.seed)),
         ("settings", Value::Object(fixed_settings(request))),
     ];
-    attrs.map(|(key, value)| (key.to_owned(), value)).into()
+    let mut attrs: Attributes = attrs.map(|(key, value)| (key.to_owned(), value)).into();
+    if training.table != TableOptions::default() {
+        attrs.insert(TABLE.into(), json!(training.table));
+    }
+    attrs
+}
+
+/// The training request that the attributes of a study describe; `None` if the study was not created by
+/// [`tune`](super::tune()).
+///
+/// # Errors
+/// If this version does not accept the model or a setting.
+pub(in crate::experiment) fn stored_request(attrs: &Attributes) -> Option<Result<Request>> {
+    let text = |key: &str| attrs.get(key).and_then(Value::as_str);
+    let (graph, model, split) = (text("graph")?, text("model")?, text("split")?);
+    let seed = attrs.get("seed").and_then(Value::as_u64)?;
+    let runs = attrs.get("splits").and_then(Value::as_u64)? as usize;
+    let settings = attrs.get("settings").and_then(Value::as_object)?;
+    let table = match attrs.get(TABLE) {
+        Some(table) => serde_json::from_value(table.clone()).ok()?,
+        None => TableOptions::default(),
+    };
+    let read = || {
+        let mut request = Request { runs, seed, table, ..Request::new(graph, model)? };
+        request.set("split", split)?;
+        for (key, value) in settings {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            request.hyper.set(key, &value)?;
+        }
+        Ok(request)
+    };
+    Some(read())
 }
 
 /// The hyper-parameters that are not tuned.
@@ -51,10 +86,10 @@ fn check_identity(request: &TuneRequest, attrs: &Attributes) -> Result<()> {
         let place = format!("study `{}`", request.study);
         Err(Error::Data { place, problem })
     };
-    let mut identity = identity(request);
-    identity.remove("settings");
-    for (key, requested) in &identity {
-        let stored = attrs.get(key).unwrap_or(&Value::Null);
+    let identity = identity(request);
+    for key in ["graph", "model", "split", "splits", "seed", TABLE] {
+        let value = |attrs: &'_ Attributes| attrs.get(key).cloned().unwrap_or_default();
+        let (stored, requested) = (value(attrs), value(&identity));
         if stored != requested {
             return mismatch(format!("its `{key}` is {stored}, not {requested}"));
         }

@@ -6,6 +6,7 @@
 
 mod execute;
 
+use super::TuneEvent;
 use super::evaluate::StudyContext;
 use super::propose::propose;
 use super::result::StudyEnd;
@@ -21,6 +22,9 @@ use std::time::{Duration, Instant};
 const MAX_DIVERGED: usize = 20;
 /// How often a waiting worker checks whether to stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+/// How often a process checks whether another one has requested to stop.
+const STOP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The state shared by the workers of this process.
 struct TrialQueue<'a> {
@@ -69,8 +73,15 @@ pub(super) fn run_trials(
     std::thread::scope(|scope| {
         let (queue, interval) = (&queue, context.storage.heartbeat_interval());
         scope.spawn(move || {
-            while heartbeat.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
-                queue.send_heartbeats();
+            let mut last = Instant::now();
+            while heartbeat.recv_timeout(STOP_INTERVAL.min(interval))
+                == Err(RecvTimeoutError::Timeout)
+            {
+                queue.check_stop_request();
+                if last.elapsed() >= interval {
+                    queue.send_heartbeats();
+                    last = Instant::now();
+                }
             }
         });
         let others: Vec<_> = (1..jobs).map(|_| scope.spawn(|| queue.work(threads))).collect();
@@ -172,6 +183,17 @@ impl TrialQueue<'_> {
         })
     }
 
+    /// Sets the flag that stops the workers if another process has requested to stop.
+    fn check_stop_request(&self) {
+        let StudyContext { ref stop, options, .. } = *self.context;
+        if !options.cancel.load(Ordering::Relaxed)
+            && stop.is_requested()
+            && !options.cancel.swap(true, Ordering::Relaxed)
+        {
+            (options.on_event)(TuneEvent::StopRequested);
+        }
+    }
+
     /// Sends one heartbeat for each of our running trials, and requeues the trials of dead workers.
     ///
     /// Errors are ignored: the workers' own calls then fail with the same error, which is returned.
@@ -209,6 +231,7 @@ mod tests {
     use super::*;
     use crate::data::Store;
     use crate::experiment::Request;
+    use crate::experiment::tuning::stop::StopListener;
     use crate::experiment::tuning::{DIRECTION, TuneEvent, TuneOptions, TuneRequest};
     use clenshaw_tune::{JournalStorage, Study};
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -232,11 +255,13 @@ mod tests {
             },
             cancel: &AtomicBool::new(false),
         };
+        let study = Study::open(&storage, &request.study, DIRECTION).unwrap();
         let context = StudyContext {
             request: &request,
             pruner: request.build_pruner(),
             storage: &storage,
-            study: Study::open(&storage, &request.study, DIRECTION).unwrap(),
+            stop: StopListener::new(&storage, study.id()).unwrap(),
+            study,
             dataset: &dataset,
             splits: &request.training.splits(&dataset).unwrap(),
             options: &options,

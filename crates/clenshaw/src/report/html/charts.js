@@ -537,7 +537,7 @@ function heatCell(spec, i, j, x, y, cell, marks) {
 
 // Parallel coordinates
 
-/** spec: {axes: [{name, position(line): 0..1, ticks: [{at, text}]}], lines: [{strength, best, lines}]}. */
+/** spec: {axes: [{name, position(line): 0..1 or null, ticks: [{at, text}]}], lines: [{strength, best, lines}]}. */
 function drawParallel(spec, width) {
   const [top, bottom] = [36, spec.height - 14];
   const left = 10;
@@ -546,10 +546,13 @@ function drawParallel(spec, width) {
   const y = (position) => bottom - position * (bottom - top);
   const marks = [];
   const paths = spec.lines.map((line) => {
-    const points = spec.axes.map((axis, k) => ({ x: at[k], y: y(axis.position(line)) }));
-    marks.push({ x: points[points.length - 1].x, y: points[points.length - 1].y, dots: points, lines: line.lines });
-    const d = points.map((point) => `${point.x.toFixed(1)},${point.y.toFixed(1)}`).join("L");
-    return svg("path", { d: `M${d}`, class: line.best ? "trial best" : "trial", style: { "--share": line.strength.toFixed(3) } });
+    // A trial may lack a setting; its line then ends and starts again.
+    const positions = spec.axes.map((axis, k) => ({ x: at[k], position: axis.position(line) }));
+    const points = positions.map(({ x, position }) => (isNumber(position) ? { x, y: y(position) } : null));
+    const present = points.filter(Boolean);
+    marks.push({ ...present[present.length - 1], dots: present, lines: line.lines });
+    const d = points.map((point, k) => (point ? `${k > 0 && points[k - 1] ? "L" : "M"}${point.x.toFixed(1)},${point.y.toFixed(1)}` : "")).join("");
+    return svg("path", { d, class: line.best ? "trial best" : "trial", style: { "--share": line.strength.toFixed(3) } });
   });
   const axes = spec.axes.flatMap((axis, k) => parallelAxis(axis, at[k], top, bottom, y, width < NARROW && k % 2 === 1, width < NARROW ? 7 : 12));
   return { height: spec.height, content: [...paths, ...axes], marks: marks.sort((a, b) => a.y - b.y) };

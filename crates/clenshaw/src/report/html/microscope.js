@@ -135,7 +135,7 @@ function framesOf(run) {
   const past = (history?.epochs ?? []).map((epoch, k) => ({
     name: `epoch ${integer(epoch)}`, response: history.responses[k], coefficients: history.coefficients?.[k] ?? null,
   }));
-  const name = run.state === "running" ? "now" : `kept model${isNumber(run.best_epoch) ? `, epoch ${integer(run.best_epoch)}` : ""}`;
+  const name = run.state !== "finished" ? "now" : `kept model${isNumber(run.best_epoch) ? `, epoch ${integer(run.best_epoch)}` : ""}`;
   const frames = filter.response ? [...past, { name, response: filter.response, coefficients: filter.coefficients }] : past;
   return isFixed(frames) ? frames.slice(-1) : frames;
 }

@@ -10,6 +10,7 @@ function render(data) {
     return;
   }
   const focus = rememberFocus();
+  const details = rememberDetails();
   const { scrollX: left, scrollY: top } = window;
   clearInterval(playTimer);
   forgetCharts();
@@ -20,9 +21,10 @@ function render(data) {
   document.getElementById("top").replaceChildren(...pageHeader(data));
   document.getElementById("content").replaceChildren(...sections);
   document.getElementById("contents").replaceChildren(...sectionLinks(sections));
-  document.getElementById("foot").replaceChildren(el("p", null, `Made by ${data.program}. This page is one file and loads nothing from elsewhere.`));
+  document.getElementById("foot").replaceChildren(el("p", null, `Made by ${data.program}. This page ${data.live ? "is updated by clenshaw watch" : "is one file"} and loads nothing from elsewhere.`));
   drawNewCharts();
   if (currentDrawing) paintDrawing(currentDrawing);
+  restoreDetails(details);
   restoreFocus(focus);
   window.scrollTo(left, top);
 }
@@ -33,7 +35,10 @@ function pageSections(data) {
   const run = data.runs.find((candidate) => candidate.label === pageState.run) ?? data.runs[0];
   if (data.runs.length > 1) sections.push(runPicker(data, run));
   if (run) sections.push(...runSections(data.graph, run));
-  else sections.push(...(data.study || data.comparison ? [] : [missingSection("result", "Result", "No run has started yet.")]), graphSection(data.graph));
+  else {
+    if (!data.study && !data.comparison) sections.push(missingSection("result", "Result", "No run has started yet."));
+    if (data.graph) sections.push(graphSection(data.graph));
+  }
   return sections;
 }
 
@@ -50,7 +55,8 @@ function runPicker(data, run) {
 
 function pageHeader(data) {
   const { graph } = data;
-  const facts = [plural(graph.nodes, "node"), plural(graph.edges, "edge"), isNumber(graph.edge_homophily) ? `edge homophily ${graph.edge_homophily.toFixed(2)}` : null];
+  if (!graph) return [el("h1", null, shortName(data.title, 200)), data.live ? el("p", { class: "subtitle" }, el("span", { class: "badge live" }, "live")) : null].filter(Boolean);
+  const facts = [...(isNumber(graph.nodes) ? [plural(graph.nodes, "node"), plural(graph.edges, "edge")] : ["graph not loaded"]), isNumber(graph.edge_homophily) ? `edge homophily ${graph.edge_homophily.toFixed(2)}` : null];
   return [
     el("h1", null, shortName(data.title, 200)),
     el("p", { class: "subtitle" }, `${shortName(graph.name, 80)}: ${facts.filter(Boolean).join(", ")}`, data.live ? el("span", { class: "badge live" }, "live") : null),
@@ -60,6 +66,18 @@ function pageHeader(data) {
 function sectionLinks(sections) {
   const targets = sections.flatMap((part) => (part.matches("section") ? [part] : [...part.querySelectorAll("section")]));
   return [el("ul", null, targets.map((target) => el("li", null, el("a", { href: `#${target.id}` }, shortName(target.querySelector("h2").textContent, 40)))))];
+}
+
+/** Which lists are open, and how far tables are scrolled sideways. */
+function rememberDetails() {
+  const open = [...document.querySelectorAll("#content details")].map((part) => [part.firstChild.textContent, part.open]);
+  const scrolled = [...document.querySelectorAll("#content .scroller")].map((part) => [part.getAttribute("aria-label"), part.scrollLeft]);
+  return { open: new Map(open), scrolled: new Map(scrolled) };
+}
+
+function restoreDetails({ open, scrolled }) {
+  for (const part of document.querySelectorAll("#content details")) part.open = open.get(part.firstChild.textContent) ?? part.open;
+  for (const part of document.querySelectorAll("#content .scroller")) part.scrollLeft = scrolled.get(part.getAttribute("aria-label")) ?? 0;
 }
 
 function rememberFocus() {

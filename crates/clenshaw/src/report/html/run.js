@@ -19,17 +19,18 @@ const metricOf = (run, seedResult) => (run.metric === "roc-auc" ? seedResult.roc
 // Result
 
 function resultSection(graph, run) {
-  const content = run.state === "running" ? runningHeadline(run) : finishedHeadline(run);
+  const content = run.state === "finished" ? finishedHeadline(run) : unfinishedHeadline(run);
   return section("result", "Result", content, warningBox(graph), resultFacts(graph, run));
 }
 
-function runningHeadline(run) {
+function unfinishedHeadline(run) {
   const epochs = run.epochs.train_loss.length;
   const accuracy = run.epochs.val_accuracy.findLast(isNumber);
   return el("div", { class: "headline" }, el("div", null,
-    el("p", { class: "badge" }, `running, epoch ${integer(epochs)}`),
+    el("p", { class: "badge" }, `${run.state}, epoch ${integer(epochs)}${isNumber(run.max_epochs) ? ` of at most ${integer(run.max_epochs)}` : ""}`),
     el("p", { class: "score" }, percent(accuracy)),
     el("p", { class: "score-name" }, "validation accuracy now"),
+    run.failure ? el("p", { class: "warnings" }, run.failure) : null,
     note("Validation nodes decide when training stops, so this number is optimistic. Test nodes are scored at the end.")));
 }
 
@@ -125,7 +126,7 @@ function curvesSection(run) {
   const { train_loss: trainLoss, val_loss: valLoss, val_accuracy: valAccuracy } = run.epochs;
   if (!trainLoss.length) return null;
   const epochs = trainLoss.map((_, k) => k + 1);
-  const stop = isNumber(run.best_epoch) ? [{ type: "rule", x: run.best_epoch, label: `kept: epoch ${integer(run.best_epoch)}` }] : [];
+  const stop = isNumber(run.best_epoch) ? [{ type: "rule", x: run.best_epoch, label: `${run.state === "finished" ? "kept" : "best so far"}: epoch ${integer(run.best_epoch)}` }] : [];
   const common = { height: 250, zoomKey: `curves ${run.label}` };
   const x = { domain: [1, Math.max(2, epochs.length)], label: "epoch", integers: true };
   const lossLines = [["training", trainLoss, "s0"], ["validation", valLoss, "s1"]].filter(([, values]) => values.some(isNumber))
@@ -135,7 +136,7 @@ function curvesSection(run) {
     ? chart({ ...common, id: "accuracy-chart", label: "Validation accuracy per epoch", x, y: { label: "validation accuracy", format: (value) => percent(value, 1) },
       layers: [{ type: "line", x: epochs, y: valAccuracy, className: "s1" }, ...stop] })
     : note("Validation accuracy is not available for this run.");
-  const kept = stop.length && valLoss.some(isNumber) ? " The weights of the marked epoch were kept. The validation nodes chose that epoch, so its validation accuracy is optimistic; test nodes were not used." : "";
+  const kept = run.state === "finished" && stop.length && valLoss.some(isNumber) ? " The weights of the marked epoch were kept. The validation nodes chose that epoch, so its validation accuracy is optimistic; test nodes were not used." : "";
   return section("curves", "Learning curves", sideBySide(loss, accuracy), note(`Drag over a curve to zoom; double click to reset.${kept}`));
 }
 
@@ -256,12 +257,13 @@ function runSections(graph, run) {
   // A matrix of many classes needs the full width.
   const matrix = confusion && calibration && graph.classes.length <= 12 ? pairOf(confusion, calibration) : [confusion, calibration];
   const missing = Object.keys(optional).filter((name) => !optional[name]);
-  return [resultSection(graph, run), filterSection(run), curves, matrix, classes, groups, nodes, missing.length ? missingParts(run, missing) : null, graphSection(graph), settingsSection(run)]
+  return [resultSection(graph, run), filterSection(run), curves, matrix, classes, groups, nodes, missing.length ? missingParts(run, missing) : null,
+    isNumber(graph.nodes) ? graphSection(graph) : missingSection("graph", "Graph", graph.notes.join(" ")), settingsSection(run)]
     .flat().filter(Boolean);
 }
 
 function missingParts(run, names) {
-  const reason = run.state === "running" ? " Test nodes are scored when the run has finished." : "";
+  const reason = run.state !== "finished" ? " Test nodes are scored when the run has finished." : "";
   return missingSection("missing", "Not available", `Not available for this run: ${names.join(", ")}.${reason}`);
 }
 

@@ -57,11 +57,10 @@ function searchField(table) {
   let timer = 0;
   const input = el("input", { type: "search", id: `${table.spec.key}-search`, autocomplete: "off", spellcheck: "false", on: {
     input: () => {
+      // Kept immediately: the page may be built again before the table is searched.
+      Object.assign(table.state, { query: input.value, page: 0 });
       clearTimeout(timer);
-      timer = setTimeout(() => {
-        Object.assign(table.state, { query: input.value, page: 0 });
-        refreshTable(table);
-      }, 120);
+      timer = setTimeout(() => refreshTable(table), 120);
     },
   } });
   input.value = table.state.query;

@@ -1,0 +1,61 @@
+//! What takes longer to compute than an update: graphs with their spectral density, and reports of finished
+//! runs. One thread computes it when a page needs it.
+
+use super::state::SharedState;
+use clenshaw::data::Store;
+use clenshaw::experiment::{FollowedGraph, Report, ReportedRun, Request};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+/// What determines a graph and its spectrum.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct GraphKey(String);
+
+impl GraphKey {
+    pub fn new(request: &Request) -> Self {
+        let Request { graph, split, seed, table, model, .. } = request;
+        Self(format!("{graph:?} {split} {seed} {table:?} {:?}", model.operator))
+    }
+}
+
+/// A value that another thread computes.
+#[derive(Clone)]
+pub enum Loaded<T> {
+    Pending,
+    Ready(T),
+    /// It cannot be computed, for this reason.
+    Failed(Arc<str>),
+}
+
+impl<T> Loaded<T> {
+    fn from_result(result: clenshaw::Result<T>) -> Self {
+        result.map_or_else(|error| Self::Failed(error.to_string().into()), Self::Ready)
+    }
+}
+
+/// A value to compute.
+pub enum DetailJob {
+    Graph { key: GraphKey, request: Box<Request> },
+    Report { id: usize, path: PathBuf, seed: u64 },
+}
+
+/// Computes values until the program ends, on a single thread, to leave the others to the training.
+pub fn compute(jobs: &Receiver<DetailJob>, state: &SharedState, store: &Store) {
+    for job in jobs {
+        match job {
+            DetailJob::Graph { key, request } => {
+                let graph = Loaded::from_result(FollowedGraph::load(&request, store).map(Arc::new));
+                state.lock().graphs.insert(key, graph);
+            }
+            DetailJob::Report { id, path, seed } => {
+                let run = ReportedRun { folder: path, seed: Some(seed) };
+                let report = Report::new(&[run], store, 1).map(|report| {
+                    serde_json::to_string(&report).expect("the data of a page is plain").into()
+                });
+                state.lock().store_report(id, Loaded::from_result(report));
+            }
+        }
+        state.announce();
+    }
+}

@@ -1,0 +1,269 @@
+//! The state of the followed runs or study, shared by the thread that updates it and the connections.
+
+use super::details::{DetailJob, GraphKey, Loaded};
+use crate::run_folder;
+use clenshaw::experiment::{
+    self, FollowedFolder, FollowedGraph, FollowedRun, RunState, request_study_stop,
+};
+use clenshaw::{Error, Result};
+use clenshaw_tune::Storage;
+use serde::Serialize;
+use serde_json::Value;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, SystemTime};
+
+/// The ids of the runs of a folder are this number apart from those of the next; more than a folder can have.
+const IDS_PER_FOLDER: usize = 1_000_000;
+/// The newest folders are shown.
+pub const MAX_FOLDERS: usize = 100;
+/// The number of reports that are kept in memory.
+const MAX_REPORTS: usize = 3;
+
+/// The state, and a signal that it has changed.
+pub struct SharedState {
+    state: Mutex<WatchState>,
+    changed: Condvar,
+}
+
+impl SharedState {
+    pub fn new(state: WatchState) -> Arc<Self> {
+        Arc::new(Self { state: Mutex::new(state), changed: Condvar::new() })
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, WatchState> {
+        self.state.lock().expect("no thread panics while holding the lock")
+    }
+
+    /// Announces a change to all connections.
+    pub fn announce(&self) {
+        self.changed.notify_all();
+    }
+
+    /// Waits for the next change, at most this long.
+    pub fn wait_for_change(&self, timeout: Duration) {
+        let waited = self.changed.wait_timeout(self.lock(), timeout);
+        drop(waited.expect("no thread panics while holding the lock"));
+    }
+}
+
+/// A run in the list of the page.
+#[derive(Serialize)]
+pub struct RunItem {
+    pub id: usize,
+    folder: String,
+    graph: String,
+    model: &'static str,
+    seed: u64,
+    pub state: RunState,
+    epoch: usize,
+    max_epochs: usize,
+    val_accuracy: Option<f64>,
+    /// The test accuracy of a finished run.
+    accuracy: Option<f64>,
+    seconds: Option<f64>,
+    /// Whether a process can be requested to stop.
+    active: bool,
+    stop_requested: bool,
+}
+
+/// The study that is followed.
+pub struct WatchedStudy {
+    pub storage: Arc<dyn Storage>,
+    pub name: String,
+    /// The data of the page.
+    pub report: Arc<Value>,
+}
+
+/// Everything that pages show.
+pub struct WatchState {
+    /// The followed folder or storage.
+    pub place: String,
+    /// Why the state could not be updated; `None` if it could.
+    pub problem: Option<String>,
+    /// The number of run folders, also of those that are not shown.
+    pub n_folders: usize,
+    /// Newest first, each with its number.
+    folders: Vec<(usize, FollowedFolder)>,
+    last_number: usize,
+    /// Folders that cannot be read, and why.
+    unreadable: BTreeMap<PathBuf, String>,
+    pub study: Option<WatchedStudy>,
+    pub graphs: HashMap<GraphKey, Loaded<Arc<FollowedGraph>>>,
+    /// By the id of the run, with the start of the process that trained it; the oldest first.
+    reports: Vec<(usize, Option<SystemTime>, Loaded<Arc<str>>)>,
+    jobs: Sender<DetailJob>,
+}
+
+impl WatchState {
+    pub fn new(place: String, jobs: Sender<DetailJob>) -> Self {
+        Self {
+            place,
+            problem: None,
+            n_folders: 0,
+            folders: vec![],
+            last_number: 0,
+            unreadable: BTreeMap::new(),
+            study: None,
+            graphs: HashMap::new(),
+            reports: vec![],
+            jobs,
+        }
+    }
+
+    /// Follows these folders, the newest ones if there are many, and no others. Returns why folders could
+    /// not be read, each problem only once.
+    pub fn follow(&mut self, mut paths: Vec<PathBuf>) -> Vec<String> {
+        self.n_folders = paths.len();
+        paths.sort_by_cached_key(|path| Reverse(started(path)));
+        paths.truncate(MAX_FOLDERS);
+        self.folders.retain(|(_, folder)| paths.iter().any(|path| path == folder.path()));
+        let mut problems = vec![];
+        for path in paths {
+            if self.folders.iter().any(|(_, folder)| folder.path() == path) {
+                continue;
+            }
+            match FollowedFolder::open(&path) {
+                Ok(folder) => {
+                    self.unreadable.remove(&path);
+                    self.last_number += 1;
+                    self.folders.push((self.last_number, folder));
+                }
+                Err(error) => {
+                    let text = error.to_string();
+                    let before = self.unreadable.insert(path, text.clone());
+                    problems.extend(Some(text).filter(|text| before.as_ref() != Some(text)));
+                }
+            }
+        }
+        self.folders.sort_by_key(|(_, folder)| Reverse(folder.started()));
+        problems
+    }
+
+    /// Reads what has changed in the followed folders; returns the last error, if any.
+    pub fn update_folders(&mut self) -> Result<()> {
+        let results = self.folders.iter_mut().map(|(_, folder)| folder.update());
+        results.fold(Ok(()), |all, result| result.and(all))
+    }
+
+    /// All runs, those of the newest folder first.
+    pub fn items(&self) -> Vec<RunItem> {
+        let items = |(number, folder): &(usize, FollowedFolder)| {
+            let base = number * IDS_PER_FOLDER;
+            let runs = folder.runs().iter().enumerate();
+            runs.map(|(i, run)| item(base + i, folder, run)).collect::<Vec<_>>()
+        };
+        self.folders.iter().flat_map(items).collect()
+    }
+
+    /// The run that is shown first: one that is training or, if there is none, the first of the newest folder.
+    pub fn default_run(&self) -> Option<usize> {
+        let items = self.items();
+        let running = items.iter().find(|item| item.state == RunState::Running);
+        running.or(items.first()).map(|item| item.id)
+    }
+
+    pub fn find(&self, id: usize) -> Option<(&FollowedFolder, &FollowedRun)> {
+        let (_, folder) = self.folders.iter().find(|(number, _)| *number == id / IDS_PER_FOLDER)?;
+        Some((folder, folder.runs().get(id % IDS_PER_FOLDER)?))
+    }
+
+    /// The graph of a run. The first call requests it.
+    pub fn graph(&mut self, id: usize) -> Option<Loaded<Arc<FollowedGraph>>> {
+        let request = self.find(id)?.0.request().clone();
+        let key = GraphKey::new(&request);
+        if let Some(graph) = self.graphs.get(&key) {
+            return Some(graph.clone());
+        }
+        self.graphs.insert(key.clone(), Loaded::Pending);
+        // The thread that loads ends only with the program.
+        let _ = self.jobs.send(DetailJob::Graph { key, request: Box::new(request) });
+        Some(Loaded::Pending)
+    }
+
+    /// The report of a finished run. The first call requests it.
+    pub fn report(&mut self, id: usize) -> Option<Loaded<Arc<str>>> {
+        let (folder, run) = self.find(id)?;
+        let (started, path, seed) = (folder.started(), folder.path().to_owned(), run.seed);
+        let found = self.reports.iter().find(|(other, time, _)| (*other, *time) == (id, started));
+        if let Some((_, _, report)) = found {
+            return Some(report.clone());
+        }
+        self.reports.retain(|(other, ..)| *other != id);
+        if self.reports.len() == MAX_REPORTS {
+            self.reports.remove(0);
+        }
+        self.reports.push((id, started, Loaded::Pending));
+        let _ = self.jobs.send(DetailJob::Report { id, path, seed });
+        Some(Loaded::Pending)
+    }
+
+    /// Stores a report that was requested, unless it is not wanted any more.
+    pub fn store_report(&mut self, id: usize, report: Loaded<Arc<str>>) {
+        if let Some(entry) = self.reports.iter_mut().find(|(other, ..)| *other == id) {
+            entry.2 = report;
+        }
+    }
+
+    /// What a request to stop this run refers to; fails if there is no such run.
+    pub fn stop_target(&self, id: usize) -> Result<StopTarget> {
+        if let Some(study) = &self.study {
+            return Ok(StopTarget::Study(Arc::clone(&study.storage), study.name.clone()));
+        }
+        let found = self.find(id).map(|(folder, _)| StopTarget::Folder(folder.path().to_owned()));
+        found.ok_or_else(|| Error::Data {
+            place: self.place.clone(),
+            problem: "this run does not exist any more".into(),
+        })
+    }
+}
+
+/// What to stop.
+pub enum StopTarget {
+    /// The process that trains in this folder.
+    Folder(PathBuf),
+    /// All workers of this study.
+    Study(Arc<dyn Storage>, String),
+}
+
+impl StopTarget {
+    /// Requests the process or the workers to stop.
+    pub fn request(self) -> Result<()> {
+        match self {
+            Self::Folder(path) => experiment::request_stop(&path),
+            Self::Study(storage, name) => request_study_stop(storage.as_ref(), &name),
+        }
+    }
+}
+
+/// When the last process that trained in a folder started; `None` if unknown.
+fn started(folder: &Path) -> Option<SystemTime> {
+    std::fs::metadata(folder.join("run.toml")).and_then(|file| file.modified()).ok()
+}
+
+fn item(id: usize, folder: &FollowedFolder, run: &FollowedRun) -> RunItem {
+    let (request, progress, record) = (folder.request(), run.progress(), run.record.as_ref());
+    let best = progress.best_epoch.and_then(|epoch| progress.epochs.get(epoch - 1));
+    let seconds = Some(progress.seconds).filter(|_| !progress.epochs.is_empty());
+    RunItem {
+        id,
+        folder: run_folder::name(folder.path()),
+        graph: request.graph.clone(),
+        model: request.model.name,
+        seed: run.seed,
+        state: run.state,
+        epoch: record.map_or(progress.epochs.len(), |record| record.epochs),
+        max_epochs: request.hyper.int("max_epochs"),
+        val_accuracy: match record {
+            Some(record) => record.val_accuracy,
+            None => best.and_then(|epoch| epoch.val_accuracy),
+        },
+        accuracy: record.map(|record| record.test_accuracy).filter(|accuracy| accuracy.is_finite()),
+        seconds: record.map(|record| record.seconds).or(seconds),
+        active: folder.is_active(),
+        stop_requested: folder.stop_requested(),
+    }
+}

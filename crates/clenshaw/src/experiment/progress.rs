@@ -1,0 +1,260 @@
+//! The progress of a run while it trains: a file of JSON lines beside the folder of the run, which other
+//! processes can follow.
+//!
+//! ```text
+//! {"start":{"id":..,"max_epochs":2000,"basis":"chebyshev"}}       once
+//! {"epoch":{"epoch":1,"train_loss":1.9,..}}                       every epoch
+//! {"now":{"epoch":7,"seconds":0.3,"best_epoch":6,"coefficients":[..]}}   at most four times per second
+//! {"failed":"the training loss is NaN .."}                        if training fails
+//! ```
+//!
+//! The file is a by-product: it is not synced, a failure to write it is ignored and retried later, and the
+//! training never reads it. A process that starts or resumes a run replaces the file, so it never contains
+//! an epoch twice. A reader ignores a line that is not complete.
+
+use crate::error::Error;
+use crate::filter::Basis;
+use crate::train::{Epoch, EpochFilter, Fit};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Time between two writes.
+const INTERVAL: Duration = Duration::from_millis(250);
+/// Time between a failed write and the next attempt.
+const RETRY_INTERVAL: Duration = Duration::from_secs(10);
+/// The filter is written when the training time has grown by one part in this number, so that long runs do
+/// not write large files.
+const FILTERS_PER_RUN: f64 = 50.0;
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ProgressLine {
+    Start(Start),
+    Epoch(Epoch),
+    Now(Now),
+    Failed(String),
+}
+
+/// The first line of the file.
+#[derive(Serialize, Deserialize)]
+struct Start {
+    /// Differs between files of the same run.
+    id: String,
+    max_epochs: usize,
+    /// The basis of the filter; `None` if its coefficients are not recorded.
+    basis: Option<Basis>,
+}
+
+/// The state after an epoch.
+#[derive(Serialize, Deserialize)]
+struct Now {
+    epoch: usize,
+    seconds: f64,
+    best_epoch: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    coefficients: Option<Vec<f64>>,
+}
+
+/// Writes the progress of one run. No method fails.
+pub(super) struct ProgressWriter {
+    path: PathBuf,
+    max_epochs: usize,
+    /// `None` before the first write and after a failed one; the next write then replaces the file.
+    file: Option<File>,
+    /// Number of epochs in the file.
+    written: usize,
+    next_write: Instant,
+    /// The training time at which the filter is written again, in seconds.
+    next_filter: f64,
+}
+
+impl ProgressWriter {
+    /// Replaces the file with the progress so far.
+    pub fn start(path: PathBuf, max_epochs: usize, fit: &Fit) -> Self {
+        let next_write = Instant::now();
+        let mut writer =
+            Self { path, max_epochs, file: None, written: 0, next_write, next_filter: 0.0 };
+        writer.write(fit);
+        writer
+    }
+
+    /// Writes the epochs since the last write if it was a while ago; returns whether it was.
+    pub fn update(&mut self, fit: &Fit) -> bool {
+        let is_due = Instant::now() >= self.next_write;
+        if is_due {
+            self.write(fit);
+        }
+        is_due
+    }
+
+    /// Writes everything that is not written yet and, if the run has failed, the error.
+    pub fn end(mut self, fit: &Fit, error: Option<&Error>) {
+        self.next_filter = 0.0;
+        self.write(fit);
+        if let (Some(mut file), Some(error)) = (self.file, error) {
+            let _ = file.write_all(line(&ProgressLine::Failed(error.to_string())).as_bytes());
+        }
+    }
+
+    fn write(&mut self, fit: &Fit) {
+        let has_filter = fit.seconds() >= self.next_filter;
+        let result = match &mut self.file {
+            Some(file) => {
+                let filter = fit.filters().last().filter(|_| has_filter);
+                let lines = epoch_lines(&fit.history()[self.written..]) + &now_line(fit, filter);
+                file.write_all(lines.as_bytes())
+            }
+            None => self.replace(fit),
+        };
+        if has_filter {
+            self.next_filter = fit.seconds() * (1.0 + 1.0 / FILTERS_PER_RUN);
+        }
+        self.written = fit.history().len();
+        self.next_write = Instant::now() + INTERVAL;
+        if result.is_err() {
+            self.file = None;
+            self.next_write = Instant::now() + RETRY_INTERVAL;
+        }
+    }
+
+    /// Writes a new file with all epochs under a temporary name, so that a reader never sees a shorter
+    /// history than before.
+    fn replace(&mut self, fit: &Fit) -> std::io::Result<()> {
+        let temporary = self.path.with_extension("partial");
+        let start =
+            Start { id: unique_id(), max_epochs: self.max_epochs, basis: fit.filter_basis() };
+        let filters = fit.filters();
+        let step = filters.len().div_ceil(FILTERS_PER_RUN as usize).max(1);
+        let earlier = filters.iter().step_by(step);
+        let earlier = earlier.filter(|filter| filter.epoch < fit.history().len());
+        let mut lines = line(&ProgressLine::Start(start)) + &epoch_lines(fit.history());
+        for filter in earlier {
+            lines += &now_line(fit, Some(filter));
+        }
+        lines += &now_line(fit, filters.last());
+        let mut file = File::create(&temporary)?;
+        file.write_all(lines.as_bytes())?;
+        fs::rename(&temporary, &self.path)?;
+        self.file = Some(file);
+        Ok(())
+    }
+}
+
+/// A text that no other call returns, in this process or another one on this machine.
+fn unique_id() -> String {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{}-{}", std::process::id(), time.as_nanos())
+}
+
+fn line(line: &ProgressLine) -> String {
+    serde_json::to_string(line).expect("epochs are finite numbers") + "\n"
+}
+
+fn epoch_lines(epochs: &[Epoch]) -> String {
+    epochs.iter().map(|epoch| line(&ProgressLine::Epoch(*epoch))).collect()
+}
+
+/// The state after the epoch of `filter` or, without a filter, after the last epoch; empty before the first
+/// epoch.
+fn now_line(fit: &Fit, filter: Option<&EpochFilter>) -> String {
+    let epochs = fit.history().len();
+    if epochs == 0 {
+        return String::new();
+    }
+    line(&ProgressLine::Now(Now {
+        epoch: filter.map_or(epochs, |filter| filter.epoch),
+        seconds: fit.seconds(),
+        best_epoch: fit.best().0.epoch,
+        coefficients: filter.map(|filter| filter.coefficients.clone()),
+    }))
+}
+
+/// The progress of a run, as far as it has been written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TrainingProgress {
+    /// Maximum number of epochs.
+    pub max_epochs: usize,
+    /// The epochs so far.
+    pub epochs: Vec<Epoch>,
+    /// The filter after some of the epochs; empty for models without coefficients.
+    pub filters: Vec<EpochFilter>,
+    /// The basis of the filter.
+    pub basis: Option<Basis>,
+    /// The epoch whose weights would be kept if training stopped now.
+    pub best_epoch: Option<usize>,
+    /// Training time so far.
+    pub seconds: f64,
+    /// Why training failed; `None` if it did not.
+    pub failure: Option<String>,
+}
+
+/// Reads a progress file again and again, each time only what is new.
+#[derive(Default)]
+pub(super) struct ProgressReader {
+    /// The first line of the file, which differs between files of the same run.
+    start: Vec<u8>,
+    /// The end of the last complete line that was read.
+    offset: u64,
+    progress: TrainingProgress,
+}
+
+impl ProgressReader {
+    /// Reads what has been written since the last call; nothing if there is no file or its first line is not
+    /// complete.
+    pub fn read(&mut self, path: &Path) {
+        // The file may be replaced or removed at any time; the next call reads the new one.
+        let _ = self.try_read(path);
+    }
+
+    fn try_read(&mut self, path: &Path) -> Option<()> {
+        let mut file = BufReader::new(File::open(path).ok()?);
+        let mut start = vec![];
+        file.read_until(b'\n', &mut start).ok()?;
+        if start != self.start {
+            let Ok(ProgressLine::Start(first)) = serde_json::from_slice(&start) else {
+                return None;
+            };
+            let Start { max_epochs, basis, .. } = first;
+            let progress = TrainingProgress { max_epochs, basis, ..TrainingProgress::default() };
+            *self = Self { offset: start.len() as u64, start, progress };
+        }
+        let mut lines = vec![];
+        file.seek(SeekFrom::Start(self.offset)).ok()?;
+        file.read_to_end(&mut lines).ok()?;
+        for line in lines.split_inclusive(|byte| *byte == b'\n') {
+            match serde_json::from_slice(line) {
+                Ok(parsed) if line.ends_with(b"\n") => self.add(parsed),
+                // Not complete yet, or damaged; what follows is read when this line is complete.
+                _ => break,
+            }
+            self.offset += line.len() as u64;
+        }
+        Some(())
+    }
+
+    /// What has been read so far.
+    pub fn progress(&self) -> &TrainingProgress {
+        &self.progress
+    }
+
+    fn add(&mut self, line: ProgressLine) {
+        let progress = &mut self.progress;
+        match line {
+            ProgressLine::Start(_) => {}
+            ProgressLine::Epoch(epoch) => progress.epochs.push(epoch),
+            ProgressLine::Now(Now { epoch, seconds, best_epoch, coefficients }) => {
+                progress.seconds = seconds;
+                progress.best_epoch = Some(best_epoch);
+                let filter = coefficients.map(|coefficients| EpochFilter { epoch, coefficients });
+                progress.filters.extend(filter);
+            }
+            ProgressLine::Failed(failure) => progress.failure = Some(failure),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

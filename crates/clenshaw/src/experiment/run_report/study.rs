@@ -1,0 +1,311 @@
+//! The trials of a study, read from a storage while workers may still add to it.
+
+use crate::data::SplitKind;
+use crate::error::{Error, Result};
+use crate::experiment::Request;
+use crate::experiment::tuning::{evaluation_request, format_value, stored_request};
+use clenshaw_tune::{
+    AttrKind, Direction, Distribution, Storage, StorageLocation, StudySummary, Trial, TrialState,
+    param_importances,
+};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Importances are not computed from fewer complete trials.
+const MIN_TRIALS_FOR_IMPORTANCE: usize = 4;
+
+/// A study in an open storage.
+pub struct ReportedStudy<'a> {
+    /// The storage.
+    pub storage: &'a dyn Storage,
+    /// The path or URL of the storage.
+    pub location: &'a StorageLocation,
+    /// The name of the study; `None` for the study that is named like the journal, or the only one.
+    pub name: Option<&'a str>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct StudyReport {
+    name: String,
+    location: String,
+    direction: &'static str,
+    /// The name of the objective.
+    objective: String,
+    /// Whether values are shares, to be shown in percent.
+    is_share: bool,
+    /// Graph, model and split; empty if the study does not record them.
+    facts: Vec<(&'static str, String)>,
+    fixed: BTreeMap<String, String>,
+    parameters: Vec<ParameterReport>,
+    trials: Vec<TrialReport>,
+    importances: Vec<Importance>,
+    best: Option<BestTrial>,
+    notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct ParameterReport {
+    name: String,
+    kind: &'static str,
+    log: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct TrialReport {
+    number: u64,
+    state: &'static str,
+    /// The value of a complete trial or the last intermediate value of a pruned one, if it is finite.
+    value: Option<f64>,
+    params: BTreeMap<String, Value>,
+    seconds: Option<f64>,
+    /// Why the trial failed, if that is recorded.
+    reason: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Importance {
+    name: String,
+    importance: f64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct BestTrial {
+    number: u64,
+    /// The command that trains with these settings; `None` if the study does not determine it.
+    command: Option<String>,
+}
+
+impl StudyReport {
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// A study as stored.
+pub(super) struct StoredStudy {
+    summary: StudySummary,
+    location: String,
+    direction: Direction,
+    objective: Option<String>,
+    trials: Vec<Trial>,
+    /// The request that the trials vary; `None` if the study was not created by `tune`.
+    request: Option<Result<Request>>,
+}
+
+/// What is known about the graph of a study.
+#[derive(Clone, Debug)]
+pub(super) enum StudyGraph {
+    /// The study does not record a graph that this version can use.
+    Unknown,
+    /// The graph cannot be loaded.
+    Unavailable {
+        /// The reason.
+        problem: String,
+    },
+    /// The graph is loaded and has this number of published splits.
+    Loaded {
+        /// The number of published splits.
+        n_published: usize,
+    },
+}
+
+impl StoredStudy {
+    /// Reads a study.
+    ///
+    /// # Errors
+    /// If the storage cannot be read, the study does not exist or has several objectives.
+    pub fn read(study: &ReportedStudy<'_>) -> Result<Self> {
+        let summary = study.find()?;
+        let location = study.location.to_string();
+        let direction = summary.direction.ok_or_else(|| {
+            let problem = format!(
+                "study `{}` has several objectives or no direction; \
+                 pages show studies with one objective",
+                summary.name
+            );
+            Error::Data { place: location.clone(), problem }
+        })?;
+        let system = study.storage.study_attrs(summary.id, AttrKind::System)?;
+        let names = system.get("study:metric_names");
+        Ok(Self {
+            direction,
+            objective: names.and_then(|names| names.get(0)?.as_str()).map(str::to_owned),
+            request: stored_request(&study.storage.study_attrs(summary.id, AttrKind::User)?),
+            trials: study.storage.trials(summary.id)?,
+            summary,
+            location,
+        })
+    }
+
+    /// The request that the trials vary, if the study records one that this version accepts.
+    pub fn request(&self) -> Option<&Request> {
+        self.request.as_ref()?.as_ref().ok()
+    }
+
+    pub fn title(&self) -> String {
+        format!("Study {}", self.summary.name)
+    }
+
+    pub fn report(&self, graph: &StudyGraph) -> StudyReport {
+        let trials = &self.trials;
+        let request = self.request();
+        let complete: Vec<&Trial> = trials.iter().filter(|trial| is_complete(trial)).collect();
+        let has_enough = complete.len() >= MIN_TRIALS_FOR_IMPORTANCE;
+        let importances = has_enough.then(|| param_importances(trials, self.direction));
+        StudyReport {
+            name: self.summary.name.clone(),
+            location: self.location.clone(),
+            direction: match self.direction {
+                Direction::Minimize => "minimize",
+                Direction::Maximize => "maximize",
+            },
+            objective: self.objective.clone().unwrap_or_else(|| "value".into()),
+            is_share: request.is_some(),
+            facts: request.map(facts).unwrap_or_default(),
+            fixed: request.map(|request| fixed(request, trials)).unwrap_or_default(),
+            parameters: parameters(trials),
+            best: best(&complete, self.direction).map(|trial| BestTrial {
+                number: trial.number,
+                command: request.and_then(|request| command(request, trial, graph)),
+            }),
+            importances: importances
+                .into_iter()
+                .flatten()
+                .map(|(name, importance)| Importance { name, importance })
+                .collect(),
+            trials: trials.iter().map(TrialReport::new).collect(),
+            notes: self.notes(graph, complete.len()),
+        }
+    }
+
+    fn notes(&self, graph: &StudyGraph, n_finite: usize) -> Vec<String> {
+        let mut notes = vec![];
+        match (&self.request, graph) {
+            (Some(Err(error)), _) => {
+                notes.push(format!("This version cannot use the settings of the study: {error}."));
+            }
+            (_, StudyGraph::Unavailable { problem }) => {
+                notes.push(format!("The graph is not available here: {problem}."));
+            }
+            _ => {}
+        }
+        let n_complete = self.trials.iter().filter(|t| t.state == TrialState::Complete).count();
+        if n_complete > n_finite {
+            let n = n_complete - n_finite;
+            notes
+                .push(format!("Complete trials without a finite value, which are not drawn: {n}."));
+        }
+        notes
+    }
+}
+
+impl ReportedStudy<'_> {
+    fn find(&self) -> Result<StudySummary> {
+        let mut studies = self.storage.studies()?;
+        let place = self.location.to_string();
+        let problem = |problem: String| Error::Data { place: place.clone(), problem };
+        let position = |name: &str| studies.iter().position(|study| study.name == name);
+        let names: Vec<String> = studies.iter().map(|study| study.name.clone()).collect();
+        let stem = match self.location {
+            StorageLocation::Journal(path) => path.file_stem().and_then(|stem| stem.to_str()),
+            StorageLocation::Database(_) => None,
+        };
+        let chosen = match (self.name, &studies[..]) {
+            (_, []) => return Err(problem("no studies yet".into())),
+            (Some(name), _) => position(name).ok_or_else(|| {
+                Error::unknown("study", name, names.iter().map(String::as_str)).with_place(&place)
+            })?,
+            (None, [_]) => 0,
+            (None, _) => stem.and_then(position).ok_or_else(|| {
+                problem(format!("several studies; choose one with --name: {}", names.join(", ")))
+            })?,
+        };
+        Ok(studies.swap_remove(chosen))
+    }
+}
+
+impl TrialReport {
+    fn new(trial: &Trial) -> Self {
+        let params = trial.external_params().into_iter();
+        let reason = trial.user_attrs.get("failed").and_then(Value::as_str).map(str::to_owned);
+        let interrupted = trial.user_attrs.contains_key("interrupted");
+        Self {
+            number: trial.number,
+            state: match trial.state {
+                TrialState::Running => "running",
+                TrialState::Complete => "complete",
+                TrialState::Pruned => "pruned",
+                TrialState::Fail => "failed",
+                TrialState::Waiting => "waiting",
+            },
+            value: trial.value.filter(|value| value.is_finite()),
+            params: params.map(|(name, value)| (name.to_owned(), value.to_json())).collect(),
+            seconds: trial.seconds(),
+            reason: reason.or_else(|| interrupted.then(|| "interrupted".into())),
+        }
+    }
+}
+
+/// Whether the trial is complete with a finite value.
+fn is_complete(trial: &Trial) -> bool {
+    trial.state == TrialState::Complete && trial.value.is_some_and(f64::is_finite)
+}
+
+/// The first of the best trials.
+fn best<'a>(complete: &[&'a Trial], direction: Direction) -> Option<&'a Trial> {
+    let loss = |trial: &Trial| match direction {
+        Direction::Minimize => trial.value.unwrap_or(f64::INFINITY),
+        Direction::Maximize => -trial.value.unwrap_or(f64::NEG_INFINITY),
+    };
+    complete.iter().copied().min_by(|a, b| loss(a).total_cmp(&loss(b)))
+}
+
+fn facts(request: &Request) -> Vec<(&'static str, String)> {
+    vec![
+        ("model", request.model.title.to_owned()),
+        ("graph", request.graph.clone()),
+        ("split", request.split.to_string()),
+        ("splits per trial", request.runs.to_string()),
+        ("seed", request.seed.to_string()),
+    ]
+}
+
+/// The settings that the trials share.
+fn fixed(request: &Request, trials: &[Trial]) -> BTreeMap<String, String> {
+    let is_tuned = |name: &str| trials.iter().any(|trial| trial.params.contains_key(name));
+    let fixed = request.hyper.recorded().filter(|(hyper, _)| !is_tuned(hyper.name));
+    fixed.map(|(hyper, value)| (hyper.name.to_owned(), value.to_string())).collect()
+}
+
+/// Every parameter of the trials, with the scale of its distribution in the first trial that has it.
+fn parameters(trials: &[Trial]) -> Vec<ParameterReport> {
+    let mut found: BTreeMap<&str, &Distribution> = BTreeMap::new();
+    for (name, (distribution, _)) in trials.iter().flat_map(|trial| &trial.params) {
+        found.entry(name).or_insert(distribution);
+    }
+    let report = |(name, distribution): (&str, &Distribution)| {
+        let (kind, log) = match *distribution {
+            Distribution::Float { log, .. } => ("float", log),
+            Distribution::Int { log, .. } => ("int", log),
+            Distribution::Categorical { .. } => ("categorical", false),
+        };
+        ParameterReport { name: name.to_owned(), kind, log }
+    };
+    found.into_iter().map(report).collect()
+}
+
+/// The command that evaluates the settings of a trial; `None` if the model rejects them, or if the number of
+/// runs depends on the published splits of a graph that is not available.
+fn command(request: &Request, trial: &Trial, graph: &StudyGraph) -> Option<String> {
+    let n_published = match graph {
+        StudyGraph::Loaded { n_published } => *n_published,
+        _ if request.split == SplitKind::All => return None,
+        _ => 0,
+    };
+    let mut request = request.clone();
+    for (name, (distribution, internal)) in &trial.params {
+        request.hyper.set(name, &format_value(distribution, *internal)).ok()?;
+    }
+    Some(evaluation_request(request, n_published).command())
+}
