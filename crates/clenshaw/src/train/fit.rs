@@ -31,7 +31,7 @@ pub struct Epoch {
 /// The filter after an epoch.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct EpochFilter {
-    /// The epoch, counted from one.
+    /// The epoch, counted from one; 0 for the initial weights.
     pub epoch: usize,
     /// The coefficients of the filter, see [`Setup::filter_coefficients`].
     pub coefficients: Vec<f64>,
@@ -94,7 +94,7 @@ struct CheckpointLog {
 pub struct Outcome {
     /// Every epoch.
     pub history: Vec<Epoch>,
-    /// The filter after every epoch; empty for models without coefficients.
+    /// The initial filter and the filter after every epoch; empty for models without coefficients.
     pub filters: Vec<EpochFilter>,
     /// The epoch whose weights were kept.
     pub best: Epoch,
@@ -120,6 +120,7 @@ impl Fit {
         let targets = setup.targets(split)?;
         let label = |&i: &u32| setup.dataset().y[i as usize].expect("`targets` checked the split");
         let params = setup.initial_params(seed);
+        let initial = setup.filter_coefficients(&params);
         Ok(Self {
             stopping: EarlyStopping::from_params(setup.hp()),
             targets,
@@ -132,7 +133,10 @@ impl Fit {
             params,
             optimiser: optimiser(setup.plan(), setup.info(), setup.hp()),
             history: Vec::new(),
-            filters: Vec::new(),
+            filters: initial
+                .map(|coefficients| EpochFilter { epoch: 0, coefficients })
+                .into_iter()
+                .collect(),
             diverged: None,
             started: Instant::now(),
             earlier: Duration::ZERO,
@@ -202,6 +206,11 @@ impl Fit {
     /// Every epoch so far.
     pub fn history(&self) -> &[Epoch] {
         &self.history
+    }
+
+    /// The initial filter and the filter after every epoch so far; empty for models without coefficients.
+    pub fn filters(&self) -> &[EpochFilter] {
+        &self.filters
     }
 
     /// Returns whether the stopping rule or the maximum number of epochs has been reached.
