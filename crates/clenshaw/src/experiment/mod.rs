@@ -11,7 +11,7 @@
 //! <folder>/summary.json                    the records of all runs and their statistics
 //! <folder>/runs/<seed>/record.json         the scores of one run
 //!                     /epochs.jsonl        one line per epoch
-//!                     /filters.jsonl       the filter after every epoch; empty without coefficients
+//!                     /filters.jsonl       the filter before training and after every epoch; empty without coefficients
 //!                     /model.safetensors   the trained model: weights, hyper-parameters, columns, scaling, classes
 //!                     /predictions.csv     node, predicted class, probability per class, part of the split
 //! <folder>/runs/<seed>.checkpoint          an unfinished run
@@ -48,7 +48,7 @@ pub use reproduce::{
     GraphStatistics, PlannedCell, Receipts, ResultTable, Selection, Theorems, find_experiment,
 };
 pub use request::Request;
-pub use run_report::{Report, ReportedRun, ReportedStudy};
+pub use run_report::{Figure, FittedRun, Report, ReportedRun, ReportedStudy};
 pub use scheduler::{RunEvent, RunOptions, TrainingJob, run, run_all};
 use scheduler::{finished_job, finished_runs};
 pub use tuning::{

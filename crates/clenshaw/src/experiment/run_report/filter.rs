@@ -4,6 +4,7 @@ use crate::data::Dataset;
 use crate::filter::{Filter, Response};
 use crate::graph::{Normalisation, operator, signal_energy, spectral_density};
 use crate::model::ModelFamily;
+use crate::report::Histogram;
 use crate::rng::Stream;
 use crate::tensor::{Mat, Operator};
 use crate::train::{EpochFilter, TrainedModel};
@@ -24,15 +25,15 @@ const PROJECTIONS: usize = 16;
 pub(super) struct FilterReport {
     mu: Vec<f64>,
     /// `None` for models without a filter.
-    response: Option<Vec<f64>>,
-    /// The response after the first epoch, which is close to the initial one.
-    initial: Option<Vec<f64>>,
-    coefficients: Option<Vec<f64>>,
-    basis: Option<String>,
+    pub(super) response: Option<Vec<f64>>,
+    /// The response before training; in runs of versions before 0.2, after the first epoch.
+    pub(super) initial: Option<Vec<f64>>,
+    pub(super) coefficients: Option<Vec<f64>>,
+    pub(super) basis: Option<String>,
     channels: usize,
     history: Option<FilterHistory>,
     density: Density,
-    energy: Option<BandEnergy>,
+    pub(super) energy: Option<BandEnergy>,
     /// What the charts do not show.
     note: Option<String>,
 }
@@ -52,11 +53,11 @@ struct Density {
 
 /// The share of each signal's energy in bands of equal width from mu = -1 to mu = 1.
 #[derive(Clone, Debug, Serialize)]
-struct BandEnergy {
-    edges: Vec<f64>,
-    labels: Vec<f64>,
-    features: Vec<f64>,
-    predictions: Vec<f64>,
+pub(super) struct BandEnergy {
+    pub(super) edges: Vec<f64>,
+    pub(super) labels: Vec<f64>,
+    pub(super) features: Vec<f64>,
+    pub(super) predictions: Vec<f64>,
 }
 
 impl FilterReport {
@@ -98,6 +99,29 @@ impl FilterReport {
             energy: BandEnergy::new(&p, model, dataset, probabilities),
             note: note(model, dataset),
         }
+    }
+
+    /// The points of a response between the lowest and the highest eigenvalue; elsewhere it has no effect.
+    pub fn on_spectrum(&self, response: &[f64]) -> Vec<(f64, f64)> {
+        let bins = self.histogram().bins;
+        let low = bins.first().map_or(-1.0, |bin| bin.0);
+        let high = bins.last().map_or(1.0, |bin| bin.1);
+        let points = self.mu.iter().copied().zip(response.iter().copied());
+        points.filter(|(mu, _)| (low..=high).contains(mu)).collect()
+    }
+
+    /// The bins of the density with eigenvalues.
+    pub fn histogram(&self) -> Histogram {
+        let step = 2.0 / self.density.shares.len() as f64;
+        // The estimated density of an empty bin is not exactly zero.
+        let least = if self.density.exact { 0.0 } else { 1e-4 };
+        let bin = |(i, share): (usize, &f64)| {
+            let low = i as f64 * step - 1.0;
+            (low, low + step, *share)
+        };
+        let bins = self.density.shares.iter().enumerate().map(bin);
+        let bins = bins.filter(|bin| bin.2 > least).collect();
+        Histogram { name: "eigenvalues".into(), bins }
     }
 }
 
