@@ -253,6 +253,18 @@ impl Plot {
     }
 }
 
+/// Draws the name of a category at an angle, shortened to fit below the axis.
+fn push_turned_text(svg: &mut String, (x, y): (f64, f64), name: &str) {
+    let mut text: String = name.chars().take(10).collect();
+    if text.len() < name.len() {
+        text.push('.');
+    }
+    let start = svg.len();
+    push_text(svg, (x, y), "end", &text);
+    let turn = format!("<text transform=\"rotate(-30 {x:.1} {y:.1})\"");
+    svg.replace_range(start..start + "<text".len(), &turn);
+}
+
 /// A colour of the palette.
 pub(super) fn stroke_colour(colour: usize) -> &'static str {
     STROKES[colour % STROKES.len()].0
@@ -284,12 +296,18 @@ impl Frame<'_> {
         let longest = ticks.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0);
         let room = (self.right - LEFT) / ticks.len().max(1) as f64;
         let every = ((LETTER_WIDTH * longest as f64 + 4.0) / room).ceil().max(1.0) as usize;
-        for (tick, label) in ticks.iter().step_by(every) {
-            push_text(svg, (self.x(*tick), bottom + 16.0), "middle", label);
+        let is_turned = every > 1 && matches!(self.plot.x.range, PlotRange::Categories(_));
+        for (i, (tick, label)) in ticks.iter().enumerate() {
+            let x = self.x(*tick);
+            if is_turned {
+                push_turned_text(svg, (x + 4.0, bottom + 14.0), label);
+            } else if i % every == 0 {
+                push_text(svg, (x, bottom + 16.0), "middle", label);
+            }
         }
         push_line(svg, (LEFT, bottom), (self.right, bottom), FRAME);
         let middle = (LEFT + self.right) / 2.0;
-        push_text(svg, (middle, bottom + 38.0), "middle", &self.plot.x.label);
+        push_text(svg, (middle, HEIGHT - 6.0), "middle", &self.plot.x.label);
         draw_y_label(svg, &self.plot.y.label);
     }
 
@@ -314,7 +332,10 @@ impl Frame<'_> {
             PlotLayer::HorizontalRule(y, label) => {
                 let y = self.y(*y);
                 self.draw_rule(svg, (LEFT, y), (self.right, y));
+                // A white outline keeps the label readable on bars.
+                *svg += "<g paint-order=\"stroke\" stroke=\"#fff\" stroke-width=\"3\">\n";
                 push_text(svg, (self.right, y - 5.0), "end", label);
+                *svg += "</g>\n";
             }
         }
     }

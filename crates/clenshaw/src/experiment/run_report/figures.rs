@@ -85,12 +85,12 @@ impl Report {
         figures
     }
 
-    /// The responses of all runs, each divided by its largest value on the graph's eigenvalues.
+    /// The responses of all runs, each divided by its largest value on the graph's eigenvalues, where a
+    /// single eigenvalue without energy does not count.
     fn overlaid_filters(&self, title: &str) -> Option<Figure> {
         let drawable = self.runs.iter().filter_map(|run| {
             let response = run.filter.response.as_ref()?;
-            let points = run.filter.on_spectrum(response);
-            let largest = points.iter().fold(0f64, |high, point| high.max(point.1.abs()));
+            let (points, largest) = run.filter.where_present(response);
             let scaled = points.into_iter().map(|(mu, h)| (mu, h.abs() / largest.max(1e-300)));
             Some(LineSeries { name: run.name.clone(), points: scaled.collect() })
         });
@@ -162,8 +162,7 @@ fn run_figures(run: &RunReport, graph: &GraphReport) -> Vec<Figure> {
 
 fn response(run: &RunReport, title: &str) -> Figure {
     let filter = &run.filter;
-    let initial =
-        filter.initial.as_ref().filter(|initial| Some(*initial) != filter.response.as_ref());
+    let initial = filter.initial.as_ref().filter(|_| filter.is_learned());
     let lines = [("learned", filter.response.as_ref()), ("initial", initial)];
     let series = lines.into_iter().filter_map(|(name, response)| {
         Some(LineSeries { name: name.into(), points: filter.on_spectrum(response?) })

@@ -16,6 +16,9 @@ const POINTS: usize = 201;
 const DENSITY_BINS: usize = 80;
 /// The number of frequency bands of the signals' energy.
 const BANDS: usize = 10;
+/// Below these shares of eigenvalues and of energy, a frequency does not count as present in the graph.
+const PRESENT_EIGENVALUES: f64 = 0.005;
+const PRESENT_ENERGY: f64 = 0.02;
 /// The page shows the filter after at most this number of epochs.
 const MAX_EPOCHS: usize = 60;
 /// The energy of the features is estimated from this number of random combinations of them.
@@ -108,6 +111,38 @@ impl FilterReport {
         let high = bins.last().map_or(1.0, |bin| bin.1);
         let points = self.mu.iter().copied().zip(response.iter().copied());
         points.filter(|(mu, _)| (low..=high).contains(mu)).collect()
+    }
+
+    /// Whether training has changed the filter. Recorded responses are rounded to four decimals.
+    pub fn is_learned(&self) -> bool {
+        let (Some(initial), Some(response)) = (&self.initial, &self.response) else { return false };
+        initial.iter().zip(response).any(|(a, b)| (a - b).abs() >= 2e-4)
+    }
+
+    /// The points of a response over the bins whose gain matters, and its largest gain there: bins with
+    /// eigenvalues, and with more than a trace of them or of the energy of labels or features, as in
+    /// `html/microscope.js`.
+    pub fn where_present(&self, response: &[f64]) -> (Vec<(f64, f64)>, f64) {
+        let has_energy = |shares: &[f64], mu: f64| {
+            let band = ((mu + 1.0) / 2.0 * BANDS as f64) as usize;
+            shares.get(band).is_some_and(|share| *share >= PRESENT_ENERGY)
+        };
+        let is_present = |&&(low, high, share): &&(f64, f64, f64)| {
+            let mu = (low + high) / 2.0;
+            let energy = self.energy.as_ref();
+            let in_energy =
+                energy.is_some_and(|e| has_energy(&e.labels, mu) || has_energy(&e.features, mu));
+            share >= PRESENT_EIGENVALUES || in_energy
+        };
+        let all = self.histogram().bins;
+        let present: Vec<_> = all.iter().filter(is_present).copied().collect();
+        let present = if present.is_empty() { all } else { present };
+        let low = present.first().map_or(-1.0, |bin| bin.0);
+        let high = present.last().map_or(1.0, |bin| bin.1);
+        let points = self.mu.iter().copied().zip(response.iter().copied());
+        let points: Vec<(f64, f64)> = points.filter(|(mu, _)| (low..=high).contains(mu)).collect();
+        let largest = points.iter().fold(0f64, |largest, point| largest.max(point.1.abs()));
+        (points, largest)
     }
 
     /// The bins of the density with eigenvalues.

@@ -351,13 +351,24 @@ impl StudyReport {
             line.push((number, best.unwrap_or(value)));
         }
         let points = values().map(|at| PlotPoint { at, interval: None, label: String::new() });
-        let last = values().map(|(number, _)| number).fold(1.0, f64::max);
+        let (low, high) = ends(&values().map(|(_, value)| value).collect::<Vec<f64>>());
+        // As on the page, pruned trials outside the range of the complete ones are not drawn.
+        let pruned = self.trials.iter().filter(|trial| trial.state == "pruned");
+        let pruned = pruned.filter_map(|trial| Some((trial.number as f64, trial.value?)));
+        let pruned = pruned.filter(|(_, value)| (low..=high).contains(value));
+        let pruned = pruned.map(|at| PlotPoint { at, interval: None, label: String::new() });
+        let last = self.trials.iter().map(|trial| trial.number as f64).fold(1.0, f64::max);
         let plot = Plot {
             title: format!("Study {}", self.name),
             x: PlotAxis::linear("trial", -0.5, last + 0.5),
             y: self.value_axis(values().map(|(_, value)| value)),
             layers: vec![
                 PlotLayer::line("best so far", 1, line),
+                PlotLayer::Points {
+                    name: "pruned, last value".into(),
+                    colour: 5,
+                    points: pruned.collect(),
+                },
                 PlotLayer::Points {
                     name: "complete trial".into(),
                     colour: 0,
@@ -422,9 +433,17 @@ fn positions(
         .map(|value| value.map(Value::as_f64).map_or(Some(None), |n| n.map(Some)))
         .collect();
     let Some(numbers) = numbers.filter(|_| parameter.kind != "categorical") else {
-        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let mut choices: Vec<String> = values.iter().flatten().map(|value| text(value)).collect();
-        choices.sort();
+        let text = |value: &Value| match value {
+            Value::Null => "none".into(),
+            Value::String(text) => text.clone(),
+            Value::Number(number) => rounded(number.as_f64().unwrap_or(f64::NAN)),
+            other => other.to_string(),
+        };
+        let mut present: Vec<&Value> = values.iter().flatten().copied().collect();
+        // Numbers in their order, before everything else.
+        let number = |value: &Value| value.as_f64().unwrap_or(f64::INFINITY);
+        present.sort_by(|a, b| number(a).total_cmp(&number(b)).then_with(|| text(a).cmp(&text(b))));
+        let mut choices: Vec<String> = present.into_iter().map(text).collect();
         choices.dedup();
         let last = choices.len().saturating_sub(1) as f64;
         let at = |i: usize| fraction(i as f64, 0.0, last);
