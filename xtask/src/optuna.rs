@@ -1,4 +1,4 @@
-//! Optuna, PostgreSQL, scikit-learn and Chromium for the tests that need them.
+//! Optuna, PostgreSQL, scikit-learn, Chromium and axe-core for the tests that need them.
 //!
 //! Such tests are marked `#[ignore]` for a plain `cargo test`. Environment variables name the folders of the
 //! programs they need.
@@ -21,6 +21,9 @@ const ENVIRONMENTS: [(&str, &str, &str); 3] = [
     ),
 ];
 
+/// A package that contains axe-core.
+const AXE: &str = "axe-playwright-python==0.1.8";
+
 /// Parent of the folders in which Debian installs the versions of PostgreSQL.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
@@ -34,8 +37,8 @@ pub fn run(arguments: &[String]) -> Result {
     run_command(command.args(arguments).envs(variables))
 }
 
-/// Installs Optuna, PostgreSQL, scikit-learn and Chromium if they are missing, and returns the variables with their
-/// folders.
+/// Installs Optuna, PostgreSQL, scikit-learn, Chromium and axe-core if they are missing, and returns the variables
+/// with their paths.
 pub fn prepare() -> Result<Variables, String> {
     let mut variables =
         vec![("CLENSHAW_POSTGRES", postgres()?), ("CLENSHAW_CHROMIUM", chromium()?)];
@@ -46,7 +49,25 @@ pub fn prepare() -> Result<Variables, String> {
             .map_err(|error| format!("{requirements}: {error}"))?;
         variables.push((variable, folder));
     }
+    let python = variables.last().map(|(_, folder)| folder.join("bin/python"));
+    variables.push(("CLENSHAW_AXE", axe(&python.unwrap_or_else(|| "python3".into()))?));
     Ok(variables)
+}
+
+/// Returns the path of axe-core, which checks the accessibility of pages. A package on PyPI contains it; the
+/// package's dependencies are not installed.
+fn axe(python: &Path) -> Result<PathBuf, String> {
+    let folder = target().join(AXE.replace("==", "-"));
+    let folder = std::path::absolute(&folder).unwrap_or(folder);
+    let file = folder.join("axe_playwright_python/axe.min.js");
+    if !file.exists() {
+        eprintln!("   installing axe-core");
+        let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+        let mut command = Command::new(python);
+        command.args(install).args(["--no-deps", "--target"]).arg(&folder).arg(AXE);
+        python::output(&mut command).map_err(|error| format!("{AXE}: {error}"))?;
+    }
+    file.exists().then_some(file).ok_or_else(|| format!("{AXE} does not contain axe.min.js"))
 }
 
 /// Returns the path of Chromium; installs it if it is missing.

@@ -4,17 +4,19 @@ use crate::options::{JsonOption, ThreadsOption, whole};
 use crate::output::{self, percent};
 use crate::progress::{self, Progress};
 use crate::train::describe;
-use crate::{RunSubcommand, filter_plot, interrupt};
+use crate::{RunSubcommand, filter_plot, interrupt, open_page};
 use clap::Parser;
 use clenshaw::Result;
 use clenshaw::data::{self, Dataset, Store};
-use clenshaw::experiment::{Request, RunOptions, RunRecord, Summary, TrainingJob};
+use clenshaw::experiment::{
+    Report, ReportedRun, Request, RunOptions, RunRecord, Summary, TrainingJob,
+};
 use clenshaw::filter::Response;
 use clenshaw::graph::Normalisation;
-use clenshaw::report::{LineChart, LineSeries, Table};
+use clenshaw::report::{LineChart, LineSeries, Table, html_page};
 use serde_json::json;
 use std::cmp::Reverse;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Train five models on two graphs, in under a minute
@@ -27,6 +29,9 @@ pub struct Demo {
     /// Seed of the first run, incremented for each further run
     #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = whole::<u64>, allow_negative_numbers = true)]
     seed: u64,
+    /// Do not open the page of the second graph in the browser
+    #[arg(long)]
+    no_open: bool,
     #[command(flatten)]
     threads: ThreadsOption,
     #[command(flatten)]
@@ -35,8 +40,9 @@ pub struct Demo {
 
 const AFTER_HELP: &str = "\
 The graphs are Cora, where neighbours mostly share a class, and a generated graph, where they mostly
-do not. Neither needs a download. Run folders and a plot of the learned filters are written to
-runs/demo.
+do not. Neither needs a download. Run folders, a page per graph that compares the models, and a plot
+of the learned filters are written to runs/demo. If there is a display, the page of the second graph
+opens in the browser.
 
 Examples:
   clenshaw demo
@@ -96,9 +102,17 @@ impl RunSubcommand for Demo {
         let start = Instant::now();
         let summaries = self.train()?;
         let seconds = start.elapsed().as_secs_f64();
-        let text = page(&summaries, seconds)?;
-        let document = json!({ "folder": FOLDER, "summaries": summaries, "seconds": seconds });
-        self.json.print(&document, || text)
+        let pages = self.pages()?;
+        let text = page(&summaries, &pages, seconds)?;
+        let document = json!({
+            "folder": FOLDER, "summaries": summaries, "pages": pages, "seconds": seconds,
+        });
+        self.json.print(&document, || text)?;
+        let last = pages.last().filter(|_| !self.no_open && !self.json.is_set());
+        if let Some(page) = last.filter(|_| open_page::has_display()) {
+            open_page::open(page);
+        }
+        Ok(())
     }
 }
 
@@ -129,6 +143,22 @@ impl Demo {
         Ok(results.into_iter().map(|(_, summary)| summary).collect())
     }
 
+    /// Writes a page per graph that compares its models, and returns their paths.
+    fn pages(&self) -> Result<Vec<PathBuf>> {
+        let page = |graph: &&str| {
+            let entries = DEMO_MODELS.iter().filter(|entry| entry.graph == *graph);
+            let jobs = entries.map(|entry| self.job(entry)).collect::<Result<Vec<_>>>()?;
+            let folders = jobs.into_iter().filter_map(|job| job.folder);
+            let runs: Vec<ReportedRun> =
+                folders.map(|folder| ReportedRun { folder, seed: None }).collect();
+            let report = Report::new(&runs, &Store::new(None), self.threads.count())?;
+            let path = Path::new(FOLDER).join(format!("{graph}.html"));
+            output::save(&path, html_page(&report))?;
+            Ok(path)
+        };
+        GRAPHS.iter().map(page).collect()
+    }
+
     fn job(&self, entry: &DemoModel) -> Result<TrainingJob> {
         let mut request = Request::new(entry.graph, entry.model)?;
         if entry.graph == "cora" {
@@ -143,7 +173,7 @@ impl Demo {
 }
 
 /// Formats the results as text, and writes the plot of the filters to filters.svg.
-fn page(summaries: &[Summary], seconds: f64) -> Result<String> {
+fn page(summaries: &[Summary], pages: &[PathBuf], seconds: f64) -> Result<String> {
     let graphs: Vec<Dataset> = GRAPHS.iter().map(|name| data::load(name)).collect::<Result<_>>()?;
     let lines: String = graphs.iter().map(|graph| describe(graph) + "\n").collect();
     let linear: Vec<&Summary> = summaries.iter().filter(|summary| is_linear(summary)).collect();
@@ -153,7 +183,9 @@ fn page(summaries: &[Summary], seconds: f64) -> Result<String> {
     let (splits, limit) = (output::count(summaries[0].runs.len(), "split"), LIMITS[0].1);
     let caution = format!("{splits}, at most {limit} epochs; a demonstration, not a benchmark");
     let done = format!("run folders and filters.svg: {FOLDER} ({seconds:.0} s)");
-    Ok(format!("{lines}\n{table}{caution}\n{LINEAR}\n{plots}\n{done}\n{NEXT}\n"))
+    let pages: Vec<String> = pages.iter().map(|page| page.display().to_string()).collect();
+    let pages = format!("pages: {}", pages.join(", "));
+    Ok(format!("{lines}\n{table}{caution}\n{LINEAR}\n{plots}\n{done}\n{pages}\n{NEXT}\n"))
 }
 
 /// Whether this is the linear ClenshawGCN, the only model of the demo without weights between its layers.

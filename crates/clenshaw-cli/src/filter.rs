@@ -24,10 +24,10 @@ pub struct Filter {
     /// Write the curve as CSV with the columns mu and h
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Write the chart as SVG
+    /// Write the chart as SVG, with the distribution of the graph's eigenvalues
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Write the chart as PNG
+    /// Write the same chart as PNG
     #[arg(long, value_name = "FILE")]
     png: Option<PathBuf>,
     #[command(flatten)]
@@ -60,7 +60,8 @@ impl RunSubcommand for Filter {
         let chart = || {
             let series =
                 LineSeries { name: format!("seed {}", run.record.seed), points: points.clone() };
-            LineChart::responses(&title, vec![series]).to_svg()
+            let histogram = Some(filter_plot::eigenvalues(&dataset, kind));
+            LineChart { histogram, ..LineChart::responses(&title, vec![series]) }.to_svg()
         };
         if let Some(path) = &self.csv {
             output::save(path, csv(&points))?;

@@ -2,8 +2,11 @@
 
 use clenshaw::data::Dataset;
 use clenshaw::filter::Response;
-use clenshaw::graph::{Normalisation, extreme_eigenvalues, operator};
-use clenshaw::report::terminal_plot;
+use clenshaw::graph::{Normalisation, extreme_eigenvalues, operator, spectral_density};
+use clenshaw::report::{Histogram, terminal_plot};
+
+/// The number of intervals of the distribution of eigenvalues.
+const BINS: usize = 80;
 
 /// Draws `h(mu)` in characters, from the lowest eigenvalue of the operator to 1.
 pub fn in_terminal(
@@ -23,4 +26,16 @@ pub fn points(filter: &Response, dataset: &Dataset, kind: Normalisation) -> (f64
     let mut points = filter.sample(401);
     points.retain(|&(mu, _)| mu >= lowest);
     (lowest, points)
+}
+
+/// The distribution of the eigenvalues of the operator, for the background of a chart.
+pub fn eigenvalues(dataset: &Dataset, kind: Normalisation) -> Histogram {
+    let density = spectral_density(&operator(&dataset.graph, kind), BINS);
+    // The estimated density of an empty interval is not exactly zero.
+    let least = if density.exact { 0.0 } else { 1e-4 };
+    let step = 2.0 / BINS as f64;
+    let bin =
+        |(i, share): (usize, &f64)| (i as f64 * step - 1.0, (i + 1) as f64 * step - 1.0, *share);
+    let bins = density.shares.iter().enumerate().map(bin).filter(|bin| bin.2 > least).collect();
+    Histogram { name: "eigenvalues".into(), bins }
 }

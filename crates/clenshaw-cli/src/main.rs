@@ -8,6 +8,7 @@ mod usage;
 mod hint;
 mod progress;
 mod interrupt;
+mod open_page;
 mod options;
 mod filter_plot;
 mod demo;

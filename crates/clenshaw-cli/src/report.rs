@@ -3,10 +3,10 @@
 mod study;
 
 use crate::options::{DataOption, ThreadsOption, whole};
-use crate::{RunSubcommand, output, run_folder};
+use crate::{RunSubcommand, open_page, output, run_folder};
 use clap::Parser;
-use clenshaw::experiment::{self, ReportedRun};
-use clenshaw::report::html_page;
+use clenshaw::experiment::{self, Figure, ReportedRun};
+use clenshaw::report::{html_page, svg_to_png};
 use clenshaw::{Error, Result};
 use std::path::{Path, PathBuf};
 pub use study::open_study;
@@ -30,6 +30,15 @@ pub struct Report {
     /// database, in studies]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Also write every figure of the page to this folder, as SVG
+    #[arg(long, value_name = "DIR")]
+    figures: Option<PathBuf>,
+    /// With --figures, write every figure as PNG as well
+    #[arg(long, requires = "figures")]
+    png: bool,
+    /// Open the page in the browser
+    #[arg(long)]
+    open: bool,
     #[command(flatten)]
     threads: ThreadsOption,
     #[command(flatten)]
@@ -38,15 +47,16 @@ pub struct Report {
 
 const AFTER_HELP: &str = "\
 The page is one HTML file that opens offline in any browser. It shows the test score, the learned
-filter over the spectrum of the graph and its changes during training, learning curves, the confusion
-matrix, scores by class, degree and local homophily, calibration, the most confident mistakes, a
-drawing of the graph and the settings. Several runs on the same graph are compared.
+filter over the spectrum of the graph and its changes during training, learning curves, the
+confusion matrix, scores by class, degree and local homophily, calibration, the most confident
+mistakes, a drawing of the graph and the settings. Several runs on the same graph are compared.
 The page of a study shows the value of every trial, the importance of the hyper-parameters, and the
 best settings with the command that trains them; the study may still be running.
 
 Examples:
   clenshaw report latest
-  clenshaw report latest --out page.html
+  clenshaw report latest --out page.html --open
+  clenshaw report latest --figures figures --png
   clenshaw report cora-gcn cora-clenshaw-gcn --out comparison.html
   clenshaw report runs/compare --out comparison.html
   clenshaw report studies/texas-clenshaw-gcn.journal
@@ -61,10 +71,19 @@ struct Subject {
 impl RunSubcommand for Report {
     fn run(self) -> Result<()> {
         let Subject { report, default_file } = self.subject()?;
-        let path = self.out.unwrap_or(default_file);
+        let path = self.out.as_ref().unwrap_or(&default_file);
         output::create_folder(path.parent().unwrap_or(Path::new("")))?;
-        output::save(&path, html_page(&report))?;
+        output::save(path, html_page(&report))?;
         output::message(&format!("page: {}", path.display()));
+        if let Some(folder) = &self.figures {
+            let figures = report.figures();
+            save_figures(folder, &figures, self.png)?;
+            let count = output::count(figures.len(), "figure");
+            output::message(&format!("{count}: {}", folder.display()));
+        }
+        if self.open {
+            open_page::open(path);
+        }
         Ok(())
     }
 }
@@ -100,6 +119,18 @@ impl Report {
         let report = experiment::Report::new(&runs, &self.data.store(), self.threads.count())?;
         Ok(Subject { report, default_file: folders[0].join("report.html") })
     }
+}
+
+/// Writes every figure as NAME.svg and, on request, as NAME.png.
+fn save_figures(folder: &Path, figures: &[Figure], with_png: bool) -> Result<()> {
+    output::create_folder(folder)?;
+    for Figure { name, svg } in figures {
+        output::save(&folder.join(format!("{name}.svg")), svg)?;
+        if with_png {
+            output::save(&folder.join(format!("{name}.png")), svg_to_png(svg)?)?;
+        }
+    }
+    Ok(())
 }
 
 /// The run folders that an argument refers to, at least one.

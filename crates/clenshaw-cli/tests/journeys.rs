@@ -90,6 +90,11 @@ fn demo_prints_the_summaries_of_its_run_folders() {
     assert!(accuracy("cora", "gcn") > accuracy("cora", "mlp") + 0.05, "{accuracies:?}");
     assert!(accuracy("csbm", "clenshaw-gcn") > accuracy("csbm", "gcn") + 0.05, "{accuracies:?}");
     assert!(text(&sandbox.read("runs/demo/filters.svg")).contains("<polyline"));
+    assert!(page.contains("\npages: runs/demo/cora.html, runs/demo/csbm.html\n"), "{page}");
+    for graph in ["cora", "csbm"] {
+        let html = text(&sandbox.read(format!("runs/demo/{graph}.html")));
+        assert!(html.contains("clenshaw-gcn (use_act=false, use_weight=false)"), "{graph}");
+    }
 }
 
 /// The interrupt arrives when the first run is finished and the second has started. Also compares the

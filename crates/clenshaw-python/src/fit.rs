@@ -4,8 +4,9 @@ use crate::arrays::{Indices, data_error, to_array};
 use crate::dataset::Dataset;
 use crate::errors::to_python;
 use crate::model::{Model, ResponsePoints, params_from};
+use crate::report::TrainingLog;
 use clenshaw::data::Split;
-use clenshaw::train::{Epoch, Fit, Setup, TrainedModel};
+use clenshaw::train::{Epoch, EpochFilter, Fit, Setup, TrainedModel};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -20,6 +21,7 @@ const SIGNAL_INTERVAL: Duration = Duration::from_millis(20);
 #[pyclass(frozen, module = "clenshaw._clenshaw")]
 pub struct FitResult {
     history: Vec<Epoch>,
+    filters: Vec<EpochFilter>,
     best: Epoch,
     scores: Py<PyArray2<f32>>,
     model: TrainedModel,
@@ -46,6 +48,18 @@ impl FitResult {
         history.set_item("val_loss", column(|epoch| epoch.val_loss.unwrap_or(f64::NAN)))?;
         history.set_item("val_accuracy", column(|epoch| epoch.val_accuracy.unwrap_or(f64::NAN)))?;
         Ok(history)
+    }
+
+    /// Epochs and filters, as JSON, for [`Model::report_page`].
+    #[getter]
+    fn log(&self) -> String {
+        let log = TrainingLog {
+            epochs: self.history.clone(),
+            filters: self.filters.clone(),
+            best_epoch: self.best.epoch,
+            seconds: self.seconds,
+        };
+        serde_json::to_string(&log).expect("finite numbers only")
     }
 
     /// The epoch whose weights were kept.
@@ -173,6 +187,7 @@ fn result(
     });
     Ok(FitResult {
         history: fit.history().to_vec(),
+        filters: fit.filters().to_vec(),
         best,
         scores: to_array(py, scores)?.unbind(),
         model,

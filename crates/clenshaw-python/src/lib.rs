@@ -10,6 +10,7 @@ mod errors;
 mod fit;
 mod graph;
 mod model;
+mod report;
 mod study;
 mod table;
 

@@ -1,9 +1,11 @@
 //! Trained models.
 
-use crate::arrays::{to_array, to_matrix};
+use crate::arrays::{Indices, to_array, to_matrix};
 use crate::dataset::Dataset;
 use crate::errors::to_python;
+use crate::report;
 use crate::table::Schema;
+use clenshaw::data;
 use clenshaw::filter::Response;
 use clenshaw::graph::Normalisation;
 use clenshaw::hyper::{Params, Value, ValueRange};
@@ -171,6 +173,31 @@ impl Model {
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let scores = py.detach(|| self.model.scores(&dataset.dataset, threads.max(1)));
         to_array(py, scores.map_err(to_python)?)
+    }
+
+    /// The page about this model, as HTML; `log` is the training log of its `FitResult`.
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments in Python")]
+    #[pyo3(signature = (dataset, log, train, val, test, *, node_names=None, threads))]
+    fn report_page(
+        &self,
+        py: Python<'_>,
+        dataset: &Dataset,
+        log: &str,
+        train: &Bound<'_, PyAny>,
+        val: &Bound<'_, PyAny>,
+        test: &Bound<'_, PyAny>,
+        node_names: Option<Vec<String>>,
+        threads: usize,
+    ) -> PyResult<String> {
+        let part = |array, name| Indices::extract(array, name)?.convert::<u32>(name);
+        let parts = [part(train, "train")?, part(val, "val")?, part(test, "test")?];
+        py.detach(|| match node_names {
+            None => report::page(&self.model, &dataset.dataset, log, parts, threads.max(1)),
+            Some(node_names) => {
+                let named = data::Dataset { node_names, ..(*dataset.dataset).clone() };
+                report::page(&self.model, &named, log, parts, threads.max(1))
+            }
+        })
     }
 
     /// The hidden representation of all nodes; `None` if the model has none.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
+import pickle
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
@@ -547,3 +549,60 @@ def test_messages_say_what_to_do(problem: Problem, tmp_path: Path, monkeypatch: 
     with pytest.raises(FileNotFoundError) as lost:
         clenshaw.datasets.load(tmp_path / "nowhere")
     assert "fetch" not in str(lost.value)
+
+
+# Report pages ------------------------------------------------------------------------------------
+
+
+def page_data(html: str) -> dict[str, Any]:
+    """The data embedded in a report page."""
+    start = html.index('id="report-data">') + len('id="report-data">')
+    return json.loads(html[start : html.index("</script>", start)])
+
+
+def test_report_page_agrees_with_the_estimator(problem: Problem, tmp_path: Path) -> None:
+    model = problem.fit("clenshaw-gcn", K=3)
+    page = model.report()
+    run = page_data(page.html)["runs"][0]
+    assert run["scores"]["accuracy"] == pytest.approx(model.score(y=problem.y, mask=problem.test))
+    assert run["epochs"]["train_loss"] == pytest.approx(model.history_["train_loss"].tolist())
+    assert run["best_epoch"] == model.best_epoch_
+    assert model.filter_ is not None
+    assert run["filter"]["coefficients"] == pytest.approx(model.filter_.coefficients[0].tolist())
+    assert run["filter"]["history"]["epochs"] == list(range(11))
+    assert np.sum(run["confusion"]) == np.asarray(problem.test).size
+    assert run["nodes"]["name"] is None
+    page.save(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == page.html
+
+
+def test_report_page_is_shown_in_a_sandboxed_frame(problem: Problem) -> None:
+    page = problem.fit().report()
+    frame = ElementTree.fromstring(page._repr_html_())
+    assert frame.tag == "iframe" and frame.attrib["sandbox"] == "allow-scripts"
+    assert frame.attrib["srcdoc"] == page.html
+    assert repr(page).startswith("<ReportPage of ")
+
+
+def test_report_page_without_test_nodes_and_with_names() -> None:
+    graph = nx.karate_club_graph()
+    names = {node: f"<b>{node}</b>" for node in graph}
+    graph = nx.relabel_nodes(graph, names)
+    clubs = nx.get_node_attributes(graph, "club")
+    model = NodeClassifier("gcn", max_epochs=5, random_state=0).fit(graph, y=clubs)
+    run = page_data(model.report().html)["runs"][0]
+    assert run["scores"] is None and run["confusion"] is None
+    assert run["nodes"]["name"] == list(names.values())
+
+
+def test_report_page_needs_the_training_graph(problem: Problem, tmp_path: Path) -> None:
+    model = problem.fit()
+    model.save(tmp_path / "model.safetensors")
+    for other in (pickle.loads(pickle.dumps(model)), NodeClassifier.load(tmp_path / "model.safetensors")):
+        with pytest.raises(ValueError, match="call `report` after `fit`"):
+            other.report()
+    model.load_state_dict(model.state_dict())
+    with pytest.raises(ValueError, match="call `report` after `fit`"):
+        model.report()
+    with pytest.raises(clenshaw.NotFittedError):
+        NodeClassifier("gcn").report()

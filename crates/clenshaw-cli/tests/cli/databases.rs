@@ -34,6 +34,16 @@ fn optuna_reads_the_same_trials() {
         let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
         assert!(output.status.success(), "{stderr}");
         let document: Value = serde_json::from_str(&stdout).unwrap();
+        let output = sandbox.run(&format!("report {place} --name s --out page.html"));
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let study = &crate::report::data(&sandbox, "page.html")["study"];
+        assert_eq!(study["best"]["number"], document["best"]["number"]);
+        for (shown, trial) in
+            study["trials"].as_array().unwrap().iter().zip(document["trials"].as_array().unwrap())
+        {
+            assert_eq!((&shown["value"], &shown["params"]), (&trial["value"], &trial["params"]));
+        }
+        assert!(!text(&sandbox.read("page.html")).contains("s3cret"));
         for version in VERSIONS {
             let theirs = place.replace("postgresql:", "postgresql+psycopg2:");
             let read = optuna(version, "show", &theirs, &["s"]);

@@ -150,6 +150,16 @@ fn studies_of_optuna_have_a_page() {
         .sum();
     assert!((sum - 1.0).abs() < 1e-9);
 
+    let output = sandbox.run("report theirs.log --out page.html --figures paper");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let svg = |name: &str| text(&sandbox.read(format!("paper/{name}.svg")));
+    // One of the two pruned trials has a value.
+    assert_eq!(svg("history").matches("<circle").count(), 21);
+    assert_eq!(svg("parallel").matches("<path").count(), 20);
+    let bars = svg("importance").matches("<rect").count() - 1;
+    assert_eq!(bars, parameters.len());
+    assert!(["history", "parallel", "importance"].iter().all(|name| !svg(name).contains("<img")));
+
     let two = r#"{"op_code":0,"worker_id":"w","study_name":"two","directions":[1,2]}"#;
     sandbox.write("two.log", &format!("{two}\n"));
     let (code, error) = sandbox.failure("report two.log");
@@ -183,7 +193,7 @@ fn page_works_without_trials_and_without_the_graph() {
 }
 
 #[test]
-#[ignore = "needs Chromium: cargo xtask test"]
+#[ignore = "needs Chromium and axe-core: cargo xtask test"]
 fn study_page_works_in_a_browser() {
     let sandbox = Sandbox::new();
     optuna_study(&sandbox);
@@ -233,6 +243,7 @@ fn study_page_works_in_a_browser() {
     );
     let failed = browser.evaluate(rows)[0].as_str().unwrap().to_owned();
     assert!(failed.starts_with(&format!("22–failed: {EVIL}")), "{failed}");
+    assert_eq!(browser.accessibility_problems(), NO_PROBLEMS);
     screenshot(&mut browser, "study.png");
     assert_eq!(browser.problems(), NO_PROBLEMS);
 }

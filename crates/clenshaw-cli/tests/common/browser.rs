@@ -167,6 +167,34 @@ impl Browser {
         self.events.iter().filter(is_problem).map(|event| event["params"].to_string()).collect()
     }
 
+    /// Emulates a preference for `light` or `dark` colours.
+    pub fn set_colours(&mut self, scheme: &str) {
+        let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
+        self.call("Emulation.setEmulatedMedia", json!({"features": features}));
+    }
+
+    /// The serious and critical violations that axe-core finds, in light and in dark colours.
+    pub fn accessibility_problems(&mut self) -> Vec<String> {
+        let file = std::env::var("CLENSHAW_AXE");
+        let file = file.expect("CLENSHAW_AXE is set by `cargo xtask test`");
+        let axe = std::fs::read_to_string(file).unwrap();
+        self.evaluate(&format!("{axe}; 1"));
+        let mut problems = vec![];
+        for scheme in ["light", "dark"] {
+            self.set_colours(scheme);
+            let found = self.evaluate(
+                "axe.run(document, { resultTypes: ['violations'] }).then(result => result.violations \
+                 .filter(violation => ['serious', 'critical'].includes(violation.impact)) \
+                 .map(violation => `${violation.id}: \
+                 ${violation.nodes.map(node => node.target.join(' ')).join(', ')}`))",
+            );
+            let found = found.as_array().expect("axe-core returns a list").iter();
+            problems.extend(found.map(|problem| format!("{scheme}: {problem}")));
+        }
+        self.set_colours("light");
+        problems
+    }
+
     /// Writes a picture of the whole page.
     pub fn screenshot(&mut self, file: &Path) {
         let parameters = json!({"format": "png", "captureBeyondViewport": true});

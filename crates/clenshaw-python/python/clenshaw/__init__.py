@@ -31,6 +31,7 @@ from clenshaw._errors import NotFittedError
 from clenshaw._estimator import NodeClassifier
 from clenshaw._filter import LearnedFilter
 from clenshaw._nodes import Nodes, NodeSplit
+from clenshaw._report import ReportPage
 from clenshaw._to_torch import to_torch
 from clenshaw._tune import TuningResult, tune
 
@@ -43,6 +44,7 @@ __all__ = [
     "NodeSplit",
     "Nodes",
     "NotFittedError",
+    "ReportPage",
     "Spectrum",
     "TuningResult",
     "__version__",

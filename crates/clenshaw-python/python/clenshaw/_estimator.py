@@ -34,6 +34,7 @@ from clenshaw._graph import GraphSource, read_graph_of
 from clenshaw._hyper_parameters import HyperParameters
 from clenshaw._nodes import Nodes, hold_out
 from clenshaw._progress import Progress
+from clenshaw._report import ReportPage
 from clenshaw.datasets import Dataset
 
 #: More threads than this are not started.
@@ -245,6 +246,7 @@ class NodeClassifier(HyperParameters):
         self.best_epoch_ = result.best_epoch
         self.validation_accuracy_ = result.best_val_accuracy
         self.fit_seconds_ = result.seconds
+        self._log: str | None = result.log
         self.train_mask_ = _mask(train, n_nodes)
         self.val_mask_ = _mask(val, n_nodes)
         self.test_mask_ = None if source.test_mask is None else mask_of(
@@ -330,6 +332,34 @@ class NodeClassifier(HyperParameters):
         self._check_fitted()
         dataset, _, _ = self._read_other(graph, X)
         return self._learned_filter(self._model.response(dataset), dataset)
+
+    def report(self) -> ReportPage:
+        """Return a page about the model and its training: scores, learned filter, curves, mistakes.
+
+        A notebook shows the page; ``report().save("page.html")`` writes it to a file. Scores are those of the
+        labelled nodes that were neither for training nor for early stopping, or of the test nodes that come
+        with the graph.
+
+        Raises
+        ------
+        ValueError
+            If the training graph is not available, as after unpickling or ``load``, or if the parameters were
+            replaced by ``load_state_dict``.
+        """
+        self._check_fitted()
+        dataset, log = self._dataset, getattr(self, "_log", None)
+        if dataset is None or log is None:
+            raise ValueError(
+                "the page needs the training graph and the history of these parameters, which a loaded, "
+                "unpickled or changed model does not have; call `report` after `fit`"
+            )
+        known = np.asarray(dataset.classes) >= 0
+        test = self._held_out() & known & ~(self.train_mask_ | self.val_mask_)
+        names = None if self.nodes_ is None else [str(node) for node in self.nodes_]
+        return ReportPage(self._model.report_page(
+            dataset, log, np.flatnonzero(self.train_mask_), np.flatnonzero(self.val_mask_), np.flatnonzero(test),
+            node_names=names, threads=self._threads(),
+        ))
 
     def encode(self, X: Any) -> Any:
         """Return the features that the model reads for ``X``, before scaling.
@@ -508,7 +538,7 @@ class NodeClassifier(HyperParameters):
 
     def _restore(self, native: _clenshaw.Model, classes: np.ndarray) -> None:
         self._model, self.classes_ = native, classes
-        self._dataset = self._source = self._scores = self._fit_graph = None
+        self._dataset = self._source = self._scores = self._fit_graph = self._log = None
         self._label = self.test_mask_ = self.nodes_ = None
         self.filter_ = None
         self.n_features_in_ = native.n_features
@@ -527,6 +557,8 @@ class NodeClassifier(HyperParameters):
         self._check_fitted()
         arrays = {name: to_real(np.atleast_2d(to_numpy(value)), name) for name, value in state.items()}
         self._model = self._model.with_state(arrays)
+        # The training log is that of the old parameters.
+        self._log = None
         if self._dataset is not None:
             self._set_scores(self._model.scores(self._dataset, self._threads()))
             self.filter_ = self._learned_filter(self._model.response(self._dataset), self._dataset)

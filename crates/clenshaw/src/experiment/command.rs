@@ -14,7 +14,7 @@ impl Request {
     /// assert_eq!(
     ///     request.command(),
     ///     "clenshaw train 'my graph/' --model gcn --split balanced --runs 1 --seed 0 \
-    ///      --set dropout=0.1 --set scaling=none"
+    ///      --set dropout=0.1 --set scaling=raw"
     /// );
     /// # Ok::<(), clenshaw::Error>(())
     /// ```

@@ -11,8 +11,8 @@
 //! <folder>/summary.json                    the records of all runs and their statistics
 //! <folder>/runs/<seed>/record.json         the scores of one run
 //!                     /epochs.jsonl        one line per epoch
-//!                     /filters.jsonl       the coefficients of the filter after every epoch; empty unless it is
-//!                                          a single polynomial that depends on the parameters alone
+//!                     /filters.jsonl       the coefficients of the filter before training and after every
+//!                                          epoch; empty unless it is a single polynomial that depends on the parameters alone
 //!                     /model.safetensors   the trained model: weights, hyper-parameters, columns, scaling, classes
 //!                     /predictions.csv     node, predicted class, probability per class, part of the split
 //! <folder>/runs/<seed>.checkpoint          an unfinished run
@@ -57,7 +57,8 @@ pub use reproduce::{
 };
 pub use request::Request;
 pub use run_report::{
-    FollowedGraph, ProgressReport, ProgressUpdate, Report, ReportedRun, ReportedStudy,
+    Figure, FittedRun, FollowedGraph, ProgressReport, ProgressUpdate, Report, ReportedRun,
+    ReportedStudy,
 };
 pub use scheduler::{RunEvent, RunOptions, TrainingJob, run, run_all};
 use scheduler::{finished_job, finished_runs};

@@ -26,7 +26,7 @@ pub(super) const TOP: f64 = 44.0;
 /// Margin below the plot area.
 pub(super) const BOTTOM: f64 = 58.0;
 /// Width of a wide letter at 12 pixels.
-const LETTER_WIDTH: f64 = 7.0;
+pub(super) const LETTER_WIDTH: f64 = 7.0;
 /// A line of at most this many points has a marker at each.
 const MAX_MARKERS: usize = 12;
 /// Width of the line and the gap before a name in the legend.
@@ -114,13 +114,18 @@ impl LineChart {
 
 /// The opening tag, the background and the title.
 pub(super) fn svg_header(title: &str) -> String {
+    svg_header_of(title, (WIDTH, HEIGHT))
+}
+
+/// Like [`svg_header`], for a chart of another size.
+pub(super) fn svg_header_of(title: &str, (width, height): (f64, f64)) -> String {
     let title = escaped(title);
     format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
-         width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+         width=\"{width}\" height=\"{height}\" role=\"img\" \
          font-family=\"system-ui, Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#222\">\n\
          <title>{title}</title>\n\
-         <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#fff\"/>\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n\
          <text x=\"{LEFT}\" y=\"26\" font-size=\"15\" font-weight=\"600\">{title}</text>\n",
     )
 }

@@ -7,6 +7,8 @@ mod axis;
 mod terminal_plot;
 mod line_chart;
 mod bar_chart;
+mod plot;
+mod matrix_chart;
 #[cfg(feature = "png")]
 mod png;
 mod wrap;
@@ -22,7 +24,9 @@ pub use claims::{Claim, Verdict};
 pub use comparison::{Comparison, ComparisonCell, ComparisonRow};
 pub use html::{html_page, live_page};
 pub use line_chart::{Histogram, LineChart, LineSeries};
+pub(crate) use matrix_chart::{NodeDrawing, ParallelAxis, drawing_svg, matrix_svg, parallel_svg};
 pub use page::{ResultPage, image_markdown};
+pub use plot::{Plot, PlotAxis, PlotBar, PlotLayer, PlotPoint, PlotRange};
 #[cfg(feature = "png")]
 pub use png::svg_to_png;
 pub use score_table::{MeasuredScore, PaperScore, ScoreCell, ScoreTable, Spread};

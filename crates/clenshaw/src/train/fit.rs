@@ -34,7 +34,7 @@ pub struct Epoch {
 /// The filter after an epoch.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct EpochFilter {
-    /// The epoch, counted from one.
+    /// The epoch, counted from one; 0 for the initial weights.
     pub epoch: usize,
     /// The coefficients of the filter, see [`Setup::filter_coefficients`].
     pub coefficients: Vec<f64>,
@@ -114,7 +114,7 @@ struct RunIdentity {
 pub struct Outcome {
     /// Every epoch.
     pub history: Vec<Epoch>,
-    /// The filter after every epoch; empty for models without coefficients.
+    /// The initial filter and the filter after every epoch; empty for models without coefficients.
     pub filters: Vec<EpochFilter>,
     /// The epoch whose weights were kept.
     pub best: Epoch,
@@ -146,6 +146,7 @@ impl Fit {
         let label = |&i: &u32| setup.dataset().y[i as usize].expect("`targets` checked the split");
         let (work, forecast_bytes) = setup.allocate(threads)?;
         let params = setup.initial_params(seed);
+        let initial = setup.filter_coefficients(&params);
         Ok(Self {
             stopping: EarlyStopping::from_params(setup.hp()),
             targets,
@@ -160,7 +161,10 @@ impl Fit {
             params,
             optimiser: optimiser(setup.plan(), setup.info(), setup.hp()),
             history: Vec::new(),
-            filters: Vec::new(),
+            filters: initial
+                .map(|coefficients| EpochFilter { epoch: 0, coefficients })
+                .into_iter()
+                .collect(),
             diverged: None,
             started: Instant::now(),
             earlier: Duration::ZERO,
@@ -232,7 +236,7 @@ impl Fit {
         &self.history
     }
 
-    /// The filter after every epoch so far; empty for models without coefficients.
+    /// The initial filter and the filter after every epoch so far; empty for models without coefficients.
     pub fn filters(&self) -> &[EpochFilter] {
         &self.filters
     }

@@ -109,6 +109,16 @@ impl TrainedRun {
         &self.outcome
     }
 
+    /// The data set.
+    pub fn dataset(&self) -> &Dataset {
+        self.setup.dataset()
+    }
+
+    /// The training, validation and test nodes.
+    pub fn split(&self) -> &Split {
+        &self.split
+    }
+
     /// The trained model.
     pub fn model(&self) -> &TrainedModel {
         &self.model

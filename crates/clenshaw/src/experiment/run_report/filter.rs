@@ -5,6 +5,7 @@ use crate::experiment::TrainingProgress;
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::{Normalisation, operator, signal_energy, spectral_density};
 use crate::model::{ModelFamily, ModelInfo};
+use crate::report::Histogram;
 use crate::rng::Stream;
 use crate::tensor::{Mat, Operator};
 use crate::train::{EpochFilter, TrainedModel};
@@ -16,6 +17,9 @@ const POINTS: usize = 201;
 const DENSITY_BINS: usize = 80;
 /// The number of frequency bands of the signals' energy.
 const BANDS: usize = 10;
+/// Below these shares of eigenvalues and of energy, a frequency does not count as present in the graph.
+const PRESENT_EIGENVALUES: f64 = 0.005;
+const PRESENT_ENERGY: f64 = 0.02;
 /// The page shows the filter after at most this number of epochs.
 const MAX_EPOCHS: usize = 60;
 /// The energy of the features is estimated from this number of random combinations of them.
@@ -25,16 +29,16 @@ const PROJECTIONS: usize = 16;
 pub(super) struct FilterReport {
     mu: Vec<f64>,
     /// `None` for models without a filter.
-    response: Option<Vec<f64>>,
-    /// The response after the first epoch, which is close to the initial one.
-    initial: Option<Vec<f64>>,
-    coefficients: Option<Vec<f64>>,
-    basis: Option<String>,
+    pub(super) response: Option<Vec<f64>>,
+    /// The response before training; in runs of versions before 0.2, after the first epoch.
+    pub(super) initial: Option<Vec<f64>>,
+    pub(super) coefficients: Option<Vec<f64>>,
+    pub(super) basis: Option<String>,
     channels: usize,
     history: Option<FilterHistory>,
     /// `None` if it is not known.
     density: Option<Density>,
-    energy: Option<BandEnergy>,
+    pub(super) energy: Option<BandEnergy>,
     /// What the charts do not show.
     note: Option<String>,
 }
@@ -54,11 +58,11 @@ pub(super) struct Density {
 
 /// The share of each signal's energy in bands of equal width from mu = -1 to mu = 1.
 #[derive(Clone, Debug, Serialize)]
-struct BandEnergy {
-    edges: Vec<f64>,
-    labels: Vec<f64>,
-    features: Vec<f64>,
-    predictions: Vec<f64>,
+pub(super) struct BandEnergy {
+    pub(super) edges: Vec<f64>,
+    pub(super) labels: Vec<f64>,
+    pub(super) features: Vec<f64>,
+    pub(super) predictions: Vec<f64>,
 }
 
 impl FilterReport {
@@ -94,6 +98,64 @@ impl FilterReport {
             energy: BandEnergy::new(&p, model, dataset, probabilities),
             note: note(model, dataset),
         }
+    }
+
+    /// The points of a response between the lowest and the highest eigenvalue; elsewhere it has no effect.
+    pub fn on_spectrum(&self, response: &[f64]) -> Vec<(f64, f64)> {
+        let bins = self.histogram().bins;
+        let low = bins.first().map_or(-1.0, |bin| bin.0);
+        let high = bins.last().map_or(1.0, |bin| bin.1);
+        let points = self.mu.iter().copied().zip(response.iter().copied());
+        points.filter(|(mu, _)| (low..=high).contains(mu)).collect()
+    }
+
+    /// Whether training has changed the filter. Recorded responses are rounded to four decimals.
+    pub fn is_learned(&self) -> bool {
+        let (Some(initial), Some(response)) = (&self.initial, &self.response) else { return false };
+        initial.iter().zip(response).any(|(a, b)| (a - b).abs() >= 2e-4)
+    }
+
+    /// The points of a response over the bins whose gain matters, and its largest gain there: bins with
+    /// eigenvalues, and with more than a trace of them or of the energy of labels or features, as in
+    /// `html/microscope.js`.
+    pub fn where_present(&self, response: &[f64]) -> (Vec<(f64, f64)>, f64) {
+        let has_energy = |shares: &[f64], mu: f64| {
+            let band = ((mu + 1.0) / 2.0 * BANDS as f64) as usize;
+            shares.get(band).is_some_and(|share| *share >= PRESENT_ENERGY)
+        };
+        let is_present = |&&(low, high, share): &&(f64, f64, f64)| {
+            let mu = (low + high) / 2.0;
+            let energy = self.energy.as_ref();
+            let in_energy =
+                energy.is_some_and(|e| has_energy(&e.labels, mu) || has_energy(&e.features, mu));
+            share >= PRESENT_EIGENVALUES || in_energy
+        };
+        let all = self.histogram().bins;
+        let present: Vec<_> = all.iter().filter(is_present).copied().collect();
+        let present = if present.is_empty() { all } else { present };
+        let low = present.first().map_or(-1.0, |bin| bin.0);
+        let high = present.last().map_or(1.0, |bin| bin.1);
+        let points = self.mu.iter().copied().zip(response.iter().copied());
+        let points: Vec<(f64, f64)> = points.filter(|(mu, _)| (low..=high).contains(mu)).collect();
+        let largest = points.iter().fold(0f64, |largest, point| largest.max(point.1.abs()));
+        (points, largest)
+    }
+
+    /// The bins of the density with eigenvalues.
+    pub fn histogram(&self) -> Histogram {
+        let Some(density) = &self.density else {
+            return Histogram { name: "eigenvalues".into(), bins: vec![] };
+        };
+        let step = 2.0 / density.shares.len() as f64;
+        // The estimated density of an empty bin is not exactly zero.
+        let least = if density.exact { 0.0 } else { 1e-4 };
+        let bin = |(i, share): (usize, &f64)| {
+            let low = i as f64 * step - 1.0;
+            (low, low + step, *share)
+        };
+        let bins = density.shares.iter().enumerate().map(bin);
+        let bins = bins.filter(|bin| bin.2 > least).collect();
+        Histogram { name: "eigenvalues".into(), bins }
     }
 }
 

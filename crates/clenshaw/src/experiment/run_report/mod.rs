@@ -3,6 +3,10 @@
 //! `report::html_page` embeds this data, as JSON, into the page; `report/html/` has the scripts that
 //! display it.
 
+mod comparison;
+mod figures;
+mod fitted;
+mod graph;
 mod filter;
 mod nodes;
 mod progress;
@@ -10,11 +14,15 @@ mod study;
 
 use super::folder::RunFolder;
 use super::{Request, RunRecord};
-use crate::data::{Dataset, Description, Metric, Split, Store};
+use crate::data::{Dataset, Metric, Split, Store};
 use crate::error::{Error, Result};
-use crate::report::{Statistic, sign_flip_p_value};
+use crate::report::Statistic;
 use crate::train::{Epoch, EpochFilter, TrainedModel};
+use comparison::ComparisonReport;
+pub use figures::Figure;
 use filter::FilterReport;
+pub use fitted::FittedRun;
+use graph::GraphReport;
 use nodes::{Calibration, ClassScores, DrawingReport, GroupAccuracy, NodeList};
 pub use progress::{FollowedGraph, ProgressReport, ProgressUpdate};
 use serde::Serialize;
@@ -46,30 +54,9 @@ pub struct Report {
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct GraphReport {
-    name: String,
-    nodes: usize,
-    edges: usize,
-    features: usize,
-    classes: Vec<ClassSize>,
-    unlabelled: usize,
-    edge_homophily: Option<f64>,
-    node_homophily: Option<f64>,
-    isolated: usize,
-    components: usize,
-    weighted: bool,
-    notes: Vec<String>,
-    warnings: Vec<String>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-struct ClassSize {
-    name: String,
-    size: usize,
-}
-
-#[derive(Clone, Debug, Serialize)]
 struct RunReport {
+    /// The model, with the settings that tell it from other runs of the same model on the page.
+    name: String,
     label: String,
     model: &'static str,
     title: &'static str,
@@ -96,6 +83,7 @@ struct RunReport {
     drawing: Option<DrawingReport>,
     /// Contributions to the prediction of single nodes; not computed yet.
     explanations: Option<()>,
+    command: Option<String>,
     provenance: BTreeMap<&'static str, String>,
 }
 
@@ -123,6 +111,8 @@ struct ScoreSummary {
     mean: f64,
     std: Option<f64>,
     ci95: Option<f64>,
+    /// The mean test accuracy of always predicting the most frequent class.
+    majority_share: f64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -130,34 +120,6 @@ struct EpochColumns {
     train_loss: Vec<f64>,
     val_loss: Vec<Option<f64>>,
     val_accuracy: Vec<Option<f64>>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-struct ComparisonReport {
-    metric: Metric,
-    rows: Vec<ComparisonRow>,
-    pairs: Vec<PairedDifference>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-struct ComparisonRow {
-    model: String,
-    mean: f64,
-    std: Option<f64>,
-    ci95: Option<f64>,
-    runs: usize,
-    seconds: f64,
-}
-
-/// The mean difference of two rows over the seeds that both have.
-#[derive(Clone, Debug, Serialize)]
-struct PairedDifference {
-    a: String,
-    b: String,
-    difference: f64,
-    ci95: f64,
-    /// The p-value of a sign-flip test, see [`sign_flip_p_value`].
-    p: f64,
 }
 
 /// A run folder and the seed of the run to report in detail.
@@ -194,14 +156,57 @@ impl Report {
             }
             loaded.push(part);
         }
-        let reports = loaded.iter().map(|run| run.report(threads)).collect::<Result<Vec<_>>>()?;
+        let names = comparison::run_names(&loaded);
+        let reports = loaded.iter().zip(&names);
+        let reports = reports.map(|(run, name)| run.report(name.clone(), threads));
+        let reports = reports.collect::<Result<Vec<_>>>()?;
         let graph = GraphReport::new(&loaded[0].dataset, Some(&loaded[0].split));
         let title = match &reports[..] {
             [run] => format!("{}, {}", graph.name, run.title),
             runs => format!("{}, {} runs", graph.name, runs.len()),
         };
-        let comparison = (reports.len() > 1).then(|| ComparisonReport::new(&loaded));
+        let comparison = (reports.len() > 1).then(|| ComparisonReport::new(&loaded, names));
         Ok(Self { runs: reports, comparison, ..Self::empty(title, Some(graph)) })
+    }
+
+    /// Collects the report of a model that was trained in this process, without a run folder.
+    ///
+    /// # Errors
+    /// If the model, the data set and the split do not fit together.
+    ///
+    /// ```
+    /// use clenshaw::data;
+    /// use clenshaw::experiment::Report;
+    /// use clenshaw::report::html_page;
+    /// use clenshaw::train::Trainer;
+    /// let data = data::load("csbm:nodes=90")?;
+    /// let run = Trainer::new("clenshaw-gcn")?.set("max_epochs", 5)?.fit(data)?;
+    /// assert!(html_page(&Report::from_fit(&(&run).into(), 1)?).contains("ClenshawGCN"));
+    /// # Ok::<(), clenshaw::Error>(())
+    /// ```
+    pub fn from_fit(run: &FittedRun<'_>, threads: usize) -> Result<Self> {
+        let record = run.record(threads)?;
+        let stored = run.model.provenance();
+        let provenance = BTreeMap::from([
+            ("version", stored.version.clone()),
+            ("data_sha256", stored.data_sha256.clone()),
+            ("split_sha256", record.split_sha256.clone()),
+        ]);
+        let parts = RunParts {
+            records: std::slice::from_ref(&record),
+            record: &record,
+            model: run.model,
+            dataset: run.dataset,
+            split: run.split,
+            epochs: run.epochs,
+            filters: run.filters,
+            command: None,
+            provenance,
+        };
+        let report = parts.report(run.model.info().name.into(), threads)?;
+        let graph = GraphReport::new(run.dataset, Some(run.split));
+        let title = format!("{}, {}", graph.name, report.title);
+        Ok(Self { runs: vec![report], ..Self::empty(title, Some(graph)) })
     }
 
     /// Collects the report of a study, finished or not. The page also describes the study's graph if it can
@@ -293,53 +298,26 @@ impl LoadedRun {
         Ok(Self { place, files, request, records, record, dataset, split })
     }
 
-    fn report(&self, threads: usize) -> Result<RunReport> {
-        let (record, request) = (&self.record, &self.request);
-        let file = Path::new(&self.place).join(format!("runs/{}/model.safetensors", record.seed));
-        let bytes = self.files.read(record.seed, "model.safetensors")?;
+    fn report(&self, name: String, threads: usize) -> Result<RunReport> {
+        let seed = self.record.seed;
+        let file = Path::new(&self.place).join(format!("runs/{seed}/model.safetensors"));
+        let bytes = self.files.read(seed, "model.safetensors")?;
         let model = TrainedModel::from_bytes(&file.display().to_string(), &bytes)?;
-        let probabilities = model.predict(&self.dataset, threads)?;
-        let nodes = NodeList::new(&self.dataset, &self.split, &probabilities);
-        let test = nodes.test_nodes();
         let epochs: Vec<Epoch> = self.lines("epochs.jsonl")?;
         // Runs of earlier versions have no such file.
         let filters: Vec<EpochFilter> = self.lines("filters.jsonl").unwrap_or_default();
-        let response = record.filter.as_ref();
-        let filter = FilterReport::new(response, &filters, &model, &self.dataset, &probabilities);
-        let has_test = !test.is_empty();
-        let n_classes = self.dataset.n_classes();
-        Ok(RunReport {
-            label: format!("{}, seed {}", request.model.name, record.seed),
-            model: request.model.name,
-            title: request.model.title,
-            paper: request.model.paper,
-            equation: request.model.equation,
-            hyper: request
-                .hyper
-                .recorded()
-                .map(|(hyper, value)| (hyper.name.to_owned(), value.to_string()))
-                .collect(),
-            split: record.split.clone(),
-            seed: record.seed,
-            metric: self.dataset.metric,
-            state: "finished",
-            scores: has_test.then(|| ScoreReport::new(record)),
-            all_seeds: self.records.iter().map(SeedScore::new).collect(),
-            summary: self.summary(),
-            seconds: record.seconds,
-            best_epoch: record.best_epoch,
-            epochs: EpochColumns::new(&epochs),
-            confusion: has_test.then(|| nodes.confusion(&test, n_classes)),
-            per_class: has_test.then(|| nodes.class_scores(&test, &self.dataset.class_names)),
-            by_degree: nodes.accuracy_by_degree(&test),
-            by_homophily: nodes.accuracy_by_homophily(&test),
-            calibration: has_test.then(|| nodes.calibration(&test)),
-            filter,
-            drawing: DrawingReport::new(&self.dataset.graph, &nodes, &test),
-            nodes: nodes.truncated(),
-            explanations: None,
+        let parts = RunParts {
+            record: &self.record,
+            records: &self.records,
+            model: &model,
+            dataset: &self.dataset,
+            split: &self.split,
+            epochs: &epochs,
+            filters: &filters,
+            command: Some(self.request.command()),
             provenance: self.provenance(&model)?,
-        })
+        };
+        parts.report(name, threads)
     }
 
     /// The values of a file of JSON lines.
@@ -353,26 +331,6 @@ impl LoadedRun {
         };
         let lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
         lines.map(parse).collect()
-    }
-
-    /// The seed and the score of every finished run of the folder, in the metric of the data set; the
-    /// accuracy if there is no ROC AUC.
-    fn scores(&self) -> impl Iterator<Item = (u64, f64)> + '_ {
-        let metric = self.dataset.metric;
-        self.records.iter().map(move |record| {
-            let score = match metric {
-                Metric::RocAuc => record.roc_auc.unwrap_or(record.test_accuracy),
-                Metric::Accuracy => record.test_accuracy,
-            };
-            (record.seed, score)
-        })
-    }
-
-    fn summary(&self) -> ScoreSummary {
-        let scores: Vec<f64> = self.scores().map(|(_, score)| score).collect();
-        let Statistic { mean, std, ci95 } = Statistic::of(&scores);
-        let several = |value| (scores.len() > 1).then_some(value);
-        ScoreSummary { runs: scores.len(), mean, std: several(std), ci95: several(ci95) }
     }
 
     fn provenance(&self, model: &TrainedModel) -> Result<BTreeMap<&'static str, String>> {
@@ -393,26 +351,88 @@ impl LoadedRun {
     }
 }
 
-impl GraphReport {
-    fn new(dataset: &Dataset, split: Option<&Split>) -> Self {
-        let description = Description::of(dataset);
-        let mut warnings = dataset.warnings.clone();
-        warnings.extend(split.map(|split| split.class_warnings(dataset)).unwrap_or_default());
-        let classes = description.class_names.into_iter().zip(description.class_sizes);
+/// Everything that the report of a run is made of.
+struct RunParts<'a> {
+    record: &'a RunRecord,
+    /// The records of all runs with the same settings.
+    records: &'a [RunRecord],
+    model: &'a TrainedModel,
+    dataset: &'a Dataset,
+    split: &'a Split,
+    epochs: &'a [Epoch],
+    filters: &'a [EpochFilter],
+    /// The command that trains all runs; `None` if they were not trained by the program.
+    command: Option<String>,
+    provenance: BTreeMap<&'static str, String>,
+}
+
+impl RunParts<'_> {
+    fn report(self, name: String, threads: usize) -> Result<RunReport> {
+        let Self { record, records, model, dataset, split, epochs, filters, .. } = self;
+        let probabilities = model.predict(dataset, threads)?;
+        let nodes = NodeList::new(dataset, split, &probabilities);
+        let test = nodes.test_nodes();
+        let response = record.filter.as_ref();
+        let filter = FilterReport::new(response, filters, model, dataset, &probabilities);
+        let has_test = !test.is_empty();
+        let (info, metric) = (model.info(), dataset.metric);
+        let hyper = model.hp().recorded();
+        Ok(RunReport {
+            label: format!("{name}, seed {}", record.seed),
+            name,
+            model: info.name,
+            title: info.title,
+            paper: info.paper,
+            equation: info.equation,
+            hyper: hyper.map(|(hyper, value)| (hyper.name.to_owned(), value.to_string())).collect(),
+            split: record.split.clone(),
+            seed: record.seed,
+            metric,
+            state: "finished",
+            scores: has_test.then(|| ScoreReport::new(record)),
+            all_seeds: records.iter().map(SeedScore::new).collect(),
+            summary: ScoreSummary::new(records, metric),
+            seconds: record.seconds,
+            best_epoch: record.best_epoch,
+            epochs: EpochColumns::new(epochs),
+            confusion: has_test.then(|| nodes.confusion(&test, dataset.n_classes())),
+            per_class: has_test.then(|| nodes.class_scores(&test, &dataset.class_names)),
+            by_degree: nodes.accuracy_by_degree(&test),
+            by_homophily: nodes.accuracy_by_homophily(&test),
+            calibration: has_test.then(|| nodes.calibration(&test)),
+            filter,
+            drawing: DrawingReport::new(&dataset.graph, &nodes, &test),
+            nodes: nodes.truncated(),
+            explanations: None,
+            command: self.command,
+            provenance: self.provenance,
+        })
+    }
+}
+
+/// The seed and the score of every run, in the metric of the data set; the accuracy if there is no ROC AUC.
+fn scores(records: &[RunRecord], metric: Metric) -> impl Iterator<Item = (u64, f64)> + '_ {
+    records.iter().map(move |record| {
+        let score = match metric {
+            Metric::RocAuc => record.roc_auc.unwrap_or(record.test_accuracy),
+            Metric::Accuracy => record.test_accuracy,
+        };
+        (record.seed, score)
+    })
+}
+
+impl ScoreSummary {
+    fn new(records: &[RunRecord], metric: Metric) -> Self {
+        let scores: Vec<f64> = scores(records, metric).map(|(_, score)| score).collect();
+        let Statistic { mean, std, ci95 } = Statistic::of(&scores);
+        let several = |value| (scores.len() > 1).then_some(value);
+        let majority: Vec<f64> = records.iter().map(|record| record.majority_share).collect();
         Self {
-            name: dataset.name.clone(),
-            nodes: description.nodes,
-            edges: description.edges,
-            features: description.features,
-            classes: classes.map(|(name, size)| ClassSize { name, size }).collect(),
-            unlabelled: description.unlabelled,
-            edge_homophily: description.edge_homophily,
-            node_homophily: description.node_homophily,
-            isolated: description.isolated,
-            components: description.components,
-            weighted: dataset.graph.weights().is_some(),
-            notes: dataset.notes.clone(),
-            warnings,
+            runs: scores.len(),
+            mean,
+            std: several(std),
+            ci95: several(ci95),
+            majority_share: Statistic::of(&majority).mean,
         }
     }
 }
@@ -444,37 +464,4 @@ impl EpochColumns {
             val_accuracy: epochs.iter().map(|epoch| epoch.val_accuracy).collect(),
         }
     }
-}
-
-impl ComparisonReport {
-    fn new(runs: &[LoadedRun]) -> Self {
-        let label = |run: &LoadedRun| run.request.model.name.to_owned();
-        let rows = runs.iter().map(|run| {
-            let ScoreSummary { runs, mean, std, ci95 } = run.summary();
-            let seconds = run.records.iter().map(|record| record.seconds).sum::<f64>();
-            let seconds = seconds / run.records.len().max(1) as f64;
-            ComparisonRow { model: label(run), mean, std, ci95, runs, seconds }
-        });
-        let mut pairs = vec![];
-        for (i, a) in runs.iter().enumerate() {
-            for b in &runs[i + 1..] {
-                pairs.extend(paired_difference(a, b).map(|(difference, ci95, p)| {
-                    PairedDifference { a: label(a), b: label(b), difference, ci95, p }
-                }));
-            }
-        }
-        Self { metric: runs[0].dataset.metric, rows: rows.collect(), pairs }
-    }
-}
-
-/// Mean, half-width of the 95% interval and p-value of the differences between two runs on the seeds
-/// that both have; `None` for fewer than two seeds.
-fn paired_difference(a: &LoadedRun, b: &LoadedRun) -> Option<(f64, f64, f64)> {
-    let other: BTreeMap<u64, f64> = b.scores().collect();
-    let differences: Vec<f64> =
-        a.scores().filter_map(|(seed, score)| Some(score - other.get(&seed)?)).collect();
-    (differences.len() > 1).then(|| {
-        let statistic = Statistic::of(&differences);
-        (statistic.mean, statistic.ci95, sign_flip_p_value(&differences))
-    })
 }

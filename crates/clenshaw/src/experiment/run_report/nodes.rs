@@ -48,35 +48,35 @@ pub(super) struct ClassScores {
 /// The accuracy on a group of test nodes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct GroupAccuracy {
-    label: String,
-    n: usize,
-    accuracy: f64,
+    pub(super) label: String,
+    pub(super) n: usize,
+    pub(super) accuracy: f64,
 }
 
 /// How well probabilities agree with the share of correct predictions.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Calibration {
-    bins: Vec<ConfidenceBin>,
+    pub(super) bins: Vec<ConfidenceBin>,
     /// The expected calibration error: the mean distance between confidence and accuracy, over nodes.
-    ece: f64,
+    pub(super) ece: f64,
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct ConfidenceBin {
+pub(super) struct ConfidenceBin {
     low: f64,
     high: f64,
-    n: usize,
-    confidence: f64,
-    accuracy: f64,
+    pub(super) n: usize,
+    pub(super) confidence: f64,
+    pub(super) accuracy: f64,
 }
 
 /// Positions of some nodes.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct DrawingReport {
-    nodes: Vec<u32>,
-    x: Vec<f64>,
-    y: Vec<f64>,
-    edges: Vec<(usize, usize)>,
+    pub(super) nodes: Vec<u32>,
+    pub(super) x: Vec<f64>,
+    pub(super) y: Vec<f64>,
+    pub(super) edges: Vec<(usize, usize)>,
     sampled: bool,
 }
 
@@ -121,6 +121,16 @@ impl NodeList {
 
     pub fn test_nodes(&self) -> Vec<usize> {
         (0..self.part.len()).filter(|&node| self.part[node] == "test").collect()
+    }
+
+    /// The class of a node, or -1 if it is unknown or the node is not listed.
+    pub fn label_of(&self, node: usize) -> i64 {
+        self.label.get(node).copied().unwrap_or(-1)
+    }
+
+    /// Whether the class of a listed node is known and the prediction differs from it.
+    pub fn is_wrong(&self, node: usize) -> bool {
+        self.label_of(node) >= 0 && !self.is_correct(node)
     }
 
     fn is_correct(&self, node: usize) -> bool {

@@ -1,9 +1,11 @@
 //! The trials of a study, read from a storage while workers may still add to it.
 
+use super::figures::{Figure, figure};
 use crate::data::SplitKind;
 use crate::error::{Error, Result};
 use crate::experiment::Request;
 use crate::experiment::tuning::{evaluation_request, format_value, stored_request};
+use crate::report::{ParallelAxis, Plot, PlotAxis, PlotBar, PlotLayer, PlotPoint, parallel_svg};
 use clenshaw_tune::{
     AttrKind, Direction, Distribution, Storage, StorageLocation, StudySummary, Trial, TrialState,
     param_importances,
@@ -308,4 +310,175 @@ fn command(request: &Request, trial: &Trial, graph: &StudyGraph) -> Option<Strin
         request.hyper.set(name, &format_value(distribution, *internal)).ok()?;
     }
     Some(evaluation_request(request, n_published).command())
+}
+
+impl StudyReport {
+    /// The figures of the page: history, importance and parallel coordinates.
+    pub fn figures(&self) -> Vec<Figure> {
+        let complete: Vec<&TrialReport> = self
+            .trials
+            .iter()
+            .filter(|trial| trial.state == "complete" && trial.value.is_some())
+            .collect();
+        if complete.is_empty() {
+            return vec![];
+        }
+        let mut figures = vec![self.history(&complete)];
+        figures.extend(self.importance_figure());
+        figures.push(self.parallel(&complete));
+        figures
+    }
+
+    /// The axis of the objective.
+    fn value_axis(&self, values: impl IntoIterator<Item = f64>) -> PlotAxis {
+        let axis = PlotAxis::around(&self.objective, values);
+        if self.is_share { axis.in_percent() } else { axis }
+    }
+
+    fn format_value(&self, value: f64) -> String {
+        if self.is_share { format!("{:.2}%", 100.0 * value) } else { rounded(value) }
+    }
+
+    fn history(&self, complete: &[&TrialReport]) -> Figure {
+        let values =
+            || complete.iter().filter_map(|trial| Some((trial.number as f64, trial.value?)));
+        let mut best = None::<f64>;
+        let mut line = vec![];
+        for (number, value) in values() {
+            let is_better = |best: f64| (value > best) == (self.direction == "maximize");
+            line.push((number, best.unwrap_or(value)));
+            best = Some(best.filter(|&best| !is_better(best)).unwrap_or(value));
+            line.push((number, best.unwrap_or(value)));
+        }
+        let points = values().map(|at| PlotPoint { at, interval: None, label: String::new() });
+        let (low, high) = ends(&values().map(|(_, value)| value).collect::<Vec<f64>>());
+        // As on the page, pruned trials outside the range of the complete ones are not drawn.
+        let pruned = self.trials.iter().filter(|trial| trial.state == "pruned");
+        let pruned = pruned.filter_map(|trial| Some((trial.number as f64, trial.value?)));
+        let pruned = pruned.filter(|(_, value)| (low..=high).contains(value));
+        let pruned = pruned.map(|at| PlotPoint { at, interval: None, label: String::new() });
+        let last = self.trials.iter().map(|trial| trial.number as f64).fold(1.0, f64::max);
+        let plot = Plot {
+            title: format!("Study {}", self.name),
+            x: PlotAxis::linear("trial", -0.5, last + 0.5),
+            y: self.value_axis(values().map(|(_, value)| value)),
+            layers: vec![
+                PlotLayer::line("best so far", 1, line),
+                PlotLayer::Points {
+                    name: "pruned, last value".into(),
+                    colour: 5,
+                    points: pruned.collect(),
+                },
+                PlotLayer::Points {
+                    name: "complete trial".into(),
+                    colour: 0,
+                    points: points.collect(),
+                },
+            ],
+        };
+        figure("history", &plot)
+    }
+
+    fn importance_figure(&self) -> Option<Figure> {
+        let bar = |(i, entry): (usize, &Importance)| PlotBar {
+            from: i as f64 - 0.4,
+            to: i as f64 + 0.4,
+            value: entry.importance,
+            interval: None,
+        };
+        let bars = self.importances.iter().enumerate().map(bar).collect();
+        let highest = self.importances.first()?.importance;
+        let names = self.importances.iter().map(|entry| entry.name.clone()).collect();
+        let plot = Plot {
+            title: format!("Study {}: importance (PED-ANOVA)", self.name),
+            x: PlotAxis::categories("hyper-parameter", names),
+            y: PlotAxis::percent("importance", 0.0, 1.08 * highest),
+            layers: vec![PlotLayer::Bars { name: String::new(), colour: 0, bars }],
+        };
+        Some(figure("importance", &plot))
+    }
+
+    fn parallel(&self, complete: &[&TrialReport]) -> Figure {
+        let mut axes = vec![];
+        let mut columns: Vec<Vec<Option<f64>>> = vec![];
+        for parameter in &self.parameters {
+            let values: Vec<Option<&Value>> =
+                complete.iter().map(|trial| trial.params.get(&parameter.name)).collect();
+            let (ticks, positions) = positions(&values, parameter);
+            axes.push(ParallelAxis { name: parameter.name.clone(), ticks });
+            columns.push(positions);
+        }
+        let values: Vec<f64> = complete.iter().filter_map(|trial| trial.value).collect();
+        let (low, high) = ends(&values);
+        let ticks = vec![(0.0, self.format_value(low)), (1.0, self.format_value(high))];
+        axes.push(ParallelAxis { name: self.objective.clone(), ticks });
+        columns.push(values.iter().map(|value| Some(fraction(*value, low, high))).collect());
+        let rows: Vec<Vec<Option<f64>>> =
+            (0..complete.len()).map(|i| columns.iter().map(|column| column[i]).collect()).collect();
+        let best = self.best.as_ref().map(|best| best.number);
+        let highlighted = complete.iter().position(|trial| Some(trial.number) == best);
+        let svg = parallel_svg(&format!("Study {}", self.name), &axes, &rows, highlighted);
+        Figure { name: "parallel".into(), svg }
+    }
+}
+
+/// Ticks of an axis of parallel coordinates, and the position of every value; numbers are placed on the scale
+/// of their distribution, other values are spread evenly.
+fn positions(
+    values: &[Option<&Value>],
+    parameter: &ParameterReport,
+) -> (Vec<(f64, String)>, Vec<Option<f64>>) {
+    let numbers: Option<Vec<Option<f64>>> = values
+        .iter()
+        .map(|value| value.map(Value::as_f64).map_or(Some(None), |n| n.map(Some)))
+        .collect();
+    let Some(numbers) = numbers.filter(|_| parameter.kind != "categorical") else {
+        let text = |value: &Value| match value {
+            Value::Null => "none".into(),
+            Value::String(text) => text.clone(),
+            Value::Number(number) => rounded(number.as_f64().unwrap_or(f64::NAN)),
+            other => other.to_string(),
+        };
+        let mut present: Vec<&Value> = values.iter().flatten().copied().collect();
+        // Numbers in their order, before everything else.
+        let number = |value: &Value| value.as_f64().unwrap_or(f64::INFINITY);
+        present.sort_by(|a, b| number(a).total_cmp(&number(b)).then_with(|| text(a).cmp(&text(b))));
+        let mut choices: Vec<String> = present.into_iter().map(text).collect();
+        choices.dedup();
+        let last = choices.len().saturating_sub(1) as f64;
+        let at = |i: usize| fraction(i as f64, 0.0, last);
+        let position =
+            |value: &&Value| choices.iter().position(|other| *other == text(value)).map(at);
+        let positions = values.iter().map(|value| value.as_ref().and_then(position)).collect();
+        return (
+            choices.iter().enumerate().map(|(i, name)| (at(i), name.clone())).collect(),
+            positions,
+        );
+    };
+    let scale = |value: f64| if parameter.log { value.ln() } else { value };
+    let present: Vec<f64> = numbers.iter().flatten().copied().collect();
+    let (low, high) = ends(&present);
+    let place = |value: f64| fraction(scale(value), scale(low), scale(high));
+    let ticks = vec![(place(low), rounded(low)), (place(high), rounded(high))];
+    (ticks, numbers.into_iter().map(|value| value.map(place)).collect())
+}
+
+/// The relative position of a value, or the middle of an empty range.
+fn fraction(value: f64, low: f64, high: f64) -> f64 {
+    if high > low { (value - low) / (high - low) } else { 0.5 }
+}
+
+fn ends(values: &[f64]) -> (f64, f64) {
+    let ends = |(low, high): (f64, f64), value: &f64| (value.min(low), value.max(high));
+    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), ends)
+}
+
+/// A number with at most four significant digits.
+fn rounded(value: f64) -> String {
+    let text = format!("{value:.3e}");
+    let number: f64 = text.parse().unwrap_or(value);
+    if number != 0.0 && !(1e-3..1e6).contains(&number.abs()) {
+        return format!("{number:e}");
+    }
+    number.to_string()
 }

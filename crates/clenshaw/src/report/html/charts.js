@@ -531,7 +531,7 @@ function heatCell(spec, i, j, x, y, cell, marks) {
   const rectangle = svg("rect", { ...box, class: i === j ? "heat diagonal" : "heat", style: { "--share": share.toFixed(3) } });
   const text = spec.text(i, j);
   if (cell < textWidth(text) + 4) return [rectangle];
-  const number = textAt(x + (cell - 1) / 2, y + cell / 2 + 4, share > 0.5 ? "heat-text strong" : "heat-text", "middle", text);
+  const number = textAt(x + (cell - 1) / 2, y + cell / 2 + 4, share > 0.85 ? "heat-text strong" : "heat-text", "middle", text);
   return [rectangle, number];
 }
 
@@ -539,10 +539,12 @@ function heatCell(spec, i, j, x, y, cell, marks) {
 
 /** spec: {axes: [{name, position(line): 0..1 or null, ticks: [{at, text}]}], lines: [{strength, best, lines}]}. */
 function drawParallel(spec, width) {
-  const [top, bottom] = [36, spec.height - 14];
   const left = 10;
   const right = width - Math.min(90, width * 0.2);
-  const at = spec.axes.map((_, k) => left + (k * (right - left)) / Math.max(1, spec.axes.length - 1));
+  const gap = (right - left) / Math.max(1, spec.axes.length - 1);
+  const isTurned = gap < 11 + maximum(spec.axes.map((axis) => textWidth(shortName(axis.name, 14))));
+  const [top, bottom] = [isTurned ? 84 : 36, spec.height + (isTurned ? 48 : 0) - 14];
+  const at = spec.axes.map((_, k) => left + k * gap);
   const y = (position) => bottom - position * (bottom - top);
   const marks = [];
   const paths = spec.lines.map((line) => {
@@ -554,14 +556,17 @@ function drawParallel(spec, width) {
     const d = points.map((point, k) => (point ? `${k > 0 && points[k - 1] ? "L" : "M"}${point.x.toFixed(1)},${point.y.toFixed(1)}` : "")).join("");
     return svg("path", { d, class: line.best ? "trial best" : "trial", style: { "--share": line.strength.toFixed(3) } });
   });
-  const axes = spec.axes.flatMap((axis, k) => parallelAxis(axis, at[k], top, bottom, y, width < NARROW && k % 2 === 1, width < NARROW ? 7 : 12));
-  return { height: spec.height, content: [...paths, ...axes], marks: marks.sort((a, b) => a.y - b.y) };
+  const axes = spec.axes.flatMap((axis, k) => parallelAxis(axis, { x: at[k], top, bottom, y, isTurned, room: k === spec.axes.length - 1 ? width - right : gap }));
+  return { height: bottom + 14, content: [...paths, ...axes], marks: marks.sort((a, b) => a.y - b.y) };
 }
 
-function parallelAxis(axis, x, top, bottom, y, raised, length) {
+function parallelAxis(axis, { x, top, bottom, y, isTurned, room }) {
   const line = lineAt(x, top, x, bottom, "axis");
-  const name = textAt(x, raised ? 10 : 24, "axis-label", x < 40 ? "start" : "middle", shortName(axis.name, 14));
-  const ticks = axis.ticks.map((tick) => textAt(x + 5, y(tick.at) + 4, "tick halo", "start", shortName(tick.text, length)));
+  const placing = isTurned ? { transform: `rotate(-45 ${x} ${top - 8})` } : { "text-anchor": x < 40 ? "start" : "middle" };
+  const name = svg("text", { x, y: top - 10, class: "axis-label", ...placing }, shortName(axis.name, 14));
+  // Narrow charts have no room for the values; the readout shows them.
+  const length = Math.floor((room - 8) / 6.4);
+  const ticks = length < 3 ? [] : axis.ticks.map((tick) => textAt(x + 5, y(tick.at) + 4, "tick halo", "start", shortName(tick.text, Math.min(12, length))));
   return [line, name, ...ticks];
 }
 

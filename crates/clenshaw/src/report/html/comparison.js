@@ -23,7 +23,7 @@ function resultTableSection(data, rows, metric) {
   const columns = [
     { title: "model", value: (row) => shortName(row.name, 60) },
     { title: `${metric}, %`, numeric: true, value: (row) => row.mean, cell: (row) => shareCell(row.mean, 2) },
-    number("standard deviation", "std", hundred), number("± 95% interval", "ci95", hundred), number("runs", "runs", integer), number("training time", "seconds", duration),
+    number("standard deviation", "std", hundred), number("± 95% interval", "ci95", hundred), number("runs", "runs", integer), number("time per run", "seconds", duration),
   ];
   const table = dataTable({ key: "comparison", label: "Results", rows, columns, sort: { column: 1, descending: true }, pageSize: 25 });
   return section("comparison", "Comparison", intervalChart(rows, metric), table, pairTable(data.comparison?.pairs ?? []));
@@ -33,7 +33,7 @@ function rowPoint(row, metric) {
   const hasInterval = isNumber(row.ci95);
   return {
     y: row.mean, low: hasInterval ? row.mean - row.ci95 : null, high: hasInterval ? row.mean + row.ci95 : null, radius: 6,
-    lines: [row.name, `${metric} ${percent(row.mean, 2)}`, hasInterval ? `95% interval ± ${(100 * row.ci95).toFixed(2)}` : "one run: no interval", `training took ${duration(row.seconds)}`],
+    lines: [row.name, `${metric} ${percent(row.mean, 2)}`, hasInterval ? `95% interval ± ${(100 * row.ci95).toFixed(2)}` : "one run: no interval", `training took ${duration(row.seconds)} per run`],
   };
 }
 
@@ -42,9 +42,10 @@ function intervalChart(rows, metric) {
   if (ranked.length < 2) return null;
   const items = ranked.map((row, k) => ({ x: k, ...rowPoint(row, metric) }));
   const domain = paddedDomain(items.flatMap((item) => [item.y, item.low, item.high]));
+  const shown = [domain[0], Math.min(domain[1], 1.02)];
   return chart({
     id: "interval-chart", height: 260, label: `${metric} of every model with 95% interval`,
-    x: { domain: [-0.5, ranked.length - 0.5], categories: ranked.map((row) => shortName(row.name, 16)) }, y: { domain: [domain[0], Math.min(domain[1], 1.02)], label: `${metric}, mean and 95% interval`, format: wholePercent },
+    x: { domain: [-0.5, ranked.length - 0.5], categories: ranked.map((row) => shortName(row.name, 16)) }, y: { domain: shown, label: `${metric}, mean and 95% interval`, format: axisPercent(shown) },
     layers: [{ type: "points", className: "s0", items }],
   });
 }
@@ -53,17 +54,26 @@ function pairTable(pairs) {
   if (!pairs.length) return null;
   const columns = [
     { title: "model", value: (pair) => shortName(pair.a, 40) }, { title: "compared with", value: (pair) => shortName(pair.b, 40) },
+    { title: "splits", numeric: true, value: (pair) => pair.runs, cell: (pair) => integer(pair.runs) },
     { title: "difference, points", numeric: true, value: (pair) => pair.difference, cell: (pair) => signed(100 * pair.difference, 2) },
     { title: "± 95% interval", numeric: true, value: (pair) => pair.ci95, cell: (pair) => (isNumber(pair.ci95) ? (100 * pair.ci95).toFixed(2) : "–") },
     { title: "p", numeric: true, value: (pair) => pair.p, cell: (pair) => (isNumber(pair.p) ? (pair.p < 0.001 ? "< 0.001" : pair.p.toFixed(3)) : "–") },
     { title: "at the 5% level", value: pairVerdict },
   ];
-  return el("div", null, el("h3", null, "Paired tests"), dataTable({ key: "pairs", label: "Paired tests", rows: pairs, columns, sort: { column: 4, descending: false }, pageSize: 10 }),
-    note("Differences are computed on the same splits and seeds. p is not corrected for the number of pairs."));
+  return el("div", null, el("h3", null, "Paired tests"), dataTable({ key: "pairs", label: "Paired tests", rows: pairs, columns, sort: { column: 5, descending: false }, pageSize: 10 }),
+    note(`Differences are computed on the same splits and seeds; p is that of a sign-flip test, and is not corrected for the number of pairs.${tooFewRuns(pairs)}`));
+}
+
+/** With n splits, a sign-flip test cannot give a p below 2 / 2^n. */
+const smallestP = (pair) => 2 / 2 ** pair.runs;
+
+function tooFewRuns(pairs) {
+  return pairs.some((pair) => smallestP(pair) >= 0.05) ? " With fewer than 6 splits the test cannot reach the 5% level, however large the difference is; look at the interval, or train more runs with --runs." : "";
 }
 
 function pairVerdict(pair) {
   if (!isNumber(pair.p)) return "not tested";
+  if (smallestP(pair) >= 0.05) return "too few splits to test";
   if (pair.p >= 0.05) return "no difference found";
   return `${shortName(pair.difference > 0 ? pair.a : pair.b, 24)} is better`;
 }
@@ -81,7 +91,7 @@ function overlaidFilters(runs) {
   const lines = drawable.map(({ run, index }) => {
     const bins = presentBins(run.filter);
     const largest = maximum(bins.map((bin) => Math.abs(responseAt(run.filter.response, bin.mu)))) || 1;
-    return { type: "line", name: run.title ?? run.label, x: run.filter.mu, y: run.filter.response.map((value) => Math.abs(value) / largest), className: seriesClass(index) };
+    return { type: "line", name: run.name ?? run.title, x: run.filter.mu, y: run.filter.response.map((value) => Math.abs(value) / largest), className: seriesClass(index) };
   });
   const density = base.density ? [densityLayer(base, [0, 1.1])] : [];
   const aligned = { left: AXIS_LEFT, right: (narrow) => (narrow ? 12 : 104) };
@@ -100,7 +110,7 @@ function labelEnergy(runs) {
 
 function overlaidCurves(runs) {
   const layers = runs.map((run, index) => ({ run, index })).filter(({ run }) => run.epochs.val_accuracy.some(isNumber)).map(({ run, index }) => ({
-    type: "line", name: run.title ?? run.label, x: run.epochs.val_accuracy.map((_, k) => k + 1), y: run.epochs.val_accuracy, className: seriesClass(index),
+    type: "line", name: run.name ?? run.title, x: run.epochs.val_accuracy.map((_, k) => k + 1), y: run.epochs.val_accuracy, className: seriesClass(index),
   }));
   if (!layers.length) return null;
   const longest = maximum(layers.map((layer) => layer.x.length));
@@ -116,10 +126,11 @@ function timeSection(rows, metric) {
   if (placed.length < 2) return null;
   const items = placed.map((row) => ({ x: row.seconds, name: row.name, ...rowPoint(row, metric) }));
   const times = placed.map((row) => row.seconds);
+  const domain = paddedDomain(items.flatMap((item) => [item.y, item.low, item.high]));
   const figure = chart({
     id: "time-chart", pick: "xy", height: 300, label: `${metric} against training time`, layers: [{ type: "points", className: "s0", items }],
-    x: { domain: [minimum(times) / 1.5, maximum(times) * 1.5], kind: "log", label: "training time of all runs (logarithmic)", format: duration },
-    y: { domain: paddedDomain(items.flatMap((item) => [item.y, item.low, item.high])), label: metric, format: wholePercent },
+    x: { domain: [minimum(times) / 1.5, maximum(times) * 1.5], kind: "log", label: "mean training time per run (logarithmic)", format: duration },
+    y: { domain, label: metric, format: axisPercent(domain) },
   });
   return section("time", "Accuracy against time", figure);
 }

@@ -49,6 +49,13 @@ function percent(value, digits = 1) {
 
 const wholePercent = (value) => percent(value, 0);
 
+/** Percent with as many decimals as the ticks of an axis over this domain need. */
+function axisPercent([low, high]) {
+  const span = high - low;
+  const digits = span > 0.1 ? 0 : span > 0.015 ? 1 : 2;
+  return (value) => percent(value, digits);
+}
+
 /** A share in whole percent, without claiming 0% or 100% where something is left. */
 function roughPercent(share) {
   if (share > 0 && share < 0.01) return "less than 1%";

@@ -133,7 +133,7 @@ function framesOf(run) {
   const { filter } = run;
   const { history } = filter;
   const past = (history?.epochs ?? []).map((epoch, k) => ({
-    name: `epoch ${integer(epoch)}`, response: history.responses[k], coefficients: history.coefficients?.[k] ?? null,
+    name: epoch === 0 ? "before training" : `epoch ${integer(epoch)}`, response: history.responses[k], coefficients: history.coefficients?.[k] ?? null,
   }));
   const name = run.state !== "finished" ? "now" : `kept model${isNumber(run.best_epoch) ? `, epoch ${integer(run.best_epoch)}` : ""}`;
   const frames = filter.response ? [...past, { name, response: filter.response, coefficients: filter.coefficients }] : past;
@@ -143,7 +143,8 @@ function framesOf(run) {
 /** Filters such as APPNP's are not learned: all epochs have the same response. */
 function isFixed(frames) {
   const last = frames[frames.length - 1];
-  return frames.length > 1 && frames.every((frame) => frame.response.every((value, k) => Math.abs(value - last.response[k]) < 1e-9));
+  // Recorded responses are rounded to four decimals.
+  return frames.length > 1 && frames.every((frame) => frame.response.every((value, k) => Math.abs(value - last.response[k]) < 2e-4));
 }
 
 // Charts
@@ -154,7 +155,7 @@ function responseSpec(run, frame) {
   const domain = responseDomain(run);
   if (filter.density) layers.push(densityLayer(filter, domain));
   const isLearned = filter.initial && frame && !isFixed([{ response: filter.initial }, ...framesOf(run).slice(-1)]);
-  if (isLearned) layers.push({ type: "line", name: "initial", x: filter.mu, y: filter.initial, className: "initial" });
+  if (isLearned) layers.push({ type: "line", name: initialName(filter), x: filter.mu, y: filter.initial, className: "initial" });
   if (frame) layers.push({ type: "line", name: isLearned ? "learned" : "filter", x: filter.mu, y: frame.response, className: "s0 thick" });
   return {
     id: "response-chart", height: filter.response ? 300 : 170, left: AXIS_LEFT, right: microscopeRight, layers,
@@ -162,6 +163,11 @@ function responseSpec(run, frame) {
     x: muAxis(), y: { domain, label: filter.response ? "gain h(μ)" : "", ticks: filter.response ? undefined : [] },
     addLines: (mu) => densityReading(filter, mu),
   };
+}
+
+/** Runs of early versions did not record the filter before training. */
+function initialName({ history }) {
+  return history?.epochs[0] > 0 ? `epoch ${integer(history.epochs[0])}` : "initial";
 }
 
 const microscopeRight = (narrow) => (narrow ? 12 : 68);
@@ -247,11 +253,11 @@ function coefficientSpec(run, frame) {
 
 // Section
 
-function filterSection(run) {
+function filterSection(graph, run) {
   const { filter } = run;
   if (!filter) return missingSection("filter", "Filter microscope", "This run has no filter: the model does not filter graph frequencies, or its filter was not recorded.");
   const frames = framesOf(run);
-  const view = { run, frames, index: startFrame(run, frames), charts: {} };
+  const view = { graph, run, frames, index: startFrame(run, frames), charts: {} };
   const sentence = el("p", { class: "lead", id: "filter-sentence" });
   const main = el("div", { class: "microscope-main" }, responseChart(view), energyCharts(view));
   const side = el("div", { class: "microscope-side" }, coefficientChart(view), explainFilter(filter));
@@ -292,8 +298,16 @@ function coefficientChart(view) {
 function describeView(view) {
   const text = describeFilter(view.run.filter, currentFrame(view)?.response ?? null);
   const intro = view.run.filter.response ? "" : "This model has no filter whose response could be drawn. ";
-  view.sentence.textContent = intro + text;
+  view.sentence.textContent = intro + text + mixingSentence(view, text);
   view.sentence.classList.toggle("alert", keepsLittle(text));
+}
+
+/** Why averaging fails, in terms of the edges: only where the labels are at high frequencies and are not kept. */
+function mixingSentence({ graph, run }, text) {
+  const share = graph?.edge_homophily;
+  const isLost = keepsLittle(text) || !run.filter.response;
+  if (!isLost || !isNumber(share) || !run.filter.energy || highShare(run.filter.energy, run.filter.energy.labels) <= 0.5) return "";
+  return ` Only ${roughPercent(share)} of the edges join nodes of one class, so averaging a node with its neighbours mixes the classes.`;
 }
 
 function explainFilter(filter) {

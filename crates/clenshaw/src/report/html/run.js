@@ -48,8 +48,11 @@ function interval(run) {
   return isNumber(run.summary.ci95) ? el("span", { class: "interval" }, ` ± ${(100 * run.summary.ci95).toFixed(1)}`) : null;
 }
 
+/** The mean over the runs, like the score above it. */
+const majorityOf = (run) => run.summary.majority_share ?? run.scores?.majority_share;
+
 function compareWithMajority(run, score) {
-  const share = run.scores?.majority_share;
+  const share = majorityOf(run);
   if (run.metric !== "accuracy" || !isNumber(share)) return run.metric === "roc-auc" ? "A random ranking would score 50%." : "";
   const always = `Always predicting the most frequent class would score ${percent(share)}.`;
   return isNumber(score) && score <= share ? `${always} This model is not better than that.` : always;
@@ -64,7 +67,7 @@ function scoreStrip(run) {
   const { mean, ci95 } = run.summary;
   const layers = [];
   if (isNumber(mean) && isNumber(ci95)) layers.push({ type: "shade", from: Math.max(0, mean - ci95), to: Math.min(1, mean + ci95) });
-  const majority = run.metric === "roc-auc" ? 0.5 : run.scores?.majority_share;
+  const majority = run.metric === "roc-auc" ? 0.5 : majorityOf(run);
   if (isNumber(majority)) layers.push({ type: "rule", x: majority, label: run.metric === "roc-auc" ? "random 50%" : `majority class ${percent(majority)}` });
   const caption = layers[0]?.type === "shade" ? "One dot per seed; grey: 95% interval of the mean." : "One dot per seed.";
   layers.push({ type: "points", items, className: "s0" });
@@ -240,11 +243,18 @@ function calibrationSentence({ ece }, bins) {
 
 // Settings and provenance
 
+function commandBlock(command, id) {
+  // Lines break before options, not within them.
+  const words = command.split(/ (?=--)/).flatMap((word, k) => [k > 0 ? " " : "", el("span", null, word)]);
+  return el("pre", { class: "command", tabindex: 0, id, "aria-label": "Command" }, words);
+}
+
 function settingsSection(run) {
   const hyper = Object.entries(run.hyper).map(([name, value]) => [name, plainValue(value)]);
   const origin = Object.entries(run.provenance ?? {}).map(([name, value]) => [name.replaceAll("_", " "), plainValue(value)]);
   const model = el("div", null, el("h3", null, "Model"), el("p", null, run.title, run.paper ? ` (${run.paper})` : ""), el("pre", { tabindex: 0, "aria-label": "Equation of the model" }, run.equation));
-  return section("settings", "Settings and provenance", model,
+  const command = run.command ? el("div", null, el("h3", null, run.summary.runs > 1 ? "Train these runs again" : "Train this run again"), commandBlock(run.command, "run-command")) : null;
+  return section("settings", "Settings and provenance", model, command,
     sideBySide(el("div", null, el("h3", null, "Hyper-parameters"), hyper.length ? factList(hyper) : note("None.")), el("div", null, el("h3", null, "Provenance"), factList(origin))));
 }
 
@@ -257,7 +267,7 @@ function runSections(graph, run) {
   // A matrix of many classes needs the full width.
   const matrix = confusion && calibration && graph.classes.length <= 12 ? pairOf(confusion, calibration) : [confusion, calibration];
   const missing = Object.keys(optional).filter((name) => !optional[name]);
-  return [resultSection(graph, run), filterSection(run), curves, matrix, classes, groups, nodes, missing.length ? missingParts(run, missing) : null,
+  return [resultSection(graph, run), filterSection(graph, run), curves, matrix, classes, groups, nodes, missing.length ? missingParts(run, missing) : null,
     isNumber(graph.nodes) ? graphSection(graph) : missingSection("graph", "Graph", graph.notes.join(" ")), settingsSection(run)]
     .flat().filter(Boolean);
 }

@@ -47,9 +47,12 @@ function studyValue(study, value, digits = 2) {
   return study.is_share ? percent(value, digits) : decimal(value, 5);
 }
 
+/** Null is Python's None, a value like any other. */
+const settingText = (value) => (value === null ? "none" : plainValue(value));
+
 function trialLines(study, trial) {
   const value = `trial ${trial.number}, ${trial.state}: ${studyValue(study, trial.value)}`;
-  return [value, ...Object.entries(trial.params).map(([name, setting]) => `${shortName(name)}: ${shortName(plainValue(setting), 40)}`)];
+  return [value, ...Object.entries(trial.params).map(([name, setting]) => `${shortName(name)}: ${shortName(settingText(setting), 40)}`)];
 }
 
 // History
@@ -59,7 +62,7 @@ function historyChart(study, complete, best) {
   const pruned = study.trials.filter((trial) => trial.state === "pruned" && isNumber(trial.value));
   const items = [
     ...pruned.map((trial) => point(trial, "pruned", 3.5)),
-    ...complete.map((trial) => (trial === best ? point(trial, "s1", 6) : point(trial, "s0 faint", 4))),
+    ...complete.map((trial) => (trial === best ? point(trial, "s1", 6) : point(trial, "s0", 4.5))),
   ];
   const last = Math.max(1, maximum(items.map((item) => item.x)));
   // Pruned values may be far below: they must not squeeze the complete ones.
@@ -114,7 +117,7 @@ function importanceSection(study, complete) {
 }
 
 function bestSettings(study, best) {
-  const facts = Object.entries(best.params).map(([name, value]) => [name, plainValue(value)]);
+  const facts = Object.entries(best.params).map(([name, value]) => [name, settingText(value)]);
   const fixed = Object.entries(study.fixed).map(([name, value]) => `${name} ${plainValue(value)}`);
   return section("best", `Best settings (trial ${best.number})`, facts.length ? factList(facts) : note("This trial has no settings."),
     fixed.length ? note(`Fixed in all trials: ${fixed.join(", ")}.`) : null, trainingCommand(study));
@@ -123,7 +126,7 @@ function bestSettings(study, best) {
 function trainingCommand(study) {
   const { command } = study.best;
   if (!command) return study.facts.length ? null : note("The study does not record a model and a graph of clenshaw, so there is no command that trains these settings.");
-  return el("div", null, el("h3", null, "Train with these settings"), el("pre", { tabindex: 0, id: "best-command", "aria-label": "Command that trains the best settings" }, command));
+  return el("div", null, el("h3", null, "Train with these settings"), commandBlock(command, "best-command"));
 }
 
 // Parallel coordinates
@@ -141,10 +144,11 @@ function parallelParameter(parameter, trials) {
 }
 
 function categoryParameter(name, trials) {
-  const texts = trials.filter((trial) => name in trial.params).map((trial) => plainValue(trial.params[name]));
-  const choices = [...new Set(texts)].sort(collator.compare);
+  const values = trials.filter((trial) => name in trial.params).map((trial) => trial.params[name]);
+  const sorted = values.every(isNumber) ? values.sort((a, b) => a - b).map(plainValue) : values.map(settingText).sort(collator.compare);
+  const choices = [...new Set(sorted)];
   const at = (choice) => (choices.length > 1 ? choices.indexOf(choice) / (choices.length - 1) : 0.5);
-  return { name, ticks: choices.map((choice) => ({ at: at(choice), text: choice })), position: ({ trial }) => (name in trial.params ? at(plainValue(trial.params[name])) : null) };
+  return { name, ticks: choices.map((choice) => ({ at: at(choice), text: choice })), position: ({ trial }) => (name in trial.params ? at(settingText(trial.params[name])) : null) };
 }
 
 function parallelChart(complete, best, study) {
@@ -171,8 +175,8 @@ function trialSection(study) {
     { title: "state", value: (trial) => trial.state, cell: (trial) => (trial.reason ? `${trial.state}: ${shortName(trial.reason, 80)}` : trial.state) },
     ...study.parameters.map(({ name }) => ({
       title: shortName(name), numeric: study.trials.every((trial) => !(name in trial.params) || isNumber(trial.params[name])),
-      value: (trial) => (typeof trial.params[name] === "number" ? trial.params[name] : name in trial.params ? plainValue(trial.params[name]) : null),
-      cell: (trial) => (name in trial.params ? plainValue(trial.params[name]) : "–"),
+      value: (trial) => (typeof trial.params[name] === "number" ? trial.params[name] : name in trial.params ? settingText(trial.params[name]) : null),
+      cell: (trial) => (name in trial.params ? settingText(trial.params[name]) : "–"),
     })),
     { title: "time", numeric: true, value: (trial) => trial.seconds, cell: (trial) => (isNumber(trial.seconds) ? duration(trial.seconds) : "–") },
   ];
@@ -181,6 +185,6 @@ function trialSection(study) {
   const views = [...present.map((state) => ({ name: state, rows: inState(state) })), { name: "all trials", rows: () => study.trials }];
   return section("trials", "Trials", dataTable({
     key: "trials", label: "Trials", views, columns, sort: { column: 1, descending: study.direction !== "minimize" }, pageSize: 10,
-    searchText: (trial) => `${trial.number} ${trial.state} ${trial.reason ?? ""} ${Object.values(trial.params).map(plainValue).join(" ")}`,
+    searchText: (trial) => `${trial.number} ${trial.state} ${trial.reason ?? ""} ${Object.values(trial.params).map(settingText).join(" ")}`,
   }));
 }
