@@ -15,6 +15,7 @@ mod train;
 mod compare;
 mod tune;
 mod predict;
+mod explain;
 mod run_folder;
 mod runs;
 mod filter;
@@ -38,6 +39,7 @@ static SUBCOMMANDS: &[Subcommand] = &[
     Subcommand::of::<compare::Compare>(),
     Subcommand::of::<tune::Tune>(),
     Subcommand::of::<predict::Predict>(),
+    Subcommand::of::<explain::Explain>(),
     Subcommand::of::<filter::Filter>(),
     Subcommand::of::<report::Report>(),
     Subcommand::of::<runs::Runs>(),

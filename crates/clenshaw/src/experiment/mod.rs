@@ -30,11 +30,17 @@ mod folder;
 mod job;
 mod scheduler;
 mod predict;
+mod explain;
 mod run_report;
 mod reproduce;
 mod tuning;
 
 pub use config::Config;
+pub use explain::{
+    ClassProbability, ClassShare, Explanation, FeatureContribution, FeatureContributions,
+    HopContribution, NearNode, NearestNodes, NodeContribution, OtherContributions, Representation,
+    explain,
+};
 use folder::DataFingerprint;
 pub use predict::{FinishedRun, Predictions, predict, predict_with, read_run};
 pub use preset::{

@@ -7,6 +7,7 @@ mod axis;
 mod terminal_plot;
 mod line_chart;
 mod bar_chart;
+mod neighbourhood;
 #[cfg(feature = "png")]
 mod png;
 mod wrap;
@@ -22,6 +23,7 @@ pub use claims::{Claim, Verdict};
 pub use comparison::{Comparison, ComparisonCell, ComparisonRow};
 pub use html::html_page;
 pub use line_chart::{Histogram, LineChart, LineSeries};
+pub use neighbourhood::{DrawnNode, NeighbourhoodDrawing};
 pub use page::{ResultPage, image_markdown};
 #[cfg(feature = "png")]
 pub use png::svg_to_png;

@@ -8,8 +8,13 @@ mod fit;
 mod weights;
 mod trained_model;
 mod trainer;
+mod attribution;
 
 pub use crate::hyper::StopRule;
+pub use attribution::{
+    Attribution, AttributionLimits, AttributionMethod, AttributionTarget, Contribution,
+    PolynomialTerm, PolynomialTerms,
+};
 pub use fit::{Epoch, EpochFilter, Fit, Outcome, RunEnd};
 pub use setup::{Setup, optimiser};
 pub use step_timing::{PhaseTiming, StepTiming};

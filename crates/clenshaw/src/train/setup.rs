@@ -11,6 +11,7 @@ use crate::tensor::{
     AlignedVec, Mat, Optimiser, OptimiserSettings, Plan, RUNNING, Real, Sparse, Targets,
     ThreadTeam, UpdateRule, Var, log_sum_exp,
 };
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A model, its hyper-parameters and its compiled plan for one data set.
@@ -63,7 +64,7 @@ impl Setup {
         let declared = info.hyper_params().map(|hyper| hyper.name);
         let is_own = declared.eq(hp.iter().map(|(hyper, _)| hyper.name));
         assert!(is_own, "setup: these are not the hyper-parameters of {}", info.name);
-        let (net, logits) = record(&dataset, info, &hp, &scaler);
+        let (net, logits) = record(&dataset, info, &hp, &scaler, None);
         let plan = Plan::compile_with(&net.into_tape(), logits, hp.choice("gather"));
         Ok(Self { dataset, info, hp, scaler, plan })
     }
@@ -198,7 +199,7 @@ impl Setup {
     /// The hidden representation of every node before the last layer, `[n, hidden]`; `None` if the
     /// model marks none with [`Net::set_hidden`].
     pub fn hidden(&self, params: &[f32]) -> Option<Mat<f32>> {
-        let (net, _) = record(&self.dataset, self.info, &self.hp, &self.scaler);
+        let (net, _) = record(&self.dataset, self.info, &self.hp, &self.scaler, None);
         let hidden = net.hidden()?;
         let plan = Plan::<f32>::compile(&net.into_tape(), hidden);
         let (n, width) = plan.shape();
@@ -225,10 +226,22 @@ impl Setup {
     }
 }
 
-/// Records the model's equations for this data set; returns the net and its class scores.
-fn record(dataset: &Dataset, info: &ModelInfo, hp: &Params, scaler: &Scaler) -> (Net, Var) {
-    let p = info.operator.map(|kind| operator(&dataset.graph, kind));
-    let mut net = match scaler.apply(&dataset.x) {
+/// Records the model's equations for this data set, or for these nodes of it and the entries of operators
+/// between them; returns the net and its class scores.
+pub(super) fn record(
+    dataset: &Dataset,
+    info: &ModelInfo,
+    hp: &Params,
+    scaler: &Scaler,
+    nodes: Option<&[u32]>,
+) -> (Net, Var) {
+    let mut p = info.operator.map(|kind| operator(&dataset.graph, kind));
+    let mut x = Cow::Borrowed(&dataset.x);
+    if let Some(nodes) = nodes {
+        p = p.map(|p| p.restricted_to(nodes));
+        x = Cow::Owned(x.rows(nodes));
+    }
+    let mut net = match scaler.apply(&x) {
         Features::Dense(x) => Net::dense(x.cast(), p, dataset.n_classes()),
         Features::Sparse { pattern, values } => {
             let values = values.into_iter().map(f64::from).collect();
@@ -236,6 +249,9 @@ fn record(dataset: &Dataset, info: &ModelInfo, hp: &Params, scaler: &Scaler) -> 
         }
     };
     net = net.with_graph(&dataset.graph);
+    if let Some(nodes) = nodes {
+        net = net.restricted_to(nodes);
+    }
     let logits = (info.build)(&mut net, hp);
     (net, logits)
 }

@@ -3,6 +3,7 @@
 //! `report::html_page` embeds this data, as JSON, into the page; `report/html/` has the scripts that
 //! display it.
 
+mod explanations;
 mod filter;
 mod nodes;
 
@@ -12,6 +13,7 @@ use crate::data::{Dataset, Description, Metric, Split, Store};
 use crate::error::{Error, Result};
 use crate::report::{Statistic, sign_flip_p_value};
 use crate::train::{Epoch, EpochFilter, TrainedModel};
+use explanations::ExplanationReport;
 use filter::FilterReport;
 use nodes::{Calibration, ClassScores, DrawingReport, GroupAccuracy, NodeList};
 use serde::Serialize;
@@ -85,8 +87,8 @@ struct RunReport {
     filter: FilterReport,
     nodes: NodeList,
     drawing: Option<DrawingReport>,
-    /// Contributions to the prediction of single nodes; not computed yet.
-    explanations: Option<()>,
+    /// Contributions to the prediction of some nodes.
+    explanations: Option<ExplanationReport>,
     provenance: BTreeMap<&'static str, String>,
 }
 
@@ -254,6 +256,14 @@ impl LoadedRun {
         let filters: Vec<EpochFilter> = self.lines("filters.jsonl").unwrap_or_default();
         let response = record.filter.as_ref();
         let filter = FilterReport::new(response, &filters, &model, &self.dataset, &probabilities);
+        let explanations = ExplanationReport::new(
+            &model,
+            &self.dataset,
+            &self.split,
+            &probabilities,
+            &nodes,
+            threads,
+        );
         let has_test = !test.is_empty();
         let n_classes = self.dataset.n_classes();
         Ok(RunReport {
@@ -284,8 +294,8 @@ impl LoadedRun {
             calibration: has_test.then(|| nodes.calibration(&test)),
             filter,
             drawing: DrawingReport::new(&self.dataset.graph, &nodes, &test),
+            explanations: Some(explanations),
             nodes: nodes.truncated(),
-            explanations: None,
             provenance: self.provenance(&model)?,
         })
     }

@@ -23,7 +23,7 @@ mod map;
 pub(crate) use gate::{Act, DropEntries, Gate, GateGrad};
 pub(crate) use gemm::Gemm;
 pub use loss::log_sum_exp;
-pub(crate) use loss::{Nll, Squares};
+pub(crate) use loss::{Combination, Nll, Squares};
 pub(crate) use map::Map;
 pub(crate) use reduce::{accumulate, add_columns, column_dots, column_sums, dot};
 pub(crate) use rows::{shrink, shrink_gradient, softmax, softmax_gradient};
