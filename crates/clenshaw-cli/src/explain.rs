@@ -37,6 +37,10 @@ pub struct Explain {
     /// Memory that the explanation may use, in GB
     #[arg(long, value_name = "GB", default_value = "4", value_parser = gigabytes)]
     memory: f64,
+    /// Arithmetic operations that the explanation may use; more points make integrated gradients more
+    /// accurate
+    #[arg(long, value_name = "N", default_value = "1e12", value_parser = operations)]
+    operations: f64,
     #[command(flatten)]
     threads: ThreadsOption,
     #[command(flatten)]
@@ -65,8 +69,8 @@ impl RunSubcommand for Explain {
         let folder = run_folder::find(&self.run)?;
         let limits = AttributionLimits {
             bytes: (self.memory * 1e9) as usize,
+            operations: self.operations,
             threads: self.threads.count(),
-            ..AttributionLimits::default()
         };
         let store = self.data.store();
         let explanation = experiment::explain(&folder, &store, &self.node, self.seed, &limits)?;
@@ -84,6 +88,12 @@ impl RunSubcommand for Explain {
 fn gigabytes(text: &str) -> std::result::Result<f64, &'static str> {
     let number = text.parse().ok().filter(|&number: &f64| number > 0.0 && number < 1e6);
     number.ok_or("expected a number of GB, such as 4 or 0.5")
+}
+
+/// Parses a number of operations.
+fn operations(text: &str) -> std::result::Result<f64, &'static str> {
+    let number = text.parse().ok().filter(|&number: &f64| number > 0.0);
+    number.ok_or("expected a positive number, such as 1e12")
 }
 
 fn page(e: &Explanation) -> String {

@@ -13,6 +13,7 @@ mod data_get;
 mod data_import;
 mod databases;
 mod examples;
+mod explain;
 mod listings;
 mod own_graph;
 mod own_graph_warnings;

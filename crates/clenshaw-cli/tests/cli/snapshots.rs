@@ -4,13 +4,14 @@
 use crate::common::{Sandbox, assert_snapshot};
 use clenshaw::model::MODELS;
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "",
     "demo",
     "train",
     "compare",
     "tune",
     "predict",
+    "explain",
     "filter",
     "runs",
     "models",

@@ -39,7 +39,7 @@ pub use config::Config;
 pub use explain::{
     ClassProbability, ClassShare, Explanation, FeatureContribution, FeatureContributions,
     HopContribution, NearNode, NearestNodes, NodeContribution, OtherContributions, Representation,
-    explain,
+    explain, explain_with,
 };
 use folder::DataFingerprint;
 pub use predict::{FinishedRun, Predictions, predict, predict_with, read_run};

@@ -12,7 +12,7 @@ use crate::data::{Dataset, Split, Store};
 use crate::error::{Error, Result};
 use crate::graph::distances;
 use crate::report::NeighbourhoodDrawing;
-use crate::tensor::Mat;
+use crate::tensor::{GatherPrecision, Mat};
 use crate::train::{
     Attribution, AttributionLimits, AttributionMethod, AttributionTarget, Contribution,
     PolynomialTerms, TrainedModel,
@@ -225,9 +225,7 @@ pub fn explain(
     let dataset = request.load(store)?;
     let node = find_node(&dataset, node)?;
     let split = request.split.draw(&dataset, seed)?;
-    let probabilities = model.predict(&dataset, limits.threads)?;
-    let explainer = Explainer::new(&model, &dataset, &split, &probabilities)?;
-    let (mut explanation, _) = explainer.explain(node, limits)?;
+    let mut explanation = explain_with(&model, &dataset, &split, node, limits)?;
     if dataset.sha256() != model.provenance().data_sha256 {
         explanation.notes.push(format!(
             "`{}` has changed since the model was trained; parts of the split may differ",
@@ -235,6 +233,28 @@ pub fn explain(
         ));
     }
     Ok(explanation)
+}
+
+/// Explains the prediction of a trained model for one node of a graph.
+///
+/// # Errors
+/// If the graph does not match the model or has no such node, or the limits are too small.
+pub fn explain_with(
+    model: &TrainedModel,
+    dataset: &Dataset,
+    split: &Split,
+    node: usize,
+    limits: &AttributionLimits,
+) -> Result<Explanation> {
+    split.check(dataset)?;
+    let n = dataset.graph.n_nodes();
+    if node >= n {
+        let problem = format!("no such node; expected a number from 0 to {}", n - 1);
+        return Err(Error::Data { place: format!("node {node}"), problem });
+    }
+    let probabilities = model.predict(dataset, limits.threads)?;
+    let explainer = Explainer::new(model, dataset, split, &probabilities)?;
+    explainer.explain(node, limits).map(|(explanation, _)| explanation)
 }
 
 /// The number of the node with this name, or with this number if nodes have no names.
@@ -458,20 +478,20 @@ impl<'a> Explainer<'a> {
     /// What limits the meaning of an attribution.
     fn notes(&self, attribution: &Attribution) -> Vec<String> {
         let mut notes = vec![];
-        if self
-            .model
-            .hp()
-            .iter()
-            .any(|(hyper, value)| hyper.name == "gather" && value.to_string() == "bf16")
-        {
+        if self.model.hp().choice::<GatherPrecision>("gather") == GatherPrecision::Bf16 {
             notes.push(
                 "the model reads bf16 numbers (gather=bf16); the explanation is computed in full \
                  precision, so its scores differ slightly"
                     .to_owned(),
             );
         }
-        if attribution.by_feature.iter().all(|part| *part == Contribution::default()) {
-            notes.push("no feature affects this node".to_owned());
+        let change = (attribution.total - attribution.without_features).margin.abs();
+        let gap = attribution.feature_gap().margin.abs();
+        if gap > 0.01 * change {
+            notes.push(format!(
+                "after {} points, the integrated gradients still lack {gap:.2e} of a change of {change:.2e}",
+                attribution.points
+            ));
         }
         notes
     }
