@@ -178,7 +178,7 @@ fn method(e: &Explanation) -> String {
     }
 }
 
-/// The columns of a contribution, with a bar relative to the largest one.
+/// The columns of a contribution, with a bar relative to the largest one; no bar if that is 0.
 fn columns(part: Contribution, largest: f64) -> [String; 3] {
     let share = if largest > 0.0 { part.margin.abs() / largest } else { 0.0 };
     let bar = "█".repeat((BAR * share).round() as usize);
@@ -193,20 +193,20 @@ fn largest(parts: impl Iterator<Item = Contribution>) -> f64 {
 fn hops(e: &Explanation) -> String {
     let unit = largest(e.hops.iter().map(|hop| hop.contribution));
     let mut table = Table::new(["distance", "nodes", "margin", "score", ""]);
-    let mut row = |title: String, nodes: String, part: Contribution| {
+    let mut row = |title: String, nodes: String, part: Contribution, unit: f64| {
         let [margin, score, bar] = columns(part, unit);
         table.add_row([title, nodes, margin, score, bar]);
     };
     for hop in &e.hops {
         let title = distance(hop.hop);
-        row(title, hop.nodes.to_string(), hop.contribution);
+        row(title, hop.nodes.to_string(), hop.contribution, unit);
     }
     let rest = match e.method {
         AttributionMethod::Exact => "no node (biases)",
         AttributionMethod::IntegratedGradients => "no node (zero features)",
     };
     let totals = [(rest, e.without_nodes), ("gap", e.gap), ("total", e.total)];
-    totals.into_iter().for_each(|(title, part)| row(title.into(), String::new(), part));
+    totals.into_iter().for_each(|(title, part)| row(title.into(), String::new(), part, 0.0));
     let reach = match e.reach {
         Some(reach) => {
             format!("Nodes more than {} away contribute nothing.\n", output::count(reach, "hop"))
@@ -248,7 +248,11 @@ fn nodes(e: &Explanation) -> String {
 fn others(noun: &str, count: usize, part: Contribution) -> String {
     match count {
         0 => String::new(),
-        _ => format!("{} more: margin {:+.4}\n", output::count(count, noun), part.margin),
+        _ => format!(
+            "{}: margin {:+.4}\n",
+            output::count(count, &format!("more {noun}")),
+            part.margin
+        ),
     }
 }
 
@@ -275,7 +279,7 @@ fn features(e: &Explanation) -> String {
         row(name(&feature.feature), feature.contribution, unit);
     }
     if parts.others.count > 0 {
-        let title = format!("{} more", output::count(parts.others.count, "feature"));
+        let title = output::count(parts.others.count, "more feature");
         row(title, parts.others.contribution, 0.0);
     }
     if parts.by_adjacency != Contribution::default() {

@@ -59,6 +59,7 @@ Examples:
   clenshaw demo                                   Train five models on two graphs
   clenshaw train my-graph/                        Train on your own edges.csv and nodes.csv
   clenshaw predict latest --only unlabelled       Classify the nodes without a label
+  clenshaw explain latest 17                      Show what a prediction is based on
   clenshaw train cora --preset --runs 10          Use published settings on ten splits
   clenshaw models clenshaw-gcn                    Show a model's equation and hyper-parameters";
 

@@ -10,9 +10,8 @@ use std::collections::BTreeMap;
 
 /// The page explains at most this number of nodes.
 const MAX_EXPLAINED: usize = 20;
-/// The explanations of a run use at most this number of arithmetic operations, about as many as a few
-/// seconds of training.
-const MAX_OPERATIONS: f64 = 1e10;
+/// The explanations of a run use at most this number of arithmetic operations: a few seconds of one processor.
+const MAX_OPERATIONS: f64 = 5e9;
 
 /// Explanations by node number, and a sentence about the choice of nodes.
 #[derive(Clone, Debug, Serialize)]
