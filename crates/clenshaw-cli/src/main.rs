@@ -16,6 +16,7 @@ mod train;
 mod compare;
 mod tune;
 mod predict;
+mod explain;
 mod run_folder;
 mod runs;
 mod verify;
@@ -41,6 +42,7 @@ static SUBCOMMANDS: &[Subcommand] = &[
     Subcommand::of::<compare::Compare>().with_portable(),
     Subcommand::of::<tune::Tune>().with_portable(),
     Subcommand::of::<predict::Predict>().with_portable(),
+    Subcommand::of::<explain::Explain>().with_portable(),
     Subcommand::of::<filter::Filter>(),
     Subcommand::of::<report::Report>(),
     Subcommand::of::<watch::Watch>(),
@@ -63,6 +65,7 @@ Examples:
   clenshaw demo                                   Train five models on two graphs
   clenshaw train my-graph/                        Train on your own edges.csv and nodes.csv
   clenshaw predict latest --only unlabelled       Classify the nodes without a label
+  clenshaw explain latest 17                      Show what a prediction is based on
   clenshaw train cora --preset --runs 10          Use published settings on ten splits
   clenshaw models clenshaw-gcn                    Show a model's equation and hyper-parameters";
 

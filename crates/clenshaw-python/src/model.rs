@@ -5,13 +5,14 @@ use crate::dataset::Dataset;
 use crate::errors::to_python;
 use crate::report;
 use crate::table::Schema;
-use clenshaw::data;
+use clenshaw::data::{self, Split};
+use clenshaw::experiment::explain_with;
 use clenshaw::filter::Response;
 use clenshaw::graph::Normalisation;
 use clenshaw::hyper::{Params, Value, ValueRange};
 use clenshaw::model::ModelInfo;
 use clenshaw::tensor::Mat;
-use clenshaw::train::TrainedModel;
+use clenshaw::train::{AttributionLimits, TrainedModel};
 use numpy::PyArray2;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -208,6 +209,25 @@ impl Model {
     ) -> PyResult<Option<Bound<'py, PyArray2<f32>>>> {
         let hidden = py.detach(|| self.model.hidden(&dataset.dataset)).map_err(to_python)?;
         hidden.map(|hidden| to_array(py, hidden)).transpose()
+    }
+
+    /// The explanation of the prediction of one node, as JSON.
+    fn explain(
+        &self,
+        py: Python<'_>,
+        dataset: &Dataset,
+        node: usize,
+        train: Vec<u32>,
+        val: Vec<u32>,
+        threads: usize,
+    ) -> PyResult<String> {
+        let limits = AttributionLimits { threads: threads.max(1), ..AttributionLimits::default() };
+        let explained = py.detach(|| {
+            let split = Split::new("python", [train, val, vec![]])?;
+            explain_with(&self.model, &dataset.dataset, &split, node, &limits)
+        });
+        let explanation = explained.map_err(to_python)?;
+        Ok(serde_json::to_string(&explanation).expect("text and numbers only"))
     }
 
     /// The learned filter; `None` if the model has none.

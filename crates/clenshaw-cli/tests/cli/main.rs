@@ -13,6 +13,7 @@ mod data_get;
 mod data_import;
 mod databases;
 mod examples;
+mod explain;
 mod listings;
 mod memory;
 mod own_graph;

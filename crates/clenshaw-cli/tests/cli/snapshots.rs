@@ -4,13 +4,14 @@
 use crate::common::{Sandbox, assert_snapshot};
 use clenshaw::model::MODELS;
 
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 26] = [
     "",
     "demo",
     "train",
     "compare",
     "tune",
     "predict",
+    "explain",
     "filter",
     "report",
     "watch",

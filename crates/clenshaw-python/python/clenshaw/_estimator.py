@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -360,6 +361,39 @@ class NodeClassifier(HyperParameters):
             dataset, log, np.flatnonzero(self.train_mask_), np.flatnonzero(self.val_mask_), np.flatnonzero(test),
             node_names=names, threads=self._threads(),
         ))
+
+    def explain(self, node: Any) -> dict[str, Any]:
+        """Return what nodes and features contribute to the prediction of one node of the training graph.
+
+        The result is that of ``clenshaw explain --json``, described in ``docs/explain.md``: among others the
+        contributions of distances (``hops``), nodes and features to the margin between the predicted class and
+        the runner-up. The parts add up to ``total``.
+
+        Parameters
+        ----------
+        node
+            The name of the node, as in ``nodes_``, or its number if the nodes have no names.
+        """
+        self._check_fitted()
+        dataset, _, _ = self._read_other(None, None)
+        index = self._node_index(node)
+        train, val = (np.flatnonzero(mask).tolist() for mask in (self.train_mask_, self.val_mask_))
+        explanation: dict[str, Any] = json.loads(self._model.explain(dataset, index, train, val, self._threads()))
+        if self.nodes_ is not None:
+            for entry in [explanation, *explanation["nodes"], *explanation["nearest"]["nodes"]]:
+                entry["node"] = self.nodes_[entry["index"]]
+        return explanation
+
+    def _node_index(self, node: Any) -> int:
+        n = len(self.probs_)
+        if self.nodes_ is not None:
+            found = [index for index, name in enumerate(self.nodes_) if name == node]
+            if not found:
+                raise ValueError(f"`node` is {node!r}, which is not in `nodes_`")
+            return found[0]
+        if isinstance(node, bool) or not isinstance(node, (int, np.integer)) or not 0 <= node < n:
+            raise ValueError(f"`node` is {node!r}; expected a whole number from 0 to {n - 1}")
+        return int(node)
 
     def encode(self, X: Any) -> Any:
         """Return the features that the model reads for ``X``, before scaling.

@@ -58,6 +58,20 @@ impl Features {
         }
     }
 
+    /// The rows of these nodes.
+    pub(crate) fn rows(&self, nodes: &[u32]) -> Self {
+        match self {
+            Self::Dense(x) => {
+                let values = nodes.iter().flat_map(|&i| x.row(i as usize)).copied().collect();
+                Self::Dense(Mat::from_vec(nodes.len(), x.cols(), values))
+            }
+            Self::Sparse { pattern, values } => {
+                let (pattern, kept) = pattern.select(nodes, pattern.n_cols(), Some);
+                Self::Sparse { pattern, values: kept.iter().map(|&e| values[e]).collect() }
+            }
+        }
+    }
+
     /// The first non-finite value, as (node, column, value).
     pub(crate) fn first_non_finite(&self) -> Option<(usize, usize, f32)> {
         let index = self.values().iter().position(|value| !value.is_finite())?;

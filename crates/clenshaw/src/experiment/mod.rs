@@ -37,11 +37,17 @@ mod job;
 mod scheduler;
 mod predict;
 mod verify;
+mod explain;
 mod run_report;
 mod reproduce;
 mod tuning;
 
 pub use config::Config;
+pub use explain::{
+    ClassProbability, ClassShare, Explanation, FeatureContribution, FeatureContributions,
+    HopContribution, NearNode, NearestNodes, NodeContribution, OtherContributions, Representation,
+    explain, explain_with,
+};
 use folder::DataFingerprint;
 pub use follow::{FollowedFolder, FollowedRun, RunState, request_stop};
 pub use predict::{FinishedRun, Predictions, predict, predict_with, read_run};

@@ -98,8 +98,7 @@ pub fn predict(
     let (files, request) = RunFolder::open_existing(folder)?;
     let place = folder.display().to_string();
     let seed = choose_run(&files, &request, &place, seed)?.seed;
-    let file = format!("{place}/runs/{seed}/model.safetensors");
-    let model = TrainedModel::from_bytes(&file, &files.read(seed, "model.safetensors")?)?;
+    let model = trained_model(&files, &place, seed)?;
     match graph.filter(|graph| *graph != request.graph) {
         Some(graph) => predict_with(&model, store, graph, threads),
         None => {
@@ -130,9 +129,15 @@ pub fn predict_with(
     Ok(Predictions::new(&dataset, None, probabilities))
 }
 
+/// The trained model of a run.
+pub(super) fn trained_model(files: &RunFolder, place: &str, seed: u64) -> Result<TrainedModel> {
+    let file = format!("{place}/runs/{seed}/model.safetensors");
+    TrainedModel::from_bytes(&file, &files.read(seed, "model.safetensors")?)
+}
+
 /// Returns the record of the finished run with this seed or, without `seed`, of the finished run with the
 /// lowest validation loss; fails if there is no such run.
-fn choose_run(
+pub(super) fn choose_run(
     files: &RunFolder,
     request: &Request,
     place: &str,

@@ -75,21 +75,24 @@ impl Basis {
         c: &[S::Coefficient],
         x: &S::Signal,
     ) -> S::Signal {
+        if let Self::ThreeTerm(steps) = self {
+            let (n, terms) = (steps.len(), c.len());
+            assert!(n + 1 >= terms, "filter: a recurrence of {n} steps for {terms} terms");
+        }
+        clenshaw(space, |k| self.step(k), c, x)
+    }
+
+    /// Step `k` of the recurrence; panics for the Bernstein basis, which has none.
+    fn step(&self, k: usize) -> RecurrenceStep {
         match self {
-            Self::Monomial => clenshaw(space, monomial::step, c, x),
-            Self::ChebyshevFirst => clenshaw(space, chebyshev::first_kind_step, c, x),
-            Self::ChebyshevSecond => clenshaw(space, chebyshev::second_kind_step, c, x),
-            Self::ChebyshevLaplacian => clenshaw(space, chebyshev::laplacian_step, c, x),
-            Self::Legendre => clenshaw(space, legendre::step, c, x),
-            &Self::Jacobi { a, b } => clenshaw(space, |k| jacobi::step(a, b, k), c, x),
-            &Self::ReleasedJacobi { a, b } => {
-                clenshaw(space, |k| jacobi::released_step(a, b, k), c, x)
-            }
-            Self::ThreeTerm(steps) => {
-                let (n, terms) = (steps.len(), c.len());
-                assert!(n + 1 >= terms, "filter: a recurrence of {n} steps for {terms} terms");
-                clenshaw(space, |k| steps.get(k).copied().unwrap_or_default(), c, x)
-            }
+            Self::Monomial => monomial::step(k),
+            Self::ChebyshevFirst => chebyshev::first_kind_step(k),
+            Self::ChebyshevSecond => chebyshev::second_kind_step(k),
+            Self::ChebyshevLaplacian => chebyshev::laplacian_step(k),
+            Self::Legendre => legendre::step(k),
+            &Self::Jacobi { a, b } => jacobi::step(a, b, k),
+            &Self::ReleasedJacobi { a, b } => jacobi::released_step(a, b, k),
+            Self::ThreeTerm(steps) => steps.get(k).copied().unwrap_or_default(),
             Self::Bernstein => panic!("sum: the Bernstein basis has no recurrence"),
         }
     }
@@ -172,6 +175,29 @@ impl Filter {
         self.sum(&mut GraphSpace(p), x)
     }
 
+    /// The terms `c_k <y, phi_k(P) x>` of `<y, h(P) x>`, in the order of the coefficients.
+    ///
+    /// # Shapes
+    /// `p` is [n, n], `x` and `y` are [n, 1].
+    pub fn terms(&self, p: &Operator, x: &Mat<f64>, y: &[f64]) -> Vec<f64> {
+        let c = &self.coefficients;
+        let conversion = c.len().checked_sub(1).and_then(|order| self.basis.change_of_basis(order));
+        let basis = conversion.as_ref().map_or(&self.basis, |(basis, _)| basis);
+        let mut space = GraphSpace(p);
+        let (mut b1, mut b2) = (x.clone(), space.zero(x)); // phi_k(P) x, phi_{k-1}(P) x
+        let mut products = vec![];
+        for k in 0..c.len() {
+            products.push(b1.as_slice().iter().zip(y).map(|(b, y)| b * y).sum::<f64>());
+            let RecurrenceStep { a, b, c } = basis.step(k);
+            (b1, b2) = (space.combine(a, &b1, &[(b, &b1), (-c, &b2)]), b1);
+        }
+        let product = |k: usize| match &conversion {
+            Some((_, m)) => (0..c.len()).map(|j| m[(k, j)] * products[j]).sum(),
+            None => products[k],
+        };
+        (0..c.len()).map(|k| c[k] * product(k)).collect()
+    }
+
     /// `h(P) x`, where P acts on this space.
     fn sum<S: SignalSpace<Coefficient = f64>>(&self, space: &mut S, x: &S::Signal) -> S::Signal {
         let c = &self.coefficients;
@@ -246,6 +272,26 @@ mod tests {
                     let worst = max_abs(errors) / max_abs(expected.iter().copied()).max(1.0);
                     prop_assert!(worst < 1e-9, "{:?} on {kind:?}: {worst}", filter.basis);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn terms_are_the_filters_with_one_coefficient() {
+        let edges = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2), (3, 4)];
+        let p = operator(&Graph::from_edges("test", 5, &edges).unwrap(), Normalisation::Looped);
+        let x = Mat::from_vec(5, 1, vec![0.3, -1.0, 0.5, 2.0, 0.1]);
+        let y = [1.0, 0.5, -2.0, 0.25, 3.0];
+        let coefficients = vec![0.7, -0.4, 1.1, 0.2, -0.9];
+        for basis in every_basis() {
+            let filter = Filter { basis, coefficients: coefficients.clone() };
+            for (k, term) in filter.terms(&p, &x, &y).into_iter().enumerate() {
+                let mut alone = vec![0.0; 5];
+                alone[k] = coefficients[k];
+                let alone = Filter { basis: filter.basis.clone(), coefficients: alone };
+                let filtered = alone.apply(&p, &x);
+                let expected: f64 = filtered.as_slice().iter().zip(y).map(|(a, b)| a * b).sum();
+                assert!((term - expected).abs() < 1e-12, "{:?}, term {k}", filter.basis);
             }
         }
     }

@@ -6,6 +6,7 @@ mod energy;
 mod components;
 mod spectrum;
 mod density;
+mod distance;
 mod layout;
 mod eigen;
 mod krylov;
@@ -15,6 +16,7 @@ mod weights;
 
 pub use components::components;
 pub use density::{SpectralDensity, signal_energy, spectral_density};
+pub use distance::distances;
 pub use eigen::Eigen;
 pub use energy::dirichlet_energy;
 pub use homophily::{edge_homophily, node_homophily};

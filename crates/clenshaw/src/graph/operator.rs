@@ -27,6 +27,16 @@ pub enum Normalisation {
     TwoHop,
 }
 
+impl Normalisation {
+    /// The largest distance in the graph between nodes that the operator connects.
+    pub fn radius(self) -> usize {
+        match self {
+            Self::Plain | Self::Looped => 1,
+            Self::TwoHop => 2,
+        }
+    }
+}
+
 /// The operator of this kind for a graph. [`Normalisation::TwoHop`] ignores edge weights.
 ///
 /// # Panics

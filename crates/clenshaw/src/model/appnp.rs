@@ -45,5 +45,6 @@ fn polynomial(hp: &Params) -> PolynomialFilter {
 
 fn build(net: &mut Net, hp: &Params) -> Var {
     let z = head(net, hp);
+    net.set_filter_input(z);
     polynomial(hp).apply(net, z)
 }

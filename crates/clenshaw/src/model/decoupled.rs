@@ -81,6 +81,7 @@ pub(super) struct LearnedCoefficients {
 /// The network of a decoupled model with this filter.
 pub(super) fn network(net: &mut Net, hp: &Params, filter: &PolynomialFilter) -> Var {
     let z = head(net, hp);
+    net.set_filter_input(z);
     let z = net.dropout(z, hp.real("dropout_prop"));
     filter.apply(net, z)
 }

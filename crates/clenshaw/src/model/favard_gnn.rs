@@ -46,6 +46,7 @@ pub static INFO: ModelInfo = ModelInfo {
 fn build(net: &mut Net, hp: &Params) -> Var {
     let (order, width) = (hp.int("K"), hp.int("hidden"));
     per_channel::network(net, hp, |net, z| {
+        net.set_node_input(z);
         let ones = Init::Values(vec![1.0; (order + 1) * width]);
         let s = net.param("s", order + 1, width, ones, "basis");
         let eta = net.param("eta", order, width, Init::Zeros, "basis");

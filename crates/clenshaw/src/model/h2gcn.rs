@@ -52,6 +52,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     if hp.flag("relu") {
         r = net.relu(r);
     }
+    net.set_node_input(r);
     let mut all = vec![r];
     for _ in 0..hp.int("rounds") {
         let (near, far) = (net.sum([b1.apply(r)]), net.sum([b2.apply(r)]));

@@ -70,6 +70,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     let x = net.x();
     let x = net.dropout(x, hp.real("dropout"));
     let z = net.dense_layer(("w_in", "b_in"), x, width, "dense");
+    net.set_filter_input(z);
     let z = net.dropout(z, hp.real("dropout_prop"));
 
     let start = Init::Values(vec![(1.0 / alpha).min(1.0); order]);

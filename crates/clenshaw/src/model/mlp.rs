@@ -7,7 +7,9 @@
 //! This is the MLP of BernNet's public code and of the papers that follow GPRGNN.
 
 use super::head::{self, head};
-use super::{MEAN_200, ModelFamily, ModelInfo};
+use super::{MEAN_200, ModelFamily, ModelInfo, Net};
+use crate::hyper::Params;
+use crate::tensor::Var;
 
 pub static INFO: ModelInfo = ModelInfo {
     name: "mlp",
@@ -21,6 +23,12 @@ pub static INFO: ModelInfo = ModelInfo {
     inductive: true,
     presets: include_str!("../../experiments/presets/mlp.toml"),
     groups: &[head::DENSE],
-    build: head,
+    build,
     filter: None,
 };
+
+fn build(net: &mut Net, hp: &Params) -> Var {
+    let z = head(net, hp);
+    net.set_node_input(z);
+    z
+}

@@ -35,7 +35,7 @@ mod horner_gcn;
 mod fixed_clenshaw_gcn;
 mod clenshaw_gcn;
 
-pub use net::{Net, fan_in, fan_out, glorot};
+pub use net::{Net, NodeInput, fan_in, fan_out, glorot};
 pub use training::{ALL_500, MEAN_200, PATIENCE_300};
 
 use crate::error::{Error, Result};

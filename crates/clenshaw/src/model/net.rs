@@ -13,11 +13,26 @@ pub struct Net {
     p: Option<OperatorVar>,
     n_classes: usize,
     graph: Option<Graph>,
+    /// The nodes to which the net is restricted, ascending; `None` for all nodes of the graph.
+    nodes: Option<Vec<u32>>,
+    adjacency: Option<FeatureVar>,
+    /// The largest distance between nodes that an operator connects.
+    radius: usize,
     hidden: Option<Var>,
     /// The identity matrices recorded so far, by size.
     identities: Vec<(usize, Var)>,
     /// Why an operator could not be built.
     failure: Option<Error>,
+    node_input: Option<NodeInput>,
+}
+
+/// A value in which class scores are affine, and whose rows depend on the features of their own node only.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeInput {
+    /// The value, one row per node.
+    pub value: Var,
+    /// Whether the scores are `h(P) value` for the model's filter, one per class or one for all classes.
+    pub is_filtered: bool,
 }
 
 impl Net {
@@ -25,21 +40,43 @@ impl Net {
     pub fn dense(x: Mat<f64>, p: Option<Operator>, n_classes: usize) -> Self {
         let mut tape = Tape::new();
         let x = tape.features(x).into();
-        let p = p.map(|p| tape.operator(p));
-        Self { tape, x, p, n_classes, graph: None, hidden: None, identities: vec![], failure: None }
+        Self::with_features(tape, x, p, n_classes)
     }
 
     /// A tape with sparse features.
     pub fn sparse(x: Sparse, p: Option<Operator>, n_classes: usize) -> Self {
         let mut tape = Tape::new();
         let x = tape.sparse_features(x);
+        Self::with_features(tape, x, p, n_classes)
+    }
+
+    fn with_features(mut tape: Tape, x: FeatureVar, p: Option<Operator>, n_classes: usize) -> Self {
         let p = p.map(|p| tape.operator(p));
-        Self { tape, x, p, n_classes, graph: None, hidden: None, identities: vec![], failure: None }
+        Self {
+            tape,
+            x,
+            p,
+            n_classes,
+            graph: None,
+            nodes: None,
+            adjacency: None,
+            radius: 1,
+            hidden: None,
+            identities: vec![],
+            failure: None,
+            node_input: None,
+        }
     }
 
     /// Adds the graph, which [`Net::add_operator`] and [`Net::adjacency`] require.
     pub fn with_graph(self, graph: &Graph) -> Self {
         Self { graph: Some(graph.clone()), ..self }
+    }
+
+    /// States that the features and the operator of this net are those of these nodes of the graph, which must
+    /// ascend; further operators are restricted to them as well.
+    pub fn restricted_to(self, nodes: &[u32]) -> Self {
+        Self { nodes: Some(nodes.to_vec()), ..self }
     }
 
     /// The recorded tape.
@@ -57,6 +94,28 @@ impl Net {
         self.hidden
     }
 
+    /// Marks a value in which the class scores are affine without dropout, and whose rows depend on the features
+    /// of their own node only, so that the contribution of every node to a score is exactly known.
+    pub fn set_node_input(&mut self, value: Var) {
+        self.node_input = Some(NodeInput { value, is_filtered: false });
+    }
+
+    /// [`Net::set_node_input`] for scores that are the model's filter applied to `value`.
+    pub fn set_filter_input(&mut self, value: Var) {
+        self.node_input = Some(NodeInput { value, is_filtered: true });
+    }
+
+    /// The value marked with [`Net::set_node_input`] or [`Net::set_filter_input`], if any.
+    pub fn node_input(&self) -> Option<NodeInput> {
+        self.node_input
+    }
+
+    /// The largest distance in the graph from which a node affects the value `v` of another one in an
+    /// evaluation; `None` if all nodes affect it.
+    pub fn reach(&self, v: Var) -> Option<usize> {
+        self.tape.reach(v).map(|products| products * self.radius)
+    }
+
     /// The features, `[n, F]`.
     pub fn x(&self) -> FeatureVar {
         self.x
@@ -71,7 +130,13 @@ impl Net {
     /// error is returned by [`Net::into_checked`], and the operator is that of the model.
     pub fn add_operator(&mut self, kind: Normalisation) -> OperatorVar {
         match try_operator(self.graph(), kind) {
-            Ok(operator) => self.operator(operator),
+            Ok(mut operator) => {
+                if let Some(nodes) = &self.nodes {
+                    operator = operator.restricted_to(nodes);
+                }
+                self.radius = self.radius.max(kind.radius());
+                self.operator(operator)
+            }
             Err(error) => {
                 self.failure = Some(error);
                 self.p()
@@ -90,12 +155,23 @@ impl Net {
     /// The adjacency A, with its weights, as sparse features, `[n, n]`; panics without
     /// [`Net::with_graph`].
     pub fn adjacency(&mut self) -> FeatureVar {
-        let pattern = self.graph().adjacency().as_ref().clone();
-        let values = match self.graph().weights() {
+        let mut pattern = self.graph().adjacency().as_ref().clone();
+        let mut values = match self.graph().weights() {
             Some(weights) => weights.iter().map(|&weight| f64::from(weight)).collect(),
             None => vec![1.0; pattern.n_entries()],
         };
-        self.sparse_features(Sparse::new(pattern, values))
+        if let Some(nodes) = &self.nodes {
+            let (rows, kept) = pattern.select(nodes, pattern.n_cols(), Some);
+            (pattern, values) = (rows, kept.iter().map(|&e| values[e]).collect());
+        }
+        let adjacency = self.sparse_features(Sparse::new(pattern, values));
+        self.adjacency = Some(adjacency);
+        adjacency
+    }
+
+    /// The adjacency, if [`Net::adjacency`] has recorded it.
+    pub fn recorded_adjacency(&self) -> Option<FeatureVar> {
+        self.adjacency
     }
 
     /// The identity matrix of this size, which all layers share.

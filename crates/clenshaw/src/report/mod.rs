@@ -9,6 +9,7 @@ mod line_chart;
 mod bar_chart;
 mod plot;
 mod matrix_chart;
+mod neighbourhood;
 #[cfg(feature = "png")]
 mod png;
 mod wrap;
@@ -25,6 +26,7 @@ pub use comparison::{Comparison, ComparisonCell, ComparisonRow};
 pub use html::{html_page, live_page};
 pub use line_chart::{Histogram, LineChart, LineSeries};
 pub(crate) use matrix_chart::{NodeDrawing, ParallelAxis, drawing_svg, matrix_svg, parallel_svg};
+pub use neighbourhood::{DrawnNode, NeighbourhoodDrawing};
 pub use page::{ResultPage, image_markdown};
 pub use plot::{Plot, PlotAxis, PlotBar, PlotLayer, PlotPoint, PlotRange};
 #[cfg(feature = "png")]

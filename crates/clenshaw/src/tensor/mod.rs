@@ -19,8 +19,8 @@ pub use kernel::{
 pub use mat::Mat;
 pub use optimiser::{Optimiser, OptimiserSettings, UpdateRule};
 pub use plan::{
-    Coef, Cost, FeatureVar, GatherPrecision, Init, LinearInput, OperatorVar, Param, Plan, RUNNING,
-    Tape, Targets, Term, ThreadTeam, Var, Workspace,
+    Coef, Cost, FeatureProduct, FeatureVar, GatherPrecision, Init, LinearInput, OperatorVar, Param,
+    Plan, RUNNING, Tape, Targets, Term, ThreadTeam, Var, Workspace,
 };
 pub(crate) use plan::{Phase, PhaseTimer};
 pub use real::Real;

@@ -129,6 +129,31 @@ impl Pattern {
         &self.indices[self.offsets[i]..self.offsets[i + 1]]
     }
 
+    /// The pattern of these rows with the columns for which `column` returns a new number, and the index of
+    /// every kept entry in this pattern. New numbers must ascend with the old ones.
+    ///
+    /// # Panics
+    /// If the new columns of a row do not ascend or are not below `n_cols`.
+    pub(crate) fn select(
+        &self,
+        rows: &[u32],
+        n_cols: usize,
+        column: impl Fn(u32) -> Option<u32>,
+    ) -> (Pattern, Vec<usize>) {
+        let (mut offsets, mut indices, mut kept) = (vec![0], vec![], vec![]);
+        for &i in rows {
+            let start = self.offsets[i as usize];
+            for (e, &j) in self.row(i as usize).iter().enumerate() {
+                if let Some(j) = column(j) {
+                    indices.push(j);
+                    kept.push(start + e);
+                }
+            }
+            offsets.push(indices.len());
+        }
+        (Pattern::new(n_cols, offsets, indices), kept)
+    }
+
     /// The transposed pattern, and for each of its entries the index of the same entry in this pattern.
     pub fn transpose(&self) -> (Pattern, Vec<u32>) {
         let mut offsets = vec![0; self.n_cols + 1];
@@ -277,6 +302,16 @@ impl Operator {
     /// The scale factor of each node.
     pub fn scale(&self) -> &[f64] {
         &self.scale
+    }
+
+    /// The entries `P_ij` with both `i` and `j` among these nodes, which must ascend.
+    pub fn restricted_to(&self, nodes: &[u32]) -> Self {
+        let position = |j: u32| nodes.binary_search(&j).ok().map(|position| position as u32);
+        let (pattern, kept) = self.pattern.select(nodes, nodes.len(), position);
+        let scale = nodes.iter().map(|&i| self.scale[i as usize]).collect();
+        let operator = Self::from_symmetric(Arc::new(pattern), scale);
+        let values = self.values().map(|values| kept.iter().map(|&e| values[e]).collect());
+        Self { values: values.map(Arc::new), ..operator }
     }
 
     /// Number of nodes.

@@ -9,8 +9,13 @@ mod forecast;
 mod weights;
 mod trained_model;
 mod trainer;
+mod attribution;
 
 pub use crate::hyper::StopRule;
+pub use attribution::{
+    Attribution, AttributionLimits, AttributionMethod, AttributionTarget, Contribution,
+    PolynomialTerm, PolynomialTerms,
+};
 pub use fit::{Epoch, EpochFilter, Fit, Outcome, RunEnd};
 pub use forecast::MemoryForecast;
 pub use setup::{Setup, optimiser};

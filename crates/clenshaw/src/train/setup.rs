@@ -11,6 +11,7 @@ use crate::tensor::{
     AlignedVec, Mat, Optimiser, OptimiserSettings, Plan, RUNNING, Real, Sparse, Targets,
     ThreadTeam, UpdateRule, Var, Workspace, log_sum_exp,
 };
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 /// The name of the hidden representation among the values of a plan.
@@ -67,7 +68,7 @@ impl Setup {
         let declared = info.hyper_params().map(|hyper| hyper.name);
         let is_own = declared.eq(hp.iter().map(|(hyper, _)| hyper.name));
         assert!(is_own, "setup: these are not the hyper-parameters of {}", info.name);
-        let (net, logits) = record(&dataset, info, &hp, &scaler)?;
+        let (net, logits) = record(&dataset, info, &hp, &scaler, None)?;
         let plan = Plan::compile_with(&net.into_tape(), logits, hp.choice("gather"));
         Ok(Self { dataset, info, hp, scaler, plan, data_sha256: OnceLock::new() })
     }
@@ -267,11 +268,22 @@ pub(super) fn hidden_from(values: Vec<(String, Mat<f32>)>) -> Option<Mat<f32>> {
     values.into_iter().find(|(name, _)| name == HIDDEN).map(|(_, hidden)| hidden)
 }
 
-/// Records the model's equations for this data set, and names its hidden representation; returns the net and
-/// its class scores.
-fn record(dataset: &Dataset, info: &ModelInfo, hp: &Params, scaler: &Scaler) -> Result<(Net, Var)> {
-    let p = info.operator.map(|kind| operator(&dataset.graph, kind));
-    let mut net = match scaler.apply(&dataset.x) {
+/// Records the model's equations for this data set, or for these nodes of it and the entries of operators
+/// between them, and names its hidden representation; returns the net and its class scores.
+pub(super) fn record(
+    dataset: &Dataset,
+    info: &ModelInfo,
+    hp: &Params,
+    scaler: &Scaler,
+    nodes: Option<&[u32]>,
+) -> Result<(Net, Var)> {
+    let mut p = info.operator.map(|kind| operator(&dataset.graph, kind));
+    let mut x = Cow::Borrowed(&dataset.x);
+    if let Some(nodes) = nodes {
+        p = p.map(|p| p.restricted_to(nodes));
+        x = Cow::Owned(x.rows(nodes));
+    }
+    let mut net = match scaler.apply(&x) {
         Features::Dense(x) => Net::dense(x.cast(), p, dataset.n_classes()),
         Features::Sparse { pattern, values } => {
             let values = values.into_iter().map(f64::from).collect();
@@ -279,6 +291,9 @@ fn record(dataset: &Dataset, info: &ModelInfo, hp: &Params, scaler: &Scaler) -> 
         }
     };
     net = net.with_graph(&dataset.graph);
+    if let Some(nodes) = nodes {
+        net = net.restricted_to(nodes);
+    }
     let logits = (info.build)(&mut net, hp);
     if let Some(hidden) = net.hidden() {
         net.name(HIDDEN, hidden);

@@ -211,6 +211,17 @@ impl TrainedModel {
 
     /// Compiles the model for a graph, whose labels are not used.
     fn setup(&self, dataset: &Dataset) -> Result<Setup> {
+        self.check(dataset)?;
+        let dataset = Dataset {
+            y: vec![None; dataset.y.len()],
+            class_names: self.class_names.clone(),
+            ..dataset.clone()
+        };
+        Setup::with_scaler(Arc::new(dataset), self.info, self.hp.clone(), self.scaler.clone())
+    }
+
+    /// Returns an error if the model cannot be applied to this graph.
+    pub(super) fn check(&self, dataset: &Dataset) -> Result<()> {
         let bad = |problem| Error::Data { place: dataset.name.clone(), problem };
         let names = |schema: &Option<Schema>| schema.as_ref().map(Schema::feature_names);
         let n = dataset.x.n_cols();
@@ -240,12 +251,7 @@ impl TrainedModel {
                 format!("node {node}, feature {column} is {value}; expected a finite number");
             return Err(bad(problem));
         }
-        let dataset = Dataset {
-            y: vec![None; dataset.y.len()],
-            class_names: self.class_names.clone(),
-            ..dataset.clone()
-        };
-        Setup::with_scaler(Arc::new(dataset), self.info, self.hp.clone(), self.scaler.clone())
+        Ok(())
     }
 
     /// The bytes of a safetensors file.

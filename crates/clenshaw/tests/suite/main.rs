@@ -4,6 +4,7 @@
 
 mod common;
 
+mod attribution;
 mod bf16;
 mod datasets;
 mod docs;

@@ -4,6 +4,7 @@
 //! display it.
 
 mod comparison;
+mod explanations;
 mod figures;
 mod fitted;
 mod graph;
@@ -19,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::report::Statistic;
 use crate::train::{Epoch, EpochFilter, TrainedModel};
 use comparison::ComparisonReport;
+use explanations::ExplanationReport;
 pub use figures::Figure;
 use filter::FilterReport;
 pub use fitted::FittedRun;
@@ -81,8 +83,8 @@ struct RunReport {
     filter: FilterReport,
     nodes: NodeList,
     drawing: Option<DrawingReport>,
-    /// Contributions to the prediction of single nodes; not computed yet.
-    explanations: Option<()>,
+    /// Contributions to the prediction of some nodes.
+    explanations: Option<ExplanationReport>,
     command: Option<String>,
     provenance: BTreeMap<&'static str, String>,
 }
@@ -374,6 +376,8 @@ impl RunParts<'_> {
         let test = nodes.test_nodes();
         let response = record.filter.as_ref();
         let filter = FilterReport::new(response, filters, model, dataset, &probabilities);
+        let explanations =
+            ExplanationReport::new(model, dataset, split, &probabilities, &nodes, threads);
         let has_test = !test.is_empty();
         let (info, metric) = (model.info(), dataset.metric);
         let hyper = model.hp().recorded();
@@ -403,7 +407,7 @@ impl RunParts<'_> {
             filter,
             drawing: DrawingReport::new(&dataset.graph, &nodes, &test),
             nodes: nodes.truncated(),
-            explanations: None,
+            explanations: Some(explanations),
             command: self.command,
             provenance: self.provenance,
         })

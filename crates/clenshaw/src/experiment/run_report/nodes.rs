@@ -133,6 +133,26 @@ impl NodeList {
         self.label_of(node) >= 0 && !self.is_correct(node)
     }
 
+    /// The centre of the drawing: the most confident mistake that has neighbours or, without mistakes, the
+    /// node with the most neighbours.
+    fn centre(&self, graph: &Graph, test: &[usize]) -> usize {
+        let mistakes = test.iter().filter(|&&node| !self.is_correct(node));
+        let connected = mistakes.filter(|&&node| graph.degree(node) > 0);
+        let centre = connected.max_by(|&&a, &&b| self.confidence[a].total_cmp(&self.confidence[b]));
+        let most_neighbours = || (0..graph.n_nodes()).max_by_key(|&node| graph.degree(node));
+        centre.copied().or_else(most_neighbours).unwrap_or(0)
+    }
+
+    /// At most `n` nodes to explain: the centre of the drawing, then the most confident mistakes on test nodes.
+    pub fn to_explain(&self, graph: &Graph, n: usize) -> Vec<usize> {
+        let test = self.test_nodes();
+        let centre = self.centre(graph, &test);
+        let is_candidate = |node: &usize| !self.is_correct(*node) && *node != centre;
+        let mut mistakes: Vec<usize> = test.into_iter().filter(is_candidate).collect();
+        mistakes.sort_by(|&a, &b| self.confidence[b].total_cmp(&self.confidence[a]));
+        std::iter::once(centre).chain(mistakes).take(n).collect()
+    }
+
     fn is_correct(&self, node: usize) -> bool {
         self.label[node] == i64::from(self.predicted[node])
     }
@@ -243,13 +263,7 @@ impl DrawingReport {
         if graph.n_edges() == 0 {
             return None;
         }
-        let mistakes = test.iter().filter(|&&node| !nodes.is_correct(node));
-        let connected = mistakes.filter(|&&node| graph.degree(node) > 0);
-        let centre =
-            connected.max_by(|&&a, &&b| nodes.confidence[a].total_cmp(&nodes.confidence[b]));
-        let most_neighbours = || (0..graph.n_nodes()).max_by_key(|&node| graph.degree(node));
-        let centre = centre.copied().or_else(most_neighbours).unwrap_or(0);
-        let drawing = graph::draw(graph, centre as u32, MAX_DRAWN);
+        let drawing = graph::draw(graph, nodes.centre(graph, test) as u32, MAX_DRAWN);
         let round = |value: f64| (value * 1e4).round() / 1e4;
         Some(Self {
             sampled: drawing.nodes.len() < graph.n_nodes(),

@@ -247,23 +247,46 @@ function probabilityBars(graph, nodes, index) {
 }
 
 function explanationBars(run, index, select) {
-  const explanation = run.explanations?.[index];
-  if (!explanation) return [];
-  const method = explanation.method === "exact"
-    ? "Contributions to the score (logit) of the predicted class. Exact: they add up to the score."
-    : "Contributions to the score (logit) of the predicted class, estimated by gradient: they do not add up exactly.";
+  const explanation = run.explanations?.nodes?.[index];
+  if (!explanation) return run.explanations ? [el("h4", null, "Explanation"), note(run.explanations.note)] : [];
+  const [predicted, other] = explanation.classes.map((entry) => shortName(entry.class, 40));
+  const { features, nearest } = explanation;
   const groups = [
-    ["By distance (hops)", explanation.hops, (item) => (item.hop === 0 ? "the node itself" : plural(item.hop, "hop"))],
-    ["By neighbour", explanation.neighbours, (item) => shortName(nodeName(run.nodes, item.node), 40), (item) => () => select(item.node)],
-    ["By feature", explanation.features, (item) => shortName(item.name, 40)],
+    ["By distance", hopItems(explanation)],
+    ["By node", explanation.nodes.map((item) => contributionItem(`${shortName(item.node, 30)} (${hopName(item.hop)})`, item, () => select(item.index)))],
+    ["By term of the polynomial", (explanation.terms?.terms ?? []).map((item, k) => contributionItem(`k = ${k}, coefficient ${decimal(item.coefficient)}`, item))],
+    ["By feature, summed over nodes", features.strongest.map((item) => contributionItem(shortName(item.feature, 40), item))],
   ];
-  return [el("h4", null, "Explanation"), note(method), ...groups.flatMap((group) => contributionGroup(...group))];
+  const sum = `Margin: the score of ${predicted} minus that of ${other}, ${signed(explanation.total.margin, 3)}. Positive contributions speak for ${predicted}.`;
+  return [el("h4", null, "Explanation"), note(sum), note(methodSentence(explanation)), ...explanation.notes.map(note),
+    ...groups.flatMap(([title, items]) => (items.length ? [el("h5", null, title), barList(items, title)] : [])),
+    ...nearestNodes(nearest, select)];
 }
 
-function contributionGroup(title, contributions, name, action) {
-  if (!contributions?.length) return [];
-  const items = contributions.map((item) => ({ name: name(item), value: item.contribution, text: signed(item.contribution, 3), action: action?.(item) }));
-  return [el("h5", null, title), barList(items, title)];
+const hopName = (hop) => (hop === null ? "not connected" : hop === 0 ? "the node itself" : plural(hop, "hop"));
+
+function contributionItem(name, item, action) {
+  return { name, value: item.margin, text: signed(item.margin, 3), action };
+}
+
+function hopItems(explanation) {
+  const rest = explanation.method === "exact" ? "no node (biases)" : "no node (zero features)";
+  return [
+    ...explanation.hops.map((item) => contributionItem(`${hopName(item.hop)} (${plural(item.nodes, "node")})`, item)),
+    contributionItem(rest, explanation.without_nodes), contributionItem("gap", explanation.gap),
+  ];
+}
+
+function methodSentence({ method, gap, features }) {
+  if (method === "exact") return `The contributions of nodes are exact; those of features are integrated gradients with a gap of ${signed(features.gap.margin, 3)}.`;
+  return `Integrated gradients from zero features, ${plural(features.points, "point")}; the contributions lack ${signed(gap.margin, 3)} to the margin (gap).`;
+}
+
+function nearestNodes({ representation, nodes }, select) {
+  if (!nodes.length) return [];
+  const what = representation === "hidden-layer" ? "the last hidden layer" : "class scores";
+  const items = nodes.map((item) => el("li", null, el("button", { class: "link", on: { click: () => select(item.index) } }, shortName(item.node, 30)), ` ${shortName(item.label, 30)}, distance ${decimal(item.distance)}`));
+  return [el("h5", null, `Nearest training nodes, by ${what}`), el("ul", null, items)];
 }
 
 // Table

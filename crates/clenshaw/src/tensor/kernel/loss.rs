@@ -5,9 +5,11 @@
 //!          dz_ic = w_i (softmax(z_i)_c - [c = y_i])
 //! Squares  loss  = sum_i w_i sum_c (z_ic - y_ic)^2
 //!          dz_ic = 2 w_i (z_ic - y_ic)
+//! Combination  loss = sum_i w_i sum_c a_c z_ic
+//!              dz_ic = w_i a_c
 //! ```
 //!
-//! Both kernels return the loss of the rows of one block and store its gradient in `grad`.
+//! The kernels return the loss of the rows of one block and store its gradient in `grad`.
 
 use super::{Arith, Kernel};
 use crate::tensor::Real;
@@ -85,6 +87,33 @@ impl<T: Real> Kernel for Squares<'_, T> {
     }
 }
 
+/// A linear combination of the columns, with a weight per row.
+pub(crate) struct Combination<'a, T> {
+    pub scores: &'a [T],
+    pub coefficients: &'a [T],
+    pub weights: &'a [T],
+    pub grad: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Combination<'_, T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn run<A: Arith>(self) -> T {
+        let mut loss = T::ZERO;
+        let cols = self.coefficients.len();
+        let rows = self.scores.chunks_exact(cols).zip(self.grad.chunks_exact_mut(cols));
+        for ((z, grad), &weight) in rows.zip(self.weights) {
+            for ((z, &a), grad) in z.iter().zip(self.coefficients).zip(grad) {
+                *grad = weight * a;
+                // Rows with weight zero may contain any number, even NaN.
+                loss += if weight == T::ZERO { T::ZERO } else { weight * a * *z };
+            }
+        }
+        loss
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::dispatch;
@@ -104,6 +133,18 @@ mod tests {
         assert!((loss - 2f64.ln()).abs() < 1e-12, "{loss}");
         assert!((grad[0] - 0.5).abs() < 1e-12 && (grad[1] + 0.5).abs() < 1e-12, "{grad:?}");
         assert_eq!(grad[2..], [0.0, 0.0]);
+    }
+
+    #[test]
+    fn combination_matches_hand_computation() {
+        let mut grad = [9.0f64; 4];
+        let loss = dispatch(Combination {
+            scores: &[f64::NAN, 5.0, 0.5, -1.0],
+            coefficients: &[1.0, -2.0],
+            weights: &[0.0, 3.0],
+            grad: &mut grad,
+        });
+        assert_eq!((loss, grad), (3.0 * (0.5 + 2.0), [0.0, 0.0, 3.0, -6.0]));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub(crate) use level::SimdLevel;
 use level::level;
 pub use level::{available_instruction_sets, bit_class, instruction_set, select_instruction_set};
 pub use loss::log_sum_exp;
-pub(crate) use loss::{Nll, Squares};
+pub(crate) use loss::{Combination, Nll, Squares};
 pub(crate) use map::Map;
 pub(crate) use reduce::{accumulate, add_columns, column_dots, column_sums, dot};
 pub(crate) use rows::{shrink, shrink_gradient, softmax, softmax_gradient};

@@ -42,21 +42,28 @@ struct Backward {
     gradients: Vec<Gradient>,
 }
 
-/// Appends the loss and all parameter gradients to a forward pass.
-pub(super) fn differentiate(mut pass: ForwardPass, logits: NodeId) -> Listing {
+/// Appends the loss and all parameter gradients to a forward pass. Also returns the buffers of the gradients
+/// of `watched` values; `None` for a value on which the loss does not depend.
+pub(super) fn differentiate(
+    mut pass: ForwardPass,
+    logits: NodeId,
+    watched: &[NodeId],
+) -> (Listing, Vec<Option<Buf>>) {
     let n = pass.nodes.len();
     let (scores, grad) = (pass.buf(logits), pass.buffer_like(logits));
     pass.list.main.push(Instr::Loss { scores, grad });
     let mut back = Backward { pass, gradients: vec![Gradient::default(); n] };
     back.add_term(logits, Factor::Fixed(1.0), grad);
+    let mut finished = vec![None; n];
     for i in (0..n).rev() {
         if back.pass.nodes[i].needs_grad
             && let Some(g) = back.finish_gradient(i)
         {
+            finished[i] = Some(g);
             back.differentiate(i, g);
         }
     }
-    back.pass.list
+    (back.pass.list, watched.iter().map(|&v| finished[v]).collect())
 }
 
 /// The derivatives of the operations: `i` is the operation, and `g` the gradient of its result.

@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! record          operations on values, on a Tape                              equations -> nodes
+//! dependence      what a value depends on: products of features, nodes within reach
 //! fuse            merges dropout with activations, finds unused values         nodes -> nodes
 //! lower           the forward pass                                             nodes -> instructions
 //! differentiate   the loss and the backward pass                               appends instructions
@@ -20,6 +21,7 @@
 mod value;
 mod op;
 mod record;
+mod dependence;
 mod instr;
 mod fuse;
 mod lower;
@@ -35,6 +37,7 @@ mod cost;
 pub use bf16::GatherPrecision;
 pub use cost::Cost;
 pub(crate) use cost::{Phase, PhaseTimer};
+pub use dependence::FeatureProduct;
 pub use record::{Init, Param, RUNNING, Tape};
 pub use replay::{Plan, Workspace};
 pub use targets::Targets;

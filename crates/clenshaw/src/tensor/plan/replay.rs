@@ -6,8 +6,9 @@ use super::cost::PhaseTimer;
 use super::differentiate::differentiate;
 use super::execute::{Memory, ThreadContext};
 use super::fuse::PassMode;
-use super::instr::{Buf, Work};
+use super::instr::{Buf, Listing, Work};
 use super::lower::lower;
+use super::op::Op;
 use super::record::{Init, Param, Tape, param_ranges};
 use super::schedule::{Program, Slot, blocks, schedule};
 use super::targets::{Targets, cast};
@@ -30,6 +31,8 @@ pub struct Plan<T> {
     /// An evaluation that also keeps the named values; `None` without named values.
     inspect: Option<Program>,
     named: Vec<(String, Buf)>,
+    /// The gradients of the watched values in `train`.
+    watched: Vec<Option<Buf>>,
     shape: (usize, usize),
     pub(super) consts: Vec<Mat<T>>,
     pub(super) sparse: Vec<SparseMatrix<T>>,
@@ -97,22 +100,40 @@ impl<T: Real> Plan<T> {
     /// Compiles the computation of `logits`, forward and backward. Panics if `logits` is a value of another
     /// tape.
     pub fn compile(tape: &Tape, logits: Var) -> Self {
-        Self::compile_mode(tape, logits, PassMode::Training, GatherPrecision::Full)
+        Self::compile_with(tape, logits, GatherPrecision::Full)
     }
 
     /// [`Plan::compile`] with the precision in which products with operators read their source.
     pub fn compile_with(tape: &Tape, logits: Var, precision: GatherPrecision) -> Self {
-        Self::compile_mode(tape, logits, PassMode::Training, precision)
+        Self::compile_mode(tape, logits, (PassMode::Training, precision), Gradients::AllParams)
     }
 
     /// [`Plan::compile`], but without dropout and with running statistics in [`Plan::gradient`] too, which
     /// then differentiates what [`Plan::scores`] computes.
     pub fn compile_frozen(tape: &Tape, logits: Var) -> Self {
-        Self::compile_mode(tape, logits, PassMode::Frozen, GatherPrecision::Full)
+        let mode = (PassMode::Frozen, GatherPrecision::Full);
+        Self::compile_mode(tape, logits, mode, Gradients::AllParams)
+    }
+
+    /// [`Plan::compile_frozen`], but only with the gradients of the parameters with these indices and of
+    /// `watched` values, which [`Plan::watched_gradients`] returns. Those of all other parameters are zero.
+    /// What only other gradients need is not computed and not kept in memory.
+    ///
+    /// # Panics
+    /// If a value belongs to another tape, or a watched value does not depend on any of these parameters.
+    pub fn compile_watching(tape: &Tape, logits: Var, params: &[usize], watched: &[Var]) -> Self {
+        let watched: Vec<NodeId> = watched.iter().map(|v| tape.node("watch", *v)).collect();
+        let mode = (PassMode::Frozen, GatherPrecision::Full);
+        Self::compile_mode(tape, logits, mode, Gradients::Of { params, watched: &watched })
     }
 
     /// Compiles a training program of this mode, and an evaluation program.
-    fn compile_mode(tape: &Tape, logits: Var, mode: PassMode, precision: GatherPrecision) -> Self {
+    fn compile_mode(
+        tape: &Tape,
+        logits: Var,
+        (mode, precision): (PassMode, GatherPrecision),
+        gradients: Gradients<'_>,
+    ) -> Self {
         let shape = tape.shape(logits);
         let logits = tape.node("compile", logits);
         let evaluation = |outputs: &[NodeId]| {
@@ -126,7 +147,8 @@ impl<T: Real> Plan<T> {
         let (evaluate, scores) = evaluation(&[logits]);
         let values: Vec<NodeId> = tape.named.iter().map(|(_, v)| *v).collect();
         let inspect = (!values.is_empty()).then(|| evaluation(&values));
-        let mut training = differentiate(lower(tape, &[logits], mode), logits);
+        let (mut training, watched) = gradients.differentiate(tape, logits, mode);
+        let kept: Vec<Buf> = watched.iter().flatten().copied().collect();
         if precision == GatherPrecision::Bf16 {
             gather_bf16::<T>(&mut training);
         }
@@ -143,16 +165,50 @@ impl<T: Real> Plan<T> {
         Self {
             identity: Arc::new(()),
             params: tape.params.clone(),
-            train: schedule(training, &[], offsets),
+            train: schedule(training, &kept, offsets),
             evaluate: schedule(evaluate, &scores, offsets),
             logits: scores[0],
             inspect: inspect.map(|(list, bufs)| schedule(list, &bufs, offsets)),
             named: names.zip(value_bufs).collect(),
+            watched,
             shape,
             consts: tape.consts.iter().map(|x| x.cast()).collect(),
             sparse,
             operators,
         }
+    }
+}
+
+/// The gradients that a training program computes.
+enum Gradients<'a> {
+    /// Those of all parameters.
+    AllParams,
+    /// Those of some parameters, by index, and of some values.
+    Of { params: &'a [usize], watched: &'a [NodeId] },
+}
+
+impl Gradients<'_> {
+    /// The training program, and the buffers with the gradients of watched values.
+    fn differentiate(
+        self,
+        tape: &Tape,
+        logits: NodeId,
+        mode: PassMode,
+    ) -> (Listing, Vec<Option<Buf>>) {
+        let Self::Of { params, watched } = self else {
+            return differentiate(lower(tape, &[logits], mode), logits, &[]);
+        };
+        let outputs: Vec<NodeId> = std::iter::once(logits).chain(watched.iter().copied()).collect();
+        let mut pass = lower(tape, &outputs, mode);
+        for i in 0..pass.nodes.len() {
+            pass.nodes[i].needs_grad = match &pass.nodes[i].op {
+                Op::Param(p) => params.contains(p),
+                op => op.inputs().iter().any(|v| pass.nodes[*v].needs_grad),
+            };
+        }
+        let is_reached = watched.iter().all(|&v| pass.nodes[v].needs_grad);
+        assert!(is_reached, "watch: a value that depends on none of these parameters");
+        differentiate(pass, logits, watched)
     }
 }
 
@@ -303,6 +359,17 @@ impl<T: Real> Plan<T> {
     pub fn scores<'w>(&self, work: &'w mut Workspace<T>, params: &[T]) -> &'w [T] {
         self.replay(&self.evaluate, work, params, None, None);
         output(&self.evaluate, work, self.logits)
+    }
+
+    /// The gradients of the values given to [`Plan::compile_watching`] after [`Plan::gradient`], row by row;
+    /// `None` for a value on which the scores do not depend.
+    ///
+    /// # Panics
+    /// If the workspace belongs to another plan.
+    pub fn watched_gradients<'w>(&self, work: &'w Workspace<T>) -> Vec<Option<&'w [T]>> {
+        assert!(Arc::ptr_eq(&self.identity, &work.plan), "plan: the workspace of another plan");
+        let rows = |buf: Buf| output(&self.train, work, buf);
+        self.watched.iter().map(|buf| buf.map(rows)).collect()
     }
 
     /// The names given with [`Tape::name`].

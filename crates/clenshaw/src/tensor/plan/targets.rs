@@ -17,6 +17,8 @@ pub(super) enum TargetKind<T> {
     Classes { labels: Vec<u32>, n_classes: usize },
     /// Rows of `cols` numbers, one per node, for the squared error.
     Values { values: Vec<T>, cols: usize },
+    /// One number per column, for a linear combination of scores.
+    Combination { coefficients: Vec<T> },
 }
 
 impl<T: Real> Targets<T> {
@@ -83,6 +85,18 @@ impl<T: Real> Targets<T> {
         Self { kind, weights: cast(weights) }
     }
 
+    /// `sum_c a_c z_ic`, a combination of the scores of one node with these coefficients `a`. It is not a loss
+    /// to minimise: its gradient shows what the scores of the node depend on.
+    ///
+    /// # Panics
+    /// If the node is not below `n_nodes`.
+    pub fn combination(n_nodes: usize, node: usize, coefficients: &[f64]) -> Self {
+        assert!(node < n_nodes, "targets: node {node}, but there are {n_nodes} nodes");
+        let mut weights = vec![T::ZERO; n_nodes];
+        weights[node] = T::ONE;
+        Self { kind: TargetKind::Combination { coefficients: cast(coefficients) }, weights }
+    }
+
     /// Panics unless the targets fit scores of this shape.
     pub(super) fn check(&self, (n_nodes, n_cols): (usize, usize)) {
         let n = self.weights.len();
@@ -99,6 +113,13 @@ impl<T: Real> Targets<T> {
                 assert_eq!(
                     cols, n_cols,
                     "targets: {cols} values per node, but the plan has {n_cols}"
+                );
+            }
+            TargetKind::Combination { ref coefficients } => {
+                let n = coefficients.len();
+                assert_eq!(
+                    n, n_cols,
+                    "targets: {n} coefficients, but the plan has {n_cols} columns"
                 );
             }
         }

@@ -32,6 +32,9 @@ impl<T: Real> ThreadContext<'_, T> {
                 let values = &values[cols * rows.start..cols * rows.end];
                 dispatch(kernel::Squares { cols, scores, values, weights, grad })
             }
+            TargetKind::Combination { coefficients } => {
+                dispatch(kernel::Combination { scores, coefficients, weights, grad })
+            }
         };
         // SAFETY: guaranteed by the caller.
         let partial = unsafe { self.partial(step, block.chunk) };
