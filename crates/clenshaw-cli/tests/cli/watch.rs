@@ -222,9 +222,11 @@ fn page_follows_a_run_to_its_end() {
     signal(training.0.as_ref().unwrap(), "-CONT");
     browser.wait_for(&format!("{RECEIVED} > {n} && !live.isRunStale && !live.shown.report"));
     let kept = "[document.activeElement.id, document.getElementById('epoch-slider').value, \
-                document.querySelector('.epoch-name').textContent, String(scrollY), \
-                String(zooms.size)]";
-    assert_eq!(browser.evaluate(kept), serde_json::json!(["epoch-slider", "1", epoch, "500", "1"]));
+                document.querySelector('.epoch-name').textContent, String(zooms.size)]";
+    assert_eq!(browser.evaluate(kept), serde_json::json!(["epoch-slider", "1", epoch, "1"]));
+    // The browser moves the page by as much as what is above it has grown, such as a line of text.
+    let scrolled = browser.evaluate("scrollY").as_f64().unwrap();
+    assert!((scrolled - 500.0).abs() < 100.0, "{scrolled}");
     screenshot(&mut browser, "watch-running.png");
 
     let output = training.output();
