@@ -82,7 +82,7 @@ enum Target {
     Folders(PathBuf),
     /// One run folder.
     Folder(PathBuf),
-    Study(FollowedStudy),
+    Study(Box<FollowedStudy>),
 }
 
 /// A study and the report that is updated.
@@ -135,7 +135,8 @@ impl Watch {
             let study = ReportedStudy { storage: storage_ref, location: &location, name };
             let report = Report::from_study(&study, store)?;
             let name = report.study_name().unwrap_or_default().to_owned();
-            return Ok(Target::Study(FollowedStudy { location, storage, name, report }));
+            let study = FollowedStudy { location, storage, name, report };
+            return Ok(Target::Study(Box::new(study)));
         }
         if let Some(name) = &self.name {
             let expected = "a study, such as studies/texas-clenshaw-gcn.journal, beside it".into();

@@ -143,10 +143,13 @@ impl WatchState {
         problems
     }
 
-    /// Reads what has changed in the followed folders; returns the last error, if any.
+    /// Reads what has changed in the followed folders; returns one of the errors, if any.
     pub fn update_folders(&mut self) -> Result<()> {
-        let results = self.folders.iter_mut().map(|(_, folder)| folder.update());
-        results.fold(Ok(()), |all, result| result.and(all))
+        let mut result = Ok(());
+        for (_, folder) in &mut self.folders {
+            result = folder.update().and(result);
+        }
+        result
     }
 
     /// All runs, those of the newest folder first.

@@ -261,7 +261,10 @@ fn later_events_contain_only_what_is_new() {
     for (i, from) in [(1, 10), (2, 20)] {
         let update = &parse(i).unwrap()["update"];
         assert_eq!((update["from"].as_u64(), n_epochs(update)), (Some(from), 10));
-        assert_eq!(update["filters"]["epochs"], serde_json::json!([from + 10]));
+        // On a slow machine, the filter may also be written in between.
+        let filters = update["filters"]["epochs"].as_array().unwrap();
+        assert!(filters.iter().all(|epoch| epoch.as_u64() > Some(from)), "{filters:?}");
+        assert_eq!(filters.last().unwrap().as_u64(), Some(from + 10));
         assert_eq!(update["filters"]["responses"][0].as_array().unwrap().len(), 201);
     }
 }
