@@ -125,7 +125,7 @@ pub(super) fn schema_file(path: &Path) -> Result<(TableOptions, Option<PathBuf>)
         true => path.join("schema.toml"),
         false => path.with_extension("schema.toml"),
     };
-    if !file.is_file() {
+    if !file.exists() {
         return Ok((TableOptions::default(), None));
     }
     let options = TableOptions::from_toml(&file.display().to_string(), &text::read(&file)?)?;
