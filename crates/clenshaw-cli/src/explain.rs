@@ -51,7 +51,7 @@ pub struct Explain {
 
 const AFTER_HELP: &str = "\
 Contributions are parts of the margin: the score of the predicted class minus that of the runner-up.
-A positive contribution speaks for the prediction. The column `score` has the parts of the score of
+A positive contribution supports the prediction. The column `score` has the parts of the score of
 the predicted class alone.
 
 For models that filter a value per node (mlp, appnp, gpr-gnn, bern-net, cheb-base, cheb-net-ii,

@@ -257,7 +257,7 @@ function explanationBars(run, index, select) {
     ["By term of the polynomial", (explanation.terms?.terms ?? []).map((item, k) => contributionItem(`k = ${k}, coefficient ${decimal(item.coefficient)}`, item))],
     ["By feature, summed over nodes", features.strongest.map((item) => contributionItem(shortName(item.feature, 40), item))],
   ];
-  const sum = `Margin: the score of ${predicted} minus that of ${other}, ${signed(explanation.total.margin, 3)}. Positive contributions speak for ${predicted}.`;
+  const sum = `Margin: the score of ${predicted} minus that of ${other}, ${signed(explanation.total.margin, 3)}. Positive contributions support ${predicted}.`;
   return [el("h4", null, "Explanation"), note(sum), note(methodSentence(explanation)), ...explanation.notes.map(note),
     ...groups.flatMap(([title, items]) => (items.length ? [el("h5", null, title), barList(items, title)] : [])),
     ...nearestNodes(nearest, select)];
