@@ -5,19 +5,20 @@
 //! contributions to a single score include a part that explains nothing. Both are returned.
 
 mod drawing;
+mod explanation;
+
+pub use explanation::{
+    ClassProbability, ClassShare, Explanation, FeatureContribution, FeatureContributions,
+    HopContribution, NearNode, NearestNodes, NodeContribution, OtherContributions, Representation,
+};
 
 use super::folder::RunFolder;
 use super::predict::{choose_run, trained_model};
 use crate::data::{Dataset, Split, Store};
 use crate::error::{Error, Result};
 use crate::graph::distances;
-use crate::report::NeighbourhoodDrawing;
 use crate::tensor::{GatherPrecision, Mat};
-use crate::train::{
-    Attribution, AttributionLimits, AttributionMethod, AttributionTarget, Contribution,
-    PolynomialTerms, TrainedModel,
-};
-use serde::Serialize;
+use crate::train::{Attribution, AttributionLimits, AttributionTarget, Contribution, TrainedModel};
 use std::path::Path;
 
 /// The number of nodes that an explanation lists.
@@ -28,181 +29,6 @@ const LISTED_FEATURES: usize = 10;
 const LISTED_NEAREST: usize = 5;
 /// The number of similar names in an error.
 const SIMILAR_NAMES: usize = 3;
-
-/// The explanation of the prediction of one node.
-#[derive(Clone, Debug, Serialize)]
-pub struct Explanation {
-    /// The name of the node, or its number.
-    pub node: String,
-    /// Its number, from 0.
-    pub index: usize,
-    /// The model's name.
-    pub model: &'static str,
-    /// The seed of the run; `None` if it is unknown.
-    pub seed: Option<u64>,
-    /// Score and probability of every class, the most likely first.
-    pub classes: Vec<ClassProbability>,
-    /// The known class.
-    pub label: Option<String>,
-    /// The part of the split that contains the node, or empty.
-    pub part: &'static str,
-    /// The number of neighbours.
-    pub degree: usize,
-    /// How many neighbours have each class, for neighbours with a label.
-    pub neighbour_labels: Vec<ClassShare>,
-    /// How the contributions of nodes were computed.
-    pub method: AttributionMethod,
-    /// Nodes farther away than this contribute nothing; `None` if all nodes can contribute.
-    pub reach: Option<usize>,
-    /// The score of the predicted class, and its margin to the runner-up.
-    pub total: Contribution,
-    /// The part that no node contributes: biases or, for integrated gradients, the score without features.
-    pub without_nodes: Contribution,
-    /// What the contributions of nodes lack to the total.
-    pub gap: Contribution,
-    /// The contributions of nodes by their distance.
-    pub hops: Vec<HopContribution>,
-    /// The nodes with the largest contributions to the margin, in either direction.
-    pub nodes: Vec<NodeContribution>,
-    /// The sum of all other nodes.
-    pub other_nodes: OtherContributions,
-    /// The terms of the polynomial, for models whose scores are a polynomial filter of a value per node.
-    pub terms: Option<PolynomialTerms>,
-    /// The contributions of features.
-    pub features: FeatureContributions,
-    /// The training nodes with the most similar representation.
-    pub nearest: NearestNodes,
-    /// What limits the meaning of these numbers.
-    pub notes: Vec<String>,
-    /// The node, the nodes that contribute most, and the paths between them.
-    #[serde(skip)]
-    pub drawing: NeighbourhoodDrawing,
-}
-
-/// A class with its score and probability.
-#[derive(Clone, Debug, Serialize)]
-pub struct ClassProbability {
-    /// The name of the class.
-    pub class: String,
-    /// Its probability.
-    pub probability: f32,
-    /// Its score before the softmax.
-    pub score: f64,
-}
-
-/// A class and the neighbours that have it as their label.
-#[derive(Clone, Debug, Serialize)]
-pub struct ClassShare {
-    /// The name of the class.
-    pub class: String,
-    /// The number of these neighbours.
-    pub nodes: usize,
-    /// Their share of all neighbours with a label.
-    pub share: f64,
-}
-
-/// The sum of the contributions of all nodes at one distance.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct HopContribution {
-    /// The distance in edges; `None` for nodes that are not connected with the explained one.
-    pub hop: Option<usize>,
-    /// The number of nodes within reach at this distance.
-    pub nodes: usize,
-    /// Their sum.
-    #[serde(flatten)]
-    pub contribution: Contribution,
-}
-
-/// The contribution of one node.
-#[derive(Clone, Debug, Serialize)]
-pub struct NodeContribution {
-    /// The name of the node, or its number.
-    pub node: String,
-    /// Its number, from 0.
-    pub index: usize,
-    /// The distance in edges; `None` if it is not connected with the explained one.
-    pub hop: Option<usize>,
-    /// The known class.
-    pub label: Option<String>,
-    /// The predicted class.
-    pub predicted: String,
-    /// The part of the split that contains it, or empty.
-    pub part: &'static str,
-    /// Its contribution.
-    #[serde(flatten)]
-    pub contribution: Contribution,
-}
-
-/// The sum of contributions that are not listed one by one.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct OtherContributions {
-    /// Their number.
-    pub count: usize,
-    /// Their sum.
-    #[serde(flatten)]
-    pub contribution: Contribution,
-}
-
-/// The contributions of features, summed over nodes, by integrated gradients.
-#[derive(Clone, Debug, Serialize)]
-pub struct FeatureContributions {
-    /// The features with the largest contributions to the margin, in either direction.
-    pub strongest: Vec<FeatureContribution>,
-    /// The sum of all other features.
-    pub others: OtherContributions,
-    /// The part of the edges, for models that read the adjacency like features; zero for others.
-    pub by_adjacency: Contribution,
-    /// The score and margin if all features of all nodes were zero.
-    pub without_features: Contribution,
-    /// What the sum lacks to the total.
-    pub gap: Contribution,
-    /// The number of points of the midpoint rule.
-    pub points: usize,
-}
-
-/// The contribution of one feature.
-#[derive(Clone, Debug, Serialize)]
-pub struct FeatureContribution {
-    /// Its name, or `feature` and its number from 0.
-    pub feature: String,
-    /// Its number, from 0.
-    pub index: usize,
-    /// Its contribution.
-    #[serde(flatten)]
-    pub contribution: Contribution,
-}
-
-/// Training nodes near the explained node.
-#[derive(Clone, Debug, Serialize)]
-pub struct NearestNodes {
-    /// The values that are compared.
-    pub representation: Representation,
-    /// The nearest nodes.
-    pub nodes: Vec<NearNode>,
-}
-
-/// The values of a node that are compared to find similar nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Representation {
-    /// The last hidden layer.
-    HiddenLayer,
-    /// The class scores with mean zero, for models that mark no hidden layer.
-    Scores,
-}
-
-/// A training node.
-#[derive(Clone, Debug, Serialize)]
-pub struct NearNode {
-    /// The name of the node, or its number.
-    pub node: String,
-    /// Its number, from 0.
-    pub index: usize,
-    /// Its class.
-    pub label: String,
-    /// The Euclidean distance of the representations.
-    pub distance: f64,
-}
 
 /// Explains the prediction of a run for one node, given by its name or, if the nodes have no names, its number.
 ///

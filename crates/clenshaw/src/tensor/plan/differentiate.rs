@@ -16,8 +16,10 @@
 //!   last contribution, and only if there is no earlier one; all others add to a buffer that the
 //!   prologue clears.
 
+use super::Tape;
+use super::fuse::PassMode;
 use super::instr::{Buf, BufKind, Factor, Instr, Listing, Spmm};
-use super::lower::ForwardPass;
+use super::lower::{ForwardPass, lower};
 use super::op::{Node, Op};
 use super::value::NodeId;
 use crate::tensor::kernel::MAX_TERMS;
@@ -42,9 +44,42 @@ struct Backward {
     gradients: Vec<Gradient>,
 }
 
+/// The gradients that a training program computes.
+pub(super) enum Gradients<'a> {
+    /// Those of all parameters.
+    AllParams,
+    /// Those of some parameters, by index, and of some values.
+    Of { params: &'a [usize], watched: &'a [NodeId] },
+}
+
+impl Gradients<'_> {
+    /// The training program, and the buffers with the gradients of watched values.
+    pub fn differentiate(
+        self,
+        tape: &Tape,
+        logits: NodeId,
+        mode: PassMode,
+    ) -> (Listing, Vec<Option<Buf>>) {
+        let Self::Of { params, watched } = self else {
+            return differentiate(lower(tape, &[logits], mode), logits, &[]);
+        };
+        let outputs: Vec<NodeId> = std::iter::once(logits).chain(watched.iter().copied()).collect();
+        let mut pass = lower(tape, &outputs, mode);
+        for i in 0..pass.nodes.len() {
+            pass.nodes[i].needs_grad = match &pass.nodes[i].op {
+                Op::Param(p) => params.contains(p),
+                op => op.inputs().iter().any(|v| pass.nodes[*v].needs_grad),
+            };
+        }
+        let is_reached = watched.iter().all(|&v| pass.nodes[v].needs_grad);
+        assert!(is_reached, "watch: a value that depends on none of these parameters");
+        differentiate(pass, logits, watched)
+    }
+}
+
 /// Appends the loss and all parameter gradients to a forward pass. Also returns the buffers of the gradients
 /// of `watched` values; `None` for a value on which the loss does not depend.
-pub(super) fn differentiate(
+fn differentiate(
     mut pass: ForwardPass,
     logits: NodeId,
     watched: &[NodeId],

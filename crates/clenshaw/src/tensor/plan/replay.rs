@@ -3,12 +3,11 @@
 use super::ThreadTeam;
 use super::bf16::{GatherPrecision, gather_bf16};
 use super::cost::PhaseTimer;
-use super::differentiate::differentiate;
+use super::differentiate::Gradients;
 use super::execute::{Memory, ThreadContext};
 use super::fuse::PassMode;
-use super::instr::{Buf, Listing, Work};
+use super::instr::{Buf, Work};
 use super::lower::lower;
-use super::op::Op;
 use super::record::{Init, Param, Tape, param_ranges};
 use super::schedule::{Program, Slot, blocks, schedule};
 use super::targets::{Targets, cast};
@@ -176,39 +175,6 @@ impl<T: Real> Plan<T> {
             sparse,
             operators,
         }
-    }
-}
-
-/// The gradients that a training program computes.
-enum Gradients<'a> {
-    /// Those of all parameters.
-    AllParams,
-    /// Those of some parameters, by index, and of some values.
-    Of { params: &'a [usize], watched: &'a [NodeId] },
-}
-
-impl Gradients<'_> {
-    /// The training program, and the buffers with the gradients of watched values.
-    fn differentiate(
-        self,
-        tape: &Tape,
-        logits: NodeId,
-        mode: PassMode,
-    ) -> (Listing, Vec<Option<Buf>>) {
-        let Self::Of { params, watched } = self else {
-            return differentiate(lower(tape, &[logits], mode), logits, &[]);
-        };
-        let outputs: Vec<NodeId> = std::iter::once(logits).chain(watched.iter().copied()).collect();
-        let mut pass = lower(tape, &outputs, mode);
-        for i in 0..pass.nodes.len() {
-            pass.nodes[i].needs_grad = match &pass.nodes[i].op {
-                Op::Param(p) => params.contains(p),
-                op => op.inputs().iter().any(|v| pass.nodes[*v].needs_grad),
-            };
-        }
-        let is_reached = watched.iter().all(|&v| pass.nodes[v].needs_grad);
-        assert!(is_reached, "watch: a value that depends on none of these parameters");
-        differentiate(pass, logits, watched)
     }
 }
 
