@@ -32,10 +32,10 @@ fn train(sizes: &mut Stream) {
     run(&TrainingJob { request, folder: None }, &options).unwrap();
 }
 
-/// The resident memory of this process in KiB.
+/// The resident memory of this process in KiB, without pages of files such as the program itself.
 fn resident_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
     line.trim().strip_suffix(" kB").unwrap().parse().unwrap()
 }
 
