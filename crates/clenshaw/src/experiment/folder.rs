@@ -315,7 +315,7 @@ fn check_contents(path: &Path) -> std::result::Result<(), &'static str> {
     let mut unknown = entries.filter(|entry| {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        !is_known(&name) && !(name == "runs" && is_empty(entry.path()))
+        !(is_known(&name) || name == "runs" && is_empty(entry.path()))
     });
     // Another process may write `run.toml` and then other files while the entries are listed.
     match unknown.next().is_some() && !path.join("run.toml").exists() {

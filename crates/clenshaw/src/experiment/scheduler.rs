@@ -6,6 +6,7 @@ use super::job::{ActiveJob, DatasetCache};
 use super::{Request, RunRecord, Summary};
 use crate::data::{Dataset, Store};
 use crate::error::{Error, Result};
+use crate::tensor;
 use crate::train::Epoch;
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -121,7 +122,10 @@ pub fn run_all(jobs: &[TrainingJob], options: &RunOptions<'_>) -> Vec<Result<Sum
     });
     scheduler.admit_large_jobs();
     scheduler.work(threads);
-    scheduler.results()
+    let results = scheduler.results();
+    // The memory of all jobs is free by now.
+    tensor::release_free_memory();
+    results
 }
 
 /// The records of finished runs in a job's folder; empty if there is no folder with the same request.

@@ -181,7 +181,7 @@ impl VariableReader {
             .take(limit)
             .read_to_end(&mut bytes)
             .map_err(|e| bad(format!("cannot inflate: {e}")))?;
-        // The decoder does not verify the checksum of a stream that is truncated or longer than its size.
+        // The decoder does not reach the checksum of a stream that is longer than its stated size.
         let consumed = &element.data[..inflater.total_in() as usize];
         if !consumed.ends_with(&adler32(&bytes).to_be_bytes()) {
             let found = bytes.len();

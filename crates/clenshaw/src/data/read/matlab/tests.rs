@@ -226,7 +226,7 @@ fn rejects_streams_that_are_truncated_or_longer_than_stated() {
         let data = &data[..data.len() - cut];
         let truncated = [&words(&[COMPRESSED, data.len() as u32]), data].concat();
         let message = read_error(&[truncated]);
-        assert!(message.contains("do not match the checksum"), "{message}");
+        assert!(message.contains("incomplete deflate stream"), "{message}");
     }
     // The size in the tag of the variable is smaller than the stream.
     let mut variable = dense("a", &[4, 8], &[7; 32]);
@@ -236,5 +236,6 @@ fn rejects_streams_that_are_truncated_or_longer_than_stated() {
     // A flipped bit of the checksum.
     let mut flipped = packed.clone();
     *flipped.last_mut().unwrap() ^= 1;
-    read_error(&[flipped]);
+    let message = read_error(&[flipped]);
+    assert!(message.contains("cannot inflate"), "{message}");
 }
