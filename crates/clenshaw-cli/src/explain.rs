@@ -20,8 +20,8 @@ const NAME_LENGTH: usize = 40;
 #[derive(Parser)]
 #[command(name = "explain", after_help = AFTER_HELP)]
 pub struct Explain {
-    /// Run folder written by `clenshaw train`: a path, a name in `runs` or a unique prefix of one, or
-    /// `latest`
+    /// Run folder, as written by `clenshaw train`, `compare` or `demo`: a path, a name in `runs` or a unique
+    /// prefix of one, or `latest`
     run: PathBuf,
     /// Name of the node, or its number from 0 if the nodes of the graph have no names
     node: String,

@@ -65,10 +65,11 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// When the summary of a run folder was written or, without a summary, its settings; `None` if unknown.
+/// When the summary of a run folder was written or, without a summary, when training last started in it; `None`
+/// if unknown.
 pub fn modified(folder: &Path) -> Option<SystemTime> {
     let time = |file: &str| fs::metadata(folder.join(file)).and_then(|file| file.modified()).ok();
-    time("summary.json").or_else(|| time("run.toml"))
+    time("summary.json").or_else(|| time("data.json")).or_else(|| time("run.toml"))
 }
 
 /// The name of a run folder.

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 #[derive(Parser)]
 #[command(name = "verify", after_help = AFTER_HELP)]
 pub struct Verify {
-    /// Run folder written by `clenshaw train`: a path, a name in `runs` or a unique prefix of one, or
-    /// `latest`
+    /// Run folder, as written by `clenshaw train`, `compare` or `demo`: a path, a name in `runs` or a unique
+    /// prefix of one, or `latest`
     run: PathBuf,
     /// Verify only the run with this seed [default: all finished runs]
     #[arg(long, value_name = "SEED", value_parser = whole::<u64>, allow_negative_numbers = true)]

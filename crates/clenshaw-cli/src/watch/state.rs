@@ -244,7 +244,7 @@ impl StopTarget {
 
 /// When the last process that trained in a folder started; `None` if unknown.
 fn started(folder: &Path) -> Option<SystemTime> {
-    std::fs::metadata(folder.join("run.toml")).and_then(|file| file.modified()).ok()
+    std::fs::metadata(folder.join("data.json")).and_then(|file| file.modified()).ok()
 }
 
 fn item(id: usize, folder: &FollowedFolder, run: &FollowedRun) -> RunItem {

@@ -1,7 +1,7 @@
 //! Following the runs of a folder while another process trains them.
 //!
 //! Nothing is written except a request to stop. The lock of the folder shows whether a process is training
-//! in it; files that are older than `run.toml`, which every process writes when it starts, belong to an
+//! in it; files that are older than `data.json`, which every process writes when it starts, belong to an
 //! earlier process.
 
 use super::folder::{
@@ -16,6 +16,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+/// The file that every process writes when it starts training in a folder.
+const START_FILE: &str = "data.json";
 /// On file systems without locks, a folder counts as active if a file has changed within this time.
 const RECENT: Duration = Duration::from_secs(30);
 
@@ -72,7 +74,7 @@ impl FollowedFolder {
             stop_requested: false,
             started: None,
         };
-        folder.started = modified(&path.join("run.toml"));
+        folder.started = modified(&path.join(START_FILE));
         folder.read_runs()?;
         Ok(folder)
     }
@@ -82,7 +84,7 @@ impl FollowedFolder {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn update(&mut self) -> Result<()> {
-        let started = modified(&self.path.join("run.toml"));
+        let started = modified(&self.path.join(START_FILE));
         if started != self.started {
             // A new process may have removed earlier results.
             *self = Self::open(&self.path)?;

@@ -12,6 +12,10 @@ const PARAMETER_COPIES: usize = 8;
 /// The approximate number of bytes per probability in the file of predictions.
 const CSV_BYTES: usize = 10;
 
+/// Bytes per entry of the values that are inspected after training, such as the last hidden layer: as f32, as
+/// f64, and multiplied by the operator.
+const VALUE_BYTES: usize = 20;
+
 /// The bytes that a training run will allocate, in addition to its compiled model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryForecast {
@@ -20,7 +24,7 @@ pub struct MemoryForecast {
     pub workspace: u64,
     /// Current and best parameters, the moments of the optimiser, and a checkpoint of them.
     pub parameters: u64,
-    /// Probabilities and their file.
+    /// Probabilities and their file, and the last hidden layer, whose energy is computed.
     pub results: u64,
 }
 
@@ -38,7 +42,8 @@ impl Setup {
         MemoryForecast {
             workspace: plan.allocated_bytes(threads) as u64,
             parameters: (PARAMETER_COPIES * plan.param_len() * size_of::<f32>()) as u64,
-            results: (n * c * (2 * size_of::<f32>() + CSV_BYTES)) as u64,
+            results: (n * c * (2 * size_of::<f32>() + CSV_BYTES) + VALUE_BYTES * plan.values_len())
+                as u64,
         }
     }
 

@@ -255,6 +255,12 @@ impl<T: Real> Plan<T> {
         self.workspace_bytes() + (more_scratch + self.param_len()) * size_of::<T>()
     }
 
+    /// The number of entries of all values that [`Plan::values`] returns.
+    pub fn values_len(&self) -> usize {
+        let Some(program) = &self.inspect else { return 0 };
+        self.named.iter().map(|(_, buf)| program.bufs[*buf].rows * program.bufs[*buf].cols).sum()
+    }
+
     /// The length of the parameter vector.
     pub fn param_len(&self) -> usize {
         self.ranges().last().map_or(0, |range| range.end)
