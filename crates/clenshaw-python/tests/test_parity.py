@@ -78,7 +78,9 @@ def test_torch_modules_have_the_same_scores(problem: Problem, model: str, weight
     X = features(problem, kind)
     index, values = weighted(problem)
     graph = (index, values) if weights else index
-    estimator = NodeClassifier(model, max_epochs=5, scaling=scaling, random_state=2).fit(graph, X, problem.y)
+    # Lanczos iterations amplify rounding errors with every term; with the default K = 16, any two implementations differ.
+    terms = {"K": 6} if model == "opt-basis-gnn" else {}
+    estimator = NodeClassifier(model, max_epochs=5, scaling=scaling, random_state=2, **terms).fit(graph, X, problem.y)
     module = clenshaw.to_torch(estimator).eval()
     x = torch.tensor(X.toarray() if kind == "sparse" else np.asarray(X), dtype=torch.float32)
     with torch.no_grad():
