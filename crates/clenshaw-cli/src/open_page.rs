@@ -14,7 +14,7 @@ pub fn open(page: &Path) {
     }
 }
 
-/// Whether somebody can see a page that opens by itself: there is a display, stderr is a terminal, and this
+/// Whether a page that opens by itself would be seen: there is a display, stderr is a terminal, and this
 /// is not a CI job.
 pub fn has_display() -> bool {
     let is_set = |variable: &str| std::env::var_os(variable).is_some_and(|value| !value.is_empty());
