@@ -1,7 +1,7 @@
 //! `clenshaw watch`: pages that follow real training processes and studies in a real browser.
 
 use crate::common::browser::Browser;
-use crate::common::{Sandbox, text};
+use crate::common::{HTML_NAME, Sandbox, text};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -327,16 +327,7 @@ fn page_follows_a_study_and_stops_it() {
 #[ignore = "needs Chromium: cargo xtask test"]
 fn names_are_shown_as_text() {
     let sandbox = Sandbox::new();
-    let evil = "<img src=x onerror=alert(1)>";
-    let mut nodes = String::from("id,age,label\n");
-    let mut edges = String::from("source,target\n");
-    for i in 0..60 {
-        let label = if i % 2 == 0 { "</script><b>bold</b>" } else { evil };
-        nodes += &format!("\"{evil}{i}\",{},\"{label}\"\n", i % 7 + i % 2 * 5);
-        edges += &format!("\"{evil}{i}\",\"{evil}{}\"\n", (i + 2) % 60);
-    }
-    sandbox.write("<b>graph/nodes.csv", &nodes);
-    sandbox.write("<b>graph/edges.csv", &edges);
+    sandbox.write_graph_with_html_names("<b>graph");
     let train = "train <b>graph --set max_epochs=10 --out runs/<b>run";
     sandbox.stdout(train);
     let watch = Watch::start(&sandbox, "");
@@ -346,7 +337,7 @@ fn names_are_shown_as_text() {
     assert_eq!(browser.problems(), NO_PROBLEMS);
     assert_eq!(browser.evaluate("document.querySelectorAll('img, b').length"), 0);
     let page = browser.text("document.body.textContent");
-    assert!(page.contains(evil) && page.contains("<b>run"), "{page}");
+    assert!(page.contains(HTML_NAME) && page.contains("<b>run"), "{page}");
     let widths = browser.evaluate("[document.documentElement.scrollWidth, window.innerWidth]");
     assert!(widths[0].as_u64() <= widths[1].as_u64(), "{widths}");
     screenshot(&mut browser, "watch-phone.png");

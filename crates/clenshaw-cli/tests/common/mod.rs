@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
+/// A name that runs a script if a page inserts it as HTML.
+pub const HTML_NAME: &str = "<img src=x onerror=alert(1)>";
+
 /// A temporary folder that is the working directory of the program.
 pub struct Sandbox {
     folder: TempDir,
@@ -37,6 +40,19 @@ impl Sandbox {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
+    }
+
+    /// Writes tables of 60 nodes of two classes whose names are HTML.
+    pub fn write_graph_with_html_names(&self, folder: &str) {
+        let mut nodes = String::from("id,age,label\n");
+        let mut edges = String::from("source,target\n");
+        for i in 0..60 {
+            let label = if i % 2 == 0 { "</script><b>bold</b>" } else { HTML_NAME };
+            nodes += &format!("\"{HTML_NAME}{i}\",{},\"{label}\"\n", i % 7 + i % 2 * 5);
+            edges += &format!("\"{HTML_NAME}{i}\",\"{HTML_NAME}{}\"\n", (i + 2) % 60);
+        }
+        self.write(&format!("{folder}/nodes.csv"), &nodes);
+        self.write(&format!("{folder}/edges.csv"), &edges);
     }
 
     pub fn is_empty(&self) -> bool {
