@@ -4,6 +4,8 @@
 //! epoch e:  gradient with dropout of stream (seed, e)  ->  optimiser step  ->  validation without dropout
 //! ```
 
+mod checkpoint;
+
 use super::setup::{Setup, hidden_from, optimiser};
 use super::stop::EarlyStopping;
 use super::{ModelProvenance, most_likely, weights};
@@ -14,6 +16,7 @@ use crate::rng::Stream;
 use crate::tensor::{
     self, AlignedVec, Mat, Optimiser, Targets, ThreadTeam, Workspace, log_sum_exp,
 };
+use checkpoint::{CheckpointLog, RunIdentity, START_AGAIN};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -84,29 +87,6 @@ struct Divergence {
     value: f64,
     /// Whether `params` and `optimiser` already include the step of the diverged epoch.
     stepped: bool,
-}
-
-/// The metadata of a checkpoint, next to its tensors.
-#[derive(serde::Serialize, serde::Deserialize)]
-struct CheckpointLog {
-    run: RunIdentity,
-    elapsed: Duration,
-    history: Vec<Epoch>,
-    filters: Vec<EpochFilter>,
-    /// The digest of the tensors and of this metadata with an empty digest.
-    sha256: String,
-}
-
-/// What a run is determined by; a checkpoint is accepted only by the same run.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-struct RunIdentity {
-    model: String,
-    hyper: serde_json::Value,
-    data_sha256: String,
-    split_sha256: String,
-    seed: u64,
-    /// See [`tensor::bit_class`].
-    bit_class: String,
 }
 
 /// The result of a run.
@@ -460,35 +440,6 @@ impl Fit {
         lower.dedup();
         let epoch = self.history.len() + 1;
         Err(Error::Diverged { epoch, loss, value, lower: lower.join(" or ") })
-    }
-}
-
-/// The advice for a checkpoint that cannot be used.
-const START_AGAIN: &str = "delete it to train this run from the start";
-
-impl CheckpointLog {
-    fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("epochs are finite numbers")
-    }
-}
-
-impl RunIdentity {
-    /// Describes the first difference from the run of a checkpoint; `None` if they are the same run.
-    fn difference(&self, stored: &Self) -> Option<String> {
-        let differs = |what: &str, own: &dyn std::fmt::Display, stored: &dyn std::fmt::Display| {
-            Some(format!("its {what} is {stored}; expected {own}"))
-        };
-        match self {
-            _ if self.seed != stored.seed => differs("seed", &self.seed, &stored.seed),
-            _ if self.model != stored.model => differs("model", &self.model, &stored.model),
-            _ if self.hyper != stored.hyper => Some("its hyper-parameters differ".into()),
-            _ if self.data_sha256 != stored.data_sha256 => Some("its graph differs".into()),
-            _ if self.split_sha256 != stored.split_sha256 => Some("its split differs".into()),
-            _ if self.bit_class != stored.bit_class => {
-                differs("class of instructions", &self.bit_class, &stored.bit_class)
-            }
-            _ => None,
-        }
     }
 }
 
