@@ -10,7 +10,7 @@ use crate::tensor::Plan;
 pub struct AttributionLimits {
     /// Bytes of memory.
     pub bytes: usize,
-    /// Arithmetic operations, as [`Attribution::operations`] counts them.
+    /// Arithmetic operations, as [`Attribution::operations`](super::Attribution::operations) counts them.
     pub operations: f64,
     /// Threads; they do not change the result.
     pub threads: usize,
