@@ -103,7 +103,7 @@ impl RunFolder {
     }
 
     /// Fails if the folder was deleted or replaced since it was locked.
-    fn check_presence(&self) -> Result<()> {
+    pub fn check_presence(&self) -> Result<()> {
         let present = match &self.lock {
             Some(lock) => is_same_file(lock, &self.path.join(LOCK)),
             None => true,

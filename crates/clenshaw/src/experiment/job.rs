@@ -188,6 +188,8 @@ impl<'a> ActiveJob<'a> {
     /// written.
     fn train(&self, fit: &mut Fit, i: usize, seed: u64) -> Result<()> {
         let folder = self.folder.as_ref().map(|(folder, _)| folder);
+        // Nothing is written to a folder that has taken the place of this one.
+        folder.map(RunFolder::check_presence).transpose()?;
         let mut progress = folder.map(|folder| {
             let max_epochs = self.request.hyper.int("max_epochs");
             ProgressWriter::start(folder.progress_path(seed), max_epochs, fit)
