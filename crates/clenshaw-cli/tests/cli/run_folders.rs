@@ -145,7 +145,8 @@ fn train_and_disturb(sandbox: &Sandbox, disturb: impl FnOnce(&Path)) -> Output {
     let arguments = "train csbm:nodes=400 --model gcn --set max_epochs=3000 --set patience=3000 \
                      --threads 1 --quiet --out here";
     let process = spawn(sandbox, arguments);
-    while !sandbox.path("here/data.json").exists() {
+    // The last file that is created before the first checkpoint.
+    while !sandbox.path("here/runs/0.progress.jsonl").exists() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     disturb(&sandbox.path("here"));
