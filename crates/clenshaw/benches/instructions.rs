@@ -200,5 +200,5 @@ fn counted_step(
     targets: &Targets<f32>,
 ) {
     plan.gradient(work, params, targets, &Stream::new(0, "dropout"));
-    optimiser.step(params, work.gradients());
+    work.update(optimiser, params);
 }

@@ -79,7 +79,7 @@ impl Training {
     fn step(&mut self) {
         let dropout = self.dropout.numbered(self.optimiser.steps + 1);
         self.setup.plan().gradient(&mut self.work, &self.params, &self.targets, &dropout);
-        self.optimiser.step(&mut self.params, self.work.gradients());
+        self.work.update(&mut self.optimiser, &mut self.params);
     }
 
     /// The mean loss on the training nodes, without dropout.

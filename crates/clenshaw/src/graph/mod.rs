@@ -1,6 +1,7 @@
 //! Undirected graphs, their normalised adjacency, and their spectra.
 
 mod operator;
+mod order;
 mod homophily;
 mod energy;
 mod components;
@@ -26,19 +27,35 @@ pub use operator::{Normalisation, operator, try_operator};
 pub use spectrum::extreme_eigenvalues;
 
 use crate::error::{Error, Result};
-use crate::tensor::{Pattern, check_count};
-use std::sync::Arc;
+use crate::tensor::{NodeOrder, Operator, Pattern, check_count};
+use std::sync::{Arc, OnceLock};
 
 const NO_NODES: &str = "the graph has no nodes; expected at least one";
 
 /// An undirected simple graph: no self-loops, no duplicate edges, both directions stored.
 ///
 /// Nodes and arcs are numbered by `u32`; constructors reject larger graphs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Graph {
     adjacency: Arc<Pattern>,
     /// The positive weight of each entry of `adjacency`, symmetric; `None` means that all of them are 1.
     weights: Option<Arc<Vec<f32>>>,
+    /// What is derived from the above when it is first needed; shared by clones.
+    derived: Arc<Derived>,
+}
+
+/// The order and the operators of a graph.
+#[derive(Debug, Default)]
+struct Derived {
+    order: OnceLock<Option<Arc<NodeOrder>>>,
+    /// By [`Normalisation`].
+    operators: [OnceLock<Operator>; 3],
+}
+
+impl PartialEq for Graph {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.adjacency, &self.weights) == (&other.adjacency, &other.weights)
+    }
 }
 
 impl Graph {
@@ -85,7 +102,10 @@ impl Graph {
         // P~ has one more entry per node.
         let n_entries = adjacency.n_entries() + adjacency.n_rows();
         match check_count(n_entries, "arcs and nodes") {
-            Ok(()) => Ok(Self { adjacency: Arc::new(adjacency), weights: None }),
+            Ok(()) => {
+                let (adjacency, derived) = (Arc::new(adjacency), Arc::default());
+                Ok(Self { adjacency, weights: None, derived })
+            }
             Err(problem) => Err(Error::Data { place: place.into(), problem }),
         }
     }
@@ -146,7 +166,7 @@ impl Graph {
             return Ok(graph);
         }
         let weights = weights::symmetrise(&graph.adjacency, kept().copied());
-        Ok(Self { weights: Some(Arc::new(weights)), ..graph })
+        Ok(graph.weighted(weights))
     }
 
     /// Returns the graph with a weight for each entry of its adjacency.
@@ -157,8 +177,33 @@ impl Graph {
     pub fn with_weights(self, place: &str, weights: Vec<f32>) -> Result<Self> {
         match weights::find_problem(&self.adjacency, &weights) {
             Some(problem) => Err(Error::Data { place: place.into(), problem }),
-            None => Ok(Self { weights: Some(Arc::new(weights)), ..self }),
+            None => Ok(self.weighted(weights)),
         }
+    }
+
+    /// The graph with these weights.
+    fn weighted(self, weights: Vec<f32>) -> Self {
+        // The order does not depend on the weights, but the operators do.
+        let derived = Derived { order: self.derived.order.clone(), ..Derived::default() };
+        Self { weights: Some(Arc::new(weights)), derived: Arc::new(derived), ..self }
+    }
+
+    /// An order of the nodes in which neighbours are close to each other; `None` if the order of their
+    /// numbers is as good. Computed by the first call.
+    pub fn node_order(&self) -> Option<&Arc<NodeOrder>> {
+        let compute = || order::useful_order(&self.adjacency).map(Arc::new);
+        self.derived.order.get_or_init(compute).as_ref()
+    }
+
+    /// The graph with this result of [`Graph::node_order`]; `None` keeps the order of the node numbers.
+    ///
+    /// # Panics
+    /// If the order has another number of nodes.
+    pub fn with_node_order(self, order: Option<NodeOrder>) -> Self {
+        let n = order.as_ref().map_or(self.n_nodes(), NodeOrder::n_nodes);
+        assert_eq!(n, self.n_nodes(), "graph: an order of {n} nodes");
+        let order = OnceLock::from(order.map(Arc::new));
+        Self { derived: Arc::new(Derived { order, ..Derived::default() }), ..self }
     }
 
     /// The weight of each entry of the adjacency; `None` means that all of them are 1.

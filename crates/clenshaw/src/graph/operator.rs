@@ -45,12 +45,27 @@ pub fn operator(graph: &Graph, kind: Normalisation) -> Operator {
     try_operator(graph, kind).unwrap_or_else(|error| panic!("operator: {error}"))
 }
 
-/// The operator of this kind for a graph.
+/// The operator of this kind for a graph, in the graph's [`Graph::node_order`]; the graph keeps it for
+/// further calls.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`] for [`Normalisation::TwoHop`] if too many pairs of nodes have distance two, as in a
 /// graph with a node of very high degree.
 pub fn try_operator(graph: &Graph, kind: Normalisation) -> Result<Operator> {
+    let kept = &graph.derived.operators[kind as usize];
+    if let Some(operator) = kept.get() {
+        return Ok(operator.clone());
+    }
+    let operator = build_operator(graph, kind)?;
+    let operator = match graph.node_order() {
+        Some(order) => operator.with_order(Arc::clone(order)),
+        None => operator,
+    };
+    Ok(kept.get_or_init(|| operator).clone())
+}
+
+/// Builds the operator of this kind for a graph.
+fn build_operator(graph: &Graph, kind: Normalisation) -> Result<Operator> {
     let weights = graph.weights().map(|weights| weights.iter().map(|&w| f64::from(w)).collect());
     Ok(match kind {
         Normalisation::Plain => normalise(graph.adjacency().clone(), weights),

@@ -6,6 +6,9 @@ mod aligned_vec;
 mod free_memory;
 mod shared_slice;
 mod sparse;
+mod node_order;
+mod operator;
+mod shared_sums;
 mod kernel;
 mod plan;
 mod optimiser;
@@ -17,6 +20,9 @@ pub use kernel::{
     available_instruction_sets, bit_class, instruction_set, log_sum_exp, select_instruction_set,
 };
 pub use mat::Mat;
+pub use node_order::NodeOrder;
+pub use operator::Operator;
+pub(crate) use operator::OperatorLayout;
 pub use optimiser::{Optimiser, OptimiserSettings, UpdateRule};
 pub use plan::{
     Coef, Cost, FeatureProduct, FeatureVar, GatherPrecision, Init, LinearInput, OperatorVar, Param,
@@ -28,7 +34,10 @@ pub use roofline::Roofline;
 pub use shared_slice::Bytes;
 pub(crate) use shared_slice::{LittleEndian, SharedSlice, little_endian_bytes};
 pub(crate) use sparse::check_count;
-pub use sparse::{Operator, Pattern, Sparse};
+pub use sparse::{Pattern, Sparse};
+
+/// The number of rows that a stage of a plan processes at a time: 16 KiB per matrix of 64 f32 columns.
+const BLOCK_ROWS: usize = 64;
 
 /// Asserts that every case panics with a message that contains its text.
 #[cfg(test)]

@@ -10,8 +10,10 @@
 //!           w <- w - lr m
 //! ```
 
-use super::Real;
+use super::kernel::{Arith, Kernel, dispatch};
+use super::{Real, ThreadTeam};
 use std::ops::Range;
+use std::sync::Mutex;
 
 const BETA1: f64 = 0.9;
 const BETA2: f64 = 0.999;
@@ -53,61 +55,118 @@ pub struct Optimiser<T> {
 
 impl<T: Real> Optimiser<T> {
     /// An optimiser before its first step. Parameters outside all ranges are not updated.
+    ///
+    /// # Panics
+    /// If the ranges overlap or do not ascend.
     pub fn new(ranges: Vec<(Range<usize>, OptimiserSettings)>) -> Self {
+        let ascends = ranges.windows(2).all(|pair| pair[0].0.end <= pair[1].0.start);
+        assert!(ascends, "optimiser: expected ascending ranges");
         let n = ranges.iter().map(|(range, _)| range.end).max().unwrap_or(0);
         Self { ranges, first: vec![T::ZERO; n], second: vec![T::ZERO; n], steps: 0 }
     }
 
     /// Updates the parameters from their gradients.
     pub fn step(&mut self, params: &mut [T], grads: &[T]) {
+        self.step_on(&mut ThreadTeam::new(1), params, grads);
+    }
+
+    /// [`Optimiser::step`] on several threads, with the same result.
+    pub(super) fn step_on(&mut self, team: &mut ThreadTeam, params: &mut [T], grads: &[T]) {
         self.steps += 1;
+        let updates: Vec<Mutex<Update<'_, T>>> =
+            self.updates(params, grads).map(Mutex::new).collect();
+        team.run(updates.len(), |i, _| {
+            let mut update = updates[i].lock().expect("every update runs once");
+            dispatch(&mut *update);
+        });
+    }
+
+    /// The updates of this step, in parts of at most [`PART`] parameters. Ranges ascend.
+    fn updates<'a>(
+        &'a mut self,
+        params: &'a mut [T],
+        grads: &'a [T],
+    ) -> impl Iterator<Item = Update<'a, T>> {
         let t = i32::try_from(self.steps).unwrap_or(i32::MAX);
-        for (range, settings) in &self.ranges {
-            let w = &mut params[range.clone()];
-            let g = &grads[range.clone()];
-            let m = &mut self.first[range.clone()];
-            match settings.rule {
-                UpdateRule::Adam => adam(settings, t, w, g, m, &mut self.second[range.clone()]),
-                UpdateRule::AdamW => {
-                    let kept = T::from_f64(1.0 - settings.rate * settings.decay);
-                    w.iter_mut().for_each(|w| *w = kept * *w);
-                    let settings = &OptimiserSettings { decay: 0.0, ..*settings };
-                    adam(settings, t, w, g, m, &mut self.second[range.clone()]);
-                }
-                UpdateRule::Momentum(mu) => momentum(settings, mu, w, g, m),
+        let (mut first, mut second) = (&mut self.first[..], &mut self.second[..]);
+        let (mut params, mut end) = (params, 0);
+        self.ranges.iter().flat_map(move |(range, settings)| {
+            let skipped = range.start - end;
+            end = range.end;
+            let w = take(&mut params, skipped, range.len()).chunks_mut(PART);
+            let m = take(&mut first, skipped, range.len()).chunks_mut(PART);
+            let v = take(&mut second, skipped, range.len()).chunks_mut(PART);
+            let g = grads[range.clone()].chunks(PART);
+            let parts = w.zip(g).zip(m.zip(v));
+            parts.map(move |((w, g), (m, v))| Update { settings: *settings, t, w, g, m, v })
+        })
+    }
+}
+
+/// Removes the first `skipped + len` numbers of a slice; returns the last `len` of them.
+fn take<'a, T>(numbers: &mut &'a mut [T], skipped: usize, len: usize) -> &'a mut [T] {
+    let (head, rest) = std::mem::take(numbers).split_at_mut(skipped + len);
+    *numbers = rest;
+    &mut head[skipped..]
+}
+
+/// The number of parameters that a thread updates at a time.
+const PART: usize = 1 << 14;
+
+/// Step `t` of an optimiser for some parameters `w`, their gradients and their moments.
+struct Update<'a, T> {
+    settings: OptimiserSettings,
+    t: i32,
+    w: &'a mut [T],
+    g: &'a [T],
+    m: &'a mut [T],
+    v: &'a mut [T],
+}
+
+impl<T: Real> Kernel for &mut Update<'_, T> {
+    type Output = ();
+
+    /// All instruction sets compute the same bits: no operation is fused.
+    #[inline(always)]
+    fn run<A: Arith>(self) {
+        match self.settings.rule {
+            UpdateRule::Adam => self.adam(self.settings.decay),
+            UpdateRule::AdamW => {
+                let kept = T::from_f64(1.0 - self.settings.rate * self.settings.decay);
+                self.w.iter_mut().for_each(|w| *w = kept * *w);
+                self.adam(0.0);
             }
+            UpdateRule::Momentum(mu) => self.momentum(mu),
         }
     }
 }
 
-fn adam<T: Real>(
-    settings: &OptimiserSettings,
-    t: i32,
-    w: &mut [T],
-    g: &[T],
-    m: &mut [T],
-    v: &mut [T],
-) {
-    let decay = T::from_f64(settings.decay);
-    let (b1, b2) = (T::from_f64(BETA1), T::from_f64(BETA2));
-    let (a1, a2) = (T::from_f64(1.0 - BETA1), T::from_f64(1.0 - BETA2));
-    let rate = T::from_f64(settings.rate / (1.0 - BETA1.powi(t)));
-    let root = T::from_f64((1.0 - BETA2.powi(t)).sqrt());
-    let eps = T::from_f64(EPS);
-    for i in 0..w.len() {
-        let g = g[i] + decay * w[i];
-        m[i] = b1 * m[i] + a1 * g;
-        v[i] = b2 * v[i] + a2 * g * g;
-        w[i] = w[i] - rate * m[i] / (v[i].sqrt() / root + eps);
+impl<T: Real> Update<'_, T> {
+    #[inline(always)]
+    fn adam(&mut self, decay: f64) {
+        let decay = T::from_f64(decay);
+        let (b1, b2) = (T::from_f64(BETA1), T::from_f64(BETA2));
+        let (a1, a2) = (T::from_f64(1.0 - BETA1), T::from_f64(1.0 - BETA2));
+        let rate = T::from_f64(self.settings.rate / (1.0 - BETA1.powi(self.t)));
+        let root = T::from_f64((1.0 - BETA2.powi(self.t)).sqrt());
+        let eps = T::from_f64(EPS);
+        let moments = self.m.iter_mut().zip(self.v.iter_mut());
+        for ((w, g), (m, v)) in self.w.iter_mut().zip(self.g).zip(moments) {
+            let g = *g + decay * *w;
+            *m = b1 * *m + a1 * g;
+            *v = b2 * *v + a2 * g * g;
+            *w = *w - rate * *m / (v.sqrt() / root + eps);
+        }
     }
-}
 
-fn momentum<T: Real>(settings: &OptimiserSettings, mu: f64, w: &mut [T], g: &[T], m: &mut [T]) {
-    let (decay, rate, mu) =
-        (T::from_f64(settings.decay), T::from_f64(settings.rate), T::from_f64(mu));
-    for i in 0..w.len() {
-        m[i] = mu * m[i] + (g[i] + decay * w[i]);
-        w[i] = w[i] - rate * m[i];
+    #[inline(always)]
+    fn momentum(&mut self, mu: f64) {
+        let (decay, mu) = (T::from_f64(self.settings.decay), T::from_f64(mu));
+        let rate = T::from_f64(self.settings.rate);
+        for ((w, g), m) in self.w.iter_mut().zip(self.g).zip(self.m.iter_mut()) {
+            *m = mu * *m + (*g + decay * *w);
+            *w = *w - rate * *m;
+        }
     }
 }
 
@@ -143,5 +202,28 @@ mod tests {
         sgd.step(&mut w, &[1.0]); // m = 2, w = 0.8
         sgd.step(&mut w, &[1.0]); // m = 1 + 1.8, w = 0.52
         assert!((w[0] - 0.52).abs() < 1e-15, "{w:?}");
+    }
+
+    #[test]
+    fn threads_and_parts_do_not_change_the_result() {
+        let settings = |rule| OptimiserSettings { rule, rate: 0.1, decay: 0.01 };
+        let n = 2 * PART + 100;
+        let ranges = vec![
+            (3..PART + 50, settings(UpdateRule::Adam)),
+            (PART + 60..n, settings(UpdateRule::Momentum(0.9))),
+        ];
+        let g: Vec<f32> = (0..n).map(|i| (i % 17) as f32 - 8.0).collect();
+        let trained = |threads| {
+            let (mut optimiser, mut w) = (Optimiser::new(ranges.clone()), vec![1.0; n]);
+            let mut team = ThreadTeam::new(threads);
+            (0..3).for_each(|_| optimiser.step_on(&mut team, &mut w, &g));
+            w
+        };
+        let single = trained(1);
+        assert_eq!(single, trained(3));
+        assert_eq!((single[2], single[PART + 55]), (1.0, 1.0), "outside of the ranges");
+        // Entries with equal gradients are updated alike in every part of a range.
+        assert_eq!(single[17], single[17 * 900]);
+        assert_eq!(single[PART + 60], single[PART + 60 + 17 * 900]);
     }
 }

@@ -116,9 +116,11 @@ fn measure_gather_rate(team: &mut ThreadTeam, source: usize) -> f64 {
             for row in chunk * chunk_rows..(chunk + 1) * chunk_rows {
                 let gather = kernel::Gather {
                     coef: 1.0,
-                    offsets: &[row * READS_PER_ROW, (row + 1) * READS_PER_ROW],
-                    indices: &indices,
-                    values: None,
+                    entries: kernel::GatherEntries::Rows {
+                        offsets: &[row * READS_PER_ROW, (row + 1) * READS_PER_ROW],
+                        indices: &indices,
+                        values: None,
+                    },
                     scale: &scale,
                     first_row: 0,
                     src: kernel::GatherSource::Full(&src),

@@ -1,12 +1,11 @@
-//! Sparse matrices in compressed-row form: the sparsity pattern, node features and symmetric operators.
+//! Sparse matrices in compressed-row form: the sparsity pattern and node features.
 //!
-//! The gather kernels index without bounds checks, and the backward pass assumes `P^T = P`. The
-//! constructors check both properties, and all fields are private.
+//! The gather kernels index without bounds checks. The constructors check all indices, and all fields are
+//! private.
 
 use super::{Mat, SharedSlice};
 use crate::parallel;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// Patterns with fewer entries than this are checked on one thread.
 const PARALLEL_ENTRIES: usize = 1 << 20;
@@ -183,7 +182,7 @@ impl Pattern {
     }
 
     /// An entry `(i, j)` without its mirror image `(j, i)`; `None` for a symmetric pattern.
-    fn unpaired_entry(&self) -> Option<(usize, usize)> {
+    pub(super) fn unpaired_entry(&self) -> Option<(usize, usize)> {
         let (mirrored, _) = self.transpose();
         (0..self.n_rows()).find_map(|i| {
             let unpaired = |j: &&u32| mirrored.row(i).binary_search(j).is_err();
@@ -239,109 +238,6 @@ impl Sparse {
     }
 }
 
-/// A symmetric operator on node signals, `P = diag(scale) A diag(scale)`.
-///
-/// The normalised adjacency of a graph without weights needs no value per entry in this form, which
-/// saves a third of the memory traffic of a product.
-#[derive(Clone, Debug)]
-pub struct Operator {
-    pattern: Arc<Pattern>,
-    /// The entries of A; `None` means that all of them are 1.
-    values: Option<Arc<Vec<f64>>>,
-    scale: Arc<Vec<f64>>,
-}
-
-impl Operator {
-    /// An operator with a scale factor per node, such as `d^-1/2`.
-    ///
-    /// # Panics
-    /// If the pattern is not square or not symmetric, or if there is not one factor per node.
-    pub fn new(pattern: Arc<Pattern>, scale: Vec<f64>) -> Self {
-        let operator = Self::from_square(pattern, scale);
-        if let Some((i, j)) = operator.pattern.unpaired_entry() {
-            panic!("operator: entry ({i}, {j}) without entry ({j}, {i}); expected symmetry");
-        }
-        operator
-    }
-
-    /// [`Operator::new`] for a pattern that is symmetric by construction.
-    ///
-    /// The symmetry is checked in debug builds only: a graph's adjacency is checked when the graph is
-    /// built, and adding self-loops or connecting nodes at distance two preserves symmetry.
-    pub(crate) fn from_symmetric(pattern: Arc<Pattern>, scale: Vec<f64>) -> Self {
-        let operator = Self::from_square(pattern, scale);
-        debug_assert_eq!(operator.pattern.unpaired_entry(), None, "operator: expected symmetry");
-        operator
-    }
-
-    /// [`Operator::from_symmetric`] with a value per entry of the pattern; the values must be symmetric.
-    pub(crate) fn weighted(pattern: Arc<Pattern>, values: Vec<f64>, scale: Vec<f64>) -> Self {
-        assert_eq!(values.len(), pattern.n_entries(), "operator: expected one value per entry");
-        let operator = Self::from_symmetric(pattern, scale);
-        Self { values: Some(Arc::new(values)), ..operator }
-    }
-
-    /// [`Operator::new`] without the check for symmetry.
-    fn from_square(pattern: Arc<Pattern>, scale: Vec<f64>) -> Self {
-        let (n, n_cols) = (pattern.n_rows(), pattern.n_cols());
-        assert_eq!(n, n_cols, "operator: {n} rows and {n_cols} columns; expected a square pattern");
-        assert_eq!(scale.len(), n, "operator: expected one scale factor for each of {n} nodes");
-        Self { pattern, values: None, scale: Arc::new(scale) }
-    }
-
-    /// The positions of the entries; symmetric.
-    pub fn pattern(&self) -> &Arc<Pattern> {
-        &self.pattern
-    }
-
-    /// The entries of A in the order of the pattern; `None` means that all of them are 1.
-    pub fn values(&self) -> Option<&[f64]> {
-        self.values.as_ref().map(|values| values.as_slice())
-    }
-
-    /// The scale factor of each node.
-    pub fn scale(&self) -> &[f64] {
-        &self.scale
-    }
-
-    /// The entries `P_ij` with both `i` and `j` among these nodes, which must ascend.
-    pub fn restricted_to(&self, nodes: &[u32]) -> Self {
-        let position = |j: u32| nodes.binary_search(&j).ok().map(|position| position as u32);
-        let (pattern, kept) = self.pattern.select(nodes, nodes.len(), position);
-        let scale = nodes.iter().map(|&i| self.scale[i as usize]).collect();
-        let operator = Self::from_symmetric(Arc::new(pattern), scale);
-        let values = self.values().map(|values| kept.iter().map(|&e| values[e]).collect());
-        Self { values: values.map(Arc::new), ..operator }
-    }
-
-    /// Number of nodes.
-    pub fn n_nodes(&self) -> usize {
-        self.pattern.n_rows()
-    }
-
-    /// `P x`, computed by plain loops on one thread; slow for large matrices.
-    pub fn apply(&self, x: &Mat<f64>) -> Mat<f64> {
-        assert_eq!(x.rows(), self.n_nodes(), "operator: expected a matrix with one row per node");
-        let mut out = Mat::zeros(x.rows(), x.cols());
-        for i in 0..x.rows() {
-            let entries = self.pattern.offsets()[i]..self.pattern.offsets()[i + 1];
-            for (e, &j) in entries.zip(self.pattern.row(i)) {
-                let value = self.values().map_or(1.0, |values| values[e]);
-                let w = self.scale[i] * value * self.scale[j as usize];
-                for c in 0..x.cols() {
-                    out[(i, c)] += w * x[(j as usize, c)];
-                }
-            }
-        }
-        out
-    }
-
-    /// The operator as a dense matrix.
-    pub fn to_dense(&self) -> Mat<f64> {
-        self.apply(&Mat::identity(self.n_nodes()))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -392,20 +288,9 @@ mod tests {
     }
 
     #[test]
-    fn invalid_operators_and_matrices_are_rejected() {
-        let operator = |n_cols, offsets: &[usize], indices: &[u32], n_scales| {
-            let pattern = Pattern::new(n_cols, offsets.to_vec(), indices.to_vec());
-            Operator::new(Arc::new(pattern), vec![1.0; n_scales]);
-        };
-        assert_panics(&[
-            ("operator: entry (0, 1) without entry (1, 0)", &|| operator(2, &[0, 1, 1], &[1], 2)),
-            ("operator: 2 rows and 3 columns", &|| operator(3, &[0, 1, 2], &[0, 1], 2)),
-            ("operator: expected one scale factor for each of 2 nodes", &|| {
-                operator(2, &[0, 1, 2], &[1, 0], 1);
-            }),
-            ("sparse matrix: expected one value for each of 1 entries", &|| {
-                Sparse::new(Pattern::new(2, vec![0, 1], vec![1]), vec![]);
-            }),
-        ]);
+    fn sparse_matrices_need_a_value_per_entry() {
+        assert_panics(&[("sparse matrix: expected one value for each of 1 entries", &|| {
+            Sparse::new(Pattern::new(2, vec![0, 1], vec![1]), vec![]);
+        })]);
     }
 }

@@ -195,7 +195,7 @@ impl Fit {
         let loss = plan.gradient(&mut self.work, &self.params, &self.targets, &dropout);
         let train_loss = f64::from(loss);
         self.require_finite("training loss", train_loss, false)?;
-        self.optimiser.step(&mut self.params, self.work.gradients());
+        self.work.update(&mut self.optimiser, &mut self.params);
         let validation = self.validate();
         if let Some((val_loss, _)) = validation {
             self.require_finite("validation loss", val_loss, true)?;
@@ -357,7 +357,7 @@ impl Fit {
         let mut optimiser = optimiser(plan, self.setup.info(), self.setup.hp());
         for epoch in 1..=self.history.len() {
             plan.gradient(&mut work, &params, &self.targets, &dropout_stream(self.seed, epoch));
-            optimiser.step(&mut params, work.gradients());
+            work.update(&mut optimiser, &mut params);
         }
         (params, optimiser)
     }

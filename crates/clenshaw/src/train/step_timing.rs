@@ -61,11 +61,11 @@ impl StepTiming {
             let dropout = dropout.numbered(i as u64);
             let step = time(|| {
                 plan.gradient(&mut work, &params, &targets, &dropout);
-                optimiser.step(&mut params, work.gradients());
+                work.update(&mut optimiser, &mut params);
             });
             let timer = PhaseTimer::default();
             plan.timed_gradient(&mut work, &params, &targets, &dropout, &timer);
-            let update = time(|| optimiser.step(&mut params, work.gradients()));
+            let update = time(|| work.update(&mut optimiser, &mut params));
             let evaluation = time(|| _ = plan.scores(&mut work, &params));
             // The first iteration is a warm-up.
             if i > 0 {

@@ -18,6 +18,7 @@ mod layering;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod memory;
 mod models;
+mod node_order;
 mod parity;
 mod plain;
 mod recurrences;

@@ -221,6 +221,19 @@ fn same_seed_gives_the_same_bytes_for_any_number_of_threads() {
 }
 
 #[test]
+fn shared_sums_give_the_same_bytes_for_any_number_of_threads() {
+    let problem = Problem::grouped(800, 6);
+    for name in ["clenshaw-gcn", "gcn", "gcnii", "h2gcn"] {
+        let setting = Setting::defaults(model::find(name).unwrap()).with_dropout(0.4);
+        let single = computed_bytes(&setting, &problem, Form::Sparse, 1);
+        for threads in [2, 3] {
+            let again = computed_bytes(&setting, &problem, Form::Sparse, threads);
+            assert!(single == again, "{name}, {threads} threads");
+        }
+    }
+}
+
+#[test]
 fn gradients_do_not_depend_on_the_workspace_history() {
     let problem = Problem::random(MANY, 6);
     for setting in every_default().map(|setting| setting.with_dropout(0.4)) {

@@ -10,7 +10,7 @@
 //! The backward pass needs only the open bits, one 64-bit word per 64 columns of a row.
 //! NaN is not blocked, so that it stays visible in the scores of a network that diverged.
 
-use super::{Arith, Kernel};
+use super::{Arith, Kernel, RowNumbers};
 use crate::rng::{Bernoulli, Stream};
 use crate::tensor::Real;
 
@@ -31,8 +31,8 @@ pub(crate) struct Gate<'a, T> {
     pub act: Act,
     /// For dropout, the probability of keeping an entry and the random stream.
     pub drop: Option<(Bernoulli, &'a Stream)>,
-    /// The index of the block's first row in the whole matrix, which selects the random bits.
-    pub first_row: usize,
+    /// The numbers of the rows, which select the random bits.
+    pub row_numbers: RowNumbers<'a>,
     pub src: &'a [T],
     pub out: &'a mut [T],
     /// Receives the open bits of each row, if a backward pass follows.
@@ -54,7 +54,7 @@ impl<T: Real> Kernel for Gate<'_, T> {
                 let from = r * cols + 64 * w;
                 let to = (from + 64).min((r + 1) * cols);
                 let src = &self.src[from..to];
-                let number = ((self.first_row + r) * words + w) as u64;
+                let number = (self.row_numbers.get(r) * words + w) as u64;
                 let keep = self
                     .drop
                     .map_or(u64::MAX, |(bernoulli, stream)| bernoulli.word(stream, number));
@@ -189,7 +189,11 @@ mod tests {
         let mut out = vec![9.0; src.len()];
         let mut mask = vec![0; src.len() / cols * cols.div_ceil(64)];
         let mask_out = Some(&mut mask[..]);
-        dispatch_at(level, Gate { cols, act, drop, first_row, src, out: &mut out, mask: mask_out });
+        let row_numbers = RowNumbers::From(first_row);
+        dispatch_at(
+            level,
+            Gate { cols, act, drop, row_numbers, src, out: &mut out, mask: mask_out },
+        );
         (out, mask)
     }
 

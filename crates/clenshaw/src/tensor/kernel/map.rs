@@ -1,6 +1,24 @@
 //! Functions of one number and their derivatives.
 
+use super::{Arith, Kernel};
 use crate::tensor::Real;
+
+/// `out_i = value(i)`.
+pub(crate) struct Fill<'a, T, F> {
+    pub out: &'a mut [T],
+    pub value: F,
+}
+
+impl<T: Real, F: Fn(usize) -> T> Kernel for Fill<'_, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arith>(self) {
+        for (i, out) in self.out.iter_mut().enumerate() {
+            *out = (self.value)(i);
+        }
+    }
+}
 
 /// A function of one number, applied to every entry of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -28,11 +28,11 @@ use level::level;
 pub use level::{available_instruction_sets, bit_class, instruction_set, select_instruction_set};
 pub use loss::log_sum_exp;
 pub(crate) use loss::{Combination, Nll, Squares};
-pub(crate) use map::Map;
+pub(crate) use map::{Fill, Map};
 pub(crate) use reduce::{accumulate, add_columns, column_dots, column_sums, dot};
 pub(crate) use rows::{shrink, shrink_gradient, softmax, softmax_gradient};
 pub(crate) use sparse::SparseProduct;
-pub(crate) use sum::{Gather, GatherSource, MAX_TERMS, Sum, ToBf16, bf16_stride};
+pub(crate) use sum::{Gather, GatherEntries, GatherSource, MAX_TERMS, Sum, ToBf16, bf16_stride};
 
 use super::Real;
 
@@ -104,6 +104,26 @@ pub(crate) trait Kernel {
     /// Runs the computation. Implementations must be `#[inline(always)]` to be compiled for each
     /// instruction set.
     fn run<A: Arith>(self) -> Self::Output;
+}
+
+/// The numbers of the rows of a block, which select random bits or rows of other matrices.
+#[derive(Clone, Copy)]
+pub(crate) enum RowNumbers<'a> {
+    /// Consecutive rows from this one.
+    From(usize),
+    /// These rows.
+    Listed(&'a [u32]),
+}
+
+impl RowNumbers<'_> {
+    /// The number of row `r` of the block.
+    #[inline(always)]
+    pub fn get(self, r: usize) -> usize {
+        match self {
+            Self::From(first) => first + r,
+            Self::Listed(rows) => rows[r] as usize,
+        }
+    }
 }
 
 /// Runs a kernel with the selected instruction set, by default the best one of this processor.

@@ -25,7 +25,14 @@ pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> T {
             for (i, (a, b)) in a_rest.iter().zip(b_rest).enumerate() {
                 acc[i] = A::madd(*a, *b, acc[i]);
             }
-            acc.iter().fold(T::ZERO, |sum, v| sum + *v)
+            let mut half = LANES / 2;
+            while half > 0 {
+                for i in 0..half {
+                    acc[i] = acc[i] + acc[half + i];
+                }
+                half /= 2;
+            }
+            acc[0]
         }
     }
     assert_eq!(a.len(), b.len(), "dot: lengths differ");
@@ -97,11 +104,19 @@ pub(crate) fn column_dots<T: Real>(a: &[T], b: &[T], out: &mut [T], add: bool) {
 
 /// `out (+)= x`.
 pub(crate) fn accumulate<T: Real>(x: &[T], out: &mut [T], add: bool) {
-    if !add {
-        return out.copy_from_slice(x);
+    struct Accumulate<'a, T>(&'a [T], &'a mut [T]);
+    impl<T: Real> Kernel for Accumulate<'_, T> {
+        type Output = ();
+        #[inline(always)]
+        fn run<A: Arith>(self) {
+            for (out, x) in self.1.iter_mut().zip(self.0) {
+                *out += *x;
+            }
+        }
     }
-    for (out, x) in out.iter_mut().zip(x) {
-        *out += *x;
+    match add {
+        true => dispatch(Accumulate(x, out)),
+        false => out.copy_from_slice(x),
     }
 }
 

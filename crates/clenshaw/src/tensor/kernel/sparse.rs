@@ -6,15 +6,17 @@
 //! ```
 
 use super::gather::{ColumnKernel, Rows, run_by_columns, store};
-use super::{Arith, Kernel};
+use super::{Arith, Kernel, RowNumbers};
 use crate::tensor::Real;
 
 /// `out (+)= X W + bias` or `out (+)= X^T W` for the rows of one block.
 pub(crate) struct SparseProduct<'a, T> {
-    /// ColumnKernel of W and of the result.
+    /// Columns of W and of the result.
     pub cols: usize,
-    /// Offsets of the block's rows, and the end of its last row, in the pattern of X or its transpose.
+    /// Offsets of all rows of X or its transpose, and the end of the last row.
     pub offsets: &'a [usize],
+    /// The rows of the block.
+    pub row_numbers: RowNumbers<'a>,
     /// The row of W for each entry, below `n_rows`.
     pub indices: &'a [u32],
     /// Rows of W.
@@ -45,7 +47,8 @@ impl<T: Real> ColumnKernel for SparseProduct<'_, T> {
     #[inline(always)]
     fn run_columns<A: Arith, const W: usize>(&mut self, r: usize, c: usize) {
         let (rows, values) = (Rows::new(self.w, self.cols, self.indices), self.values);
-        let entries = self.offsets[r]..self.offsets[r + 1];
+        let row = self.row_numbers.get(r);
+        let entries = self.offsets[row]..self.offsets[row + 1];
         // SAFETY: the indices of a pattern are below `n_rows`, and W has that many rows (asserted).
         let acc = unsafe {
             match self.value_index {
@@ -75,6 +78,7 @@ mod tests {
         let product = |out| SparseProduct {
             cols: 2,
             offsets: &OFFSETS,
+            row_numbers: RowNumbers::From(0),
             indices: &INDICES,
             n_rows: 3,
             value_index: None,
@@ -99,6 +103,7 @@ mod tests {
             let product = |out, add| SparseProduct {
                 cols: 2,
                 offsets: &[0, 1, 2, 4],
+                row_numbers: RowNumbers::From(0),
                 indices: &[0, 2, 0, 2],
                 n_rows: 3,
                 value_index: Some(&[0, 2, 1, 3]),

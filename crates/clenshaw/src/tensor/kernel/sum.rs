@@ -9,6 +9,7 @@
 use super::gather::{ColumnKernel, Rows, run_by_columns, store};
 use super::{Arith, Kernel};
 use crate::tensor::Real;
+use crate::tensor::shared_sums::SumEntries;
 use std::ops::Range;
 
 /// The largest number of terms in one pass, besides the product with an operator.
@@ -17,18 +18,38 @@ pub(crate) const MAX_TERMS: usize = 4;
 /// The product `coef diag(scale) A diag(scale) src` for the rows of a block.
 pub(crate) struct Gather<'a, T> {
     pub coef: T,
-    /// Offsets of the block's rows, and the end of the last one, in `indices`.
-    pub offsets: &'a [usize],
-    /// ColumnKernel of all entries of the pattern.
-    pub indices: &'a [u32],
-    /// The value of every entry of A; `None` means that all of them are 1.
-    pub values: Option<&'a [T]>,
+    pub entries: GatherEntries<'a, T>,
     /// The scale factor of every node.
     pub scale: &'a [T],
     /// The index of the block's first row in the whole matrix.
     pub first_row: usize,
     /// The whole source, `[n, cols]`.
     pub src: GatherSource<'a, T>,
+}
+
+/// The entries of A in the rows of a block.
+pub(crate) enum GatherEntries<'a, T> {
+    /// Compressed rows.
+    Rows {
+        /// Offsets of the block's rows, and the end of the last one, in `indices`.
+        offsets: &'a [usize],
+        /// The columns of all entries of the pattern.
+        indices: &'a [u32],
+        /// The value of every entry of A; `None` means that all of them are 1.
+        values: Option<&'a [T]>,
+    },
+    /// Rows that share sums; all entries of A are 1.
+    Shared {
+        /// The shared sums to compute first.
+        sums: SumEntries<'a>,
+        /// The slot of each of these sums, below `n_slots`.
+        slots: &'a [u32],
+        n_slots: usize,
+        /// The sums of the block's rows.
+        rows: SumEntries<'a>,
+        /// The memory of the slots, `[n_slots, cols]`; sums of earlier blocks of the chunk are in it.
+        memory: &'a mut [T],
+    },
 }
 
 /// The matrix that rows are gathered from.
@@ -69,8 +90,10 @@ impl<T: Real> Kernel for Sum<'_, T> {
                 GatherSource::Bf16(src) => (src.len(), bf16_stride::<T>(self.cols)),
             };
             assert_eq!(len, gather.scale.len() * cols, "sum: the source has the wrong shape");
-            let n_values = gather.values.map_or(gather.indices.len(), <[T]>::len);
-            assert_eq!(n_values, gather.indices.len(), "sum: expected one value per entry");
+            gather.check_entries(self.cols);
+        }
+        if let Some(gather) = &mut self.gather {
+            gather.compute_shared_sums::<A>(self.cols);
         }
         let (rows, cols) = (self.out.len() / self.cols.max(1), self.cols);
         run_by_columns::<A>(&mut self, rows, cols);
@@ -96,20 +119,48 @@ impl<T: Real> ColumnKernel for Sum<'_, T> {
 }
 
 impl<T: Real> Gather<'_, T> {
-    /// ColumnKernel `c..c + W` of row `r` of the product.
+    /// Asserts that there is a value per entry, or memory for the slots.
+    fn check_entries(&self, cols: usize) {
+        match &self.entries {
+            GatherEntries::Rows { indices, values, .. } => {
+                let n_values = values.map_or(indices.len(), <[T]>::len);
+                assert_eq!(n_values, indices.len(), "sum: expected one value per entry");
+            }
+            GatherEntries::Shared { n_slots, memory, .. } => {
+                assert_eq!(memory.len(), n_slots * cols, "sum: the slots have the wrong size");
+            }
+        }
+    }
+
+    /// Computes the sums that the rows of the block are the first to use.
+    #[inline(always)]
+    fn compute_shared_sums<A: Arith>(&mut self, cols: usize) {
+        let (src, scale) = (self.src, self.scale);
+        if let GatherEntries::Shared { sums, slots, memory, .. } = &mut self.entries {
+            let n = sums.len();
+            let mut kernel = SlotSums { cols, src, scale, sums: *sums, slots, memory };
+            run_by_columns::<A>(&mut kernel, n, cols);
+        }
+    }
+
+    /// Columns `c..c + W` of row `r` of the product.
     #[inline(always)]
     fn run_columns<A: Arith, const W: usize>(&self, cols: usize, r: usize, c: usize) -> [T; W] {
-        let entries = self.offsets[r]..self.offsets[r + 1];
-        let mut acc = match self.values {
-            None => self.sum::<A, W>(cols, entries, c, |_, j| {
-                // SAFETY: columns of a pattern are below its number of columns, which is the length
-                // of `scale`.
-                unsafe { *self.scale.get_unchecked(j) }
-            }),
-            Some(values) => self.sum::<A, W>(cols, entries, c, |e, j| {
-                // SAFETY: as above, and there is a value for every entry (asserted in `run`).
-                unsafe { *values.get_unchecked(e) * *self.scale.get_unchecked(j) }
-            }),
+        let mut acc = match &self.entries {
+            GatherEntries::Rows { offsets, indices, values } => {
+                let entries = offsets[r]..offsets[r + 1];
+                match values {
+                    None => self.src.sum_scaled::<A, W>(cols, indices, entries, c, self.scale),
+                    Some(values) => self.src.sum::<A, W>(cols, indices, entries, c, |e, j| {
+                        // SAFETY: columns of a pattern are below its number of columns, which is the
+                        // length of `scale`, and there is a value for every entry (asserted in `run`).
+                        unsafe { *values.get_unchecked(e) * *self.scale.get_unchecked(j) }
+                    }),
+                }
+            }
+            GatherEntries::Shared { rows, memory, .. } => {
+                sum_shared::<T, A, W>(self.src, self.scale, *rows, memory, cols, r, c)
+            }
         };
         let outer = self.coef * self.scale[self.first_row + r];
         for i in 0..W {
@@ -117,29 +168,95 @@ impl<T: Real> Gather<'_, T> {
         }
         acc
     }
+}
 
-    /// The sum of the gathered rows, each multiplied by `weight(entry, column)`.
+impl<T: Real> GatherSource<'_, T> {
+    /// The sum of the rows of these entries, each multiplied by its scale factor.
+    #[inline(always)]
+    fn sum_scaled<A: Arith, const W: usize>(
+        self,
+        cols: usize,
+        indices: &[u32],
+        entries: Range<usize>,
+        c: usize,
+        scale: &[T],
+    ) -> [T; W] {
+        self.sum::<A, W>(cols, indices, entries, c, |_, j| {
+            // SAFETY: columns of a pattern are below its number of columns, which is the length of `scale`.
+            unsafe { *scale.get_unchecked(j) }
+        })
+    }
+
+    /// The sum of the rows of these entries, each multiplied by `weight(entry, column)`.
     #[inline(always)]
     fn sum<A: Arith, const W: usize>(
-        &self,
+        self,
         cols: usize,
+        indices: &[u32],
         entries: Range<usize>,
         c: usize,
         weight: impl Fn(usize, usize) -> T,
     ) -> [T; W] {
-        // SAFETY: `src` has a row of `cols` numbers for every column of the pattern (asserted in `run`).
+        // SAFETY: the source has a row of `cols` numbers for every column of the pattern (asserted in
+        // `Sum::run`).
         unsafe {
-            match self.src {
+            match self {
                 GatherSource::Full(src) => {
-                    Rows::new(src, cols, self.indices).sum::<T, A, W>(entries, c, weight)
+                    Rows::new(src, cols, indices).sum::<T, A, W>(entries, c, weight)
                 }
                 GatherSource::Bf16(src) => {
                     let stride = bf16_stride::<T>(cols) * size_of::<T>() / size_of::<u16>();
                     let src = bytemuck::cast_slice::<T, u16>(src);
-                    Rows::new(src, stride, self.indices).sum::<T, A, W>(entries, c, weight)
+                    Rows::new(src, stride, indices).sum::<T, A, W>(entries, c, weight)
                 }
             }
         }
+    }
+}
+
+/// Columns `c..c + W` of sum `s`: its slots, and its rows of the source, scaled.
+#[inline(always)]
+fn sum_shared<T: Real, A: Arith, const W: usize>(
+    src: GatherSource<'_, T>,
+    scale: &[T],
+    sums: SumEntries<'_>,
+    memory: &[T],
+    cols: usize,
+    s: usize,
+    c: usize,
+) -> [T; W] {
+    let (slots, rows) = sums.of(s);
+    let mut acc = src.sum_scaled::<A, W>(cols, sums.indices, rows, c, scale);
+    if !slots.is_empty() {
+        // SAFETY: the slots of shared sums are below their number, for which there is memory (asserted in
+        // `Sum::run`).
+        let shared = unsafe {
+            Rows::new(memory, cols, sums.indices).sum::<T, A, W>(slots, c, |_, _| T::ONE)
+        };
+        for i in 0..W {
+            acc[i] += shared[i];
+        }
+    }
+    acc
+}
+
+/// Computes shared sums and stores each in its slot.
+struct SlotSums<'a, T> {
+    cols: usize,
+    src: GatherSource<'a, T>,
+    scale: &'a [T],
+    sums: SumEntries<'a>,
+    slots: &'a [u32],
+    memory: &'a mut [T],
+}
+
+impl<T: Real> ColumnKernel for SlotSums<'_, T> {
+    #[inline(always)]
+    fn run_columns<A: Arith, const W: usize>(&mut self, s: usize, c: usize) {
+        let (src, scale, cols) = (self.src, self.scale, self.cols);
+        let acc = sum_shared::<T, A, W>(src, scale, self.sums, self.memory, cols, s, c);
+        let start = self.slots[s] as usize * cols + c;
+        self.memory[start..start + W].copy_from_slice(&acc);
     }
 }
 
@@ -180,9 +297,7 @@ mod tests {
             (&x[..n], &x[n..2 * n], &x[2 * n..3 * n], &x[3 * n..3 * n + cols]);
         let gather = Gather {
             coef: 2.0,
-            offsets: &OFFSETS,
-            indices: &INDICES,
-            values: None,
+            entries: GatherEntries::Rows { offsets: &OFFSETS, indices: &INDICES, values: None },
             scale: &SCALE,
             first_row: 0,
             src: GatherSource::Full(src),
@@ -222,7 +337,11 @@ mod tests {
                 let mut out = vec![0.0; 3 * cols];
                 let mut sum = step(cols, &x, &mut out, false);
                 (sum.n_terms, sum.bias) = (0, None);
-                sum.gather.as_mut().unwrap().values = Some(&values);
+                sum.gather.as_mut().unwrap().entries = GatherEntries::Rows {
+                    offsets: &OFFSETS,
+                    indices: &INDICES,
+                    values: Some(&values),
+                };
                 dispatch_at(level, sum);
                 let entry = |r: usize, c: usize| -> f32 {
                     let entries = OFFSETS[r]..OFFSETS[r + 1];

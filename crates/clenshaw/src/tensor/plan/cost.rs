@@ -117,7 +117,7 @@ impl<T: Real> Plan<T> {
                 cost.flops += (2 * stage.rows * bufs[k].cols * bufs[n].cols) as f64;
             }
             Work::Spmm { operator, src } => {
-                gather(self.operators[operator].pattern.n_entries() as f64, src);
+                gather(self.constants.operators[operator].n_reads() as f64, src);
             }
             Work::SparseMatMul { matrix, values, src }
             | Work::SparseTransposeMatMul { matrix, values, src } => {
@@ -135,7 +135,7 @@ impl<T: Real> Plan<T> {
             }
             _ => None,
         });
-        self.sparse[matrix].pattern.n_entries() as f64 * keep.next().unwrap_or(1.0)
+        self.constants.sparse[matrix].pattern.n_entries() as f64 * keep.next().unwrap_or(1.0)
     }
 }
 

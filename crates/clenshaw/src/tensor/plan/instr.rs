@@ -50,6 +50,8 @@ pub(super) struct Dropout {
     pub site: u64,
     /// The probability of keeping an entry.
     pub keep: Bernoulli,
+    /// Whether each row belongs to a node, whose number then selects the random bits.
+    pub per_node: bool,
 }
 
 /// One instruction. `add` means adding to the destination instead of overwriting it.
@@ -85,6 +87,8 @@ pub(super) enum Instr {
     Dot { a: Buf, b: Buf, dst: Buf, entry: usize },
     /// `dst[.., to..to+width] = src[.., from..from+width]`.
     CopyColumns { src: Buf, from: usize, dst: Buf, to: usize, width: usize },
+    /// `dst[i, ..] = src[row of node i, ..]`.
+    RestoreOrder { src: Buf, dst: Buf },
     /// `dst = f(src)`.
     Map { map: Map, src: Buf, dst: Buf },
     /// `dst = f'(x) g`, with `y = f(x)`.
@@ -257,7 +261,9 @@ impl Instr {
                     .access(ReadAll, [values, g])
                     .work(Work::SparseTransposeMatMul { matrix, values, src: g })
             }
-            Self::Transpose { src, dst } => Info::writing(dst, Phase::Rest).access(ReadAll, [src]),
+            Self::Transpose { src, dst } | Self::RestoreOrder { src, dst } => {
+                Info::writing(dst, Phase::Rest).access(ReadAll, [src])
+            }
             Self::Gate { src, dst, mask, .. } => {
                 Info::writing(dst, Phase::Gates).access(ReadRows, [src]).mask(mask)
             }

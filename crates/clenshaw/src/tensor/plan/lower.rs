@@ -112,7 +112,7 @@ impl ForwardPass {
     /// Emits activation and dropout; without either, returns the buffer of the input.
     fn lower_gate(&mut self, i: NodeId, x: NodeId, act: Act, drop: f64, site: u64) -> Buf {
         let src = self.buf(x);
-        let drop = self.dropout(drop, site);
+        let drop = self.dropout(drop, site, self.nodes[i].per_node);
         if act == Act::Identity && drop.is_none() {
             return src;
         }
@@ -130,16 +130,16 @@ impl ForwardPass {
     /// Emits dropout of the values of a sparse matrix; if dropout is off, returns the buffer of the input.
     fn lower_sparse_dropout(&mut self, x: NodeId, drop: f64, site: u64) -> Buf {
         let values = self.buf(x);
-        let Some(drop) = self.dropout(drop, site) else { return values };
+        let Some(drop) = self.dropout(drop, site, false) else { return values };
         let dst = self.list.computed(self.list.bufs[values].rows, 1);
         self.emit(x, Instr::SparseDropout { values, drop, dst });
         dst
     }
 
     /// Dropout at rate `drop`; `None` outside training or if the rate is 0.
-    fn dropout(&self, drop: f64, site: u64) -> Option<Dropout> {
+    fn dropout(&self, drop: f64, site: u64, per_node: bool) -> Option<Dropout> {
         let is_on = self.mode == PassMode::Training && drop > 0.0;
-        is_on.then(|| Dropout { site, keep: Bernoulli::from_drop_rate(drop) })
+        is_on.then(|| Dropout { site, keep: Bernoulli::from_drop_rate(drop), per_node })
     }
 
     fn lower_concat(&mut self, i: NodeId, parts: &[NodeId]) -> Buf {
@@ -153,9 +153,15 @@ impl ForwardPass {
         dst
     }
 
-    /// A computed buffer with the value `v`; emits a copy if `v` is a constant or a parameter.
-    pub fn output_buf(&mut self, v: NodeId) -> Buf {
+    /// A computed buffer with the value `v`; emits a copy if `v` is a constant or a parameter, or if it has a
+    /// row for each of `n_ordered` nodes that are not in the order of their numbers.
+    pub fn output_buf(&mut self, v: NodeId, n_ordered: Option<usize>) -> Buf {
         let src = self.buf(v);
+        if self.nodes[v].per_node && n_ordered == Some(self.nodes[v].rows) {
+            let dst = self.buffer_like(v);
+            self.emit(v, Instr::RestoreOrder { src, dst });
+            return dst;
+        }
         if self.list.bufs[src].kind == BufKind::Computed {
             return src;
         }

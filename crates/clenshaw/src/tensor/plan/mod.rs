@@ -10,6 +10,8 @@
 //! differentiate   the loss and the backward pass                               appends instructions
 //! bf16            optional: products with the graph read bf16                  rewrites instructions
 //! schedule        stages, chunks of rows, addresses of buffers                 instructions -> Program
+//! constants       features and operators in the plan's precision and order of nodes
+//! compile         runs the passes for all programs of a plan                  Tape -> Plan
 //! replay          Plan and Workspace; runs a Program without allocating
 //! execute         one instruction on one block of rows
 //! ```
@@ -29,6 +31,8 @@ mod differentiate;
 mod bf16;
 mod schedule;
 mod targets;
+mod constants;
+mod compile;
 mod replay;
 mod execute;
 mod thread_team;

@@ -1,19 +1,15 @@
 //! A compiled plan, its memory, and the replay of its programs.
 
 use super::ThreadTeam;
-use super::bf16::{GatherPrecision, gather_bf16};
+use super::constants::Constants;
 use super::cost::PhaseTimer;
-use super::differentiate::Gradients;
 use super::execute::{Memory, ThreadContext};
-use super::fuse::PassMode;
-use super::instr::{Buf, Work};
-use super::lower::lower;
-use super::record::{Init, Param, Tape, param_ranges};
-use super::schedule::{Program, Slot, blocks, schedule};
-use super::targets::{Targets, cast};
-use super::value::{NodeId, Var};
+use super::instr::{Buf, ReduceInto};
+use super::record::{Init, Param, param_ranges};
+use super::schedule::{Program, Slot, blocks};
+use super::targets::Targets;
 use crate::rng::Stream;
-use crate::tensor::{AlignedVec, Mat, Operator, Pattern, Real, Sparse};
+use crate::tensor::{AlignedVec, Mat, Optimiser, Real};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -22,53 +18,23 @@ use std::sync::Arc;
 /// It is immutable and may be shared by many runs, each with its own [`Workspace`].
 pub struct Plan<T> {
     /// Identifies the workspaces of this plan; those of other plans may have other sizes.
-    identity: Arc<()>,
-    params: Vec<Param>,
+    pub(super) identity: Arc<()>,
+    pub(super) params: Vec<Param>,
     pub(super) train: Program,
-    evaluate: Program,
-    logits: Buf,
+    pub(super) evaluate: Program,
+    /// The scores, in `evaluate`.
+    pub(super) logits: Buf,
     /// An evaluation that also keeps the named values; `None` without named values.
-    inspect: Option<Program>,
-    named: Vec<(String, Buf)>,
+    pub(super) inspect: Option<Program>,
+    pub(super) named: Vec<(String, Buf)>,
     /// The gradients of the watched values in `train`.
-    watched: Vec<Option<Buf>>,
-    shape: (usize, usize),
-    pub(super) consts: Vec<Mat<T>>,
-    pub(super) sparse: Vec<SparseMatrix<T>>,
-    pub(super) operators: Vec<ScaledPattern<T>>,
+    pub(super) watched: Vec<Option<Buf>>,
+    pub(super) shape: (usize, usize),
+    pub(super) constants: Constants<T>,
 }
 
-/// A sparse matrix with its transpose.
-pub(super) struct SparseMatrix<T> {
-    pub pattern: Pattern,
-    pub values: Vec<T>,
-    pub transposed: Pattern,
-    /// For each transposed entry, the index of its value.
-    pub value_index: Vec<u32>,
-}
-
-impl<T: Real> SparseMatrix<T> {
-    fn new(x: &Sparse) -> Self {
-        let (transposed, value_index) = x.pattern().transpose();
-        Self { pattern: x.pattern().clone(), values: cast(x.values()), transposed, value_index }
-    }
-}
-
-/// An operator `diag(scale) A diag(scale)` in the precision of the plan.
-pub(super) struct ScaledPattern<T> {
-    pub pattern: Arc<Pattern>,
-    /// The value of each entry; `None` means that all of them are 1.
-    pub values: Option<Vec<T>>,
-    /// The scale factor of each node.
-    pub scale: Vec<T>,
-}
-
-impl<T: Real> ScaledPattern<T> {
-    fn new(operator: &Operator) -> Self {
-        let (pattern, values) = (operator.pattern().clone(), operator.values().map(cast));
-        Self { pattern, values, scale: cast(operator.scale()) }
-    }
-}
+/// Partial sums with fewer numbers than this are added up by one thread.
+const COMBINE_TOGETHER: usize = 1 << 15;
 
 /// The memory and threads of one run of a plan.
 pub struct Workspace<T> {
@@ -92,89 +58,15 @@ impl<T: Real> Workspace<T> {
     pub fn gradients(&self) -> &[T] {
         &self.grads
     }
-}
 
-/// Compilation.
-impl<T: Real> Plan<T> {
-    /// Compiles the computation of `logits`, forward and backward. Panics if `logits` is a value of another
-    /// tape.
-    pub fn compile(tape: &Tape, logits: Var) -> Self {
-        Self::compile_with(tape, logits, GatherPrecision::Full)
-    }
-
-    /// [`Plan::compile`] with the precision in which products with operators read their source.
-    pub fn compile_with(tape: &Tape, logits: Var, precision: GatherPrecision) -> Self {
-        Self::compile_mode(tape, logits, (PassMode::Training, precision), Gradients::AllParams)
-    }
-
-    /// [`Plan::compile`], but without dropout and with running statistics in [`Plan::gradient`] too, which
-    /// then differentiates what [`Plan::scores`] computes.
-    pub fn compile_frozen(tape: &Tape, logits: Var) -> Self {
-        let mode = (PassMode::Frozen, GatherPrecision::Full);
-        Self::compile_mode(tape, logits, mode, Gradients::AllParams)
-    }
-
-    /// [`Plan::compile_frozen`], but only with the gradients of the parameters with these indices and of
-    /// `watched` values, which [`Plan::watched_gradients`] returns. Those of all other parameters are zero.
-    /// What only other gradients need is not computed and not kept in memory.
+    /// Updates the parameters with the gradient of the last call of [`Plan::gradient`], on the threads of the
+    /// workspace.
     ///
     /// # Panics
-    /// If a value belongs to another tape, or a watched value does not depend on any of these parameters.
-    pub fn compile_watching(tape: &Tape, logits: Var, params: &[usize], watched: &[Var]) -> Self {
-        let watched: Vec<NodeId> = watched.iter().map(|v| tape.node("watch", *v)).collect();
-        let mode = (PassMode::Frozen, GatherPrecision::Full);
-        Self::compile_mode(tape, logits, mode, Gradients::Of { params, watched: &watched })
-    }
-
-    /// Compiles a training program of this mode, and an evaluation program.
-    fn compile_mode(
-        tape: &Tape,
-        logits: Var,
-        (mode, precision): (PassMode, GatherPrecision),
-        gradients: Gradients<'_>,
-    ) -> Self {
-        let shape = tape.shape(logits);
-        let logits = tape.node("compile", logits);
-        let evaluation = |outputs: &[NodeId]| {
-            let mut lowered = lower(tape, outputs, PassMode::Evaluation);
-            let bufs: Vec<Buf> = outputs.iter().map(|&v| lowered.output_buf(v)).collect();
-            if precision == GatherPrecision::Bf16 {
-                gather_bf16::<T>(&mut lowered.list);
-            }
-            (lowered.list, bufs)
-        };
-        let (evaluate, scores) = evaluation(&[logits]);
-        let values: Vec<NodeId> = tape.named.iter().map(|(_, v)| *v).collect();
-        let inspect = (!values.is_empty()).then(|| evaluation(&values));
-        let (mut training, watched) = gradients.differentiate(tape, logits, mode);
-        let kept: Vec<Buf> = watched.iter().flatten().copied().collect();
-        if precision == GatherPrecision::Bf16 {
-            gather_bf16::<T>(&mut training);
-        }
-        let operators: Vec<_> = tape.operators.iter().map(ScaledPattern::new).collect();
-        let sparse: Vec<_> = tape.sparse.iter().map(|x| SparseMatrix::new(x)).collect();
-        let offsets = |work: &Work| match *work {
-            Work::Elementwise | Work::Product { .. } => None,
-            Work::Spmm { operator, .. } => Some(operators[operator].pattern.offsets()),
-            Work::SparseMatMul { matrix, .. } => Some(sparse[matrix].pattern.offsets()),
-            Work::SparseTransposeMatMul { matrix, .. } => Some(sparse[matrix].transposed.offsets()),
-        };
-        let names = tape.named.iter().map(|(name, _)| name.clone());
-        let value_bufs = inspect.as_ref().map_or(vec![], |(_, bufs)| bufs.clone());
-        Self {
-            identity: Arc::new(()),
-            params: tape.params.clone(),
-            train: schedule(training, &kept, offsets),
-            evaluate: schedule(evaluate, &scores, offsets),
-            logits: scores[0],
-            inspect: inspect.map(|(list, bufs)| schedule(list, &bufs, offsets)),
-            named: names.zip(value_bufs).collect(),
-            watched,
-            shape,
-            consts: tape.consts.iter().map(|x| x.cast()).collect(),
-            sparse,
-            operators,
-        }
+    /// If the number of parameters differs from that of the plan.
+    pub fn update(&mut self, optimiser: &mut Optimiser<T>, params: &mut [T]) {
+        assert_eq!(params.len(), self.grads.len(), "update: parameters of another plan");
+        optimiser.step_on(&mut self.team, params, &self.grads);
     }
 }
 
@@ -344,12 +236,12 @@ impl<T: Real> Plan<T> {
         self.watched.iter().map(|buf| buf.map(rows)).collect()
     }
 
-    /// The names given with [`Tape::name`].
+    /// The names given with [`Tape::name`](super::Tape::name).
     pub fn value_names(&self) -> impl Iterator<Item = &str> {
         self.named.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Computes the values named with [`Tape::name`], without dropout and with running statistics.
+    /// Computes the values named with [`Tape::name`](super::Tape::name), without dropout and with running statistics.
     pub fn values(&self, work: &mut Workspace<T>, params: &[T]) -> Vec<(String, Mat<T>)> {
         let Some(program) = &self.inspect else { return vec![] };
         self.replay(program, work, params, None, None);
@@ -400,8 +292,20 @@ impl<T: Real> Plan<T> {
                 }
             });
             for step in &stage.steps {
-                // SAFETY: all chunks are done and no other thread uses the workspace.
-                unsafe { context(0).combine_partials(step, stage.chunks.len(), &mut loss) };
+                let (size, n_chunks) = (step.partials.map_or(0, |p| p.size), stage.chunks.len());
+                let n_parts =
+                    if size * n_chunks < COMBINE_TOGETHER { 1 } else { work.team.threads() };
+                let part_len = size.div_ceil(n_parts).max(1);
+                let parts = size.div_ceil(part_len);
+                work.team.run(parts, |part, thread| {
+                    let part = part * part_len..((part + 1) * part_len).min(size);
+                    // SAFETY: all chunks are done, and no other thread works on this part.
+                    unsafe { context(thread).combine_partials(step, n_chunks, part) };
+                });
+                if step.info.reduction.is_some_and(|reduction| reduction.into == ReduceInto::Loss) {
+                    // SAFETY: the first partial sum is the total, and no other thread is running.
+                    loss = unsafe { context(0).partial(step, 0)[0] };
+                }
             }
         }
         loss
@@ -419,6 +323,7 @@ fn output<'w, T: Real>(program: &Program, work: &'w Workspace<T>, buf: Buf) -> &
 
 #[cfg(test)]
 mod tests {
+    use super::super::Tape;
     use super::*;
     use crate::tensor::assert_panics;
 

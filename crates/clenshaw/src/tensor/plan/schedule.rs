@@ -16,11 +16,10 @@
 //! share a stage with a sum over rows.
 
 use super::instr::{Access, Buf, BufKind, BufSpec, Info, Instr, Listing, ReduceInto, Work};
+use crate::tensor::BLOCK_ROWS as BLOCK;
 use crate::tensor::aligned_vec::F32_PER_LINE;
 use std::ops::Range;
 
-/// The number of rows that a stage processes at a time: 16 KiB per matrix of 64 f32 columns.
-const BLOCK: usize = 64;
 /// The largest number of reduction chunks of a stage with up to half a million rows.
 const REDUCTION_CHUNKS: usize = 32;
 /// The approximate number of rows per reduction chunk of larger stages.
@@ -51,6 +50,10 @@ pub(super) struct Step {
     pub info: Info,
     /// The partial sums of an instruction that sums over rows; `None` for other instructions.
     pub partials: Option<Partials>,
+    /// The number of slots of shared sums in a product with an operator.
+    pub n_slots: usize,
+    /// The offset of these slots in each thread's scratch memory.
+    pub slots_offset: usize,
 }
 
 /// The partial sums of the chunks of a stage: `size` numbers per chunk, `stride` apart.
@@ -76,6 +79,17 @@ impl Stage {
 pub(super) fn blocks(chunk: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
     let end = chunk.end;
     chunk.clone().step_by(BLOCK).map(move |from| from..(from + BLOCK).min(end))
+}
+
+/// The rows of a sparse matrix that an instruction iterates over.
+#[derive(Clone, Copy)]
+pub(super) struct SparseRows<'a> {
+    /// The start of each row among the entries, and the end of the last one.
+    pub offsets: &'a [usize],
+    /// The chunks in which rows share sums; `None` if they share none.
+    pub chunks: Option<&'a [Range<usize>]>,
+    /// The number of rows of scratch memory for shared sums.
+    pub n_slots: usize,
 }
 
 /// The memory of a buffer.
@@ -111,33 +125,35 @@ pub(super) struct Program {
 
 /// Groups instructions into stages and assigns memory to every buffer.
 ///
-/// The buffers of `outputs` keep their contents after the program. `offsets` returns the row offsets
+/// The buffers of `outputs` keep their contents after the program. `sparse_rows` returns the rows
 /// of the sparse matrix that an instruction iterates over, if there is one.
 pub(super) fn schedule<'a>(
     list: Listing,
     outputs: &[Buf],
-    offsets: impl Fn(&Work) -> Option<&'a [usize]>,
+    sparse_rows: impl Fn(&Work) -> Option<SparseRows<'a>>,
 ) -> Program {
     let Listing { bufs, masks, prologue, main, epilogue } = list;
     let mut stages = Vec::new();
     for instr in prologue.into_iter().chain(main).chain(epilogue) {
         let info = instr.info();
         let rows = bufs[info.iterated].rows;
-        let step = Step { instr, info, partials: None };
-        if !stages.last().is_some_and(|stage| can_join(stage, rows, &step, &offsets)) {
+        let n_slots = sparse_rows(&info.work).map_or(0, |rows| rows.n_slots);
+        let step = Step { instr, info, partials: None, n_slots, slots_offset: 0 };
+        if !stages.last().is_some_and(|stage| can_join(stage, rows, &step, &sparse_rows)) {
             stages.push(Stage::new(rows));
         }
         let stage = stages.last_mut().expect("a stage was pushed if there was none");
         stage.steps.push(step);
     }
     for stage in &mut stages {
-        stage.chunks = match stage.reduces() {
-            true => reduction_chunks(stage.rows),
-            false => balanced_chunks(stage, &offsets),
+        stage.chunks = match shared_chunks(stage, &sparse_rows) {
+            Some(chunks) => chunks.to_vec(),
+            None if stage.reduces() => reduction_chunks(stage.rows),
+            None => balanced_chunks(stage, &sparse_rows),
         };
     }
     let partial_len = place_partials(&mut stages, &bufs);
-    let (slots, arena_len, scratch_len) = place_buffers(&stages, &bufs, outputs);
+    let (slots, arena_len, scratch_len) = place_buffers(&mut stages, &bufs, outputs);
     let (mask_offsets, mask_len) = place_masks(&stages, &masks);
     let mask_cols = masks.into_iter().map(|(_, cols)| cols).collect();
     Program {
@@ -158,12 +174,17 @@ fn can_join<'a>(
     stage: &Stage,
     rows: usize,
     step: &Step,
-    offsets: &impl Fn(&Work) -> Option<&'a [usize]>,
+    sparse_rows: &impl Fn(&Work) -> Option<SparseRows<'a>>,
 ) -> bool {
-    let is_uneven = |step: &Step| offsets(&step.info.work).is_some_and(is_uneven);
-    let must_separate = || match step.info.reduction {
-        Some(_) => stage.steps.iter().any(is_uneven),
-        None => stage.reduces() && is_uneven(step),
+    let is_uneven = |step: &Step| sparse_rows(&step.info.work).is_some_and(is_uneven);
+    let chunks = sparse_rows(&step.info.work).and_then(|rows| rows.chunks);
+    let must_separate = || {
+        let before = shared_chunks(stage, sparse_rows);
+        before.is_some() && chunks.is_some() && before != chunks
+            || match step.info.reduction {
+                Some(_) => stage.steps.iter().any(is_uneven),
+                None => stage.reduces() && is_uneven(step),
+            }
     };
     let earlier = || stage.steps.iter().flat_map(|step| &step.info.accesses);
     let conflicts = |(buf, access): &(Buf, Access)| {
@@ -183,8 +204,21 @@ fn must_complete_first(before: Access, after: Access) -> bool {
     }
 }
 
-/// Whether a reduction chunk has more than twice its share of the entries of a large sparse matrix.
-fn is_uneven(offsets: &[usize]) -> bool {
+/// The chunks in which rows of the stage share sums, if they do.
+fn shared_chunks<'a>(
+    stage: &Stage,
+    sparse_rows: &impl Fn(&Work) -> Option<SparseRows<'a>>,
+) -> Option<&'a [Range<usize>]> {
+    stage.steps.iter().find_map(|step| sparse_rows(&step.info.work)?.chunks)
+}
+
+/// Whether a reduction chunk has more than twice its share of the entries of a large sparse matrix. Chunks in
+/// which rows share sums have about equal work.
+fn is_uneven(rows: SparseRows<'_>) -> bool {
+    let offsets = rows.offsets;
+    if rows.chunks.is_some() {
+        return false;
+    }
     let n_entries = offsets[offsets.len() - 1];
     let chunks = reduction_chunks(offsets.len() - 1);
     let most = chunks.iter().map(|rows| offsets[rows.end] - offsets[rows.start]).max();
@@ -202,10 +236,10 @@ fn reduction_chunks(rows: usize) -> Vec<Range<usize>> {
 /// Chunks of about equal work.
 fn balanced_chunks<'a>(
     stage: &Stage,
-    offsets: impl Fn(&Work) -> Option<&'a [usize]>,
+    sparse_rows: impl Fn(&Work) -> Option<SparseRows<'a>>,
 ) -> Vec<Range<usize>> {
-    let sparse: Vec<&[usize]> =
-        stage.steps.iter().filter_map(|step| offsets(&step.info.work)).collect();
+    let rows = stage.steps.iter().filter_map(|step| sparse_rows(&step.info.work));
+    let sparse: Vec<&[usize]> = rows.map(|rows| rows.offsets).collect();
     let work_before = |row: usize| -> usize {
         ROW_WORK * row + sparse.iter().map(|offsets| offsets[row]).sum::<usize>()
     };
@@ -266,7 +300,11 @@ fn lifetimes<I: IntoIterator<Item = usize>>(
 }
 
 /// Returns the slot of every buffer, the length of the arena, and that of a thread's scratch memory.
-fn place_buffers(stages: &[Stage], bufs: &[BufSpec], outputs: &[Buf]) -> (Vec<Slot>, usize, usize) {
+fn place_buffers(
+    stages: &mut [Stage],
+    bufs: &[BufSpec],
+    outputs: &[Buf],
+) -> (Vec<Slot>, usize, usize) {
     let used = |info: &Info| Vec::from_iter(info.accesses.iter().map(|(buf, _)| *buf));
     let lifetimes = lifetimes(bufs.len(), stages, used);
     let mut needs_all_rows = vec![false; bufs.len()];
@@ -292,6 +330,12 @@ fn place_buffers(stages: &[Stage], bufs: &[BufSpec], outputs: &[Buf]) -> (Vec<Sl
             }
             (kind, _) => Slot::Fixed(kind),
         });
+    }
+    for (stage, end) in stages.iter_mut().zip(&mut scratch_ends) {
+        for step in &mut stage.steps {
+            step.slots_offset = *end;
+            *end += round_up_to_line(step.n_slots * bufs[step.info.iterated].cols);
+        }
     }
     (slots, arena.len, scratch_ends.into_iter().max().unwrap_or(0))
 }
@@ -348,7 +392,7 @@ impl Arena {
 mod tests {
     use super::*;
 
-    fn no_sparse(_: &Work) -> Option<&'static [usize]> {
+    fn no_sparse(_: &Work) -> Option<SparseRows<'static>> {
         None
     }
 
@@ -396,14 +440,15 @@ mod tests {
         let spmm = Some(super::super::instr::Spmm { operator: 0, coef: 1.0, src });
         let instr = Instr::Sum { dst, add: false, spmm, terms: vec![], bias: None };
         let info = instr.info();
-        let steps = vec![Step { instr, info, partials: None }];
+        let steps = vec![Step { instr, info, partials: None, n_slots: 0, slots_offset: 0 }];
         let stage = Stage { rows, steps, chunks: vec![] };
-        let chunks = balanced_chunks(&stage, |_| Some(&offsets[..]));
+        let plain = |offsets| SparseRows { offsets, chunks: None, n_slots: 0 };
+        let chunks = balanced_chunks(&stage, |_| Some(plain(&offsets)));
         assert_eq!(chunks.iter().filter(|chunk| chunk.end <= 640).count(), 10);
         let work = |chunk: &Range<usize>| offsets[chunk.end] - offsets[chunk.start];
         assert!(chunks.iter().all(|chunk| work(chunk) <= 64 * 900), "{chunks:?}");
-        assert!(!is_uneven(&offsets), "few entries");
+        assert!(!is_uneven(plain(&offsets)), "few entries");
         let many: Vec<usize> = offsets.iter().map(|offset| 10 * offset).collect();
-        assert!(is_uneven(&many));
+        assert!(is_uneven(plain(&many)));
     }
 }

@@ -4,7 +4,7 @@ use clenshaw::graph::{Graph, operator};
 use clenshaw::hyper::{HyperParam, Params, TuningSpace, Value, ValueRange};
 use clenshaw::model::{MODELS, ModelInfo, Net, OptimiserKind};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{AlignedVec, Pattern, Plan, Real, Sparse, Targets};
+use clenshaw::tensor::{AlignedVec, NodeOrder, Pattern, Plan, Real, Sparse, Targets};
 
 /// The largest size (layers, width, order) of a model in a test that visits every parameter.
 const SMALL: i64 = 5;
@@ -20,6 +20,8 @@ pub struct Problem {
     /// Column and value of every feature, node by node.
     pub features: Vec<Vec<(u32, f64)>>,
     pub labels: Vec<u32>,
+    /// The order in which the rows of nodes are stored; `None` for the order of their numbers.
+    pub order: Option<Vec<u32>>,
 }
 
 /// The form in which features are passed to a model.
@@ -44,7 +46,17 @@ impl Problem {
         };
         let features = (0..n_nodes).map(&mut row).collect();
         let labels = (0..n_nodes).map(|_| stream.below(n_classes) as u32).collect();
-        Self { n_features, n_classes, edges, weighted: false, features, labels }
+        Self { n_features, n_classes, edges, weighted: false, features, labels, order: None }
+    }
+
+    /// A random problem in which every 20 consecutive nodes have 12 neighbours in common, so that products
+    /// with the graph share sums.
+    pub fn grouped(n_nodes: usize, seed: u64) -> Self {
+        let mut problem = Self::random(n_nodes, seed);
+        let common = |i: usize| (0..12).map(move |k| (i / 20 * 7 + 31 * k) % n_nodes);
+        let edges = (0..n_nodes).flat_map(|i| common(i).map(move |j| (i as u32, j as u32)));
+        problem.edges.extend(edges);
+        problem
     }
 
     pub fn n_nodes(&self) -> usize {
@@ -55,7 +67,9 @@ impl Problem {
         let weight = |i: usize| if self.weighted { 0.25 + (i % 7) as f32 } else { 1.0 };
         let edges = self.edges.iter().enumerate().map(|(i, &(u, v))| (u, v, weight(i)));
         let edges: Vec<(u32, u32, f32)> = edges.collect();
-        Graph::from_weighted_edges("test problem", self.n_nodes(), &edges).unwrap()
+        let order = self.order.clone().map(|nodes| NodeOrder::new(nodes).unwrap());
+        let graph = Graph::from_weighted_edges("test problem", self.n_nodes(), &edges).unwrap();
+        graph.with_node_order(order)
     }
 
     pub fn x(&self) -> Sparse {

@@ -2,7 +2,7 @@
 
 use super::ThreadContext;
 use crate::tensor::Real;
-use crate::tensor::kernel::{self, dispatch};
+use crate::tensor::kernel::{self, RowNumbers, dispatch};
 use crate::tensor::plan::instr::{Buf, Instr};
 use std::ops::Range;
 
@@ -23,11 +23,15 @@ impl<T: Real> ThreadContext<'_, T> {
                 }),
                 Instr::Gate { src, dst, act, drop, mask } => {
                     let stream = drop.map(|drop| self.dropout_stream().numbered(drop.site));
+                    let row_numbers = match drop {
+                        Some(drop) if drop.per_node => self.row_numbers(dst, rows),
+                        _ => RowNumbers::From(rows.start),
+                    };
                     dispatch(kernel::Gate {
                         cols: self.cols(dst),
                         act,
                         drop: drop.map(|drop| drop.keep).zip(stream.as_ref()),
-                        first_row: rows.start,
+                        row_numbers,
                         src: self.read(src, rows),
                         out: self.write(dst, rows),
                         mask: mask.map(|mask| self.mask(mask, rows)),
@@ -51,8 +55,8 @@ impl<T: Real> ThreadContext<'_, T> {
                     });
                 }
                 Instr::Map { map, src, dst } => {
-                    let pairs = self.write(dst, rows).iter_mut().zip(self.read(src, rows));
-                    pairs.for_each(|(out, x)| *out = map.apply(*x));
+                    let x = self.read(src, rows);
+                    self.fill(dst, rows, |i| map.apply(x[i]));
                 }
                 Instr::MapGrad { map, x, y, g, dst } => {
                     let (x, y, g) = (self.read(x, rows), self.read(y, rows), self.read(g, rows));
@@ -87,9 +91,7 @@ impl<T: Real> ThreadContext<'_, T> {
     unsafe fn fill(&self, dst: Buf, rows: &Range<usize>, value: impl Fn(usize) -> T) {
         // SAFETY: guaranteed by the caller.
         let out = unsafe { self.write(dst, rows) };
-        for (i, out) in out.iter_mut().enumerate() {
-            *out = value(i);
-        }
+        dispatch(kernel::Fill { out, value });
     }
 }
 

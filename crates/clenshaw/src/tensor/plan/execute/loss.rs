@@ -2,10 +2,11 @@
 
 use super::{Block, ThreadContext};
 use crate::tensor::Real;
-use crate::tensor::kernel::{self, dispatch};
+use crate::tensor::kernel::{self, RowNumbers, dispatch};
 use crate::tensor::plan::instr::Buf;
 use crate::tensor::plan::schedule::Step;
 use crate::tensor::plan::targets::TargetKind;
+use std::ops::Range;
 
 impl<T: Real> ThreadContext<'_, T> {
     /// Writes the gradient of the loss for a block of rows, and adds their loss to the partial sum.
@@ -19,25 +20,42 @@ impl<T: Real> ThreadContext<'_, T> {
         grad: Buf,
         block: Block<'_>,
     ) {
-        let (targets, rows, cols) = (self.targets(), block.rows, self.cols(grad));
-        let weights = &targets.weights[rows.clone()];
+        let (rows, cols) = (block.rows, self.cols(grad));
+        let row_numbers = self.row_numbers(grad, rows);
         // SAFETY: guaranteed by the caller.
         let (scores, grad) = unsafe { (self.read(scores, rows), self.write(grad, rows)) };
-        let loss = match &targets.kind {
-            TargetKind::Classes { labels, .. } => {
-                let labels = &labels[rows.clone()];
-                dispatch(kernel::Nll { cols, logits: scores, labels, weights, grad })
-            }
-            TargetKind::Values { values, .. } => {
-                let values = &values[cols * rows.start..cols * rows.end];
-                dispatch(kernel::Squares { cols, scores, values, weights, grad })
-            }
-            TargetKind::Combination { coefficients } => {
-                dispatch(kernel::Combination { scores, coefficients, weights, grad })
+        let loss = match row_numbers {
+            RowNumbers::From(_) => self.loss(rows.clone(), scores, grad),
+            RowNumbers::Listed(nodes) => {
+                let rows = scores.chunks_exact(cols).zip(grad.chunks_exact_mut(cols)).zip(nodes);
+                rows.fold(T::ZERO, |sum, ((scores, grad), &node)| {
+                    let node = node as usize;
+                    sum + self.loss(node..node + 1, scores, grad)
+                })
             }
         };
         // SAFETY: guaranteed by the caller.
         let partial = unsafe { self.partial(step, block.chunk) };
         kernel::accumulate(&[loss], partial, !block.is_first);
+    }
+
+    /// Writes the gradient of the loss of consecutive nodes; returns their loss.
+    fn loss(&self, nodes: Range<usize>, scores: &[T], grad: &mut [T]) -> T {
+        let targets = self.targets();
+        let cols = scores.len() / nodes.len();
+        let weights = &targets.weights[nodes.clone()];
+        match &targets.kind {
+            TargetKind::Classes { labels, .. } => {
+                let labels = &labels[nodes];
+                dispatch(kernel::Nll { cols, logits: scores, labels, weights, grad })
+            }
+            TargetKind::Values { values, .. } => {
+                let values = &values[cols * nodes.start..cols * nodes.end];
+                dispatch(kernel::Squares { cols, scores, values, weights, grad })
+            }
+            TargetKind::Combination { coefficients } => {
+                dispatch(kernel::Combination { scores, coefficients, weights, grad })
+            }
+        }
     }
 }

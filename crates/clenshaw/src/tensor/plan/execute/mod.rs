@@ -20,7 +20,7 @@ use super::schedule::{Program, Slot, Step};
 use super::targets::Targets;
 use crate::rng::Stream;
 use crate::tensor::Real;
-use crate::tensor::kernel;
+use crate::tensor::kernel::{self, RowNumbers};
 use std::ops::Range;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
@@ -82,10 +82,10 @@ impl<'a, T: Real> ThreadContext<'a, T> {
                 }
                 Slot::Fixed(BufKind::Grad(offset)) => memory.grads.add(offset + row * cols),
                 Slot::Fixed(BufKind::Const(i)) => {
-                    self.plan.consts[i].as_slice().as_ptr().add(row * cols).cast_mut()
+                    self.plan.constants.dense[i].as_slice().as_ptr().add(row * cols).cast_mut()
                 }
                 Slot::Fixed(BufKind::SparseValues(i)) => {
-                    self.plan.sparse[i].values.as_ptr().add(row * cols).cast_mut()
+                    self.plan.constants.sparse[i].values.as_ptr().add(row * cols).cast_mut()
                 }
                 Slot::Fixed(BufKind::Computed) | Slot::Unused => {
                     unreachable!("a buffer that an instruction accesses has memory")
@@ -123,11 +123,28 @@ impl<'a, T: Real> ThreadContext<'a, T> {
     }
 
     /// The partial sums of an instruction for a chunk.
-    unsafe fn partial(&self, step: &Step, chunk: usize) -> &'a mut [T] {
+    pub unsafe fn partial(&self, step: &Step, chunk: usize) -> &'a mut [T] {
         let partials = step.partials.expect("an instruction that sums over rows has partial sums");
         let offset = partials.offset + chunk * partials.stride;
         // SAFETY: every chunk has its own range.
         unsafe { from_raw_parts_mut(self.memory.partials.add(offset), partials.size) }
+    }
+
+    /// The rows of the shared sums of a product with an operator, of this many columns.
+    unsafe fn slots(&self, step: &Step, cols: usize) -> &'a mut [T] {
+        let offset = self.thread * self.program.scratch_len + step.slots_offset;
+        // SAFETY: `schedule` reserved this memory for the step, and every thread has its own.
+        unsafe { from_raw_parts_mut(self.memory.scratch.add(offset), step.n_slots * cols) }
+    }
+
+    /// The numbers of these rows of a buffer: those of their nodes if it has one row per node.
+    fn row_numbers(&self, buf: Buf, rows: &Range<usize>) -> RowNumbers<'a> {
+        match &self.plan.constants.order {
+            Some(order) if order.n_nodes() == self.program.bufs[buf].rows => {
+                RowNumbers::Listed(&order.nodes()[rows.clone()])
+            }
+            _ => RowNumbers::From(rows.start),
+        }
     }
 
     fn cols(&self, buf: Buf) -> usize {
@@ -176,6 +193,7 @@ impl<T: Real> ThreadContext<'_, T> {
                 | Instr::Max { .. }
                 | Instr::MaxGrad { .. } => self.execute_elementwise(&step.instr, rows),
                 Instr::CopyColumns { .. }
+                | Instr::RestoreOrder { .. }
                 | Instr::ScaleRows { .. }
                 | Instr::RowDots { .. }
                 | Instr::Shrink { .. }
@@ -189,27 +207,26 @@ impl<T: Real> ThreadContext<'_, T> {
         }
     }
 
-    /// Adds up the partial sums of all chunks, in order, in the destination of an instruction that sums over
-    /// rows; the destination of `Instr::Loss` is `loss`. Does nothing for other instructions.
+    /// Adds up a part of the partial sums of all chunks, in order, in the destination of an instruction that
+    /// sums over rows; for `Instr::Loss`, in the first partial sum.
     ///
     /// # Safety
-    /// As for [`ThreadContext::execute`]; all chunks are done and no other thread runs.
-    pub unsafe fn combine_partials(&self, step: &Step, n_chunks: usize, loss: &mut T) {
+    /// As for [`ThreadContext::execute`]; all chunks are done, and no other thread works on this part.
+    pub unsafe fn combine_partials(&self, step: &Step, n_chunks: usize, part: Range<usize>) {
         let Some(reduction) = step.info.reduction else { return };
         // SAFETY: guaranteed by the caller.
         unsafe {
-            let dst: &mut [T] = match reduction.into {
-                ReduceInto::Buffer(dst) => self.write(dst, &(0..self.program.bufs[dst].rows)),
-                ReduceInto::Row(dst, row) => self.write(dst, &(row..row + 1)),
-                ReduceInto::Entry(dst, entry) => {
-                    let all = self.write(dst, &(0..self.program.bufs[dst].rows));
-                    std::slice::from_mut(&mut all[entry])
-                }
-                ReduceInto::Loss => std::slice::from_mut(loss),
+            let start = match reduction.into {
+                ReduceInto::Buffer(dst) => self.row_address(dst, 0),
+                ReduceInto::Row(dst, row) => self.row_address(dst, row),
+                ReduceInto::Entry(dst, entry) => self.row_address(dst, 0).add(entry),
+                ReduceInto::Loss => self.partial(step, 0).as_mut_ptr(),
             };
-            for chunk in 0..n_chunks {
+            let dst = from_raw_parts_mut(start.add(part.start), part.len());
+            let first = usize::from(reduction.into == ReduceInto::Loss);
+            for chunk in first..n_chunks {
                 let add = reduction.add || chunk > 0;
-                kernel::accumulate(self.partial(step, chunk), dst, add);
+                kernel::accumulate(&self.partial(step, chunk)[part.clone()], dst, add);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Block, ThreadContext};
 use crate::tensor::Real;
-use crate::tensor::kernel::{self, dispatch};
+use crate::tensor::kernel::{self, RowNumbers, dispatch};
 use crate::tensor::plan::instr::{Buf, Instr};
 use crate::tensor::plan::schedule::Step;
 use std::ops::Range;
@@ -42,10 +42,11 @@ impl<T: Real> ThreadContext<'_, T> {
                     add: !block.is_first,
                 }),
                 Instr::SparseMatMul { matrix, values, w, bias, dst } => {
-                    let x = &self.plan.sparse[matrix];
+                    let x = &self.plan.constants.sparse[matrix];
                     dispatch(kernel::SparseProduct {
                         cols: self.cols(dst),
-                        offsets: &x.pattern.offsets()[rows.start..=rows.end],
+                        offsets: x.pattern.offsets(),
+                        row_numbers: self.row_numbers(dst, rows),
                         indices: x.pattern.indices(),
                         n_rows: x.pattern.n_cols(),
                         value_index: None,
@@ -57,11 +58,12 @@ impl<T: Real> ThreadContext<'_, T> {
                     });
                 }
                 Instr::SparseWeightGrad { matrix, values, g, dst, add } => {
-                    let x = &self.plan.sparse[matrix];
+                    let x = &self.plan.constants.sparse[matrix];
                     dispatch(kernel::SparseProduct {
                         cols: self.cols(dst),
-                        offsets: &x.transposed.offsets()[rows.start..=rows.end],
-                        indices: x.transposed.indices(),
+                        offsets: &x.transposed_offsets,
+                        row_numbers: RowNumbers::From(rows.start),
+                        indices: &x.transposed_rows,
                         n_rows: x.pattern.n_rows(),
                         value_index: Some(&x.value_index),
                         values: self.read_all(values),

@@ -22,6 +22,14 @@ impl<T: Real> ThreadContext<'_, T> {
                         out[to..to + width].copy_from_slice(&x[from..from + width]);
                     }
                 }
+                Instr::RestoreOrder { src, dst } => {
+                    let (x, cols) = (self.read_all(src), self.cols(dst));
+                    let order = self.plan.constants.order.as_ref();
+                    let from = &order.expect("only ordered rows are restored").rows()[rows.clone()];
+                    for (out, &row) in self.write(dst, rows).chunks_exact_mut(cols).zip(from) {
+                        out.copy_from_slice(&x[row as usize * cols..(row as usize + 1) * cols]);
+                    }
+                }
                 Instr::ScaleRows { x, by, column, dst } => {
                     let x = self.read(x, rows).chunks_exact(self.cols(x));
                     let by = self.read(by, rows).chunks_exact(self.cols(by));

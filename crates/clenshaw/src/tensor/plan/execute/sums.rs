@@ -18,9 +18,7 @@ impl<T: Real> ThreadContext<'_, T> {
         // SAFETY: guaranteed by the caller.
         unsafe {
             match &step.instr {
-                Instr::Sum { dst, add, spmm, terms, bias } => {
-                    self.sum(*dst, *add, *spmm, terms, *bias, rows);
-                }
+                Instr::Sum { spmm, terms, .. } => self.sum(step, *spmm, terms, rows),
                 Instr::ColumnSums { g, .. } => {
                     kernel::column_sums(self.read(*g, rows), self.partial(step, chunk), !is_first);
                 }
@@ -40,13 +38,14 @@ impl<T: Real> ThreadContext<'_, T> {
     /// `dst (+)= c P src + sum_t factor_t term_t + bias`.
     unsafe fn sum(
         &self,
-        dst: Buf,
-        add: bool,
+        step: &Step,
         spmm: Option<Spmm>,
         terms: &[(Factor, Buf)],
-        bias: Option<Buf>,
         rows: &Range<usize>,
     ) {
+        let Instr::Sum { dst, add, bias, .. } = step.instr else {
+            unreachable!("{:?} is not a weighted sum", step.instr)
+        };
         // SAFETY: guaranteed by the caller.
         unsafe {
             let mut list: [(T, &[T]); MAX_TERMS] = [(T::ZERO, &[]); MAX_TERMS];
@@ -62,7 +61,7 @@ impl<T: Real> ThreadContext<'_, T> {
             }
             dispatch(kernel::Sum {
                 cols: self.cols(dst),
-                gather: spmm.map(|spmm| self.gather(spmm, rows)),
+                gather: spmm.map(|spmm| self.gather(step, spmm, rows)),
                 terms: list,
                 n_terms,
                 bias: bias.map(|bias| self.read_all(bias)),
@@ -79,15 +78,31 @@ impl<T: Real> ThreadContext<'_, T> {
     }
 
     /// The kernel argument for the product with an operator, for these rows of the result.
-    unsafe fn gather(&self, spmm: Spmm, rows: &Range<usize>) -> kernel::Gather<'_, T> {
-        let operator = &self.plan.operators[spmm.operator];
+    unsafe fn gather(&self, step: &Step, spmm: Spmm, rows: &Range<usize>) -> kernel::Gather<'_, T> {
+        let operator = &self.plan.constants.operators[spmm.operator];
         // SAFETY: guaranteed by the caller.
         let src = unsafe { self.read_all(spmm.src) };
+        let entries = match &operator.layout.shared {
+            None => kernel::GatherEntries::Rows {
+                offsets: &operator.layout.pattern.offsets()[rows.start..=rows.end],
+                indices: operator.layout.pattern.indices(),
+                values: operator.values.as_deref(),
+            },
+            Some(shared) => {
+                let (sums, slots) = shared.sums_before(rows);
+                kernel::GatherEntries::Shared {
+                    sums,
+                    slots,
+                    n_slots: shared.n_slots(),
+                    rows: shared.rows(rows),
+                    // SAFETY: guaranteed by the caller.
+                    memory: unsafe { self.slots(step, self.cols(step.info.iterated)) },
+                }
+            }
+        };
         kernel::Gather {
             coef: T::from_f64(spmm.coef),
-            offsets: &operator.pattern.offsets()[rows.start..=rows.end],
-            indices: operator.pattern.indices(),
-            values: operator.values.as_deref(),
+            entries,
             scale: &operator.scale,
             first_row: rows.start,
             src: match self.program.bufs[spmm.src].is_bf16 {
