@@ -16,8 +16,8 @@ use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Increase this when a reader returns a different result for the same files.
-const READER_VERSION: u64 = 4;
+/// Increase this when a reader returns a different result for the same files, or the order of nodes changes.
+const READER_VERSION: u64 = 5;
 /// Maximum number of entries; the oldest are removed before another one is written.
 const MAX_ENTRIES: usize = 64;
 
@@ -185,6 +185,26 @@ mod tests {
         fs::write(fixture.path("absent"), "here").unwrap();
         assert_eq!([fixture.load(), fixture.load()], [4, 4]);
         assert_eq!(fixture.entries().len(), 1, "the old entry was replaced");
+    }
+
+    #[test]
+    fn the_order_of_nodes_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("source");
+        fs::write(&file, "x").unwrap();
+        let source = CacheSource { name: "it", path: folder.path(), files: &[file] };
+        let load = |dataset: &Dataset| {
+            let read = || Ok(dataset.clone());
+            load_or_read(Some(&folder.path().join("cache")), &source, read).unwrap()
+        };
+        let nodes: Vec<u32> = (0..60).rev().collect();
+        let mut dataset = crate::data::load("csbm:nodes=60").unwrap();
+        let order = crate::tensor::NodeOrder::new(nodes.clone());
+        dataset.graph = dataset.graph.with_node_order(order);
+        load(&dataset);
+        // The entry is used, not the argument.
+        let other = crate::data::load("csbm:nodes=60").unwrap();
+        assert_eq!(load(&other).graph.node_order().unwrap().nodes(), nodes);
     }
 
     #[test]

@@ -21,6 +21,7 @@
 //! | `features.values` | f32 | omitted if all are 1 |
 //! | `labels` | i32 `[n]` | -1 if unknown |
 //! | `split.NAME` | u8 `[n]` | 0 none, 1 train, 2 val, 3 test |
+//! | `order` | u32 `[n]` or `[0]` | entries of the cache only: the order of nodes in memory, if not that of their numbers |
 //! | `names.offsets`, `names.bytes` | u64 `[n + 1]`, u8 | UTF-8; omitted if nodes are numbered |
 //!
 //! All metadata values are strings: `checksum`, `format`, `name`, `source`, `metric`, `columns` (of sparse

@@ -6,7 +6,7 @@ use super::header::{
 use crate::data::{Dataset, Features, FixedSplit, Split, check_node_count, count};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
-use crate::tensor::{Bytes, Mat, Pattern, SharedSlice};
+use crate::tensor::{Bytes, Mat, NodeOrder, Pattern, SharedSlice};
 use safetensors::tensor::Metadata;
 
 /// A graph file with a valid checksum and header.
@@ -79,6 +79,10 @@ impl<'a> GraphFile<'a> {
             None => graph,
         };
         let n = graph.n_nodes();
+        let graph = match self.find::<u32>("order")? {
+            Some(order) => graph.with_node_order(self.node_order(&order.elements, n)?),
+            None => graph,
+        };
         let (x, y, node_names) = (self.features()?, self.labels()?, self.node_names(n)?);
         let splits = self.splits(n)?;
         let metadata = self.metadata;
@@ -150,6 +154,16 @@ impl<'a> GraphFile<'a> {
         check_node_count(&format!("{}: `adjacency.offsets`", self.place), n)?;
         let adjacency = Pattern::from_shared(n, offsets, self.elements("adjacency.indices")?);
         adjacency.map_err(|problem| self.bad("adjacency", problem))
+    }
+
+    /// Returns the order of the nodes in memory; `None` for that of their numbers, which is stored as no nodes.
+    fn node_order(&self, nodes: &[u32], n_nodes: usize) -> Result<Option<NodeOrder>> {
+        if nodes.is_empty() {
+            return Ok(None);
+        }
+        let order = NodeOrder::new(nodes.to_vec()).filter(|order| order.n_nodes() == n_nodes);
+        let problem = || format!("expected each of {n_nodes} nodes once");
+        order.map(Some).ok_or_else(|| self.bad("order", problem()))
     }
 
     fn features(&self) -> Result<Features> {

@@ -48,6 +48,10 @@ impl<'a> GraphFileWriter<'a> {
     /// Encodes a data set; `stamp` identifies the source files of a cache entry.
     pub fn new(dataset: &'a Dataset, stamp: Option<&str>) -> Self {
         let mut sections = sections(dataset);
+        if stamp.is_some() {
+            let order = dataset.graph.node_order().map_or(&[][..], |order| order.nodes());
+            sections.push(TensorSection::borrowed("order", order));
+        }
         // In this order, every tensor is aligned to the width of its elements.
         sections.sort_by_key(|section| std::cmp::Reverse(section.width));
         let mut file = Self { header: header(dataset, stamp, &sections), sections };

@@ -49,21 +49,38 @@ impl<T: Real> Kernel for Gate<'_, T> {
         let scale = self
             .drop
             .map_or(T::ONE, |(bernoulli, _)| T::from_f64(1.0 / bernoulli.keep_probability()));
-        for r in 0..self.out.len() / cols.max(1) {
+        let n_rows = self.out.len() / cols.max(1);
+        for first in (0..n_rows).step_by(WORDS) {
             for w in 0..words {
-                let from = r * cols + 64 * w;
-                let to = (from + 64).min((r + 1) * cols);
-                let src = &self.src[from..to];
-                let number = (self.row_numbers.get(r) * words + w) as u64;
-                let keep = self
-                    .drop
-                    .map_or(u64::MAX, |(bernoulli, stream)| bernoulli.word(stream, number));
-                let open = A::gate(self.act, keep, scale, src, &mut self.out[from..to]);
-                if let Some(mask) = &mut self.mask {
-                    mask[r * words + w] = open;
+                let keep = self.keep(first, n_rows, w);
+                for r in first..(first + WORDS).min(n_rows) {
+                    let from = r * cols + 64 * w;
+                    let to = (from + 64).min((r + 1) * cols);
+                    let (src, out) = (&self.src[from..to], &mut self.out[from..to]);
+                    let open = A::gate(self.act, keep[r - first], scale, src, out);
+                    if let Some(mask) = &mut self.mask {
+                        mask[r * words + w] = open;
+                    }
                 }
             }
         }
+    }
+}
+
+/// The number of random words that are drawn at a time.
+const WORDS: usize = 8;
+
+impl<T> Gate<'_, T> {
+    /// The random bits of columns `64 w..` of [`WORDS`] rows; those of rows after the last one are not used.
+    #[inline(always)]
+    fn keep(&self, first: usize, n_rows: usize, w: usize) -> [u64; WORDS] {
+        let Some((bernoulli, stream)) = self.drop else { return [u64::MAX; WORDS] };
+        let words = self.cols.div_ceil(64);
+        let mut numbers = [0; WORDS];
+        for (number, r) in numbers.iter_mut().zip(first..n_rows) {
+            *number = (self.row_numbers.get(r) * words + w) as u64;
+        }
+        bernoulli.words(stream, numbers)
     }
 }
 
@@ -84,9 +101,14 @@ impl<T: Real> Kernel for DropEntries<'_, T> {
     fn run<A: Arith>(self) {
         let (bernoulli, stream) = self.drop;
         let scale = T::from_f64(1.0 / bernoulli.keep_probability());
-        for (w, (src, out)) in self.src.chunks(64).zip(self.out.chunks_mut(64)).enumerate() {
-            let keep = bernoulli.word(stream, (self.first_word + w) as u64);
-            A::gate(Act::Identity, keep, scale, src, out);
+        let parts = self.src.chunks(64 * WORDS).zip(self.out.chunks_mut(64 * WORDS));
+        for (part, (src, out)) in parts.enumerate() {
+            let first = self.first_word + WORDS * part;
+            let numbers = std::array::from_fn(|k| (first + k) as u64);
+            let keep: [u64; WORDS] = bernoulli.words(stream, numbers);
+            for ((src, out), keep) in src.chunks(64).zip(out.chunks_mut(64)).zip(keep) {
+                A::gate(Act::Identity, keep, scale, src, out);
+            }
         }
     }
 }

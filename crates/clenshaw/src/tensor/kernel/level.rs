@@ -90,7 +90,9 @@ pub(super) fn level() -> SimdLevel {
 fn detect() -> SimdLevel {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-        let wide = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl");
+        let wide = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512dq");
         return if wide { SimdLevel::Avx512 } else { SimdLevel::Avx2 };
     }
     SimdLevel::Portable

@@ -141,7 +141,7 @@ pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512vl,avx2,fma")]
+#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx2,fma")]
 fn avx512<K: Kernel>(kernel: K) -> K::Output {
     kernel.run::<Avx512>()
 }
