@@ -52,7 +52,7 @@ impl<T: Real> Kernel for Gate<'_, T> {
         let n_rows = self.out.len() / cols.max(1);
         for first in (0..n_rows).step_by(WORDS) {
             for w in 0..words {
-                let keep = self.keep(first, n_rows, w);
+                let keep = self.keep(first, w);
                 for r in first..(first + WORDS).min(n_rows) {
                     let from = r * cols + 64 * w;
                     let to = (from + 64).min((r + 1) * cols);
@@ -73,14 +73,11 @@ const WORDS: usize = 8;
 impl<T> Gate<'_, T> {
     /// The random bits of columns `64 w..` of [`WORDS`] rows; those of rows after the last one are not used.
     #[inline(always)]
-    fn keep(&self, first: usize, n_rows: usize, w: usize) -> [u64; WORDS] {
+    fn keep(&self, first: usize, w: usize) -> [u64; WORDS] {
         let Some((bernoulli, stream)) = self.drop else { return [u64::MAX; WORDS] };
-        let words = self.cols.div_ceil(64);
-        let mut numbers = [0; WORDS];
-        for (number, r) in numbers.iter_mut().zip(first..n_rows) {
-            *number = (self.row_numbers.get(r) * words + w) as u64;
-        }
-        bernoulli.words(stream, numbers)
+        let words = self.cols.div_ceil(64) as u64;
+        let rows: [u64; WORDS] = self.row_numbers.get_several(first);
+        bernoulli.words(stream, rows.map(|row| row * words + w as u64))
     }
 }
 

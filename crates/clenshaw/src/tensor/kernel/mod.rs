@@ -124,6 +124,18 @@ impl RowNumbers<'_> {
             Self::Listed(rows) => rows[r] as usize,
         }
     }
+
+    /// The numbers of row `first` of the block and those after it; 0 after the last listed row.
+    #[inline(always)]
+    pub fn get_several<const N: usize>(self, first: usize) -> [u64; N] {
+        match self {
+            Self::From(start) => std::array::from_fn(|k| (start + first + k) as u64),
+            Self::Listed(rows) => match rows[first..].first_chunk::<N>() {
+                Some(rows) => rows.map(u64::from),
+                None => std::array::from_fn(|k| rows.get(first + k).map_or(0, |&row| row.into())),
+            },
+        }
+    }
 }
 
 /// Runs a kernel with the selected instruction set, by default the best one of this processor.
