@@ -28,7 +28,7 @@ pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> T {
             let mut half = LANES / 2;
             while half > 0 {
                 for i in 0..half {
-                    acc[i] = acc[i] + acc[half + i];
+                    acc[i] += acc[half + i];
                 }
                 half /= 2;
             }
