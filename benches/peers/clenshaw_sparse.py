@@ -82,8 +82,8 @@ def operator_product(name, matrix):
     forward = register("", matrix.multiply, matrix.shape[0])
     backward = register("_back", matrix.multiply_transpose, matrix.shape[1])
 
-    def remember(context, inputs, output):
-        context.save_for_backward(inputs[0])
+    def remember(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0])
 
     def differentiate(context, grad):
         return None, backward(context.saved_tensors[0], grad)

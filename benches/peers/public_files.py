@@ -88,6 +88,7 @@ def scaled(x, scaling):
 
 
 def csr_arrays(name, matrix):
+    matrix.sort_indices()
     return {
         f"{name}.offsets": matrix.indptr.astype(numpy.int32),
         f"{name}.indices": matrix.indices.astype(numpy.int32),
