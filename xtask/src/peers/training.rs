@@ -3,8 +3,8 @@
 //! A training is 100 epochs, each a step and an evaluation of the validation nodes, on the first split of
 //! Geom-GCN. The graph is read from the public files, or from what an earlier run stored: our graph cache,
 //! or an .npz file of arrays.
-//! Before the rounds, every program runs once untimed, which fills these caches and that of torch.compile;
-//! a script whose losses differ from ours is not timed.
+//! Before the rounds, every program runs briefly, which fills these caches and that of torch.compile; a
+//! script whose losses differ from ours is not timed.
 
 use super::comparison::{check_losses, export};
 use super::environment::Environments;
@@ -24,6 +24,7 @@ use std::time::Instant;
 const MODEL: &str = "clenshaw-gcn";
 const SPLIT: &str = "geom:0";
 pub const EPOCHS: usize = 100;
+const NO_EARLY_STOPPING: &str = "stop=none";
 
 /// What a training reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,9 +190,8 @@ impl<'a> Session<'a> {
         let data = std::env::var_os("CLENSHAW_DATA");
         let data = data.ok_or("needs the public files; set CLENSHAW_DATA to their folder")?;
         let inputs = folders.inputs(&format!("training-{graph}"))?;
-        let settings = training_settings().map(|(key, value)| format!("{key}={value}"));
-        let split = format!("split={SPLIT}");
-        let settings = [&settings[0], &settings[1], &split].map(String::as_str);
+        let (split, epochs) = (format!("split={SPLIT}"), format!("max_epochs={EPOCHS}"));
+        let settings = [&split, &epochs, NO_EARLY_STOPPING];
         Ok(Self {
             graph,
             clenshaw: programs.clenshaw.as_deref().ok_or("the program was not built")?,
@@ -204,11 +204,11 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Runs a program once without timing it; checks the losses of a script.
+    /// Runs a program without timing it; checks the losses of a script.
     fn check(&self, program: TrainingProgram) -> Result {
         let mut command = match program.script_name {
             Some(name) => self.script("check", name, program.input),
-            None => self.clenshaw(program.input),
+            None => self.clenshaw(program.input, 1),
         };
         let (_, answer) = self.run(&mut command, program)?;
         match program.script_name {
@@ -220,7 +220,7 @@ impl<'a> Session<'a> {
     fn train(&self, program: TrainingProgram) -> Result<TrainingRun> {
         let mut command = match program.script_name {
             Some(name) => self.script("train", name, program.input),
-            None => self.clenshaw(program.input),
+            None => self.clenshaw(program.input, EPOCHS),
         };
         let (seconds, answer) = self.run(&mut command, program)?;
         let run = training_run(seconds, &answer);
@@ -229,7 +229,7 @@ impl<'a> Session<'a> {
     }
 
     /// The command a user types, with the settings of the other implementations.
-    fn clenshaw(&self, input: GraphInput) -> Command {
+    fn clenshaw(&self, input: GraphInput, epochs: usize) -> Command {
         let mut command = Command::new(self.clenshaw);
         command.args(["train", self.graph, "--model", MODEL, "--preset", "paper"]);
         command.args([
@@ -241,10 +241,9 @@ impl<'a> Session<'a> {
             "--quiet",
             "--json",
         ]);
-        for (key, value) in training_settings() {
-            command.arg("--set").arg(format!("{key}={value}"));
-        }
-        command.arg("--data").arg(&self.data).arg("--out").arg(self.inputs.join("run"));
+        command.args(["--set", &format!("max_epochs={epochs}"), "--set", NO_EARLY_STOPPING]);
+        let folder = self.inputs.join(format!("run-{epochs}-epochs"));
+        command.arg("--data").arg(&self.data).arg("--out").arg(folder);
         match input {
             GraphInput::Files => command.env("CLENSHAW_CACHE", "off"),
             GraphInput::Cache => command.env("CLENSHAW_CACHE", self.inputs.join("graph-cache")),
@@ -281,11 +280,6 @@ impl<'a> Session<'a> {
         }
         Ok((seconds, serde_json::from_str(&text)?))
     }
-}
-
-/// The settings that differ from the preset.
-fn training_settings() -> [(&'static str, String); 2] {
-    [("max_epochs", EPOCHS.to_string()), ("stop", "none".into())]
 }
 
 /// Reads the answer of `train.py` or the summary of `clenshaw train`, which has no imports.
