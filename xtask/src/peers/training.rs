@@ -212,7 +212,7 @@ impl<'a> Session<'a> {
         };
         let (_, answer) = self.run(&mut command, program)?;
         match program.script_name {
-            Some(_) => check_losses(&answer, &self.exported, program.implementation.loss_tolerance),
+            Some(_) => check_losses(&answer, &self.exported),
             None => Ok(()),
         }
     }
