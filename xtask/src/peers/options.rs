@@ -2,7 +2,7 @@
 
 use super::comparison::GRAPHS;
 use crate::Result;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub const USAGE: &str = "expected [--graphs A,B] [--only step|layers|training] [--rounds N] \
                          [--training-rounds N] [--threads N] [--large] [--no-dgl] [--baseline PROGRAM]";
@@ -42,7 +42,7 @@ pub struct PeerOptions {
     pub dgl: bool,
     /// The program `step` of an earlier version.
     pub baseline: Option<PathBuf>,
-    /// The command line, for the report.
+    /// The command line without the folder of the baseline, for the report.
     pub arguments: String,
 }
 
@@ -57,7 +57,7 @@ impl PeerOptions {
             large: false,
             dgl: true,
             baseline: None,
-            arguments: arguments.join(" "),
+            arguments: shown_arguments(arguments),
         };
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
@@ -94,6 +94,14 @@ impl PeerOptions {
     }
 }
 
+/// Joins the arguments, replacing paths by file names.
+fn shown_arguments(arguments: &[String]) -> String {
+    let shown = |argument: &String| {
+        Path::new(argument).file_name().unwrap_or_default().to_string_lossy().into_owned()
+    };
+    arguments.iter().map(shown).collect::<Vec<_>>().join(" ")
+}
+
 /// Parses a positive integer.
 fn parse_count(value: &str) -> Result<usize> {
     let number = value.parse().ok().filter(|number| *number > 0);
@@ -117,6 +125,7 @@ mod tests {
         let others = options("--no-dgl --baseline before/step --training-rounds 1").unwrap();
         assert!(!others.dgl);
         assert_eq!(others.baseline, Some("before/step".into()));
+        assert_eq!(others.arguments, "--no-dgl --baseline step --training-rounds 1");
         assert_eq!((others.rounds, others.training_rounds), (7, 1));
     }
 
