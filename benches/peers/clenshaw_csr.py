@@ -15,7 +15,7 @@
   where possible.
 - Results are written to preallocated buffers.
 - torch.compile is not used: a fused mask and activation was slower than separate calls in one trial on one
-  thread. Compiling the whole step has not been tried.
+  thread. `clenshaw_sparse.py` compiles the whole network.
 """
 
 import math
@@ -61,9 +61,14 @@ class Features:
             kept = kept * dropout.mask(kept.shape, share) * (1 / (1 - share))
         if self.dense is None:
             self.x = csr(self.offsets, self.indices, kept, self.shape)
-            self.x_t = csr(*self.transpose, kept[self.origin], self.shape[::-1])
         else:
-            self.x, self.x_t = kept, kept.T
+            self.x = kept
+        self.kept = kept
+
+    def transposed(self):
+        if self.dense is not None:
+            return self.kept.T
+        return csr(*self.transpose, self.kept[self.origin], self.shape[::-1])
 
 
 class ClenshawGCN:
@@ -172,13 +177,15 @@ class ClenshawGCN:
         self.w.grad.mul_(self.beta * self.factor)
         self.b.grad.mul_(self.beta * self.factor)
         y_grad = self.act_back(self.h_star_grad.mul_(keep), self.h_star_pre, self.mask_in)
-        torch.mm(self.features.x_t, y_grad, out=self.w_in.grad)
+        torch.mm(self.features.transposed(), y_grad, out=self.w_in.grad)
         torch.sum(y_grad, 0, keepdim=True, out=self.b_in.grad)
 
     @torch.no_grad()
+    def scores(self):
+        return self.forward(0, 0)
+
     def loss(self):
-        scores = self.forward(0, 0)
-        return torch.nn.functional.cross_entropy(scores[self.train], self.y).item()
+        return torch.nn.functional.cross_entropy(self.scores()[self.train], self.y).item()
 
     @torch.no_grad()
     def step(self, dropout=True):
@@ -190,4 +197,5 @@ class ClenshawGCN:
             optimiser.step()
 
 
-serve(ClenshawGCN)
+if __name__ == "__main__":
+    serve(ClenshawGCN)

@@ -1,9 +1,10 @@
 """What all implementations share: reading the input folder, the optimisers and the protocol.
 
 `crates/clenshaw/benches/step` writes the folder and documents the protocol; `cargo xtask bench-peers` is the client.
-An implementation is an object with two methods:
+An implementation is an object with three methods:
 
     loss()         returns the loss on the training nodes without dropout
+    scores()       returns the scores of all nodes and classes without dropout
     step(dropout)  runs one training step: forward pass, backward pass, optimiser
 """
 
@@ -20,16 +21,12 @@ warnings.filterwarnings("ignore")  # `torch.jit`, which PyG uses, is deprecated;
 KINDS = {"F32": numpy.float32, "I32": numpy.int32}
 
 
-class Folder:
-    """The graph, the initial parameters and the settings."""
+class Inputs:
+    """The graph as arrays, the initial parameters and the settings."""
 
-    def __init__(self, path):
-        arrays = read_arrays(f"{path}/peer.safetensors")
-        self.weights = read_arrays(f"{path}/initial.safetensors")
-        with open(f"{path}/settings.json") as file:
-            settings = json.load(file)
-        self.model, self.hyper = settings["model"], settings["hyper"]
-        self.groups, self.losses = settings["groups"], settings["losses"]
+    def __init__(self, arrays, weights, settings):
+        self.weights = weights
+        self.model, self.hyper, self.groups = (settings[key] for key in ("model", "hyper", "groups"))
         self.p = [arrays[f"p.{part}"] for part in ("offsets", "indices", "values")]
         self.n = len(self.p[0]) - 1
         self.train = arrays["train"].long()
@@ -53,6 +50,17 @@ class Folder:
         target = torch.repeat_interleave(torch.arange(self.n), offsets.long().diff())
         source = indices.long()
         return torch.stack([source, target])[:, source != target]
+
+
+def read_settings(path):
+    with open(f"{path}/settings.json") as file:
+        return json.load(file)
+
+
+def read_folder(path):
+    """Returns the inputs in a folder."""
+    weights = read_arrays(f"{path}/initial.safetensors")
+    return Inputs(read_arrays(f"{path}/peer.safetensors"), weights, read_settings(path))
 
 
 def read_arrays(path):
@@ -96,24 +104,26 @@ def optimisers(folder, params, **how):
 class Autograd:
     """Implements the protocol for a module that returns class scores, with gradients from autograd."""
 
-    def __init__(self, folder, module, params):
+    def __init__(self, folder, module, params, **how):
         self.folder, self.module = folder, module
-        self.optimisers = optimisers(folder, params)
+        self.optimisers = optimisers(folder, params, **how)
 
-    def scores_loss(self):
-        scores = self.module()[self.folder.train]
-        return torch.nn.functional.cross_entropy(scores, self.folder.y)
+    def scores_loss(self, scores):
+        return torch.nn.functional.cross_entropy(scores[self.folder.train], self.folder.y)
+
+    @torch.no_grad()
+    def scores(self):
+        self.module.eval()
+        return self.module()
 
     def loss(self):
-        self.module.eval()
-        with torch.no_grad():
-            return self.scores_loss().item()
+        return self.scores_loss(self.scores()).item()
 
     def step(self, dropout=True):
         self.module.train(dropout)
         for optimiser in self.optimisers:
             optimiser.zero_grad()
-        self.scores_loss().backward()
+        self.scores_loss(self.module()).backward()
         for optimiser in self.optimisers:
             optimiser.step()
 
@@ -126,6 +136,13 @@ def peak_bytes():
         return 1024 * int(lines[0][1])
     except OSError:
         return None
+
+
+def losses(implementation):
+    """Returns the loss before and after one step without dropout."""
+    first = implementation.loss()
+    implementation.step(False)
+    return {"loss": first, "loss_after_step": implementation.loss()}
 
 
 def answer(value):
@@ -143,15 +160,13 @@ def time_steps(implementation, n):
 
 
 def serve(make):
-    """Answers requests on standard input; `make` creates the implementation from a folder."""
-    path, threads = sys.argv[1], int(sys.argv[2])
-    torch.set_num_threads(threads)
+    """Answers requests on standard input; `make` creates the implementation from the inputs."""
+    *_, path, threads = sys.argv
+    torch.set_num_threads(int(threads))
     torch.manual_seed(0)
     start = peak_bytes()
-    implementation = make(Folder(path))
-    first = implementation.loss()
-    implementation.step(False)
-    answer({"ready": True, "loss": first, "loss_after_step": implementation.loss()})
+    implementation = make(read_folder(path))
+    answer({"ready": True, **losses(implementation)})
     for line in sys.stdin:
         match line.split():
             case ["steps", n]:

@@ -2,6 +2,7 @@
 
 use crate::Result;
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -17,10 +18,21 @@ pub fn target() -> PathBuf {
 }
 
 /// A command that runs cargo with these arguments in the repository's root.
+///
+/// `cargo xtask` sets variables that describe this package. Build scripts of some dependencies, such as
+/// `ring`, would run again because of them, so that everything is compiled twice.
 pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     command.args(arguments).current_dir(root());
+    for (name, _) in std::env::vars_os().filter(|(name, _)| describes_package(name)) {
+        command.env_remove(name);
+    }
     command
+}
+
+fn describes_package(variable: &OsStr) -> bool {
+    let name = variable.to_string_lossy();
+    name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
 }
 
 /// Runs a command, and returns an error if it fails.
@@ -69,6 +81,13 @@ mod tests {
             {\"target\":{\"name\":\"clenshaw\"},\"executable\":\"t/release/clenshaw\"}\n";
         assert_eq!(executable(messages, "clenshaw"), Some("t/release/clenshaw".into()));
         assert_eq!(executable(messages, "step"), None);
+    }
+
+    #[test]
+    fn removes_variables_of_this_package() {
+        let is_removed = |name: &str| describes_package(OsStr::new(name));
+        assert!(is_removed("CARGO_PKG_NAME") && is_removed("CARGO_MANIFEST_DIR"));
+        assert!(!is_removed("CARGO_TARGET_DIR") && !is_removed("CARGO"));
     }
 
     #[test]

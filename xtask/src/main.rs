@@ -40,8 +40,9 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "bench-peers",
-        help: "time training steps against PyTorch, PyG and DGL; --graphs A,B, \
-               --only step|layers, --rounds N, --threads N, --large, --no-dgl",
+        help: "time training steps and trainings against PyTorch, PyG and DGL; --graphs A,B, \
+               --only step|layers|training, --rounds N, --training-rounds N, --threads N, --large, \
+               --no-dgl, --baseline PROGRAM",
         run: peers::run,
     },
     Task {

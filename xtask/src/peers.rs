@@ -1,33 +1,40 @@
-//! Times training steps against PyTorch, PyG and DGL.
+//! Times training steps and whole trainings against PyTorch, PyG and DGL.
 //!
 //! ```text
-//! cargo xtask bench-peers [--graphs A,B] [--only step|layers] [--rounds N] [--threads N] [--large] [--no-dgl]
+//! cargo xtask bench-peers [--graphs A,B] [--only step|layers|training] [--rounds N] [--training-rounds N]
+//!                         [--threads N] [--large] [--no-dgl] [--baseline PROGRAM]
 //! ```
 //!
 //! A comparison is a graph and a model. Each implementation is a process that starts from the same folder
 //! with graph, features, split and initial parameters; `crates/clenshaw/benches/step` writes the folder and
 //! documents the protocol. An implementation whose losses differ from ours is not timed.
 //! Implementations train one at a time, alternating in rounds, so that each ratio compares measurements that
-//! are close in time.
+//! are close in time. `--baseline` adds an earlier build of `crates/clenshaw/benches/step` to all rounds.
+//!
+//! A whole training (`training.rs`) starts a new process that reads the public files.
 //!
 //! PyTorch is installed in an environment in the target folder on the first run; `CLENSHAW_PEERS` and
-//! `CLENSHAW_PEERS_DGL` name existing environments. Graphs are read from `CLENSHAW_DATA`; missing ones are
-//! generated in the same size.
+//! `CLENSHAW_PEERS_DGL` name existing environments. Graphs are read from `CLENSHAW_DATA`; for steps, missing
+//! ones are generated in the same size.
 
+mod options;
+mod implementation;
 mod comparison;
+mod training;
 mod process;
 mod environment;
 mod statistics;
+mod table;
 mod report;
 
 use crate::{Result, cargo};
-use comparison::{Comparison, Part};
+use comparison::Comparison;
 use environment::Environments;
+use options::{Part, PeerOptions};
 use report::Report;
-use std::path::PathBuf;
-
-const USAGE: &str = "expected [--graphs A,B] [--only step|layers] [--rounds N] [--threads N] \
-                     [--large] [--no-dgl]";
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use training::TrainingComparison;
 
 /// Measures the selected comparisons, and prints and writes the report.
 pub fn run(arguments: &[String]) -> Result {
@@ -37,13 +44,15 @@ pub fn run(arguments: &[String]) -> Result {
     let folders =
         Folders { scripts: root.join("benches/peers"), work: cargo::target().join("peers"), root };
     eprintln!("== build clenshaw");
-    let build = ["build", "--release", "--package", "clenshaw", "--bench", "step"];
-    let clenshaw = cargo::build(&build, "step")?;
+    let programs = Programs::build(&options)?;
     eprintln!("== prepare Python environments");
     let environments = Environments::new(&folders, options.dgl)?;
     let mut report = Report::new(&options, &environments);
     for comparison in comparisons {
-        report.add(comparison.measure(&clenshaw, &environments, &folders, &options)?);
+        report.add(comparison.measure(&programs, &environments, &folders, &options)?);
+    }
+    for comparison in TrainingComparison::selected(&options) {
+        report.add_training(comparison.measure(&programs, &environments, &folders, &options)?);
     }
     print!("{}", report.text());
     let folder = folders.root.join("benches/runs").join(report::folder_name()?);
@@ -52,52 +61,31 @@ pub fn run(arguments: &[String]) -> Result {
     Ok(())
 }
 
-/// The options of the command line.
-pub struct PeerOptions {
-    /// Graphs to measure; all if empty.
-    graphs: Vec<String>,
-    only: Option<Part>,
-    rounds: usize,
-    threads: usize,
-    large: bool,
-    dgl: bool,
-    /// The command line, for the report.
-    arguments: String,
+/// The programs of this library.
+pub struct Programs {
+    /// `crates/clenshaw/benches/step`.
+    step: PathBuf,
+    /// An earlier build of `step`.
+    baseline: Option<PathBuf>,
+    /// The program that users run; `None` if no whole training is measured.
+    clenshaw: Option<PathBuf>,
 }
 
-impl PeerOptions {
-    fn parse(arguments: &[String]) -> Result<Self> {
-        let mut options = Self {
-            graphs: vec![],
-            only: None,
-            rounds: 7,
-            threads: 2,
-            large: false,
-            dgl: true,
-            arguments: arguments.join(" "),
+impl Programs {
+    fn build(options: &PeerOptions) -> Result<Self> {
+        let step = cargo::build(
+            &["build", "--release", "--package", "clenshaw", "--bench", "step"],
+            "step",
+        )?;
+        let build = ["build", "--release", "--package", "clenshaw-cli"];
+        let is_used = options.includes(Part::Training);
+        let clenshaw = is_used.then(|| cargo::build(&build, "clenshaw")).transpose()?;
+        let find = |path: &PathBuf| {
+            path.canonicalize().map_err(|error| format!("--baseline {}: {error}", path.display()))
         };
-        let mut arguments = arguments.iter();
-        while let Some(argument) = arguments.next() {
-            let mut value =
-                || arguments.next().ok_or_else(|| format!("`{argument}` without a value; {USAGE}"));
-            match argument.as_str() {
-                "--graphs" => options.graphs = value()?.split(',').map(String::from).collect(),
-                "--only" => options.only = Some(Part::parse(value()?)?),
-                "--rounds" => options.rounds = parse_count(value()?)?,
-                "--threads" => options.threads = parse_count(value()?)?,
-                "--large" => options.large = true,
-                "--no-dgl" => options.dgl = false,
-                _ => return Err(format!("unexpected `{argument}`; {USAGE}").into()),
-            }
-        }
-        Ok(options)
+        let baseline = options.baseline.as_ref().map(find).transpose()?;
+        Ok(Self { step, baseline, clenshaw })
     }
-}
-
-/// Parses a positive integer.
-fn parse_count(value: &str) -> Result<usize> {
-    let number = value.parse().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| format!("unexpected `{value}`; expected a positive integer").into())
 }
 
 /// The folders of a run.
@@ -109,27 +97,20 @@ pub struct Folders {
     work: PathBuf,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn options(text: &str) -> Result<PeerOptions> {
-        PeerOptions::parse(&text.split_whitespace().map(String::from).collect::<Vec<_>>())
+impl Folders {
+    /// Creates a folder for the inputs of a comparison.
+    fn inputs(&self, name: &str) -> Result<PathBuf> {
+        let folder = self.work.join("inputs").join(name);
+        std::fs::create_dir_all(&folder)?;
+        Ok(folder)
     }
 
-    #[test]
-    fn parses_all_options() {
-        let some = options("--graphs cora,actor --only layers --rounds 3 --large").unwrap();
-        assert_eq!(some.graphs, ["cora", "actor"]);
-        assert_eq!((some.only, some.rounds, some.threads), (Some(Part::Layers), 3, 2));
-        assert!(some.large && some.dgl);
-        assert!(!options("--no-dgl").unwrap().dgl);
-    }
-
-    #[test]
-    fn rejects_invalid_arguments() {
-        for text in ["--rounds 0", "--rounds", "--only steps", "cora"] {
-            assert!(options(text).is_err(), "{text}");
-        }
+    /// The command that runs a script with a number of threads.
+    fn script(&self, python: &Path, file: &str, threads: &str) -> Command {
+        let mut command = Command::new(python);
+        command.args(["-B", "-W", "ignore"]).arg(self.scripts.join(file));
+        command.env("OMP_NUM_THREADS", threads).env("MKL_NUM_THREADS", threads);
+        command.env("TORCHINDUCTOR_CACHE_DIR", self.work.join("torch-compile"));
+        command
     }
 }

@@ -1,9 +1,13 @@
 //! Measures one model on one graph with every implementation.
 
 use super::environment::Environments;
+use super::implementation::{
+    BASELINE, CLENSHAW, CLENSHAW_BF16, DGL, Implementation, MESSAGE_PASSING, PYG_LAYER,
+    TORCH_AUTOGRAD, TORCH_COMPILED, TORCH_CSR, TORCH_TRANSPOSES,
+};
 use super::process::{Memory, TrainingProcess};
 use super::statistics::{MedianRange, agree};
-use super::{Folders, PeerOptions};
+use super::{Folders, Part, PeerOptions, Programs};
 use crate::Result;
 use serde_json::Value;
 use std::path::Path;
@@ -12,21 +16,13 @@ use std::thread::sleep;
 use std::time::Duration;
 
 /// The graphs that are measured by default.
-const GRAPHS: [&str; 6] = ["cora", "chameleon", "squirrel", "actor", "citeseer", "pubmed"];
-/// A graph that is measured only with `--large` or if `--graphs` names it.
-const LARGE: &str = "twitch-gamers";
+pub const GRAPHS: [&str; 6] = ["cora", "chameleon", "squirrel", "actor", "citeseer", "pubmed"];
+/// Graphs that are measured only with `--large` or if `--graphs` names them: Twitch-Gamers, and a generated
+/// graph of the same size with communities.
+const LARGE: [&str; 2] = ["twitch-gamers", "twitch-gamers-sbm"];
 
 /// Models that PyG has layers for.
 const LAYERS: [&str; 5] = ["gcn", "gcnii", "cheb-net", "appnp", "arma"];
-
-/// The implementation that all others are compared with.
-pub const CLENSHAW: &str = "clenshaw";
-pub const TORCH_CSR: &str = "PyTorch CSR";
-const MESSAGE_PASSING: &str = "PyG message passing";
-const DGL: &str = "DGL";
-const PYG_LAYER: &str = "PyG layer";
-/// The other implementations, in the order of the report.
-pub const OTHERS: [&str; 4] = [TORCH_CSR, MESSAGE_PASSING, DGL, PYG_LAYER];
 
 /// Relative tolerance of the initial loss.
 const LOSS_TOLERANCE: f64 = 1e-4;
@@ -41,32 +37,13 @@ const MAX_STEPS: usize = 60;
 /// Pause after which the threads of the previous implementation are idle.
 const PAUSE: Duration = Duration::from_millis(30);
 
-/// A part of the benchmark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// ClenshawGCN against implementations in PyTorch, PyG and DGL.
-    Step,
-    /// Other models against PyG's own layers.
-    Layers,
-}
-
-impl Part {
-    pub fn parse(name: &str) -> Result<Self> {
-        match name {
-            "step" => Ok(Self::Step),
-            "layers" => Ok(Self::Layers),
-            _ => Err(format!("`--only {name}`; expected `step` or `layers`").into()),
-        }
-    }
-}
-
 /// A model on a graph, and the implementations to compare.
 pub struct Comparison {
     pub graph: &'static str,
     pub model: &'static str,
     /// Hyper-parameters other than those of the preset, as `key=value`.
     settings: &'static [&'static str],
-    others: Vec<&'static str>,
+    others: Vec<&'static Implementation>,
 }
 
 /// The result of a comparison.
@@ -83,42 +60,59 @@ pub struct Measurement {
 
 /// Times and memory of one implementation.
 pub struct Timing {
-    pub name: &'static str,
+    pub implementation: &'static Implementation,
     /// The median step of each round.
     pub seconds: Vec<f64>,
     pub memory: Memory,
 }
 
+impl Measurement {
+    /// Whether the graph is one that is measured with `--large`.
+    pub fn is_large(&self) -> bool {
+        LARGE.contains(&self.graph)
+    }
+}
+
 impl Comparison {
     /// The comparisons that the options select.
     pub fn selected(options: &PeerOptions) -> Result<Vec<Self>> {
-        let unknown = |graph: &&String| !GRAPHS.contains(&graph.as_str()) && **graph != LARGE;
-        if let Some(graph) = options.graphs.iter().find(unknown) {
-            let all = GRAPHS.join(", ");
-            return Err(format!("unknown graph `{graph}`; known: {all}, {LARGE}").into());
+        let known = GRAPHS.iter().chain(&LARGE);
+        let is_unknown = |graph: &&String| !known.clone().any(|known| known == graph);
+        if let Some(graph) = options.graphs.iter().find(is_unknown) {
+            let all = known.copied().collect::<Vec<_>>().join(", ");
+            return Err(format!("unknown graph `{graph}`; known: {all}").into());
         }
-        let is_selected = |graph: &&str| {
-            options.graphs.is_empty() || options.graphs.iter().any(|other| other == graph)
-        };
-        let graphs: Vec<&str> = GRAPHS.into_iter().filter(is_selected).collect();
-        let is_selected_part = |part| options.only.is_none_or(|only| only == part);
         let mut comparisons = vec![];
-        if is_selected_part(Part::Step) {
-            comparisons.extend(graphs.iter().map(|graph| Self::step(graph)));
-            if options.large || options.graphs.iter().any(|graph| graph == LARGE) {
-                comparisons.push(Self { others: vec![TORCH_CSR], ..Self::step(LARGE) });
-            }
+        if options.includes(Part::Step) {
+            comparisons.extend(options.small_graphs().map(Self::step));
+            let is_selected = |graph: &&str| options.large || options.names(graph);
+            comparisons.extend(LARGE.into_iter().filter(is_selected).map(Self::large_step));
         }
-        if is_selected_part(Part::Layers) {
-            let each = |graph: &&'static str| LAYERS.map(|model| Self::layer(graph, model));
-            comparisons.extend(graphs.iter().flat_map(each));
+        if options.includes(Part::Layers) {
+            let each = |graph| LAYERS.map(|model| Self::layer(graph, model));
+            comparisons.extend(options.small_graphs().flat_map(each));
+        }
+        if options.baseline.is_some() {
+            comparisons.iter_mut().for_each(|comparison| comparison.others.insert(0, &BASELINE));
         }
         Ok(comparisons)
     }
 
     fn step(graph: &'static str) -> Self {
-        let others = vec![TORCH_CSR, MESSAGE_PASSING, DGL];
+        let others = vec![
+            &TORCH_CSR,
+            &TORCH_AUTOGRAD,
+            &TORCH_TRANSPOSES,
+            &TORCH_COMPILED,
+            &MESSAGE_PASSING,
+            &DGL,
+        ];
         Self { graph, model: "clenshaw-gcn", settings: &[], others }
+    }
+
+    /// Autograd, message passing and DGL would need too much time and memory on a large graph.
+    fn large_step(graph: &'static str) -> Self {
+        Self { others: vec![&CLENSHAW_BF16, &TORCH_CSR], ..Self::step(graph) }
     }
 
     /// GCNII has no published settings for two of the graphs; they use Chameleon's.
@@ -127,38 +121,35 @@ impl Comparison {
             ("gcnii", "squirrel" | "actor") => &["L=8", "alpha=0.2", "lambda=1.5"],
             _ => &[],
         };
-        Self { graph, model, settings, others: vec![PYG_LAYER] }
+        Self { graph, model, settings, others: vec![&PYG_LAYER] }
     }
 
     /// Starts all implementations, checks their losses and times them in alternation. One that cannot be
     /// started or has different losses is noted and not timed; for clenshaw, this is an error.
     pub fn measure(
         &self,
-        clenshaw: &Path,
+        programs: &Programs,
         environments: &Environments,
         folders: &Folders,
         options: &PeerOptions,
     ) -> Result<Measurement> {
         eprintln!("== {} on {}", self.model, self.graph);
-        let folder = folders.work.join("inputs").join(format!("{}-{}", self.model, self.graph));
-        let exported = self.export(clenshaw, &folder)?;
-        let threads = options.threads.to_string();
-        let mut command = Command::new(clenshaw);
-        command.arg("run").args([folder.as_os_str(), threads.as_ref()]);
-        let (first, ready) = TrainingProcess::start(CLENSHAW, &mut command, &folder)?;
-        check_losses(&ready, &exported)?;
-        let (mut processes, mut notes) = (vec![first], vec![]);
-        for name in &self.others {
-            let started = script_command(name, environments, folders).and_then(|mut command| {
-                command.args([folder.as_os_str(), threads.as_ref()]);
-                command.env("OMP_NUM_THREADS", &threads).env("MKL_NUM_THREADS", &threads);
-                let (process, ready) = TrainingProcess::start(name, &mut command, &folder)?;
-                check_losses(&ready, &exported)?;
-                Ok(process)
-            });
-            match started {
+        let inputs = folders.inputs(&format!("{}-{}", self.model, self.graph))?;
+        let exported = export(&programs.step, &inputs, self.graph, self.model, self.settings)?;
+        let start = |implementation: &'static Implementation| -> Result<TrainingProcess> {
+            let threads = options.threads;
+            let mut command =
+                implementation.command(&inputs, threads, programs, environments, folders)?;
+            let (process, ready) = TrainingProcess::start(implementation, &mut command, &inputs)?;
+            check_losses(&ready, &exported)?;
+            Ok(process)
+        };
+        let (mut processes, mut notes) = (vec![start(&CLENSHAW)?], vec![]);
+        for implementation in &self.others {
+            match start(implementation) {
                 Ok(process) => processes.push(process),
                 Err(error) => {
+                    let name = implementation.name;
                     eprintln!("   {name}: {error}");
                     notes.push(format!("{} on {}: {name}: {error}", self.model, self.graph));
                 }
@@ -168,35 +159,26 @@ impl Comparison {
         let source = exported["source"].as_str().unwrap_or_default().to_owned();
         Ok(Measurement { graph: self.graph, model: self.model, source, results, notes })
     }
-
-    /// Writes the common inputs; returns the source of the data and the expected losses.
-    fn export(&self, clenshaw: &Path, folder: &Path) -> Result<Value> {
-        std::fs::create_dir_all(folder)?;
-        let mut command = Command::new(clenshaw);
-        command.arg("export").arg(folder).args([self.graph, self.model]).args(self.settings);
-        let output = command.output()?;
-        if !output.status.success() {
-            return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned().into());
-        }
-        Ok(serde_json::from_slice(&output.stdout)?)
-    }
 }
 
-/// The command that runs the script of another implementation.
-fn script_command(name: &str, environments: &Environments, folders: &Folders) -> Result<Command> {
-    let (environment, file) = match name {
-        TORCH_CSR => (&environments.torch, "clenshaw_csr.py"),
-        MESSAGE_PASSING => (&environments.torch, "clenshaw_mp.py"),
-        PYG_LAYER => (&environments.torch, "layers.py"),
-        _ => (environments.dgl.as_ref().map_err(Clone::clone)?, "clenshaw_dgl.py"),
-    };
-    let mut command = Command::new(&environment.python);
-    command.args(["-B", "-W", "ignore"]).arg(folders.scripts.join(file));
-    Ok(command)
+/// Writes the common inputs with the program `step`; returns the source of the data and the expected losses.
+pub fn export(
+    step: &Path,
+    folder: &Path,
+    graph: &str,
+    model: &str,
+    settings: &[&str],
+) -> Result<Value> {
+    let mut command = Command::new(step);
+    let output = command.arg("export").arg(folder).args([graph, model]).args(settings).output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned().into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
 }
 
 /// Checks an implementation's losses against the exported ones.
-fn check_losses(ready: &Value, exported: &Value) -> Result {
+pub fn check_losses(ready: &Value, exported: &Value) -> Result {
     let expected = |i: usize| exported["losses"][i].as_f64().unwrap_or(f64::NAN);
     let first = ready["loss"].as_f64().unwrap_or(f64::NAN);
     if !agree(first, expected(0), LOSS_TOLERANCE) {
@@ -225,7 +207,8 @@ fn time_rounds(mut processes: Vec<TrainingProcess>, rounds: usize) -> Result<Vec
     eprintln!();
     let each = processes.iter_mut().zip(seconds);
     each.map(|(process, seconds)| {
-        Ok(Timing { name: process.name, seconds, memory: process.request_memory()? })
+        let memory = process.request_memory()?;
+        Ok(Timing { implementation: process.implementation, seconds, memory })
     })
     .collect()
 }
@@ -262,8 +245,24 @@ mod tests {
         assert_eq!(selected("--graphs actor")[..3], expected);
         assert_eq!(selected("--graphs actor --only step"), expected[..1]);
         assert_eq!(selected("").len(), GRAPHS.len() * (1 + LAYERS.len()));
-        assert_eq!(selected("--large --only step").last(), Some(&("clenshaw-gcn", LARGE)));
-        assert_eq!(selected("--graphs twitch-gamers"), [("clenshaw-gcn", LARGE)]);
+        let large = LARGE.map(|graph| ("clenshaw-gcn", graph));
+        assert_eq!(selected("--large --only step")[GRAPHS.len()..], large);
+        assert_eq!(selected("--graphs twitch-gamers-sbm"), large[1..]);
+        assert_eq!(selected("--only training"), []);
+    }
+
+    #[test]
+    fn baseline_is_measured_after_ours() {
+        let others = |text: &str| -> Vec<&str> {
+            let arguments: Vec<String> = text.split_whitespace().map(String::from).collect();
+            let options = PeerOptions::parse(&arguments).unwrap();
+            let comparisons = Comparison::selected(&options).unwrap();
+            comparisons[0].others.iter().map(|other| other.name).take(2).collect()
+        };
+        let large = "--graphs twitch-gamers-sbm";
+        assert_eq!(others(large), ["clenshaw bf16", "PyTorch CSR"]);
+        let with_baseline = format!("{large} --baseline step");
+        assert_eq!(others(&with_baseline), ["clenshaw before", "clenshaw bf16"]);
     }
 
     #[test]

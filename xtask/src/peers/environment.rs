@@ -19,7 +19,7 @@ const TORCH: Specification = Specification {
     variable: "CLENSHAW_PEERS",
     folder: "torch",
     requirements: "requirements.txt",
-    versions: "import torch, torch_geometric as pyg, numpy; \
+    versions: "import torch, torch_geometric as pyg, numpy, scipy; \
                print(f'PyTorch {torch.__version__}, PyG {pyg.__version__}')",
 };
 

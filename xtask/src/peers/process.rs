@@ -1,5 +1,6 @@
 //! A process that trains on request.
 
+use super::implementation::Implementation;
 use crate::Result;
 use crate::python::last_lines;
 use serde_json::Value;
@@ -10,7 +11,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// A running implementation; `crates/clenshaw/benches/step` documents the protocol.
 pub struct TrainingProcess {
-    pub name: &'static str,
+    pub implementation: &'static Implementation,
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -28,16 +29,17 @@ pub struct Memory {
 impl TrainingProcess {
     /// Starts `command` and waits until it is ready; returns its first answer, which has its losses.
     pub fn start(
-        name: &'static str,
+        implementation: &'static Implementation,
         command: &mut Command,
         folder: &Path,
     ) -> Result<(Self, Value)> {
+        let name = implementation.name;
         let log = folder.join(format!("{name}.stderr"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(File::create(&log)?);
         let mut child = command.spawn().map_err(|error| format!("{name}: {error}"))?;
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().ok_or("no standard output")?);
-        let mut process = Self { name, child, input, output, log };
+        let mut process = Self { implementation, child, input, output, log };
         let ready = process.read_answer()?;
         Ok((process, ready))
     }
@@ -47,7 +49,9 @@ impl TrainingProcess {
         let answer = self.request(&format!("steps {n}"))?;
         let seconds = answer.as_array().map(|all| all.iter().filter_map(Value::as_f64).collect());
         let complete = seconds.filter(|seconds: &Vec<f64>| seconds.len() == n);
-        complete.ok_or_else(|| format!("{}: `{answer}`; expected {n} times", self.name).into())
+        complete.ok_or_else(|| {
+            format!("{}: `{answer}`; expected {n} times", self.implementation.name).into()
+        })
     }
 
     /// Requests the peak and initial memory of the process.
@@ -79,7 +83,7 @@ impl TrainingProcess {
         let status =
             self.child.wait().map_or("unknown exit status".into(), |status| status.to_string());
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
-        format!("{}: {status}\n{}", self.name, last_lines(&log, 8))
+        format!("{}: {status}\n{}", self.implementation.name, last_lines(&log, 8))
     }
 }
 
@@ -97,6 +101,7 @@ impl Drop for TrainingProcess {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use super::super::implementation::CLENSHAW;
     use super::*;
 
     /// A folder that is deleted after the test.
@@ -111,7 +116,7 @@ mod tests {
         }
 
         fn shell(&self, script: &str) -> Result<(TrainingProcess, Value)> {
-            TrainingProcess::start("shell", Command::new("sh").args(["-c", script]), &self.0)
+            TrainingProcess::start(&CLENSHAW, Command::new("sh").args(["-c", script]), &self.0)
         }
     }
 

@@ -1,9 +1,12 @@
-//! The table of results, and the files it is written to.
+//! The tables of results, and the files they are written to.
+
+mod step_table;
+mod training_table;
 
 use super::PeerOptions;
-use super::comparison::{CLENSHAW, Measurement, OTHERS, Timing};
+use super::comparison::Measurement;
 use super::environment::Environments;
-use super::statistics::{MedianRange, geometric_mean};
+use super::training::{EPOCHS, TrainingMeasurement};
 use crate::Result;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -15,7 +18,9 @@ pub struct Report {
     versions: Vec<String>,
     threads: usize,
     rounds: usize,
-    measurements: Vec<Measurement>,
+    training_rounds: usize,
+    steps: Vec<Measurement>,
+    trainings: Vec<TrainingMeasurement>,
 }
 
 impl Report {
@@ -31,50 +36,46 @@ impl Report {
             versions,
             threads: options.threads,
             rounds: options.rounds,
-            measurements: vec![],
+            training_rounds: options.training_rounds,
+            steps: vec![],
+            trainings: vec![],
         }
     }
 
-    /// Adds a measurement and prints it.
+    /// Adds the steps of one comparison and prints them.
     pub fn add(&mut self, measurement: Measurement) {
-        rows(&measurement).iter().for_each(|row| eprintln!("   {}", row.join("  ")));
-        self.measurements.push(measurement);
+        step_table::rows(&measurement).iter().for_each(|row| eprintln!("   {}", row.join("  ")));
+        self.steps.push(measurement);
+    }
+
+    /// Adds the trainings on one graph and prints them.
+    pub fn add_training(&mut self, measurement: TrainingMeasurement) {
+        training_table::rows(&measurement)
+            .iter()
+            .for_each(|row| eprintln!("   {}", row.join("  ")));
+        self.trainings.push(measurement);
     }
 
     /// The report as text.
     pub fn text(&self) -> String {
-        let mut text = format!("$ {}\n{}\n", self.command, self.versions.join("; "));
-        text += &format!(
-            "{} threads, {} rounds; a training step in ms, and its ratio to clenshaw\n\n",
-            self.threads, self.rounds
-        );
-        let header =
-            ["model", "graph", "data", "implementation", "ms", "from..to", "ratio", "from..to"];
-        let header = header.iter().chain(&["peak MB", "at start"]).map(|name| (*name).to_owned());
-        let mut lines = vec![header.collect()];
-        lines.extend(self.measurements.iter().flat_map(rows));
-        text += &table(&lines);
-        text.push('\n');
-        let notes =
-            self.measurements.iter().flat_map(|measurement| measurement.notes.iter().cloned());
-        for line in notes.chain(self.mean_ratios()) {
-            text += &line;
-            text.push('\n');
+        let versions = self.versions.join("; ");
+        let mut text = format!("$ {}\n{versions}\n{} threads\n", self.command, self.threads);
+        if !self.steps.is_empty() {
+            text += &format!(
+                "\n{} rounds; a training step in ms, and its ratio to clenshaw\n\n{}",
+                self.rounds,
+                step_table::text(&self.steps)
+            );
+        }
+        if !self.trainings.is_empty() {
+            text += &format!(
+                "\n{} rounds; {EPOCHS} epochs with validation, from the start of the process to the \
+                 test score, in s,\nand the ratio to clenshaw with the same input\n\n{}",
+                self.training_rounds,
+                training_table::text(&self.trainings)
+            );
         }
         text
-    }
-
-    /// The geometric mean of the ratios of each other implementation.
-    fn mean_ratios(&self) -> Vec<String> {
-        let line = |name: &&str| {
-            let timings = self.measurements.iter().filter_map(|measurement| {
-                let theirs = measurement.results.iter().find(|result| result.name == *name)?;
-                Some(MedianRange::ratio(&theirs.seconds, baseline(measurement)).median)
-            });
-            let mean = geometric_mean(&timings.collect::<Vec<f64>>())?;
-            Some(format!("{name}: geometric mean of the ratios {mean:.2}"))
-        };
-        OTHERS.iter().filter_map(line).collect()
     }
 
     /// Writes `peers.txt` and `peers.json`.
@@ -86,98 +87,19 @@ impl Report {
     }
 
     fn json(&self) -> Value {
-        let result = |result: &Timing| {
-            json!({
-                "implementation": result.name,
-                "seconds": result.seconds,
-                "peak_bytes": result.memory.peak,
-                "start_bytes": result.memory.start,
-            })
-        };
-        let measurement = |measurement: &Measurement| {
-            json!({
-                "model": measurement.model,
-                "graph": measurement.graph,
-                "data": measurement.source,
-                "results": measurement.results.iter().map(result).collect::<Vec<_>>(),
-                "notes": measurement.notes,
-            })
-        };
         json!({
             "command": self.command,
             "versions": self.versions,
             "threads": self.threads,
             "rounds": self.rounds,
-            "comparisons": self.measurements.iter().map(measurement).collect::<Vec<_>>(),
-            "mean_ratios": self.mean_ratios(),
+            "comparisons": self.steps.iter().map(step_table::json).collect::<Vec<_>>(),
+            "mean_ratios": step_table::mean_ratios(&self.steps),
+            "epochs": EPOCHS,
+            "training_rounds": self.training_rounds,
+            "trainings": self.trainings.iter().map(training_table::json).collect::<Vec<_>>(),
+            "training_mean_ratios": training_table::mean_ratios(&self.trainings),
         })
     }
-}
-
-/// One row per implementation.
-fn rows(measurement: &Measurement) -> Vec<Vec<String>> {
-    let baseline = baseline(measurement);
-    measurement.results.iter().map(|result| row(measurement, result, baseline)).collect()
-}
-
-/// The times of clenshaw.
-fn baseline(measurement: &Measurement) -> &[f64] {
-    let found = measurement.results.iter().find(|result| result.name == CLENSHAW);
-    found.map_or(&[], |timing| &timing.seconds)
-}
-
-fn row(measurement: &Measurement, result: &Timing, baseline: &[f64]) -> Vec<String> {
-    let ms = MedianRange::of(&result.seconds);
-    let ratio = MedianRange::ratio(&result.seconds, baseline);
-    let ends = |range: MedianRange, unit: f64| {
-        format!("{}..{}", three_digits(unit * range.min), three_digits(unit * range.max))
-    };
-    let megabytes =
-        |bytes: Option<f64>| bytes.map_or("-".into(), |bytes| format!("{:.0}", bytes / 1e6));
-    let ratio = match result.name {
-        CLENSHAW => [String::new(), String::new()],
-        _ => [three_digits(ratio.median), ends(ratio, 1.0)],
-    };
-    let [ratio, ratio_range] = ratio;
-    vec![
-        measurement.model.into(),
-        measurement.graph.into(),
-        measurement.source.clone(),
-        result.name.into(),
-        three_digits(1e3 * ms.median),
-        ends(ms, 1e3),
-        ratio,
-        ratio_range,
-        megabytes(result.memory.peak),
-        megabytes(result.memory.start),
-    ]
-}
-
-/// Formats with three significant digits, but at most two decimals.
-fn three_digits(value: f64) -> String {
-    let decimals = match value {
-        100.0.. => 0,
-        10.0.. => 1,
-        _ => 2,
-    };
-    format!("{value:.decimals$}")
-}
-
-/// Aligns columns: names to the left, numbers to the right.
-fn table(lines: &[Vec<String>]) -> String {
-    const NAMES: usize = 4;
-    let columns = lines.first().map_or(0, Vec::len);
-    let width = |c: usize| lines.iter().map(|line| line[c].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let cell = |(c, text): (usize, &String)| match c < NAMES {
-        true => format!("{text:<0$}", widths[c]),
-        false => format!("{text:>0$}", widths[c]),
-    };
-    let line = |line: &Vec<String>| {
-        let cells: Vec<String> = line.iter().enumerate().map(cell).collect();
-        cells.join("  ").trim_end().to_owned() + "\n"
-    };
-    lines.iter().map(line).collect()
 }
 
 /// The name of the folder for this day and machine: `<date>-<processor>-<n>-cores`.
@@ -203,47 +125,28 @@ fn short_name(processor: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::comparison::TORCH_CSR;
-    use super::super::process::Memory;
     use super::*;
 
     fn report() -> Report {
-        let memory = |megabytes: f64| Memory { peak: Some(1e6 * megabytes), start: Some(3e6) };
-        let ours =
-            Timing { name: CLENSHAW, seconds: vec![0.002, 0.001, 0.004], memory: memory(20.0) };
-        let theirs =
-            Timing { name: TORCH_CSR, seconds: vec![0.02, 0.015, 0.02], memory: memory(752.6) };
-        let measurement = Measurement {
-            graph: "cora",
-            model: "clenshaw-gcn",
-            source: "real".into(),
-            results: vec![ours, theirs],
-            notes: vec!["DGL: no".into()],
-        };
         Report {
             command: "cargo xtask bench-peers".into(),
             versions: vec!["PyTorch 2".into(), "no DGL: why".into()],
             threads: 2,
             rounds: 3,
-            measurements: vec![measurement],
+            training_rounds: 2,
+            steps: vec![step_table::tests::measurement()],
+            trainings: vec![training_table::tests::measurement()],
         }
     }
 
     #[test]
-    fn table_has_medians_ratios_and_ranges() {
-        let expected = "\
-$ cargo xtask bench-peers
-PyTorch 2; no DGL: why
-2 threads, 3 rounds; a training step in ms, and its ratio to clenshaw
-
-model         graph  data  implementation    ms    from..to  ratio    from..to  peak MB  at start
-clenshaw-gcn  cora   real  clenshaw        2.00  1.00..4.00                          20         3
-clenshaw-gcn  cora   real  PyTorch CSR     20.0  15.0..20.0   10.0  5.00..15.0      753         3
-
-DGL: no
-PyTorch CSR: geometric mean of the ratios 10.00
-";
-        assert_eq!(report().text(), expected);
+    fn text_has_both_tables() {
+        let text = report().text();
+        let start = "$ cargo xtask bench-peers\nPyTorch 2; no DGL: why\n2 threads\n\n3 rounds; a training step";
+        assert!(text.starts_with(start), "{text}");
+        assert!(text.contains("\n2 rounds; 100 epochs with validation"), "{text}");
+        let only_steps = Report { trainings: vec![], ..report() };
+        assert!(!only_steps.text().contains("epochs"));
     }
 
     #[test]
@@ -251,6 +154,9 @@ PyTorch CSR: geometric mean of the ratios 10.00
         let document = report().json();
         assert_eq!(document["comparisons"][0]["results"][1]["seconds"], json!([0.02, 0.015, 0.02]));
         assert_eq!(document["comparisons"][0]["results"][0]["peak_bytes"], 2e7);
+        let training = &document["trainings"][0]["results"][2];
+        assert_eq!(training["seconds"], json!([6.0, 8.0]));
+        assert_eq!(training["seconds_after_imports"], json!([4.0, 6.0]));
     }
 
     #[test]

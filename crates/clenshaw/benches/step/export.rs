@@ -11,7 +11,7 @@
 //! Noise is added to parameters with fixed initial values: with ClenshawGCN's own initialisation every
 //! inner layer is zero, and comparing the loss would test little of the layers.
 
-use super::{Outcome, Training, generate};
+use super::{Outcome, Training, apply_settings, generate};
 use clenshaw::data::{self, Dataset, Features, Scaler, Scaling, SplitKind, Store, graph_file};
 use clenshaw::experiment::Request;
 use clenshaw::graph::operator;
@@ -30,18 +30,17 @@ const NOISE: f64 = 0.05;
 /// Writes all files listed in the module doc, and prints the source of the graph and the expected losses.
 pub fn export(folder: &Path, graph: &str, model: &str, settings: &[&str]) -> Outcome {
     fs::create_dir_all(folder)?;
-    let dataset = load(graph)?;
-    let mut request = Request::new(graph, model)?;
+    let mut request = Request::new(generate::preset_name(graph), model)?;
     if request.has_preset() {
         request.apply_preset("paper")?;
     }
-    for setting in settings {
-        let (key, value) =
-            setting.split_once('=').ok_or("expected settings of the form KEY=VALUE")?;
-        request.set(key, value)?;
-    }
     // A generated graph has none of the splits that the public one has.
     request.split = SplitKind::Balanced;
+    apply_settings(&mut request, settings)?;
+    let dataset = match request.split.is_published() {
+        true => request.load(&Store::new(None))?,
+        false => load(graph)?,
+    };
     graph_file::save(&dataset, &folder.join("graph.graph"))?;
     fs::write(folder.join("peer.safetensors"), tensors(&request, &dataset)?)?;
 

@@ -2,8 +2,10 @@
 //!
 //! ```text
 //! step export FOLDER GRAPH MODEL [KEY=VALUE...]      writes the input of all programs
-//! step run FOLDER THREADS                            executes the commands on the standard input
+//! step run FOLDER THREADS [KEY=VALUE...]             executes the commands on the standard input
 //! ```
+//!
+//! The settings of `export` replace those of the preset; those of `run` replace the exported ones.
 //!
 //! When it is ready, `run` prints one line of JSON with the loss of the initial parameters, without
 //! dropout. For each command on the standard input it then prints one more line: for `steps N`, the
@@ -26,7 +28,8 @@ use std::io::{self, BufRead, Write};
 use std::path::Path;
 use std::time::Instant;
 
-const USAGE: &str = "usage: step export FOLDER GRAPH MODEL [KEY=VALUE...] | step run FOLDER THREADS\n\
+const USAGE: &str = "usage: step export FOLDER GRAPH MODEL [KEY=VALUE...] | \
+                     step run FOLDER THREADS [KEY=VALUE...]\n\
                      cargo xtask bench-peers calls it";
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -38,7 +41,9 @@ fn main() -> Outcome {
         ["export", folder, graph, model, ref settings @ ..] => {
             export::export(Path::new(folder), graph, model, settings)
         }
-        ["run", folder, threads] => run(Path::new(folder), threads.parse()?),
+        ["run", folder, threads, ref settings @ ..] => {
+            run(Path::new(folder), threads.parse()?, settings)
+        }
         // The argument that `cargo bench` passes to all benches.
         [] | ["--bench"] => {
             println!("{USAGE}");
@@ -46,6 +51,16 @@ fn main() -> Outcome {
         }
         _ => Err(USAGE.into()),
     }
+}
+
+/// Changes settings of the form `KEY=VALUE`.
+fn apply_settings(request: &mut Request, settings: &[&str]) -> Outcome {
+    for setting in settings {
+        let (key, value) =
+            setting.split_once('=').ok_or("expected settings of the form KEY=VALUE")?;
+        request.set(key, value)?;
+    }
+    Ok(())
 }
 
 /// The state of a training run.
@@ -95,10 +110,11 @@ impl Training {
 }
 
 /// Executes the commands on the standard input.
-fn run(folder: &Path, threads: usize) -> Outcome {
+fn run(folder: &Path, threads: usize, settings: &[&str]) -> Outcome {
     let start_bytes = peak_bytes();
     let text = fs::read_to_string(folder.join("run.toml"))?;
-    let request = Request::from_toml("run.toml", &text)?;
+    let mut request = Request::from_toml("run.toml", &text)?;
+    apply_settings(&mut request, settings)?;
     let dataset = request.load(&Store::only(folder))?;
     let mut training = Training::new(&request, &dataset, threads)?;
     drop(dataset);

@@ -1,0 +1,147 @@
+//! The options of `cargo xtask bench-peers`.
+
+use super::comparison::GRAPHS;
+use crate::Result;
+use std::path::{Path, PathBuf};
+
+pub const USAGE: &str = "expected [--graphs A,B] [--only step|layers|training] [--rounds N] \
+                         [--training-rounds N] [--threads N] [--large] [--no-dgl] [--baseline PROGRAM]";
+
+/// A part of the benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Steps of ClenshawGCN against implementations in PyTorch, PyG and DGL.
+    Step,
+    /// Steps of other models against PyG's own layers.
+    Layers,
+    /// Whole trainings of ClenshawGCN against implementations in PyTorch.
+    Training,
+}
+
+impl Part {
+    fn parse(name: &str) -> Result<Self> {
+        match name {
+            "step" => Ok(Self::Step),
+            "layers" => Ok(Self::Layers),
+            "training" => Ok(Self::Training),
+            _ => Err(format!("`--only {name}`; expected `step`, `layers` or `training`").into()),
+        }
+    }
+}
+
+/// The options of the command line.
+pub struct PeerOptions {
+    /// Graphs to measure; all if empty.
+    pub graphs: Vec<String>,
+    only: Option<Part>,
+    pub rounds: usize,
+    /// The number of rounds of whole trainings.
+    pub training_rounds: usize,
+    pub threads: usize,
+    pub large: bool,
+    pub dgl: bool,
+    /// The program `step` of an earlier version.
+    pub baseline: Option<PathBuf>,
+    /// The command line without the folder of the baseline, for the report.
+    pub arguments: String,
+}
+
+impl PeerOptions {
+    pub fn parse(arguments: &[String]) -> Result<Self> {
+        let mut options = Self {
+            graphs: vec![],
+            only: None,
+            rounds: 7,
+            training_rounds: 3,
+            threads: 2,
+            large: false,
+            dgl: true,
+            baseline: None,
+            arguments: shown_arguments(arguments),
+        };
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            let mut value =
+                || arguments.next().ok_or_else(|| format!("`{argument}` without a value; {USAGE}"));
+            match argument.as_str() {
+                "--graphs" => options.graphs = value()?.split(',').map(String::from).collect(),
+                "--only" => options.only = Some(Part::parse(value()?)?),
+                "--rounds" => options.rounds = parse_count(value()?)?,
+                "--training-rounds" => options.training_rounds = parse_count(value()?)?,
+                "--threads" => options.threads = parse_count(value()?)?,
+                "--large" => options.large = true,
+                "--no-dgl" => options.dgl = false,
+                "--baseline" => options.baseline = Some(value()?.into()),
+                _ => return Err(format!("unexpected `{argument}`; {USAGE}").into()),
+            }
+        }
+        Ok(options)
+    }
+
+    /// Whether a part is measured.
+    pub fn includes(&self, part: Part) -> bool {
+        self.only.is_none_or(|only| only == part)
+    }
+
+    /// Whether `--graphs` names this graph.
+    pub fn names(&self, graph: &str) -> bool {
+        self.graphs.iter().any(|name| name == graph)
+    }
+
+    /// The selected graphs other than the large ones.
+    pub fn small_graphs(&self) -> impl Iterator<Item = &'static str> {
+        GRAPHS.into_iter().filter(|graph| self.graphs.is_empty() || self.names(graph))
+    }
+}
+
+/// Joins the arguments, replacing paths by file names.
+fn shown_arguments(arguments: &[String]) -> String {
+    let shown = |argument: &String| {
+        Path::new(argument).file_name().unwrap_or_default().to_string_lossy().into_owned()
+    };
+    arguments.iter().map(shown).collect::<Vec<_>>().join(" ")
+}
+
+/// Parses a positive integer.
+fn parse_count(value: &str) -> Result<usize> {
+    let number = value.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| format!("unexpected `{value}`; expected a positive integer").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(text: &str) -> Result<PeerOptions> {
+        PeerOptions::parse(&text.split_whitespace().map(String::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn parses_all_options() {
+        let some = options("--graphs cora,actor --only layers --rounds 3 --large").unwrap();
+        assert_eq!(some.graphs, ["cora", "actor"]);
+        assert_eq!((some.only, some.rounds, some.threads), (Some(Part::Layers), 3, 2));
+        assert!(some.large && some.dgl && some.baseline.is_none());
+        let others = options("--no-dgl --baseline before/step --training-rounds 1").unwrap();
+        assert!(!others.dgl);
+        assert_eq!(others.baseline, Some("before/step".into()));
+        assert_eq!(others.arguments, "--no-dgl --baseline step --training-rounds 1");
+        assert_eq!((others.rounds, others.training_rounds), (7, 1));
+    }
+
+    #[test]
+    fn includes_all_parts_or_one() {
+        let all = options("").unwrap();
+        assert!(all.includes(Part::Step) && all.includes(Part::Training));
+        let training = options("--only training --graphs pubmed,twitch-gamers").unwrap();
+        assert!(training.includes(Part::Training) && !training.includes(Part::Step));
+        assert_eq!(training.small_graphs().collect::<Vec<_>>(), ["pubmed"]);
+    }
+
+    #[test]
+    fn rejects_invalid_arguments() {
+        for text in ["--rounds 0", "--rounds", "--only steps", "cora", "--baseline"] {
+            assert!(options(text).is_err(), "{text}");
+        }
+    }
+}
