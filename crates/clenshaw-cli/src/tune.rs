@@ -118,9 +118,6 @@ the default space, and a single value fixes a hyper-parameter:
   stop = [\"patience\", \"mean\"]
   dropout = 0.5";
 
-const VISIBLE_PASSWORD: &str = "warning: other users of this machine can see the password in the list of \
-                                processes; save it in ~/.pgpass or PGPASSWORD instead";
-
 const EXAMPLES: &str = "\
 Examples:
   clenshaw tune texas --evaluate
@@ -137,9 +134,7 @@ impl RunSubcommand for Tune {
         let store = self.data.store();
         let request = self.request(&store)?;
         let study = StudyLocation::new(self.study.as_deref(), self.name.as_deref(), &request)?;
-        if study.location.contains_password() {
-            output::message(VISIBLE_PASSWORD);
-        }
+        output::warn_about_password(&study.location);
         let request = self.tune_request(request, &study)?;
         let progress = self.quiet.progress();
         let cancel = interrupt::flag(&progress, interrupt::Resume::Rerun);
