@@ -215,7 +215,10 @@ fn no_file_contains_the_password() {
     let output = sandbox.run(&format!("{SMALL} --trials 2 --evaluate --study {study}"));
     let stderr = text(&output.stderr);
     assert!(output.status.success(), "{stderr}");
-    assert!(stderr.contains("warning: other users of this machine can see the password"), "{stderr}");
+    assert!(
+        stderr.contains("warning: other users of this machine can see the password"),
+        "{stderr}"
+    );
     sandbox.stdout(&format!("report {study} --out page.html"));
     assert!(sandbox.path("studies/s.best.toml").exists() && sandbox.path("page.html").exists());
     assert_no_password(&sandbox.path("."));
@@ -226,7 +229,8 @@ fn no_file_contains_the_password() {
 fn password_comes_from_the_environment_or_a_file() {
     let server = Server::new();
     let sandbox = Sandbox::new();
-    let (user, rest) = server.url().split_once(":s3cret").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    let (user, rest) =
+        server.url().split_once(":s3cret").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
     let url = format!("{user}@{}", rest.split_once('@').unwrap().1);
     let file = sandbox.path(".pgpass");
     let arguments = format!("{SMALL} --trials 1 --study {url} --name s");
