@@ -6,6 +6,7 @@ mod optuna;
 mod package;
 mod test;
 mod cora;
+mod deny;
 mod fuzz;
 mod peers;
 

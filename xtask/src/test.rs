@@ -35,7 +35,7 @@ const RELEASE_ACCEPTANCE: [&str; 7] = [
     "acceptance",
 ];
 /// The names of the steps that only `--long` runs, for the last line.
-const LONG_STEPS: &str = "release acceptance, release instructions, fuzz";
+const LONG_STEPS: &str = "release acceptance, release instructions, fuzz, dependencies";
 /// Number of inputs of the step `fuzz`.
 const FUZZ_INPUTS: &str = "2000000";
 
@@ -85,6 +85,7 @@ fn run_steps(long: bool, report: &mut TestReport) -> Result {
         report.step("release acceptance", &mut cargo(&RELEASE_ACCEPTANCE))?;
         report.step("release instructions", &mut cargo(&INSTRUCTIONS))?;
         fuzz(report)?;
+        dependencies(report)?;
     } else {
         report.step("packages", &mut cargo(&PACKAGE))?;
     }
@@ -117,6 +118,19 @@ fn fuzz(report: &mut TestReport) -> Result {
     crate::fuzz::run(&["--inputs".into(), FUZZ_INPUTS.into()])?;
     report.run.push("fuzz");
     Ok(())
+}
+
+fn dependencies(report: &mut TestReport) -> Result {
+    if !crate::deny::is_installed() {
+        report.not_run.push("dependencies (needs cargo-deny)".into());
+        return Ok(());
+    }
+    report.step("dependencies", &mut cargo(&crate::deny::CHECK))?;
+    if let Err(error) = crate::deny::update_advisories() {
+        report.not_run.push(format!("advisories ({error})"));
+        return Ok(());
+    }
+    report.step("advisories", &mut cargo(&crate::deny::CHECK_ADVISORIES))
 }
 
 /// What was run, and the totals of all test binaries.

@@ -143,6 +143,7 @@ fn command() -> Command {
 }
 
 fn main() -> ExitCode {
+    clenshaw::tensor::limit_free_memory();
     let matches = match command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return usage::report(&error),

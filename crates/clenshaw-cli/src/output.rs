@@ -3,6 +3,7 @@
 use clenshaw::files::write_atomically;
 use clenshaw::report::Statistic;
 use clenshaw::{Error, Result};
+use clenshaw_tune::StorageLocation;
 use serde::Serialize;
 use std::fs;
 use std::io::Write;
@@ -23,6 +24,16 @@ pub fn json(document: &impl Serialize) -> String {
 /// Writes a line to stderr; a closed stderr is ignored.
 pub fn message(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Prints a warning if the location of a study contains a password.
+pub fn warn_about_password(location: &StorageLocation) {
+    if location.contains_password() {
+        message(
+            "warning: other users of this machine can see the password in the list of processes; save it in \
+             ~/.pgpass or PGPASSWORD instead",
+        );
+    }
 }
 
 /// Formats warnings, one per line.

@@ -102,8 +102,12 @@ const PRUNER: ListedName = ListedName(|| vec!["median", "halving", "hyperband", 
 const DETAILS: &str = "\
 An existing study is resumed. To share a study between machines, run the same command with the same
 database on each. Test nodes are scored only with --evaluate. The best settings are written next
-to the journal or, for a database, to studies/NAME.best.toml. The database password can be set in
-PGPASSWORD instead of in the URL; connections are not encrypted.
+to the journal or, for a database, to studies/NAME.best.toml.
+
+The password of a database is best saved in ~/.pgpass (or the file in PGPASSFILE) as
+HOST:PORT:DATABASE:USER:PASSWORD, or set in PGPASSWORD: other users of the machine can see one in
+the URL in the list of processes. PostgreSQL connections are encrypted if the server supports it;
+?sslmode=require requires it, and ?sslmode=verify-full&sslrootcert=FILE also verifies the server.
 
 `clenshaw models MODEL` shows the default search space. Entries of a --space file replace those of
 the default space, and a single value fixes a hyper-parameter:
@@ -130,6 +134,7 @@ impl RunSubcommand for Tune {
         let store = self.data.store();
         let request = self.request(&store)?;
         let study = StudyLocation::new(self.study.as_deref(), self.name.as_deref(), &request)?;
+        output::warn_about_password(&study.location);
         let request = self.tune_request(request, &study)?;
         let progress = self.quiet.progress();
         let cancel = interrupt::flag(&progress, interrupt::Resume::Rerun);

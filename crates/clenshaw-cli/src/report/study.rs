@@ -1,6 +1,7 @@
 //! The page of a study.
 
 use super::Subject;
+use crate::output;
 use crate::tune::study_file;
 use clenshaw::data::Store;
 use clenshaw::experiment::{Report, ReportedStudy};
@@ -24,6 +25,7 @@ pub fn open_study(argument: &Path) -> Result<Option<(StorageLocation, Box<dyn St
     }
     let location = StorageLocation::new(argument)?;
     check_file(&location)?;
+    output::warn_about_password(&location);
     let storage = location.open()?;
     Ok(Some((location, storage)))
 }

@@ -184,10 +184,73 @@ fn error_about_an_unreachable_server_contains_no_password() {
     server.stop();
     let (code, message) = sandbox.failure(&format!("{SMALL} --study {}", server.url()));
     assert_eq!(code, 1, "{message}");
-    assert!(message.starts_with("error: postgresql://tester:***@127.0.0.1:"), "{message}");
+    assert!(message.contains("\nerror: postgresql://tester:***@127.0.0.1:"), "{message}");
     assert!(
         message.contains("cannot be reached: ")
             && message.contains("is the server running on host")
     );
     assert!(!message.contains("s3cret"), "{message}");
+}
+
+/// Asserts that no file below a folder contains the password.
+fn assert_no_password(folder: &std::path::Path) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            assert_no_password(&path);
+        } else {
+            let content = std::fs::read(&path).unwrap();
+            let found = content.windows(6).any(|bytes| bytes == b"s3cret");
+            assert!(!found, "{}", path.display());
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs Optuna and PostgreSQL: cargo xtask optuna"]
+fn no_file_contains_the_password() {
+    let server = Server::new();
+    let sandbox = Sandbox::new();
+    let study = format!("{} --name s", server.url());
+    let output = sandbox.run(&format!("{SMALL} --trials 2 --evaluate --study {study}"));
+    let stderr = text(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    assert!(
+        stderr.contains("warning: other users of this machine can see the password"),
+        "{stderr}"
+    );
+    sandbox.stdout(&format!("report {study} --out page.html"));
+    assert!(sandbox.path("studies/s.best.toml").exists() && sandbox.path("page.html").exists());
+    assert_no_password(&sandbox.path("."));
+}
+
+#[test]
+#[ignore = "needs Optuna and PostgreSQL: cargo xtask optuna"]
+fn password_comes_from_the_environment_or_a_file() {
+    let server = Server::new();
+    let sandbox = Sandbox::new();
+    let (user, rest) =
+        server.url().split_once(":s3cret").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    let url = format!("{user}@{}", rest.split_once('@').unwrap().1);
+    let file = sandbox.path(".pgpass");
+    let arguments = format!("{SMALL} --trials 1 --study {url} --name s");
+    let run = |variable: &str, value: &std::path::Path| {
+        let mut command = sandbox.command(&arguments);
+        command.env_remove("PGPASSWORD").env_remove("PGPASSFILE").env("HOME", "/nonexistent");
+        let output = command.env(variable, value).output().unwrap();
+        (output.status.success(), text(&output.stderr))
+    };
+    let (succeeded, message) = run("PGPASSFILE", &file);
+    assert!(!succeeded && message.contains("password missing; set it in ~/.pgpass"), "{message}");
+    sandbox.write(".pgpass", "*:*:*:tester:s3cret/@word\n");
+    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&file, permissions).unwrap();
+    for (variable, value) in [
+        ("PGPASSFILE", file.as_path()),
+        ("HOME", file.parent().unwrap()),
+        ("PGPASSWORD", "s3cret/@word".as_ref()),
+    ] {
+        let (succeeded, message) = run(variable, value);
+        assert!(succeeded && !message.contains("password"), "{variable}: {message}");
+    }
 }

@@ -54,6 +54,11 @@ impl DatabaseUrl {
         &self.url
     }
 
+    /// Whether the URL contains a password.
+    pub fn contains_password(&self) -> bool {
+        self.to_string() != self.url
+    }
+
     /// The file of an SQLite database; `None` for a server.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_deref()
@@ -107,7 +112,10 @@ fn check_password(url: &str, rest: &str) -> Result<()> {
 pub fn redact_password(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
     let (user, rest) = match rest.rsplit_once('@') {
-        None => (String::new(), rest),
+        None => match password_without_host(rest) {
+            Some((user, rest)) => (format!("{user}:***"), rest),
+            None => (String::new(), rest),
+        },
         Some((credentials, rest)) => match credentials.split_once([':', '?']) {
             None => (format!("{credentials}@"), rest),
             // A password in the query string contains `@`, so its end is ambiguous.
@@ -121,11 +129,21 @@ pub fn redact_password(text: &str) -> String {
         return format!("{scheme}://{user}{rest}");
     };
     let redact = |parameter: &str| match parameter.split_once('=') {
-        Some((key, _)) if key.to_lowercase().contains("pass") => format!("{key}=***"),
+        Some((key, _)) if key.to_lowercase().contains("password") => format!("{key}=***"),
         _ => parameter.to_owned(),
     };
     let parameters: Vec<String> = parameters.split('&').map(redact).collect();
     format!("{scheme}://{user}{host}?{}", parameters.join("&"))
+}
+
+/// Splits `user:password/rest`, where the host was forgotten: a port would be a number.
+fn password_without_host(rest: &str) -> Option<(&str, &str)> {
+    let authority = &rest[..rest.find(['/', '?']).unwrap_or(rest.len())];
+    // The address of an IPv6 host contains colons.
+    let (user, port) = authority.split_once(':').filter(|_| !authority.starts_with('['))?;
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    let are_ports = port.split(',').all(|part| is_port(part.rsplit(':').next().unwrap_or(part)));
+    (!are_ports).then_some((user, &rest[authority.len()..]))
 }
 
 #[cfg(test)]
@@ -156,8 +174,13 @@ mod tests {
                 "postgresql://host/db?password=***&port=1",
             ),
             ("postgresql://host?sslpassword=s3cret", "postgresql://host?sslpassword=***"),
+            ("postgresql://me:s3cret/db?a=b", "postgresql://me:***/db?a=b"),
+            ("postgresql://a:1,b:2/db", "postgresql://a:1,b:2/db"),
+            ("postgresql://[::1]:5432/db", "postgresql://[::1]:5432/db"),
         ] {
             assert_eq!(displayed(url), expected);
+            let contains_password = DatabaseUrl::parse(url).unwrap().contains_password();
+            assert_eq!(contains_password, expected.contains("***"));
             assert_eq!(
                 format!("{:?}", DatabaseUrl::parse(url).unwrap()),
                 format!("DatabaseUrl({expected})")

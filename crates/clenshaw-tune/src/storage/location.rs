@@ -43,6 +43,11 @@ impl StorageLocation {
         }
     }
 
+    /// Whether the location is a URL with a password.
+    pub fn contains_password(&self) -> bool {
+        matches!(self, Self::Database(url) if url.contains_password())
+    }
+
     /// Opens the storage. Parent folders and tables are created if they do not exist; a missing journal is
     /// created by the first write.
     ///
@@ -65,7 +70,7 @@ impl StorageLocation {
 }
 
 /// Fails if a path is a folder, a pipe or a device: opening a pipe would wait for another process.
-fn check_kind(path: &Path) -> Result<()> {
+pub(super) fn check_kind(path: &Path) -> Result<()> {
     match std::fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => Err(Error::Data {
             location: path.display().to_string(),

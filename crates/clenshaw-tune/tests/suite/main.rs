@@ -5,6 +5,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "tests may unwrap")]
 
+#[cfg(feature = "postgres")]
+mod certificates;
 mod contract;
 mod journal;
 #[cfg(all(feature = "postgres", feature = "sqlite"))]
@@ -13,6 +15,8 @@ mod optuna;
 mod postgres_server;
 #[cfg(feature = "postgres")]
 mod postgresql;
+#[cfg(feature = "postgres")]
+mod postgresql_tls;
 #[cfg(all(feature = "postgres", feature = "sqlite"))]
 mod python;
 #[cfg(feature = "sqlite")]

@@ -120,11 +120,34 @@ impl Server {
         self.run("pg_ctl", &["stop", "-w", "-m", "immediate"]);
     }
 
-    /// Rejects unencrypted connections from now on.
-    pub fn require_tls(&self) {
-        let config = self.folder.path().join("data/pg_hba.conf");
-        std::fs::write(config, "hostssl all all all scram-sha-256\n").unwrap();
-        self.run("pg_ctl", &["reload"]);
+    /// Restarts the server with TLS, a certificate and its private key in PEM format.
+    pub fn enable_tls(&self, certificate: &str, key: &str) {
+        self.write_data("server.crt", certificate);
+        self.write_data("server.key", key);
+        self.write_data("postgresql.auto.conf", "ssl = on\n");
+        self.restart();
+    }
+
+    /// Restarts the server so that it accepts connections of one type only: `hostssl` or `hostnossl`.
+    pub fn accept_only(&self, connection_type: &str) {
+        self.write_data("pg_hba.conf", &format!("{connection_type} all all all scram-sha-256\n"));
+        self.restart();
+    }
+
+    fn restart(&self) {
+        self.stop();
+        self.start();
+    }
+
+    /// Writes a file of the server's data folder that only the server can read.
+    fn write_data(&self, name: &str, text: &str) {
+        let path = self.folder.path().join("data").join(name);
+        std::fs::write(&path, text).unwrap();
+        let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        std::fs::set_permissions(&path, permissions).unwrap();
+        if let Some((user, group)) = self.user {
+            std::os::unix::fs::chown(&path, Some(user), Some(group)).unwrap();
+        }
     }
 
     fn run(&self, program: &str, arguments: &[&str]) {

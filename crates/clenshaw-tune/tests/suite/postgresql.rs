@@ -81,10 +81,6 @@ fn connection_errors_contain_no_password() {
     let rejected = error(&url.replace("s3cret", "s4cret"));
     assert!(rejected.to_string().contains("password authentication failed"), "{rejected}");
     assert!(rejected.is_input() && !rejected.to_string().contains("s4cret"), "{rejected}");
-    for mode in ["require", "verify-ca", "verify-full"] {
-        let tls = error(&format!("{url}?sslmode={mode}")).to_string();
-        assert!(tls.contains("TLS is not supported"), "{mode}: {tls}");
-    }
     let missing = error(&url.replace("/postgres", "/nothing")).to_string();
     assert!(missing.contains("database \"nothing\" does not exist"), "{missing}");
     server.stop();
@@ -94,22 +90,6 @@ fn connection_errors_contain_no_password() {
     let message = stopped.to_string();
     assert!(message.contains("cannot be reached: ") && message.ends_with(&expected), "{message}");
     assert!(matches!(stopped, Error::Unavailable { .. }) && !message.contains("cret"), "{message}");
-}
-
-#[test]
-#[ignore = "needs PostgreSQL: cargo xtask optuna"]
-fn server_that_requires_tls_is_an_input_error() {
-    let server = Server::new();
-    server.require_tls();
-    // The server reloads its configuration asynchronously.
-    let error = loop {
-        match open(&server.url()) {
-            Ok(_) => std::thread::sleep(Duration::from_millis(20)),
-            Err(error) => break error,
-        }
-    };
-    assert!(error.to_string().contains("TLS is not supported: let the server"), "{error}");
-    assert!(error.is_input(), "{error}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ mod optimiser;
 mod roofline;
 
 pub use aligned_vec::AlignedVec;
-pub use free_memory::release_free_memory;
+pub use free_memory::{limit_free_memory, release_free_memory};
 pub use kernel::{
     available_instruction_sets, bit_class, instruction_set, log_sum_exp, select_instruction_set,
 };

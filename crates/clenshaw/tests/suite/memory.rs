@@ -4,6 +4,7 @@ use clenshaw::data::Store;
 use clenshaw::experiment::{Request, RunOptions, TrainingJob, run};
 use clenshaw::model::MODELS;
 use clenshaw::rng::Stream;
+use clenshaw::tensor::limit_free_memory;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
@@ -39,31 +40,60 @@ fn resident_kib() -> u64 {
     line.trim().strip_suffix(" kB").unwrap().parse().unwrap()
 }
 
+/// The KiB of blocks that are in use in all heaps, according to glibc.
+fn allocated_kib() -> i32 {
+    /// `struct mallinfo`; `counts[7]` is `uordblks`.
+    #[repr(C)]
+    struct HeapStatistics {
+        counts: [std::ffi::c_int; 10],
+    }
+    unsafe extern "C" {
+        safe fn mallinfo() -> HeapStatistics;
+    }
+    mallinfo().counts[7] / 1024
+}
+
 mod long {
     use super::*;
 
-    /// Measured: 7,656 and 12,476 KiB after 300 runs; 25,484 and 26,388 KiB if no memory is returned. Memory
-    /// is not flat: after 50 runs, it was 4,112 and 3,636 KiB.
+    /// The numbers of runs after which memory is measured.
+    const MEASURED_AFTER: [usize; 3] = [100, 300, 500];
+
+    /// Trains in this process and prints resident and allocated KiB.
+    fn measure() {
+        if std::env::var_os("CLENSHAW_TEST_DEFAULT_HEAP").is_none() {
+            limit_free_memory();
+        }
+        let mut sizes = Stream::new(1, "sizes");
+        let mut runs = 0;
+        for end in MEASURED_AFTER {
+            while runs < end {
+                train(&mut sizes);
+                runs += 2;
+            }
+            println!("\nmeasured: {} {}", resident_kib(), allocated_kib());
+        }
+    }
+
+    /// Without a limit of free memory, resident memory would grow from 4 to 8 or 12 MB over 300 runs.
     #[test]
     #[ignore = "long: cargo xtask test --long"]
-    fn unused_memory_is_returned_over_300_runs() {
+    fn memory_is_flat_over_500_runs() {
         if std::env::var_os(MEASURED).is_some() {
-            let mut sizes = Stream::new(1, "sizes");
-            let mut train_until = |from: usize, to: usize| {
-                (from..to).step_by(2).for_each(|_| train(&mut sizes));
-                resident_kib()
-            };
-            println!("\nresident KiB: {} {}", train_until(0, 50), train_until(50, 300));
-            return;
+            return measure();
         }
-        let test = "memory::long::unused_memory_is_returned_over_300_runs";
+        let test = "memory::long::memory_is_flat_over_500_runs";
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args([test, "--exact", "--nocapture", "--include-ignored"]).env(MEASURED, "1");
         let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
-        let numbers = text.lines().find_map(|line| line.strip_prefix("resident KiB: ")).unwrap();
-        let (at_50, at_300) = numbers.split_once(' ').unwrap();
-        let [at_50, at_300] = [at_50, at_300].map(|number| number.parse::<f64>().unwrap());
-        println!("{at_50} KiB after 50 runs, {at_300} KiB after 300 runs");
-        assert!(at_300 < 18_000.0, "{at_50} KiB after 50 runs, {at_300} KiB after 300 runs");
+        let lines = text.lines().filter_map(|line| line.strip_prefix("measured: "));
+        let numbers: Vec<(f64, f64)> = lines
+            .map(|line| line.split_once(' ').unwrap())
+            .map(|(resident, allocated)| (resident.parse().unwrap(), allocated.parse().unwrap()))
+            .collect();
+        println!("resident and allocated KiB after {MEASURED_AFTER:?} runs: {numbers:?}");
+        let [first, .., last] = numbers[..] else { panic!("{text}") };
+        assert!(last.0 < 1.1 * first.0, "resident: {numbers:?}");
+        assert!(last.1 < 1.1 * first.1, "allocated: {numbers:?}");
     }
 }

@@ -165,9 +165,9 @@ impl RdbStorage {
             Some(path) => sqlite::connect(path, self.options.timeout),
             #[cfg(feature = "postgres")]
             None => {
-                let config = postgres::config(self.url.with_password());
-                let config = config.map_err(|problem| self.invalid(problem))?;
-                postgres::connect(&config, self.options.timeout)
+                let settings = postgres::ConnectionSettings::new(self.url.with_password());
+                let settings = settings.map_err(|problem| self.invalid(problem))?;
+                postgres::connect(&settings, self.options.timeout)
             }
             #[cfg(not(all(feature = "postgres", feature = "sqlite")))]
             _ => Err(self.url.unsupported().into()),

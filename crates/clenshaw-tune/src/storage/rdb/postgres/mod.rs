@@ -1,15 +1,22 @@
 //! PostgreSQL: a server for workers on several machines.
 //!
-//! Connections are not encrypted; use a tunnel if encryption is required.
+//! Encryption is described in [`tls`], passwords in [`password_file`].
+
+mod password_file;
+mod settings;
+mod tls;
 
 use super::connection::{Connection, Dialect, SqlError, SqlResult, SqlRow, SqlValue};
 use bytes::BytesMut;
-use postgres::config::{Config, Host, SslMode};
+use postgres::config::SslMode;
 use postgres::error::SqlState;
 use postgres::types::{Format, FromSql, IsNull, ToSql, Type, to_sql_checked};
 use postgres::{Client, NoTls};
+pub(super) use settings::ConnectionSettings;
 use std::error::Error as _;
 use std::time::Duration;
+use tls::TlsMode;
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 static DIALECT: Dialect = Dialect {
     begin_read: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
@@ -41,69 +48,81 @@ static DIALECT: Dialect = Dialect {
     ],
 };
 
-/// The time to wait for a connection. An open connection is considered lost if sent data is not acknowledged
-/// for twice this time.
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
-
 /// A connection to a server.
 pub(super) struct PostgresConnection(Client);
 
-/// Parses a URL; the host defaults to `localhost` and the password to `$PGPASSWORD`. Returns a message
-/// without the password if the URL is invalid or requires TLS.
-pub(super) fn config(url: &str) -> Result<Config, String> {
-    const NO_TLS: &str = "TLS is not supported; remove `sslmode`, or use a tunnel";
-    // The driver does not know these values.
-    if ["sslmode=verify-ca", "sslmode=verify-full"].iter().any(|mode| url.contains(mode)) {
-        return Err(NO_TLS.into());
-    }
-    let mut config: Config = url.parse().map_err(|error| innermost_message(&error))?;
-    if config.get_ssl_mode() == SslMode::Require {
-        return Err(NO_TLS.into());
-    }
-    if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
-        config.host("localhost");
-    }
-    if config.get_password().is_none()
-        && let Ok(password) = std::env::var("PGPASSWORD")
-    {
-        config.password(password);
-    }
-    config.connect_timeout(RESPONSE_TIMEOUT);
-    config.tcp_user_timeout(2 * RESPONSE_TIMEOUT).keepalives_idle(2 * RESPONSE_TIMEOUT);
-    Ok(config)
-}
-
-/// Describes a server, such as `host db.example.org, port 5432`.
-fn describe(config: &Config) -> String {
-    let host = match config.get_hosts().first() {
-        Some(Host::Tcp(name)) => format!("host {name}"),
-        #[cfg(unix)]
-        Some(Host::Unix(folder)) => format!("socket in {}", folder.display()),
-        None => config
-            .get_hostaddrs()
-            .first()
-            .map_or(String::new(), |address| format!("host {address}")),
-    };
-    format!("{host}, port {}", config.get_ports().first().copied().unwrap_or(5432))
-}
-
 /// Connects to a server. Statements fail if they wait longer than the timeout for a lock.
-pub(super) fn connect(config: &Config, timeout: Duration) -> SqlResult<Box<dyn Connection>> {
-    let client = config.connect(NoTls).map_err(|error| match convert_error(&error) {
-        SqlError::Disconnected(reason) => SqlError::Disconnected(format!(
-            "cannot be reached: {reason}; is the server running on {}?",
-            describe(config)
-        )),
-        SqlError::Rejected(reason) if reason.contains("no encryption") => SqlError::Rejected(format!(
-            "{reason}; TLS is not supported: let the server accept unencrypted connections, or use a \
-             tunnel"
-        )),
-        other => other,
-    })?;
+pub(super) fn connect(
+    settings: &ConnectionSettings,
+    timeout: Duration,
+) -> SqlResult<Box<dyn Connection>> {
+    let client = open_client(settings)?.map_err(|error| explain_error(&error, settings))?;
     let mut connection = PostgresConnection(client);
     let timeout = timeout.as_millis().max(1);
     connection.execute_batch(&format!("SET datestyle = 'ISO'; SET lock_timeout = {timeout}"))?;
     Ok(Box::new(connection))
+}
+
+/// Opens a connection. As in libpq, `sslmode=prefer` tries again without encryption if TLS fails or if the
+/// server does not accept encrypted connections.
+fn open_client(settings: &ConnectionSettings) -> SqlResult<Result<Client, postgres::Error>> {
+    let mut config = settings.config.clone();
+    if config.get_ssl_mode() == SslMode::Disable {
+        return Ok(config.connect(NoTls));
+    }
+    let tls = tls::client_config(settings.mode, &settings.roots).map_err(SqlError::Rejected)?;
+    let encrypted = config.connect(MakeRustlsConnect::new(tls));
+    let is_refused = |error: &postgres::Error| {
+        tls_error(error).is_some()
+            || error.code() == Some(&SqlState::INVALID_AUTHORIZATION_SPECIFICATION)
+    };
+    if settings.mode == TlsMode::Prefer && encrypted.as_ref().is_err_and(is_refused) {
+        let plain = config.ssl_mode(SslMode::Disable).connect(NoTls);
+        return Ok(if plain.is_ok() { plain } else { encrypted });
+    }
+    Ok(encrypted)
+}
+
+/// The cause of an error, if it is one of TLS.
+fn tls_error(error: &postgres::Error) -> Option<&rustls::Error> {
+    let io_error = error.source()?.downcast_ref::<std::io::Error>()?;
+    io_error.get_ref()?.downcast_ref()
+}
+
+/// Adds to an error of a new connection what to check or to change.
+fn explain_error(error: &postgres::Error, settings: &ConnectionSettings) -> SqlError {
+    if let Some(error) = tls_error(error) {
+        return SqlError::Rejected(tls::describe_error(error, &settings.roots));
+    }
+    match convert_error(error) {
+        SqlError::Disconnected(reason) => SqlError::Disconnected(format!(
+            "cannot be reached: {reason}; is the server running on {}?",
+            settings.describe_server()
+        )),
+        SqlError::Rejected(reason) if reason.contains("server does not support TLS") => {
+            SqlError::Rejected(format!(
+                "{reason}; `sslmode=prefer` or `disable` connects without encryption"
+            ))
+        }
+        SqlError::Rejected(reason) if reason.contains("no encryption") => {
+            SqlError::Rejected(format!("{reason}; `sslmode=require` encrypts the connection"))
+        }
+        SqlError::Rejected(reason) if reason.contains("password") => {
+            SqlError::Rejected(explain_password(&reason, settings))
+        }
+        other => other,
+    }
+}
+
+/// Adds where a password is read from, if there was none.
+fn explain_password(reason: &str, settings: &ConnectionSettings) -> String {
+    if settings.config.get_password().is_some() {
+        return reason.to_owned();
+    }
+    match &settings.password_problem {
+        Some(problem) => format!("{reason}; {problem}"),
+        None => format!("{reason}; set it in ~/.pgpass or PGPASSWORD"),
+    }
 }
 
 impl Connection for PostgresConnection {
