@@ -50,8 +50,8 @@ pub struct Explain {
 
 const AFTER_HELP: &str = "\
 Contributions are parts of the margin: the score of the predicted class minus that of the runner-up.
-A positive contribution supports the prediction. The column `score` has the parts of the score of
-the predicted class alone.
+A positive contribution supports the prediction. The `score` column shows the contributions to the
+score of the predicted class alone.
 
 For models whose scores are affine in a value computed for each node from its own features (mlp,
 appnp, gpr-gnn, bern-net, cheb-base, cheb-net-ii, jacobi-conv, poly, favard-gnn, h2gcn), the

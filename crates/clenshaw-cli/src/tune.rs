@@ -47,7 +47,7 @@ pub struct Tune {
     /// How to split the nodes into training, validation and test sets; see below
     #[arg(long, value_name = "NAME")]
     split: Option<SplitKind>,
-    /// Preset for the settings that are not tuned: the published settings of this model and graph or,
+    /// Preset for the settings that are not tuned: the published settings for this model and graph or,
     /// where there are none, settings tuned by us or published for another model or graph
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "paper", value_parser = PRESET)]
     preset: Option<String>,
@@ -105,7 +105,7 @@ database on each. Test nodes are scored only with --evaluate. The best settings 
 to the journal or, for a database, to studies/NAME.best.toml. The database password can be set in
 PGPASSWORD instead of in the URL; connections are not encrypted.
 
-`clenshaw models MODEL` shows the default search space. Entries of a --space file replace those of
+`clenshaw models MODEL` shows the default search space. Entries in a --space file replace those of
 the default space, and a single value fixes a hyper-parameter:
 
   [space]
