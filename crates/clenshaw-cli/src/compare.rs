@@ -69,7 +69,7 @@ Examples:
 
 fn after_help() -> String {
     format!(
-        "Each model has the same hyper-parameters as with `clenshaw train`: its defaults or, with \
+        "Each model uses the same hyper-parameters as in `clenshaw train`: its defaults or, with \
          --preset, its preset for the graph if there is one (cells without one are marked *). The \
          split of a preset is ignored, so that all models use the same split. If a model \
          fails, its cell shows `failed` and the other models are still trained.\n\n\

@@ -60,9 +60,9 @@ enum DataAction {
 
 const AFTER_HELP: &str = "\
 Downloaded and imported graphs are stored in the cache folder (on Linux ~/.cache/clenshaw), together
-with parsed copies of graphs, which load faster. CLENSHAW_DATA sets another folder for downloads
-and imports. CLENSHAW_CACHE sets another folder for parsed graphs; if it is `off`, they are not
-stored.
+with parsed copies of graphs, which load faster. Set CLENSHAW_DATA to use another folder for
+downloads and imports. Set CLENSHAW_CACHE to use another folder for parsed graphs, or to `off` to
+disable this cache.
 
 Examples:
   clenshaw data list

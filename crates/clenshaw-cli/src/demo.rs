@@ -29,7 +29,7 @@ pub struct Demo {
     /// Seed of the first run, incremented for each further run
     #[arg(long, value_name = "SEED", default_value_t = 0, value_parser = whole::<u64>, allow_negative_numbers = true)]
     seed: u64,
-    /// Do not open the page of the second graph in the browser
+    /// Do not open the report on the second graph in the browser
     #[arg(long)]
     no_open: bool,
     #[command(flatten)]
@@ -40,9 +40,9 @@ pub struct Demo {
 
 const AFTER_HELP: &str = "\
 The graphs are Cora, where neighbours mostly share a class, and a generated graph, where they mostly
-do not. Neither needs a download. Run folders, a page per graph that compares the models, and a plot
-of the learned filters are written to runs/demo. If there is a display, the page of the second graph
-opens in the browser.
+do not. Neither needs a download. Run folders, a report per graph that compares the models, and a
+plot of the learned filters are written to runs/demo. If there is a display, the report on the
+second graph opens in the browser.
 
 Examples:
   clenshaw demo

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 const BAR: f64 = 24.0;
 /// The number of classes whose probabilities are printed.
 const PRINTED_CLASSES: usize = 5;
-/// Names longer than this are cut.
+/// Names with more characters than this are truncated.
 const NAME_LENGTH: usize = 40;
 
 /// Explain a prediction: the contributions of neighbours, distances and features
@@ -28,17 +28,16 @@ pub struct Explain {
     /// Use the run with this seed [default: the run with the lowest validation loss]
     #[arg(long, value_name = "SEED", value_parser = whole::<u64>, allow_negative_numbers = true)]
     seed: Option<u64>,
-    /// Write a drawing of the node and the nodes that contribute most as SVG
+    /// Write an SVG drawing of the node and the nodes that contribute most
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Write this drawing as PNG
+    /// Write the same drawing as PNG
     #[arg(long, value_name = "FILE")]
     png: Option<PathBuf>,
     /// Memory that the explanation may use, in GB
     #[arg(long, value_name = "GB", default_value = "4", value_parser = gigabytes)]
     memory: f64,
-    /// Arithmetic operations that the explanation may use; more points make integrated gradients more
-    /// accurate
+    /// Maximum number of arithmetic operations; a higher limit can make integrated gradients more accurate
     #[arg(long, value_name = "N", default_value = "1e12", value_parser = operations)]
     operations: f64,
     #[command(flatten)]
@@ -51,13 +50,14 @@ pub struct Explain {
 
 const AFTER_HELP: &str = "\
 Contributions are parts of the margin: the score of the predicted class minus that of the runner-up.
-A positive contribution supports the prediction. The column `score` has the parts of the score of
-the predicted class alone.
+A positive contribution supports the prediction. The `score` column shows the contributions to the
+score of the predicted class alone.
 
-For models that filter a value per node (mlp, appnp, gpr-gnn, bern-net, cheb-base, cheb-net-ii,
-jacobi-conv, poly, favard-gnn, h2gcn), the contributions of nodes are exact. For all other models,
-and for features, they are integrated gradients from zero features to the actual ones; the printed
-gap is what they lack. docs/explain.md has the equations and limits.
+For models whose scores are affine in a value computed for each node from its own features (mlp,
+appnp, gpr-gnn, bern-net, cheb-base, cheb-net-ii, jacobi-conv, poly, favard-gnn, h2gcn), the
+contributions of nodes are exact. For all other models, and for features, they are integrated
+gradients from zero features to the actual ones; the printed gap is the total minus the sum of the
+parts. docs/explain.md has the equations and limits.
 
 Examples:
   clenshaw explain latest 17
@@ -308,7 +308,8 @@ fn nearest(e: &Explanation) -> String {
     table.to_text()
 }
 
-/// A name without control characters, which could change the terminal, cut to [`NAME_LENGTH`].
+/// Replaces control characters, which a terminal would interpret, by `?`, and truncates to [`NAME_LENGTH`]
+/// characters and an ellipsis.
 fn name(text: &str) -> String {
     let plain: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
     match plain.char_indices().nth(NAME_LENGTH) {

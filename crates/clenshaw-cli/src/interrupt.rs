@@ -4,7 +4,7 @@ use crate::progress::Progress;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The message when `clenshaw watch` has requested to stop.
+/// The message when `clenshaw watch` has requested a stop.
 pub const STOP_REQUESTED: &str =
     "stopping, as requested by `clenshaw watch`; rerun the same command to resume";
 

@@ -59,7 +59,7 @@ static SUBCOMMANDS: &[Subcommand] = &[
 const AFTER_HELP: &str = "\
 Results are written to stdout, progress and errors to stderr.
 Exit codes: 0 success, 1 failure while running, 2 invalid arguments or input.
-The variable CLENSHAW_CPU=portable, avx2 or avx512 selects the processor instructions to use.
+Set CLENSHAW_CPU to portable, avx2 or avx512 to select the instruction set.
 
 Examples:
   clenshaw demo                                   Train five models on two graphs
@@ -113,8 +113,8 @@ const PORTABLE: &str = "portable";
 
 fn portable_option() -> Arg {
     Arg::new(PORTABLE).long(PORTABLE).action(ArgAction::SetTrue).help_heading(None::<&str>).help(
-        "Use no AVX or FMA instructions: slower, but the same results on every x86-64 processor; \
-             CLENSHAW_CPU=portable, avx2 or avx512 also selects a path",
+        "Do not use AVX or FMA instructions: slower, but gives the same results on every x86-64 \
+             processor; overrides CLENSHAW_CPU (portable, avx2 or avx512)",
     )
 }
 

@@ -19,13 +19,13 @@ use std::time::Duration;
 /// The values of `--split`, for the help of the subcommands that have it.
 pub const SPLITS: &str = "\
 Splits:
-  own                the column `split`, or the mask columns, of your node table
+  own                the `split` column, or the mask columns, of your node table
   stratified         60/20/20 within each class
   balanced           0.6 n / C training nodes from each of the C classes (the whole class if it is
                      smaller), 20% of the n labelled nodes for validation, the rest for testing
   ratio:A/B/C        random, in these proportions; B and C may be 0
   all-labels         all labelled nodes for training, none for testing
-  file:PATH          lines `node,part`, where part is train, val or test
+  file:PATH          a file with lines `node,part`, where part is train, val or test
   public, geom:N, linkx:N, fixed:N
                      a split that comes with the graph; `clenshaw data show GRAPH` lists them
   all                all splits that come with the graph, one per run
@@ -36,11 +36,11 @@ use `balanced`, as in the ClenshawGCN paper.";
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Columns of your tables")]
 pub struct TableArguments {
-    /// Column with the classes [default: the column label, class, target or y]
+    /// Column with the classes [default: label, class, target or y]
     #[arg(long, value_name = "COLUMN")]
     label: Option<String>,
-    /// Column with the names of the nodes [default: the column id, node, name or node_id, or else the
-    /// first column if its values are distinct]
+    /// Column with the node names [default: id, node, name or node_id, or else the first column if its
+    /// values are distinct]
     #[arg(long, value_name = "COLUMN")]
     id: Option<String>,
     /// Use only these columns as features
@@ -55,8 +55,8 @@ pub struct TableArguments {
     /// How to fill missing numbers [default: median]
     #[arg(long, value_name = "RULE", value_enum)]
     fill: Option<FillRule>,
-    /// Column of the edge table with the weights, or none to use no weights [default: the column weight
-    /// or edge_weight]
+    /// Column of the edge table with the weights, or `none` to ignore weights [default: weight or
+    /// edge_weight]
     #[arg(long, value_name = "COLUMN")]
     weight: Option<String>,
 }

@@ -11,7 +11,7 @@ use clenshaw::{Error, Result};
 use std::path::{Path, PathBuf};
 pub use study::open_study;
 
-/// Write a page about finished runs or a study: scores, learned filter, mistakes, trials
+/// Write an HTML report on runs or a study: scores, learned filter, mistakes, trials
 #[derive(Parser)]
 #[command(name = "report", after_help = AFTER_HELP)]
 pub struct Report {
@@ -51,7 +51,7 @@ filter over the spectrum of the graph and its changes during training, learning 
 confusion matrix, scores by class, degree and local homophily, calibration, the most confident
 mistakes, a drawing of the graph and the settings. Several runs on the same graph are compared.
 The page of a study shows the value of every trial, the importance of the hyper-parameters, and the
-best settings with the command that trains them; the study may still be running.
+best settings with the command to train with them; the study may still be running.
 
 Examples:
   clenshaw report latest

@@ -29,7 +29,7 @@ pub struct Train {
     /// Model to train; `clenshaw models` lists them [default: clenshaw-gcn]
     #[arg(short, long, value_name = "MODEL", value_parser = MODEL_NAME, hide_possible_values = true)]
     model: Option<String>,
-    /// Start from the preset of this model and graph: the published settings or, where there are none,
+    /// Start from the preset for this model and graph: the published settings or, where there are none,
     /// settings tuned by us or published for another model or graph
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "paper", value_parser = PRESET)]
     preset: Option<String>,

@@ -47,7 +47,7 @@ pub struct Tune {
     /// How to split the nodes into training, validation and test sets; see below
     #[arg(long, value_name = "NAME")]
     split: Option<SplitKind>,
-    /// Preset for the settings that are not tuned: the published settings of this model and graph or,
+    /// Preset for the settings that are not tuned: the published settings for this model and graph or,
     /// where there are none, settings tuned by us or published for another model or graph
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "paper", value_parser = PRESET)]
     preset: Option<String>,
@@ -109,7 +109,7 @@ HOST:PORT:DATABASE:USER:PASSWORD, or set in PGPASSWORD: other users of the machi
 the URL in the list of processes. PostgreSQL connections are encrypted if the server supports it;
 ?sslmode=require requires it, and ?sslmode=verify-full&sslrootcert=FILE also verifies the server.
 
-`clenshaw models MODEL` shows the default search space. Entries of a --space file replace those of
+`clenshaw models MODEL` shows the default search space. Entries in a --space file replace those of
 the default space, and a single value fixes a hyper-parameter:
 
   [space]

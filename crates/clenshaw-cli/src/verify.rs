@@ -10,7 +10,7 @@ use clenshaw::report::Table;
 use clenshaw::{Error, Result, tensor};
 use std::path::{Path, PathBuf};
 
-/// Train a finished run again and compare the results with the stored ones
+/// Retrain a finished run and compare the results with the stored ones
 #[derive(Parser)]
 #[command(name = "verify", after_help = AFTER_HELP)]
 pub struct Verify {
@@ -31,14 +31,14 @@ pub struct Verify {
 }
 
 const AFTER_HELP: &str = "\
-The settings are those of run.toml. The new results are written to a temporary folder, which is
+The settings are read from run.toml. The new results are written to a temporary folder, which is
 deleted afterwards; the run folder is not changed.
 
-Epochs, filters, weights, predictions and scores must be equal bit for bit if the run was trained by
-the same version and with instructions of the same class: portable, or avx2 and avx512. A run of the
-portable class is trained with portable instructions, unless CLENSHAW_CPU is set. If version or class
-differ, the test accuracy may differ by 3 percentage points, and 95% of the nodes must be predicted
-in the same class.
+Epochs, filters, weights, predictions and scores must be bit-identical if the run was trained by the
+same version and with instructions of the same class: portable, or vector (avx2 and avx512). A
+portable run is retrained with portable instructions unless CLENSHAW_CPU is set. If the version or
+the class differs, the test accuracy may differ by up to 3 percentage points, and the predicted
+class must be the same for at least 95% of the nodes.
 
 Exits with 0 if everything agrees, and with 1 otherwise.
 

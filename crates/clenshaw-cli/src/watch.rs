@@ -26,11 +26,11 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// Follow runs or a study in a browser while they run, and stop them
+/// Watch runs or a study live in a browser, and stop them
 #[derive(Parser)]
 #[command(name = "watch", after_help = AFTER_HELP)]
 pub struct Watch {
-    /// What to follow: a folder that contains run folders, a run folder (a path, a name in `runs`, a unique
+    /// What to watch: a folder that contains run folders, a run folder (a path, a name in `runs`, a unique
     /// prefix of one, or `latest`), or a study of `clenshaw tune` or Optuna: a journal file, sqlite:///FILE
     /// or postgresql://USER:PASSWORD@HOST:PORT/DATABASE
     #[arg(value_name = "DIR|STUDY", default_value = run_folder::RUNS)]
@@ -38,13 +38,13 @@ pub struct Watch {
     /// Name of the study [default: the journal's file name without its extension, or the only study]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Port of the page [default: chosen by the system]
+    /// Port to listen on [default: chosen by the system]
     #[arg(long, value_name = "PORT", value_parser = whole::<u16>, allow_negative_numbers = true)]
     port: Option<u16>,
     /// Open the page in the default browser
     #[arg(long)]
     open: bool,
-    /// Do not offer to stop runs
+    /// Disable the stop button
     #[arg(long)]
     read_only: bool,
     #[command(flatten)]
@@ -52,14 +52,15 @@ pub struct Watch {
 }
 
 const AFTER_HELP: &str = "\
-Prints the address of a page that shows learning curves and the filter as they change, the list of
+Prints the address of a page that shows learning curves and the filter as they change, a list of
 all runs with their states, and the full report of every finished run; for a study, its trials as
-they arrive. Its stop button stops the training program as Ctrl-C does; rerun the same command to
-resume. Start this command before or after the training, in the same folder. Ctrl-C ends it and
-does not affect the training.
+they arrive. The stop button stops the training program as Ctrl-C does; rerun the same command to
+resume. Start `clenshaw watch` in the same folder, before or after you start the training. Ctrl-C
+stops `clenshaw watch` and does not affect the training.
 
-The page can be reached from this machine only, at the printed address; the random part of it is a
-password. To follow runs on another machine, choose a port, forward it, and open the address here:
+The page can be reached only from this machine, at the printed address; its random part is a
+password. To watch runs on another machine, choose a port, forward it, and open the printed address
+on this machine:
 
   ssh -L 8000:127.0.0.1:8000 HOST             On this machine
   clenshaw watch --port 8000                  On HOST, where the runs are

@@ -22,7 +22,7 @@ pub struct Check {
 }
 
 pub const AFTER_HELP: &str = "\
-Reads all files without the cache. The files of public graphs are compared with known checksums.
+Reads all files, bypassing the cache, and compares the files of public graphs with known checksums.
 Exits with 0 if the graph can be used for training. Otherwise exits with 2 and prints the file, the
 line and what was expected.
 
@@ -35,12 +35,13 @@ Your own graph can be a folder with edges.csv and nodes.csv:
                    cid,45,York,,
 
 Tables can be .csv, .tsv, .txt or .parquet files; edges can also be .edgelist (NetworkX), .metis or
-.npz (SciPy) files. A graph in one file is .graphml, .gml, .gexf, .json (node-link), .npz or .graph.
-A Pajek file (.net) contains only edges and is read with the nodes.csv beside it.
+.npz (SciPy) files. A graph can also be a single .graphml, .gml, .gexf, .json (node-link), .npz or
+.graph file. A Pajek file (.net) contains only edges and is read with the nodes.csv beside it.
 
-The output lists every column, how it is used and why. Numbers, flags and dates become one feature
-each, categories one feature per value; missing numbers are filled and marked by a second feature.
-Nodes with an empty label are the ones to predict. The column `split` is optional.
+The output lists every column, how it is used and why. Numeric, true/false and date columns become
+one feature each, categorical columns one feature per value; missing numbers are filled and marked
+by a second feature. Nodes with an empty label are the ones to predict. The `split` column is
+optional.
 
 Examples:
   clenshaw data check my-graph/

@@ -40,7 +40,7 @@ pub const DATA_HELP: &str =
 
 pub const AFTER_HELP: &str = "\
 Files that match their checksum are kept, and interrupted downloads are resumed. A mirror must have
-one folder per graph: GRAPH/FILE. Proxies are read from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
+one folder per graph: GRAPH/FILE. Proxy settings are read from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 
 Examples:
   clenshaw data get texas chameleon

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub struct Import {
     /// Graph: a path to your own files, or a name from `clenshaw data list`
     graph: String,
-    /// New name of the graph, or a path that ends in `.graph`
+    /// Name for the imported graph, or a path that ends in `.graph`
     #[arg(short, long, value_name = "NAME|FILE")]
     out: String,
     /// Replace an existing file

@@ -9,7 +9,7 @@ use clenshaw::report::{ScoreTable, image_markdown};
 use clenshaw::{Error, Result};
 
 impl Reproduce {
-    /// Trains the cells without a receipt, then writes the receipts and writes and prints the table. Returns
+    /// Trains the cells without a receipt, saves the receipts and the table, and prints the table. Returns
     /// the first error of a cell: missing graph files do not count, and an interruption is returned only if
     /// there is no other error.
     pub(super) fn train_table(

@@ -281,7 +281,7 @@ pub fn load(text: &str) -> Result<Dataset> {
 
 /// Loads a data set by name or path, as [`load`] does, from this store.
 ///
-/// Parsed files are written to the store's cache, if it has one, and memory-mapped the next time.
+/// Graphs parsed from files are written to the store's cache, if it has one, and memory-mapped the next time.
 pub fn load_from(store: &Store, text: &str) -> Result<Dataset> {
     load_as(store, text, Interpretation::default())
 }
@@ -325,7 +325,7 @@ fn load_known(store: &Store, info: &DatasetInfo, text: &str) -> Result<Dataset> 
     Err(Error::BadValue { key: "graph".into(), value: text.into(), expected })
 }
 
-/// Returns a warning if the user chose options for a node table; called if the graph has none.
+/// Returns a warning if table options are set; for graphs that are not read from a node table.
 fn unused_options(interpretation: Interpretation) -> Option<String> {
     match interpretation {
         Interpretation::Inferred(options) if *options != TableOptions::default() => Some(

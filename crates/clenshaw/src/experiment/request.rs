@@ -40,15 +40,16 @@ impl Request {
         Ok(Self { graph, model, split: SplitKind::Balanced, runs: 1, seed: 0, hyper, table })
     }
 
-    /// For a user's own graph, sets the split and the scaling that fit it: the split that comes with the
-    /// graph or else `stratified`, and standardised columns. Other graphs keep the defaults of the
-    /// literature.
-    /// Replaces a path by its shortest form, so that the same graph always has the same run folder. Fails if
-    /// the graph is unknown or cannot be loaded.
+    /// For a user's own graph, given by a path or imported, loads it and sets its default split and scaling:
+    /// the split or all splits that come with the graph or else `stratified`, and standardised columns. Data
+    /// sets of the registry are not loaded and keep the defaults of the literature.
+    ///
+    /// A path is normalised, so that all spellings of it have the same run folder. Fails if the graph is
+    /// unknown, or if a user's own graph cannot be loaded.
     pub fn apply_graph_defaults(&mut self, store: &Store) -> Result<()> {
         match data::resolve(store, &self.graph)? {
             ResolvedGraph::Known(_) => return Ok(()),
-            ResolvedGraph::Path => self.graph = shortest_path(&self.graph),
+            ResolvedGraph::Path => self.graph = normalise_path(&self.graph),
             ResolvedGraph::Imported(_) => {}
         }
         self.split = SplitKind::default_for(&self.load(store)?);
@@ -189,7 +190,7 @@ impl Request {
 
 /// The path of an existing file or folder, relative to the working directory if it is inside that directory
 /// and absolute otherwise. A path that does not exist is returned unchanged.
-fn shortest_path(text: &str) -> String {
+fn normalise_path(text: &str) -> String {
     let Ok(path) = Path::new(text).canonicalize() else { return text.to_owned() };
     let current = std::env::current_dir().and_then(|folder| folder.canonicalize());
     let relative =

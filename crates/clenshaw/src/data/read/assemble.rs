@@ -57,7 +57,7 @@ impl<'a> Interpretation<'a> {
     }
 }
 
-/// Encodes the nodes of a table, by columns inferred from it or by the stored schema.
+/// Encodes the nodes of a table, with a schema inferred from it or with the stored schema.
 pub(super) fn encode(table: &Table, interpretation: Interpretation) -> Result<EncodedNodes> {
     match interpretation {
         Interpretation::Inferred(options) => schema::encode(table, options),
@@ -72,7 +72,8 @@ pub(super) struct ReadEdges {
     pub graph: Graph,
     /// Number of self-loops, which are not in the graph; those of weight 0 are not counted.
     pub n_loops: usize,
-    /// Number of edges with weight 0, which are not in the graph.
+    /// Number of edges with weight 0, which are not in the graph; counts both directions if the file lists
+    /// both.
     pub n_zero_weights: usize,
     /// Number of other edges in the file; if the format lists every edge twice, each pair counts once.
     pub n_listed: usize,
@@ -101,11 +102,11 @@ impl ReadEdges {
         let n_zero_weights = edges.iter().filter(|(_, _, weight)| *weight == 0.0).count();
         let n_loops = edges.iter().filter(|(u, v, weight)| u == v && *weight != 0.0).count();
         let n_listed = edges.len() - n_loops - n_zero_weights;
-        Ok(Self { n_zero_weights, ..Self::unweighted(graph, n_loops, n_listed) })
+        Ok(Self { n_zero_weights, ..Self::with_counts(graph, n_loops, n_listed) })
     }
 
-    /// Describes a graph without weights that was built from `n_listed` edges and `n_loops` loops.
-    pub fn unweighted(graph: Graph, n_loops: usize, n_listed: usize) -> Self {
+    /// Describes a graph that was built from `n_listed` edges and `n_loops` self-loops, none of weight 0.
+    pub fn with_counts(graph: Graph, n_loops: usize, n_listed: usize) -> Self {
         Self {
             graph,
             n_loops,

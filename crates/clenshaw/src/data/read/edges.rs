@@ -87,7 +87,7 @@ pub(super) fn read_named(
             let graph = table.graph(&place, nodes.len())?;
             let n_lines: usize = table.blocks.iter().map(Vec::len).sum();
             let n_loops = table.blocks.iter().flatten().filter(|(u, v)| u == v).count();
-            ReadEdges::unweighted(graph, n_loops, n_lines - n_loops)
+            ReadEdges::with_counts(graph, n_loops, n_lines - n_loops)
         }
     };
     let EdgeLayout { notes, warnings, weight_source, .. } = table.layout;

@@ -69,7 +69,7 @@ pub(super) fn fixed_split(place: &str, name: &str, parts: [Vec<u32>; 3]) -> Resu
     Ok(FixedSplit { name: name.into(), split })
 }
 
-/// Removes the nodes without a label from splits.
+/// Removes the nodes without a label from splits. Parts that become empty are not an error.
 pub(super) fn retain_labelled(
     splits: Vec<FixedSplit>,
     y: &[Option<u32>],

@@ -1,4 +1,4 @@
-//! METIS graph files, read beside a node table.
+//! METIS graph files, which are read together with a node table.
 //!
 //! ```text
 //! % n nodes, m edges, format: 1 for edge weights, 10 for node weights, 100 for node sizes

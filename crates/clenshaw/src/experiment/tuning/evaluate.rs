@@ -46,9 +46,12 @@ fn val_accuracy(stop: EarlyStopping, fit: &Fit) -> f64 {
 }
 
 impl StudyContext<'_> {
-    /// Trains on every split with the settings of `request`, until the trial is pruned. `should_continue` is
-    /// called after every epoch; if it returns `false`, the error is [`Error::Interrupted`]. Also fails if
-    /// training diverges or the storage returns an error.
+    /// Trains on every split with the settings of `request`, until the trial is pruned. Does not look for
+    /// duplicates of the trial, so the result is never [`Evaluation::Known`].
+    ///
+    /// `should_continue` is called after every epoch. If it returns `false`, the error is
+    /// [`Error::Interrupted`], unless the same epoch is the last one of a split or the trial is pruned at it.
+    /// Also fails if training diverges or the storage returns an error.
     pub fn evaluate(
         &self,
         trial: &Trial,
@@ -79,7 +82,8 @@ impl StudyContext<'_> {
         Ok(Evaluation::Complete(accuracies, filter))
     }
 
-    /// Trains on one split; returns the last reported value if the trial is pruned, `None` otherwise.
+    /// Trains on one split; returns the last reported value if the trial is pruned before the last epoch,
+    /// `None` otherwise.
     fn train(
         &self,
         trial: &Trial,
@@ -103,8 +107,8 @@ impl StudyContext<'_> {
         }
     }
 
-    /// Reports every `interval`-th epoch, or none without an interval; returns the reported value if the
-    /// pruner ends the trial.
+    /// At every `interval`-th epoch, reports the validation accuracy of the best epoch so far; without an
+    /// interval, reports nothing. Returns the reported value if the pruner ends the trial.
     fn report_epoch(
         &self,
         trial: &Trial,

@@ -208,7 +208,7 @@ fn pajek_files_need_a_node_table() {
         "DIR/town.net: no node table; Pajek files have no features or labels; expected \
         town.nodes.csv or nodes.csv (or .tsv, .txt, .parquet) in the same folder"
     );
-    // The table with the name of the file has precedence.
+    // The table with the name of the file takes precedence.
     let own = b"id,x,label\nann,1,a\nbob,2,b\n";
     let files: [(&str, &[u8]); 3] =
         [("town.net", net), ("town.nodes.csv", own), ("nodes.csv", NODES.as_bytes())];
@@ -218,7 +218,7 @@ fn pajek_files_need_a_node_table() {
 }
 
 #[test]
-fn npz_without_a_node_table_contains_arrays() {
+fn npz_without_a_node_table_has_format_npz() {
     let folder = folder(&[("edges.npz", SCIPY_SYMMETRIC)]);
     assert_eq!(super::super::format(&folder.path().join("edges.npz")), "npz");
 }

@@ -37,7 +37,9 @@ pub fn request(graph: &str, seed: u64) -> Result<Request> {
     Ok(request)
 }
 
-/// Trains, resumes an interrupted run, or returns a finished run from the experiment's folder.
+/// Trains, resumes an interrupted run, or returns a finished run from the experiment's folder. `request` must
+/// have one run. `dataset` must be its graph and is used only for the filter before training; the run loads
+/// the graph again.
 pub fn train(
     request: &Request,
     dataset: &Arc<Dataset>,
