@@ -7,6 +7,7 @@ mod package;
 mod test;
 mod cora;
 mod fuzz;
+mod soak;
 mod peers;
 
 use std::process::ExitCode;
@@ -58,6 +59,11 @@ const TASKS: &[Task] = &[
         name: "fuzz",
         help: "fuzz the file readers, or only the named targets; --inputs N, --seconds S",
         run: fuzz::run,
+    },
+    Task {
+        name: "soak",
+        help: "kill commands at random moments, fill disks, share studies; --kills N, --seed S",
+        run: soak::run,
     },
     Task {
         name: "cora",
