@@ -2,12 +2,12 @@
 
 mod memory;
 
-/// Defines the fuzz target of a reader, one of those listed in `clenshaw::data::read::fuzz::is_valid`.
+/// Defines the fuzz target of a reader, one of those listed in `clenshaw::experiment::fuzz::is_valid`.
 #[macro_export]
 macro_rules! target {
     ($reader:ident) => {
         libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-            clenshaw::data::read::fuzz::is_valid(stringify!($reader), bytes);
+            clenshaw::experiment::fuzz::is_valid(stringify!($reader), bytes);
         });
     };
 }

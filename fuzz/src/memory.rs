@@ -6,10 +6,10 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The most bytes that may be in use; more than any reader needs for an input of a few kilobytes.
-///
-/// MATLAB files may need 64 MiB plus a multiple of their size, edge tables a graph of a million nodes.
-const LIMIT: usize = 160 << 20;
+/// The longest input, see `xtask/src/fuzz.rs`.
+const MAX_LENGTH: usize = 4096;
+/// The most bytes that may be in use: 64 MB plus ten times the longest input.
+const LIMIT: usize = 64_000_000 + 10 * MAX_LENGTH;
 
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
 

@@ -8,6 +8,7 @@ mod test;
 mod cora;
 mod deny;
 mod fuzz;
+mod soak;
 mod peers;
 
 use std::process::ExitCode;
@@ -60,6 +61,11 @@ const TASKS: &[Task] = &[
         name: "fuzz",
         help: "fuzz the file readers, or only the named targets; --inputs N, --seconds S",
         run: fuzz::run,
+    },
+    Task {
+        name: "soak",
+        help: "kill commands at random moments, fill disks, share studies; --kills N, --seed S",
+        run: soak::run,
     },
     Task {
         name: "cora",

@@ -67,7 +67,7 @@ fn describe_kind(metadata: &fs::Metadata) -> Option<&'static str> {
 
 /// Writes the concatenated `pieces` to a temporary file, syncs it and renames it to `path`, so that
 /// readers see either the old or the new contents, even after a power failure. On failure, the temporary
-/// file is removed.
+/// file is removed, and so are those that killed processes left behind while they wrote the same path.
 pub fn write_atomically<'a>(path: &Path, pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<()> {
     write_and_publish(path, pieces, |temporary| fs::rename(temporary, path))
 }
@@ -97,6 +97,10 @@ fn write_and_publish<'a>(
     publish: impl FnOnce(&Path) -> io::Result<()>,
 ) -> Result<()> {
     let temporary = temporary_path(path);
+    if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
+        let name = name.to_string_lossy();
+        remove_temporary_files(folder, |file, process| file == name && !is_running(process));
+    }
     let write = || {
         let mut file = File::create(&temporary)?;
         pieces.into_iter().try_for_each(|piece| file.write_all(piece))?;
@@ -112,20 +116,30 @@ fn write_and_publish<'a>(
 
 /// Removes the temporary files in a folder whose process satisfies `is_dead`; failures are ignored.
 pub(crate) fn remove_partials(folder: &Path, is_dead: impl Fn(u32) -> bool) {
+    remove_temporary_files(folder, |_, process| is_dead(process));
+}
+
+/// Removes the temporary files in a folder for which `select` is true, given the name of the file that was to be
+/// written and the process that wrote it.
+fn remove_temporary_files(folder: &Path, select: impl Fn(&str, u32) -> bool) {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries {
-        if writer_of(&entry.file_name().to_string_lossy()).is_some_and(&is_dead) {
+        let name = entry.file_name();
+        let origin = temporary_origin(name.to_str().unwrap_or_default());
+        if origin.is_some_and(|(file, process)| select(file, process)) {
             let _ = fs::remove_file(entry.path());
         }
     }
 }
 
-/// The process that wrote a temporary file with this name; `None` for other names.
-fn writer_of(name: &str) -> Option<u32> {
-    let (_, writer) = name.strip_prefix('.')?.strip_suffix(".partial")?.rsplit_once('.')?;
+/// The file that a temporary file with this name was to become, and the process that wrote it; `None` for other
+/// names.
+fn temporary_origin(name: &str) -> Option<(&str, u32)> {
+    let (file, writer) = name.strip_prefix('.')?.strip_suffix(".partial")?.rsplit_once('.')?;
     let (process, number) = writer.split_once('-')?;
     number.parse::<u64>().ok()?;
-    process.parse().ok()
+    Some((file, process.parse().ok()?))
 }
 
 /// Whether a process with this number exists on this machine; `true` where that is unknown.
@@ -196,6 +210,21 @@ mod tests {
         assert!(read(&folder.path().join("missing")).unwrap_err().is_not_found());
         fs::write(folder.path().join("text"), "a\u{e9}").unwrap();
         assert_eq!(read_text(&folder.path().join("text")).unwrap(), "a\u{e9}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn writing_removes_what_killed_writers_of_the_same_file_left() {
+        let folder = tempfile::tempdir().unwrap();
+        // Larger than any process number of Linux.
+        let partial = |name: &str| folder.path().join(format!(".{name}.99999999-0.partial"));
+        for name in ["a.graph", "b.graph"] {
+            fs::write(partial(name), "unfinished").unwrap();
+        }
+        write_new_atomically(&folder.path().join("a.graph"), [&b"new"[..]]).unwrap();
+        assert!(!partial("a.graph").exists() && partial("b.graph").exists());
+        write_atomically(&folder.path().join("b.graph"), [&b"new"[..]]).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
     #[cfg(target_os = "linux")]

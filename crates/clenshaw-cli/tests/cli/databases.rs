@@ -6,7 +6,7 @@
 #[path = "../../../clenshaw-tune/tests/suite/python.rs"]
 mod python;
 #[path = "../../../clenshaw-tune/tests/suite/postgres_server.rs"]
-mod postgres_server;
+pub mod postgres_server;
 
 use crate::common::{Sandbox, text};
 use clenshaw_tune::{Direction, Storage, StorageLocation, Trial, TrialState};

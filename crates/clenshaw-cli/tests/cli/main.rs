@@ -12,8 +12,12 @@ mod compare;
 mod data_get;
 mod data_import;
 mod databases;
+#[cfg(unix)]
+mod disks;
 mod examples;
 mod explain;
+#[cfg(unix)]
+mod kills;
 mod listings;
 mod memory;
 mod own_graph;

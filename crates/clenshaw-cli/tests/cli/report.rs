@@ -5,7 +5,7 @@
 
 use crate::common::browser::Browser;
 use crate::common::{HTML_NAME, Sandbox, text};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 const TRAIN: &str = "train csbm:nodes=240,homophily=0.1,signal=2 --set K=4 --set max_epochs=120 \
@@ -88,6 +88,33 @@ fn numbers(svg: &str, part: &str, attribute: &str) -> Vec<f64> {
         line[start..].split('"').next()?.parse().ok()
     };
     svg.lines().filter(|line| line.contains(part)).filter_map(value).collect()
+}
+
+/// Filters that do not fit together caused a panic.
+#[test]
+fn damaged_filters_cause_no_panic() {
+    let sandbox = Sandbox::new();
+    sandbox.stdout("train csbm:nodes=100 --model gpr-gnn --set max_epochs=3 --quiet --out here");
+    let record: Value = serde_json::from_slice(&sandbox.read("here/runs/0/record.json")).unwrap();
+    let with_filter = |filter: Value| {
+        let record = Value::Object(
+            record
+                .as_object()
+                .unwrap()
+                .clone()
+                .into_iter()
+                .chain([("filter".into(), filter)])
+                .collect(),
+        );
+        sandbox.write("here/runs/0/record.json", &record.to_string());
+        sandbox.run("report here --out page.html")
+    };
+    let short = json!({ "basis": { "three-term": [] }, "coefficients": [0.5] });
+    let output = with_filter(json!({ "shared": short }));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = with_filter(json!({ "gain": [[0.0, 1.0]] }));
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("at least two points"), "{}", text(&output.stderr));
 }
 
 #[test]

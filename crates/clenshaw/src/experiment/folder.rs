@@ -219,7 +219,7 @@ pub(super) struct RunReceipt {
 /// The contents of `data.json`: everything that all runs of a folder have in common and `run.toml` does not
 /// contain.
 #[derive(Serialize, Deserialize)]
-struct RunOrigin {
+pub(super) struct RunOrigin {
     #[serde(flatten)]
     fingerprint: DataFingerprint,
     /// The [`tensor::bit_class`] of the instruction set; `None` in folders of earlier versions.
@@ -404,6 +404,16 @@ pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
         problem: e.to_string(),
     };
     serde_json::from_str(&text).map(Some).map_err(invalid)
+}
+
+/// Parses a file of JSON lines; `place` names it in errors.
+pub(super) fn json_lines<T: DeserializeOwned>(place: &str, bytes: &[u8]) -> Result<Vec<T>> {
+    let parse = |line: &[u8]| {
+        serde_json::from_slice(line)
+            .map_err(|error| Error::Data { place: place.into(), problem: error.to_string() })
+    };
+    let lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(parse).collect()
 }
 
 /// Indented JSON with a final newline.

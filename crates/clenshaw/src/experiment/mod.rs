@@ -41,6 +41,8 @@ mod explain;
 mod run_report;
 mod reproduce;
 mod tuning;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 
 pub use config::Config;
 pub use explain::{

@@ -137,6 +137,7 @@ impl Request {
         let model = config.model.as_ref().ok_or_else(|| missing("model"))?;
         let mut request = Self::new(graph, model).map_err(|error| error.with_place(place))?;
         request.apply(&config)?;
+        request.check().map_err(|error| error.with_place(place))?;
         Ok(request)
     }
 

@@ -66,7 +66,19 @@ pub enum Basis {
     ThreeTerm(Vec<RecurrenceStep>),
 }
 
+/// The most coefficients of a Bernstein filter that is read from a file: they are converted by a square matrix.
+const MAX_BERNSTEIN_TERMS: usize = 1025;
+
 impl Basis {
+    /// The most coefficients that a filter read from a file may have.
+    pub(crate) fn max_terms(&self) -> usize {
+        match self {
+            Self::ThreeTerm(steps) => steps.len() + 1,
+            Self::Bernstein => MAX_BERNSTEIN_TERMS,
+            _ => usize::MAX,
+        }
+    }
+
     /// `sum_k c_k phi_k(P) x` for numbers, signals or values on a tape; panics for the Bernstein basis,
     /// which needs [`Basis::change_of_basis`] first.
     pub(crate) fn sum<S: SignalSpace>(
@@ -127,11 +139,31 @@ pub(crate) fn multiply_row(v: &[f64], m: &Mat<f64>) -> Vec<f64> {
 /// assert_eq!((filter.evaluate(-1.0), filter.evaluate(0.0), filter.evaluate(0.5)), (4.0, 0.0, 1.0));
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "StoredFilter")]
 pub struct Filter {
     /// The polynomials.
     pub basis: Basis,
     /// The coefficient of each `phi_k`; an empty list is the zero filter.
     pub coefficients: Vec<f64>,
+}
+
+/// A filter in a file, before it is checked.
+#[derive(Deserialize)]
+struct StoredFilter {
+    basis: Basis,
+    coefficients: Vec<f64>,
+}
+
+impl TryFrom<StoredFilter> for Filter {
+    type Error = String;
+
+    fn try_from(StoredFilter { basis, coefficients }: StoredFilter) -> Result<Self, String> {
+        let (n, max) = (coefficients.len(), basis.max_terms());
+        if n > max {
+            return Err(format!("a filter with {n} coefficients; its basis allows {max}"));
+        }
+        Ok(Self { basis, coefficients })
+    }
 }
 
 impl Filter {

@@ -2,7 +2,8 @@
 
 use super::{Basis, Filter, sample};
 use crate::tensor::Mat;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The frequency response of a spectral model with given weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,8 +14,20 @@ pub enum Response {
     /// One polynomial per channel.
     Channels(Vec<Filter>),
     /// For matrix-valued coefficients, the root mean square over the entries of the matrix `G(mu)`, as points
-    /// `(mu, gain)` with `mu` ascending from -1 to 1.
+    /// `(mu, gain)` with `mu` ascending from -1 to 1; at least two.
+    #[serde(deserialize_with = "at_least_two_points")]
     Gain(Vec<(f64, f64)>),
+}
+
+/// Reads the points of a gain, between which it is interpolated.
+fn at_least_two_points<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<(f64, f64)>, D::Error> {
+    let points = Vec::<(f64, f64)>::deserialize(deserializer)?;
+    match points.len() {
+        0 | 1 => Err(D::Error::invalid_length(points.len(), &"at least two points")),
+        _ => Ok(points),
+    }
 }
 
 /// The number of points of a gain.
@@ -81,6 +94,28 @@ fn interpolate_linearly(points: &[(f64, f64)], mu: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Such filters could be read, and caused a panic when they were drawn.
+    #[test]
+    fn stored_filters_that_cannot_be_evaluated_are_rejected() {
+        let read = |text: &str| serde_json::from_str::<Response>(text).map_err(|e| e.to_string());
+        let gain = Response::Gain(vec![(-1.0, 2.0), (1.0, 3.0)]);
+        assert_eq!(read(r#"{"gain":[[-1,2],[1,3]]}"#), Ok(gain));
+        for (text, expected) in [
+            (r#"{"gain":[]}"#, "expected at least two points"),
+            (r#"{"gain":[[0,1]]}"#, "expected at least two points"),
+            (
+                r#"{"shared":{"basis":{"three-term":[]},"coefficients":[1,2]}}"#,
+                "a filter with 2 coefficients; its basis allows 1",
+            ),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+        let long = vec!["0"; 2000].join(",");
+        let bernstein = format!(r#"{{"shared":{{"basis":"bernstein","coefficients":[{long}]}}}}"#);
+        assert!(read(&bernstein).unwrap_err().contains("its basis allows 1025"));
+    }
 
     #[test]
     fn gain_is_interpolated_linearly() {

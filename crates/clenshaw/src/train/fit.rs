@@ -4,7 +4,7 @@
 //! epoch e:  gradient with dropout of stream (seed, e)  ->  optimiser step  ->  validation without dropout
 //! ```
 
-mod checkpoint;
+pub(super) mod checkpoint;
 
 use super::setup::{Setup, hidden_from, optimiser};
 use super::stop::EarlyStopping;
@@ -367,25 +367,17 @@ impl Fit {
     /// # Errors
     /// If the checkpoint is damaged, or is of a run with another model, hyper-parameters, data, split or seed.
     pub fn restore(&mut self, place: &str, bytes: &[u8]) -> Result<()> {
-        let state = weights::read_weights(place, bytes)?;
         let bad = |problem: String| Error::Data { place: place.into(), problem };
-        let log: CheckpointLog = serde_json::from_str(&state.metadata)
-            .map_err(|e| bad(format!("not a checkpoint of this version: {e}; {START_AGAIN}")))?;
-        let (stored, log) = (log.sha256.clone(), CheckpointLog { sha256: String::new(), ..log });
-        let tensors = state.tensors.iter().map(|(name, m)| (name.as_str(), m.rows(), m.as_slice()));
-        if weights::digest(&log.to_json(), tensors) != stored {
-            return Err(bad(format!("the checksum is wrong; the file is damaged; {START_AGAIN}")));
-        }
+        let (log, tensors) = CheckpointLog::read(place, bytes)?;
         let CheckpointLog { run, elapsed, history, filters, .. } = log;
-        if let Some(difference) = self.identity().difference(&run) {
+        // A fuzzer cannot find the digests of a run.
+        let difference = self.identity().difference(&run).filter(|_| !cfg!(fuzzing));
+        if let Some(difference) = difference {
             return Err(bad(format!("the checkpoint of another run: {difference}; {START_AGAIN}")));
-        }
-        if !history.iter().map(|epoch| epoch.epoch).eq(1..=history.len()) {
-            return Err(bad("expected epochs numbered from 1 without gaps".into()));
         }
         let n = self.params.len();
         let tensor = |name: &str| {
-            let found = state.tensors.iter().find(|(other, _)| other == name);
+            let found = tensors.iter().find(|(other, _)| other == name);
             let (_, m) = found.ok_or_else(|| bad(format!("no tensor `{name}`")))?;
             match (m.rows(), m.cols()) {
                 (1, cols) if cols == n => Ok(m.as_slice().to_vec()),

@@ -16,6 +16,8 @@ pub use attribution::{
     Attribution, AttributionLimits, AttributionMethod, AttributionTarget, Contribution,
     PolynomialTerm, PolynomialTerms,
 };
+#[cfg(any(test, fuzzing))]
+pub(crate) use fit::checkpoint::is_checkpoint;
 pub use fit::{Epoch, EpochFilter, Fit, Outcome, RunEnd};
 pub use forecast::MemoryForecast;
 pub use setup::{Setup, optimiser};

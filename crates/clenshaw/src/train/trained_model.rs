@@ -291,7 +291,8 @@ impl TrainedModel {
             .map_err(|error| bad(format!("not a trained model of this version: {error}")))?;
         let stored = metadata.sha256.clone();
         let metadata = ModelMetadata { sha256: String::new(), ..metadata };
-        if digest(&metadata, &file.tensors) != stored {
+        // A fuzzer cannot find valid checksums.
+        if !cfg!(fuzzing) && digest(&metadata, &file.tensors) != stored {
             return Err(bad("the checksum is wrong; the file is damaged".into()));
         }
         let info = model::find(&metadata.model).map_err(|error| error.with_place(place))?;

@@ -241,3 +241,11 @@ fn failed_job_does_not_stop_the_others() {
     assert!(matches!(results[0], Err(Error::Unknown { .. })), "{:?}", results[0]);
     assert_eq!(results[1].as_ref().unwrap().runs.len(), 3);
 }
+
+/// Commands that look for the runs of such a folder did not end.
+#[test]
+fn run_toml_with_an_impossible_number_of_runs_is_rejected() {
+    let text = request(2).to_toml().replace("runs = 2", "runs = 9000000000000000000");
+    let error = Request::from_toml("run.toml", &text).unwrap_err().to_string();
+    assert_eq!(error, "run.toml: `runs` is 9000000000000000000, outside 1 to 100000");
+}

@@ -1,4 +1,5 @@
-//! The readers as functions of one input, for fuzzing and for the test of damaged files.
+//! The readers of data files as functions of one input, for fuzzing and for the test of damaged files
+//! (`experiment/fuzz.rs`).
 //!
 //! An input for several files contains them one after the other; all except the last are preceded by
 //! their length in two bytes.
@@ -11,7 +12,7 @@ use super::{
     Interpretation, arrays, edges, facebook100, geom_gcn, geom_splits, gexf, gml, graphml,
     heterophilous, linkx, matlab, node_link, npy, npz, pickle, planetoid, tables, text,
 };
-use crate::data::{Dataset, graph_file, split};
+use crate::data::{Dataset, TableOptions, graph_file, split};
 use crate::error::Result;
 use std::path::Path;
 
@@ -93,6 +94,13 @@ pub fn is_valid(target: &str, bytes: &[u8]) -> bool {
             let files = PlanetoidFiles { x, tx, allx, y, ty, ally, graph, test_index };
             access(planetoid::read_bytes("it", &files))
         }
+        "schema_toml" => {
+            let text = String::from_utf8_lossy(bytes);
+            TableOptions::from_toml("schema.toml", &text).is_ok_and(|options| {
+                options.names().count();
+                true
+            })
+        }
         "split_file" => {
             let y = [Some(0), Some(1), Some(0), None, Some(1)];
             split::file_bytes("it", bytes, &[], &y).is_ok()
@@ -134,64 +142,4 @@ fn files<const N: usize>(mut bytes: &[u8]) -> [&[u8]; N] {
     }
     files[N - 1] = bytes;
     files
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::path::PathBuf;
-    use std::sync::LazyLock;
-
-    /// Formats in which every truncated file is invalid.
-    const TRUNCATION_IS_DETECTED: [&str; 9] = [
-        "arrays",
-        "facebook100",
-        "geom_splits",
-        "graph_file",
-        "heterophilous",
-        "linkx_splits",
-        "npy",
-        "npz",
-        "pickle",
-    ];
-
-    /// The valid inputs in `fuzz/seeds/TARGET/`.
-    static SEEDS: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
-        let paths = |folder: PathBuf| folder.read_dir().unwrap().map(|entry| entry.unwrap().path());
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
-        let targets = paths(root.join("fuzz_targets"));
-        let targets = targets.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned());
-        let seeds = |target: String| {
-            let seeds = paths(root.join("seeds").join(&target));
-            seeds.map(move |seed| (target.clone(), std::fs::read(seed).unwrap()))
-        };
-        targets.flat_map(seeds).collect()
-    });
-
-    #[test]
-    fn seeds_are_valid() {
-        let invalid = SEEDS.iter().filter(|(target, seed)| !is_valid(target, seed));
-        let invalid: Vec<(&str, String)> =
-            invalid.map(|(target, seed)| (&**target, seed.escape_ascii().to_string())).collect();
-        assert_eq!(invalid, []);
-    }
-
-    proptest! {
-        #[test]
-        fn damaged_files_cause_no_panic(
-            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
-            cut: prop::sample::Index,
-        ) {
-            for (target, seed) in SEEDS.iter() {
-                let accepted = is_valid(target, &seed[..cut.index(seed.len())]);
-                prop_assert!(!accepted || !TRUNCATION_IS_DETECTED.contains(&&**target), "{target}");
-                let mut bytes = seed.clone();
-                for (at, byte) in &changes {
-                    bytes[at.index(seed.len())] = *byte;
-                }
-                is_valid(target, &bytes);
-            }
-        }
-    }
 }

@@ -132,6 +132,13 @@ fn load<R: DeserializeOwned>(path: &Path, settings: &Value) -> Option<StoredReco
     (stored.settings == *settings).then_some(stored)
 }
 
+/// The record of a cell with any settings, for fuzzing.
+#[cfg(any(test, fuzzing))]
+pub(in crate::experiment) fn read_cell_record(path: &Path) -> Option<Value> {
+    let stored: StoredRecord<Value> = serde_json::from_slice(&files::read(path).ok()?).ok()?;
+    load::<Value>(path, &stored.settings).map(|stored| stored.record)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,6 +8,8 @@ mod result_table;
 mod theorems;
 mod filters;
 
+#[cfg(any(test, fuzzing))]
+pub(super) use cells::read_cell_record;
 pub use cells::{CellProgress, ExperimentOptions};
 pub use filters::Filters;
 pub use graph_statistics::GraphStatistics;

@@ -222,8 +222,13 @@ fn note(model: &TrainedModel, dataset: &Dataset) -> Option<String> {
 }
 
 impl FilterHistory {
-    /// The filter after evenly spaced epochs, the first and the last included; `None` if none is known.
+    /// The filter after evenly spaced epochs, the first and the last included; `None` if none is known, or one
+    /// has more coefficients than its basis allows, as in a damaged file.
     pub fn new(learned: &Filter, filters: &[EpochFilter]) -> Option<Self> {
+        let max_terms = learned.basis.max_terms();
+        if filters.iter().any(|filter| filter.coefficients.len() > max_terms) {
+            return None;
+        }
         let last = filters.len().checked_sub(1)?;
         let n = filters.len().min(MAX_EPOCHS);
         let position = |i: usize| if n > 1 { i * last / (n - 1) } else { 0 };

@@ -13,7 +13,7 @@ mod nodes;
 mod progress;
 mod study;
 
-use super::folder::RunFolder;
+use super::folder::{self, RunFolder};
 use super::{Request, RunRecord};
 use crate::data::{Dataset, Metric, Split, Store};
 use crate::error::{Error, Result};
@@ -325,14 +325,7 @@ impl LoadedRun {
     /// The values of a file of JSON lines.
     fn lines<T: serde::de::DeserializeOwned>(&self, file: &str) -> Result<Vec<T>> {
         let bytes = self.files.read(self.record.seed, file)?;
-        let parse = |line: &[u8]| {
-            serde_json::from_slice(line).map_err(|error| Error::Data {
-                place: format!("{}/runs/{}/{file}", self.place, self.record.seed),
-                problem: error.to_string(),
-            })
-        };
-        let lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
-        lines.map(parse).collect()
+        folder::json_lines(&format!("{}/runs/{}/{file}", self.place, self.record.seed), &bytes)
     }
 
     fn provenance(&self, model: &TrainedModel) -> Result<BTreeMap<&'static str, String>> {

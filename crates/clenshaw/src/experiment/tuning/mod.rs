@@ -41,6 +41,8 @@ pub(super) use result::evaluation_request;
 pub use result::{StudyEnd, TuneResult, ranked_trials};
 pub use space::declared_distribution;
 pub(super) use space::format_value;
+#[cfg(any(test, fuzzing))]
+pub(super) use space::parse as parse_space;
 pub use stop::request_study_stop;
 pub(super) use study::stored_request;
 

@@ -16,7 +16,7 @@ use toml::Table;
 
 /// An entry of a search space file.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum SpaceEntry {
+pub(in crate::experiment) enum SpaceEntry {
     /// A hyper-parameter to tune.
     Tuned(Distribution),
     /// A fixed value, in command-line syntax.
@@ -54,7 +54,7 @@ pub fn declared_distribution(hyper: &HyperParam) -> Option<Distribution> {
 }
 
 /// Parses a search space file and checks its entries against the model; `place` names the file in errors.
-pub(super) fn parse(
+pub(in crate::experiment) fn parse(
     place: &str,
     text: &str,
     hypers: &[&HyperParam],

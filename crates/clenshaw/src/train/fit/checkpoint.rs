@@ -1,11 +1,13 @@
 //! The metadata of a checkpoint, and the run that it belongs to.
 
-use super::{Epoch, EpochFilter};
+use super::{Epoch, EpochFilter, weights};
+use crate::error::{Error, Result};
+use crate::tensor::Mat;
 use std::time::Duration;
 
 /// The metadata of a checkpoint, next to its tensors.
 #[derive(serde::Serialize, serde::Deserialize)]
-pub(super) struct CheckpointLog {
+pub(in crate::train) struct CheckpointLog {
     pub run: RunIdentity,
     pub elapsed: Duration,
     pub history: Vec<Epoch>,
@@ -16,7 +18,7 @@ pub(super) struct CheckpointLog {
 
 /// What a run is determined by; a checkpoint is accepted only by the same run.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub(super) struct RunIdentity {
+pub(in crate::train) struct RunIdentity {
     pub model: String,
     pub hyper: serde_json::Value,
     pub data_sha256: String,
@@ -30,6 +32,24 @@ pub(super) struct RunIdentity {
 pub(super) const START_AGAIN: &str = "delete it to train this run from the start";
 
 impl CheckpointLog {
+    /// Reads a checkpoint: its metadata without the digest, and its tensors. `place` names the file in errors.
+    pub fn read(place: &str, bytes: &[u8]) -> Result<(Self, Vec<(String, Mat<f32>)>)> {
+        let bad = |problem: String| Error::Data { place: place.into(), problem };
+        let state = weights::read_weights(place, bytes)?;
+        let log: Self = serde_json::from_str(&state.metadata)
+            .map_err(|e| bad(format!("not a checkpoint of this version: {e}; {START_AGAIN}")))?;
+        let (stored, log) = (log.sha256.clone(), Self { sha256: String::new(), ..log });
+        let tensors = state.tensors.iter().map(|(name, m)| (name.as_str(), m.rows(), m.as_slice()));
+        // A fuzzer cannot find valid checksums.
+        if !cfg!(fuzzing) && weights::digest(&log.to_json(), tensors) != stored {
+            return Err(bad(format!("the checksum is wrong; the file is damaged; {START_AGAIN}")));
+        }
+        if !log.history.iter().map(|epoch| epoch.epoch).eq(1..=log.history.len()) {
+            return Err(bad("expected epochs numbered from 1 without gaps".into()));
+        }
+        Ok((log, state.tensors))
+    }
+
     /// As stored in the file.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("epochs are finite numbers")
@@ -54,4 +74,10 @@ impl RunIdentity {
             _ => None,
         }
     }
+}
+
+/// Whether these are the bytes of a checkpoint, of any run.
+#[cfg(any(test, fuzzing))]
+pub fn is_checkpoint(place: &str, bytes: &[u8]) -> bool {
+    CheckpointLog::read(place, bytes).is_ok()
 }
