@@ -368,7 +368,7 @@ impl Fit {
     /// If the checkpoint is damaged, or is of a run with another model, hyper-parameters, data, split or seed.
     pub fn restore(&mut self, place: &str, bytes: &[u8]) -> Result<()> {
         let bad = |problem: String| Error::Data { place: place.into(), problem };
-        let (log, tensors) = CheckpointLog::read(place, bytes)?;
+        let (log, state) = CheckpointLog::read(place, bytes)?;
         let CheckpointLog { run, elapsed, history, filters, .. } = log;
         // A fuzzer cannot find the digests of a run.
         let difference = self.identity().difference(&run).filter(|_| !cfg!(fuzzing));
@@ -377,7 +377,7 @@ impl Fit {
         }
         let n = self.params.len();
         let tensor = |name: &str| {
-            let found = tensors.iter().find(|(other, _)| other == name);
+            let found = state.tensors.iter().find(|(other, _)| other == name);
             let (_, m) = found.ok_or_else(|| bad(format!("no tensor `{name}`")))?;
             match (m.rows(), m.cols()) {
                 (1, cols) if cols == n => Ok(m.as_slice().to_vec()),

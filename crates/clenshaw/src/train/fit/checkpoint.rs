@@ -2,7 +2,7 @@
 
 use super::{Epoch, EpochFilter, weights};
 use crate::error::{Error, Result};
-use crate::tensor::Mat;
+use crate::train::WeightFile;
 use std::time::Duration;
 
 /// The metadata of a checkpoint, next to its tensors.
@@ -32,8 +32,8 @@ pub(in crate::train) struct RunIdentity {
 pub(super) const START_AGAIN: &str = "delete it to train this run from the start";
 
 impl CheckpointLog {
-    /// Reads a checkpoint: its metadata without the digest, and its tensors. `place` names the file in errors.
-    pub fn read(place: &str, bytes: &[u8]) -> Result<(Self, Vec<(String, Mat<f32>)>)> {
+    /// Reads a checkpoint: its metadata without the digest, and the file. `place` names the file in errors.
+    pub fn read(place: &str, bytes: &[u8]) -> Result<(Self, WeightFile)> {
         let bad = |problem: String| Error::Data { place: place.into(), problem };
         let state = weights::read_weights(place, bytes)?;
         let log: Self = serde_json::from_str(&state.metadata)
@@ -47,7 +47,7 @@ impl CheckpointLog {
         if !log.history.iter().map(|epoch| epoch.epoch).eq(1..=log.history.len()) {
             return Err(bad("expected epochs numbered from 1 without gaps".into()));
         }
-        Ok((log, state.tensors))
+        Ok((log, state))
     }
 
     /// As stored in the file.
