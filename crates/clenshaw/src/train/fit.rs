@@ -13,9 +13,7 @@ use crate::data::Split;
 use crate::error::{Error, Result};
 use crate::filter::{Basis, Response};
 use crate::rng::Stream;
-use crate::tensor::{
-    self, AlignedVec, Mat, Optimiser, Targets, ThreadTeam, Workspace, log_sum_exp,
-};
+use crate::tensor::{self, AlignedVec, Mat, Optimiser, Targets, Workspace, log_sum_exp};
 use checkpoint::{CheckpointLog, RunIdentity, START_AGAIN};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -57,7 +55,6 @@ pub struct Fit {
     work: Workspace<f32>,
     /// The memory of the process that was forecast when the run started.
     forecast_bytes: Option<u64>,
-    threads: usize,
     params: AlignedVec<f32>,
     /// The parameters after the best epoch so far.
     best_params: AlignedVec<f32>,
@@ -136,7 +133,6 @@ impl Fit {
             seed,
             work,
             forecast_bytes,
-            threads,
             best_params: params.clone(),
             params,
             optimiser: optimiser(setup.plan(), setup.info(), setup.hp()),
@@ -239,7 +235,7 @@ impl Fit {
     /// [`Error::Diverged`] if a loss is not finite, see [`Fit::epoch`].
     pub fn run(
         &mut self,
-        mut on_epoch: impl FnMut(&Self, &Epoch) -> ControlFlow<()>,
+        mut on_epoch: impl FnMut(&mut Self, &Epoch) -> ControlFlow<()>,
     ) -> Result<RunEnd> {
         while !self.is_finished() {
             let epoch = self.epoch()?;
@@ -314,15 +310,13 @@ impl Fit {
     }
 
     /// The state of the run as a safetensors file; a restored run has bit-identical results.
-    pub fn checkpoint(&self) -> Vec<u8> {
-        let replayed = self.diverged.filter(|d| d.stepped).map(|_| self.replay_steps());
-        let current = (&self.params, &self.optimiser);
-        let (params, optimiser) = replayed.as_ref().map_or(current, |(p, o)| (p, o));
+    pub fn checkpoint(&mut self) -> Vec<u8> {
+        self.undo_diverged_step();
         let state = [
             ("best", 1, &self.best_params[..]),
-            ("first", 1, &optimiser.first[..]),
-            ("params", 1, &params[..]),
-            ("second", 1, &optimiser.second[..]),
+            ("first", 1, &self.optimiser.first[..]),
+            ("params", 1, &self.params[..]),
+            ("second", 1, &self.optimiser.second[..]),
         ];
         let log = CheckpointLog {
             run: self.identity(),
@@ -346,20 +340,24 @@ impl Fit {
         }
     }
 
-    /// Computes the parameters and the optimiser before the step of the diverged epoch by repeating all
-    /// earlier steps, which give the same bits again.
+    /// Restores the parameters and the optimiser before the step of a diverged epoch by repeating all earlier
+    /// steps, which give the same bits again.
     ///
     /// This avoids copying the state in every epoch of runs that do not diverge.
-    fn replay_steps(&self) -> (AlignedVec<f32>, Optimiser<f32>) {
+    fn undo_diverged_step(&mut self) {
+        let Some(divergence) = self.diverged.as_mut().filter(|divergence| divergence.stepped)
+        else {
+            return;
+        };
+        divergence.stepped = false;
         let plan = self.setup.plan();
-        let mut work = plan.workspace(ThreadTeam::new(self.threads));
-        let mut params = self.setup.initial_params(self.seed);
-        let mut optimiser = optimiser(plan, self.setup.info(), self.setup.hp());
+        self.params = self.setup.initial_params(self.seed);
+        self.optimiser = optimiser(plan, self.setup.info(), self.setup.hp());
         for epoch in 1..=self.history.len() {
-            plan.gradient(&mut work, &params, &self.targets, &dropout_stream(self.seed, epoch));
-            work.update(&mut optimiser, &mut params);
+            let dropout = dropout_stream(self.seed, epoch);
+            plan.gradient(&mut self.work, &self.params, &self.targets, &dropout);
+            self.work.update(&mut self.optimiser, &mut self.params);
         }
-        (params, optimiser)
     }
 
     /// Restores a checkpoint of the same run; `place` names it in errors.

@@ -160,7 +160,7 @@ fn callback_stops_a_run_that_can_continue() {
     let setup = setup("gcn", &[("max_epochs", "6")]);
     let (mut uninterrupted, mut stopped) = (fit(&setup), fit(&setup));
     uninterrupted.run_to_end().unwrap();
-    let stop_at_three = |_: &Fit, epoch: &Epoch| match epoch.epoch {
+    let stop_at_three = |_: &mut Fit, epoch: &Epoch| match epoch.epoch {
         3 => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     };
