@@ -97,12 +97,14 @@ impl Report {
             (_, Some(name)) => Err(Error::BadValue {
                 key: "name".into(),
                 value: name.clone(),
-                expected: "a study, such as studies/texas-clenshaw-gcn.journal, beside it".into(),
+                expected: "only together with a study, such as studies/texas-clenshaw-gcn.journal"
+                    .into(),
             }),
             (arguments, None) => match arguments.iter().find(|path| study::is_study(path)) {
                 Some(study) => Err(Error::Data {
                     place: study.display().to_string(),
-                    problem: "a study has a page of its own; pass nothing else".into(),
+                    problem: "a study is reported on its own page; pass no other study or run"
+                        .into(),
                 }),
                 None => self.run_report(),
             },

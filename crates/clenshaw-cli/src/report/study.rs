@@ -11,14 +11,14 @@ use std::path::Path;
 
 const SQLITE_HEADER: &[u8] = b"SQLite format 3\0";
 
-/// Whether an argument names a study: a database URL, or a file as opposed to a run folder.
+/// Whether an argument names a study: a URL, an existing file, or a path that ends in `.journal`.
 pub fn is_study(argument: &Path) -> bool {
     let is_url = argument.to_str().is_some_and(|text| text.contains("://"));
     is_url || argument.is_file() || argument.extension().is_some_and(|end| end == "journal")
 }
 
-/// Opens the storage of a study, without creating it if it does not exist; `None` if the argument does not
-/// name a study.
+/// Opens the storage of a study; `None` if the argument does not name a study. Nothing is created: a missing
+/// file, and a database without tables, are errors.
 pub fn open_study(argument: &Path) -> Result<Option<(StorageLocation, Box<dyn Storage>)>> {
     if !is_study(argument) {
         return Ok(None);
@@ -26,11 +26,11 @@ pub fn open_study(argument: &Path) -> Result<Option<(StorageLocation, Box<dyn St
     let location = StorageLocation::new(argument)?;
     check_file(&location)?;
     output::warn_about_password(&location);
-    let storage = location.open()?;
+    let storage = location.open_existing()?;
     Ok(Some((location, storage)))
 }
 
-/// Reads a study; nothing is created if it does not exist.
+/// Reads a study; an error if it does not exist. Nothing is created.
 pub fn read(argument: &Path, name: Option<&str>, store: &Store) -> Result<Subject> {
     let opened = open_study(argument)?;
     let (location, storage) = opened.expect("the caller has checked that it is a study");
@@ -41,7 +41,8 @@ pub fn read(argument: &Path, name: Option<&str>, store: &Store) -> Result<Subjec
     Ok(Subject { report, default_file })
 }
 
-/// Fails if the file of a journal or SQLite database does not exist, because opening would create it.
+/// Fails if the file of a journal or SQLite database does not exist, or if a path without `sqlite:///` is an
+/// SQLite database.
 fn check_file(location: &StorageLocation) -> Result<()> {
     let Some(file) = location.file() else { return Ok(()) };
     let error = |problem: String| Error::Data { place: location.to_string(), problem };

@@ -67,6 +67,7 @@ fn database_page_needs_a_name_if_there_are_several_studies() {
     let page = study_page(&sandbox, "sqlite:///my.db --name two");
     assert_eq!((&page["study"]["name"], &page["title"]), (&"two".into(), &"Study two".into()));
     sandbox.write("empty.journal", "");
+    sandbox.write("empty.db", "");
     for (arguments, expected) in [
         (
             "sqlite:///my.db",
@@ -75,16 +76,21 @@ fn database_page_needs_a_name_if_there_are_several_studies() {
         ("sqlite:///my.db --name tow", "sqlite:///my.db: unknown study `tow`; did you mean `two`?"),
         ("my.db", "my.db: this is an SQLite database; pass sqlite:///my.db"),
         ("sqlite:///other.db", "sqlite:///other.db: no such file; expected a study written by"),
+        ("sqlite:///empty.db", "sqlite:///empty.db: contains no studies; expected a database of"),
         ("studies/none.journal", "studies/none.journal: no such file; expected a study"),
         ("empty.journal", "empty.journal: no studies yet"),
         ("studies/two.best.toml", "studies/two.best.toml: "),
-        ("empty.journal empty.journal", "a study has a page of its own; pass nothing else"),
-        ("latest --name two", "`name` is `two`; expected a study, such as studies/"),
+        ("empty.journal empty.journal", "a study is reported on its own page; pass no other"),
+        (
+            "latest --name two",
+            "`name` is `two`; expected only together with a study, such as studies/",
+        ),
     ] {
         let (code, error) = sandbox.failure(&format!("report {arguments} --out no.html"));
         assert_eq!(code, 2, "{arguments}: {error}");
         assert!(error.contains(expected), "{arguments}: {error}");
     }
+    assert!(sandbox.read("empty.db").is_empty(), "a report has created tables");
     assert!(!sandbox.path("other.db").exists() && !sandbox.path("no.html").exists());
 }
 

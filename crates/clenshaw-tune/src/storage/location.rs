@@ -67,6 +67,24 @@ impl StorageLocation {
             Self::Database(url) => return Err(url.unsupported()),
         })
     }
+
+    /// Opens the storage without creating a folder, file or table.
+    ///
+    /// # Errors
+    /// As for [`Self::open`], and if the file or the tables do not exist.
+    pub fn open_existing(&self) -> Result<Box<dyn Storage>> {
+        if let Some(file) = self.file() {
+            check_kind(file)?;
+            std::fs::metadata(file).map_err(Error::io(file))?;
+        }
+        Ok(match self {
+            Self::Journal(path) => Box::new(JournalStorage::open(path)?),
+            #[cfg(any(feature = "postgres", feature = "sqlite"))]
+            Self::Database(url) => Box::new(RdbStorage::open_existing(url.clone())?),
+            #[cfg(not(any(feature = "postgres", feature = "sqlite")))]
+            Self::Database(url) => return Err(url.unsupported()),
+        })
+    }
 }
 
 /// Fails if a path is a folder, a pipe or a device: opening a pipe would wait for another process.

@@ -104,14 +104,39 @@ impl RdbStorage {
 
     /// Like [`Self::open`], with custom options.
     pub fn open_with(url: DatabaseUrl, options: DatabaseOptions) -> Result<Self> {
+        let storage = Self::connected(url, options)?;
+        if !storage.has_tables()? {
+            storage.transaction(Access::Write, |db, _| schema::create(db))?;
+        }
+        Ok(storage)
+    }
+
+    /// Like [`Self::open`], but creates neither tables nor the file of an SQLite database: if one is missing,
+    /// an error is returned.
+    pub fn open_existing(url: DatabaseUrl) -> Result<Self> {
+        if let Some(file) = url.file() {
+            std::fs::metadata(file).map_err(Error::io(file))?;
+        }
+        let storage = Self::connected(url, DatabaseOptions::default())?;
+        match storage.has_tables()? {
+            true => Ok(storage),
+            false => Err(storage.error(SqlError::Rejected(
+                "contains no studies; expected a database of `clenshaw tune` or Optuna".into(),
+            ))),
+        }
+    }
+
+    fn has_tables(&self) -> Result<bool> {
+        self.transaction(Access::Read, |db, _| schema::exists(db))
+    }
+
+    /// A storage with an open connection, whose tables may be missing.
+    fn connected(url: DatabaseUrl, options: DatabaseOptions) -> Result<Self> {
         let process = WorkerProcess::current();
         let (session, finished) = (Mutex::default(), Mutex::default());
         let storage = Self { url, options, process, session, finished };
         let connection = storage.connect().map_err(|error| storage.error(error))?;
         storage.lock_session().connection = Some(connection);
-        if !storage.transaction(Access::Read, |db, _| schema::exists(db))? {
-            storage.transaction(Access::Write, |db, _| schema::create(db))?;
-        }
         Ok(storage)
     }
 

@@ -60,6 +60,21 @@ fn panic_in_a_transaction_closes_the_connection() {
 }
 
 #[test]
+fn open_existing_creates_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("study.db");
+    let url = DatabaseUrl::parse(&format!("sqlite:///{}", file.display())).unwrap();
+    assert!(RdbStorage::open_existing(url.clone()).is_err());
+    assert!(!file.exists());
+    std::fs::write(&file, "").unwrap();
+    let error = RdbStorage::open_existing(url.clone()).err().unwrap().to_string();
+    assert!(error.contains("contains no studies"), "{error}");
+    assert_eq!(std::fs::metadata(&file).unwrap().len(), 0);
+    RdbStorage::open(url.clone()).unwrap().open_study("s", Direction::Minimize).unwrap();
+    assert_eq!(RdbStorage::open_existing(url).unwrap().studies().unwrap().len(), 1);
+}
+
+#[test]
 fn repeated_writes_take_effect_once() {
     let (storage, _folder) = new_storage();
     let study = unreliable(&storage).open_study("s", Direction::Minimize).unwrap();
