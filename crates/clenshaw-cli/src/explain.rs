@@ -16,7 +16,7 @@ const PRINTED_CLASSES: usize = 5;
 /// Names with more characters than this are truncated.
 const NAME_LENGTH: usize = 40;
 
-/// Explain a prediction: the contributions of neighbours, distances and features
+/// Explain a prediction: the contributions of nodes, by distance, and of features
 #[derive(Parser)]
 #[command(name = "explain", after_help = AFTER_HELP)]
 pub struct Explain {
@@ -80,7 +80,7 @@ impl RunSubcommand for Explain {
         if let Some(path) = &self.png {
             output::save(path, svg_to_png(&explanation.drawing.to_svg())?)?;
         }
-        self.json.print(&explanation, || page(&explanation))
+        self.json.print(&explanation, || text(&explanation))
     }
 }
 
@@ -96,7 +96,8 @@ fn operations(text: &str) -> std::result::Result<f64, &'static str> {
     number.ok_or("expected a positive number, such as 1e12")
 }
 
-fn page(e: &Explanation) -> String {
+/// The explanation as text for the terminal.
+fn text(e: &Explanation) -> String {
     let sections = [
         ("Probabilities", probabilities(e)),
         (&*format!("By distance ({})", method(e)), hops(e)),
@@ -105,19 +106,19 @@ fn page(e: &Explanation) -> String {
         ("By feature, summed over nodes (integrated gradients)", features(e)),
         (nearest_title(e), nearest(e)),
     ];
-    let mut page = facts(e);
+    let mut text = facts(e);
     for (title, body) in sections.iter().filter(|(_, body)| !body.is_empty()) {
-        page += &format!("\n{title}\n{body}");
+        text += &format!("\n{title}\n{body}");
     }
-    page.extend(e.notes.iter().map(|note| format!("\nnote: {note}\n")));
-    page
+    text.extend(e.notes.iter().map(|note| format!("\nnote: {note}\n")));
+    text
 }
 
 fn facts(e: &Explanation) -> String {
-    let predicted = &e.classes[0].class;
+    let predicted = name(&e.classes[0].class);
     let label = match &e.label {
-        Some(label) if label == predicted => format!("{label}, as predicted"),
-        Some(label) => format!("{label}, so the prediction is wrong"),
+        Some(label) if *label == e.classes[0].class => format!("{}, as predicted", name(label)),
+        Some(label) => format!("{}, so the prediction is wrong", name(label)),
         None => "unknown".into(),
     };
     let shares: Vec<String> = e
@@ -149,7 +150,8 @@ fn facts(e: &Explanation) -> String {
             "margin",
             format!(
                 "{:+.3}, the score of {predicted} minus that of {}",
-                e.total.margin, e.classes[1].class
+                e.total.margin,
+                name(&e.classes[1].class)
             ),
         ),
     ])
@@ -308,8 +310,8 @@ fn nearest(e: &Explanation) -> String {
     table.to_text()
 }
 
-/// Replaces control characters, which a terminal would interpret, by `?`, and truncates to [`NAME_LENGTH`]
-/// characters and an ellipsis.
+/// Replaces control characters, which a terminal would interpret, by `?`. Text of more than [`NAME_LENGTH`]
+/// characters is truncated to this length and ends in an ellipsis.
 fn name(text: &str) -> String {
     let plain: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
     match plain.char_indices().nth(NAME_LENGTH) {

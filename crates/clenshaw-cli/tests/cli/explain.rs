@@ -98,6 +98,22 @@ fn a_node_of_a_users_graph_is_explained_by_name() {
 }
 
 #[test]
+fn class_names_are_printed_without_control_characters() {
+    let sandbox = Sandbox::new();
+    write_graph(&sandbox, "person-");
+    let nodes = text(&sandbox.read("g/nodes.csv"));
+    let long = "o".repeat(60);
+    sandbox.write(
+        "g/nodes.csv",
+        &nodes.replace(",young", ",y\u{1b}[31mng").replace(",old", &format!(",{long}")),
+    );
+    sandbox.stdout("train g --model mlp --set max_epochs=5 --out run");
+    let page = sandbox.stdout("explain run person-18");
+    assert!(page.contains("y?[31mng") && page.contains(&"o".repeat(40)), "{page}");
+    assert!(!page.contains('\u{1b}') && !page.contains(&long), "{page}");
+}
+
+#[test]
 fn unknown_nodes_are_errors_that_name_similar_ones() {
     let sandbox = Sandbox::new();
     write_graph(&sandbox, "person-");
