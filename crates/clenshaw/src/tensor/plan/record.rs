@@ -117,12 +117,13 @@ impl Tape {
         &self.params
     }
 
-    /// Names a value, so that [`Plan::values`](super::Plan::values) returns it. The name must differ from
-    /// those of all parameters and other named values.
+    /// Names a value, so that [`Plan::values`](super::Plan::values) returns it.
+    ///
+    /// # Panics
+    /// If a parameter or another value already has this name.
     pub fn name(&mut self, name: impl Into<String>, v: Var) {
         let (name, v) = (name.into(), self.node("name", v));
-        let taken = self.params.iter().map(|p| &p.name).chain(self.named.iter().map(|(n, _)| n));
-        assert!(taken.into_iter().all(|other| *other != name), "name: `{name}` given twice");
+        assert!(!self.has_name(&name), "name: `{name}` given twice");
         self.named.push((name, v));
     }
 
@@ -163,8 +164,11 @@ impl Tape {
         OperatorVar { tape: self.id, index: self.operators.len() - 1 }
     }
 
-    /// Declares a learned matrix; the arguments are the fields of [`Param`]. Panics if the name was declared
-    /// before or `init` has the wrong number of values.
+    /// Declares a learned matrix; the arguments are the fields of [`Param`].
+    ///
+    /// # Panics
+    /// If another parameter or a named value already has this name, if the matrix has no entries, or if
+    /// `init` has the wrong number of values.
     pub fn param(
         &mut self,
         name: impl Into<String>,
@@ -174,7 +178,7 @@ impl Tape {
         group: &'static str,
     ) -> Var {
         let name = name.into();
-        assert!(self.params.iter().all(|p| p.name != name), "param: `{name}` declared twice");
+        assert!(!self.has_name(&name), "param: `{name}` declared twice");
         if let Init::Values(values) = &init {
             assert_eq!(values.len(), rows * cols, "param: number of initial values of `{name}`");
         }
@@ -185,6 +189,11 @@ impl Tape {
 
 /// Checks and bookkeeping.
 impl Tape {
+    /// Whether a parameter or a named value has this name.
+    fn has_name(&self, name: &str) -> bool {
+        self.params.iter().any(|p| p.name == name) || self.named.iter().any(|(n, _)| n == name)
+    }
+
     /// The number of the next activation or dropout, which selects the random stream of a dropout.
     fn next_site(&mut self) -> u64 {
         self.n_sites += 1;

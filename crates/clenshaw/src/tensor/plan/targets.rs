@@ -3,21 +3,22 @@
 use crate::tensor::{Mat, Real};
 use std::collections::BTreeMap;
 
-/// The loss function, defined by the desired scores of the nodes and a weight per node, which may be zero.
+/// The function of the scores that is differentiated: a loss with a weight per node, which may be zero, or a
+/// linear combination of the scores of one node.
 #[derive(Clone, Debug)]
 pub struct Targets<T> {
     pub(super) kind: TargetKind<T>,
     pub(super) weights: Vec<T>,
 }
 
-/// The desired scores.
+/// The kind of the function, and its numbers other than the weights.
 #[derive(Clone, Debug)]
 pub(super) enum TargetKind<T> {
     /// A class per node, below `n_classes`, for the cross-entropy.
     Classes { labels: Vec<u32>, n_classes: usize },
-    /// Rows of `cols` numbers, one per node, for the squared error.
+    /// A row of `cols` numbers per node, for the squared error.
     Values { values: Vec<T>, cols: usize },
-    /// One number per column, for a linear combination of scores.
+    /// A coefficient per column, for a linear combination of scores.
     Combination { coefficients: Vec<T> },
 }
 
@@ -25,12 +26,13 @@ impl<T: Real> Targets<T> {
     /// The mean cross-entropy over `nodes`; `label` is called for these nodes only.
     ///
     /// # Panics
-    /// If a node is not below `n_nodes`.
+    /// If a node is repeated or not below `n_nodes`.
     pub fn cross_entropy(n_nodes: usize, nodes: &[u32], label: impl Fn(u32) -> u32) -> Self {
         let (mut labels, mut weights) = (vec![0; n_nodes], vec![T::ZERO; n_nodes]);
         let mut n_classes = 0;
         for &i in nodes {
             assert!((i as usize) < n_nodes, "targets: node {i}, but there are {n_nodes} nodes");
+            assert!(weights[i as usize] == T::ZERO, "targets: node {i} is repeated");
             labels[i as usize] = label(i);
             weights[i as usize] = T::from_f64(1.0 / nodes.len() as f64);
             n_classes = n_classes.max(labels[i as usize] as usize + 1);
@@ -41,7 +43,7 @@ impl<T: Real> Targets<T> {
     /// The cross-entropy, averaged over the given nodes of each class and then over these classes.
     ///
     /// # Panics
-    /// If a node is not below `n_nodes`.
+    /// If a node is repeated or not below `n_nodes`.
     pub fn balanced_cross_entropy(
         n_nodes: usize,
         nodes: &[u32],
@@ -126,7 +128,7 @@ impl<T: Real> Targets<T> {
     }
 }
 
-/// The numbers in another precision.
+/// Converts the numbers to the precision `T`.
 pub(super) fn cast<T: Real>(numbers: &[f64]) -> Vec<T> {
     numbers.iter().map(|v| T::from_f64(*v)).collect()
 }
@@ -134,6 +136,17 @@ pub(super) fn cast<T: Real>(numbers: &[f64]) -> Vec<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tensor::assert_panics;
+
+    #[test]
+    fn repeated_nodes_are_rejected() {
+        let targets = || _ = Targets::<f64>::cross_entropy(3, &[1, 0, 1], |_| 0);
+        let balanced = || _ = Targets::<f64>::balanced_cross_entropy(3, &[1, 0, 1], |_| 0);
+        assert_panics(&[
+            ("targets: node 1 is repeated", &targets),
+            ("targets: node 1 is repeated", &balanced),
+        ]);
+    }
 
     #[test]
     fn reweighted_targets_keep_the_sum_of_the_weights() {

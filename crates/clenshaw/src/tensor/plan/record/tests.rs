@@ -59,6 +59,7 @@ fn invalid_operands_are_rejected() {
     let x = t.features(Mat::zeros(3, 2));
     let row = t.constant(Mat::zeros(1, 2));
     t.param("w", 1, 2, Init::Zeros, "g");
+    t.name("x", x);
     let p = t.operator(identity_operator(3));
     let small = t.operator(identity_operator(2));
     assert_rejected(
@@ -79,6 +80,8 @@ fn invalid_operands_are_rejected() {
             ("features: shape [3, 0]", &|t| _ = t.features(Mat::zeros(3, 0))),
             ("constant: shape [0, 4]", &|t| _ = t.constant(Mat::zeros(0, 4))),
             ("name: `w` given twice", &|t| t.name("w", row)),
+            ("param: `w` declared twice", &|t| _ = t.param("w", 1, 2, Init::Zeros, "g")),
+            ("param: `x` declared twice", &|t| _ = t.param("x", 1, 2, Init::Zeros, "g")),
         ],
     );
 }
