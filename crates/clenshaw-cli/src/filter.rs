@@ -35,9 +35,10 @@ pub struct Filter {
 }
 
 const AFTER_HELP: &str = "\
-h(mu) is the factor by which the model multiplies a signal of frequency mu on the graph. At mu = 1,
-neighbouring nodes have about the same value; at the left end of the plot, they differ most. A
-filter that is large near 1 averages neighbours; one that is large at the left contrasts them.
+h(mu) is the factor by which the model multiplies an eigenvector of the graph with eigenvalue mu. At
+mu = 1, neighbouring nodes have about the same value; at the left end of the plot, they differ most.
+A filter that is large near 1 averages neighbours; one that is large at the left computes
+differences between them.
 With --csv, --svg or --png, only the files are written, and nothing is plotted in the terminal.
 
 Examples:

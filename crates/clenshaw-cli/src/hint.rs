@@ -3,7 +3,7 @@
 use clenshaw::Error;
 use clenshaw::data::DATASETS;
 
-/// Returns a one-line suggestion for errors that have one.
+/// Returns a one-line suggestion; `None` for errors that have none.
 pub fn hint(error: &Error) -> Option<String> {
     match error {
         Error::MissingFiles { graph, .. } => Some(format!(
@@ -38,9 +38,9 @@ pub fn hint(error: &Error) -> Option<String> {
         Error::Busy { .. } => {
             Some("wait until that process finishes, or choose another folder with --out".into())
         }
-        Error::FolderLost { .. } => {
-            Some("rerun the same command, and keep the folder until it has ended".into())
-        }
+        Error::FolderLost { .. } => Some(
+            "rerun the same command, and do not delete the folder until it has finished".into(),
+        ),
         Error::Unfinished { folder } => {
             let folder = folder.display();
             Some(format!(

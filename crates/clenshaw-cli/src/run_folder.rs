@@ -10,8 +10,9 @@ pub const RUNS: &str = "runs";
 /// The argument that selects the newest run folder.
 const LATEST: &str = "latest";
 
-/// Returns the run folder that an argument refers to: a path, a name in `runs`, an unambiguous prefix of
-/// such a name, or `latest`. Fails if there is no such folder or the prefix is ambiguous.
+/// Returns the run folder that an argument refers to: a path, a name in `runs` or one of its direct
+/// subfolders, an unambiguous prefix of such a name, or `latest`. If several folders have exactly this name,
+/// the first one by path is returned. Fails if there is no such folder or the prefix is ambiguous.
 pub fn find(argument: &Path) -> Result<PathBuf> {
     if argument.join("run.toml").is_file() {
         return Ok(argument.to_owned());

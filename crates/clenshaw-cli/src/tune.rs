@@ -104,10 +104,11 @@ An existing study is resumed. To share a study between machines, run the same co
 database on each. Test nodes are scored only with --evaluate. The best settings are written next
 to the journal or, for a database, to studies/NAME.best.toml.
 
-The password of a database is best saved in ~/.pgpass (or the file in PGPASSFILE) as
-HOST:PORT:DATABASE:USER:PASSWORD, or set in PGPASSWORD: other users of the machine can see one in
-the URL in the list of processes. PostgreSQL connections are encrypted if the server supports it;
-?sslmode=require requires it, and ?sslmode=verify-full&sslrootcert=FILE also verifies the server.
+Save the password of a database in ~/.pgpass (or the file in PGPASSFILE) as
+HOST:PORT:DATABASE:USER:PASSWORD, or set PGPASSWORD. A password in the URL is visible to other users
+of the machine in the list of processes. PostgreSQL connections are encrypted if the server supports
+it; ?sslmode=require requires it, and ?sslmode=verify-full&sslrootcert=FILE also verifies the
+server.
 
 `clenshaw models MODEL` shows the default search space. Entries in a --space file replace those of
 the default space, and a single value fixes a hyper-parameter:

@@ -70,8 +70,8 @@ impl<'a> Study<'a> {
 
     /// Like [`ask`](Self::ask), with values from `propose` instead of the sampler. `propose` receives the
     /// trials of the study and the number of the trial, and returns internal values by parameter name, or
-    /// `None` if no values are left; it may be called twice. The result is `None` if
-    /// a parameter is neither fixed nor among the returned values.
+    /// `None` if no values are left; it may be called twice. The result is `None` if a parameter is neither
+    /// fixed nor among the returned values.
     pub fn ask_with(
         &self,
         space: &BTreeMap<String, Distribution>,
@@ -132,7 +132,11 @@ impl<'a> Study<'a> {
         Ok(decision.prune)
     }
 
-    /// Finishes a trial and returns its final state.
+    /// Finishes a trial and returns its final state; see [`TrialOutcome`] for values that are not finite.
+    ///
+    /// # Errors
+    /// If the trial does not exist or is already finished, or the storage fails. Finishing a trial again with
+    /// the same result may be accepted.
     pub fn tell(&self, trial: &Trial, outcome: TrialOutcome) -> Result<TrialState> {
         self.storage.finish(trial.id, outcome)
     }

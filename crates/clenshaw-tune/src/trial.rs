@@ -95,7 +95,8 @@ pub struct Trial {
     pub number: u64,
     /// The state.
     pub state: TrialState,
-    /// The objective of a complete trial or the last intermediate value of a pruned one; otherwise `None`.
+    /// The stored value of the first objective; `None` if there is none. This crate stores the objective of a
+    /// complete trial and the last intermediate value of a pruned one.
     pub value: Option<f64>,
     /// The parameters that have been set.
     pub params: Params,
@@ -105,9 +106,9 @@ pub struct Trial {
     pub user_attrs: Attributes,
     /// Attributes set by samplers, pruners, storages and dashboards.
     pub system_attrs: Attributes,
-    /// The start time in RFC 3339; `None` if the trial has not started. A time without an offset is UTC,
-    /// except in trials written by Optuna 4, whose times are local: its journals and all databases store no
-    /// offset.
+    /// The start time as stored, in the format of RFC 3339 but possibly without an offset; `None` if the
+    /// trial has not started. A time without an offset is UTC, except in trials written by Optuna 4, whose
+    /// times are local: its journals and all databases store no offset.
     pub datetime_start: Option<String>,
     /// The end time, in the same format; `None` if the trial has not ended.
     pub datetime_complete: Option<String>,
@@ -117,7 +118,7 @@ pub struct Trial {
 pub(crate) const FIXED_PARAMS: &str = "fixed_params";
 
 impl Trial {
-    /// A trial without parameters, values and times.
+    /// A trial without parameters, values or times.
     pub(crate) fn new(id: u64, number: u64, state: TrialState) -> Self {
         Self {
             id,
@@ -150,8 +151,8 @@ impl Trial {
         fixed.chain(set.map(|(name, value)| (name.to_owned(), value))).collect()
     }
 
-    /// The seconds from the start to the end of the trial; `None` if it has not ended or its times cannot be
-    /// compared.
+    /// The seconds from the start to the end of the trial; `None` if it has not ended, if its times cannot be
+    /// parsed or compared, or if it ends before it starts.
     pub fn seconds(&self) -> Option<f64> {
         let start = parse_time(self.datetime_start.as_deref()?)?;
         let end = parse_time(self.datetime_complete.as_deref()?)?;
@@ -172,7 +173,8 @@ impl Trial {
     }
 }
 
-/// Splits a time in RFC 3339 into its local time and the seconds of its offset, if it has one.
+/// Splits a time in the format of RFC 3339 into its local time and the seconds of its offset, which may be
+/// missing; `None` if the time is invalid.
 fn parse_time(text: &str) -> Option<(SystemTime, Option<i64>)> {
     let parsed = |local: &str| humantime::parse_rfc3339_weak(local).ok();
     if let Some(local) = text.strip_suffix('Z') {

@@ -40,7 +40,8 @@ pub const DATA_HELP: &str =
 
 pub const AFTER_HELP: &str = "\
 Files that match their checksum are kept, and interrupted downloads are resumed. A mirror must have
-one folder per graph: GRAPH/FILE. Proxy settings are read from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
+the same folders and files as the data folder, such as texas/out1_graph_edges.txt or, for actor,
+film/splits/. Proxy settings are read from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 
 Examples:
   clenshaw data get texas chameleon

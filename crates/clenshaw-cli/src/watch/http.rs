@@ -2,8 +2,8 @@
 //!
 //! Only what the page needs is accepted: GET and POST without a body. The server is reachable by every
 //! program and every web page on this machine, so a request must contain the secret token of the address;
-//! `Host` must be this server, so that no other site can pose as it (DNS rebinding); and a request that a
-//! page of another origin causes is refused.
+//! `Host` must be this server, so that no other site can pose as it (DNS rebinding); and a request whose
+//! `Origin` header names another origin is refused.
 
 use std::fmt::Write;
 
@@ -52,6 +52,7 @@ struct Request<'a> {
     target: &'a str,
     host: Option<&'a str>,
     origin: Option<&'a str>,
+    /// Whether the request has a body, or a header that this server does not support: `Upgrade` or `Expect`.
     has_body: bool,
 }
 
@@ -61,7 +62,7 @@ impl Guard {
         format!("http://127.0.0.1:{}/{}/", self.port, self.token)
     }
 
-    /// Parses a request, up to the empty line after its headers, and checks that it comes from the page. The
+    /// Parses a request, up to the empty line after its headers, and checks its host, origin and token. The
     /// error is the status of the response.
     pub fn check(&self, request: &[u8]) -> Result<Route, Status> {
         let request = parse(request).ok_or(BAD_REQUEST)?;
@@ -104,8 +105,8 @@ fn route(method: &str, path: &str) -> Result<Route, Status> {
     if method == expected { Ok(route) } else { Err(NOT_ALLOWED) }
 }
 
-/// `None` if the request is malformed: not ASCII, no HTTP/1.x, or headers that are repeated or not `name:
-/// value`.
+/// Parses a request. `None` if it is malformed: not printable ASCII, not HTTP/1.0 or 1.1, a header that is
+/// not `name: value`, or a repeated `Host` or `Origin`.
 fn parse(bytes: &[u8]) -> Option<Request<'_>> {
     let is_text = |byte: &u8| matches!(byte, b' '..=b'~' | b'\r' | b'\n' | b'\t');
     let text = std::str::from_utf8(bytes).ok().filter(|_| bytes.iter().all(is_text))?;
@@ -151,7 +152,8 @@ fn equals_in_constant_time(given: &[u8], secret: &[u8]) -> bool {
 }
 
 /// The status line and the headers of a response; the body follows. Without a length, the body ends when the
-/// connection is closed. `nonce` marks the page's own script and style.
+/// connection is closed. `nonce` marks the page's own script and style; if it is empty, no
+/// script and no style is allowed.
 pub fn head(status: Status, kind: &str, length: Option<usize>, nonce: &str) -> String {
     let Status(code, text) = status;
     let own = match nonce.is_empty() {

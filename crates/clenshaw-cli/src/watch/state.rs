@@ -62,7 +62,7 @@ pub struct RunItem {
     epoch: usize,
     max_epochs: usize,
     val_accuracy: Option<f64>,
-    /// The test accuracy of a finished run.
+    /// The test accuracy of a finished run; `None` before it has finished or without test nodes.
     accuracy: Option<f64>,
     seconds: Option<f64>,
     /// Whether a process can be requested to stop.
@@ -174,7 +174,7 @@ impl WatchState {
         Some((folder, folder.runs().get(id % IDS_PER_FOLDER)?))
     }
 
-    /// The graph of a run. The first call requests it.
+    /// The graph of a run; `None` if there is no such run. The first call requests it.
     pub fn graph(&mut self, id: usize) -> Option<Loaded<Arc<FollowedGraph>>> {
         let request = self.find(id)?.0.request().clone();
         let key = GraphKey::new(&request);
@@ -187,7 +187,7 @@ impl WatchState {
         Some(Loaded::Pending)
     }
 
-    /// The report of a finished run. The first call requests it.
+    /// The report of a finished run; `None` if there is no such run. The first call requests it.
     pub fn report(&mut self, id: usize) -> Option<Loaded<Arc<str>>> {
         let (folder, run) = self.find(id)?;
         let (started, path, seed) = (folder.started(), folder.path().to_owned(), run.seed);

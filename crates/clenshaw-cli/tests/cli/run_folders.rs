@@ -157,7 +157,7 @@ fn train_and_disturb(sandbox: &Sandbox, disturb: impl FnOnce(&Path)) -> Output {
 fn deleted_folder_is_an_error() {
     let lost = "error: here: this folder was deleted or replaced during the run; \
                 results could not be written\n\
-                hint: rerun the same command, and keep the folder until it has ended\n";
+                hint: rerun the same command, and do not delete the folder until it has finished\n";
     let sandbox = Sandbox::new();
     let output = train_and_disturb(&sandbox, |folder| fs::remove_dir_all(folder).unwrap());
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(1), lost.into()));

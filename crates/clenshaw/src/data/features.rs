@@ -72,7 +72,7 @@ impl Features {
         }
     }
 
-    /// The first non-finite value, as (node, column, value).
+    /// The first non-finite value, as (node, column, value); `None` if all are finite.
     pub(crate) fn first_non_finite(&self) -> Option<(usize, usize, f32)> {
         let index = self.values().iter().position(|value| !value.is_finite())?;
         let (node, column) = match self {

@@ -53,7 +53,8 @@ use transfer::{Download, Transfer};
 pub struct FetchOptions<'a> {
     /// The data folder to write to; each data set has a folder in it.
     pub into: &'a Path,
-    /// A URL or folder with the layout of the data folder, used instead of the published sources.
+    /// A URL or folder with the layout of the data folder, used instead of the published sources; `None` for
+    /// the published sources.
     pub from: Option<&'a str>,
     /// Only verify the files, without network access; missing and invalid files are an error.
     pub offline: bool,

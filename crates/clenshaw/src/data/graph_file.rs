@@ -46,7 +46,8 @@ use crate::error::Result;
 use crate::tensor::Bytes;
 use std::path::Path;
 
-/// Memory-maps a file, verifies its checksum and checks its content; the adjacency is not copied.
+/// Memory-maps a file, verifies its checksum and checks its content; the adjacency is not copied. Fails if
+/// the file is missing, damaged or invalid.
 ///
 /// The file must not be modified in place while the data set is in use; replacing it by a rename, as
 /// [`save`] does, is allowed.
@@ -57,7 +58,8 @@ pub fn open(path: &Path) -> Result<Dataset> {
     read_bytes(&path.display().to_string(), bytes)
 }
 
-/// Reads and checks a data set from the bytes of a file; errors refer to it as `place`.
+/// Reads and checks a data set from the bytes of a file, which errors refer to as `place`. Fails if they are
+/// damaged or invalid.
 ///
 /// ```
 /// use clenshaw::data::{self, graph_file};
@@ -75,7 +77,7 @@ pub fn to_bytes(dataset: &Dataset) -> Vec<u8> {
     GraphFileWriter::new(dataset, None).concat()
 }
 
-/// Writes a graph file atomically; returns its size in bytes.
+/// Writes a graph file atomically, replacing an existing file; returns its size in bytes.
 pub fn save(dataset: &Dataset, path: &Path) -> Result<u64> {
     GraphFileWriter::new(dataset, None).save(path)
 }

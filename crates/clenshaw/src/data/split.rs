@@ -66,7 +66,7 @@ const PARTS: [&str; 3] = ["train", "val", "test"];
 const PART_WORDS: [&[&str]; 3] =
     [&["train", "training"], &["val", "valid", "validation", "dev"], &["test", "testing"]];
 
-/// Returns the index of the part that a word in a file refers to.
+/// Returns the index of the part that a word in a file refers to; `None` if the word is unknown.
 pub(super) fn part_named(word: &str) -> Option<usize> {
     PART_WORDS.iter().position(|words| words.iter().any(|known| word.eq_ignore_ascii_case(known)))
 }

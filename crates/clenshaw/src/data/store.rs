@@ -59,7 +59,8 @@ impl Store {
         self.folders.iter().map(|folder| folder.join(&file)).find(|path| path.is_file())
     }
 
-    /// Returns the names and files of all imported graphs, sorted by name.
+    /// Returns the names and files of all imported graphs, sorted by name. If several folders contain a graph
+    /// of the same name, only the first one in search order is listed.
     pub fn imported_graphs(&self) -> Vec<(String, PathBuf)> {
         let files = self.folders.iter().filter_map(|folder| folder.read_dir().ok()).flatten();
         let paths = files.filter_map(|file| Some(file.ok()?.path()));

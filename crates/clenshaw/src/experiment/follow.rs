@@ -55,7 +55,7 @@ pub struct FollowedFolder {
     runs: Vec<FollowedRun>,
     is_active: bool,
     stop_requested: bool,
-    /// When the last process that trained in this folder started.
+    /// When the last process that trained in this folder started; `None` if unknown.
     started: Option<SystemTime>,
 }
 

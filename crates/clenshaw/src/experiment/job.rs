@@ -124,6 +124,7 @@ impl<'a> ActiveJob<'a> {
     }
 
     /// Returns the summary of all runs, or an error, once: in the first call after the last run has ended.
+    /// Other calls return `None`.
     pub fn take_result_if_complete(&self) -> Option<Result<Summary>> {
         let mut results = self.lock_results();
         if results.is_empty() || results.iter().any(Option::is_none) {

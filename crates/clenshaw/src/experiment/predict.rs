@@ -116,7 +116,8 @@ pub fn predict(
     }
 }
 
-/// Applies a trained model to a graph. All [`parts`](Predictions::parts) are empty.
+/// Applies a trained model to a graph. All [`parts`](Predictions::parts) are empty. Fails if the graph cannot
+/// be loaded or does not match the model.
 pub fn predict_with(
     model: &TrainedModel,
     store: &Store,

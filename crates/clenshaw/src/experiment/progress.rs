@@ -181,7 +181,7 @@ pub struct TrainingProgress {
     pub epochs: Vec<Epoch>,
     /// The filter after some of the epochs; empty for models without coefficients.
     pub filters: Vec<EpochFilter>,
-    /// The basis of the filter.
+    /// The basis of the filter; `None` for models without coefficients.
     pub basis: Option<Basis>,
     /// The epoch whose weights would be kept if training stopped now.
     pub best_epoch: Option<usize>,

@@ -33,10 +33,12 @@ pub struct RunRecord {
     /// Mean recall over classes on the test nodes.
     #[serde(deserialize_with = "nan_if_null")]
     pub balanced_accuracy: f64,
-    /// The test accuracy of always predicting the most frequent class.
+    /// The share of the most frequent class among the test nodes: the test accuracy of always predicting that
+    /// class.
     #[serde(deserialize_with = "nan_if_null")]
     pub majority_share: f64,
-    /// Area under the ROC curve on the test nodes; only with two classes.
+    /// Area under the ROC curve on the test nodes; `None` unless there are two classes. NaN if a class has no
+    /// test nodes, which is `null` in JSON and read back as `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roc_auc: Option<f64>,
     /// The learned filter, if the model has one.
@@ -46,18 +48,18 @@ pub struct RunRecord {
     /// hidden layer or the layer is zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<f64>,
-    /// The instruction set that trained the run, see [`crate::tensor::instruction_set`]; empty in records of
-    /// earlier versions.
+    /// The instruction set with which the run was trained, see [`crate::tensor::instruction_set`]; empty in
+    /// records of earlier versions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub instructions: String,
     /// Training time in seconds.
     pub seconds: f64,
-    /// The memory that the process was expected to need, in bytes, as forecast when the run started. `None` if
-    /// the system does not provide its memory.
+    /// The memory that the process was expected to need, in bytes, forecast when the run started. `None` if
+    /// the available memory is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast_memory_bytes: Option<u64>,
-    /// The largest amount of RAM that the process has used by the end of the run, in bytes; runs trained in
-    /// parallel or before it are included. `None` if the system does not provide it.
+    /// The largest amount of RAM that the process used at any time before the end of the run, in bytes,
+    /// including that of earlier and parallel runs. `None` if the system does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_memory_bytes: Option<u64>,
 }
@@ -82,7 +84,7 @@ pub struct Summary {
     pub seed: u64,
     /// The metric that papers report on this graph.
     pub metric: Metric,
-    /// Problems of the graph and the split that limit what the results mean.
+    /// Problems with the graph or the split that limit what can be concluded from the results.
     pub warnings: Vec<String>,
     /// One record per run.
     pub runs: Vec<RunRecord>,
@@ -92,10 +94,11 @@ pub struct Summary {
     pub macro_f1: Statistic,
     /// Mean recall over classes.
     pub balanced_accuracy: Statistic,
-    /// Area under the ROC curve; only with two classes.
+    /// Area under the ROC curve; `None` if a run does not have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roc_auc: Option<Statistic>,
-    /// The test accuracy of always predicting the most frequent class, averaged over runs.
+    /// The share of the most frequent class among the test nodes, averaged over runs: the test accuracy of
+    /// always predicting that class.
     pub majority_share: f64,
     /// Wall-clock time of the whole job in seconds.
     pub seconds: f64,
@@ -134,8 +137,8 @@ impl Summary {
         }
     }
 
-    /// The run with the lowest validation loss, or the first one without validation nodes; `None` without
-    /// runs.
+    /// The run with the lowest validation loss; the first run if there are no validation nodes. `None` if
+    /// there are no runs.
     pub fn best_run(&self) -> Option<&RunRecord> {
         best_record(&self.runs)
     }

@@ -61,7 +61,8 @@ impl Request {
         preset::preset("paper", self.model, base_name(&self.graph)).is_ok()
     }
 
-    /// Applies the preset of this name; the only one is `paper`. Fails if it does not apply to the graph.
+    /// Applies the preset of this name; the only one is `paper`. Fails, without a change, if the name is
+    /// unknown or the model has no preset that applies to the graph.
     pub fn apply_preset(&mut self, name: &str) -> Result<()> {
         for (key, value) in preset::preset(name, self.model, base_name(&self.graph))? {
             self.set(&key, &value)?;
@@ -69,7 +70,8 @@ impl Request {
         Ok(())
     }
 
-    /// Applies the settings of a file, except its graph and model.
+    /// Applies the settings of a file, except its graph and model. Fails if the split or a hyper-parameter is
+    /// invalid; the settings before it have then been applied.
     pub fn apply(&mut self, config: &Config) -> Result<()> {
         self.runs = config.runs.unwrap_or(self.runs);
         self.seed = config.seed.unwrap_or(self.seed);
@@ -80,7 +82,8 @@ impl Request {
         set.map_err(|error| error.with_place(&config.place))
     }
 
-    /// Sets one hyper-parameter, or the key `split`, from text.
+    /// Sets one hyper-parameter, or the key `split`, from text. Fails if the key is unknown or the value
+    /// invalid.
     pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
         if key == "split" {
             self.split = value.parse()?;
@@ -89,7 +92,8 @@ impl Request {
         self.hyper.set(key, value)
     }
 
-    /// Loads the graph; for published splits, with the node order they refer to.
+    /// Loads the graph; for published splits, with the node order they refer to. Fails if the graph is
+    /// unknown, or if its files are missing or invalid.
     pub fn load(&self, store: &Store) -> Result<Dataset> {
         match data::resolve(store, &self.graph)? {
             ResolvedGraph::Known(_) if self.split.is_published() => {
@@ -105,7 +109,7 @@ impl Request {
         (0..self.runs as u64).map(move |i| first + i)
     }
 
-    /// Draws one split per run.
+    /// Draws one split per run. Fails if the data set does not have such a split.
     pub fn splits(&self, dataset: &Dataset) -> Result<Vec<Split>> {
         self.seeds().map(|seed| self.split.draw(dataset, seed)).collect()
     }

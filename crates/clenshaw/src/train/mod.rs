@@ -40,9 +40,11 @@ pub struct TestScores {
     pub macro_f1: f64,
     /// The mean recall over classes.
     pub balanced_accuracy: f64,
-    /// The accuracy of always predicting the most frequent class.
+    /// The share of the most frequent class among the test nodes: the accuracy of always predicting that
+    /// class.
     pub majority_share: f64,
-    /// The area under the ROC curve of the second class; `None` unless there are exactly two classes.
+    /// The area under the ROC curve of the second class; `None` unless there are exactly two classes, NaN if
+    /// one of them has no test nodes.
     pub roc_auc: Option<f64>,
 }
 

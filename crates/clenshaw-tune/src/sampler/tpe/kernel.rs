@@ -4,7 +4,7 @@
 //! numeric      truncated Normal(mu_i, sigma_i);  prior: mu = centre, sigma = width of the range
 //!              sigma_i = distance to the farther neighbour, at least  width / min(100, n + 2)
 //! with steps   the mass from half a step below to half a step above the value
-//! categorical  p_i(c) ~ 1/(n + 1) + [c = c_i];  prior: uniform
+//! categorical  p_i(c) proportional to 1/(n + 1) + [c = c_i];  prior: uniform
 //! ```
 //!
 //! There are `n` observations. The smallest and the largest use the distance to their only neighbour, not to

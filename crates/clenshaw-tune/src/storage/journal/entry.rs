@@ -130,14 +130,14 @@ impl LogEntry {
 }
 
 impl TrialStatus {
-    /// The state; running by default.
+    /// The state; running by default. Fails if it is unknown.
     pub fn state(&self) -> EntryResult<TrialState> {
         let code = self.state.unwrap_or(0);
         let known = TrialState::ALL.get(code as usize).copied();
         known.ok_or_else(|| format!("unknown state {code}"))
     }
 
-    /// The value of the first objective.
+    /// The value of the first objective; `None` if there is none.
     pub fn value(&self) -> Option<f64> {
         let first = self.values.as_ref().and_then(|values| values.first().copied());
         self.value.or(first).map(|number| number.0)

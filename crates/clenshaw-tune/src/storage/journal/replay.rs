@@ -18,7 +18,7 @@ pub(super) struct Replay {
     studies: Vec<StudyRecord>,
     /// Trials by id, each with the index of its study.
     trials: Vec<(usize, Trial)>,
-    /// The id of the trial that this storage's last entries created or started.
+    /// The id of the trial that this storage created or started last; `None` if it has not done so.
     pub last_own_trial: Option<u64>,
 }
 
@@ -59,18 +59,18 @@ impl Replay {
         study.trials.iter().map(|&id| &self.trials[id].1)
     }
 
-    /// A trial and its study, even if the study is deleted.
+    /// A trial and its study, even if the study is deleted; `None` if the trial does not exist.
     pub fn trial(&self, id: u64) -> Option<(&StudyRecord, &Trial)> {
         self.trials.get(id as usize).map(|(study, trial)| (&self.studies[*study], trial))
     }
 
-    /// The trial that this storage's last entries created or started.
+    /// The trial that this storage created or started last; `None` if it has not done so.
     pub fn last_own_trial(&self) -> Option<Trial> {
         let (_, trial) = self.trial(self.last_own_trial?)?;
         Some(trial.clone())
     }
 
-    /// The distribution of a parameter in the first trial of a study that has it.
+    /// The distribution of a parameter in the first trial of a study that has it; `None` if no trial has it.
     pub fn distribution(&self, study: &StudyRecord, name: &str) -> Option<&Distribution> {
         let first = study.trials.iter().find_map(|&id| self.trials[id].1.params.get(name));
         first.map(|(distribution, _)| distribution)

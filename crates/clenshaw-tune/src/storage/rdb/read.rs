@@ -72,7 +72,7 @@ fn attr(row: &SqlRow, column: usize) -> SqlResult<(String, serde_json::Value)> {
 }
 
 /// Returns all trials of a study, ordered by number. The details of the finished trials in `cached`, which
-/// are listed by id, are not read again.
+/// is keyed by id, are not read again.
 pub(super) fn trials(
     db: &mut dyn Connection,
     study: u64,

@@ -41,7 +41,7 @@ pub(super) fn attr_table(owner: &str, kind: AttrKind) -> String {
     }
 }
 
-/// Sets attributes of a study or trial; `owner` is `study` or `trial` and the id.
+/// Sets attributes of a study or trial; `owner` is the pair of `study` or `trial` and the id.
 pub(super) fn set_attrs(
     db: &mut dyn Connection,
     owner: (&str, u64),
@@ -121,7 +121,8 @@ impl RdbStorage {
         self.select_study(db, study, "")
     }
 
-    /// Locks a study until the transaction ends, so that no other trial is created in it.
+    /// Locks a study until the transaction ends, so that no other transaction creates a trial in it; returns
+    /// an error if the study does not exist.
     pub(super) fn lock_study(&self, db: &mut dyn Connection, study: u64) -> SqlResult<()> {
         let lock = db.dialect().lock_rows;
         self.select_study(db, study, lock)
@@ -163,7 +164,7 @@ impl RdbStorage {
         SqlError::Invalid(Error::TrialFinished { location: self.url.to_string(), study, number })
     }
 
-    /// Creates a trial, or finds the one that an earlier attempt of this call has created.
+    /// Creates a trial, or finds the one that an earlier attempt at this call created.
     pub(super) fn new_trial(
         &self,
         db: &mut dyn Connection,
@@ -181,8 +182,8 @@ impl RdbStorage {
         self.read_trial(db, id)
     }
 
-    /// Starts the first waiting trial, or finds the one that an earlier attempt of this call has started;
-    /// `None` if no trial is waiting.
+    /// Starts the first waiting trial, or finds the one that an earlier attempt at this call started; `None`
+    /// if no trial is waiting.
     pub(super) fn claim(
         &self,
         db: &mut dyn Connection,
@@ -240,8 +241,8 @@ impl RdbStorage {
         Ok(())
     }
 
-    /// The ids of the running trials of a study whose heartbeats have stopped, or whose worker was a process
-    /// of this machine and has ended. Heartbeats are considered only if `use_heartbeats` is set.
+    /// The ids of the running trials of a study whose worker was a process of this machine and has ended and,
+    /// if `use_heartbeats` is set, of those whose heartbeats have stopped.
     pub(super) fn stale_trials(
         &self,
         db: &mut dyn Connection,
@@ -281,7 +282,7 @@ pub(super) fn request_id() -> Attributes {
     [(REQUEST_ID.to_owned(), clock::unique_id().into())].into()
 }
 
-/// The trial that an earlier attempt of the same call has created or started; `None` if there is none.
+/// The trial that an earlier attempt at this call created or started; `None` if there is none.
 fn find_by_request_id(
     db: &mut dyn Connection,
     attrs: &Attributes,

@@ -198,7 +198,8 @@ fn content_length(response: &Response<Body>) -> Result<Option<u64>, SourceError>
     number.map(Some).ok_or_else(|| SourceError::Other("Content-Length is not a number".into()))
 }
 
-/// The start of the returned range: `7` for `Content-Range: bytes 7-41/42`.
+/// The start of the returned range: `7` for `Content-Range: bytes 7-41/42`; `None` if the header is missing
+/// or invalid.
 fn first_byte(response: &Response<Body>) -> Option<u64> {
     let range = response.headers().get(header::CONTENT_RANGE)?.to_str().ok()?;
     range.strip_prefix("bytes ")?.split('-').next()?.trim().parse().ok()

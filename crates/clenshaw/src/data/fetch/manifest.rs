@@ -20,7 +20,7 @@ pub struct Manifest {
 /// A published file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManifestFile {
-    /// Path inside the data folder: `texas/out1_graph_edges.txt`.
+    /// Path inside the data folder, such as `texas/out1_graph_edges.txt`.
     pub path: String,
     /// Size in bytes, if known.
     pub bytes: Option<u64>,

@@ -3,9 +3,9 @@
 /// The proxies that requests go through; none by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proxies {
-    /// Proxy for `http://`.
+    /// Proxy for `http://`; `None` to connect directly.
     pub http: Option<String>,
-    /// Proxy for `https://`.
+    /// Proxy for `https://`; `None` to connect directly.
     pub https: Option<String>,
     /// Hosts that are contacted directly: `example.org` and its subdomains, `.example.org` for only its
     /// subdomains, `*` for all hosts.

@@ -25,7 +25,8 @@ pub(super) fn has_dictionaries(text: &[u8]) -> bool {
     line.contains(&b'{') && line.trim_ascii_end().ends_with(b"}")
 }
 
-/// Reads the edges between the nodes of a table; `nodes` maps their names to their numbers.
+/// Reads the edges between the nodes of a table; `nodes` maps their names to their numbers. A name that is
+/// not in the table is an error.
 pub(super) fn parse(
     place: &str,
     text: &str,

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! The node keys are the columns of a node table, see [`crate::data::schema`]. The weights of edges are
-//! the values of the edge key `weight` or of the chosen one.
-//! The graph is undirected; loops are removed and duplicate edges merged.
+//! the values of the edge key `weight` or of another edge key that the user chooses.
+//! Edges are treated as undirected; loops are removed and duplicate edges merged.
 //! Custom entities are rejected, so a small file cannot expand into a huge string.
 //! Brandes et al., GD 2001; <http://graphml.graphdrawing.org/specification.html>.
 

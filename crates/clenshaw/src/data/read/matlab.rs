@@ -197,7 +197,8 @@ impl VariableReader {
         }
     }
 
-    /// Reads the elements of a variable: `flags dims name ...`. Values other than real matrices are skipped.
+    /// Reads the elements of a variable: `flags dims name ...`. For a value that is not a real matrix, only
+    /// its type is returned.
     fn read_variable(&mut self, input: &ElementReader) -> Result<MatlabVariable> {
         let mut input = *input;
         let flags = input.read_element("array flags")?;

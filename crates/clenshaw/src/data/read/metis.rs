@@ -8,8 +8,8 @@
 //! 2 1
 //! ```
 //!
-//! Line `i` after the first one lists the neighbours of node `i`, counted from 1, which is row `i` of
-//! the node table; with edge weights, each neighbour is followed by a weight. Every edge is listed by both
+//! Line `i` after the first one lists the neighbours of node `i`, which is row `i` of the node table; all are
+//! counted from 1. With edge weights, each neighbour is followed by a weight. Every edge is listed by both
 //! of its nodes. An empty line is a node without edges. Weights and sizes of nodes are ignored.
 //! Karypis, *METIS 5.1.0 manual*, section 4.1.1.
 
@@ -74,7 +74,7 @@ pub(super) fn parse(
     Ok(edges)
 }
 
-/// The first line of a file.
+/// The first line of a file that is not a comment.
 struct MetisHeader {
     n_nodes: usize,
     n_edges: usize,

@@ -82,7 +82,7 @@ impl GraphFormat {
 }
 
 /// Reads a user's own graph: a folder with edges and a node table, or a file in one of the formats of
-/// this module.
+/// this module. Fails if a file is missing or invalid, or if the options name a column that does not exist.
 pub fn read_path(path: &Path, interpretation: Interpretation) -> Result<Dataset> {
     let name = path.display().to_string();
     match GraphFormat::of(path) {

@@ -287,8 +287,8 @@ fn folder_tables(folder: &Path) -> Result<[PathBuf; 2]> {
     }
 }
 
-/// Finds the file in a folder whose name is `stem` and one of these extensions; an error if there are
-/// several.
+/// Finds the file in a folder whose name is `stem` and one of these extensions; `None` if there is none, and
+/// an error if there are several.
 fn find_file(folder: &Path, stem: &str, extensions: &[&str]) -> Result<Option<PathBuf>> {
     let is_match = |path: &Path| {
         let name = path.file_name().and_then(|name| name.to_str());
@@ -354,7 +354,7 @@ fn pajek_stem(path: &Path) -> String {
     name.rsplit_once(".net").map_or(name, |(stem, _)| stem).to_owned()
 }
 
-/// Splits a file name at its first dot.
+/// Splits a file name at its first dot; `None` if it has none or is not UTF-8.
 fn split_name(path: &Path) -> Option<(&str, &str)> {
     path.file_name()?.to_str()?.split_once('.')
 }

@@ -8,7 +8,7 @@ use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-/// A parser of one XML format, called for every part of a handler.
+/// A parser of one XML format, called for every part of a document.
 pub(super) trait XmlHandler {
     /// Called before each event, such as a tag or text, with its byte position.
     fn set_position(&mut self, at: usize);

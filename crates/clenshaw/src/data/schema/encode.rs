@@ -306,7 +306,7 @@ fn features(
 /// The cells of a column of numbers that have no value.
 struct NumberCells<'a> {
     missing: usize,
-    /// The number of cells that are neither missing nor numbers, and one of them.
+    /// The number of cells that are neither missing nor numbers, and one of them; `None` if there are none.
     invalid: Option<(usize, &'a str)>,
 }
 
@@ -347,7 +347,8 @@ impl FeatureColumns {
         NumberCells { missing: n_missing, invalid }
     }
 
-    /// Adds one feature per value; returns the number of cells with other values, and one of these.
+    /// Adds one feature per value; returns the number of cells with other values, and one of these, or `None`
+    /// if there are none.
     fn add_category<'a>(
         &mut self,
         cells: Option<&'a TextColumn>,

@@ -15,13 +15,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TableOptions {
-    /// The column with the names of the nodes.
+    /// The column with the names of the nodes; `None` to use a column with a usual name, such as `id`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The column with the classes.
+    /// The column with the classes; `None` to use a column with a usual name, such as `label`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// The column with the part of the split.
+    /// The column with the part of the split; `None` to use a column with a usual name, such as `split`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<String>,
     /// The only columns to use as features; if empty, all columns without another role.
@@ -33,7 +33,7 @@ pub struct TableOptions {
     /// Columns whose values are categories even if they are numbers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub category: Vec<String>,
-    /// How missing numbers are filled.
+    /// How missing numbers are filled; `None` for the median.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fill: Option<Fill>,
     /// The column of the edge table, or the attribute of edges, with their weights; the text `none` gives all

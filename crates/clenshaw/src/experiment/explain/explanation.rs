@@ -17,7 +17,7 @@ pub struct Explanation {
     pub seed: Option<u64>,
     /// Score and probability of every class, the most likely first.
     pub classes: Vec<ClassProbability>,
-    /// The known class.
+    /// The class of the node; `None` if it is unknown.
     pub label: Option<String>,
     /// The part of the split that contains the node, or empty.
     pub part: &'static str,
@@ -41,7 +41,8 @@ pub struct Explanation {
     pub nodes: Vec<NodeContribution>,
     /// The sum of all other nodes.
     pub other_nodes: OtherContributions,
-    /// The terms of the polynomial, for models whose scores are a polynomial filter of a value per node.
+    /// The terms of the polynomial, for models whose scores are a polynomial filter of a value per node;
+    /// `None` for others.
     pub terms: Option<PolynomialTerms>,
     /// The contributions of features.
     pub features: FeatureContributions,
@@ -97,7 +98,7 @@ pub struct NodeContribution {
     pub index: usize,
     /// The distance in edges; `None` if it is not connected with the explained one.
     pub hop: Option<usize>,
-    /// The known class.
+    /// The class of the node; `None` if it is unknown.
     pub label: Option<String>,
     /// The predicted class.
     pub predicted: String,

@@ -162,7 +162,8 @@ impl<'a> Explainer<'a> {
         })
     }
 
-    /// Explains the prediction of one node; also returns the number of arithmetic operations.
+    /// Explains the prediction of one node; also returns the number of arithmetic operations. Fails if the
+    /// explanation would exceed the limits.
     pub fn explain(&self, node: usize, limits: &AttributionLimits) -> Result<(Explanation, f64)> {
         let order = self.classes_by_probability(node);
         let target = AttributionTarget { node, class: order[0], other: order[1] };

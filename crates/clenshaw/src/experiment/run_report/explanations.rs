@@ -53,8 +53,8 @@ impl ExplanationReport {
                 }
             }
         }
-        let reason =
-            problem.map_or(String::new(), |error| format!(" Others were left out: {error}."));
+        let reason = problem
+            .map_or(String::new(), |error| format!(" The explanations stopped early: {error}."));
         let note = format!(
             "This page explains {} of {} nodes: the centre of the drawing and the most confident mistakes on \
              test nodes, at most {MAX_EXPLAINED}.{reason} For others, type: clenshaw explain RUN NODE",

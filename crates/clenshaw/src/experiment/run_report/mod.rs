@@ -215,7 +215,8 @@ impl Report {
     /// be loaded.
     ///
     /// # Errors
-    /// If the storage cannot be read, or the study does not exist or has several objectives.
+    /// If the storage cannot be read, if the study does not exist or does not have exactly one direction, or
+    /// if there are several studies and none is chosen.
     pub fn from_study(study: &ReportedStudy<'_>, store: &Store) -> Result<Self> {
         let stored = StoredStudy::read(study)?;
         let mut report = Self::empty(stored.title(), None);

@@ -28,7 +28,8 @@ pub(super) struct NodeList {
     confidence: Vec<f32>,
     part: Vec<&'static str>,
     degree: Vec<usize>,
-    /// The share of labelled neighbours of the node's own class.
+    /// The share of labelled neighbours that have the node's class; `None` if the node or all of its
+    /// neighbours are unlabelled.
     homophily: Vec<Option<f64>>,
     /// The probability of every class, in thousandths; `None` if there are too many.
     probabilities: Option<Vec<Vec<f32>>>,
@@ -133,8 +134,8 @@ impl NodeList {
         self.label_of(node) >= 0 && !self.is_correct(node)
     }
 
-    /// The centre of the drawing: the most confident mistake that has neighbours or, without mistakes, the
-    /// node with the most neighbours.
+    /// The centre of the drawing: the most confident mistake on a test node that has neighbours or, if there
+    /// is none, the node with the most neighbours.
     fn centre(&self, graph: &Graph, test: &[usize]) -> usize {
         let mistakes = test.iter().filter(|&&node| !self.is_correct(node));
         let connected = mistakes.filter(|&&node| graph.degree(node) > 0);

@@ -1,4 +1,5 @@
-//! What a page shows about a run before it is finished, first completely and then what is new.
+//! What a page shows about a run from its progress file: a full report first, then updates with what has been
+//! added.
 
 use super::filter::{Density, FilterHistory, FilterReport};
 use super::{EpochColumns, GraphReport, ScoreReport, SeedScore};
@@ -39,7 +40,7 @@ pub struct ProgressReport {
 /// What has been added to a [`ProgressReport`].
 #[derive(Clone, Debug, Serialize)]
 pub struct ProgressUpdate {
-    /// The number of epochs before these.
+    /// The number of epochs that were reported before.
     from: usize,
     seconds: f64,
     best_epoch: Option<usize>,
@@ -90,7 +91,7 @@ impl ProgressReport {
 
 impl ProgressUpdate {
     /// What has been added after `epochs` epochs, and the filters after the epoch `filter_epoch`; `None` if
-    /// nothing has.
+    /// nothing has, or if `progress` has fewer than `epochs` epochs.
     pub fn new(progress: &TrainingProgress, epochs: usize, filter_epoch: usize) -> Option<Self> {
         let start = progress.filters.partition_point(|filter| filter.epoch <= filter_epoch);
         let (new_epochs, new_filters) =

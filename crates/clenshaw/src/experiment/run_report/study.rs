@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Importances are not computed from fewer complete trials.
+/// Importances are not computed from fewer complete trials than this.
 const MIN_TRIALS_FOR_IMPORTANCE: usize = 4;
 
 /// A study in an open storage.
@@ -23,7 +23,8 @@ pub struct ReportedStudy<'a> {
     pub storage: &'a dyn Storage,
     /// The path or URL of the storage.
     pub location: &'a StorageLocation,
-    /// The name of the study; `None` for the study that is named like the journal, or the only one.
+    /// The name of the study; `None` for the only study or, if a journal has several, the one with the name
+    /// of the file without its extension.
     pub name: Option<&'a str>,
 }
 
@@ -91,7 +92,7 @@ pub(super) struct StoredStudy {
     direction: Direction,
     objective: Option<String>,
     trials: Vec<Trial>,
-    /// The request that the trials vary; `None` if the study was not created by `tune`.
+    /// The request that the trials vary; `None` if the study does not record it. See [`stored_request`].
     request: Option<Result<Request>>,
 }
 
@@ -116,7 +117,8 @@ impl StoredStudy {
     /// Reads a study.
     ///
     /// # Errors
-    /// If the storage cannot be read, the study does not exist or has several objectives.
+    /// If the storage cannot be read, if the study does not exist or does not have exactly one direction, or
+    /// if there are several studies and none is chosen.
     pub fn read(study: &ReportedStudy<'_>) -> Result<Self> {
         let summary = study.find()?;
         let location = study.location.to_string();
@@ -195,8 +197,10 @@ impl StoredStudy {
         let n_complete = self.trials.iter().filter(|t| t.state == TrialState::Complete).count();
         if n_complete > n_finite {
             let n = n_complete - n_finite;
-            notes
-                .push(format!("Complete trials without a finite value, which are not drawn: {n}."));
+            notes.push(match n {
+                1 => "1 complete trial has no finite value and is not drawn.".into(),
+                _ => format!("{n} complete trials have no finite value and are not drawn."),
+            });
         }
         notes
     }
@@ -254,7 +258,7 @@ fn is_complete(trial: &Trial) -> bool {
     trial.state == TrialState::Complete && trial.value.is_some_and(f64::is_finite)
 }
 
-/// The first of the best trials.
+/// The first of the best trials; `None` if there are no trials.
 fn best<'a>(complete: &[&'a Trial], direction: Direction) -> Option<&'a Trial> {
     let loss = |trial: &Trial| match direction {
         Direction::Minimize => trial.value.unwrap_or(f64::INFINITY),
@@ -351,7 +355,7 @@ impl StudyReport {
             line.push((number, best.unwrap_or(value)));
         }
         let points = values().map(|at| PlotPoint { at, interval: None, label: String::new() });
-        let (low, high) = ends(&values().map(|(_, value)| value).collect::<Vec<f64>>());
+        let (low, high) = min_max(&values().map(|(_, value)| value).collect::<Vec<f64>>());
         // As on the page, pruned trials outside the range of the complete ones are not drawn.
         let pruned = self.trials.iter().filter(|trial| trial.state == "pruned");
         let pruned = pruned.filter_map(|trial| Some((trial.number as f64, trial.value?)));
@@ -409,7 +413,7 @@ impl StudyReport {
             columns.push(positions);
         }
         let values: Vec<f64> = complete.iter().filter_map(|trial| trial.value).collect();
-        let (low, high) = ends(&values);
+        let (low, high) = min_max(&values);
         let ticks = vec![(0.0, self.format_value(low)), (1.0, self.format_value(high))];
         axes.push(ParallelAxis { name: self.objective.clone(), ticks });
         columns.push(values.iter().map(|value| Some(fraction(*value, low, high))).collect());
@@ -457,7 +461,7 @@ fn positions(
     };
     let scale = |value: f64| if parameter.log { value.ln() } else { value };
     let present: Vec<f64> = numbers.iter().flatten().copied().collect();
-    let (low, high) = ends(&present);
+    let (low, high) = min_max(&present);
     let place = |value: f64| fraction(scale(value), scale(low), scale(high));
     let ticks = vec![(place(low), rounded(low)), (place(high), rounded(high))];
     (ticks, numbers.into_iter().map(|value| value.map(place)).collect())
@@ -468,9 +472,10 @@ fn fraction(value: f64, low: f64, high: f64) -> f64 {
     if high > low { (value - low) / (high - low) } else { 0.5 }
 }
 
-fn ends(values: &[f64]) -> (f64, f64) {
-    let ends = |(low, high): (f64, f64), value: &f64| (value.min(low), value.max(high));
-    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), ends)
+/// The smallest and the largest value; infinite if there are none.
+fn min_max(values: &[f64]) -> (f64, f64) {
+    let extend = |(low, high): (f64, f64), value: &f64| (value.min(low), value.max(high));
+    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), extend)
 }
 
 /// A number with at most four significant digits.

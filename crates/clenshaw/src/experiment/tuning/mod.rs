@@ -215,8 +215,8 @@ impl TuneRequest {
 /// Runs a study until the requested number of trials is complete, the search space is exhausted, the time
 /// limit is reached or the study is cancelled; [`TuneResult::end`] states which.
 ///
-/// An existing study is resumed; it is an error if its graph, model, split, number of splits, seed, tuned
-/// hyper-parameters or fixed settings differ. A cancelled study keeps its finished trials.
+/// An existing study is resumed; it is an error if its graph, model, split, number of splits, seed, table
+/// options, tuned hyper-parameters or fixed settings differ. A cancelled study keeps its finished trials.
 ///
 /// # Errors
 /// If the request is invalid, the graph cannot be loaded, a split has no validation nodes, the existing study

@@ -22,8 +22,9 @@ const RANDOM_ATTEMPTS: u64 = 100;
 /// The internal value of every tuned parameter.
 type TrialValues = BTreeMap<String, f64>;
 
-/// Untried values for trial `number`; `None` if every point of the space has been tried, or if no new one
-/// was drawn from a continuous space. Fails if the sampler does, such as the grid on a continuous space.
+/// Untried values for trial `number`; `None` if every point of the space has been tried, or if no new one was
+/// drawn from a space that is continuous or has more than a million points. An error of the sampler is
+/// returned, such as that of the grid on such a space.
 pub(super) fn propose(
     request: &TuneRequest,
     pruner: &Pruner,
@@ -53,7 +54,8 @@ pub(super) fn propose(
             return Ok(Some(values));
         }
     }
-    // A continuous space has no grid; if nothing new was drawn from it, it counts as exhausted.
+    // A continuous space, or one of more than a million points, has no grid; if nothing new was drawn from
+    // it, it counts as exhausted.
     Ok(Sampler::Grid.sample(&context(&trials, seed)).unwrap_or(None))
 }
 

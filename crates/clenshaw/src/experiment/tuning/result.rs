@@ -15,7 +15,8 @@ const EVALUATION_RUNS: usize = 20;
 pub enum StudyEnd {
     /// The requested number of trials is complete.
     TrialsCompleted,
-    /// Every point of the search space has been tried, or no untried point was found in a continuous space.
+    /// Every point of the search space has been tried, or no untried point was found in a space that is
+    /// continuous or has more than a million points.
     SpaceExhausted,
     /// The time limit was reached.
     TimedOut,

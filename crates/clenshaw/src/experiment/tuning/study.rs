@@ -45,11 +45,11 @@ fn identity(request: &TuneRequest) -> Attributes {
     attrs
 }
 
-/// The training request that the attributes of a study describe; `None` if the study was not created by
-/// [`tune`](super::tune()).
+/// The training request that the attributes of a study describe; `None` if one of them is missing or cannot
+/// be read, as in a study that was not created by [`tune`](super::tune()).
 ///
 /// # Errors
-/// If this version does not accept the model or a setting.
+/// If this version does not accept the model, the split or a setting.
 pub(in crate::experiment) fn stored_request(attrs: &Attributes) -> Option<Result<Request>> {
     let text = |key: &str| attrs.get(key).and_then(Value::as_str);
     let (graph, model, split) = (text("graph")?, text("model")?, text("split")?);
@@ -79,8 +79,8 @@ fn fixed_settings(request: &TuneRequest) -> Map<String, Value> {
     fixed.map(|(hyper, value)| (hyper.name.to_owned(), json!(value))).collect()
 }
 
-/// Rejects a study with a different graph, model, kind or number of splits, seed, tuned hyper-parameters or
-/// fixed settings.
+/// Rejects a study with a different graph, model, kind or number of splits, seed, table options, tuned
+/// hyper-parameters or fixed settings.
 fn check_identity(request: &TuneRequest, attrs: &Attributes) -> Result<()> {
     let mismatch = |problem: String| {
         let place = format!("study `{}`", request.study);

@@ -27,7 +27,8 @@ impl<T: Real> Plan<T> {
     }
 
     /// [`Plan::compile`], but without dropout and with running statistics in [`Plan::gradient`] too, which
-    /// then differentiates what [`Plan::scores`] computes.
+    /// then differentiates what [`Plan::scores`] computes. The plan also stores rows by node number and
+    /// shares no sums between rows, so it is slower, and its results may be rounded differently.
     pub fn compile_frozen(tape: &Tape, logits: Var) -> Self {
         Compilation::frozen(tape).plan(logits, PlanForm::Plain, Gradients::AllParams)
     }
@@ -91,7 +92,8 @@ impl<'a> Compilation<'a> {
         }
     }
 
-    /// The instructions that compute these values, and the buffers that contain them by node number.
+    /// The instructions that compute these values, and the buffers of the values, with the rows of nodes in
+    /// the order of the node numbers.
     fn evaluation<T: Real>(
         self,
         constants: &Constants<T>,

@@ -70,9 +70,9 @@ impl<T: Real> ScaledPattern<T> {
 /// How a plan stores node matrices and executes products with operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PlanForm {
-    /// Rows in the order of the operators, and sums shared by several rows.
+    /// Rows in the order that all operators have in common, if there is one, and sums shared by several rows.
     Fast,
-    /// Rows in the order of the node numbers, and compressed rows.
+    /// Rows in the order of the node numbers, and no shared sums.
     Plain,
 }
 

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! flops      2 m k n for every dense product
-//! gathered   a row for every entry of an operator, or of sparse features that dropout keeps
+//! gathered   a row for every entry of an operator, fewer if rows share sums; a row for every entry of sparse
+//!            features that dropout keeps
 //! streamed   every row that a stage reads from memory or writes to it, once; indices; masks
 //! ```
 //!
@@ -139,9 +140,8 @@ impl<T: Real> Plan<T> {
     }
 }
 
-/// The bytes that an instruction reads and writes sequentially in memory. Each buffer
-/// counts at most once per stage for reading and once for writing, as recorded in `seen`; buffers in scratch
-/// memory do not count.
+/// The bytes that an instruction reads and writes sequentially in memory. Each buffer counts at most once per
+/// stage for reading and once for writing, as recorded in `seen`; buffers in scratch memory do not count.
 fn streamed<T>(
     program: &Program,
     stage: &Stage,

@@ -21,7 +21,7 @@ impl Tape {
     /// The products of these features, possibly after dropout, with a weight.
     ///
     /// # Panics
-    /// If a weight or bias of such a product is not a parameter.
+    /// If the features belong to another tape, or if a weight or bias of such a product is not a parameter.
     pub fn products_of(&self, features: FeatureVar) -> Vec<FeatureProduct> {
         let source = self.node("products_of", features.0);
         let param = |v: NodeId| match self.nodes[v].op {

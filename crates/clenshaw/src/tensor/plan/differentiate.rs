@@ -53,7 +53,11 @@ pub(super) enum Gradients<'a> {
 }
 
 impl Gradients<'_> {
-    /// The training program, and the buffers with the gradients of watched values.
+    /// The training program, and the buffers with the gradients of watched values; `None` for a value on
+    /// which the loss does not depend.
+    ///
+    /// # Panics
+    /// If a watched value does not depend on any of these parameters.
     pub fn differentiate(
         self,
         tape: &Tape,

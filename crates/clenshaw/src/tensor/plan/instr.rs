@@ -160,7 +160,7 @@ pub(super) enum Work {
     Elementwise,
     /// A dense product over the columns of `k` and `n`: `2 rows k n` flops.
     Product { k: Buf, n: Buf },
-    /// Gathers a row of `src` per entry of an operator.
+    /// Gathers a row of `src` per entry of an operator, or fewer if rows share sums.
     Spmm { operator: usize, src: Buf },
     /// Gathers a row of `src` per entry of a sparse matrix with these values.
     SparseMatMul { matrix: usize, values: Buf, src: Buf },

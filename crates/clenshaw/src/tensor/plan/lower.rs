@@ -153,8 +153,9 @@ impl ForwardPass {
         dst
     }
 
-    /// A computed buffer with the value `v`; emits a copy if `v` is a constant or a parameter, or if it has a
-    /// row for each of `n_ordered` nodes that are not in the order of their numbers.
+    /// A computed buffer with the value `v`, its rows in the order of the node numbers. Emits a copy if `v`
+    /// is a constant or a parameter, or if its rows are nodes in another order; `n_ordered` is the number of
+    /// nodes if the plan reorders them.
     pub fn output_buf(&mut self, v: NodeId, n_ordered: Option<usize>) -> Buf {
         let src = self.buf(v);
         if self.nodes[v].per_node && n_ordered == Some(self.nodes[v].rows) {
@@ -176,7 +177,8 @@ impl ForwardPass {
         self.list.computed(self.nodes[v].rows, self.nodes[v].cols)
     }
 
-    /// Appends an instruction of value `i` to the main section or the prologue.
+    /// Appends an instruction of value `i` to the main section if the value is per node, otherwise to the
+    /// prologue.
     fn emit(&mut self, i: NodeId, instr: Instr) {
         let list = &mut self.list;
         if self.nodes[i].per_node { &mut list.main } else { &mut list.prologue }.push(instr);

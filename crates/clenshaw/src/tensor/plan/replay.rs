@@ -27,7 +27,7 @@ pub struct Plan<T> {
     /// An evaluation that also keeps the named values; `None` without named values.
     pub(super) inspect: Option<Program>,
     pub(super) named: Vec<(String, Buf)>,
-    /// The gradients of the watched values in `train`.
+    /// The gradients of the watched values in `train`; `None` for a value on which the scores do not depend.
     pub(super) watched: Vec<Option<Buf>>,
     pub(super) shape: (usize, usize),
     pub(super) constants: Constants<T>,

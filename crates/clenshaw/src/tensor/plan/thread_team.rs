@@ -16,7 +16,7 @@ const POLLS_BEFORE_SLEEP: u32 = 4000;
 /// The number of times the caller polls for the last chunks before it yields to other threads.
 const POLLS_BEFORE_YIELD: u32 = 1000;
 
-/// The threads of a training step, including the caller's.
+/// The threads that execute a plan and update parameters, including the caller's.
 ///
 /// Results do not depend on their number. The threads belong to the team and end with it; there is no
 /// global pool.

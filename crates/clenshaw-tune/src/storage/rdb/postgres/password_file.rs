@@ -16,11 +16,12 @@ pub(super) type ConnectionKey<'a> = [&'a str; 4];
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FoundPassword {
     pub(super) password: Option<String>,
-    /// Why an existing file was not used.
+    /// Why an existing file was not used; `None` if it was, or if it does not exist.
     pub(super) problem: Option<String>,
 }
 
-/// The file to search: `passfile` of the URL, `PGPASSFILE` or `~/.pgpass`.
+/// The file to search: `passfile` of the URL, `PGPASSFILE` or `~/.pgpass`; `None` if the home folder is
+/// unknown.
 pub(super) fn path(passfile: Option<String>) -> Option<PathBuf> {
     let named =
         passfile.map(PathBuf::from).or_else(|| std::env::var_os("PGPASSFILE").map(PathBuf::from));
@@ -28,7 +29,7 @@ pub(super) fn path(passfile: Option<String>) -> Option<PathBuf> {
     named.filter(|path| !path.as_os_str().is_empty()).or_else(default)
 }
 
-/// Looks up a password in a file.
+/// Looks up a password in a file; a file that does not exist contains none.
 pub(super) fn find(path: &Path, key: ConnectionKey<'_>) -> FoundPassword {
     let problem = |problem: &str| FoundPassword {
         password: None,
@@ -57,7 +58,7 @@ fn readable_by_others(_: &std::fs::Metadata) -> bool {
     false
 }
 
-/// The password of the first line that matches.
+/// The password of the first line that matches; `None` if no line does.
 fn find_line(text: &str, key: ConnectionKey<'_>) -> Option<String> {
     let lines = text.lines().filter(|line| !line.starts_with('#')).map(split_fields);
     let matches = |fields: &Vec<(String, String)>| {

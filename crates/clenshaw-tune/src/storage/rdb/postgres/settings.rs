@@ -132,7 +132,7 @@ fn port(config: &Config) -> u16 {
 }
 
 /// Adds the password of `$PGPASSWORD` or the password file if the URL has none. Returns why an existing
-/// file was not used.
+/// file was not used; `None` if it was used or not needed.
 fn complete_password(config: &mut Config, passfile: Option<String>) -> Option<String> {
     if config.get_password().is_some() {
         return None;

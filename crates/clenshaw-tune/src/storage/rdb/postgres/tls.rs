@@ -103,9 +103,9 @@ enum HostName {
 /// the key of its certificate.
 #[derive(Debug)]
 struct ServerVerifier {
-    /// The root certificates; empty if certificates are not verified.
+    /// The root certificates of the file that the user chose; empty if there is none.
     certificates: Vec<CertificateDer<'static>>,
-    /// The same, and those compiled in.
+    /// The same certificates or, for public ones, those compiled in; `None` if certificates are not verified.
     roots: Option<RootCertStore>,
     host_name: HostName,
     provider: Arc<CryptoProvider>,

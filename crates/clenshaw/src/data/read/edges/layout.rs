@@ -56,8 +56,8 @@ impl<'a> IdLookup<'a> {
         Self::Names { nodes, by_number }
     }
 
-    /// Looks up an id that is a number without leading zeros; `None` if it is unknown or too large for
-    /// this lookup, so that [`Self::node`] decides.
+    /// Looks up an id that is a number without leading zeros. `None` means that the caller must use
+    /// [`Self::node`], because the id is unknown or too large for the table of numbers.
     pub fn find_number(&self, number: u32) -> Option<u32> {
         match self {
             Self::Numbers(end) => Some(number).filter(|&number| (number as usize) < *end),
@@ -285,7 +285,7 @@ pub(super) struct ParsedEdge {
     pub ends: EdgeEnds,
     /// 1 if the table has no weight column.
     pub weight: f32,
-    /// Whether the weight is written as in `0,5`.
+    /// Whether the weight has a decimal comma, as in `0,5`.
     pub has_decimal_comma: bool,
 }
 

@@ -26,7 +26,7 @@ pub(super) struct GraphmlKey {
 }
 
 impl GraphmlKeys {
-    /// Returns the index of the key with this id.
+    /// Returns the index of the key with this id; `None` if there is none.
     pub fn find(&self, id: &str) -> Option<usize> {
         self.by_id.get(id).copied()
     }

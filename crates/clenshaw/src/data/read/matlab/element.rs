@@ -62,7 +62,8 @@ impl<'a> ElementReader<'a> {
         Ok(bits(self.take(4)?) as u32)
     }
 
-    /// Reads the next element and skips its padding; an error at the end states that `what` was expected.
+    /// Reads the next element and skips its padding; if there is none, the error states that
+    /// `what` was expected.
     pub fn read_element(&mut self, what: &str) -> Result<MatlabElement<'a>> {
         let at = self.start + self.at;
         let word = self.read_word();
@@ -91,8 +92,8 @@ impl<'a> ElementReader<'a> {
         Self { start: matrix.at + TAG, bytes: matrix.data, at: 0, ..*self }
     }
 
-    /// Returns the numbers of an element; an error, which refers to it as `what`, if its type is not
-    /// numeric or its size does not match.
+    /// Returns the numbers of an element, which errors refer to as `what`; an error if its type is not
+    /// numeric or its size is not a multiple of the size of a number.
     pub fn numbers(
         &self,
         element: MatlabElement<'a>,

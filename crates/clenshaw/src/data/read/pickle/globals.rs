@@ -23,7 +23,8 @@ pub enum Global {
     List,
 }
 
-/// Looks up a name in the allow-list, which includes the older names of Python 2 and NumPy 1.
+/// Looks up a name in the allow-list, which includes the older names of Python 2 and NumPy 1; `None` if
+/// it is not allowed.
 pub(super) fn find(module: &str, name: &str) -> Option<Global> {
     Some(match (module, name) {
         ("numpy.core.multiarray" | "numpy._core.multiarray", "_reconstruct") => Global::Reconstruct,

@@ -73,7 +73,7 @@ impl Receipts {
         files.collect::<Result<Vec<_>>>().map(|files| Self(files.concat()))
     }
 
-    /// Reads one file; a missing file has no receipts.
+    /// Reads one file; a missing file has no receipts. Fails if the file cannot be read or a line is invalid.
     pub fn read_file(path: &Path) -> Result<Self> {
         let text = match files::read_text(path) {
             Err(error) if error.is_not_found() => String::new(),

@@ -24,8 +24,8 @@ use crate::tensor::kernel::{self, RowNumbers};
 use std::ops::Range;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
-/// Raw pointers into a workspace and to the parameters, shared by the threads of a stage. The fields have
-/// the names of those of [`Workspace`](super::Workspace).
+/// Raw pointers to the parameters and into a workspace, shared by the threads of a stage. Except for
+/// `params`, the fields are named like those of [`Workspace`](super::Workspace).
 pub(super) struct Memory<T> {
     pub arena: *mut T,
     pub scratch: *mut T,
@@ -130,14 +130,17 @@ impl<'a, T: Real> ThreadContext<'a, T> {
         unsafe { from_raw_parts_mut(self.memory.partials.add(offset), partials.size) }
     }
 
-    /// The rows of the shared sums of a product with an operator, of this many columns.
+    /// This thread's memory for the shared sums of a product with an operator; each sum has this many
+    /// columns.
     unsafe fn slots(&self, step: &Step, cols: usize) -> &'a mut [T] {
         let offset = self.thread * self.program.scratch_len + step.slots_offset;
         // SAFETY: `schedule` reserved this memory for the step, and every thread has its own.
         unsafe { from_raw_parts_mut(self.memory.scratch.add(offset), step.n_slots * cols) }
     }
 
-    /// The numbers of these rows of a buffer: those of their nodes if it has one row per node.
+    /// The numbers that select the random bits of these rows: node numbers if the plan reorders nodes and the
+    /// buffer has as many rows as there are nodes, otherwise row numbers. The caller must check that the rows
+    /// belong to nodes.
     fn row_numbers(&self, buf: Buf, rows: &Range<usize>) -> RowNumbers<'a> {
         match &self.plan.constants.order {
             Some(order) if order.n_nodes() == self.program.bufs[buf].rows => {
@@ -207,8 +210,10 @@ impl<T: Real> ThreadContext<'_, T> {
         }
     }
 
-    /// Adds up a part of the partial sums of all chunks, in order, in the destination of an instruction that
-    /// sums over rows; for `Instr::Loss`, in the first partial sum.
+    /// Adds the partial sums of all chunks, in the order of the chunks, for an instruction that sums over
+    /// rows; `part` is the range of entries to add. The sums are written to the destination of the
+    /// instruction or, for `Instr::Loss`, to the partial sums of the first chunk. Other instructions have
+    /// nothing to add.
     ///
     /// # Safety
     /// As for [`ThreadContext::execute`]; all chunks are done, and no other thread works on this part.
