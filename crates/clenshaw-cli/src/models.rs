@@ -6,7 +6,8 @@ use clap::Parser;
 use clenshaw::Result;
 use clenshaw::data;
 use clenshaw::experiment::{
-    SettingsOrigin, preset_graphs, preset_origin, preset_settings, preset_source,
+    PAPER, SettingsOrigin, further_presets, preset_graphs, preset_origin, preset_settings,
+    preset_source,
 };
 use clenshaw::hyper::{HyperParam, TuningSpace, ValueRange};
 use clenshaw::model::{self, MODELS, ModelFamily, ModelInfo};
@@ -56,25 +57,29 @@ fn list() -> String {
 fn page(info: &ModelInfo) -> String {
     let equations: String = info.equation.split("; ").map(|line| format!("  {line}\n")).collect();
     let (name, title, family, paper) = (info.name, info.title, family(info.family), info.paper);
-    let (keys, presets) = (keys(info).to_text(), presets(info));
+    let names = further_presets(info);
+    let names = [PAPER].into_iter().chain(names.iter().map(String::as_str));
+    let presets: Vec<String> = names.map(|name| presets(name, info)).collect();
+    let (keys, presets) = (keys(info).to_text(), presets.join("\n\n"));
     format!("{title} ({name}), family {family}\n{paper}\n\n{equations}\n{keys}\n{presets}\n")
 }
 
-/// Lists the settings of `--preset paper` for each graph, with their origin if they were tuned or borrowed,
+/// Lists the settings of a preset for each graph, with their origin if they were tuned or borrowed,
 /// and marks graphs that are not built in; `default` applies to all other graphs.
-fn presets(info: &ModelInfo) -> String {
-    let graphs = preset_graphs(info);
+fn presets(name: &str, info: &ModelInfo) -> String {
+    let graphs = preset_graphs(name, info);
     if graphs.is_empty() {
-        return "--preset paper: no published settings".into();
+        return format!("--preset {name}: no published settings");
     }
     let indent = graphs.iter().map(String::len).max().unwrap_or(0) + 4;
-    let source = format!("--preset paper; unless noted otherwise, from {}:", preset_source(info));
+    let source = preset_source(name, info);
+    let source = format!("--preset {name}; unless noted otherwise, from {source}:");
     let mut lines = wrap_text(&source, PAGE_WIDTH);
     for graph in graphs {
-        let settings = preset_settings(info, &graph);
+        let settings = preset_settings(name, info, &graph);
         let assignments: Vec<String> =
             settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        let origin = match preset_origin(info, &graph) {
+        let origin = match preset_origin(name, info, &graph) {
             SettingsOrigin::Tuned(command) => Some(format!("found by {command}")),
             SettingsOrigin::Borrowed(whose) => {
                 Some(format!("borrowed from other published settings: {whose}"))
@@ -139,7 +144,7 @@ fn model_json(info: &ModelInfo) -> Json {
         "family": info.family,
         "equation": info.equation,
         "hyper": info.hyper_params().map(hyper_json).collect::<Json>(),
-        "presets": preset_graphs(info),
+        "presets": preset_graphs(PAPER, info),
     })
 }
 

@@ -7,6 +7,7 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clenshaw::data::read::Interpretation;
 use clenshaw::data::schema::Fill;
 use clenshaw::data::{self, Dataset, Store, TableOptions};
+use clenshaw::experiment::PAPER;
 use clenshaw::model::MODELS;
 use clenshaw::{Error, files};
 use serde::Serialize;
@@ -141,7 +142,7 @@ impl TypedValueParser for ListedName {
 pub const MODEL_NAME: ListedName = ListedName(|| MODELS.iter().map(|info| info.name).collect());
 
 /// Parser of the name of a preset.
-pub const PRESET: ListedName = ListedName(|| vec!["paper"]);
+pub const PRESET: ListedName = ListedName(|| vec![PAPER, "luo2024"]);
 
 /// The `--threads` option.
 #[derive(Args)]
@@ -261,4 +262,14 @@ pub fn read_argument_file(path: &Path) -> clenshaw::Result<String> {
         },
         other => other,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PRESET;
+
+    #[test]
+    fn all_presets_are_listed() {
+        assert_eq!((PRESET.0)(), clenshaw::experiment::preset_names());
+    }
 }

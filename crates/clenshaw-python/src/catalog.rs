@@ -48,7 +48,7 @@ pub fn model_info<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDic
     dict.set_item("equation", info.equation)?;
     dict.set_item("operator", operator_name(info))?;
     dict.set_item("inductive", info.inductive)?;
-    dict.set_item("presets", experiment::preset_graphs(info))?;
+    dict.set_item("presets", experiment::preset_graphs(experiment::PAPER, info))?;
     let hypers = info.hyper_params().map(|hyper| hyper_info(py, hyper));
     dict.set_item("hyper", hypers.collect::<PyResult<Vec<_>>>()?)?;
     Ok(dict)

@@ -20,6 +20,7 @@ _REPOSITORY_FOLDER = Path(__file__).resolve().parents[2] / "clenshaw" / "tests" 
 # Hyper-parameters that fixtures leave at their defaults.
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "gcn": {"layers": 2},
+    "sage": {"layers": 2},
     "gcn-jk": {"bn_eps": 1e-5},
     "mixhop": {"bn_eps": 1e-5},
     "h2gcn": {"relu": True},
@@ -28,9 +29,15 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 }
 _DROPOUTS = ("dropout", "dropout_prop", "dropout_conv", "dropout_root", "dropout_basis")
 _FLAGS = {"bn", "decay", "released_sign", "relu", "shared", "star", "use_act", "use_weight"}
-_WORDS = {"order": ("released", "ppr", "ppr-tail"), "concat": ("max", "concat")}
+_FLAGS |= {"jk", "loops", "pre_linear"}
+_WORDS = {
+    "order": ("released", "ppr", "ppr-tail"),
+    "concat": ("max", "concat"),
+    "norm": ("none", "batch", "layer"),
+    "skip": ("none", "linear"),
+}
 _PLAIN = {"arma", "bern-net", "cheb-base", "cheb-net", "cheb-net-ii", "favard-gnn", "h2gcn"}
-_PLAIN |= {"jacobi-conv", "opt-basis-gnn"}
+_PLAIN |= {"jacobi-conv", "opt-basis-gnn", "sage", "sage-sep"}
 
 
 @dataclass(frozen=True)
@@ -52,9 +59,9 @@ class Fixture:
 
 
 def paths() -> list[Path]:
-    """Every fixture of ``$GOLDEN_DIR``, by default of the repository."""
+    """Every fixture of ``$GOLDEN_DIR``, by default of the repository, without those in training mode."""
     folder = Path(os.environ.get("GOLDEN_DIR", _REPOSITORY_FOLDER))
-    found = sorted(folder.glob("*.npz"))
+    found = [path for path in sorted(folder.glob("*.npz")) if "_train." not in path.name]
     if not found:
         raise FileNotFoundError(f"no fixtures in {folder}")
     return found
@@ -102,6 +109,8 @@ def _params(model: str, arrays: dict[str, Array]) -> dict[str, Any]:
             params["join" if name == "concat" else name] = _WORDS[name][int(value)]
         else:
             params[name] = bool(value) if name in _FLAGS else value
+    if model in ("gcn", "sage") and "hp.layers" in arrays:
+        params["head"] = "dense"  # fixtures that state the number of convolutions
     return params
 
 

@@ -1,7 +1,7 @@
 //! Invalid arguments and input: exit code 2 and one line that states what was given and what was expected.
 
 use crate::common::{Sandbox, text};
-use clenshaw::experiment::preset_graphs;
+use clenshaw::experiment::{PAPER, preset_graphs};
 use clenshaw::model::{self, MODELS};
 
 /// Asserts exit code 2, exactly this message on stderr, and no files.
@@ -91,7 +91,7 @@ fn impossible_graphs_splits_and_presets_are_rejected() {
         "cannot make the split `stratified`: \
          no node is left for val: 5 train, 0 val, 5 test",
     );
-    let published = preset_graphs(model::find("gcnii").unwrap()).join(", ");
+    let published = preset_graphs(PAPER, model::find("gcnii").unwrap()).join(", ");
     let expected = format!("expected a graph with a preset of gcnii: {published}");
     assert_rejected(
         "train csbm --model gcnii --preset paper",

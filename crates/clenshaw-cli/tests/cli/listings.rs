@@ -2,7 +2,7 @@
 
 use crate::common::{Sandbox, text};
 use clenshaw::data::DATASETS;
-use clenshaw::experiment::{preset_graphs, preset_settings};
+use clenshaw::experiment::{PAPER, preset_graphs, preset_settings};
 use clenshaw::model::MODELS;
 use serde_json::{Value, json};
 use std::process::Stdio;
@@ -19,7 +19,7 @@ fn models_json_matches_the_registry() {
             ("paper", json!(info.paper)),
             ("family", json!(info.family)),
             ("equation", json!(info.equation)),
-            ("presets", json!(preset_graphs(info))),
+            ("presets", json!(preset_graphs(PAPER, info))),
         ] {
             assert_eq!(object[key], value, "{} {key}", info.name);
         }
@@ -64,8 +64,8 @@ fn model_page_lists_all_hyper_parameters_and_presets() {
             let range = hyper.range.to_string();
             assert!(row.contains(range.split(' ').next().unwrap()), "{row}");
         }
-        for graph in preset_graphs(info) {
-            let settings = preset_settings(info, &graph);
+        for graph in preset_graphs(PAPER, info) {
+            let settings = preset_settings(PAPER, info, &graph);
             let (key, value) = settings.first().unwrap();
             let line = format!("  {graph} ");
             let line = page.lines().find(|other| other.starts_with(&line));

@@ -108,7 +108,7 @@ fn settings_json(request: &Request, setup: &Setup, losses: [f64; 2]) -> Value {
             "rule": rule,
             "momentum": momentum,
             "rate": setup.hp().real(group.rate),
-            "decay": setup.hp().real(group.decay),
+            "decay": group.weight_decay(setup.hp()),
         })
     };
     let groups: Vec<Value> = setup.info().groups.iter().map(group).collect();

@@ -54,7 +54,8 @@ use folder::DataFingerprint;
 pub use follow::{FollowedFolder, FollowedRun, RunState, request_stop};
 pub use predict::{FinishedRun, Predictions, predict, predict_with, read_run};
 pub use preset::{
-    SettingsOrigin, preset, preset_graphs, preset_origin, preset_settings, preset_source,
+    PAPER, SettingsOrigin, further_presets, preset, preset_graphs, preset_names, preset_origin,
+    preset_settings, preset_source,
 };
 pub use progress::TrainingProgress;
 use provenance::Provenance;

@@ -1,9 +1,22 @@
 //! Presets: the settings of a model on a graph, published ones where they exist. A model with presets has a
 //! TOML file with one table per graph.
+//!
+//! These tables are the preset `paper`: the settings of the model's own paper, or of comparisons by its
+//! followers, or tuned ones. A table that consists of tables is a further preset, with its own source:
+//!
+//! ```toml
+//! source = "..."
+//! [cora]                      # --preset paper
+//! hidden = 64
+//! [luo2024]
+//! source = "..."
+//! [luo2024.cora]              # --preset luo2024
+//! hidden = 512
+//! ```
 
 use super::config::settings;
 use crate::error::{Error, Result};
-use crate::model::ModelInfo;
+use crate::model::{MODELS, ModelInfo};
 use std::fmt::{Display, Formatter};
 use toml::{Table, Value};
 
@@ -11,6 +24,9 @@ use toml::{Table, Value};
 const TUNED: &str = "tuned";
 /// The key of a preset that states for which other model, graph or split its settings were published.
 const BORROWED: &str = "borrowed";
+
+/// The name of the preset that every model with settings has.
+pub const PAPER: &str = "paper";
 
 /// The name of the table that applies to all graphs without a table.
 const DEFAULT: &str = "default";
@@ -42,9 +58,32 @@ impl Display for SettingsOrigin {
     }
 }
 
-/// The origin of the settings that the preset `paper` gives a model on a graph.
-pub fn preset_origin(info: &ModelInfo, graph: &str) -> SettingsOrigin {
-    let table = parse_file(info);
+/// The names of all presets: [`PAPER`], and those that some models have in addition.
+pub fn preset_names() -> Vec<String> {
+    let mut names = vec![PAPER.to_owned()];
+    let further = MODELS.iter().flat_map(|info| further_presets(info));
+    further.for_each(|name| {
+        if !names.contains(&name) {
+            names.push(name)
+        }
+    });
+    names
+}
+
+/// The names of the presets that a model has in addition to [`PAPER`].
+pub fn further_presets(info: &ModelInfo) -> Vec<String> {
+    let file = parse_file(info);
+    file.iter().filter(|(_, value)| is_preset(value)).map(|(name, _)| name.clone()).collect()
+}
+
+/// Whether an entry of a preset file is a further preset: a table with tables.
+fn is_preset(value: &Value) -> bool {
+    value.as_table().is_some_and(|table| table.values().any(Value::is_table))
+}
+
+/// The origin of the settings that a preset gives a model on a graph.
+pub fn preset_origin(name: &str, info: &ModelInfo, graph: &str) -> SettingsOrigin {
+    let table = preset_tables(name, info);
     let Some(preset) = preset_table(&table, graph) else {
         return SettingsOrigin::LibraryDefaults;
     };
@@ -60,20 +99,22 @@ fn entries(table: &Table) -> Vec<(String, String)> {
     settings(table).into_iter().filter(|(key, _)| key != TUNED && key != BORROWED).collect()
 }
 
-/// The settings of a model's preset for a graph, including the split. The only `name` is `paper`; `graph` is
-/// a name in the registry. Fails if the name is unknown or the model has no preset that applies to the graph.
+/// The settings of a model's preset for a graph, including the split; `graph` is a name in the registry.
+/// Fails if there is no preset of this name or the model has none that applies to the graph.
 pub fn preset(name: &str, info: &ModelInfo, graph: &str) -> Result<Vec<(String, String)>> {
-    if name != "paper" {
-        return Err(Error::unknown("preset", name, ["paper"]));
+    let names = preset_names();
+    if !names.iter().any(|known| known == name) {
+        return Err(Error::unknown("preset", name, names.iter().map(String::as_str)));
     }
-    let table = parse_file(info);
+    let table = preset_tables(name, info);
     match preset_table(&table, graph) {
         Some(preset) => Ok(entries(preset)),
         None => Err(Error::BadValue {
             key: "graph".into(),
             value: graph.into(),
             expected: format!(
-                "a graph with a preset of {}: {}",
+                "a graph with a preset{} of {}: {}",
+                if name == PAPER { String::new() } else { format!(" `{name}`") },
                 info.name,
                 graphs(&table).join(", ")
             ),
@@ -82,18 +123,19 @@ pub fn preset(name: &str, info: &ModelInfo, graph: &str) -> Result<Vec<(String, 
 }
 
 /// The graphs for which a model has a preset; `default` stands for all others.
-pub fn preset_graphs(info: &ModelInfo) -> Vec<String> {
-    graphs(&parse_file(info))
+pub fn preset_graphs(name: &str, info: &ModelInfo) -> Vec<String> {
+    graphs(&preset_tables(name, info))
 }
 
-/// The publication that a model's presets are taken from; empty if it has none.
-pub fn preset_source(info: &ModelInfo) -> String {
-    parse_file(info).get("source").and_then(Value::as_str).unwrap_or_default().to_owned()
+/// The publication that a model's preset is taken from; empty if it has none.
+pub fn preset_source(name: &str, info: &ModelInfo) -> String {
+    let table = preset_tables(name, info);
+    table.get("source").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
 /// The settings of a model's preset for a graph of [`preset_graphs`], in file order; empty for others.
-pub fn preset_settings(info: &ModelInfo, graph: &str) -> Vec<(String, String)> {
-    match parse_file(info).get(graph) {
+pub fn preset_settings(name: &str, info: &ModelInfo, graph: &str) -> Vec<(String, String)> {
+    match preset_tables(name, info).get(graph) {
         Some(Value::Table(preset)) => entries(preset),
         _ => vec![],
     }
@@ -109,6 +151,19 @@ fn graphs(table: &Table) -> Vec<String> {
     entries.map(|(graph, _)| graph.clone()).collect()
 }
 
+/// The source and the tables of a preset; empty if the model does not have it.
+fn preset_tables(name: &str, info: &ModelInfo) -> Table {
+    let mut file = parse_file(info);
+    if name == PAPER {
+        file.retain(|_, value| !is_preset(value));
+        return file;
+    }
+    match file.remove(name) {
+        Some(Value::Table(table)) => table,
+        _ => Table::new(),
+    }
+}
+
 /// Parses the preset file of a model; the result is empty if the model has none.
 fn parse_file(info: &ModelInfo) -> Table {
     info.presets.parse().expect("every preset is parsed in a test")
@@ -116,31 +171,56 @@ fn parse_file(info: &ModelInfo) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use super::{SettingsOrigin, preset_origin};
+    use super::{PAPER, SettingsOrigin, further_presets, preset_origin};
     use crate::experiment::Request;
-    use crate::model::{MODELS, find};
+    use crate::model::{MODELS, ModelInfo, find};
 
     #[test]
     fn every_preset_is_accepted_by_its_model_and_names_its_source() {
         for info in MODELS.iter().filter(|info| !info.presets.is_empty()) {
-            assert!(!super::preset_source(info).is_empty(), "{}", info.name);
-            for graph in super::preset_graphs(info) {
-                let mut request = Request::new("csbm", info.name).unwrap();
-                request.graph = graph.clone();
-                request
-                    .apply_preset("paper")
-                    .unwrap_or_else(|e| panic!("{} {graph}: {e}", info.name));
-                if let SettingsOrigin::Tuned(study) = preset_origin(info, &graph) {
-                    let command = format!("clenshaw tune {graph} --model {} ", info.name);
-                    assert!(study.starts_with(&command), "{} {graph}: {study}", info.name);
+            for name in further_presets(info).into_iter().chain([PAPER.to_owned()]) {
+                let graphs = super::preset_graphs(&name, info);
+                let has_source = !super::preset_source(&name, info).is_empty();
+                assert_eq!(has_source, !graphs.is_empty(), "{} {name}", info.name);
+                for graph in graphs {
+                    assert_accepted(info, &name, &graph);
                 }
             }
         }
     }
 
+    fn assert_accepted(info: &'static ModelInfo, name: &str, graph: &str) {
+        let what = format!("{} {name} {graph}", info.name);
+        let mut request = Request::new("csbm", info.name).unwrap();
+        request.graph = graph.to_owned();
+        request.apply_preset(name).unwrap_or_else(|e| panic!("{what}: {e}"));
+        if let SettingsOrigin::Tuned(study) = preset_origin(name, info, graph) {
+            let command = format!("clenshaw tune {graph} --model {} ", info.name);
+            assert!(study.starts_with(&command), "{what}: {study}");
+        }
+    }
+
+    #[test]
+    fn further_presets_have_their_own_settings_and_errors() {
+        let gcn = find("gcn").unwrap();
+        assert_eq!(further_presets(gcn), ["luo2024"]);
+        assert_eq!(super::preset_names(), ["paper", "luo2024"]);
+        assert!(!super::preset_graphs(PAPER, gcn).contains(&"luo2024".into()));
+        let mut request = Request::new("csbm", "gcn").unwrap();
+        request.graph = "chameleon-filtered".into();
+        request.apply_preset("luo2024").unwrap();
+        let hp = &request.hyper;
+        assert_eq!((hp.int("layers"), hp.int("hidden"), hp.int("max_epochs")), (5, 512, 200));
+        assert_eq!((hp.real("lr"), hp.real("wd"), hp.real("dropout")), (0.005, 1e-3, 0.2));
+        request.graph = "texas".into();
+        let error = request.apply_preset("luo2024").unwrap_err().to_string();
+        assert!(error.contains("expected a graph with a preset `luo2024` of gcn: "), "{error}");
+        assert!(request.apply_preset("luo").unwrap_err().to_string().contains("`luo2024`"));
+    }
+
     #[test]
     fn origin_is_that_of_the_graph_or_of_the_default_table() {
-        let origin = |model: &str, graph: &str| preset_origin(find(model).unwrap(), graph);
+        let origin = |model: &str, graph: &str| preset_origin(PAPER, find(model).unwrap(), graph);
         assert_eq!(origin("clenshaw-gcn", "cora"), SettingsOrigin::Published);
         assert_eq!(origin("horner-gcn", "cora"), SettingsOrigin::Borrowed("ClenshawGCN's".into()));
         assert_eq!(origin("favard-gnn", "minesweeper"), SettingsOrigin::Borrowed("Actor's".into()));

@@ -61,8 +61,8 @@ impl Request {
         preset::preset("paper", self.model, base_name(&self.graph)).is_ok()
     }
 
-    /// Applies the preset of this name; the only one is `paper`. Fails, without a change, if the name is
-    /// unknown or the model has no preset that applies to the graph.
+    /// Applies the preset of this name, see [`preset_names`](super::preset_names). Fails, without a change, if
+    /// the name is unknown or the model has no preset that applies to the graph.
     pub fn apply_preset(&mut self, name: &str) -> Result<()> {
         for (key, value) in preset::preset(name, self.model, base_name(&self.graph))? {
             self.set(&key, &value)?;

@@ -12,9 +12,10 @@
 //! The network is initialised to the identity filter, `alpha = (0, ..., 0, 1)`, so that every inner layer is
 //! exactly zero. `relu*` passes the gradient at zero; with the usual convention, the layers up to K - 2 would
 //! never receive a gradient.
+//! Norms and skip connections are optional; see `residual.rs`.
 //! Guo & Wei, KDD 2023, arXiv:2210.16508.
 
-use super::residual::{self, coefficients_by_degree, decaying_beta, identity_filter};
+use super::residual::{self, coefficients_by_degree, decaying_beta, initial_filter};
 use super::{ModelFamily, ModelInfo, Net, PATIENCE_300, WeightLookup};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
@@ -41,7 +42,7 @@ pub static INFO: ModelInfo = ModelInfo {
 fn build(net: &mut Net, hp: &Params) -> Var {
     let order = hp.int("K");
     let beta = decaying_beta(hp.real("lambda"), order);
-    let alpha = net.param("alpha", 1, order + 1, identity_filter(order), "alpha");
+    let alpha = net.param("alpha", 1, order + 1, initial_filter(hp), "alpha");
     residual::network(net, hp, &beta, |net, l, h1, h2, h_star| {
         vec![2.0 * net.p().apply(h1), -1.0 * h2, alpha.entry(l) * h_star]
     })

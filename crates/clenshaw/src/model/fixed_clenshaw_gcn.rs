@@ -25,7 +25,7 @@ pub static INFO: ModelInfo = ModelInfo {
     equation: "S(l) = 2 P~ H(l-1) - H(l-2) + alpha_l H*, alpha frozen; \
                H(l) = relu(beta_l (S(l) W(l) + b(l)) + (1 - beta_l) S(l))",
     operator: Some(Normalisation::Looped),
-    hyper: &concat::<13>(
+    hyper: &concat::<15>(
         &residual::FROZEN,
         &[
             HyperParam::real("alpha", 0.1, (0.0, 1.0), "restart probability a")
@@ -41,7 +41,7 @@ pub static INFO: ModelInfo = ModelInfo {
     training: &PATIENCE_300,
     inductive: true,
     presets: include_str!("../../experiments/presets/fixed-clenshaw-gcn.toml"),
-    groups: residual::GROUPS.split_at(2).0,
+    groups: residual::GROUPS.split_at(3).0,
     build,
     filter: Some(filter),
 };

@@ -6,12 +6,14 @@
 //! ```
 //!
 //! This is the variant of GPRGNN and the papers that follow it, with no dropout on the features and weight
-//! decay on all parameters. Kipf & Welling, ICLR 2017, arXiv:1609.02907.
+//! decay on all parameters. The options of `stack.rs` extend it to the networks that Luo et al. tuned
+//! (NeurIPS 2024, arXiv:2406.08993).
+//! Kipf & Welling, ICLR 2017, arXiv:1609.02907.
 
 use super::convolution::{self, convolution};
-use super::{MEAN_200, ModelFamily, ModelInfo, Net, OptimiserGroup, head};
+use super::{MEAN_200, ModelFamily, ModelInfo, Net, OptimiserGroup, head, stack};
 use crate::graph::Normalisation;
-use crate::hyper::{HyperParam, Params};
+use crate::hyper::{HyperParam, Params, concat};
 use crate::tensor::Var;
 
 pub static INFO: ModelInfo = ModelInfo {
@@ -21,13 +23,16 @@ pub static INFO: ModelInfo = ModelInfo {
     family: ModelFamily::Residual,
     equation: "H(l) = relu(P~ drop(H(l-1)) W(l) + b(l)), H(0) = X; out = P~ drop(H(L-1)) W(L) + b(L)",
     operator: Some(Normalisation::Looped),
-    hyper: &[
-        HyperParam::int("layers", 2, (1, 64), "number of layers"),
-        head::HIDDEN,
-        convolution::DROPOUT,
-        head::LR,
-        head::WD,
-    ],
+    hyper: &concat::<10>(
+        &[
+            HyperParam::int("layers", 2, (1, 64), "number of layers"),
+            head::HIDDEN,
+            convolution::DROPOUT,
+            head::LR,
+            head::WD,
+        ],
+        &stack::OPTIONS,
+    ),
     training: &MEAN_200,
     inductive: true,
     presets: include_str!("../../experiments/presets/gcn.toml"),
@@ -37,13 +42,5 @@ pub static INFO: ModelInfo = ModelInfo {
 };
 
 fn build(net: &mut Net, hp: &Params) -> Var {
-    let last = hp.int("layers") - 1;
-    let mut h = net.x();
-    for l in 0..last {
-        let z = convolution(net, l, h, hp.int("hidden"));
-        let z = net.relu(z);
-        net.set_hidden(z);
-        h = net.dropout(z, hp.real("dropout")).into();
-    }
-    convolution(net, last, h, net.n_classes())
+    stack::network(net, hp, convolution)
 }

@@ -9,9 +9,12 @@
 //! `M = S`; in the variant GCNII*, `M = [P~ H | H0]` and `W_l` is twice as tall. `t_l` is not clipped:
 //! it exceeds 1 when `lambda / l > e - 1`. Without `W` and `relu` the last layer is a polynomial in P~
 //! with fixed positive coefficients, which ClenshawGCN learns instead.
+//!
+//! With the options of `norm.rs`, `H = relu( norm( t_l M W_l + (1 - t_l) S + H V_l ) )`.
 //! Chen et al., ICML 2020, arXiv:2007.02133.
 
-use super::residual::{self, blend_with_identity};
+use super::norm::{self, NORM, SKIP, normalise};
+use super::residual::{self, add_skip, blend_with_identity};
 use super::training::training;
 use super::{ModelFamily, ModelInfo, Net, fan_out};
 use crate::graph::Normalisation;
@@ -42,11 +45,13 @@ pub static INFO: ModelInfo = ModelInfo {
         HyperParam::learning_rate("lr_dense", 0.01, "learning rate of the dense layers"),
         HyperParam::weight_decay("wd_conv", 1e-4, "weight decay of the inner layers"),
         HyperParam::weight_decay("wd_dense", 1e-4, "weight decay of the dense layers"),
+        NORM,
+        SKIP,
     ],
     training: &TRAINING,
     inductive: true,
     presets: include_str!("../../experiments/presets/gcnii.toml"),
-    groups: residual::GROUPS.split_at(2).0,
+    groups: residual::GROUPS.split_at(3).0,
     build,
     filter: None,
 };
@@ -72,7 +77,7 @@ fn layer(net: &mut Net, hp: &Params, l: usize, h: Var, h0: Var) -> Var {
     let (p, width) = (net.p(), hp.int("hidden"));
     let (alpha, t) = (hp.real("alpha"), libm::log(hp.real("lambda") / l as f64 + 1.0));
     let name = format!("conv.{}.w", l - 1);
-    let mixed = if hp.flag("star") {
+    let mut mixed = if hp.flag("star") {
         let ph = net.sum([p.apply(h)]);
         let m = net.concat(&[ph, h0]);
         let w = net.param(name, 2 * width, width, fan_out(width), "conv");
@@ -84,5 +89,9 @@ fn layer(net: &mut Net, hp: &Params, l: usize, h: Var, h0: Var) -> Var {
         let w = blend_with_identity(net, w, t);
         net.linear(s, w, None)
     };
+    if norm::has_skip(hp) {
+        mixed = add_skip(net, l - 1, h, mixed);
+    }
+    let mixed = normalise(net, hp, l - 1, mixed, "norm");
     net.relu(mixed)
 }

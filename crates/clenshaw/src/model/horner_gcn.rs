@@ -8,7 +8,7 @@
 //! Without `W`, `b` and the activation the last layer is `sum_k alpha_{K-k} P~^k H*`.
 //! Guo & Wei, KDD 2023, arXiv:2210.16508, where it is called the incomplete ClenshawGCN.
 
-use super::residual::{self, coefficients_by_degree, decaying_beta, identity_filter};
+use super::residual::{self, coefficients_by_degree, decaying_beta, initial_filter};
 use super::{ModelFamily, ModelInfo, Net, PATIENCE_300, WeightLookup};
 use crate::filter::{Basis, Filter, Response};
 use crate::graph::Normalisation;
@@ -23,7 +23,7 @@ pub static INFO: ModelInfo = ModelInfo {
     equation: "S(l) = P~ H(l-1) + alpha_l H*; \
                H(l) = relu(beta_l (S(l) W(l) + b(l)) + (1 - beta_l) S(l))",
     operator: Some(Normalisation::Looped),
-    hyper: &concat::<15>(
+    hyper: &concat::<17>(
         &residual::LEARNED,
         &[HyperParam::flag(
             "decay",
@@ -46,7 +46,7 @@ fn build(net: &mut Net, hp: &Params) -> Var {
     } else {
         vec![0.5; order + 1]
     };
-    let alpha = net.param("alpha", 1, order + 1, identity_filter(order), "alpha");
+    let alpha = net.param("alpha", 1, order + 1, initial_filter(hp), "alpha");
     residual::network(net, hp, &beta, |net, l, h1, _, h_star| {
         vec![net.p().apply(h1), alpha.entry(l) * h_star]
     })

@@ -7,6 +7,9 @@ mod net;
 mod training;
 mod head;
 mod convolution;
+mod norm;
+mod neighbour_mean;
+mod stack;
 mod lstm;
 mod residual;
 mod decoupled;
@@ -15,6 +18,8 @@ mod per_channel;
 mod mlp;
 mod linkx;
 mod gcn;
+mod sage;
+mod sage_sep;
 mod gcn_jk;
 mod mixhop;
 mod h2gcn;
@@ -49,6 +54,8 @@ pub static MODELS: &[&ModelInfo] = &[
     &mlp::INFO,                // the features alone
     &linkx::INFO,              // Lim et al. 2021
     &gcn::INFO,                // Kipf & Welling 2017
+    &sage::INFO,               // Hamilton et al. 2017
+    &sage_sep::INFO,           // Platonov et al. 2023
     &gcn_jk::INFO,             // Xu et al. 2018
     &mixhop::INFO,             // Abu-El-Haija et al. 2019
     &h2gcn::INFO,              // Zhu et al. 2020
@@ -124,14 +131,19 @@ pub struct OptimiserGroup {
     pub kind: OptimiserKind,
     /// The hyper-parameter for its learning rate.
     pub rate: &'static str,
-    /// The hyper-parameter for its weight decay.
-    pub decay: &'static str,
+    /// The hyper-parameter for its weight decay; `None` for no weight decay.
+    pub decay: Option<&'static str>,
 }
 
 impl OptimiserGroup {
     /// A group that is trained by Adam.
     pub const fn adam(name: &'static str, rate: &'static str, decay: &'static str) -> Self {
-        Self { name, kind: OptimiserKind::Adam, rate, decay }
+        Self { name, kind: OptimiserKind::Adam, rate, decay: Some(decay) }
+    }
+
+    /// Its weight decay for these hyper-parameters.
+    pub fn weight_decay(&self, hp: &Params) -> f64 {
+        self.decay.map_or(0.0, |key| hp.real(key))
     }
 }
 

@@ -3,18 +3,26 @@
 //! ```text
 //! H*   = drop( relu*( drop(X) W + b ) )
 //! Z    = residuals( H(l-1), H(l-2), H* )                        the model's own recurrence
-//! H(l) = drop( relu*( beta_l (Z W(l) + b(l)) + (1 - beta_l) Z ) )      l = 0..=K
+//! Y    = beta_l (Z W(l) + b(l)) + (1 - beta_l) Z
+//! H(l) = drop( relu*( norm( Y + G V(l) ) ) )                    l = 0..=K
 //! out  = drop( relu*( H(K) ) ) W' + b'
 //! ```
 //!
 //! Layers K - 1 and K have no activation and no dropout. Dropout is applied to H* before it is added.
+//!
+//! `norm` and the skip connection `G V(l)` are off by default; see `norm.rs`. G is H* in layer 0 and H(l-1) in
+//! the others, and all layers are normalised, also the last.
+//! The identity filter must not be the start of a network with norms and without skip connections: all inner
+//! layers would be zero, and every norm would multiply the gradient by 1 / sqrt(eps). Such a network starts
+//! with equal coefficients, `alpha_l = 1 / (K + 1)`.
 
-use super::{Net, OptimiserGroup, OptimiserKind, fan_out};
+use super::norm::{self, NORM, SKIP, normalise};
+use super::{Net, OptimiserGroup, OptimiserKind, fan_in, fan_out};
 use crate::hyper::{HyperParam, Params, concat};
 use crate::tensor::{Init, Mat, Term, Var};
 
 /// The hyper-parameters of all three models, without those of learned filter coefficients.
-pub(super) const FROZEN: [HyperParam; 11] = [
+pub(super) const FROZEN: [HyperParam; 13] = [
     HyperParam::int("K", 8, (1, 256), "order of the filter; K + 1 layers")
         .tune_steps(4.0, 32.0, 4.0),
     HyperParam::int("hidden", 64, (1, 4096), "width of the hidden layers"),
@@ -37,10 +45,12 @@ pub(super) const FROZEN: [HyperParam; 11] = [
         true,
         "ablation: false removes the inner activations and the dropout after them",
     ),
+    NORM,
+    SKIP,
 ];
 
 /// [`FROZEN`] and the hyper-parameters of learned filter coefficients.
-pub(super) const LEARNED: [HyperParam; 14] = concat(
+pub(super) const LEARNED: [HyperParam; 16] = concat(
     &FROZEN,
     &[
         HyperParam::learning_rate("lr_alpha", 0.01, "learning rate of the filter coefficients"),
@@ -50,15 +60,16 @@ pub(super) const LEARNED: [HyperParam; 14] = concat(
     ],
 );
 
-/// The optimiser groups of inner layers, dense layers and, last, filter coefficients.
-pub(super) const GROUPS: [OptimiserGroup; 3] = [
+/// The optimiser groups of inner layers, dense layers, norms and, last, filter coefficients.
+pub(super) const GROUPS: [OptimiserGroup; 4] = [
     OptimiserGroup::adam("conv", "lr_conv", "wd_conv"),
     OptimiserGroup::adam("dense", "lr_dense", "wd_dense"),
+    OptimiserGroup { name: "norm", kind: OptimiserKind::Adam, rate: "lr_conv", decay: None },
     OptimiserGroup {
         name: "alpha",
         kind: OptimiserKind::Momentum("momentum"),
         rate: "lr_alpha",
-        decay: "wd_alpha",
+        decay: Some("wd_alpha"),
     },
 ];
 
@@ -85,6 +96,10 @@ pub(super) fn network(
         if use_weight {
             h = transform(net, l, h, beta[l]);
         }
+        if norm::has_skip(hp) {
+            h = add_skip(net, l, if l == 0 { h_star } else { h1 }, h);
+        }
+        h = normalise(net, hp, l, h, "norm");
         if use_act && l + 2 <= order {
             h = net.relu_star(h);
             h = net.dropout(h, hp.real("dropout_conv"));
@@ -107,6 +122,14 @@ fn transform(net: &mut Net, l: usize, z: Var, beta: f64) -> Var {
     net.linear(z, w, Some(b))
 }
 
+/// `Y + G V` with the parameter `skip.LAYER.w`.
+pub(super) fn add_skip(net: &mut Net, layer: usize, g: Var, y: Var) -> Var {
+    let width = net.shape(y).1;
+    let v = net.param(format!("skip.{layer}.w"), width, width, fan_in(width), "conv");
+    let gv = net.linear(g, v, None);
+    net.sum([1.0 * y, 1.0 * gv])
+}
+
 /// `t W + (1 - t) I`.
 pub(super) fn blend_with_identity(net: &mut Net, w: Var, t: f64) -> Var {
     let eye = net.identity(net.shape(w).0);
@@ -119,8 +142,13 @@ pub(super) fn decaying_beta(lambda: f64, order: usize) -> Vec<f64> {
     (0..=order).map(|l| beta(if l == 0 { order } else { l })).collect()
 }
 
-/// `alpha = (0, ..., 0, 1)` in layer order: the identity filter.
-pub(super) fn identity_filter(order: usize) -> Init {
+/// The initial coefficients in layer order: `alpha = (0, ..., 0, 1)`, the identity filter; with norms and
+/// without skip connections, `alpha_l = 1 / (K + 1)`.
+pub(super) fn initial_filter(hp: &Params) -> Init {
+    let order = hp.int("K");
+    if norm::has_norm(hp) && !norm::has_skip(hp) {
+        return Init::Values(vec![1.0 / (order + 1) as f64; order + 1]);
+    }
     let mut alpha = vec![0.0; order + 1];
     alpha[order] = 1.0;
     Init::Values(alpha)

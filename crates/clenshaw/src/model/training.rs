@@ -31,7 +31,7 @@ pub static ALL_500: [HyperParam; 6] = training(StopRule::None, 1, 500);
 
 /// One AdamW optimiser for all parameters: LINKX and its baselines.
 pub(super) const ADAM_W: OptimiserGroup =
-    OptimiserGroup { name: "all", kind: OptimiserKind::AdamW, rate: "lr", decay: "wd" };
+    OptimiserGroup { name: "all", kind: OptimiserKind::AdamW, rate: "lr", decay: Some("wd") };
 
 /// Learning rate of [`ADAM_W`].
 pub(super) const LR: HyperParam = HyperParam::real("lr", 0.01, (0.0, 10.0), "learning rate")

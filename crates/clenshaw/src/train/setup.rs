@@ -314,7 +314,7 @@ pub fn optimiser<T: Real>(plan: &Plan<T>, info: &ModelInfo, hp: &Params) -> Opti
             OptimiserKind::AdamW => UpdateRule::AdamW,
             OptimiserKind::Momentum(key) => UpdateRule::Momentum(hp.real(key)),
         };
-        OptimiserSettings { rule, rate: hp.real(group.rate), decay: hp.real(group.decay) }
+        OptimiserSettings { rule, rate: hp.real(group.rate), decay: group.weight_decay(hp) }
     };
     let params = plan.params().iter().zip(plan.ranges());
     Optimiser::new(params.map(|(param, range)| (range, settings(param.group))).collect())

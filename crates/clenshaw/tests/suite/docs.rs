@@ -1,6 +1,6 @@
 //! Checks of the documentation: `docs/models.md` matches the registry, and links lead to files.
 
-use clenshaw::experiment::{SettingsOrigin, preset_graphs, preset_origin};
+use clenshaw::experiment::{PAPER, SettingsOrigin, further_presets, preset_graphs, preset_origin};
 use clenshaw::graph::Normalisation;
 use clenshaw::model::{MODELS, ModelFamily, ModelInfo};
 use clenshaw::report::Table;
@@ -17,6 +17,7 @@ This page is generated from the registry: `UPDATE_SNAPSHOTS=1 cargo test --works
 
 The column `presets` lists the graphs for which a model has settings; `default` applies to all other graphs.
 Settings are published by the authors, except those after `tuned`, which come from our own studies, and those after `borrowed`, which were published for another model, graph or split.
+A name in code font is that of a further preset, as in `--preset luo2024`.
 `clenshaw models NAME` shows the source of each preset, and the command of each study.
 
 ";
@@ -38,8 +39,8 @@ fn page() -> String {
 /// Names of the graphs with published, tuned and borrowed settings.
 fn presets(info: &ModelInfo) -> String {
     let (mut published, mut tuned, mut borrowed) = (vec![], vec![], vec![]);
-    for graph in preset_graphs(info) {
-        match preset_origin(info, &graph) {
+    for graph in preset_graphs(PAPER, info) {
+        match preset_origin(PAPER, info, &graph) {
             SettingsOrigin::Tuned(_) => tuned.push(graph),
             SettingsOrigin::Borrowed(_) => borrowed.push(graph),
             SettingsOrigin::Published
@@ -49,7 +50,12 @@ fn presets(info: &ModelInfo) -> String {
     }
     let kinds = [("", published), ("tuned: ", tuned), ("borrowed: ", borrowed)];
     let kinds = kinds.into_iter().filter(|(_, graphs)| !graphs.is_empty());
-    kinds.map(|(kind, graphs)| kind.to_owned() + &graphs.join(", ")).collect::<Vec<_>>().join("; ")
+    let kinds = kinds.map(|(kind, graphs)| kind.to_owned() + &graphs.join(", "));
+    let further = further_presets(info).into_iter().map(|name| {
+        let graphs = preset_graphs(&name, info).join(", ");
+        format!("`{name}`: {graphs}")
+    });
+    kinds.chain(further).collect::<Vec<_>>().join("; ")
 }
 
 fn equation(info: &ModelInfo) -> String {

@@ -1,7 +1,8 @@
 //! Contract tests that every model in `MODELS` must pass.
 
 use crate::common::problem::{
-    Form, Problem, Setting, every_setting, optimiser_keys, perturbed_params, tuned_values,
+    Form, Problem, Setting, every_combination, every_setting, optimiser_keys, perturbed_params,
+    tuned_values,
 };
 use crate::common::{assert_close, largest};
 use clenshaw::hyper::{HyperParam, TuningSpace, Value, ValueRange};
@@ -113,13 +114,15 @@ fn every_parameter_belongs_to_an_optimiser_group() {
             assert!(matches!(hyper.default, Value::Real(_)), "{}: `{key}`", info.name);
         }
         let declared: BTreeSet<&str> = info.groups.iter().map(|group| group.name).collect();
-        for (i, setting) in Setting::variants(info).iter().enumerate() {
+        let mut used_by_any = BTreeSet::new();
+        for setting in Setting::variants(info) {
             let plan = setting.compile::<f32>(&problem, Form::Dense);
             let groups = plan.params().iter().map(|param| param.group);
             let used: BTreeSet<&str> = groups.filter(|group| *group != RUNNING).collect();
             assert!(used.is_subset(&declared), "{}: {used:?} in {declared:?}", setting.what);
-            assert!(i > 0 || used == declared, "{}: {used:?} of {declared:?}", setting.what);
+            used_by_any.extend(used);
         }
+        assert_eq!(used_by_any, declared, "{}: groups", info.name);
     }
 }
 
@@ -206,7 +209,7 @@ fn only_parameters_with_a_row_per_node_depend_on_the_number_of_nodes() {
 #[test]
 fn same_seed_gives_the_same_bytes_for_any_number_of_threads() {
     let problem = Problem::random(MANY, 6);
-    for setting in every_default().map(|setting| setting.with_dropout(0.4)) {
+    for setting in every_default().chain(every_combination()).map(|s| s.with_dropout(0.4)) {
         for form in [Form::Dense, Form::Sparse] {
             let single = computed_bytes(&setting, &problem, form, 1);
             for threads in [1, 2, 3] {

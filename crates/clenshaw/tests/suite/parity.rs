@@ -31,18 +31,33 @@ fn model_of(path: &Path, arrays: &Arrays) -> (&'static ModelInfo, Params) {
     }
     for (key, array) in arrays {
         let Some(key) = key.strip_prefix("hp.") else { continue };
-        if key == "features" || key == "classes" {
-            continue;
+        let value = array.values[0];
+        let hyper = info.hyper_params().find(|h| h.name == key);
+        match key {
+            "features" | "classes" | "train" => continue,
+            // Constants here; see `RUNNING` for the momentum.
+            "bn_eps" | "ln_eps" if hyper.is_none() => {
+                assert_eq!(value, 1e-5, "{file}: {key}");
+                continue;
+            }
+            "bn_momentum" => {
+                assert_eq!(value, 0.1, "{file}: {key}");
+                continue;
+            }
+            _ => {}
         }
         // Fixtures of GCN+JK select one of two joins by a flag.
         let key = if key == "concat" { "join" } else { key };
-        let value = array.values[0];
         let hyper = info.hyper_params().find(|h| h.name == key);
         let text = match hyper.unwrap_or_else(|| panic!("{file}: no `{key}`")).range {
             ValueRange::OneOf(words) => words[value as usize].to_owned(),
             _ => value.to_string(),
         };
         hp.set(key, &text).unwrap_or_else(|e| panic!("{file}: {e}"));
+    }
+    // Fixtures that state the number of convolutions have a dense layer after all of them.
+    if hp.has("head") && arrays.contains_key("hp.layers") {
+        hp.set("head", "dense").unwrap();
     }
     (info, hp)
 }
@@ -58,14 +73,23 @@ fn net_of(info: &ModelInfo, arrays: &Arrays) -> Net {
     Net::dense(x, p, arrays["hp.classes"].values[0] as usize).with_graph(&graph)
 }
 
-/// Compares scores, loss and gradients with a fixture.
+/// Whether the fixture was computed with the statistics of the batch instead of running ones.
+fn is_training(arrays: &Arrays) -> bool {
+    arrays.get("hp.train").is_some_and(|train| train.values[0] == 1.0)
+}
+
+/// Compares scores, loss and gradients with a fixture and, in training mode, the running statistics after the
+/// step instead of the scores.
 fn check<T: Real>(path: &Path, tolerance: f64) {
     let arrays = npz::read(path);
     let file = path.file_name().unwrap().to_str().unwrap();
     let (info, hp) = model_of(path, &arrays);
     let mut net = net_of(info, &arrays);
     let logits = (info.build)(&mut net, &hp);
-    let plan = Plan::<T>::compile_frozen(&net, logits);
+    let plan = match is_training(&arrays) {
+        true => Plan::<T>::compile(&net, logits),
+        false => Plan::<T>::compile_frozen(&net, logits),
+    };
 
     let params = plan.param_vector(|param| {
         let kind = if param.group == RUNNING { "buf" } else { "param" };
@@ -79,9 +103,11 @@ fn check<T: Real>(path: &Path, tolerance: f64) {
     assert_eq!(stored, plan.params().len(), "{file}: number of parameters");
 
     let mut work = plan.workspace(ThreadTeam::new(1));
-    let expected = &arrays["logits"].values;
-    let scores = plan.scores(&mut work, &params);
-    assert_close(&format!("{file}: logits"), scores, expected, largest(expected), tolerance);
+    if !is_training(&arrays) {
+        let expected = &arrays["logits"].values;
+        let scores = plan.scores(&mut work, &params);
+        assert_close(&format!("{file}: logits"), scores, expected, largest(expected), tolerance);
+    }
 
     let targets = npz::targets(&arrays);
     let loss = plan.gradient(&mut work, &params, &targets, &Stream::new(0, "dropout"));
@@ -95,6 +121,32 @@ fn check<T: Real>(path: &Path, tolerance: f64) {
         let what = format!("{file}: {key}");
         assert_close(&what, &work.gradients()[range], &arrays[&key].values, scale, tolerance);
     }
+    if is_training(&arrays) {
+        check_running_statistics(file, &plan, &params, work.gradients(), &arrays, tolerance);
+    }
+}
+
+/// Compares the running statistics after a step of rate 0.1 with a fixture.
+fn check_running_statistics<T: Real>(
+    file: &str,
+    plan: &Plan<T>,
+    params: &[T],
+    gradients: &[T],
+    arrays: &Arrays,
+    tolerance: f64,
+) {
+    let mut n_checked = 0;
+    let statistics = plan.params().iter().zip(plan.ranges());
+    for (param, range) in statistics.filter(|(param, _)| param.group == RUNNING) {
+        let after: Vec<f64> =
+            range.map(|i| params[i].to_f64() - 0.1 * gradients[i].to_f64()).collect();
+        let expected = &arrays[&format!("aux.{}_after", param.name)].values;
+        let what = format!("{file}: {} after the step", param.name);
+        assert_close(&what, &after, expected, largest(expected), tolerance);
+        n_checked += 1;
+    }
+    let n_stored = arrays.keys().filter(|key| key.ends_with("_after")).count();
+    assert!(n_checked > 0 && n_checked == n_stored, "{file}: {n_checked} of {n_stored} statistics");
 }
 
 #[test]

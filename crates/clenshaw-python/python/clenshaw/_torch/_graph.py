@@ -73,6 +73,11 @@ class Graph:
         weight = torch.cat([self.weight, self.weight.new_ones(self.n_nodes)])
         return _normalised(self.n_nodes, index, weight)
 
+    def root_degrees(self, loops: bool) -> Tensor:
+        """The square root of every node's degree, with or without self-loops, [n]."""
+        own = self.weight.new_full((self.n_nodes,), float(loops))
+        return own.index_add(0, self.index[0], self.weight).sqrt()
+
     @once
     def two_hops(self) -> Graph:
         """The graph that joins nodes at distance exactly two, without weights."""

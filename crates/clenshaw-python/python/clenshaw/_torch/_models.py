@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from torch import Tensor
+from torch.nn.functional import gelu
 
 from clenshaw._torch import _filters
 from clenshaw._torch._net import Net, concat, relu_star, total
@@ -54,12 +55,56 @@ def _activate(net: Net, l: int, h: Tensor) -> Tensor:
     return (net.batch_norm(f"bn.{l}", h) if net.hyper["bn"] else h).relu()
 
 
+Convolution = Callable[[Net, int, "Tensor", int], "Tensor"]
+
+
+def _stack(net: Net, convolution: Convolution) -> Tensor:
+    """`H(l) = drop(relu(norm(conv(H(l-1)) + H(l-1) V(l) + c(l))))`, `out = conv(H(L-1))` or `H W + b`."""
+    h, width = net.x, net.hyper["hidden"]
+    is_dense = net.hyper.get("head") == "dense"
+    n_hidden = net.hyper["layers"] - (not is_dense)
+    if net.hyper.get("pre_linear"):
+        h = net.drop(net.dense("w_in", "b_in", h, width))
+    outputs = []
+    for l in range(n_hidden):
+        z = convolution(net, l, h, width)
+        if net.has_skip:
+            z = z + net.dense(f"skip.{l}.w", f"skip.{l}.b", h, width)
+        h = net.drop(net.normalise(l, z).relu())
+        outputs.append(h)
+    if net.hyper.get("jk") and outputs:
+        h = total(outputs)
+    if is_dense:
+        return net.dense("w_out", "b_out", h, net.n_classes)
+    return convolution(net, n_hidden, h, net.n_classes)
+
+
 def gcn(net: Net) -> Tensor:
     """`H(l) = relu(P~ drop(H(l-1)) W(l) + b(l))`, `out = P~ drop(H(L-1)) W(L) + b(L)`."""
-    h, last = net.x, net.hyper["layers"] - 1
-    for l in range(last):
-        h = net.drop(_convolution(net, l, h, net.hyper["hidden"]).relu())
-    return _convolution(net, last, h, net.n_classes)
+    return _stack(net, _convolution)
+
+
+def sage(net: Net) -> Tensor:
+    """`H(l) = drop(relu(M H(l-1) W(l) + b(l) + H(l-1) R(l)))`, `out` without activation."""
+
+    def convolution(net: Net, l: int, h: Tensor, width: int) -> Tensor:
+        means = net.neighbour_mean(net.linear(f"conv.{l}.w", h, width), net.hyper["loops"])
+        return means + net.dense(f"conv.{l}.root", f"conv.{l}.b", h, width)
+
+    return _stack(net, convolution)
+
+
+def sage_sep(net: Net) -> Tensor:
+    """`H <- H + ffn([Z | M Z])`, `Z = LN(H)`, from `gelu(drop(X W + b))`; `out = LN(H) W + b`."""
+    width = net.hyper["hidden"]
+    h = gelu(net.drop(net.dense("w_in", "b_in", net.x, width)))
+    for l in range(net.hyper["layers"]):
+        z = net.layer_norm(f"mod.{l}.ln", h)
+        both, name = concat([z, net.neighbour_mean(z)]), f"mod.{l}.ffn"
+        inner = net.dense(f"{name}.w1", f"{name}.b1", both, width * net.hyper["ffn_multiplier"])
+        update = net.dense(f"{name}.w2", f"{name}.b2", gelu(net.drop(inner)), width)
+        h = h + net.drop(update)
+    return net.dense("w_out", "b_out", net.layer_norm("ln_out", h), net.n_classes)
 
 
 def gcn_jk(net: Net) -> Tensor:
@@ -200,10 +245,14 @@ def gcnii(net: Net) -> Tensor:
     h = h0 = net.dense("w_in", "b_in", net.drop(net.x), width).relu()
     for l in range(1, net.hyper["L"] + 1):
         t = math.log(net.hyper["lambda"] / l + 1.0)
-        ph = net.p @ net.drop(h)
+        dropped = net.drop(h)
+        ph = net.p @ dropped
         s = (1.0 - alpha) * ph + alpha * h0
         m = concat([ph, h0]) if net.hyper["star"] else s
-        h = (t * net.linear(f"conv.{l - 1}.w", m, width) + (1.0 - t) * s).relu()
+        h = t * net.linear(f"conv.{l - 1}.w", m, width) + (1.0 - t) * s
+        if net.has_skip:
+            h = h + net.linear(f"skip.{l - 1}.w", dropped, width)
+        h = net.normalise(l - 1, h).relu()
     return net.dense("w_out", "b_out", net.drop(h), net.n_classes)
 
 
@@ -223,6 +272,9 @@ def _residual(net: Net, beta: Sequence[float], residuals: Residuals) -> Tensor:
         if net.hyper["use_weight"]:
             zw = net.dense(f"conv.{l}.w", f"conv.{l}.b", h, width)
             h = beta[l] * zw + (1.0 - beta[l]) * h
+        if net.has_skip:
+            h = h + net.linear(f"skip.{l}.w", h_star if l == 0 else h1, width)
+        h = net.normalise(l, h)
         if net.hyper["use_act"] and l + 2 <= order:
             h = net.drop(relu_star(h), "dropout_conv")
         h1, h2 = h, h1
@@ -268,6 +320,8 @@ MODELS: dict[str, Callable[[Net], Tensor]] = {
     "mlp": mlp,
     "linkx": linkx,
     "gcn": gcn,
+    "sage": sage,
+    "sage-sep": sage_sep,
     "gcn-jk": gcn_jk,
     "mixhop": mixhop,
     "h2gcn": h2gcn,
@@ -293,6 +347,7 @@ MODELS: dict[str, Callable[[Net], Tensor]] = {
 FEATURE_WEIGHTS = {
     "linkx": "x.0.w",
     "gcn": "conv.0.w",
+    "sage": "conv.0.w",
     "gcn-jk": "conv.0.w",
     "mixhop": "conv.0.w.0",
     "cheb-net": "conv.0.w.0",

@@ -38,7 +38,7 @@ class TorchClassifier(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         self.model, self.operator, self.n_classes = model, operator, n_classes
         self.hyper = dict(params)
         self._cache = GraphCache()
-        self.n_features = _n_rows(model, weights, FEATURE_WEIGHTS.get(model, "w_in"))
+        self.n_features = _n_rows(model, weights, "w_in" if "w_in" in weights else FEATURE_WEIGHTS.get(model, "w_in"))
         declared = self._declare(weights)
         _check_weights(model, declared, weights)
         dtype = np.result_type(np.float32, *weights.values())

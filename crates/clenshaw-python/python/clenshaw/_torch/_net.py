@@ -73,8 +73,32 @@ class Net:
         statistic = Weight((1, width), trained=False)
         mean, var = (self.lookup(f"{name}.{part}", statistic) for part in ("mean", "var"))
         return torch.nn.functional.batch_norm(
-            h, mean[0], var[0], gamma[0], beta[0], self.training, 0.1, self.hyper["bn_eps"]
+            h, mean[0], var[0], gamma[0], beta[0], self.training, 0.1, self.hyper.get("bn_eps", 1e-5)
         )
+
+    def layer_norm(self, name: str, h: Tensor) -> Tensor:
+        """`(H - mean) / sqrt(var + eps) gamma + beta`, with the statistics of every row."""
+        width = h.shape[1]
+        gamma, beta = (self.param(f"{name}.{part}", 1, width) for part in ("gamma", "beta"))
+        return torch.nn.functional.layer_norm(h, (width,), gamma[0], beta[0], 1e-5)
+
+    def normalise(self, layer: int, h: Tensor) -> Tensor:
+        """The normalisation that the hyper-parameter `norm` selects."""
+        norm = self.hyper.get("norm", "none")
+        if norm == "batch":
+            return self.batch_norm(f"bn.{layer}", h)
+        return self.layer_norm(f"ln.{layer}", h) if norm == "layer" else h
+
+    @property
+    def has_skip(self) -> bool:
+        """Whether hidden layers have skip connections."""
+        return bool(self.hyper.get("skip", "none") == "linear")
+
+    def neighbour_mean(self, h: Tensor, loops: bool = False) -> Tensor:
+        """`M H = D^-1/2 P D^1/2 H`; 0 for a node without neighbours."""
+        p = self.graph.looped if loops else self.graph.plain
+        root = self.graph.root_degrees(loops)[:, None]
+        return (p @ (h * root)) / root.masked_fill(root == 0, 1.0)
 
 
 def concat(parts: Sequence[Tensor]) -> Tensor:

@@ -36,6 +36,11 @@ class EdgeGraph:
     index: Tensor
     weight: Tensor
 
+    def root_degrees(self, loops: bool) -> Tensor:
+        """The square root of every node's degree, with or without self-loops, [n]."""
+        own = torch.full_like(self.weight[:1], float(loops)).expand(self.n_nodes)
+        return own.index_add(0, self.index[0], self.weight).sqrt()
+
     def _operator(self, loop: float) -> EdgeOperator:
         loops = torch.full_like(self.weight[:1], loop).expand(self.n_nodes)
         degree = loops.index_add(0, self.index[0], self.weight)

@@ -2,7 +2,7 @@
 
 use clenshaw::graph::{Graph, operator};
 use clenshaw::hyper::{HyperParam, Params, TuningSpace, Value, ValueRange};
-use clenshaw::model::{MODELS, ModelInfo, Net, OptimiserKind};
+use clenshaw::model::{MODELS, ModelInfo, Net, OptimiserGroup, OptimiserKind};
 use clenshaw::rng::Stream;
 use clenshaw::tensor::{AlignedVec, NodeOrder, Pattern, Plan, Real, Sparse, Targets};
 
@@ -155,6 +155,33 @@ impl Setting {
         settings
     }
 
+    /// [`Setting::small`] with norm, skip connections and the options that belong to them, all at once; none if
+    /// the model does not have them.
+    pub fn combined_options(info: &'static ModelInfo) -> Vec<Self> {
+        let mut settings = vec![];
+        for norm in ["batch", "layer"] {
+            let mut setting = Self::small(info);
+            let options = [
+                ("norm", norm),
+                ("skip", "linear"),
+                ("head", "dense"),
+                ("pre_linear", "true"),
+                ("jk", "true"),
+                ("loops", "true"),
+            ];
+            for (key, value) in options {
+                if setting.hp.has(key) {
+                    setting.hp.set(key, value).unwrap();
+                }
+            }
+            setting.what = format!("{} with {norm} norm and all options", info.name);
+            if setting.hp.has("norm") {
+                settings.push(setting);
+            }
+        }
+        settings
+    }
+
     /// The same setting with every dropout at this rate.
     pub fn with_dropout(mut self, rate: f64) -> Self {
         for hyper in self.info.hyper.iter().filter(|hyper| is_dropout(hyper)) {
@@ -174,9 +201,16 @@ impl Setting {
     }
 }
 
-/// [`Setting::variants`] of every model.
+/// [`Setting::variants`] and [`Setting::combined_options`] of every model.
 pub fn every_setting() -> impl Iterator<Item = Setting> {
-    MODELS.iter().flat_map(|info| Setting::variants(info))
+    MODELS
+        .iter()
+        .flat_map(|info| [Setting::variants(info), Setting::combined_options(info)].concat())
+}
+
+/// [`Setting::combined_options`] of every model.
+pub fn every_combination() -> impl Iterator<Item = Setting> {
+    MODELS.iter().flat_map(|info| Setting::combined_options(info))
 }
 
 fn is_dropout(hyper: &HyperParam) -> bool {
@@ -189,7 +223,8 @@ pub fn optimiser_keys(info: &ModelInfo) -> Vec<&'static str> {
         OptimiserKind::Momentum(key) => Some(key),
         OptimiserKind::Adam | OptimiserKind::AdamW => None,
     };
-    info.groups.iter().flat_map(|g| [g.rate, g.decay].into_iter().chain(momentum(g.kind))).collect()
+    let keys = |g: &OptimiserGroup| [Some(g.rate), g.decay, momentum(g.kind)];
+    info.groups.iter().flat_map(keys).flatten().collect()
 }
 
 /// The values of a tuning space; for steps, the first two and the last; for flags, none.

@@ -32,7 +32,7 @@ use super::Selection;
 use crate::data::{Metric, SplitKind};
 use crate::error::{Error, Result};
 use crate::experiment::config::parse_toml;
-use crate::experiment::preset::{SettingsOrigin, preset_origin};
+use crate::experiment::preset::{PAPER, SettingsOrigin, preset_origin};
 use crate::experiment::{Request, TrainingJob};
 use crate::model::{self, ModelInfo};
 use crate::report::{PaperScore, Spread, distinct};
@@ -187,7 +187,7 @@ impl TableColumn {
     fn plan(&self, info: &'static ModelInfo, runs: usize, folder: &Path) -> Result<PlannedCell> {
         let graph = self.graph();
         let mut request = Request::new(graph, info.name)?;
-        let settings = preset_origin(info, graph);
+        let settings = preset_origin(PAPER, info, graph);
         if settings != SettingsOrigin::LibraryDefaults {
             request.apply_preset("paper")?;
         }
