@@ -39,6 +39,8 @@ pub trait Real:
     fn sqrt(self) -> Self;
     /// `e` to the power of this number.
     fn exp(self) -> Self;
+    /// `e` to the power of this number, minus 1.
+    fn exp_m1(self) -> Self;
     /// The natural logarithm.
     fn ln(self) -> Self;
     /// The hyperbolic tangent.
@@ -46,7 +48,7 @@ pub trait Real:
 }
 
 macro_rules! real {
-    ($t:ty, $exp:path, $ln:path, $tanh:path) => {
+    ($t:ty, $exp:path, $exp_m1:path, $ln:path, $tanh:path) => {
         impl Real for $t {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -84,6 +86,10 @@ macro_rules! real {
                 $exp(self)
             }
             #[inline(always)]
+            fn exp_m1(self) -> Self {
+                $exp_m1(self)
+            }
+            #[inline(always)]
             fn ln(self) -> Self {
                 $ln(self)
             }
@@ -95,8 +101,8 @@ macro_rules! real {
     };
 }
 // The C library's functions would return other bits on other systems, and on processors without FMA.
-real!(f32, libm::expf, libm::logf, libm::tanhf);
-real!(f64, libm::exp, libm::log, libm::tanh);
+real!(f32, libm::expf, libm::expm1f, libm::logf, libm::tanhf);
+real!(f64, libm::exp, libm::expm1, libm::log, libm::tanh);
 
 #[cfg(test)]
 mod tests {

