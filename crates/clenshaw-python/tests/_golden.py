@@ -27,7 +27,8 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     "fixed-clenshaw-gcn": {"use_weight": True, "use_act": True},
 }
 _DROPOUTS = ("dropout", "dropout_prop", "dropout_conv", "dropout_root", "dropout_basis")
-_FLAGS = {"bn", "decay", "released_sign", "relu", "shared", "star", "use_act", "use_weight"}
+_DROPOUTS += ("dropout_attention",)
+_FLAGS = {"bn", "decay", "loops", "released_sign", "relu", "shared", "star", "use_act", "use_weight"}
 _WORDS = {"order": ("released", "ppr", "ppr-tail"), "concat": ("max", "concat")}
 _PLAIN = {"arma", "bern-net", "cheb-base", "cheb-net", "cheb-net-ii", "favard-gnn", "h2gcn"}
 _PLAIN |= {"jacobi-conv", "opt-basis-gnn"}

@@ -18,6 +18,7 @@ mod gcn;
 mod gcn_jk;
 mod mixhop;
 mod h2gcn;
+mod gat;
 mod gcnii;
 mod air_gnn;
 mod cheb_net;
@@ -36,7 +37,7 @@ mod fixed_clenshaw_gcn;
 mod clenshaw_gcn;
 
 pub use net::{Net, NodeInput, fan_in, fan_out, glorot};
-pub use training::{ALL_500, MEAN_200, PATIENCE_300};
+pub use training::{ALL_500, MEAN_200, PATIENCE_100, PATIENCE_300};
 
 use crate::error::{Error, Result};
 use crate::filter::Response;
@@ -52,6 +53,7 @@ pub static MODELS: &[&ModelInfo] = &[
     &gcn_jk::INFO,             // Xu et al. 2018
     &mixhop::INFO,             // Abu-El-Haija et al. 2019
     &h2gcn::INFO,              // Zhu et al. 2020
+    &gat::INFO,                // Velickovic et al. 2018
     &gcnii::INFO,              // Chen et al. 2020
     &air_gnn::INFO,            // Liu et al. 2021
     &cheb_net::INFO,           // Defferrard et al. 2016
