@@ -72,6 +72,13 @@ pub static MODELS: &[&ModelInfo] = &[
     &clenshaw_gcn::INFO,       // Guo & Wei 2023
 ];
 
+/// The flag of models that can be trained with asymmetric learning, see
+/// [`Optimiser::with_blocks`](crate::tensor::Optimiser::with_blocks).
+pub const ASYMMETRIC_KEY: &str = "asymmetric";
+
+/// The optimiser group of filter coefficients, which asymmetric learning separates from all others.
+pub const FILTER_GROUP: &str = "prop";
+
 /// The definition of a model.
 #[derive(Debug)]
 pub struct ModelInfo {
