@@ -45,10 +45,12 @@ pub trait Real:
     fn ln(self) -> Self;
     /// The hyperbolic tangent.
     fn tanh(self) -> Self;
+    /// The error function, `2 / sqrt(pi)` times the integral of `e^-t^2` from 0 to this number.
+    fn erf(self) -> Self;
 }
 
 macro_rules! real {
-    ($t:ty, $exp:path, $exp_m1:path, $ln:path, $tanh:path) => {
+    ($t:ty, $exp:path, $exp_m1:path, $ln:path, $tanh:path, $erf:path) => {
         impl Real for $t {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -97,12 +99,16 @@ macro_rules! real {
             fn tanh(self) -> Self {
                 $tanh(self)
             }
+            #[inline(always)]
+            fn erf(self) -> Self {
+                $erf(self)
+            }
         }
     };
 }
 // The C library's functions would return other bits on other systems, and on processors without FMA.
-real!(f32, libm::expf, libm::expm1f, libm::logf, libm::tanhf);
-real!(f64, libm::exp, libm::expm1, libm::log, libm::tanh);
+real!(f32, libm::expf, libm::expm1f, libm::logf, libm::tanhf, libm::erff);
+real!(f64, libm::exp, libm::expm1, libm::log, libm::tanh, libm::erf);
 
 #[cfg(test)]
 mod tests {

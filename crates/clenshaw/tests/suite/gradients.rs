@@ -133,7 +133,7 @@ fn loss_and_gradients_of_the_squared_error_agree() {
 type Recording = fn(&mut TapeTest) -> Var;
 
 /// A description of what is unusual, the number of nodes, and the computation.
-const TAPES: [(&str, usize, Recording); 16] = [
+const TAPES: [(&str, usize, Recording); 17] = [
     ("a value used many times", 12, |b| {
         let h = b.project("w", 3);
         let mut y = b.tape.relu(h);
@@ -289,6 +289,15 @@ const TAPES: [(&str, usize, Recording); 16] = [
         let gated = b.tape.product(gate, again);
         b.tape.sum([1.0 * scaled, 1.0 * gated, 0.5 * shrunk])
     }),
+    ("layer normalisation and GELU", 150, |b| {
+        let h = b.project("w0", 5);
+        let h = b.tape.layer_norm("ln.0", h, 1e-5, "test");
+        let h = b.tape.gelu(h);
+        let w = b.param("w1", 5, 3);
+        let h = b.tape.linear(h, w, None);
+        let h = b.tape.sum([b.p.apply(h)]);
+        b.tape.layer_norm("ln.1", h, 1e-2, "test")
+    }),
     ("batch normalisation", 150, |b| {
         let h = b.project("w0", 4);
         let h = b.tape.batch_norm("bn.0", h, 1e-5, "test");
@@ -313,7 +322,7 @@ fn gradients_of_unusual_tapes_agree() {
 /// `[n, n]`; returns `[n, n]`.
 type Use = fn(&mut TapeTest, w: Var, h: Var) -> Var;
 
-const USES: [(&str, Use); 19] = [
+const USES: [(&str, Use); 20] = [
     ("weight", |b, w, h| b.tape.linear(h, w, None)),
     ("weight among parameters", |b, w, _| b.tape.linear(w, w, None)),
     ("weight of sparse features", |b, w, _| {
@@ -350,6 +359,7 @@ const USES: [(&str, Use); 19] = [
         let name = format!("bn.{}", b.tape.params().len());
         b.tape.batch_norm(&name, w, 1e-5, "test")
     }),
+    ("with standardised rows", |b, w, _| b.tape.standardise(w, 1e-2)),
 ];
 
 #[test]

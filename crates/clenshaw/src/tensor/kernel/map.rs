@@ -2,6 +2,7 @@
 
 use super::{Arith, Kernel};
 use crate::tensor::Real;
+use std::f64::consts::FRAC_1_SQRT_2;
 
 /// `out_i = value(i)`.
 pub(crate) struct Fill<'a, T, F> {
@@ -29,6 +30,8 @@ pub(crate) enum Map {
     Sigmoid,
     /// `x` where x is positive, `e^x - 1` elsewhere.
     Elu,
+    /// `x Phi(x)`, where Phi is the distribution function of the standard normal distribution.
+    Gelu,
     /// `1 / x`.
     Reciprocal,
     /// `1 / x` where x is larger than c, 0 elsewhere.
@@ -48,6 +51,7 @@ impl Map {
             Self::Sigmoid => T::ONE / (T::ONE + (-x).exp()),
             Self::Elu if x > T::ZERO => x,
             Self::Elu => x.exp_m1(),
+            Self::Gelu => x * normal_distribution(x),
             Self::Reciprocal => T::ONE / x,
             // NaN is not replaced by zero.
             Self::ReciprocalAbove(c) if x <= T::from_f64(c) => T::ZERO,
@@ -69,12 +73,25 @@ impl Map {
             Self::Sigmoid => y * (T::ONE - y),
             Self::Elu if x > T::ZERO => T::ONE,
             Self::Elu => y + T::ONE,
+            Self::Gelu => {
+                let density = (T::from_f64(-0.5) * x * x).exp() * T::from_f64(FRAC_1_SQRT_2PI);
+                normal_distribution(x) + x * density
+            }
             Self::Reciprocal | Self::ReciprocalAbove(_) => -(y * y),
             Self::Sqrt => T::from_f64(0.5) / y,
             Self::ClampMin(c) if x > T::from_f64(c) => T::ONE,
             Self::ClampMin(_) => T::ZERO,
         }
     }
+}
+
+/// `1 / sqrt(2 pi)`.
+const FRAC_1_SQRT_2PI: f64 = 0.398_942_280_401_432_7;
+
+/// `Phi(x) = (1 + erf(x / sqrt 2)) / 2`.
+#[inline(always)]
+fn normal_distribution<T: Real>(x: T) -> T {
+    T::from_f64(0.5) * (T::ONE + (x * T::from_f64(FRAC_1_SQRT_2)).erf())
 }
 
 #[cfg(test)]
@@ -93,6 +110,7 @@ mod tests {
             Map::Tanh,
             Map::Sigmoid,
             Map::Elu,
+            Map::Gelu,
             Map::Reciprocal,
             Map::ReciprocalAbove(0.5),
             Map::ReciprocalAbove(2.0),
@@ -106,6 +124,24 @@ mod tests {
         for map in [Map::Tanh, Map::Sigmoid, Map::Elu, Map::Reciprocal, Map::ClampMin(-2.0)] {
             assert_derivative(map, -0.7);
         }
+    }
+
+    /// Values and derivatives computed with `math.erf` and `math.exp` of Python.
+    #[test]
+    fn gelu_matches_known_values() {
+        let known = [
+            (-3.0f64, -0.004_049_694_094_890_31, -0.011_945_647_204_183_92),
+            (-0.5, -0.154_268_769_362_993_44, 0.132_504_875_343_837_12),
+            (0.0, 0.0, 0.5),
+            (1.0, 0.841_344_746_068_542_9, 1.083_315_470_587_686_4),
+            (2.5, 2.484_475_836_685_559_7, 1.037_611_085_908_145),
+        ];
+        for (x, y, slope) in known {
+            assert!((Map::Gelu.apply(x) - y).abs() < 1e-15, "{x}: {}", Map::Gelu.apply(x));
+            let derivative = Map::Gelu.derivative(x, y);
+            assert!((derivative - slope).abs() < 1e-14, "{x}: {derivative}");
+        }
+        assert!(Map::Gelu.apply(f32::NAN).is_nan());
     }
 
     #[test]

@@ -14,29 +14,56 @@ pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> T {
         type Output = T;
         #[inline(always)]
         fn run<A: Arith>(self) -> T {
-            let mut acc = [T::ZERO; LANES];
-            let (a, a_rest) = self.0.as_chunks::<LANES>();
-            let (b, b_rest) = self.1.as_chunks::<LANES>();
-            for (a, b) in a.iter().zip(b) {
-                for i in 0..LANES {
-                    acc[i] = A::madd(a[i], b[i], acc[i]);
-                }
-            }
-            for (i, (a, b)) in a_rest.iter().zip(b_rest).enumerate() {
-                acc[i] = A::madd(*a, *b, acc[i]);
-            }
-            let mut half = LANES / 2;
-            while half > 0 {
-                for i in 0..half {
-                    acc[i] += acc[half + i];
-                }
-                half /= 2;
-            }
-            acc[0]
+            dot_in_lanes::<A, T>(self.0, self.1)
         }
     }
     assert_eq!(a.len(), b.len(), "dot: lengths differ");
     dispatch(Dot(a, b))
+}
+
+/// [`dot`] as a part of another kernel.
+#[inline(always)]
+pub(super) fn dot_in_lanes<A: Arith, T: Real>(a: &[T], b: &[T]) -> T {
+    let mut acc = [T::ZERO; LANES];
+    let (a, a_rest) = a.as_chunks::<LANES>();
+    let (b, b_rest) = b.as_chunks::<LANES>();
+    for (a, b) in a.iter().zip(b) {
+        for i in 0..LANES {
+            acc[i] = A::madd(a[i], b[i], acc[i]);
+        }
+    }
+    for (i, (a, b)) in a_rest.iter().zip(b_rest).enumerate() {
+        acc[i] = A::madd(*a, *b, acc[i]);
+    }
+    add_lanes(acc)
+}
+
+/// `sum_i x_i`, in the order of [`dot`].
+#[inline(always)]
+pub(super) fn sum_in_lanes<T: Real>(x: &[T]) -> T {
+    let mut acc = [T::ZERO; LANES];
+    let (x, rest) = x.as_chunks::<LANES>();
+    for x in x {
+        for i in 0..LANES {
+            acc[i] += x[i];
+        }
+    }
+    for (i, x) in rest.iter().enumerate() {
+        acc[i] += *x;
+    }
+    add_lanes(acc)
+}
+
+#[inline(always)]
+fn add_lanes<T: Real>(mut acc: [T; LANES]) -> T {
+    let mut half = LANES / 2;
+    while half > 0 {
+        for i in 0..half {
+            acc[i] += acc[half + i];
+        }
+        half /= 2;
+    }
+    acc[0]
 }
 
 /// `out[c] (+)= sum_r g[r, c]`.

@@ -148,6 +148,15 @@ impl Backward {
                 let instr = |dst| Instr::ShrinkGrad { threshold, x: value, g, dst };
                 self.add_computed_term(i, x, instr);
             }
+            Op::Standardise { x, eps } => {
+                let value = self.pass.buf(x);
+                self.add_computed_term(i, x, |dst| Instr::StandardiseGrad {
+                    eps,
+                    x: value,
+                    g,
+                    dst,
+                });
+            }
             Op::Softmax(x) => {
                 self.add_computed_term(i, x, |dst| Instr::SoftmaxGrad { y, g, dst });
             }

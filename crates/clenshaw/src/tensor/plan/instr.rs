@@ -142,6 +142,10 @@ pub(super) enum Instr {
     Softmax { src: Buf, dst: Buf },
     /// The gradient of `Softmax`, from its result.
     SoftmaxGrad { y: Buf, g: Buf, dst: Buf },
+    /// Every row minus its mean, divided by its standard deviation; `eps` is added to the variance.
+    Standardise { eps: f64, src: Buf, dst: Buf },
+    /// The gradient of `Standardise`.
+    StandardiseGrad { eps: f64, x: Buf, g: Buf, dst: Buf },
     /// `dst = (1, x_0, x_0 x_1, ...)`.
     RunningProduct { x: Buf, dst: Buf },
     /// The gradient of `RunningProduct`.
@@ -348,14 +352,16 @@ impl Instr {
             Self::CopyColumns { src, dst, .. }
             | Self::Map { src, dst, .. }
             | Self::Shrink { src, dst, .. }
-            | Self::Softmax { src, dst } => Info::row_wise(dst, [src]),
+            | Self::Softmax { src, dst }
+            | Self::Standardise { src, dst, .. } => Info::row_wise(dst, [src]),
             Self::Product { a, b, dst }
             | Self::Max { a, b, dst }
             | Self::ScaleRows { x: a, by: b, dst, .. }
             | Self::RowDots { a, b, dst, .. }
             | Self::HeadDots { a, b, dst, .. }
             | Self::ShrinkGrad { x: a, g: b, dst, .. }
-            | Self::SoftmaxGrad { y: a, g: b, dst } => Info::row_wise(dst, [a, b]),
+            | Self::SoftmaxGrad { y: a, g: b, dst }
+            | Self::StandardiseGrad { x: a, g: b, dst, .. } => Info::row_wise(dst, [a, b]),
             Self::MapGrad { x, y, g, dst, .. } => Info::row_wise(dst, [x, y, g]),
             Self::MaxGrad { x, other, g, dst, .. } => Info::row_wise(dst, [x, other, g]),
             Self::RunningProduct { x, dst } => Info::writing(dst, Phase::Rest).access(ReadAll, [x]),

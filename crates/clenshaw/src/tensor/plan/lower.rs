@@ -80,6 +80,7 @@ impl ForwardPass {
             }
             Op::Shrink { x, threshold } => Instr::Shrink { threshold, src: buf(x), dst },
             Op::Softmax(x) => Instr::Softmax { src: buf(x), dst },
+            Op::Standardise { x, eps } => Instr::Standardise { eps, src: buf(x), dst },
             Op::ColumnSums(x) => Instr::ColumnSums { g: buf(x), dst, add: false },
             Op::ColumnDots(a, b) => {
                 Instr::ColumnDots { a: buf(a), b: buf(b), dst, row: 0, add: false }

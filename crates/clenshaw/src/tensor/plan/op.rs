@@ -71,6 +71,10 @@ pub(super) enum Op {
         threshold: f64,
     },
     Softmax(NodeId),
+    Standardise {
+        x: NodeId,
+        eps: f64,
+    },
     ColumnSums(NodeId),
     ColumnDots(NodeId, NodeId),
     RunningProduct(NodeId),
@@ -100,6 +104,7 @@ impl Op {
             | Self::Map { x, .. }
             | Self::Shrink { x, .. }
             | Self::Softmax(x)
+            | Self::Standardise { x, .. }
             | Self::ColumnSums(x)
             | Self::RunningProduct(x) => vec![*x],
             Self::Product(a, b) | Self::Max(a, b) | Self::ColumnDots(a, b) => vec![*a, *b],

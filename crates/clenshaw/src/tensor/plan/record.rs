@@ -163,6 +163,11 @@ impl Tape {
         OperatorVar { tape: self.id, index: self.operators.len() - 1 }
     }
 
+    /// A registered operator; panics if it belongs to another tape.
+    pub fn operator_of(&self, operator: OperatorVar) -> &Operator {
+        &self.operators[self.operator_index("operator_of", operator)]
+    }
+
     /// Declares a learned matrix; the arguments are the fields of [`Param`]. Panics if the name was declared
     /// before or `init` has the wrong number of values.
     pub fn param(

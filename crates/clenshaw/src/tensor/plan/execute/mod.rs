@@ -205,6 +205,8 @@ impl<T: Real> ThreadContext<'_, T> {
                 | Instr::ShrinkGrad { .. }
                 | Instr::Softmax { .. }
                 | Instr::SoftmaxGrad { .. }
+                | Instr::Standardise { .. }
+                | Instr::StandardiseGrad { .. }
                 | Instr::RunningProduct { .. }
                 | Instr::RunningProductGrad { .. } => self.execute_row_wise(&step.instr, rows),
                 Instr::Loss { scores, grad } => self.execute_loss(step, *scores, *grad, block),

@@ -2,7 +2,7 @@
 
 use super::ThreadContext;
 use crate::tensor::Real;
-use crate::tensor::kernel;
+use crate::tensor::kernel::{self, dispatch};
 use crate::tensor::plan::instr::Instr;
 use std::ops::Range;
 
@@ -62,6 +62,19 @@ impl<T: Real> ThreadContext<'_, T> {
                     let (y, g) = (self.read(y, rows), self.read(g, rows));
                     kernel::softmax_gradient(self.cols(dst), y, g, self.write(dst, rows));
                 }
+                Instr::Standardise { eps, src, dst } => dispatch(kernel::Standardise {
+                    cols: self.cols(dst),
+                    eps: T::from_f64(eps),
+                    x: self.read(src, rows),
+                    out: self.write(dst, rows),
+                }),
+                Instr::StandardiseGrad { eps, x, g, dst } => dispatch(kernel::StandardiseGrad {
+                    cols: self.cols(dst),
+                    eps: T::from_f64(eps),
+                    x: self.read(x, rows),
+                    g: self.read(g, rows),
+                    out: self.write(dst, rows),
+                }),
                 Instr::RunningProduct { x, dst } => {
                     let x = self.read_all(x);
                     for (k, out) in rows.clone().zip(self.write(dst, rows)) {

@@ -150,6 +150,11 @@ impl Tape {
         self.map("sigmoid", x, Map::Sigmoid)
     }
 
+    /// GELU, `x (1 + erf(x / sqrt 2)) / 2`, element-wise. Hendrycks & Gimpel 2016.
+    pub fn gelu(&mut self, x: Var) -> Var {
+        self.map("gelu", x, Map::Gelu)
+    }
+
     /// `1 / x`, element-wise.
     pub fn reciprocal(&mut self, x: Var) -> Var {
         self.map("reciprocal", x, Map::Reciprocal)
@@ -201,6 +206,12 @@ impl Tape {
     pub fn softmax(&mut self, x: Var) -> Var {
         let x = self.node("softmax", x);
         self.derive("softmax", Op::Softmax(x), self.dims(x))
+    }
+
+    /// `(x - mean) / sqrt(var + eps)` for every row, with the mean and the biased variance of its entries.
+    pub fn standardise(&mut self, x: Var, eps: f64) -> Var {
+        let x = self.node("standardise", x);
+        self.derive("standardise", Op::Standardise { x, eps }, self.dims(x))
     }
 
     /// The sum of the rows, `[1, cols]`.
@@ -257,6 +268,22 @@ impl Tape {
     }
 }
 
+/// Normalisation of rows.
+impl Tape {
+    /// Layer normalisation: [`Tape::standardise`], then `y gamma + beta`.
+    ///
+    /// Declares the parameters `NAME.gamma` and `NAME.beta`, one entry per column, in `group`.
+    /// Ba, Kiros & Hinton 2016.
+    pub fn layer_norm(&mut self, name: &str, x: Var, eps: f64, group: &'static str) -> Var {
+        let (_, cols) = self.dims(self.node("layer_norm", x));
+        let gamma =
+            self.param(format!("{name}.gamma"), 1, cols, Init::Values(vec![1.0; cols]), group);
+        let beta = self.param(format!("{name}.beta"), 1, cols, Init::Zeros, group);
+        let standard = self.standardise(x, eps);
+        self.sum([gamma.row(0) * standard, 1.0 * beta])
+    }
+}
+
 impl Tape {
     /// `batch` in training, where `running` is updated with `observed`; `running` otherwise.
     fn statistic(&mut self, batch: Var, observed: Var, running: Var) -> Var {
@@ -277,7 +304,7 @@ impl Tape {
     }
 
     /// The index of an operator; panics, naming the operation, if it belongs to another tape.
-    fn operator_index(&self, operation: &str, operator: OperatorVar) -> usize {
+    pub(super) fn operator_index(&self, operation: &str, operator: OperatorVar) -> usize {
         let is_own = operator.tape == self.id && operator.index < self.operators.len();
         assert!(is_own, "{operation}: an operator of another tape");
         operator.index

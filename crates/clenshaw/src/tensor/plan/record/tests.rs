@@ -33,6 +33,7 @@ fn values_of_another_tape_are_rejected() {
             ("sum: a value of another tape", &|t| _ = t.sum([1.0 * theirs])),
             ("sum: a value of another tape", &|t| _ = t.sum([theirs.entry(0) * ours])),
             ("sum: a value of another tape", &|t| _ = t.sum([theirs.row(0) * ours])),
+            ("operator_of: an operator of another tape", &|t| _ = t.operator_of(their_p)),
             ("sum: an operator of another tape", &|t| _ = t.sum([their_p.apply(ours)])),
             ("linear: a value of another tape", &|t| _ = t.linear(ours, theirs, None)),
             ("linear: a value of another tape", &|t| _ = t.linear(theirs, ours, None)),
@@ -48,6 +49,8 @@ fn values_of_another_tape_are_rejected() {
             ("scale_rows: a value of another tape", &|t| _ = t.scale_rows(ours, theirs, 0)),
             ("column_dots: a value of another tape", &|t| _ = t.column_dots(theirs, ours)),
             ("softmax: a value of another tape", &|t| _ = t.softmax(theirs)),
+            ("layer_norm: a value of another tape", &|t| _ = t.layer_norm("ln", theirs, 1e-5, "g")),
+            ("gelu: a value of another tape", &|t| _ = t.gelu(theirs)),
             ("batch_norm: a value of another tape", &|t| _ = t.batch_norm("bn", theirs, 1e-5, "g")),
         ],
     );
