@@ -31,7 +31,7 @@ _DROPOUTS += ("dropout_attention",)
 _FLAGS = {"bn", "decay", "loops", "released_sign", "relu", "shared", "star", "use_act", "use_weight"}
 _WORDS = {"order": ("released", "ppr", "ppr-tail"), "concat": ("max", "concat")}
 _PLAIN = {"arma", "bern-net", "cheb-base", "cheb-net", "cheb-net-ii", "favard-gnn", "h2gcn"}
-_PLAIN |= {"jacobi-conv", "opt-basis-gnn"}
+_PLAIN |= {"gat-sep", "jacobi-conv", "opt-basis-gnn"}
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,8 @@ def _params(model: str, arrays: dict[str, Array]) -> dict[str, Any]:
         if not key.startswith("hp.") or key in ("hp.features", "hp.classes"):
             continue
         name, value = key.removeprefix("hp."), array.item()
+        if name == "ffn_multiplier":  # stored as a real number
+            value = int(value)
         if name in _WORDS:
             params["join" if name == "concat" else name] = _WORDS[name][int(value)]
         else:

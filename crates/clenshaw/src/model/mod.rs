@@ -19,6 +19,7 @@ mod gcn_jk;
 mod mixhop;
 mod h2gcn;
 mod gat;
+mod gat_sep;
 mod gcnii;
 mod air_gnn;
 mod cheb_net;
@@ -54,6 +55,7 @@ pub static MODELS: &[&ModelInfo] = &[
     &mixhop::INFO,             // Abu-El-Haija et al. 2019
     &h2gcn::INFO,              // Zhu et al. 2020
     &gat::INFO,                // Velickovic et al. 2018
+    &gat_sep::INFO,            // Platonov et al. 2023
     &gcnii::INFO,              // Chen et al. 2020
     &air_gnn::INFO,            // Liu et al. 2021
     &cheb_net::INFO,           // Defferrard et al. 2016

@@ -188,6 +188,28 @@ def gat(net: Net) -> Tensor:
     return out + net.param("conv.1.b", 1, width)
 
 
+def gat_sep(net: Net) -> Tensor:
+    """`x <- x + ffn([z | m])`, `z = LN(x) W + b`, m the attention over neighbours; `out = LN(x) W' + b'`."""
+    width, heads = net.hyper["hidden"], net.hyper["heads"]
+
+    def norm(name: str, x: Tensor) -> Tensor:
+        gamma, beta = (net.param(f"{name}.{part}", 1, width)[0] for part in ("gamma", "beta"))
+        return torch.nn.functional.layer_norm(x, (width,), gamma, beta, net.hyper["ln_eps"])
+
+    gelu = torch.nn.functional.gelu
+    x = gelu(net.drop(net.dense("w_in", "b_in", net.x, width)))
+    head = torch.arange(width, device=x.device) % heads
+    for l in range(net.hyper["layers"]):
+        z = net.dense(f"mod.{l}.w", f"mod.{l}.b", norm(f"mod.{l}.ln", x), width)
+        source = net.dense(f"mod.{l}.att_src", f"mod.{l}.att_src_b", z, heads)
+        destination = net.linear(f"mod.{l}.att_dst", z, heads)
+        m = _attend(net, net.graph.index, z, (source, destination), head, None)
+        inner = width * net.hyper["ffn_multiplier"]
+        y = gelu(net.drop(net.dense(f"mod.{l}.ffn.w1", f"mod.{l}.ffn.b1", concat([z, m]), inner)))
+        x = x + net.drop(net.dense(f"mod.{l}.ffn.w2", f"mod.{l}.ffn.b2", y, width))
+    return net.dense("w_out", "b_out", norm("ln_out", x), net.n_classes)
+
+
 def air_gnn(net: Net) -> Tensor:
     """`R = P~ X - Z`, `X_i <- Z_i + max(0, 1 - gamma lambda / |R_i|) R_i`, K times from `X = Z`."""
     lambda_ = net.hyper["lambda"]
@@ -316,6 +338,7 @@ MODELS: dict[str, Callable[[Net], Tensor]] = {
     "mixhop": mixhop,
     "h2gcn": h2gcn,
     "gat": gat,
+    "gat-sep": gat_sep,
     "gcnii": gcnii,
     "air-gnn": air_gnn,
     "cheb-net": cheb_net,
