@@ -28,6 +28,7 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     "fixed-clenshaw-gcn": {"use_weight": True, "use_act": True},
 }
 _DROPOUTS = ("dropout", "dropout_prop", "dropout_conv", "dropout_root", "dropout_basis")
+_DROPOUTS += ("dropout_attention",)
 _FLAGS = {"bn", "decay", "released_sign", "relu", "shared", "star", "use_act", "use_weight"}
 _FLAGS |= {"jk", "loops", "pre_linear"}
 _WORDS = {
@@ -37,7 +38,7 @@ _WORDS = {
     "skip": ("none", "linear"),
 }
 _PLAIN = {"arma", "bern-net", "cheb-base", "cheb-net", "cheb-net-ii", "favard-gnn", "h2gcn"}
-_PLAIN |= {"jacobi-conv", "opt-basis-gnn", "sage", "sage-sep"}
+_PLAIN |= {"gat-sep", "jacobi-conv", "opt-basis-gnn", "sage", "sage-sep"}
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,8 @@ def _params(model: str, arrays: dict[str, Array]) -> dict[str, Any]:
         if not key.startswith("hp.") or key in ("hp.features", "hp.classes"):
             continue
         name, value = key.removeprefix("hp."), array.item()
+        if name == "ffn_multiplier":  # stored as a real number
+            value = int(value)
         if name in _WORDS:
             params["join" if name == "concat" else name] = _WORDS[name][int(value)]
         else:

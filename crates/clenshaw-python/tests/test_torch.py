@@ -83,7 +83,7 @@ def test_scores_loss_and_gradients_agree_with_the_fixture(
 def test_every_model_of_the_library_is_covered() -> None:
     sources = "".join(path.read_text() for path in sorted(RUST_MODELS.glob("*.rs")))
     declared = set(re.findall(r'^pub static INFO.*\n    name: "(.*)",$', sources, re.M))
-    assert len(declared) == 22
+    assert len(declared) == 24
     assert declared == set(MODELS)
     assert declared == set(FIRST) | WITHOUT_FIXTURE
 
@@ -512,6 +512,8 @@ RATES = {
     "cheb-base": "p p prop",
     "cheb-net-ii": "p p prop",
     "jacobi-conv": "p prop",
+    "gat": "p attention p attention",
+    "gat-sep": "p p p p p",
     "favard-gnn": "p basis p",
     "opt-basis-gnn": "p basis p",
     "horner-gcn": "p p conv conv conv p",
@@ -519,7 +521,7 @@ RATES = {
     "clenshaw-gcn": "p p conv conv conv p",
 }
 DROPOUTS = {"dropout": 0.5, "dropout_prop": 0.4, "dropout_conv": 0.3}
-DROPOUTS |= {"dropout_root": 0.2, "dropout_basis": 0.1}
+DROPOUTS |= {"dropout_root": 0.2, "dropout_basis": 0.1, "dropout_attention": 0.6}
 
 
 def of_depth_four(model: str) -> _golden.Fixture:

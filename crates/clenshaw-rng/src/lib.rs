@@ -122,6 +122,12 @@ impl Bernoulli {
         f64::from(self.digits) / 65536.0
     }
 
+    /// Whether a uniform number of 16 bits is a 1, which has probability [`Bernoulli::keep_probability`].
+    #[inline(always)]
+    pub fn keeps(self, bits: u16) -> bool {
+        u32::from(bits) < self.digits
+    }
+
     /// The `i`-th word of 64 independent bits.
     #[inline(always)]
     pub fn word(self, stream: &Stream, i: u64) -> u64 {
@@ -210,6 +216,8 @@ mod tests {
             let ones: u32 = (0..4000).map(|i| bernoulli.word(&stream, i).count_ones()).sum();
             let rate = f64::from(ones) / 256_000.0;
             assert!((rate - (1.0 - drop)).abs() < 0.005, "drop {drop}: kept {rate}");
+            let kept = (0..=u16::MAX).filter(|bits| bernoulli.keeps(*bits)).count();
+            assert_eq!(kept as f64 / 65536.0, bernoulli.keep_probability());
             assert!((bernoulli.keep_probability() - (1.0 - drop)).abs() <= 0.5 / 65536.0);
         }
     }

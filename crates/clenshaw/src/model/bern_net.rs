@@ -32,6 +32,7 @@ pub static INFO: ModelInfo = ModelInfo {
         decoupled::LR_PROP,
         head::WD,
         decoupled::NO_WD_PROP,
+        decoupled::ASYMMETRIC,
     ],
     training: &MEAN_200,
     inductive: true,

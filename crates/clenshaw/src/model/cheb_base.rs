@@ -21,7 +21,7 @@ pub static INFO: ModelInfo = ModelInfo {
     family: ModelFamily::Spectral,
     equation: "out = sum_k w_k / max(k,1)^q T_k(L^) drop(Z), Z = head(X)",
     operator: Some(Normalisation::Plain),
-    hyper: &concat::<9>(
+    hyper: &concat::<10>(
         &[
             decoupled::ORDER,
             head::HIDDEN,

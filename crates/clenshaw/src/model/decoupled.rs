@@ -11,7 +11,7 @@
 //! both the network and its frequency response.
 
 use super::head::{self, head};
-use super::{Net, OptimiserGroup, WeightLookup};
+use super::{ASYMMETRIC_KEY, FILTER_GROUP, Net, OptimiserGroup, WeightLookup};
 use crate::filter::{self, Basis, Filter, Response};
 use crate::hyper::{HyperParam, Params};
 use crate::tensor::{Coef, Init, Mat, Var};
@@ -42,11 +42,20 @@ pub(super) const NO_WD_PROP: HyperParam = HyperParam::real(
 );
 
 /// The optimiser group of the filter coefficients.
-pub(super) const PROP: OptimiserGroup = OptimiserGroup::adam("prop", "lr_prop", "wd_prop");
+pub(super) const PROP: OptimiserGroup = OptimiserGroup::adam(FILTER_GROUP, "lr_prop", "wd_prop");
+
+/// The hyper-parameter that selects asymmetric learning of the filter and the dense layers.
+pub(super) const ASYMMETRIC: HyperParam = HyperParam::flag(
+    ASYMMETRIC_KEY,
+    false,
+    "asymmetric learning: from step 11 on, scales the gradients of the filter and of all other weights by \
+     their norm and that of Adam's step",
+)
+.omit_default();
 
 /// The hyper-parameters that models with learned coefficients share: dropout and both optimiser groups.
-pub(super) const LEARNED: [HyperParam; 6] =
-    [head::DROPOUT, DROPOUT_PROP, head::LR, LR_PROP, head::WD, WD_PROP];
+pub(super) const LEARNED: [HyperParam; 7] =
+    [head::DROPOUT, DROPOUT_PROP, head::LR, LR_PROP, head::WD, WD_PROP, ASYMMETRIC];
 
 /// The optimiser groups of the head and the coefficients.
 pub(super) const GROUPS: [OptimiserGroup; 2] = [head::DENSE, PROP];

@@ -43,6 +43,7 @@ pub static INFO: ModelInfo = ModelInfo {
         head::LR,
         head::WD,
         decoupled::NO_WD_PROP,
+        decoupled::ASYMMETRIC,
     ],
     training: &MEAN_200,
     inductive: true,

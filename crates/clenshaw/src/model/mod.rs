@@ -23,6 +23,8 @@ mod sage_sep;
 mod gcn_jk;
 mod mixhop;
 mod h2gcn;
+mod gat;
+mod gat_sep;
 mod gcnii;
 mod air_gnn;
 mod cheb_net;
@@ -41,7 +43,7 @@ mod fixed_clenshaw_gcn;
 mod clenshaw_gcn;
 
 pub use net::{Net, NodeInput, fan_in, fan_out, glorot};
-pub use training::{ALL_500, MEAN_200, PATIENCE_300};
+pub use training::{ALL_500, MEAN_200, PATIENCE_100, PATIENCE_300};
 
 use crate::error::{Error, Result};
 use crate::filter::Response;
@@ -59,6 +61,8 @@ pub static MODELS: &[&ModelInfo] = &[
     &gcn_jk::INFO,             // Xu et al. 2018
     &mixhop::INFO,             // Abu-El-Haija et al. 2019
     &h2gcn::INFO,              // Zhu et al. 2020
+    &gat::INFO,                // Velickovic et al. 2018
+    &gat_sep::INFO,            // Platonov et al. 2023
     &gcnii::INFO,              // Chen et al. 2020
     &air_gnn::INFO,            // Liu et al. 2021
     &cheb_net::INFO,           // Defferrard et al. 2016
@@ -76,6 +80,13 @@ pub static MODELS: &[&ModelInfo] = &[
     &fixed_clenshaw_gcn::INFO, // Guo & Wei 2023, with frozen coefficients
     &clenshaw_gcn::INFO,       // Guo & Wei 2023
 ];
+
+/// The flag of models that can be trained with asymmetric learning, see
+/// [`Optimiser::with_blocks`](crate::tensor::Optimiser::with_blocks).
+pub const ASYMMETRIC_KEY: &str = "asymmetric";
+
+/// The optimiser group of filter coefficients, which asymmetric learning separates from all others.
+pub const FILTER_GROUP: &str = "prop";
 
 /// The definition of a model.
 #[derive(Debug)]

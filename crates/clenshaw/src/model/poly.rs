@@ -37,7 +37,7 @@ pub static INFO: ModelInfo = ModelInfo {
     family: ModelFamily::Spectral,
     equation: "out = sum_k c_k phi_k(P~) drop(Z), Z = head(X); phi and c by the chosen filter",
     operator: Some(Normalisation::Looped),
-    hyper: &concat::<13>(
+    hyper: &concat::<14>(
         &[
             HyperParam::choice::<FilterKind>(
                 "filter",

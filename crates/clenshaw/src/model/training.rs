@@ -23,6 +23,9 @@ const STOP: &str = "patience: stop after `patience` epochs without a lower valid
 /// The rule `patience` with 300 epochs, at most 2000 epochs: ClenshawGCN and its variants.
 pub static PATIENCE_300: [HyperParam; 6] = training(StopRule::Patience, 300, 2000);
 
+/// The rule `patience` with 100 epochs, at most 1000 epochs: GAT.
+pub static PATIENCE_100: [HyperParam; 6] = training(StopRule::Patience, 100, 1000);
+
 /// The rule `mean` with 200 epochs, at most 1000 epochs: GPRGNN and the papers that follow it.
 pub static MEAN_200: [HyperParam; 6] = training(StopRule::Mean, 200, 1000);
 

@@ -17,7 +17,8 @@ mod roofline;
 pub use aligned_vec::AlignedVec;
 pub use free_memory::{limit_free_memory, release_free_memory};
 pub use kernel::{
-    available_instruction_sets, bit_class, instruction_set, log_sum_exp, select_instruction_set,
+    HeadLayout, available_instruction_sets, bit_class, instruction_set, log_sum_exp,
+    select_instruction_set,
 };
 pub use mat::Mat;
 pub use node_order::NodeOrder;
@@ -25,8 +26,8 @@ pub use operator::Operator;
 pub(crate) use operator::OperatorLayout;
 pub use optimiser::{Optimiser, OptimiserSettings, UpdateRule};
 pub use plan::{
-    Coef, Cost, FeatureProduct, FeatureVar, GatherPrecision, Init, LinearInput, OperatorVar, Param,
-    Plan, RUNNING, Tape, Targets, Term, ThreadTeam, Var, Workspace,
+    AttentionInputs, Coef, Cost, FeatureProduct, FeatureVar, GatherPrecision, Init, LinearInput,
+    OperatorVar, Param, Plan, RUNNING, Tape, Targets, Term, ThreadTeam, Var, Workspace,
 };
 pub(crate) use plan::{Phase, PhaseTimer};
 pub use real::Real;

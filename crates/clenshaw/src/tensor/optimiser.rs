@@ -9,6 +9,18 @@
 //! Momentum  m <- mu m + g                         no dampening, no Nesterov
 //!           w <- w - lr m
 //! ```
+//!
+//! **Asymmetric learning** divides parameters with Adam into blocks, such as the dense layers and the filter,
+//! and from step 11 on multiplies the gradient of each block by one factor:
+//!
+//! ```text
+//! N <- 0.9 N + 0.1 |w|                            all entries of a block together, N = 0 at first
+//! d  = the direction of Adam's step with g        m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps)
+//! g <- g N / (|d| + 1e-8)                         then the step of Adam with this g
+//! ```
+//!
+//! Adam does not depend on a constant factor of the gradient, so only changes of the factor act, above all
+//! the first one. Mia-321/asym-opt, AAAI 2025.
 
 use super::kernel::{Arith, Kernel, dispatch};
 use super::{Real, ThreadTeam};
@@ -18,6 +30,11 @@ use std::sync::Mutex;
 const BETA1: f64 = 0.9;
 const BETA2: f64 = 0.999;
 const EPS: f64 = 1e-8;
+
+/// The steps before the gradients of asymmetric blocks are scaled.
+const WARM_UP: u64 = 10;
+/// The decay of the average norm of a block.
+const NORM_DECAY: f64 = 0.9;
 
 /// The update rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,6 +68,10 @@ pub struct Optimiser<T> {
     pub second: Vec<T>,
     /// The number of steps taken.
     pub steps: u64,
+    /// The averages N of asymmetric blocks; empty without [`Optimiser::with_blocks`].
+    pub norms: Vec<T>,
+    /// The block of each range; `None` for ranges in no block.
+    blocks: Vec<Option<usize>>,
 }
 
 impl<T: Real> Optimiser<T> {
@@ -62,7 +83,24 @@ impl<T: Real> Optimiser<T> {
         let ascends = ranges.windows(2).all(|pair| pair[0].0.end <= pair[1].0.start);
         assert!(ascends, "optimiser: expected ascending ranges");
         let n = ranges.iter().map(|(range, _)| range.end).max().unwrap_or(0);
-        Self { ranges, first: vec![T::ZERO; n], second: vec![T::ZERO; n], steps: 0 }
+        let blocks = vec![None; ranges.len()];
+        let (first, second) = (vec![T::ZERO; n], vec![T::ZERO; n]);
+        Self { ranges, first, second, steps: 0, norms: vec![], blocks }
+    }
+
+    /// The same optimiser with asymmetric learning: `blocks` contains the block of every range, counted from
+    /// 0, or `None` for a range in no block.
+    ///
+    /// # Panics
+    /// If there is not one entry per range, or if the rule of a range in a block is not Adam.
+    pub fn with_blocks(self, blocks: Vec<Option<usize>>) -> Self {
+        assert_eq!(blocks.len(), self.ranges.len(), "optimiser: expected one block per range");
+        let ranges = self.ranges.iter().zip(&blocks).filter(|(_, block)| block.is_some());
+        let is_adam = |settings: &OptimiserSettings| settings.rule == UpdateRule::Adam;
+        let only_adam = ranges.map(|((_, settings), _)| settings).all(is_adam);
+        assert!(only_adam, "optimiser: asymmetric learning needs Adam");
+        let n_blocks = blocks.iter().flatten().max().map_or(0, |last| last + 1);
+        Self { norms: vec![T::ZERO; n_blocks], blocks, ..self }
     }
 
     /// Updates the parameters from their gradients.
@@ -73,12 +111,36 @@ impl<T: Real> Optimiser<T> {
     /// [`Optimiser::step`] on several threads, with the same result.
     pub(super) fn step_on(&mut self, team: &mut ThreadTeam, params: &mut [T], grads: &[T]) {
         self.steps += 1;
+        let is_scaled = self.steps > WARM_UP;
+        let mut norms = std::mem::take(&mut self.norms);
         let updates: Vec<Mutex<Update<'_, T>>> =
             self.updates(params, grads).map(Mutex::new).collect();
-        team.run(updates.len(), |i, _| {
-            let mut update = updates[i].lock().expect("every update runs once");
-            dispatch(&mut *update);
-        });
+        let lock = |i: usize| updates[i].lock().expect("no update panics");
+        if !norms.is_empty() {
+            let squares: Vec<Mutex<(f64, f64)>> =
+                updates.iter().map(|_| Mutex::default()).collect();
+            team.run(updates.len(), |i, _| {
+                *squares[i].lock().expect("no update panics") = dispatch(Squares(&lock(i)));
+            });
+            // The parts are added in order, whatever the number of threads.
+            for (block, norm) in norms.iter_mut().enumerate() {
+                let (mut weights, mut direction) = (0.0, 0.0);
+                let parts = (0..updates.len()).filter(|i| lock(*i).block == Some(block));
+                for part in parts.clone() {
+                    let (w, d) = *squares[part].lock().expect("no update panics");
+                    (weights, direction) = (weights + w, direction + d);
+                }
+                let average = NORM_DECAY * norm.to_f64() + (1.0 - NORM_DECAY) * weights.sqrt();
+                *norm = T::from_f64(average);
+                if is_scaled {
+                    let factor = norm.to_f64() / (direction.sqrt() + EPS);
+                    parts.for_each(|part| lock(part).factor = factor);
+                }
+            }
+        }
+        team.run(updates.len(), |i, _| dispatch(&mut *lock(i)));
+        drop(updates);
+        self.norms = norms;
     }
 
     /// The updates of this step, in parts of at most [`PART`] parameters. Ranges ascend.
@@ -90,7 +152,7 @@ impl<T: Real> Optimiser<T> {
         let t = i32::try_from(self.steps).unwrap_or(i32::MAX);
         let (mut first, mut second) = (&mut self.first[..], &mut self.second[..]);
         let (mut params, mut end) = (params, 0);
-        self.ranges.iter().flat_map(move |(range, settings)| {
+        self.ranges.iter().zip(&self.blocks).flat_map(move |((range, settings), block)| {
             let skipped = range.start - end;
             end = range.end;
             let w = take(&mut params, skipped, range.len()).chunks_mut(PART);
@@ -98,7 +160,16 @@ impl<T: Real> Optimiser<T> {
             let v = take(&mut second, skipped, range.len()).chunks_mut(PART);
             let g = grads[range.clone()].chunks(PART);
             let parts = w.zip(g).zip(m.zip(v));
-            parts.map(move |((w, g), (m, v))| Update { settings: *settings, t, w, g, m, v })
+            parts.map(move |((w, g), (m, v))| Update {
+                settings: *settings,
+                block: *block,
+                factor: 1.0,
+                t,
+                w,
+                g,
+                m,
+                v,
+            })
         })
     }
 }
@@ -116,6 +187,10 @@ const PART: usize = 1 << 14;
 /// Step `t` of an optimiser for some parameters `w`, their gradients and their moments.
 struct Update<'a, T> {
     settings: OptimiserSettings,
+    /// The asymmetric block, if any.
+    block: Option<usize>,
+    /// The factor of the gradient, weight decay included.
+    factor: f64,
     t: i32,
     w: &'a mut [T],
     g: &'a [T],
@@ -141,10 +216,34 @@ impl<T: Real> Kernel for &mut Update<'_, T> {
     }
 }
 
+/// The sums of the squares of the parameters, and of the direction of their next step without a factor.
+struct Squares<'a, T>(&'a Update<'a, T>);
+
+impl<T: Real> Kernel for Squares<'_, T> {
+    type Output = (f64, f64);
+
+    /// All instruction sets compute the same bits: no operation is fused.
+    #[inline(always)]
+    fn run<A: Arith>(self) -> (f64, f64) {
+        let Update { settings, t, ref w, g, ref m, ref v, .. } = *self.0;
+        let (first, second) = (1.0 - BETA1.powi(t), 1.0 - BETA2.powi(t));
+        let (mut weights, mut direction) = (0.0, 0.0);
+        for ((w, g), (m, v)) in w.iter().zip(g).zip(m.iter().zip(v.iter())) {
+            let w = w.to_f64();
+            let g = g.to_f64() + settings.decay * w;
+            let m = BETA1 * m.to_f64() + (1.0 - BETA1) * g;
+            let v = BETA2 * v.to_f64() + (1.0 - BETA2) * g * g;
+            let d = m / first / ((v / second).sqrt() + EPS);
+            (weights, direction) = (weights + w * w, direction + d * d);
+        }
+        (weights, direction)
+    }
+}
+
 impl<T: Real> Update<'_, T> {
     #[inline(always)]
     fn adam(&mut self, decay: f64) {
-        let decay = T::from_f64(decay);
+        let (decay, factor) = (T::from_f64(decay), T::from_f64(self.factor));
         let (b1, b2) = (T::from_f64(BETA1), T::from_f64(BETA2));
         let (a1, a2) = (T::from_f64(1.0 - BETA1), T::from_f64(1.0 - BETA2));
         let rate = T::from_f64(self.settings.rate / (1.0 - BETA1.powi(self.t)));
@@ -152,7 +251,7 @@ impl<T: Real> Update<'_, T> {
         let eps = T::from_f64(EPS);
         let moments = self.m.iter_mut().zip(self.v.iter_mut());
         for ((w, g), (m, v)) in self.w.iter_mut().zip(self.g).zip(moments) {
-            let g = *g + decay * *w;
+            let g = factor * (*g + decay * *w);
             *m = b1 * *m + a1 * g;
             *v = b2 * *v + a2 * g * g;
             *w = *w - rate * *m / (v.sqrt() / root + eps);
@@ -195,6 +294,36 @@ mod tests {
     }
 
     #[test]
+    fn asymmetric_blocks_scale_their_gradients_after_the_warm_up() {
+        // One weight and a constant gradient: |d| = 1 up to eps, so the factor is N.
+        let settings = OptimiserSettings { rule: UpdateRule::Adam, rate: 0.0, decay: 0.0 };
+        let mut adam = Optimiser::<f64>::new(vec![(0..1, settings)]).with_blocks(vec![Some(0)]);
+        let mut w = [2.0];
+        for step in 1..=11 {
+            adam.step(&mut w, &[0.5]);
+            // N = 2 (1 - 0.9^t)
+            assert!((adam.norms[0] - 2.0 * (1.0 - 0.9f64.powi(step))).abs() < 1e-12);
+        }
+        let before = 0.5 * (1.0 - 0.9f64.powi(10));
+        let expected = 0.9 * before + 0.1 * 0.5 * adam.norms[0];
+        assert!((adam.first[0] - expected).abs() < 1e-7, "{} and {expected}", adam.first[0]);
+    }
+
+    #[test]
+    fn blocks_without_adam_are_rejected() {
+        let rule = UpdateRule::Momentum(0.5);
+        let settings = OptimiserSettings { rule, rate: 0.1, decay: 1.0 };
+        crate::tensor::assert_panics(&[
+            ("optimiser: asymmetric learning needs Adam", &|| {
+                _ = Optimiser::<f64>::new(vec![(0..1, settings)]).with_blocks(vec![Some(0)]);
+            }),
+            ("optimiser: expected one block per range", &|| {
+                _ = Optimiser::<f64>::new(vec![(0..1, settings)]).with_blocks(vec![]);
+            }),
+        ]);
+    }
+
+    #[test]
     fn momentum_matches_hand_computation() {
         let settings = OptimiserSettings { rule: UpdateRule::Momentum(0.5), rate: 0.1, decay: 1.0 };
         let mut sgd = Optimiser::<f64>::new(vec![(0..1, settings)]);
@@ -214,9 +343,10 @@ mod tests {
         ];
         let g: Vec<f32> = (0..n).map(|i| (i % 17) as f32 - 8.0).collect();
         let trained = |threads| {
-            let (mut optimiser, mut w) = (Optimiser::new(ranges.clone()), vec![1.0; n]);
+            let optimiser = Optimiser::new(ranges.clone());
+            let (mut optimiser, mut w) = (optimiser.with_blocks(vec![Some(0), None]), vec![1.0; n]);
             let mut team = ThreadTeam::new(threads);
-            (0..3).for_each(|_| optimiser.step_on(&mut team, &mut w, &g));
+            (0..13).for_each(|_| optimiser.step_on(&mut team, &mut w, &g));
             w
         };
         let single = trained(1);

@@ -39,6 +39,8 @@ pub trait Real:
     fn sqrt(self) -> Self;
     /// `e` to the power of this number.
     fn exp(self) -> Self;
+    /// `e` to the power of this number, minus 1.
+    fn exp_m1(self) -> Self;
     /// The natural logarithm.
     fn ln(self) -> Self;
     /// The hyperbolic tangent.
@@ -48,7 +50,7 @@ pub trait Real:
 }
 
 macro_rules! real {
-    ($t:ty, $exp:path, $ln:path, $tanh:path, $erf:path) => {
+    ($t:ty, $exp:path, $exp_m1:path, $ln:path, $tanh:path, $erf:path) => {
         impl Real for $t {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -86,6 +88,10 @@ macro_rules! real {
                 $exp(self)
             }
             #[inline(always)]
+            fn exp_m1(self) -> Self {
+                $exp_m1(self)
+            }
+            #[inline(always)]
             fn ln(self) -> Self {
                 $ln(self)
             }
@@ -101,8 +107,8 @@ macro_rules! real {
     };
 }
 // The C library's functions would return other bits on other systems, and on processors without FMA.
-real!(f32, libm::expf, libm::logf, libm::tanhf, libm::erff);
-real!(f64, libm::exp, libm::log, libm::tanh, libm::erf);
+real!(f32, libm::expf, libm::expm1f, libm::logf, libm::tanhf, libm::erff);
+real!(f64, libm::exp, libm::expm1, libm::log, libm::tanh, libm::erf);
 
 #[cfg(test)]
 mod tests {

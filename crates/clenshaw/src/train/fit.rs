@@ -312,12 +312,15 @@ impl Fit {
     /// The state of the run as a safetensors file; a restored run has bit-identical results.
     pub fn checkpoint(&mut self) -> Vec<u8> {
         self.undo_diverged_step();
-        let state = [
+        let mut state = vec![
             ("best", 1, &self.best_params[..]),
             ("first", 1, &self.optimiser.first[..]),
             ("params", 1, &self.params[..]),
             ("second", 1, &self.optimiser.second[..]),
         ];
+        if !self.optimiser.norms.is_empty() {
+            state.push(("norms", 1, &self.optimiser.norms[..]));
+        }
         let log = CheckpointLog {
             run: self.identity(),
             elapsed: self.elapsed(),
@@ -325,7 +328,7 @@ impl Fit {
             filters: self.filters.clone(),
             sha256: String::new(),
         };
-        let sha256 = weights::digest(&log.to_json(), state);
+        let sha256 = weights::digest(&log.to_json(), state.iter().copied());
         weights::write_slices(state, &CheckpointLog { sha256, ..log }.to_json())
     }
 
@@ -374,7 +377,7 @@ impl Fit {
             return Err(bad(format!("the checkpoint of another run: {difference}; {START_AGAIN}")));
         }
         let n = self.params.len();
-        let tensor = |name: &str| {
+        let tensor = |name: &str, n: usize| {
             let found = state.tensors.iter().find(|(other, _)| other == name);
             let (_, m) = found.ok_or_else(|| bad(format!("no tensor `{name}`")))?;
             match (m.rows(), m.cols()) {
@@ -382,8 +385,12 @@ impl Fit {
                 (rows, cols) => Err(bad(format!("`{name}` is {rows} x {cols}; expected 1 x {n}"))),
             }
         };
-        let (params, best) = (tensor("params")?, tensor("best")?);
-        (self.optimiser.first, self.optimiser.second) = (tensor("first")?, tensor("second")?);
+        let (params, best) = (tensor("params", n)?, tensor("best", n)?);
+        let (first, second) = (tensor("first", n)?, tensor("second", n)?);
+        if !self.optimiser.norms.is_empty() {
+            self.optimiser.norms = tensor("norms", self.optimiser.norms.len())?;
+        }
+        (self.optimiser.first, self.optimiser.second) = (first, second);
         (self.params, self.best_params) =
             (AlignedVec::from(&params[..]), AlignedVec::from(&best[..]));
         self.optimiser.steps = history.len() as u64;

@@ -4,8 +4,8 @@ use crate::data::{Dataset, Features, Scaler, Split};
 use crate::error::{Error, Result};
 use crate::filter::{Filter, Response};
 use crate::graph::operator;
-use crate::hyper::Params;
-use crate::model::{ModelInfo, Net, OptimiserKind};
+use crate::hyper::{HyperParam, Params, Value};
+use crate::model::{ASYMMETRIC_KEY, FILTER_GROUP, ModelInfo, Net, OptimiserKind};
 use crate::rng::Stream;
 use crate::tensor::{
     AlignedVec, Mat, Optimiser, OptimiserSettings, Plan, RUNNING, Real, Sparse, Targets,
@@ -317,7 +317,16 @@ pub fn optimiser<T: Real>(plan: &Plan<T>, info: &ModelInfo, hp: &Params) -> Opti
         OptimiserSettings { rule, rate: hp.real(group.rate), decay: group.weight_decay(hp) }
     };
     let params = plan.params().iter().zip(plan.ranges());
-    Optimiser::new(params.map(|(param, range)| (range, settings(param.group))).collect())
+    let ranges = params.map(|(param, range)| (range, settings(param.group))).collect();
+    let is_on = |(hyper, value): (&HyperParam, Value)| {
+        hyper.name == ASYMMETRIC_KEY && value == Value::Flag(true)
+    };
+    if !hp.iter().any(is_on) {
+        return Optimiser::new(ranges);
+    }
+    let block = |group: &str| (group != RUNNING).then_some(usize::from(group != FILTER_GROUP));
+    let blocks = plan.params().iter().map(|param| block(param.group)).collect();
+    Optimiser::new(ranges).with_blocks(blocks)
 }
 
 #[cfg(test)]

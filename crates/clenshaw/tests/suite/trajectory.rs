@@ -10,7 +10,10 @@ use clenshaw::graph::{Graph, operator};
 use clenshaw::hyper::Params;
 use clenshaw::model::{self, ModelInfo, Net};
 use clenshaw::rng::Stream;
-use clenshaw::tensor::{AlignedVec, Mat, Param, Plan, ThreadTeam, Workspace, log_sum_exp};
+use clenshaw::tensor::{
+    AlignedVec, Mat, Optimiser, OptimiserSettings, Param, Plan, ThreadTeam, UpdateRule, Workspace,
+    log_sum_exp,
+};
 use clenshaw::train::optimiser;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -153,5 +156,42 @@ fn losses_gradients_and_parameters_match_the_reference() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden-training");
     for path in npz::fixtures(&folder) {
         Trajectory::read(&path).check(1e-11);
+    }
+}
+
+/// Two blocks under prescribed gradients, compared with the program of the authors of asymmetric learning.
+#[test]
+fn asymmetric_learning_agrees_with_the_authors_program() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden-optimiser");
+    let arrays = npz::read(&Path::new(folder).join("asym_adam.steps.npz"));
+    let hp = |key: &str| arrays[&format!("hp.{key}")].values[0];
+    assert_eq!(["beta1", "beta2", "eps", "beta_norm"].map(hp), [0.9, 0.999, 1e-8, 0.9]);
+    assert_eq!(hp("warmup"), 10.0);
+    let settings = |block: &str| OptimiserSettings {
+        rule: UpdateRule::Adam,
+        rate: hp(&format!("lr_{block}")),
+        decay: hp(&format!("wd_{block}")),
+    };
+    let (theta, w) = (&arrays["theta"], &arrays["w"]);
+    let (n_theta, n_w) = (theta.shape[1], w.shape[1]);
+    // The block of `w` consists of two ranges.
+    let ranges = vec![
+        (0..4, settings("w")),
+        (4..4 + n_theta, settings("theta")),
+        (4 + n_theta..n_w + n_theta, settings("w")),
+    ];
+    let together = |theta: &[f64], w: &[f64]| [&w[..4], theta, &w[4..]].concat();
+    let row = |array: &Array, step: usize| {
+        let cols = array.shape[1];
+        array.values[step * cols..(step + 1) * cols].to_vec()
+    };
+    let blocks = vec![Some(1), Some(0), Some(1)];
+    let mut optimiser = Optimiser::<f64>::new(ranges).with_blocks(blocks);
+    let mut params = together(&row(theta, 0), &row(w, 0));
+    for step in 0..16 {
+        let grads = together(&row(&arrays["grads.theta"], step), &row(&arrays["grads.w"], step));
+        optimiser.step(&mut params, &grads);
+        let expected = together(&row(theta, step + 1), &row(w, step + 1));
+        assert_close(&format!("step {}", step + 1), &params, &expected, 1.0, 1e-12);
     }
 }

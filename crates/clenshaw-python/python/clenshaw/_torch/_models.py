@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+import torch
 from torch import Tensor
 from torch.nn.functional import gelu
 
@@ -189,6 +190,71 @@ def h2gcn(net: Net) -> Tensor:
     return net.linear("w_out", net.drop(concat(rounds)), net.n_classes)
 
 
+def _attend(net: Net, index: Tensor, values: Tensor, scores: tuple[Tensor, Tensor], head: Tensor,
+            dropout: str | None) -> Tensor:  # fmt: skip
+    """`out_i = sum_j drop(w_ij) values_j`, `w_ij` = softmax over j of `leaky(source_j + destination_i)`.
+
+    The columns of ``index`` are pairs (i, j), and ``head`` contains the head of every column of
+    ``values``.
+    """
+    source, destination = scores
+    i, j = index[0], index[1]
+    e = torch.nn.functional.leaky_relu(source[j] + destination[i], net.hyper["slope"])
+    largest = torch.full_like(source, -math.inf)
+    largest = largest.scatter_reduce(0, i[:, None].expand_as(e), e.detach(), "amax")
+    w = (e - largest[i]).exp()
+    w = w / torch.zeros_like(source).index_add(0, i, w)[i]
+    if dropout is not None:
+        w = net.drop(w, dropout)
+    return torch.zeros_like(values).index_add(0, i, w[:, head] * values[j])
+
+
+def gat(net: Net) -> Tensor:
+    """`out_i = sum_j w_ij G_j + b`, `G = H W`, in two layers with elu between them."""
+    index = net.graph.index
+    if net.hyper["loops"]:
+        index = torch.cat([index, torch.arange(len(net.x), device=index.device).expand(2, -1)], dim=1)
+
+    def attention(l: int, h: Tensor, heads: int, width: int) -> Tensor:
+        g = net.linear(f"conv.{l}.w", h, heads * width)
+        by_head = g.reshape(-1, heads, width)
+        source, destination = (
+            (by_head * net.param(f"conv.{l}.att_{end}", heads, width)).sum(2)
+            for end in ("src", "dst")
+        )
+        head = torch.arange(heads, device=g.device).repeat_interleave(width)
+        return _attend(net, index, g, (source, destination), head, "dropout_attention")
+
+    heads, width = net.hyper["heads"], net.hyper["hidden"]
+    h = attention(0, net.drop(net.x), heads, width) + net.param("conv.0.b", 1, heads * width)
+    h = torch.nn.functional.elu(h)
+    heads, width = net.hyper["heads_out"], net.n_classes
+    out = attention(1, net.drop(h), heads, width).reshape(-1, heads, width).mean(1)
+    return out + net.param("conv.1.b", 1, width)
+
+
+def gat_sep(net: Net) -> Tensor:
+    """`x <- x + ffn([z | m])`, `z = LN(x) W + b`, m the attention over neighbours; `out = LN(x) W' + b'`."""
+    width, heads = net.hyper["hidden"], net.hyper["heads"]
+
+    def norm(name: str, x: Tensor) -> Tensor:
+        gamma, beta = (net.param(f"{name}.{part}", 1, width)[0] for part in ("gamma", "beta"))
+        return torch.nn.functional.layer_norm(x, (width,), gamma, beta, net.hyper["ln_eps"])
+
+    gelu = torch.nn.functional.gelu
+    x = gelu(net.drop(net.dense("w_in", "b_in", net.x, width)))
+    head = torch.arange(width, device=x.device) % heads
+    for l in range(net.hyper["layers"]):
+        z = net.dense(f"mod.{l}.w", f"mod.{l}.b", norm(f"mod.{l}.ln", x), width)
+        source = net.dense(f"mod.{l}.att_src", f"mod.{l}.att_src_b", z, heads)
+        destination = net.linear(f"mod.{l}.att_dst", z, heads)
+        m = _attend(net, net.graph.index, z, (source, destination), head, None)
+        inner = width * net.hyper["ffn_multiplier"]
+        y = gelu(net.drop(net.dense(f"mod.{l}.ffn.w1", f"mod.{l}.ffn.b1", concat([z, m]), inner)))
+        x = x + net.drop(net.dense(f"mod.{l}.ffn.w2", f"mod.{l}.ffn.b2", y, width))
+    return net.dense("w_out", "b_out", norm("ln_out", x), net.n_classes)
+
+
 def air_gnn(net: Net) -> Tensor:
     """`R = P~ X - Z`, `X_i <- Z_i + max(0, 1 - gamma lambda / |R_i|) R_i`, K times from `X = Z`."""
     lambda_ = net.hyper["lambda"]
@@ -325,6 +391,8 @@ MODELS: dict[str, Callable[[Net], Tensor]] = {
     "gcn-jk": gcn_jk,
     "mixhop": mixhop,
     "h2gcn": h2gcn,
+    "gat": gat,
+    "gat-sep": gat_sep,
     "gcnii": gcnii,
     "air-gnn": air_gnn,
     "cheb-net": cheb_net,
@@ -349,6 +417,7 @@ FEATURE_WEIGHTS = {
     "gcn": "conv.0.w",
     "sage": "conv.0.w",
     "gcn-jk": "conv.0.w",
+    "gat": "conv.0.w",
     "mixhop": "conv.0.w.0",
     "cheb-net": "conv.0.w.0",
     "arma": "stack.0.w.0",

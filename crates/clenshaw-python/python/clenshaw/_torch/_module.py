@@ -98,7 +98,7 @@ class TorchClassifier(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         Raises
         ------
         ValueError
-            For ``h2gcn`` and ``linkx``, which use more of the graph than products with its operator,
+            For ``gat``, ``gat-sep``, ``h2gcn`` and ``linkx``, which use more of the graph than products with its operator,
             and in training mode.
         """
         from clenshaw._torch._onnx import export

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 #: Models that need more of the graph than products with one operator.
-NOT_EXPORTED = ("h2gcn", "linkx")
+NOT_EXPORTED = ("gat", "gat-sep", "h2gcn", "linkx")
 
 
 @dataclass(frozen=True)

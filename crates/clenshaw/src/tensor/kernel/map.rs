@@ -28,6 +28,8 @@ pub(crate) enum Map {
     Tanh,
     /// `1 / (1 + e^-x)`.
     Sigmoid,
+    /// `x` where x is positive, `e^x - 1` elsewhere.
+    Elu,
     /// `x Phi(x)`, where Phi is the distribution function of the standard normal distribution.
     Gelu,
     /// `1 / x`.
@@ -47,6 +49,8 @@ impl Map {
         match self {
             Self::Tanh => x.tanh(),
             Self::Sigmoid => T::ONE / (T::ONE + (-x).exp()),
+            Self::Elu if x > T::ZERO => x,
+            Self::Elu => x.exp_m1(),
             Self::Gelu => x * normal_distribution(x),
             Self::Reciprocal => T::ONE / x,
             // NaN is not replaced by zero.
@@ -67,6 +71,8 @@ impl Map {
         match self {
             Self::Tanh => T::ONE - y * y,
             Self::Sigmoid => y * (T::ONE - y),
+            Self::Elu if x > T::ZERO => T::ONE,
+            Self::Elu => y + T::ONE,
             Self::Gelu => {
                 let density = (T::from_f64(-0.5) * x * x).exp() * T::from_f64(FRAC_1_SQRT_2PI);
                 normal_distribution(x) + x * density
@@ -92,11 +98,18 @@ fn normal_distribution<T: Real>(x: T) -> T {
 mod tests {
     use super::*;
 
+    fn assert_derivative(map: Map, x: f64) {
+        let step = 1e-6;
+        let slope = (map.apply(x + step) - map.apply(x - step)) / (2.0 * step);
+        assert!((map.derivative(x, map.apply(x)) - slope).abs() < 1e-8, "{map:?} at {x}");
+    }
+
     #[test]
     fn derivatives_agree_with_finite_differences() {
         let maps = [
             Map::Tanh,
             Map::Sigmoid,
+            Map::Elu,
             Map::Gelu,
             Map::Reciprocal,
             Map::ReciprocalAbove(0.5),
@@ -106,9 +119,10 @@ mod tests {
             Map::ClampMin(2.0),
         ];
         for map in maps {
-            let (x, step) = (1.3f64, 1e-6);
-            let slope = (map.apply(x + step) - map.apply(x - step)) / (2.0 * step);
-            assert!((map.derivative(x, map.apply(x)) - slope).abs() < 1e-9, "{map:?}");
+            assert_derivative(map, 1.3);
+        }
+        for map in [Map::Tanh, Map::Sigmoid, Map::Elu, Map::Reciprocal, Map::ClampMin(-2.0)] {
+            assert_derivative(map, -0.7);
         }
     }
 

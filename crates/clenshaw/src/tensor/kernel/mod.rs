@@ -20,7 +20,12 @@ mod sparse;
 mod reduce;
 mod rows;
 mod map;
+mod attention;
 
+pub use attention::HeadLayout;
+pub(crate) use attention::{
+    Attention, AttentionEdges, AttentionGrad, EdgeDropout, HeadDots, MAX_HEADS,
+};
 pub(crate) use gate::{Act, DropEntries, Gate, GateGrad};
 pub(crate) use gemm::Gemm;
 pub(crate) use level::SimdLevel;

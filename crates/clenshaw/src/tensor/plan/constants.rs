@@ -123,6 +123,9 @@ impl<T: Real> Constants<T> {
                     n_slots: shared.map_or(0, |shared| shared.n_slots()),
                 })
             }
+            Work::Attention { operator, .. } => {
+                plain(self.operators[operator].layout.pattern.offsets())
+            }
             Work::SparseMatMul { matrix, .. } => plain(self.sparse[matrix].pattern.offsets()),
             Work::SparseTransposeMatMul { matrix, .. } => {
                 plain(&self.sparse[matrix].transposed_offsets)

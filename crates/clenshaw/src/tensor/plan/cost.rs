@@ -22,7 +22,7 @@ use std::time::Instant;
 pub(crate) enum Phase {
     /// `H W` and its gradients with respect to H and W.
     Products,
-    /// `P H` and the terms added to it.
+    /// `P H` and the terms added to it; attention.
     Spmm,
     /// Products with sparse features, and their dropout.
     Features,
@@ -119,6 +119,10 @@ impl<T: Real> Plan<T> {
             }
             Work::Spmm { operator, src } => {
                 gather(self.constants.operators[operator].n_reads() as f64, src);
+            }
+            Work::Attention { operator, src, n_rows } => {
+                let pattern = &self.constants.operators[operator].layout.pattern;
+                (0..n_rows).for_each(|_| gather(pattern.n_entries() as f64, src));
             }
             Work::SparseMatMul { matrix, values, src }
             | Work::SparseTransposeMatMul { matrix, values, src } => {

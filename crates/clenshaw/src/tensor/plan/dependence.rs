@@ -50,7 +50,7 @@ impl Tape {
         }
     }
 
-    /// The largest number of products with operators between an input and `v` in an evaluation; `None` if
+    /// The largest number of products with operators and attentions between an input and `v` in an evaluation; `None` if
     /// a sum over all rows affects `v`.
     ///
     /// With operators that connect only neighbours, a row of `v` depends on nodes at most this number
@@ -68,6 +68,7 @@ impl Tape {
             let farthest = op.inputs().iter().map(|x| reach[*x]).max().unwrap_or(0);
             let own = match op {
                 Op::Sum { spmm: Some(spmm), .. } => reach[spmm.src] + 1,
+                Op::Attention { .. } => farthest + 1,
                 _ => 0,
             };
             reach[i] = farthest.max(own);

@@ -18,7 +18,7 @@
 
 use super::Tape;
 use super::fuse::PassMode;
-use super::instr::{Buf, BufKind, Factor, Instr, Listing, Spmm};
+use super::instr::{Buf, BufKind, EdgeSoftmax, Factor, Instr, Listing, Spmm};
 use super::lower::{ForwardPass, lower};
 use super::op::{Node, Op};
 use super::value::NodeId;
@@ -131,6 +131,7 @@ impl Backward {
                     self.add_computed_term(i, x, |dst| Instr::GateGrad { src: g, mask, scale, dst })
                 }
             },
+            Op::Attention { softmax, .. } => self.differentiate_attention(i, softmax, g),
             Op::Concat(parts) => self.differentiate_concat(i, &parts, g),
             Op::Map { x, map } => {
                 let value = self.pass.buf(x);
@@ -255,6 +256,34 @@ impl Backward {
         let section = if per_node { &mut list.main } else { &mut list.prologue };
         section.push(Instr::Transpose { src, dst });
         dst
+    }
+
+    /// `inputs` are values on the tape.
+    fn differentiate_attention(&mut self, i: NodeId, inputs: EdgeSoftmax, g: Buf) {
+        let Some(Instr::Attention { softmax, drop, dst, log_sums }) = self.pass.attentions[i]
+        else {
+            unreachable!("`lower` keeps the instruction of every attention")
+        };
+        let dots = self.pass.buffer_like(inputs.source);
+        self.emit(i, Instr::HeadDots { layout: softmax.layout, a: g, b: dst, dst: dots });
+        let inputs = [inputs.values, inputs.source, inputs.destination];
+        let [values_grad, source_grad, destination_grad] = inputs.map(|v| self.pass.buffer_like(v));
+        self.emit(
+            i,
+            Instr::AttentionGrad {
+                softmax,
+                drop,
+                log_sums,
+                g,
+                dots,
+                values_grad,
+                source_grad,
+                destination_grad,
+            },
+        );
+        for (v, grad) in inputs.into_iter().zip([values_grad, source_grad, destination_grad]) {
+            self.add_term(v, Factor::Fixed(1.0), grad);
+        }
     }
 
     fn differentiate_concat(&mut self, i: NodeId, parts: &[NodeId], g: Buf) {

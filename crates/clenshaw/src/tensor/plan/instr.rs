@@ -6,7 +6,7 @@
 
 use super::cost::Phase;
 use crate::rng::Bernoulli;
-use crate::tensor::kernel::{Act, Map};
+use crate::tensor::kernel::{Act, HeadLayout, Map};
 
 /// The index of a buffer.
 pub(super) type Buf = usize;
@@ -43,6 +43,20 @@ pub(super) struct Spmm {
     pub src: usize,
 }
 
+/// Weights of neighbours by an edge softmax, and the values that they average; each matrix is a value on a
+/// tape or a buffer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct EdgeSoftmax {
+    /// The index of the operator whose entries are the edges.
+    pub operator: usize,
+    pub values: usize,
+    pub source: usize,
+    pub destination: usize,
+    pub layout: HeadLayout,
+    /// The factor of negative scores.
+    pub slope: f64,
+}
+
 /// The parameters of a dropout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Dropout {
@@ -71,6 +85,23 @@ pub(super) enum Instr {
     WeightGrad { a: Buf, g: Buf, dst: Buf, add: bool },
     /// `dst (+)= X^T g`.
     SparseWeightGrad { matrix: usize, values: Buf, g: Buf, dst: Buf, add: bool },
+    /// `dst_i = sum_j a_ij values_j` over the neighbours j of i, with the weights a of an edge softmax;
+    /// `log_sums` receives the logarithm of the sum of the exponentials.
+    Attention { softmax: EdgeSoftmax, drop: Option<Dropout>, dst: Buf, log_sums: Buf },
+    /// The gradients of `Attention`, given that of its result `g` and the products of its result with `g`
+    /// per head.
+    AttentionGrad {
+        softmax: EdgeSoftmax,
+        drop: Option<Dropout>,
+        log_sums: Buf,
+        g: Buf,
+        dots: Buf,
+        values_grad: Buf,
+        source_grad: Buf,
+        destination_grad: Buf,
+    },
+    /// `dst[i, k] = <a[i, ..], b[i, ..]>` over the columns of head k.
+    HeadDots { layout: HeadLayout, a: Buf, b: Buf, dst: Buf },
     /// `dst = src^T`.
     Transpose { src: Buf, dst: Buf },
     /// Activation and dropout; `mask` receives the entries that pass.
@@ -166,6 +197,8 @@ pub(super) enum Work {
     Product { k: Buf, n: Buf },
     /// Gathers a row of `src` per entry of an operator, or fewer if rows share sums.
     Spmm { operator: usize, src: Buf },
+    /// Gathers `n_rows` rows of the width of `src` per entry of an operator.
+    Attention { operator: usize, src: Buf, n_rows: usize },
     /// Gathers a row of `src` per entry of a sparse matrix with these values.
     SparseMatMul { matrix: usize, values: Buf, src: Buf },
     /// Gathers a row of `src` per entry of the transposed sparse matrix.
@@ -265,6 +298,29 @@ impl Instr {
                     .access(ReadAll, [values, g])
                     .work(Work::SparseTransposeMatMul { matrix, values, src: g })
             }
+            Self::Attention { softmax, dst, log_sums, .. } => {
+                let EdgeSoftmax { operator, values, source, destination, .. } = softmax;
+                Info::writing(dst, Phase::Spmm)
+                    .access(Access::WriteRows, [log_sums])
+                    .access(ReadAll, [values, source, destination])
+                    .work(Work::Attention { operator, src: values, n_rows: 1 })
+            }
+            Self::AttentionGrad {
+                softmax,
+                log_sums,
+                g,
+                dots,
+                values_grad,
+                source_grad,
+                destination_grad,
+                ..
+            } => {
+                let EdgeSoftmax { operator, values, source, destination, .. } = softmax;
+                Info::writing(values_grad, Phase::Spmm)
+                    .access(Access::WriteRows, [source_grad, destination_grad])
+                    .access(ReadAll, [values, source, destination, log_sums, g, dots])
+                    .work(Work::Attention { operator, src: values, n_rows: 2 })
+            }
             Self::Transpose { src, dst } | Self::RestoreOrder { src, dst } => {
                 Info::writing(dst, Phase::Rest).access(ReadAll, [src])
             }
@@ -302,6 +358,7 @@ impl Instr {
             | Self::Max { a, b, dst }
             | Self::ScaleRows { x: a, by: b, dst, .. }
             | Self::RowDots { a, b, dst, .. }
+            | Self::HeadDots { a, b, dst, .. }
             | Self::ShrinkGrad { x: a, g: b, dst, .. }
             | Self::SoftmaxGrad { y: a, g: b, dst }
             | Self::StandardiseGrad { x: a, g: b, dst, .. } => Info::row_wise(dst, [a, b]),

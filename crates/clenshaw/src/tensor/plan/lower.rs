@@ -1,7 +1,7 @@
 //! Third pass: translates operations to the instructions of the forward pass.
 
 use super::fuse::{PassMode, fuse};
-use super::instr::{Buf, BufKind, Dropout, Factor, Instr, Listing, Mask, Spmm};
+use super::instr::{Buf, BufKind, Dropout, EdgeSoftmax, Factor, Instr, Listing, Mask, Spmm};
 use super::op::{Node, Op};
 use super::record::{Tape, param_ranges};
 use super::value::NodeId;
@@ -17,6 +17,8 @@ pub(super) struct ForwardPass {
     /// For each value that is a gate with a mask: the mask, and the factor of the entries that pass. `None`
     /// for all other values, and without a backward pass.
     pub gates: Vec<Option<(Mask, f64)>>,
+    /// For each value that is an attention: its instruction.
+    pub attentions: Vec<Option<Instr>>,
     /// Offsets of the parameters in the parameter vector.
     pub offsets: Vec<usize>,
     mode: PassMode,
@@ -27,8 +29,9 @@ pub(super) fn lower(tape: &Tape, outputs: &[NodeId], mode: PassMode) -> ForwardP
     let (nodes, needed) = fuse(&tape.nodes, outputs, mode);
     let offsets = param_ranges(&tape.params).into_iter().map(|range| range.start).collect();
     let n = nodes.len();
-    let (bufs, gates) = (vec![None; n], vec![None; n]);
-    let mut pass = ForwardPass { nodes, list: Listing::default(), bufs, gates, offsets, mode };
+    let (bufs, gates, attentions) = (vec![None; n], vec![None; n], vec![None; n]);
+    let list = Listing::default();
+    let mut pass = ForwardPass { nodes, list, bufs, gates, attentions, offsets, mode };
     for i in (0..n).filter(|i| needed[*i]) {
         let entries = |matrix: usize| tape.sparse[matrix].pattern().n_entries();
         pass.bufs[i] = Some(pass.lower_node(i, entries));
@@ -51,6 +54,7 @@ impl ForwardPass {
             Op::Sum { spmm, terms, bias } => self.lower_sum(i, spmm, &terms, bias),
             Op::Gate { x, act, drop, site } => self.lower_gate(i, x, act, drop, site),
             Op::SparseDropout { x, drop, site, .. } => self.lower_sparse_dropout(x, drop, site),
+            Op::Attention { softmax, drop, site } => self.lower_attention(i, softmax, drop, site),
             Op::Concat(parts) => self.lower_concat(i, &parts),
             _ => self.lower_single(i, &op),
         }
@@ -134,6 +138,22 @@ impl ForwardPass {
         let Some(drop) = self.dropout(drop, site, false) else { return values };
         let dst = self.list.computed(self.list.bufs[values].rows, 1);
         self.emit(x, Instr::SparseDropout { values, drop, dst });
+        dst
+    }
+
+    fn lower_attention(&mut self, i: NodeId, softmax: EdgeSoftmax, drop: f64, site: u64) -> Buf {
+        let (rows, heads) = (self.nodes[softmax.source].rows, self.nodes[softmax.source].cols);
+        let softmax = EdgeSoftmax {
+            values: self.buf(softmax.values),
+            source: self.buf(softmax.source),
+            destination: self.buf(softmax.destination),
+            ..softmax
+        };
+        let drop = self.dropout(drop, site, true);
+        let (dst, log_sums) = (self.buffer_like(i), self.list.computed(rows, heads));
+        let instr = Instr::Attention { softmax, drop, dst, log_sums };
+        self.attentions[i] = Some(instr.clone());
+        self.emit(i, instr);
         dst
     }
 

@@ -46,4 +46,4 @@ pub use record::{Init, Param, RUNNING, Tape};
 pub use replay::{Plan, Workspace};
 pub use targets::Targets;
 pub use thread_team::ThreadTeam;
-pub use value::{Coef, FeatureVar, LinearInput, OperatorVar, Term, Var};
+pub use value::{AttentionInputs, Coef, FeatureVar, LinearInput, OperatorVar, Term, Var};

@@ -1,6 +1,6 @@
 //! The operations that a tape records.
 
-use super::instr::{Factor, Spmm};
+use super::instr::{EdgeSoftmax, Factor, Spmm};
 use super::value::NodeId;
 use crate::tensor::kernel::{Act, Map};
 
@@ -44,6 +44,12 @@ pub(super) enum Op {
     SparseDropout {
         matrix: usize,
         x: NodeId,
+        drop: f64,
+        site: u64,
+    },
+    /// `site` is the number of its dropout on the tape.
+    Attention {
+        softmax: EdgeSoftmax,
         drop: f64,
         site: u64,
     },
@@ -104,6 +110,9 @@ impl Op {
             Self::Product(a, b) | Self::Max(a, b) | Self::ColumnDots(a, b) => vec![*a, *b],
             Self::ScaleRows { x, by, .. } => vec![*x, *by],
             Self::Statistic { batch, observed, running } => vec![*batch, *observed, *running],
+            Self::Attention { softmax, .. } => {
+                vec![softmax.values, softmax.source, softmax.destination]
+            }
             Self::Concat(parts) => parts.clone(),
         }
     }

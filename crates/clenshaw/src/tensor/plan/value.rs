@@ -1,5 +1,6 @@
 //! Handles to the values on a tape, and the terms of sums.
 
+use crate::tensor::HeadLayout;
 use std::ops::Mul;
 
 /// The index of a value on its tape.
@@ -70,6 +71,23 @@ mod sealed {
 pub struct OperatorVar {
     pub(super) tape: u64,
     pub(super) index: usize,
+}
+
+/// The inputs and settings of [`Tape::attention`](super::Tape::attention).
+#[derive(Clone, Copy, Debug)]
+pub struct AttentionInputs {
+    /// The rows to be averaged, `[n, cols]`.
+    pub values: Var,
+    /// The score of every node as a neighbour, `[n, heads]`.
+    pub source: Var,
+    /// The score of every node whose neighbours are averaged, `[n, heads]`.
+    pub destination: Var,
+    /// Which columns of `values` belong to which head.
+    pub layout: HeadLayout,
+    /// The factor of negative sums of two scores.
+    pub slope: f64,
+    /// The rate of dropout on the weights of the neighbours.
+    pub dropout: f64,
 }
 
 /// A factor in a sum: a number, an entry of a value, or one number per column.

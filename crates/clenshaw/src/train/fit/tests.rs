@@ -38,6 +38,24 @@ fn restored_run_continues_its_clock_and_history() {
 }
 
 #[test]
+fn restored_asymmetric_run_has_the_same_bits() {
+    let setup_with = |asymmetric| setup("gpr-gnn", &[("asymmetric", asymmetric)]);
+    let (plain, setup) = (setup_with("false"), setup_with("true"));
+    let (mut ordinary, mut first, mut second) = (fit(&plain), fit(&setup), fit(&setup));
+    for epoch in 1..=15 {
+        ordinary.epoch().unwrap();
+        first.epoch().unwrap();
+        // Gradients are scaled from the eleventh step on.
+        assert_eq!(ordinary.params == first.params, epoch <= 10, "epoch {epoch}");
+        if epoch == 9 {
+            second.restore("t", &first.checkpoint()).unwrap();
+        }
+    }
+    (10..=15).for_each(|_| _ = second.epoch().unwrap());
+    assert_eq!(state(&second.checkpoint()), state(&first.checkpoint()));
+}
+
+#[test]
 fn diverged_epoch_does_not_change_the_state() {
     let setup = setup("gcn", &[("dropout", "0.3")]);
     let mut healthy = fit(&setup);

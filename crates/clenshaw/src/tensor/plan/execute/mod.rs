@@ -3,11 +3,13 @@
 //! ```text
 //! sums          weighted sums, including products with an operator; inner products and sums over rows
 //! products      dense and sparse matrix products, weight gradients and transposes
+//! attention     attention over neighbours and its gradients
 //! elementwise   gates, functions of one or two numbers, bf16
 //! rows          functions of whole rows, columns copied between matrices, running products
 //! loss          the loss and its gradient
 //! ```
 
+mod attention;
 mod elementwise;
 mod loss;
 mod products;
@@ -185,6 +187,9 @@ impl<T: Real> ThreadContext<'_, T> {
                 | Instr::WeightGrad { .. }
                 | Instr::SparseWeightGrad { .. }
                 | Instr::Transpose { .. } => self.execute_product(step, block),
+                Instr::Attention { .. } | Instr::AttentionGrad { .. } | Instr::HeadDots { .. } => {
+                    self.execute_attention(&step.instr, rows);
+                }
                 Instr::Clear { .. }
                 | Instr::Bf16 { .. }
                 | Instr::Gate { .. }

@@ -2,10 +2,12 @@
 
 use super::{Init, RUNNING, Tape};
 use crate::tensor::Mat;
-use crate::tensor::kernel::{Act, Map};
-use crate::tensor::plan::instr::{Factor, Spmm};
+use crate::tensor::kernel::{Act, HeadLayout, MAX_HEADS, Map};
+use crate::tensor::plan::instr::{EdgeSoftmax, Factor, Spmm};
 use crate::tensor::plan::op::Op;
-use crate::tensor::plan::value::{Coef, LinearInput, NodeId, OperatorVar, Term, Var};
+use crate::tensor::plan::value::{
+    AttentionInputs, Coef, LinearInput, NodeId, OperatorVar, Term, Var,
+};
 
 impl Tape {
     /// The sum of terms of the same shape and, optionally, one single-row term, which is added to every row.
@@ -92,6 +94,38 @@ impl Tape {
         X::from_var(self.derive("dropout", op, self.dims(node)))
     }
 
+    /// Attention: the average of the rows of neighbours, weighted per head by a softmax of scores.
+    ///
+    /// ```text
+    /// out_i = sum_j a_ij values_j        a_ij = softmax over j of leaky( source_j + destination_i )
+    /// ```
+    ///
+    /// The neighbours j of i are the entries of row i of the operator, whose values do not matter;
+    /// `leaky(x)` is x if x > 0, and `slope x` otherwise. In training, inverted dropout acts on the weights
+    /// a, which are not normalised again. The row of a node without neighbours is 0.
+    pub fn attention(&mut self, operator: OperatorVar, inputs: AttentionInputs) -> Var {
+        let AttentionInputs { layout, slope, dropout, .. } = inputs;
+        let [values, source, destination] =
+            [inputs.values, inputs.source, inputs.destination].map(|v| self.node("attention", v));
+        let operator = self.operator_index("attention", operator);
+        let ((rows, cols), (score_rows, heads)) = (self.dims(values), self.dims(source));
+        let n = self.operators[operator].n_nodes();
+        assert_eq!(rows, n, "attention: {rows} rows and {n} nodes");
+        assert_eq!(score_rows, n, "attention: {score_rows} rows of scores and {n} nodes");
+        let same = self.dims(destination) == (score_rows, heads);
+        assert!(same, "attention: source and destination scores differ in shape");
+        assert!(heads <= MAX_HEADS, "attention: {heads} heads; expected at most {MAX_HEADS}");
+        let fits = layout == HeadLayout::Interleaved || cols % heads == 0;
+        assert!(fits, "attention: {cols} columns and {heads} heads; expected a multiple");
+        assert!(
+            (0.0..1.0).contains(&dropout),
+            "attention: dropout {dropout}; expected 0 <= rate < 1"
+        );
+        let softmax = EdgeSoftmax { operator, values, source, destination, layout, slope };
+        let op = Op::Attention { softmax, drop: dropout, site: self.next_site() };
+        self.derive("attention", op, (rows, cols))
+    }
+
     /// The columns of all parts side by side; the parts must have the same number of rows.
     pub fn concat(&mut self, parts: &[Var]) -> Var {
         let parts: Vec<NodeId> = parts.iter().map(|v| self.node("concat", *v)).collect();
@@ -104,6 +138,11 @@ impl Tape {
     /// `tanh x`, element-wise.
     pub fn tanh(&mut self, x: Var) -> Var {
         self.map("tanh", x, Map::Tanh)
+    }
+
+    /// `x` where x > 0, `e^x - 1` elsewhere; element-wise.
+    pub fn elu(&mut self, x: Var) -> Var {
+        self.map("elu", x, Map::Elu)
     }
 
     /// `1 / (1 + e^-x)`, element-wise.

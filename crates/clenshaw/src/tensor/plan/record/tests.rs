@@ -1,7 +1,7 @@
 //! Tests that operations reject invalid operands.
 
 use super::*;
-use crate::tensor::{Pattern, assert_panics};
+use crate::tensor::{AttentionInputs, HeadLayout, Pattern, assert_panics};
 
 fn identity_operator(n: usize) -> Operator {
     let pattern = Pattern::new(n, (0..=n).collect(), (0..n as u32).collect());
@@ -99,4 +99,44 @@ fn sparse_features_stay_sparse_through_dropout() {
     let y = t.linear(dropped, w, None);
     assert_eq!((t.shape(dropped), t.shape(y)), ((2, 3), (2, 4)));
     assert!(matches!(t.nodes[y.node].op, Op::SparseLinear { matrix: 0, .. }));
+}
+
+#[test]
+fn invalid_attention_is_rejected() {
+    let mut t = Tape::new();
+    let x = t.features(Mat::zeros(3, 4));
+    let scores = t.features(Mat::zeros(3, 2));
+    let others = t.features(Mat::zeros(3, 3));
+    let many = t.features(Mat::zeros(3, 65));
+    let row = t.constant(Mat::zeros(1, 2));
+    let p = t.operator(identity_operator(3));
+    let small = t.operator(identity_operator(2));
+    let their_p = Tape::new().operator(identity_operator(3));
+    let inputs = AttentionInputs {
+        values: x,
+        source: scores,
+        destination: scores,
+        layout: HeadLayout::Blocks,
+        slope: 0.2,
+        dropout: 0.0,
+    };
+    let with = |source, destination| AttentionInputs { source, destination, ..inputs };
+    assert_rejected(
+        &t,
+        &[
+            ("attention: an operator of another tape", &|t| _ = t.attention(their_p, inputs)),
+            ("attention: 3 rows and 2 nodes", &|t| _ = t.attention(small, inputs)),
+            ("attention: 1 rows of scores and 3 nodes", &|t| _ = t.attention(p, with(row, row))),
+            ("scores differ in shape", &|t| _ = t.attention(p, with(scores, others))),
+            ("attention: 65 heads; expected at most 64", &|t| _ = t.attention(p, with(many, many))),
+            ("attention: 4 columns and 3 heads", &|t| _ = t.attention(p, with(others, others))),
+            ("attention: dropout 1; expected", &|t| {
+                _ = t.attention(p, AttentionInputs { dropout: 1.0, ..inputs });
+            }),
+        ],
+    );
+    // Interleaved heads fit any number of columns.
+    let interleaved = AttentionInputs { layout: HeadLayout::Interleaved, ..with(others, others) };
+    let y = t.attention(p, interleaved);
+    assert_eq!((t.shape(y), t.reach(y)), ((3, 4), Some(1)));
 }
