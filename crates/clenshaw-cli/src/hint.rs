@@ -23,12 +23,12 @@ pub fn hint(error: &Error) -> Option<String> {
             "delete the earlier results with --fresh, or choose another folder with --out".into(),
         ),
         Error::Occupied { problem, .. } if problem.contains("portable instruction path") => Some(
-            "use this path with --portable, delete the earlier results with --fresh, \
+            "rerun with --portable, delete the earlier results with --fresh, \
              or choose another folder with --out"
                 .into(),
         ),
         Error::Occupied { problem, .. } if problem.contains("vector instruction path") => Some(
-            "use this path (no --portable, and CLENSHAW_CPU not set to portable), \
+            "rerun without --portable and without CLENSHAW_CPU=portable, \
              delete the earlier results with --fresh, or choose another folder with --out"
                 .into(),
         ),

@@ -1,4 +1,4 @@
-//! The `clenshaw` program, and the only crate that prints.
+//! The `clenshaw` program. Of the crates in `crates/`, only this one prints.
 //!
 //! Each subcommand is one module and one line of [`SUBCOMMANDS`]; help, completions and man pages are
 //! generated from that list.
@@ -108,7 +108,7 @@ impl Subcommand {
     }
 }
 
-/// The option of all subcommands that compute with the kernels.
+/// The name of the option that disables AVX and FMA instructions.
 const PORTABLE: &str = "portable";
 
 fn portable_option() -> Arg {

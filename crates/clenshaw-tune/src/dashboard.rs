@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 /// The maximum length of a chunk in characters, as in optuna-dashboard.
 const CHUNK_LENGTH: usize = 2045;
 
-/// Returns the attributes that replace a study's note by `text`, in Markdown, and increment its version.
+/// Returns the attributes that replace a study's note with `text`, in Markdown, and increment its version.
 /// `current` contains the study's system attributes.
 pub fn note(current: &Attributes, text: &str) -> Attributes {
     let version = current.get("dashboard:note_ver").and_then(Value::as_u64).unwrap_or(0) + 1;
@@ -32,7 +32,7 @@ pub fn metric_name(name: &str) -> Attributes {
     [("study:metric_names".to_owned(), json!([name]))].into()
 }
 
-/// Returns the attributes that add a Plotly figure to a study, or replace the figure with this id.
+/// Returns the attributes that add a Plotly figure to a study; a figure that already has this id is replaced.
 /// `current` contains the study's system attributes.
 ///
 /// # Panics
@@ -44,8 +44,8 @@ pub fn plot(current: &Attributes, id: &str, figure: &Value) -> Attributes {
     chunk_attrs(current, &format!("dashboard:plot_data:{id}:"), &figure.to_string())
 }
 
-/// Returns one attribute per chunk of the text, named `prefix` and the index of the chunk; surplus chunks of
-/// earlier, longer text are set to the empty string.
+/// Returns one attribute per chunk of the text, named `prefix` followed by the index of the chunk; surplus
+/// chunks of earlier, longer text are set to the empty string.
 fn chunk_attrs(current: &Attributes, prefix: &str, text: &str) -> Attributes {
     let characters: Vec<char> = text.chars().collect();
     let mut texts: Vec<String> = characters.chunks(CHUNK_LENGTH).map(String::from_iter).collect();

@@ -18,7 +18,7 @@ pub fn is_study(argument: &Path) -> bool {
 }
 
 /// Opens the storage of a study; `None` if the argument does not name a study. Nothing is created: a missing
-/// file, and a database without tables, are errors.
+/// file, and a database without tables, are errors. Prints a warning if the argument contains a password.
 pub fn open_study(argument: &Path) -> Result<Option<(StorageLocation, Box<dyn Storage>)>> {
     if !is_study(argument) {
         return Ok(None);
@@ -30,7 +30,10 @@ pub fn open_study(argument: &Path) -> Result<Option<(StorageLocation, Box<dyn St
     Ok(Some((location, storage)))
 }
 
-/// Reads a study; an error if it does not exist. Nothing is created.
+/// Reads a study and builds its report; an error if the study does not exist, and it is not created.
+///
+/// # Panics
+/// If the argument does not name a study, see [`is_study`].
 pub fn read(argument: &Path, name: Option<&str>, store: &Store) -> Result<Subject> {
     let opened = open_study(argument)?;
     let (location, storage) = opened.expect("the caller has checked that it is a study");

@@ -6,7 +6,8 @@ use clenshaw::experiment::{CellProgress, ExperimentInfo, ExperimentOptions, Sele
 use clenshaw::report::ResultPage;
 
 impl Reproduce {
-    /// Runs or resumes an experiment, then writes and prints its page.
+    /// Runs or resumes an experiment, then writes and prints its page. After an error or an interruption, no page
+    /// is written; the records of finished cells are kept.
     pub(super) fn measure(
         &self,
         info: &'static ExperimentInfo,

@@ -1,5 +1,5 @@
-//! What takes longer to compute than an update: graphs with their spectral density, and reports of finished
-//! runs. One thread computes it when a page needs it.
+//! Data that takes too long to compute during an update: graphs with their spectral density, and reports of
+//! finished runs. A separate thread computes them when a page needs them.
 
 use super::state::SharedState;
 use clenshaw::data::Store;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-/// What determines a graph and its spectrum.
+/// Identifies a [`FollowedGraph`]: the parts of a request that its graph, split and spectral density depend on.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct GraphKey(String);
 
@@ -40,7 +40,7 @@ pub enum DetailJob {
     Report { id: usize, path: PathBuf, seed: u64 },
 }
 
-/// Computes values until the program ends, on a single thread, to leave the others to the training.
+/// Runs jobs until the program ends. Uses only the calling thread, to leave the other cores to training.
 pub fn compute(jobs: &Receiver<DetailJob>, state: &SharedState, store: &Store) {
     for job in jobs {
         match job {
@@ -51,7 +51,7 @@ pub fn compute(jobs: &Receiver<DetailJob>, state: &SharedState, store: &Store) {
             DetailJob::Report { id, path, seed } => {
                 let run = ReportedRun { folder: path, seed: Some(seed) };
                 let report = Report::new(&[run], store, 1).map(|report| {
-                    serde_json::to_string(&report).expect("the data of a page is plain").into()
+                    serde_json::to_string(&report).expect("a report is plain data").into()
                 });
                 state.lock().store_report(id, Loaded::from_result(report));
             }

@@ -94,14 +94,14 @@ fn runs_of_one_folder_have_one_bit_class() {
     sandbox.stdout(&format!("{TRAIN} fast"));
     let (code, message) = sandbox.failure(&format!("{TRAIN} fast --portable"));
     let expected = "error: fast: contains runs of the vector instruction path (avx2 or avx512)\n\
-                    hint: use this path (no --portable, and CLENSHAW_CPU not set to portable), \
+                    hint: rerun without --portable and without CLENSHAW_CPU=portable, \
                     delete the earlier results with --fresh, or choose another folder with --out\n";
     assert_eq!((code, message.as_str()), (2, expected));
     sandbox.stdout(&format!("{TRAIN} fast --portable --fresh"));
     let (code, message) = sandbox.failure(&format!("{TRAIN} fast"));
     assert_eq!(code, 2);
     assert!(message.contains("contains runs of the portable instruction path"), "{message}");
-    assert!(message.contains("use this path with --portable"), "{message}");
+    assert!(message.contains("rerun with --portable"), "{message}");
 }
 
 #[test]

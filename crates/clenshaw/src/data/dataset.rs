@@ -8,7 +8,7 @@ use crate::graph::Graph;
 /// A graph with features, labels and a description.
 ///
 /// The fields can be changed freely; [`Setup::new`](crate::train::Setup::new) returns an error if
-/// they are inconsistent.
+/// [`Dataset::check_shapes`] does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dataset {
     /// The name; a data set that was loaded can be loaded again under this name.
@@ -82,8 +82,9 @@ impl Dataset {
         }
     }
 
-    /// Returns the data set, or an error if it is inconsistent or cannot be trained on: it has no
-    /// features, a non-finite value, or fewer than two classes with labels.
+    /// Returns the data set, or an error if [`Dataset::check_shapes`] returns one or it cannot be trained on: it
+    /// has no features, a non-finite value, or fewer than two classes with labels. Splits and names of nodes
+    /// are not checked.
     ///
     /// ```
     /// use clenshaw::data::{Dataset, Features};

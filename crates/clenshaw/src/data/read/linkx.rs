@@ -52,7 +52,7 @@ pub fn read(folder: &Path) -> Result<Dataset> {
     Ok(dataset("twitch-gamers", &nodes, graph, splits))
 }
 
-/// Reads the bytes of the files of a folder; `place` is its name in errors and the name of the data set.
+/// Reads a data set from the contents of its files; `place` is the folder in errors, and the data set's name.
 pub fn read_bytes(
     place: &str,
     nodes: &[u8],

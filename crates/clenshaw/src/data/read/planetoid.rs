@@ -28,13 +28,13 @@ pub struct PlanetoidFiles<'a> {
     pub x: &'a [u8],
     /// Features of the test nodes.
     pub tx: &'a [u8],
-    /// Features of all nodes except the test nodes.
+    /// Features of the nodes before the test nodes, including the training nodes.
     pub allx: &'a [u8],
     /// Labels of the training nodes.
     pub y: &'a [u8],
     /// Labels of the test nodes.
     pub ty: &'a [u8],
-    /// Labels of all nodes except the test nodes.
+    /// Labels of the nodes before the test nodes, including the training nodes.
     pub ally: &'a [u8],
     /// The neighbours of each node.
     pub graph: &'a [u8],
@@ -181,7 +181,7 @@ fn matrix(place: &str, bytes: &[u8]) -> Result<CsrMatrix> {
 }
 
 /// Reads a pickled one-hot matrix; returns the class of each row, `None` for a row of zeros, and the number
-/// of classes. An error if a row has several classes.
+/// of classes. An error if a row has several classes, or if there are no rows or no classes.
 fn one_hot(place: &str, bytes: &[u8]) -> Result<(Vec<Option<u32>>, usize)> {
     let pickle = pickle::read_bytes(place, bytes)?;
     let array = pickle.array(pickle.root(), "labels")?;

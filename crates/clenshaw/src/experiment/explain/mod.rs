@@ -1,7 +1,7 @@
 //! Explanations of single predictions: what nodes and features contribute to the score of a node.
 //!
-//! The margin, that is the score of the predicted class minus that of the runner-up, is the quantity to
-//! read: adding the same number to all scores of a node does not change its probabilities, so
+//! The margin, the score of the predicted class minus that of the runner-up, is more meaningful than the
+//! score: adding the same number to all scores of a node does not change its probabilities, so
 //! contributions to a single score include a part that explains nothing. Both are returned.
 
 mod drawing;
@@ -35,8 +35,8 @@ const SIMILAR_NAMES: usize = 3;
 /// Without `seed`, the finished run with the lowest validation loss is used.
 ///
 /// # Errors
-/// If there is no such run or node, the graph cannot be loaded or does not match the model, or the limits
-/// are too small.
+/// If there is no such run or node, the graph cannot be loaded or does not match the model, the split cannot
+/// be drawn, or the explanation would exceed the limits.
 pub fn explain(
     folder: &Path,
     store: &Store,
@@ -61,10 +61,12 @@ pub fn explain(
     Ok(explanation)
 }
 
-/// Explains the prediction of a trained model for one node of a graph.
+/// Explains the prediction of a trained model for one node of a graph. `split` provides the training nodes
+/// among which similar ones are listed, and the part to which each listed node belongs.
 ///
 /// # Errors
-/// If the graph does not match the model or has no such node, or the limits are too small.
+/// If the graph does not match the model, has no such node or has fewer than two classes; if the split contains
+/// a node that is not in the graph or has no label; or if the explanation would exceed the limits.
 pub fn explain_with(
     model: &TrainedModel,
     dataset: &Dataset,
@@ -302,7 +304,7 @@ impl<'a> Explainer<'a> {
         NearestNodes { representation: self.representation, nodes }
     }
 
-    /// What limits the meaning of an attribution.
+    /// Caveats: reduced precision in the model, and integrated gradients that do not add up to within 1%.
     fn notes(&self, attribution: &Attribution) -> Vec<String> {
         let mut notes = vec![];
         if self.model.hp().choice::<GatherPrecision>("gather") == GatherPrecision::Bf16 {

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 /// A study ends with an error after this many diverged trials in a row.
 const MAX_DIVERGED: usize = 20;
-/// How often a waiting worker checks whether to stop.
+/// How often a waiting worker checks whether it can start a trial or must stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// How often a process checks whether another one has requested to stop.

@@ -10,11 +10,11 @@
 //! a program run in the order prologue, main, epilogue, regardless of the order in which instructions are
 //! appended, so these rules determine which contribution overwrites the buffer:
 //!
-//! - a contribution in the main section may overwrite, since all others in this section come later
-//!   and no contribution is in the prologue;
+//! - the first contribution to be appended may overwrite if it is in the main section, since all others in
+//!   this section come later and no contribution is in the prologue;
 //! - a contribution in the epilogue overwrites only in [`Backward::finish_gradient`], which makes the
-//!   last contribution, and only if there is no earlier one; all others add to a buffer that the
-//!   prologue clears.
+//!   last contribution, and only if there is no earlier one; all others in the epilogue add to the buffer,
+//!   which the prologue clears unless the first contribution overwrites it.
 
 use super::Tape;
 use super::fuse::PassMode;
@@ -81,8 +81,8 @@ impl Gradients<'_> {
     }
 }
 
-/// Appends the loss and all parameter gradients to a forward pass. Also returns the buffers of the gradients
-/// of `watched` values; `None` for a value on which the loss does not depend.
+/// Appends the loss and the gradients of all values that need one to a forward pass. Also returns the buffers
+/// of the gradients of `watched` values; `None` for a value on which the loss does not depend.
 fn differentiate(
     mut pass: ForwardPass,
     logits: NodeId,
@@ -427,7 +427,7 @@ impl Backward {
         }
     }
 
-    /// Appends an instruction of operation `i` to the main section or the epilogue.
+    /// Appends an instruction of operation `i` to the main section if `i` is per node, otherwise to the epilogue.
     fn emit(&mut self, i: NodeId, instr: Instr) {
         let list = &mut self.pass.list;
         if self.pass.nodes[i].per_node { &mut list.main } else { &mut list.epilogue }.push(instr);

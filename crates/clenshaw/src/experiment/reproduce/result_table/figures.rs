@@ -19,8 +19,8 @@ impl ResultTable {
         Some(BarChart { title, y_label: "test accuracy, %".into(), bars })
     }
 
-    /// Two charts over the depth of the network for each graph with a column of known depth: the accuracy and
-    /// the Dirichlet energy. Each chart is paired with the end of its file name.
+    /// For each graph that has columns with a `depth`, two charts against depth: the accuracy and the Dirichlet
+    /// energy. Each chart is paired with the suffix of its file name.
     pub fn depth_charts(&self, table: &ScoreTable) -> Vec<(String, LineChart)> {
         let deep = self.columns.iter().filter(|column| column.depth.is_some());
         let graphs = distinct(deep.map(|column| column.graph()));
@@ -47,7 +47,7 @@ impl ResultTable {
         graphs.into_iter().flat_map(charts).collect()
     }
 
-    /// One number of a model's complete cells on a graph, over depth.
+    /// The line of a model on one graph: `number` of each complete cell against its depth.
     fn line(
         &self,
         table: &ScoreTable,

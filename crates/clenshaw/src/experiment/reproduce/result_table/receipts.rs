@@ -20,7 +20,7 @@ use serde_json::{Value as Json, json};
 use std::fs;
 use std::path::Path;
 
-/// A list of receipts, one per cell.
+/// A list of receipts. If it was read from several files, it can contain several receipts of the same cell.
 #[derive(Clone, Debug)]
 pub struct Receipts(pub(super) Vec<CellReceipt>);
 
