@@ -56,7 +56,7 @@ pub static INFO: ModelInfo = ModelInfo {
     training: &TRAINING,
     inductive: true,
     presets: "",
-    groups: &[OptimiserGroup { name: "all", kind: OptimiserKind::AdamW, rate: "lr", decay: "wd" }],
+    groups: &[OptimiserGroup { name: "all", kind: OptimiserKind::AdamW, rate: "lr", decay: Some("wd") }],
     build,
     filter: None,
 };
