@@ -48,7 +48,7 @@ fn unknown_names_get_suggestions() {
     );
     assert_rejected(
         "train cora --preset papers",
-        "unknown preset `papers`; did you mean `paper`? known: paper",
+        "unknown preset `papers`; did you mean `paper`? known: paper, luo2024",
     );
 }
 

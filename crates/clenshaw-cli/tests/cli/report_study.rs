@@ -83,7 +83,7 @@ fn database_page_needs_a_name_if_there_are_several_studies() {
         ("empty.journal empty.journal", "a study is reported on its own page; pass no other"),
         (
             "latest --name two",
-            "`name` is `two`; expected only together with a study, such as studies/",
+            "`name` is `two`; expected no name unless a study is given, such as studies/",
         ),
     ] {
         let (code, error) = sandbox.failure(&format!("report {arguments} --out no.html"));

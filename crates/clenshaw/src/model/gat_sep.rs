@@ -27,7 +27,7 @@ pub static INFO: ModelInfo = ModelInfo {
     title: "GAT-sep",
     paper: "Platonov et al., ICLR 2023, arXiv:2302.11640",
     family: ModelFamily::Residual,
-    equation: "x <- x + ffn([z | m]), z = LN(x) W + b, m_i = sum_j w_ij z_j over neighbours j, \
+    equation: "x <- x + ffn([z | m]), z = LN(x) W + b; m_i = sum_j w_ij z_j over neighbours j; \
                w_ij = softmax over j of leaky(u_j + v_i); out = LN(x) W_out + b_out",
     operator: Some(Normalisation::Plain),
     hyper: &[
@@ -56,7 +56,12 @@ pub static INFO: ModelInfo = ModelInfo {
     training: &TRAINING,
     inductive: true,
     presets: "",
-    groups: &[OptimiserGroup { name: "all", kind: OptimiserKind::AdamW, rate: "lr", decay: Some("wd") }],
+    groups: &[OptimiserGroup {
+        name: "all",
+        kind: OptimiserKind::AdamW,
+        rate: "lr",
+        decay: Some("wd"),
+    }],
     build,
     filter: None,
 };

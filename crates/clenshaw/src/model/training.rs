@@ -11,7 +11,7 @@ const SCALING: &str = "raw: features unchanged; row0: rows sum to 1; row: the sa
                        scaled up; zscore: columns are standardised; standard: the same, except for \
                        columns of zeros and ones and for mostly zero columns of sparse features";
 const GATHER: &str = "precision of the values that products with the graph read: f32, or bf16, which \
-                      is faster on large graphs";
+                      is faster on large graphs; attention always reads f32";
 const CLASS_WEIGHTS: &str = "true: every class has the same weight in the training loss, so rare classes \
                              count as much as frequent ones";
 const STOP: &str = "patience: stop after `patience` epochs without a lower validation loss; \

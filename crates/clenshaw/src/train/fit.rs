@@ -431,10 +431,13 @@ impl Fit {
     fn check_divergence(&self) -> Result<()> {
         let Some(Divergence { loss, value, .. }) = self.diverged else { return Ok(()) };
         let hp = self.setup.hp();
-        let rates = self.setup.info().groups.iter().map(|group| group.rate);
-        let mut lower: Vec<String> =
-            rates.map(|key| format!("`{key}` (now {})", hp.real(key))).collect();
-        lower.dedup();
+        let mut lower: Vec<String> = vec![];
+        for group in self.setup.info().groups {
+            let rate = format!("`{}` (now {})", group.rate, hp.real(group.rate));
+            if !lower.contains(&rate) {
+                lower.push(rate);
+            }
+        }
         let epoch = self.history.len() + 1;
         Err(Error::Diverged { epoch, loss, value, lower: lower.join(" or ") })
     }

@@ -46,6 +46,8 @@ fn every_model_stays_close_to_full_precision() {
         // Eight significant bits: at most 2^-9 per rounding; orthogonalisation amplifies it.
         let limit = if info.name == "opt-basis-gnn" { 0.1 } else { 0.02 };
         assert!(error < limit, "{}: relative error {error}", info.name);
-        assert!(info.operator.is_none() || error > 0.0, "{}: nothing was rounded", info.name);
+        // Attention has its own weights per edge and reads full precision.
+        let reads_bf16 = info.operator.is_some() && !["gat", "gat-sep"].contains(&info.name);
+        assert_eq!(error > 0.0, reads_bf16, "{}: relative error {error}", info.name);
     }
 }
