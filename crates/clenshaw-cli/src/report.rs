@@ -97,8 +97,9 @@ impl Report {
             (_, Some(name)) => Err(Error::BadValue {
                 key: "name".into(),
                 value: name.clone(),
-                expected: "only together with a study, such as studies/texas-clenshaw-gcn.journal"
-                    .into(),
+                expected:
+                    "no name unless a study is given, such as studies/texas-clenshaw-gcn.journal"
+                        .into(),
             }),
             (arguments, None) => match arguments.iter().find(|path| study::is_study(path)) {
                 Some(study) => Err(Error::Data {

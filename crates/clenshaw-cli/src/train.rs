@@ -42,8 +42,8 @@ pub struct Train {
     /// How to split the nodes into training, validation and test sets; see below
     #[arg(long, value_name = "NAME")]
     split: Option<String>,
-    /// Number of runs, each with its own seed and, if the split is random, its own split [default: 1; with
-    /// --split all, one per split]
+    /// Number of runs, each with its own seed and, if the split is random, its own split [default: 1, or
+    /// one per split if the split is `all`]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true)]
     runs: Option<usize>,
     /// Seed of the first run, incremented for each further run [default: 0]
@@ -122,7 +122,8 @@ impl RunSubcommand for Train {
 }
 
 impl Train {
-    /// Combines defaults, preset, configuration file and options; later ones override earlier ones.
+    /// Combines defaults, preset, configuration file and options; later ones override earlier ones. The
+    /// exception is the `[table]` of the file, which overrides the options for the columns of tables.
     fn request(&self, store: &Store) -> Result<Request> {
         let config = self.config.as_deref().map_or(Ok(Config::default()), read_config)?;
         let model = self.model.as_ref().or(config.model.as_ref());

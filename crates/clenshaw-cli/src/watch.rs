@@ -58,11 +58,11 @@ they arrive. The stop button stops the training program as Ctrl-C does; rerun th
 resume. Start `clenshaw watch` in the same folder, before or after you start the training. Ctrl-C
 stops `clenshaw watch` and does not affect the training.
 
-The page can be reached only from this machine, at the printed address; the random part of the
-address acts as a password. To watch runs on another machine, choose a port, forward it, and open
-the printed address on this machine:
+The page can be reached only from the machine on which `clenshaw watch` runs, at the printed
+address; the random part of the address acts as a password. To watch runs on another machine, choose
+a port, forward it to your own machine, and open the printed address there:
 
-  ssh -L 8000:127.0.0.1:8000 HOST             On this machine
+  ssh -L 8000:127.0.0.1:8000 HOST             On your own machine
   clenshaw watch --port 8000                  On HOST, where the runs are
 
 Examples:
@@ -141,7 +141,8 @@ impl Watch {
         }
         if let Some(name) = &self.name {
             let expected =
-                "only together with a study, such as studies/texas-clenshaw-gcn.journal".into();
+                "no name unless a study is given, such as studies/texas-clenshaw-gcn.journal"
+                    .into();
             return Err(Error::BadValue { key: "name".into(), value: name.clone(), expected });
         }
         // The folder `runs` may be created later by the training.

@@ -1,4 +1,4 @@
-//! Studies and results stored by Optuna in `tests/fixtures`, for tests.
+//! For tests: trials, and the studies and results in `tests/fixtures`, which were computed with Optuna.
 
 use crate::{Direction, Distribution, Trial, TrialState};
 use serde_json::Value;
@@ -36,8 +36,8 @@ pub(crate) fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| value.as_str().unwrap().parse().unwrap())
 }
 
-/// The distributions by name.
-fn space(stored: &Value) -> BTreeMap<String, Distribution> {
+/// The distributions by key. A key is not the name of a parameter; see [`trials`].
+fn distributions(stored: &Value) -> BTreeMap<String, Distribution> {
     let entries = stored.as_object().unwrap().iter();
     let distribution = |json: &Value| Distribution::from_json(&json.to_string()).unwrap();
     entries.map(|(name, json)| (name.clone(), distribution(json))).collect()
@@ -45,7 +45,7 @@ fn space(stored: &Value) -> BTreeMap<String, Distribution> {
 
 /// The stored trials; each parameter is a pair of the key of its distribution and its internal value.
 pub(crate) fn trials(stored: &Value) -> Vec<Trial> {
-    let distributions = space(&stored["distributions"]);
+    let distributions = distributions(&stored["distributions"]);
     let stored = stored["trials"].as_array().unwrap().iter().enumerate();
     stored.map(|(i, trial)| read_trial(i as u64, trial, &distributions)).collect()
 }

@@ -7,7 +7,7 @@ use crate::{Attributes, Direction, Distribution, ParamValue, Trial};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Returns the id of a study, or a message if it has another direction, none or multiple objectives.
+/// Returns the id of a study, or a message unless it has exactly one objective, with the expected direction.
 pub(super) fn check_direction(
     study: &StudySummary,
     n_objectives: usize,
@@ -77,8 +77,8 @@ pub(super) fn conflict(
     })
 }
 
-/// Returns the system attributes of a waiting trial with the parameters of a failed one; `None` if that one
-/// has no parameters, or one that is NaN or infinite, which cannot be enqueued.
+/// Returns the system attributes of a waiting trial that repeats a failed trial with its
+/// [`Trial::retry_params`]; `None` if there are none, or if a value is NaN or infinite and cannot be enqueued.
 pub(super) fn retry_attrs(failed: &Trial) -> Option<Attributes> {
     let params = failed.retry_params();
     if params.is_empty() { None } else { fixed_params(&params).ok() }

@@ -40,9 +40,9 @@ impl Request {
         Ok(Self { graph, model, split: SplitKind::Balanced, runs: 1, seed: 0, hyper, table })
     }
 
-    /// For a user's own graph, given by a path or imported, loads it and sets its default split and scaling:
-    /// the split or all splits that come with the graph or else `stratified`, and standardised columns. Data
-    /// sets of the registry are not loaded and keep the defaults of the literature.
+    /// Loads a user's own graph, given by a path or imported, and sets its default split and scaling. The split
+    /// is the one that comes with the graph, `all` if there are several, or `stratified` if there is none;
+    /// columns are standardised. For a data set of the registry, nothing is loaded or changed.
     ///
     /// A path is normalised, so that all spellings of it have the same run folder. Fails if the graph is
     /// unknown, or if a user's own graph cannot be loaded.

@@ -190,7 +190,10 @@ fn number(row: &SqlRow, column: usize) -> SqlResult<f64> {
         ("NAN", _) => Ok(f64::NAN),
         (kind, value) => {
             let value = value.map_or_else(|| "NULL".to_owned(), |value| value.to_string());
-            Err(SqlError::Rejected(format!("a number of type `{kind}` has the value {value}")))
+            Err(SqlError::Rejected(format!(
+                "value {value} of type `{kind}`; expected a number of type FINITE, or type \
+                 INF_POS, INF_NEG or NAN"
+            )))
         }
     }
 }

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! The dictionary may be missing (`data=False`) or be a single number, the weight
-//! (`write_weighted_edgelist`). Other entries of the dictionary are not used; a note lists them.
+//! (`write_weighted_edgelist`). Other entries of the dictionary are not used; a note lists them, except `id`
+//! and `key`.
 //! The separator is a space, tab, comma or semicolon. Lines that start with `#` are comments.
 
 use super::assemble::ReadEdges;
@@ -18,7 +19,8 @@ use crate::data::schema::WeightChoice;
 use crate::error::Result;
 use std::collections::HashMap;
 
-/// Whether the first line that is neither empty nor a comment ends with a dictionary.
+/// Whether the first line after the [`preamble`] ends with a dictionary. The preamble consists of empty
+/// lines and lines that are `#` or start with `# ` or `%`; a line such as `#nodes` ends it.
 pub(super) fn has_dictionaries(text: &[u8]) -> bool {
     let (start, _) = preamble(text);
     let (line, _) = split_line(text.get(start..).unwrap_or_default());
@@ -98,7 +100,7 @@ fn number_text(value: &str) -> &str {
 }
 
 /// Splits `text` at the first separator outside quotes and brackets; the second part is `None` if there
-/// is no separator. Returns `None` if quotes or brackets are not closed.
+/// is no separator. Returns `None` if quotes or brackets before the separator are unbalanced.
 fn split_outside(text: &str, separator: u8) -> Option<(&str, Option<&str>)> {
     let (mut quote, mut depth) = (None, 0usize);
     let mut bytes = text.bytes().enumerate();

@@ -1,5 +1,5 @@
-//! What a page shows about a run from its progress file: a full report first, then updates with what has been
-//! added.
+//! What `clenshaw watch` shows about a run, training or finished: first a full [`ProgressReport`], then a
+//! [`ProgressUpdate`] whenever epochs or filters have been added to its progress file.
 
 use super::filter::{Density, FilterHistory, FilterReport};
 use super::{EpochColumns, GraphReport, ScoreReport, SeedScore};
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// The spectral density of graphs with more edges than this is not estimated while a run trains.
 const MAX_DENSITY_EDGES: usize = 1_000_000;
 
-/// A run, as far as it is known from its progress.
+/// A run that is training or has finished: its settings and progress and, once it has finished, its scores.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProgressReport {
     model: &'static str,
@@ -37,7 +37,7 @@ pub struct ProgressReport {
     all_seeds: Vec<SeedScore>,
 }
 
-/// What has been added to a [`ProgressReport`].
+/// The epochs and filters added since a [`ProgressReport`] or the previous update.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProgressUpdate {
     /// The number of epochs that were reported before.
@@ -45,7 +45,7 @@ pub struct ProgressUpdate {
     seconds: f64,
     best_epoch: Option<usize>,
     epochs: EpochColumns,
-    /// The filter after some of these epochs.
+    /// The filters recorded since then, which may belong to epochs that were already reported.
     filters: Option<FilterHistory>,
 }
 
@@ -90,8 +90,8 @@ impl ProgressReport {
 }
 
 impl ProgressUpdate {
-    /// What has been added after `epochs` epochs, and the filters after the epoch `filter_epoch`; `None` if
-    /// nothing has, or if `progress` has fewer than `epochs` epochs.
+    /// Contains all epochs except the first `epochs`, and the filters of epochs later than `filter_epoch`.
+    /// Returns `None` if there are neither, or if `progress` has fewer than `epochs` epochs.
     pub fn new(progress: &TrainingProgress, epochs: usize, filter_epoch: usize) -> Option<Self> {
         let start = progress.filters.partition_point(|filter| filter.epoch <= filter_epoch);
         let (new_epochs, new_filters) =

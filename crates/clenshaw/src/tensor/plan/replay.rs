@@ -188,7 +188,8 @@ impl<T: Real> Plan<T> {
 impl<T: Real> Plan<T> {
     /// Runs one forward and backward pass; equal streams give the same dropout.
     ///
-    /// Returns the loss; its gradient is in [`Workspace::gradients`].
+    /// Returns the loss; its gradient is in [`Workspace::gradients`]. The entries of running statistics are not
+    /// gradients; see [`RUNNING`](super::RUNNING).
     ///
     /// # Panics
     /// If the targets do not fit [`Plan::shape`].
@@ -225,8 +226,11 @@ impl<T: Real> Plan<T> {
         output(&self.evaluate, work, self.logits)
     }
 
-    /// The gradients of the values given to [`Plan::compile_watching`] after [`Plan::gradient`], row by row;
-    /// `None` for a value on which the scores do not depend.
+    /// The gradients of the values given to [`Plan::compile_watching`], row by row; `None` for a value on which
+    /// the scores do not depend.
+    ///
+    /// Call this directly after [`Plan::gradient`]: [`Plan::scores`] and [`Plan::values`] overwrite these
+    /// gradients in the workspace.
     ///
     /// # Panics
     /// If the workspace belongs to another plan.
@@ -312,7 +316,7 @@ impl<T: Real> Plan<T> {
     }
 }
 
-/// The rows of an output of a program after its evaluation.
+/// The rows of an output of the program that was last run in the workspace.
 fn output<'w, T: Real>(program: &Program, work: &'w Workspace<T>, buf: Buf) -> &'w [T] {
     let Slot::Arena(offset) = program.slots[buf] else {
         unreachable!("`schedule` places all rows of an output in the arena")

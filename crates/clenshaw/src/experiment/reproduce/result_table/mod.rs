@@ -4,7 +4,7 @@
 //! title = "..."
 //! source = "where the paper's numbers were published"
 //! spread = "ci95"                 # meaning of the paper's ±: ci95 or std
-//! models = ["gcn", "clenshaw-gcn"]
+//! models = ["gcn", "h2gcn", "clenshaw-gcn"]
 //! notes = ["..."]                 # optional
 //! bars = "..."                    # title of a bar chart; optional
 //! runs = { gcn = 10 }             # models whose number of runs is not 20; optional
@@ -104,7 +104,8 @@ impl ResultTable {
         Ok(table)
     }
 
-    /// Looks up the models; rejects invalid columns, and other models in columns, `claims` or `runs`.
+    /// Looks up the models. Rejects invalid columns, and any model in a column, `claims` or `runs` that is not
+    /// listed in `models`.
     fn find_models(&mut self) -> Result<()> {
         let models = self.model_names.iter().map(|name| model::find(name));
         self.models = models.collect::<Result<_>>()?;
