@@ -182,15 +182,13 @@ impl Compare {
                 }
             },
         ];
-        let majority: Vec<String> = self
-            .graphs
-            .iter()
-            .filter_map(|graph| {
-                let on_graph = |summary: &&Summary| summary.graph == *graph;
-                let summary = results.iter().flatten().find(on_graph)?;
-                Some(format!("{graph} {}", percent(summary.majority_share)))
-            })
-            .collect();
+        let mut majority: Vec<String> = vec![];
+        for summary in results.iter().flatten() {
+            let share = format!("{} {}", summary.graph, percent(summary.majority_share));
+            if !majority.contains(&share) {
+                majority.push(share);
+            }
+        }
         if !majority.is_empty() {
             lines.push(format!("majority class: {}", majority.join(", ")));
         }

@@ -122,10 +122,10 @@ impl RunSubcommand for Train {
 }
 
 impl Train {
-    /// Combines defaults, preset, configuration file and options; later ones override earlier ones. The
-    /// exception is the `[table]` of the file, which overrides the options for the columns of tables.
+    /// Combines defaults, preset, configuration file and options; later ones override earlier ones.
     fn request(&self, store: &Store) -> Result<Request> {
-        let config = self.config.as_deref().map_or(Ok(Config::default()), read_config)?;
+        let mut config = self.config.as_deref().map_or(Ok(Config::default()), read_config)?;
+        config.table = self.table.options().or(config.table);
         let model = self.model.as_ref().or(config.model.as_ref());
         let graph = self.graph.as_ref().or(config.graph.as_ref()).ok_or_else(|| Error::Data {
             place: self.config.as_deref().unwrap_or(Path::new("")).display().to_string(),
@@ -133,7 +133,7 @@ impl Train {
         })?;
         data::resolve(store, graph)?;
         let mut request = Request::new(graph, model.map_or("clenshaw-gcn", |name| name))?;
-        request.table = self.table.options().or(config.table.clone());
+        request.table = config.table.clone();
         request.apply_graph_defaults(store)?;
         if let Some(name) = &self.preset {
             request.apply_preset(name)?;

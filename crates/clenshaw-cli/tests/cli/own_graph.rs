@@ -413,6 +413,29 @@ fn split_files_use_node_names() {
 }
 
 #[test]
+fn options_override_the_table_of_a_configuration_file() {
+    let sandbox = Sandbox::new();
+    write(&sandbox, "it", &people(60, 1), "id,age,colour,town", |i, p| {
+        format!("p{i},{},{},{}", p.age, CLASSES[p.class], TOWNS[p.town])
+    });
+    sandbox.write("it.toml", "graph = \"it\"\n[table]\nlabel = \"colour\"\n");
+    for (options, label) in [("", "colour"), ("--label town --out town", "town")] {
+        let folder = if options.is_empty() { "--out colour" } else { "" };
+        sandbox.stdout(&format!("train --config it.toml {options} {folder} --set max_epochs=2 -q"));
+        let stored = std::fs::read_to_string(sandbox.path(&format!("{label}/run.toml"))).unwrap();
+        assert!(stored.contains(&format!("label = \"{label}\"")), "{stored}");
+    }
+}
+
+#[test]
+fn compare_names_the_majority_class_of_a_folder_with_a_slash() {
+    let sandbox = Sandbox::new();
+    write_plain(&sandbox, "it", &people(60, 1));
+    let page = sandbox.stdout("compare it/ --models mlp --runs 1 --set max_epochs=2 --quiet");
+    assert!(page.contains("majority class: it"), "{page}");
+}
+
+#[test]
 fn all_labels_can_be_used_for_training() {
     let sandbox = Sandbox::new();
     write_plain(&sandbox, "people", &people(60, 1));

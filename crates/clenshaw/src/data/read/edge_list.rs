@@ -8,10 +8,11 @@
 //! The dictionary may be missing (`data=False`) or be a single number, the weight
 //! (`write_weighted_edgelist`). Other entries of the dictionary are not used; a note lists them, except `id`
 //! and `key`.
-//! The separator is a space, tab, comma or semicolon. Lines that start with `#` are comments.
+//! The separator is a space, tab, comma or semicolon. Lines that start with `#` or `%` are
+//! comments.
 
 use super::assemble::ReadEdges;
-use super::delimited::{LineResult, detect_separator, fields, preamble, split_line};
+use super::delimited::{LineResult, detect_separator, fields};
 use super::edge_attributes::EdgeAttributes;
 use super::edges::parse_weight;
 use super::text::line_error;
@@ -19,12 +20,18 @@ use crate::data::schema::WeightChoice;
 use crate::error::Result;
 use std::collections::HashMap;
 
-/// Whether the first line after the [`preamble`] ends with a dictionary. The preamble consists of empty
-/// lines and lines that are `#` or start with `# ` or `%`; a line such as `#nodes` ends it.
+/// Whether the first line with an edge ends with a dictionary.
 pub(super) fn has_dictionaries(text: &[u8]) -> bool {
-    let (start, _) = preamble(text);
-    let (line, _) = split_line(text.get(start..).unwrap_or_default());
-    line.contains(&b'{') && line.trim_ascii_end().ends_with(b"}")
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let mut lines = text.split(|byte| *byte == b'\n');
+    lines
+        .find(|line| is_edge(line))
+        .is_some_and(|line| line.contains(&b'{') && line.trim_ascii_end().ends_with(b"}"))
+}
+
+/// Whether a line is neither empty nor a comment, which starts with `#` or `%`.
+fn is_edge(line: &[u8]) -> bool {
+    !line.trim_ascii().is_empty() && !line.starts_with(b"#") && !line.starts_with(b"%")
 }
 
 /// Reads the edges between the nodes of a table; `nodes` maps their names to their numbers. A name that is
@@ -36,10 +43,9 @@ pub(super) fn parse(
     weights: WeightChoice,
 ) -> Result<ReadEdges> {
     let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines());
-    let is_edge = |line: &str| !line.trim().is_empty() && !line.starts_with('#');
     let mut attributes = EdgeAttributes::new(weights);
     let mut edges = vec![];
-    for (number, line) in lines.filter(|(_, line)| is_edge(line)) {
+    for (number, line) in lines.filter(|(_, line)| is_edge(line.as_bytes())) {
         let edge = edge(line, nodes, &mut attributes);
         edges.push(edge.map_err(|problem| line_error(place, number, problem))?);
     }
@@ -145,7 +151,11 @@ mod tests {
         let spaces = "ann bob {'weight': 2.0}\nbob cid {}\ncid cid {'weight': 3}\n";
         let commas = "ann,bob,{'weight': 2.0}\nbob,cid,{}\ncid,cid,{'weight': 3}\n";
         for text in [spaces, commas] {
-            assert!(has_dictionaries(text.as_bytes()));
+            for comment in ["", "#nodes\n", "% edges\n\n# 3\n"] {
+                let text = format!("{comment}{text}");
+                assert!(has_dictionaries(text.as_bytes()));
+                assert_eq!(read(&text).unwrap().graph.n_edges(), 2);
+            }
             let edges = read(text).unwrap();
             assert_eq!(edges.graph.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
             assert_eq!(edges.graph.weights(), Some(&[2.0, 2.0, 1.0, 1.0][..]));
