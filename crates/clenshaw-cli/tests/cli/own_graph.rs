@@ -422,7 +422,7 @@ fn options_override_the_table_of_a_configuration_file() {
     for (options, label) in [("", "colour"), ("--label town --out town", "town")] {
         let folder = if options.is_empty() { "--out colour" } else { "" };
         sandbox.stdout(&format!("train --config it.toml {options} {folder} --set max_epochs=2 -q"));
-        let stored = std::fs::read_to_string(sandbox.path(&format!("{label}/run.toml"))).unwrap();
+        let stored = std::fs::read_to_string(sandbox.path(format!("{label}/run.toml"))).unwrap();
         assert!(stored.contains(&format!("label = \"{label}\"")), "{stored}");
     }
 }
