@@ -83,7 +83,7 @@ def test_scores_loss_and_gradients_agree_with_the_fixture(
 def test_every_model_of_the_library_is_covered() -> None:
     sources = "".join(path.read_text() for path in sorted(RUST_MODELS.glob("*.rs")))
     declared = set(re.findall(r'^pub static INFO.*\n    name: "(.*)",$', sources, re.M))
-    assert len(declared) == 24
+    assert len(declared) == 26
     assert declared == set(MODELS)
     assert declared == set(FIRST) | WITHOUT_FIXTURE
 

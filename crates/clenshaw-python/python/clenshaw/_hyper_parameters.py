@@ -14,52 +14,61 @@ class HyperParameters:
     Parameters
     ----------
     model : str, default "clenshaw-gcn"
-        One of ``mlp``, ``linkx``, ``gcn``, ``gcn-jk``, ``mixhop``, ``h2gcn``, ``gcnii``, ``air-gnn``,
-        ``cheb-net``, ``arma``, ``appnp``, ``gpr-gnn``, ``bern-net``, ``cheb-base``, ``cheb-net-ii``,
-        ``jacobi-conv``, ``favard-gnn``, ``opt-basis-gnn``, ``poly``, ``horner-gcn``,
-        ``fixed-clenshaw-gcn``, ``clenshaw-gcn``.
+        One of ``mlp``, ``linkx``, ``gcn``, ``sage``, ``sage-sep``, ``gcn-jk``, ``mixhop``, ``h2gcn``,
+        ``gat``, ``gat-sep``, ``gcnii``, ``air-gnn``, ``cheb-net``, ``arma``, ``appnp``, ``gpr-gnn``,
+        ``bern-net``, ``cheb-base``, ``cheb-net-ii``, ``jacobi-conv``, ``favard-gnn``, ``opt-basis-gnn``,
+        ``poly``, ``horner-gcn``, ``fixed-clenshaw-gcn``, ``clenshaw-gcn``.
     hidden : int, optional
         Width of the hidden layer / width of the hidden layers / width of the hidden layers per power /
-        width of the layers / number of channels. Default: 64 in mlp, linkx, gcn, gcn-jk, h2gcn, gcnii,
-        air-gnn, arma, appnp, gpr-gnn, bern-net, cheb-base, cheb-net-ii, favard-gnn, opt-basis-gnn, poly,
-        horner-gcn, fixed-clenshaw-gcn, clenshaw-gcn; 32 in mixhop, cheb-net.
+        width of each head of the first layer / width of the layers / number of channels. Default: 64 in
+        mlp, linkx, gcn, sage, sage-sep, gcn-jk, h2gcn, gcnii, air-gnn, arma, appnp, gpr-gnn, bern-net,
+        cheb-base, cheb-net-ii, favard-gnn, opt-basis-gnn, poly, horner-gcn, fixed-clenshaw-gcn,
+        clenshaw-gcn; 32 in mixhop, cheb-net; 8 in gat; 512 in gat-sep.
     dropout : float, optional
         Dropout on the features and on the hidden layer / dropout within the last MLP / dropout on the
-        hidden layers / dropout before the last layer / dropout before every layer / dropout on the hidden
-        layer / dropout on the features / dropout on the features and before the last layer / dropout on
-        the features, on H* and before the last layer. Default: 0.5.
+        hidden layers / dropout of the hidden layers / dropout before the last layer / dropout on the
+        inputs of both layers / dropout before activations and after ffn / dropout before every layer /
+        dropout on the hidden layer / dropout on the features / dropout on the features and before the
+        last layer / dropout on the features, on H* and before the last layer. Default: 0.5 in mlp, linkx,
+        gcn, sage, gcn-jk, mixhop, h2gcn, gcnii, air-gnn, cheb-net, arma, appnp, gpr-gnn, bern-net,
+        cheb-base, cheb-net-ii, jacobi-conv, favard-gnn, opt-basis-gnn, poly, horner-gcn,
+        fixed-clenshaw-gcn, clenshaw-gcn; 0.2 in sage-sep, gat-sep; 0.6 in gat.
     lr : float, optional
-        Learning rate of the dense layers / learning rate. Default: 0.01 in mlp, linkx, gcn, gcn-jk,
+        Learning rate of the dense layers / learning rate. Default: 0.01 in mlp, linkx, gcn, sage, gcn-jk,
         mixhop, h2gcn, air-gnn, cheb-net, arma, appnp, gpr-gnn, bern-net, cheb-base, cheb-net-ii,
-        jacobi-conv, poly.
+        jacobi-conv, poly; 0.001 in sage-sep; 0.005 in gat; 3e-05 in gat-sep.
     wd : float, optional
-        Weight decay of the dense layers / decoupled weight decay / weight decay, twice the value in the
-        paper / weight decay. Default: 0.0005 in mlp, gcn, air-gnn, cheb-net, arma, appnp, gpr-gnn,
-        bern-net, cheb-base, cheb-net-ii, jacobi-conv, poly; 0.001 in linkx, gcn-jk, mixhop, h2gcn.
+        Weight decay of the dense layers / decoupled weight decay / decoupled weight decay of the weights
+        / weight decay, twice the value in the paper / weight decay / decoupled weight decay; 0 in the
+        paper. Default: 0.0005 in mlp, gcn, sage, gat, air-gnn, cheb-net, arma, appnp, gpr-gnn, bern-net,
+        cheb-base, cheb-net-ii, jacobi-conv, poly; 0.001 in linkx, gcn-jk, mixhop, h2gcn; 0.0 in sage-sep,
+        gat-sep.
     scaling : {"raw", "row0", "row", "zscore", "standard"}, optional
         raw: features unchanged; row0: rows sum to 1; row: the same, but rows are never scaled up; zscore:
         columns are standardised; standard: the same, except for columns of zeros and ones and for mostly
         zero columns of sparse features. Default: 'standard'.
     max_epochs : int, optional
-        Maximum number of epochs. Default: 1000 in mlp, gcn, air-gnn, cheb-net, arma, appnp, gpr-gnn,
-        bern-net, cheb-base, cheb-net-ii, jacobi-conv, poly; 500 in linkx, gcn-jk, mixhop; 2000 in h2gcn,
-        favard-gnn, opt-basis-gnn, horner-gcn, fixed-clenshaw-gcn, clenshaw-gcn; 1500 in gcnii.
+        Maximum number of epochs. Default: 1000 in mlp, gcn, sage, sage-sep, gat, gat-sep, air-gnn,
+        cheb-net, arma, appnp, gpr-gnn, bern-net, cheb-base, cheb-net-ii, jacobi-conv, poly; 500 in linkx,
+        gcn-jk, mixhop; 2000 in h2gcn, favard-gnn, opt-basis-gnn, horner-gcn, fixed-clenshaw-gcn,
+        clenshaw-gcn; 1500 in gcnii.
     patience : int, optional
-        Window of the stopping rule, in epochs. Default: 200 in mlp, gcn, cheb-net, arma, appnp, gpr-gnn,
-        bern-net, cheb-base, cheb-net-ii, jacobi-conv, poly; 1 in linkx, gcn-jk, mixhop; 2000 in h2gcn;
-        100 in gcnii, air-gnn; 300 in favard-gnn, opt-basis-gnn, horner-gcn, fixed-clenshaw-gcn,
-        clenshaw-gcn.
+        Window of the stopping rule, in epochs. Default: 200 in mlp, gcn, sage, cheb-net, arma, appnp,
+        gpr-gnn, bern-net, cheb-base, cheb-net-ii, jacobi-conv, poly; 1 in linkx, sage-sep, gcn-jk,
+        mixhop, gat-sep; 2000 in h2gcn; 100 in gat, gcnii, air-gnn; 300 in favard-gnn, opt-basis-gnn,
+        horner-gcn, fixed-clenshaw-gcn, clenshaw-gcn.
     stop : {"patience", "mean", "late-mean", "accuracy", "accuracy-ties", "none"}, optional
         patience: stop after `patience` epochs without a lower validation loss; mean: when the validation
         loss exceeds the mean of the previous `patience` losses; late-mean: the same, but not in the first
         half of the epochs; accuracy: after `patience` epochs without a higher validation accuracy;
         accuracy-ties: the same, but a tie counts as higher; none: after `max_epochs`. Default: 'mean' in
-        mlp, gcn, cheb-net, arma, appnp, gpr-gnn, bern-net, cheb-base, cheb-net-ii, poly; 'none' in linkx,
-        gcn-jk, mixhop; 'accuracy-ties' in h2gcn, jacobi-conv; 'patience' in gcnii, horner-gcn,
-        fixed-clenshaw-gcn, clenshaw-gcn; 'late-mean' in air-gnn; 'accuracy' in favard-gnn, opt-basis-gnn.
+        mlp, gcn, sage, cheb-net, arma, appnp, gpr-gnn, bern-net, cheb-base, cheb-net-ii, poly; 'none' in
+        linkx, sage-sep, gcn-jk, mixhop, gat-sep; 'accuracy-ties' in h2gcn, jacobi-conv; 'patience' in
+        gat, gcnii, horner-gcn, fixed-clenshaw-gcn, clenshaw-gcn; 'late-mean' in air-gnn; 'accuracy' in
+        favard-gnn, opt-basis-gnn.
     gather : {"f32", "bf16"}, optional
         Precision of the values that products with the graph read: f32, or bf16, which is faster on large
-        graphs. Default: 'f32'.
+        graphs; attention always reads f32. Default: 'f32'.
     class_weights : bool, optional
         true: every class has the same weight in the training loss, so rare classes count as much as
         frequent ones. Default: False.
@@ -68,14 +77,35 @@ class HyperParameters:
     layers_X : int, optional
         Dense layers on the features. Default: 1 in linkx.
     layers : int, optional
-        Dense layers after joining / number of layers / number of layers T per stack. Default: 2 in linkx,
-        gcn, gcn-jk, mixhop, arma.
+        Dense layers after joining / number of layers / number of convolutions / number of residual blocks
+        / number of layers T per stack. Default: 2 in linkx, gcn, sage, sage-sep, gcn-jk, mixhop, gat-sep,
+        arma.
     dropout_inner : float, optional
         Dropout after joining adjacency and features. Default: 0.0 in linkx.
     relu_inner : bool, optional
         Whether an activation follows that dropout. Default: False in linkx.
     bn_eps : float, optional
         Epsilon that batch normalisation adds to the variance. Default: 1e-05 in linkx, gcn-jk, mixhop.
+    head : {"convolution", "dense"}, optional
+        Last layer: the last of the convolutions, or a dense layer after all of them. Default:
+        'convolution' in gcn, sage.
+    norm : {"none", "batch", "layer"}, optional
+        Normalisation of the hidden layers: batch: of every channel over the nodes; layer: of every node
+        over its channels. Default: 'none' in gcn, sage, gcnii, horner-gcn, fixed-clenshaw-gcn,
+        clenshaw-gcn.
+    skip : {"none", "linear"}, optional
+        linear: adds a learned linear function of its input to every hidden layer. Default: 'none' in gcn,
+        sage, gcnii, horner-gcn, fixed-clenshaw-gcn, clenshaw-gcn.
+    pre_linear : bool, optional
+        Linear layer before the first convolution. Default: False in gcn, sage.
+    jk : bool, optional
+        The head reads the sum of all hidden layers. Default: False in gcn, sage.
+    loops : bool, optional
+        Whether a node is one of its own neighbours / whether a node is among its own neighbours. Default:
+        False in sage; True in gat.
+    ffn_multiplier : int, optional
+        Width inside a block, in multiples of `hidden` / width of the inner layer of ffn, relative to
+        `hidden`. Default: 1 in sage-sep, gat-sep.
     bn : bool, optional
         Batch normalisation between the layers. Default: True in gcn-jk, mixhop.
     join : {"max", "concat", "lstm"}, optional
@@ -87,6 +117,16 @@ class HyperParameters:
     relu : bool, optional
         Whether r0 has an activation / whether the filter's values are nonnegative. Default: True in
         h2gcn, cheb-net-ii.
+    heads : int, optional
+        Number of heads of the first layer / number of heads. Default: 8 in gat, gat-sep.
+    heads_out : int, optional
+        Number of heads of the last layer, averaged. Default: 1 in gat.
+    slope : float, optional
+        Factor of negative scores of pairs of nodes. Default: 0.2 in gat, gat-sep.
+    dropout_attention : float, optional
+        Dropout on the weights of neighbours. Default: 0.6 in gat.
+    ln_eps : float, optional
+        Epsilon that layer normalisation adds to the variance. Default: 1e-05 in gat-sep.
     L : int, optional
         Number of layers. Default: 64 in gcnii.
     alpha : float, optional
@@ -133,6 +173,10 @@ class HyperParameters:
     wd_prop : float, optional
         Weight decay of the filter coefficients; 0 in the paper / weight decay of the filter coefficients.
         Default: 0.0 in gpr-gnn, bern-net; 0.0005 in cheb-base, cheb-net-ii, jacobi-conv, poly.
+    asymmetric : bool, optional
+        Asymmetric learning: from step 11 on, scales the gradients of the filter and of all other weights
+        by their norm and that of Adam's step. Default: False in gpr-gnn, bern-net, cheb-base,
+        cheb-net-ii, poly.
     lr_prop : float, optional
         Learning rate of the filter coefficients. Default: 0.01 in bern-net, cheb-base, cheb-net-ii,
         jacobi-conv, poly.
@@ -241,11 +285,23 @@ class HyperParameters:
         dropout_inner: float | None = None,
         relu_inner: bool | None = None,
         bn_eps: float | None = None,
+        head: str | None = None,
+        norm: str | None = None,
+        skip: str | None = None,
+        pre_linear: bool | None = None,
+        jk: bool | None = None,
+        loops: bool | None = None,
+        ffn_multiplier: int | None = None,
         bn: bool | None = None,
         join: str | None = None,
         hops: int | None = None,
         rounds: int | None = None,
         relu: bool | None = None,
+        heads: int | None = None,
+        heads_out: int | None = None,
+        slope: float | None = None,
+        dropout_attention: float | None = None,
+        ln_eps: float | None = None,
         L: int | None = None,
         alpha: float | None = None,
         lambda_: float | None = None,
@@ -263,6 +319,7 @@ class HyperParameters:
         hop: int | None = None,
         dropout_prop: float | None = None,
         wd_prop: float | None = None,
+        asymmetric: bool | None = None,
         lr_prop: float | None = None,
         q: float | None = None,
         a: float | None = None,
@@ -305,11 +362,23 @@ class HyperParameters:
         self.dropout_inner = dropout_inner
         self.relu_inner = relu_inner
         self.bn_eps = bn_eps
+        self.head = head
+        self.norm = norm
+        self.skip = skip
+        self.pre_linear = pre_linear
+        self.jk = jk
+        self.loops = loops
+        self.ffn_multiplier = ffn_multiplier
         self.bn = bn
         self.join = join
         self.hops = hops
         self.rounds = rounds
         self.relu = relu
+        self.heads = heads
+        self.heads_out = heads_out
+        self.slope = slope
+        self.dropout_attention = dropout_attention
+        self.ln_eps = ln_eps
         self.L = L
         self.alpha = alpha
         self.lambda_ = lambda_
@@ -327,6 +396,7 @@ class HyperParameters:
         self.hop = hop
         self.dropout_prop = dropout_prop
         self.wd_prop = wd_prop
+        self.asymmetric = asymmetric
         self.lr_prop = lr_prop
         self.q = q
         self.a = a
