@@ -169,7 +169,7 @@ pub struct DataOption {
 }
 
 impl DataOption {
-    /// Returns the folders to search.
+    /// Returns the data folders to search, and the cache of parsed graphs.
     pub fn store(&self) -> Store {
         Store::new(self.data.clone())
     }

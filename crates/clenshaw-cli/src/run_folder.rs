@@ -78,6 +78,7 @@ pub fn name(folder: &Path) -> String {
     folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
+/// The error for an argument that does not name one run folder.
 fn error(place: &str, problem: String) -> Error {
     Error::Data { place: place.into(), problem }
 }

@@ -22,11 +22,11 @@ pub struct Study<'a> {
 }
 
 impl<'a> Study<'a> {
-    /// Opens a study and creates it if it does not exist. Its sampler is TPE with seed 0; it has no
-    /// pruner.
+    /// Opens the study of this name, or creates it if it does not exist. The sampler is TPE with seed 0, and no
+    /// trial is pruned.
     ///
     /// # Errors
-    /// If the study exists with another direction or with multiple objectives.
+    /// If the study exists with another direction or with multiple objectives, or the storage fails.
     pub fn open(storage: &'a dyn Storage, name: &str, direction: Direction) -> Result<Self> {
         let id = storage.open_study(name, direction)?;
         let (sampler, pruner) = (Sampler::Tpe(Tpe::default()), Pruner::Never);

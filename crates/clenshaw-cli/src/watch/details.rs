@@ -34,13 +34,13 @@ impl<T> Loaded<T> {
     }
 }
 
-/// A value to compute.
+/// A value to compute: a graph with its spectral density, or the report of a finished run.
 pub enum DetailJob {
     Graph { key: GraphKey, request: Box<Request> },
     Report { id: usize, path: PathBuf, seed: u64 },
 }
 
-/// Runs jobs until the program ends. Uses only the calling thread, to leave the other cores to training.
+/// Runs jobs until the program ends, one at a time, to leave the other cores to training.
 pub fn compute(jobs: &Receiver<DetailJob>, state: &SharedState, store: &Store) {
     for job in jobs {
         match job {

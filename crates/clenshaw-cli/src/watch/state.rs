@@ -16,11 +16,11 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
-/// The ids of the runs of a folder are this number apart from those of the next; more than a folder can have.
+/// The id of run `i` of folder number `n` is `n` times this number plus `i`; no folder has as many runs.
 const IDS_PER_FOLDER: usize = 1_000_000;
-/// The newest folders are shown.
+/// The maximum number of folders that are shown: the newest ones.
 pub const MAX_FOLDERS: usize = 100;
-/// The number of reports that are kept in memory.
+/// The maximum number of reports that are kept in memory.
 const MAX_REPORTS: usize = 3;
 
 /// The state, and a signal that it has changed.
@@ -114,8 +114,8 @@ impl WatchState {
         }
     }
 
-    /// Follows these folders, the newest ones if there are many, and no others. Returns why folders could
-    /// not be read, each problem only once.
+    /// Follows these folders and no others; if there are more than [`MAX_FOLDERS`], only the newest ones. Returns why
+    /// folders could not be read, without the problems that were returned before.
     pub fn follow(&mut self, mut paths: Vec<PathBuf>) -> Vec<String> {
         self.n_folders = paths.len();
         paths.sort_by_cached_key(|path| Reverse(started(path)));
@@ -162,19 +162,22 @@ impl WatchState {
         self.folders.iter().flat_map(items).collect()
     }
 
-    /// The run that is shown first: one that is training or, if there is none, the first of the newest folder.
+    /// The id of the run that is shown first: one that is training or, if there is none, the first of the newest
+    /// folder. `None` if there are no runs.
     pub fn default_run(&self) -> Option<usize> {
         let items = self.items();
         let running = items.iter().find(|item| item.state == RunState::Running);
         running.or(items.first()).map(|item| item.id)
     }
 
+    /// The run with this id and its folder; `None` if there is no such run.
     pub fn find(&self, id: usize) -> Option<(&FollowedFolder, &FollowedRun)> {
         let (_, folder) = self.folders.iter().find(|(number, _)| *number == id / IDS_PER_FOLDER)?;
         Some((folder, folder.runs().get(id % IDS_PER_FOLDER)?))
     }
 
-    /// The graph of a run; `None` if there is no such run. The first call requests it.
+    /// The graph of a run; `None` if there is no such run. The first call starts loading it and returns
+    /// [`Loaded::Pending`].
     pub fn graph(&mut self, id: usize) -> Option<Loaded<Arc<FollowedGraph>>> {
         let request = self.find(id)?.0.request().clone();
         let key = GraphKey::new(&request);
@@ -187,7 +190,8 @@ impl WatchState {
         Some(Loaded::Pending)
     }
 
-    /// The report of a finished run; `None` if there is no such run. The first call requests it.
+    /// The report of a finished run; `None` if there is no such run. The first call starts computing it and returns
+    /// [`Loaded::Pending`].
     pub fn report(&mut self, id: usize) -> Option<Loaded<Arc<str>>> {
         let (folder, run) = self.find(id)?;
         let (started, path, seed) = (folder.started(), folder.path().to_owned(), run.seed);
@@ -204,7 +208,7 @@ impl WatchState {
         Some(Loaded::Pending)
     }
 
-    /// Stores a report that was requested, unless it is not wanted any more.
+    /// Stores a computed report, unless it has been dropped from the list of reports in the meantime.
     pub fn store_report(&mut self, id: usize, report: Loaded<Arc<str>>) {
         if let Some(entry) = self.reports.iter_mut().find(|(other, ..)| *other == id) {
             entry.2 = report;
@@ -219,7 +223,7 @@ impl WatchState {
         let found = self.find(id).map(|(folder, _)| StopTarget::Folder(folder.path().to_owned()));
         found.ok_or_else(|| Error::Data {
             place: self.place.clone(),
-            problem: "this run does not exist any more".into(),
+            problem: "this run no longer exists".into(),
         })
     }
 }
@@ -247,6 +251,7 @@ fn started(folder: &Path) -> Option<SystemTime> {
     std::fs::metadata(folder.join("data.json")).and_then(|file| file.modified()).ok()
 }
 
+/// The entry of a run in the list.
 fn item(id: usize, folder: &FollowedFolder, run: &FollowedRun) -> RunItem {
     let (request, progress, record) = (folder.request(), run.progress(), run.record.as_ref());
     let best = progress.best_epoch.and_then(|epoch| progress.epochs.get(epoch - 1));

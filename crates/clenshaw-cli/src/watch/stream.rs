@@ -28,7 +28,7 @@ pub struct Subscription {
     /// The entries of the list, as JSON.
     items: BTreeMap<usize, String>,
     run: Option<SentRun>,
-    /// Whether the report of the run has been sent, or that it cannot be made.
+    /// Whether the report of the run, or the reason why it cannot be made, has been sent.
     has_report: bool,
     study: Option<Arc<Value>>,
 }
@@ -54,7 +54,7 @@ struct RunVersion {
 }
 
 impl Subscription {
-    /// A page that shows this run, or the one that is chosen for it.
+    /// The subscription of a page that shows this run or, without one, the [`WatchState::default_run`].
     pub fn new(selected: Option<usize>, read_only: bool) -> Self {
         Self {
             read_only,
@@ -67,7 +67,7 @@ impl Subscription {
         }
     }
 
-    /// The events that bring the page up to date.
+    /// The events that bring the page up to date, which count as sent.
     pub fn events(&mut self, state: &mut WatchState) -> Vec<Event> {
         let mut events = vec![];
         events.extend(self.state_event(state));
@@ -82,6 +82,7 @@ impl Subscription {
         events
     }
 
+    /// The event `state`; `None` if nothing has changed.
     fn state_event(&mut self, state: &WatchState) -> Option<Event> {
         let data = json!({
             "program": concat!("clenshaw ", env!("CARGO_PKG_VERSION")),
@@ -99,6 +100,7 @@ impl Subscription {
         })
     }
 
+    /// The event `items`; `None` if no entry of the list has changed.
     fn items_event(&mut self, state: &WatchState) -> Option<Event> {
         let items = state.items().into_iter();
         let items: BTreeMap<usize, String> = items
@@ -118,6 +120,7 @@ impl Subscription {
         event
     }
 
+    /// The event `run` or `epochs`; `None` if there is no run or nothing has changed.
     fn run_event(&mut self, state: &mut WatchState) -> Option<Event> {
         let id = self.selected.or_else(|| state.default_run())?;
         self.selected = Some(id);
@@ -176,6 +179,7 @@ impl Subscription {
         Some(("report", data.into()))
     }
 
+    /// The event `study`; `None` if nothing has changed.
     fn study_event(&mut self, report: &Arc<Value>) -> Option<Event> {
         let before = self.study.replace(Arc::clone(report));
         if before.as_ref().is_some_and(|before| Arc::ptr_eq(before, report) || before == report) {

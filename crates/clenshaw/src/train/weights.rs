@@ -19,7 +19,10 @@ pub struct WeightFile {
     pub metadata: String,
 }
 
-/// Returns the bytes of a safetensors file with these matrices and this metadata. Names must be unique.
+/// Returns the bytes of a safetensors file with these matrices and this metadata.
+///
+/// # Panics
+/// If two matrices have the same name.
 pub fn write_weights(tensors: &[(String, Mat<f32>)], metadata: &str) -> Vec<u8> {
     let matrices = tensors.iter().map(|(name, m)| (name.as_str(), m.rows(), m.as_slice()));
     write_slices(matrices, metadata)
@@ -83,7 +86,8 @@ pub(super) fn digest<'a>(
     sha256.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Reads the bytes of [`write_weights`]; `place` names the file in errors.
+/// Reads the bytes of [`write_weights`]; `place` names the file in errors. Fails if the file is damaged, has no such
+/// metadata, or contains anything except matrices of F32.
 pub fn read_weights(place: &str, bytes: &[u8]) -> Result<WeightFile> {
     let bad = |problem: String| Error::Data { place: place.into(), problem };
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| bad(e.to_string()))?;

@@ -95,7 +95,7 @@ fn requested_stop_interrupts_the_job_once_and_the_job_can_be_resumed() {
 }
 
 #[test]
-fn update_notices_a_new_process() {
+fn update_detects_a_new_process() {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("run");
     let stop_at = |last: usize| {

@@ -33,7 +33,7 @@ fn read(path: &Path) -> TrainingProgress {
 }
 
 #[test]
-fn reader_sees_every_epoch_once_and_the_filter_of_the_last_one() {
+fn reader_returns_every_epoch_once_and_the_filter_of_the_last_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("0.progress.jsonl");
     let mut fit = fit("clenshaw-gcn");
@@ -90,7 +90,7 @@ fn resumed_run_replaces_the_file() {
 }
 
 #[test]
-fn torn_and_damaged_lines_are_not_read() {
+fn incomplete_and_damaged_lines_are_not_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("0.progress.jsonl");
     let mut fit = fit("gcn");

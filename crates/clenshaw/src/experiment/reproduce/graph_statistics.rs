@@ -20,7 +20,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Table;
 
-/// A paper's table of graph statistics, with explanations of the differences from ours.
+/// A paper's table of graph statistics, with explanations of why our numbers differ.
 #[derive(Clone, Debug)]
 pub struct GraphStatistics {
     title: String,

@@ -17,7 +17,7 @@ const CONFIDENCE_BINS: usize = 10;
 /// The number of intervals of local homophily.
 const HOMOPHILY_BINS: usize = 5;
 
-/// One entry per node in every list.
+/// Facts about every node; every list has one entry per node.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct NodeList {
     name: Option<Vec<String>>,
@@ -62,6 +62,7 @@ pub(super) struct Calibration {
     pub(super) ece: f64,
 }
 
+/// The test nodes whose confidence is in one interval: their number, mean confidence and accuracy.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ConfidenceBin {
     low: f64,
@@ -71,7 +72,7 @@ pub(super) struct ConfidenceBin {
     pub(super) accuracy: f64,
 }
 
-/// Positions of some nodes.
+/// A drawing of some nodes: their numbers and positions, and the edges between them as indices of `nodes`.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct DrawingReport {
     pub(super) nodes: Vec<u32>,
@@ -105,7 +106,7 @@ impl NodeList {
         }
     }
 
-    /// The first nodes only, if there are many.
+    /// Keeps only the first [`MAX_LISTED`] nodes.
     pub fn truncated(mut self) -> Self {
         self.truncated = self.label.len() > MAX_LISTED;
         if let Some(names) = &mut self.name {
@@ -154,11 +155,12 @@ impl NodeList {
         std::iter::once(centre).chain(mistakes).take(n).collect()
     }
 
+    /// Whether the prediction is the class of the node; `false` if the class is unknown.
     fn is_correct(&self, node: usize) -> bool {
         self.label[node] == i64::from(self.predicted[node])
     }
 
-    /// Entry `[t][p]` counts the nodes of class `t` that are predicted as class `p`.
+    /// Entry `[t][p]` counts the nodes of class `t` that are predicted as class `p`; all nodes must have labels.
     pub fn confusion(&self, nodes: &[usize], n_classes: usize) -> Vec<Vec<usize>> {
         let truth: Vec<u32> = nodes.iter().map(|&node| self.label[node] as u32).collect();
         let predicted: Vec<u32> = nodes.iter().map(|&node| self.predicted[node]).collect();
@@ -184,7 +186,7 @@ impl NodeList {
         class_names.iter().enumerate().map(scores).collect()
     }
 
-    /// The accuracy for degree 0, 1, 2-3, 4-7, ...
+    /// The accuracy for degree 0, 1, 2-3, 4-7, ..., without empty groups.
     pub fn accuracy_by_degree(&self, nodes: &[usize]) -> Vec<GroupAccuracy> {
         let bin = |node: usize| Some((usize::BITS - self.degree[node].leading_zeros()) as usize);
         self.accuracy_by(nodes, bin, |bin| match bin {
@@ -193,7 +195,7 @@ impl NodeList {
         })
     }
 
-    /// The accuracy by the share of neighbours of the node's own class.
+    /// The accuracy by the share of labelled neighbours that have the node's own class, without empty groups.
     pub fn accuracy_by_homophily(&self, nodes: &[usize]) -> Vec<GroupAccuracy> {
         let last = HOMOPHILY_BINS - 1;
         let bin = |node: usize| {
@@ -205,6 +207,7 @@ impl NodeList {
         })
     }
 
+    /// The accuracy per bin, without empty bins; nodes without a bin are ignored.
     fn accuracy_by(
         &self,
         nodes: &[usize],
@@ -259,7 +262,8 @@ impl NodeList {
 }
 
 impl DrawingReport {
-    /// Draws the graph, or the surroundings of the most confident mistake; `None` without edges.
+    /// Draws the graph or, if it is large, the surroundings of its [centre](NodeList::centre); `None` if the graph
+    /// has no edges.
     pub fn new(graph: &Graph, nodes: &NodeList, test: &[usize]) -> Option<Self> {
         if graph.n_edges() == 0 {
             return None;

@@ -81,7 +81,7 @@ pub struct TuneRequest {
 
 /// How a study is executed.
 pub struct TuneOptions<'a> {
-    /// Maximum number of threads; it does not change results.
+    /// Maximum number of threads; it does not change the value of a configuration.
     pub threads: usize,
     /// Number of trials run in parallel.
     pub jobs: usize,
@@ -173,7 +173,8 @@ impl TuneRequest {
     }
 
     /// Overrides entries of the search space with those of a file; hyper-parameters that the file does not
-    /// list are unchanged. `text` is the contents of the file, and `place` names it in errors.
+    /// list are unchanged. `text` is the contents of the file, and `place` names it in errors. Fails if the file is
+    /// invalid or contains an unknown hyper-parameter.
     pub fn apply_space(&mut self, place: &str, text: &str) -> Result<()> {
         let hypers: Vec<_> = self.training.model.hyper_params().collect();
         for (key, entry) in space::parse(place, text, &hypers)? {

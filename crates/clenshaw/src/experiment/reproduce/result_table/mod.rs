@@ -152,11 +152,12 @@ impl ResultTable {
 }
 
 impl TableColumn {
+    /// The graph, in command-line syntax; by default the name of the column.
     fn graph(&self) -> &str {
         self.graph.as_ref().unwrap_or(&self.name)
     }
 
-    /// Rejects an unusable name, an unknown model, an invalid score of the paper or an invalid split.
+    /// Rejects a name with `,` or `=`, an unknown model, an invalid score of the paper or an invalid split.
     fn check(&self, models: &[&ModelInfo]) -> Result<()> {
         if self.name.contains([',', '=']) {
             return Err(Error::BadValue {

@@ -125,6 +125,7 @@ impl Receipts {
     }
 }
 
+/// The error for a folder that cannot be read.
 fn unreadable(path: &Path, error: std::io::Error) -> Error {
     let problem = format!("cannot be read: {error}");
     Error::Data { place: path.display().to_string(), problem }

@@ -14,7 +14,8 @@ impl ResultTable {
         missing.map(|cell| cell.job.clone()).collect()
     }
 
-    /// The table, from the receipts and the results of the [`jobs`](Self::jobs), in the same order.
+    /// The table, from the receipts and the results of the [`jobs`](Self::jobs), one per job in the same order.
+    /// Fails if a run folder cannot be read.
     ///
     /// A cell that was interrupted is shown with its finished runs. Energies are included only if a column
     /// sets the depth.

@@ -49,6 +49,7 @@ enum TheoremTask {
     Train(Box<Request>),
 }
 
+/// The record of a [`TheoremTask`].
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum TheoremRecord {
@@ -167,6 +168,7 @@ impl Theorems {
         CheckSettings { seed: *seed, channels: *channels, orders: orders.clone(), reference }
     }
 
+    /// The result page, with one table of errors and one of training runs; empty tables are omitted.
     fn result_page(&self, records: &[(&str, TheoremRecord)], missing: Vec<String>) -> ResultPage {
         let mut errors = Table::new([
             "graph",
