@@ -11,7 +11,7 @@ use clenshaw::report::Table;
 use clenshaw::{Error, Result, tensor};
 use std::path::{Path, PathBuf};
 
-/// Retrain a finished run and compare the results with the stored ones
+/// Retrain finished runs and compare the results with the stored ones
 #[derive(Parser)]
 #[command(name = "verify", after_help = AFTER_HELP)]
 pub struct Verify {

@@ -21,14 +21,14 @@ impl GraphKey {
 
 /// A value that another thread computes.
 #[derive(Clone)]
-pub enum Loaded<T> {
+pub enum LoadState<T> {
     Pending,
     Ready(T),
     /// It cannot be computed, for this reason.
     Failed(Arc<str>),
 }
 
-impl<T> Loaded<T> {
+impl<T> LoadState<T> {
     fn from_result(result: clenshaw::Result<T>) -> Self {
         result.map_or_else(|error| Self::Failed(error.to_string().into()), Self::Ready)
     }
@@ -45,7 +45,8 @@ pub fn compute(jobs: &Receiver<DetailJob>, state: &SharedState, store: &Store) {
     for job in jobs {
         match job {
             DetailJob::Graph { key, request } => {
-                let graph = Loaded::from_result(FollowedGraph::load(&request, store).map(Arc::new));
+                let graph =
+                    LoadState::from_result(FollowedGraph::load(&request, store).map(Arc::new));
                 state.lock().graphs.insert(key, graph);
             }
             DetailJob::Report { id, path, seed } => {
@@ -53,7 +54,7 @@ pub fn compute(jobs: &Receiver<DetailJob>, state: &SharedState, store: &Store) {
                 let report = Report::new(&[run], store, 1).map(|report| {
                     serde_json::to_string(&report).expect("a report is plain data").into()
                 });
-                state.lock().store_report(id, Loaded::from_result(report));
+                state.lock().store_report(id, LoadState::from_result(report));
             }
         }
         state.announce();

@@ -31,9 +31,9 @@ pub struct Server {
 }
 
 /// A connection, which is subtracted from the count when it is dropped.
-struct Counted<'a>(&'a AtomicUsize);
+struct CountedConnection<'a>(&'a AtomicUsize);
 
-impl Drop for Counted<'_> {
+impl Drop for CountedConnection<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
@@ -56,7 +56,7 @@ impl Server {
             let server = Arc::clone(self);
             let is_full = self.connections.fetch_add(1, Ordering::AcqRel) >= MAX_CONNECTIONS;
             let spawned = std::thread::Builder::new().name("connection".into()).spawn(move || {
-                let _counted = Counted(&server.connections);
+                let _counted = CountedConnection(&server.connections);
                 // The client may close the connection at any time.
                 let _ = server.answer(stream, is_full);
             });

@@ -1,6 +1,6 @@
 //! The state of the followed runs or study, shared by the thread that updates it and the connections.
 
-use super::details::{DetailJob, GraphKey, Loaded};
+use super::details::{DetailJob, GraphKey, LoadState};
 use crate::run_folder;
 use clenshaw::experiment::{
     self, FollowedFolder, FollowedGraph, FollowedRun, RunState, request_study_stop,
@@ -92,9 +92,9 @@ pub struct WatchState {
     /// Folders that cannot be read, and why.
     unreadable: BTreeMap<PathBuf, String>,
     pub study: Option<WatchedStudy>,
-    pub graphs: HashMap<GraphKey, Loaded<Arc<FollowedGraph>>>,
+    pub graphs: HashMap<GraphKey, LoadState<Arc<FollowedGraph>>>,
     /// By the id of the run, with the start of the process that trained it; the oldest first.
-    reports: Vec<(usize, Option<SystemTime>, Loaded<Arc<str>>)>,
+    reports: Vec<(usize, Option<SystemTime>, LoadState<Arc<str>>)>,
     jobs: Sender<DetailJob>,
 }
 
@@ -177,22 +177,22 @@ impl WatchState {
     }
 
     /// The graph of a run; `None` if there is no such run. The first call starts loading it and returns
-    /// [`Loaded::Pending`].
-    pub fn graph(&mut self, id: usize) -> Option<Loaded<Arc<FollowedGraph>>> {
+    /// [`LoadState::Pending`].
+    pub fn graph(&mut self, id: usize) -> Option<LoadState<Arc<FollowedGraph>>> {
         let request = self.find(id)?.0.request().clone();
         let key = GraphKey::new(&request);
         if let Some(graph) = self.graphs.get(&key) {
             return Some(graph.clone());
         }
-        self.graphs.insert(key.clone(), Loaded::Pending);
+        self.graphs.insert(key.clone(), LoadState::Pending);
         // The thread that loads ends only with the program.
         let _ = self.jobs.send(DetailJob::Graph { key, request: Box::new(request) });
-        Some(Loaded::Pending)
+        Some(LoadState::Pending)
     }
 
     /// The report of a finished run; `None` if there is no such run. The first call starts computing it and returns
-    /// [`Loaded::Pending`].
-    pub fn report(&mut self, id: usize) -> Option<Loaded<Arc<str>>> {
+    /// [`LoadState::Pending`].
+    pub fn report(&mut self, id: usize) -> Option<LoadState<Arc<str>>> {
         let (folder, run) = self.find(id)?;
         let (started, path, seed) = (folder.started(), folder.path().to_owned(), run.seed);
         let found = self.reports.iter().find(|(other, time, _)| (*other, *time) == (id, started));
@@ -203,13 +203,13 @@ impl WatchState {
         if self.reports.len() == MAX_REPORTS {
             self.reports.remove(0);
         }
-        self.reports.push((id, started, Loaded::Pending));
+        self.reports.push((id, started, LoadState::Pending));
         let _ = self.jobs.send(DetailJob::Report { id, path, seed });
-        Some(Loaded::Pending)
+        Some(LoadState::Pending)
     }
 
     /// Stores a computed report, unless it has been dropped from the list of reports in the meantime.
-    pub fn store_report(&mut self, id: usize, report: Loaded<Arc<str>>) {
+    pub fn store_report(&mut self, id: usize, report: LoadState<Arc<str>>) {
         if let Some(entry) = self.reports.iter_mut().find(|(other, ..)| *other == id) {
             entry.2 = report;
         }

@@ -9,7 +9,7 @@
 //! study     the study without its trials, and the trials that have changed
 //! ```
 
-use super::details::Loaded;
+use super::details::LoadState;
 use super::state::{MAX_FOLDERS, WatchState};
 use clenshaw::experiment::{ProgressReport, ProgressUpdate, RunState};
 use serde_json::{Value, json};
@@ -125,9 +125,9 @@ impl Subscription {
         let id = self.selected.or_else(|| state.default_run())?;
         self.selected = Some(id);
         let (graph, problem) = match state.graph(id)? {
-            Loaded::Pending => (None, None),
-            Loaded::Ready(graph) => (Some(graph), None),
-            Loaded::Failed(problem) => (None, Some(problem)),
+            LoadState::Pending => (None, None),
+            LoadState::Ready(graph) => (Some(graph), None),
+            LoadState::Failed(problem) => (None, Some(problem)),
         };
         let (folder, run) = state.find(id)?;
         let progress = run.progress();
@@ -171,9 +171,9 @@ impl Subscription {
             return None;
         }
         let data = match state.report(id)? {
-            Loaded::Pending => return None,
-            Loaded::Ready(report) => format!("{{\"id\":{id},\"report\":{report}}}"),
-            Loaded::Failed(problem) => json!({ "id": id, "problem": *problem }).to_string(),
+            LoadState::Pending => return None,
+            LoadState::Ready(report) => format!("{{\"id\":{id},\"report\":{report}}}"),
+            LoadState::Failed(problem) => json!({ "id": id, "problem": *problem }).to_string(),
         };
         self.has_report = true;
         Some(("report", data.into()))

@@ -22,7 +22,7 @@ pub struct Hyperband {
     pub min_resource: u64,
     /// The maximum number of steps; `None` for one more than the largest step of a complete trial.
     pub max_resource: Option<u64>,
-    /// `eta`, at least 2: one in `eta` trials is promoted from each rung.
+    /// `eta`: one in `eta` trials is promoted from each rung. 0 and 1 count as 2.
     pub reduction_factor: u64,
     /// The number of trials that must reach a rung, and are pruned there, before any is promoted from it.
     pub bootstrap_count: usize,

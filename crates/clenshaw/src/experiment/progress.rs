@@ -33,15 +33,15 @@ const FILTERS_PER_RUN: f64 = 50.0;
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum ProgressLine {
-    Start(Start),
+    Start(RunStart),
     Epoch(Epoch),
-    Now(Now),
+    Now(RunSnapshot),
     Failed(String),
 }
 
 /// The first line of the file.
 #[derive(Serialize, Deserialize)]
-struct Start {
+struct RunStart {
     /// Differs between files of the same run.
     id: String,
     max_epochs: usize,
@@ -51,7 +51,7 @@ struct Start {
 
 /// The state of the run when the line is written.
 #[derive(Serialize, Deserialize)]
-struct Now {
+struct RunSnapshot {
     /// The epoch of the coefficients or, without coefficients, the last epoch.
     epoch: usize,
     seconds: f64,
@@ -129,7 +129,7 @@ impl ProgressWriter {
     fn replace(&mut self, fit: &Fit) -> std::io::Result<()> {
         let temporary = self.path.with_extension("partial");
         let start =
-            Start { id: unique_id(), max_epochs: self.max_epochs, basis: fit.filter_basis() };
+            RunStart { id: unique_id(), max_epochs: self.max_epochs, basis: fit.filter_basis() };
         let filters = fit.filters();
         let step = filters.len().div_ceil(FILTERS_PER_RUN as usize).max(1);
         let earlier = filters.iter().step_by(step);
@@ -170,7 +170,7 @@ fn now_line(fit: &Fit, filter: Option<&EpochFilter>) -> String {
     if epochs == 0 {
         return String::new();
     }
-    line(&ProgressLine::Now(Now {
+    line(&ProgressLine::Now(RunSnapshot {
         epoch: filter.map_or(epochs, |filter| filter.epoch),
         seconds: fit.seconds(),
         best_epoch: fit.best().0.epoch,
@@ -224,7 +224,7 @@ impl ProgressReader {
             let Ok(ProgressLine::Start(first)) = serde_json::from_slice(&start) else {
                 return None;
             };
-            let Start { max_epochs, basis, .. } = first;
+            let RunStart { max_epochs, basis, .. } = first;
             let progress = TrainingProgress { max_epochs, basis, ..TrainingProgress::default() };
             *self = Self { offset: start.len() as u64, start, progress };
         }
@@ -253,7 +253,7 @@ impl ProgressReader {
         match line {
             ProgressLine::Start(_) => {}
             ProgressLine::Epoch(epoch) => progress.epochs.push(epoch),
-            ProgressLine::Now(Now { epoch, seconds, best_epoch, coefficients }) => {
+            ProgressLine::Now(RunSnapshot { epoch, seconds, best_epoch, coefficients }) => {
                 progress.seconds = seconds;
                 progress.best_epoch = Some(best_epoch);
                 let filter = coefficients.map(|coefficients| EpochFilter { epoch, coefficients });

@@ -11,7 +11,7 @@
 //!
 //! The means ignore classes that neither occur nor are predicted, as in scikit-learn, with whose results
 //! the tests compare. Without nodes every metric is NaN, which is `null` in JSON.
-//! The functions panic if their arguments differ in length or a class is not below `n_classes`.
+//! Functions of predicted and true classes panic if the two differ in length or a class is not below `n_classes`.
 
 /// The fraction of correct predictions.
 ///

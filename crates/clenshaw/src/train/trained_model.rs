@@ -157,8 +157,8 @@ impl TrainedModel {
     }
 
     /// Loads a graph for prediction: the columns of a node table are matched by name with those of the
-    /// training table, and labels are optional. Fails if the graph is unknown or does not have these columns, or its
-    /// files are invalid.
+    /// training table, and labels are optional. Missing columns are filled, which the
+    /// warnings of the data set report. Fails if the graph is unknown, or its files are missing or invalid.
     pub fn load_graph(&self, store: &Store, text: &str) -> Result<Dataset> {
         // Formats without a node table, such as `.npz`, do not use the schema.
         let no_columns = Schema { columns: vec![], structural: None, weight: None };

@@ -19,10 +19,7 @@ pub struct WeightFile {
     pub metadata: String,
 }
 
-/// Returns the bytes of a safetensors file with these matrices and this metadata.
-///
-/// # Panics
-/// If two matrices have the same name.
+/// Returns the bytes of a safetensors file with these matrices and this metadata. Names must be unique.
 pub fn write_weights(tensors: &[(String, Mat<f32>)], metadata: &str) -> Vec<u8> {
     let matrices = tensors.iter().map(|(name, m)| (name.as_str(), m.rows(), m.as_slice()));
     write_slices(matrices, metadata)

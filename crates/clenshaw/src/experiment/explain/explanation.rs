@@ -13,7 +13,7 @@ pub struct Explanation {
     pub index: usize,
     /// The model's name.
     pub model: &'static str,
-    /// The seed of the run.
+    /// The seed with which the model was trained.
     pub seed: u64,
     /// Score and probability of every class, the most likely first.
     pub classes: Vec<ClassProbability>,

@@ -164,7 +164,7 @@ fn run_figures(run: &RunReport, graph: &GraphReport) -> Vec<Figure> {
     figures.into_iter().flatten().collect()
 }
 
-/// The response of the filter before and after training, over the eigenvalues.
+/// The learned response over the eigenvalues and, if training has changed it, the initial one.
 fn response(run: &RunReport, title: &str) -> Figure {
     let filter = &run.filter;
     let initial = filter.initial.as_ref().filter(|_| filter.is_learned());

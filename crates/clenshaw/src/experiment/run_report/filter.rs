@@ -35,7 +35,7 @@ pub(super) struct FilterReport {
     pub(super) initial: Option<Vec<f64>>,
     pub(super) coefficients: Option<Vec<f64>>,
     pub(super) basis: Option<String>,
-    /// The number of channels with a filter of their own; 1 if they share one.
+    /// The number of channels if each has its own filter; 1 otherwise.
     channels: usize,
     history: Option<FilterHistory>,
     /// `None` if it is not known.

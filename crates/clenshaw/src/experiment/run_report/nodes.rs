@@ -31,8 +31,10 @@ pub(super) struct NodeList {
     /// The share of labelled neighbours that have the node's class; `None` if the node or all of its
     /// neighbours are unlabelled.
     homophily: Vec<Option<f64>>,
-    /// The probability of every class, in thousandths; `None` if there are too many.
+    /// The probability of every class, rounded to three decimals; `None` if there are more than
+    /// [`MAX_PROBABILITIES`].
     probabilities: Option<Vec<Vec<f32>>>,
+    /// Whether the page lists only some of the nodes.
     truncated: bool,
 }
 
@@ -58,7 +60,8 @@ pub(super) struct GroupAccuracy {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Calibration {
     pub(super) bins: Vec<ConfidenceBin>,
-    /// The expected calibration error: the mean distance between confidence and accuracy, over nodes.
+    /// The expected calibration error: the distance between the mean confidence and the accuracy of a bin,
+    /// averaged over nodes.
     pub(super) ece: f64,
 }
 
@@ -79,6 +82,7 @@ pub(super) struct DrawingReport {
     pub(super) x: Vec<f64>,
     pub(super) y: Vec<f64>,
     pub(super) edges: Vec<(usize, usize)>,
+    /// Whether only some of the nodes are drawn.
     sampled: bool,
 }
 

@@ -11,7 +11,7 @@ use crate::graph::{Normalisation, operator};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The spectral density of graphs with more edges than this is not estimated while a run trains.
+/// The spectral density of graphs with more edges than this is not computed for `clenshaw watch`.
 const MAX_DENSITY_EDGES: usize = 1_000_000;
 
 /// A run of a followed folder: its settings and progress and, once it has finished, its scores.
