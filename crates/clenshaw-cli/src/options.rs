@@ -74,7 +74,7 @@ enum FillRule {
 }
 
 impl TableArguments {
-    /// Loads a graph with these options.
+    /// Loads a graph with these options. Fails if it is unknown, or its files are missing or invalid.
     pub fn load(&self, store: &Store, graph: &str) -> clenshaw::Result<Dataset> {
         data::load_as(store, graph, Interpretation::Inferred(&self.options()))
     }

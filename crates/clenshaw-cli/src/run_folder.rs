@@ -47,7 +47,7 @@ pub fn find(argument: &Path) -> Result<PathBuf> {
 }
 
 /// Returns the run folders in a folder, sorted by path; for `runs`, also those in its direct subfolders,
-/// such as `runs/compare`. A folder that does not exist has none.
+/// such as `runs/compare`. A folder that does not exist has none; one that cannot be read is an error.
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = vec![];
     let entries = match fs::read_dir(folder) {

@@ -116,7 +116,7 @@ impl<'a> Study<'a> {
     }
 
     /// Stores an intermediate value, unless it is NaN or infinite, and returns whether the caller should
-    /// prune the trial.
+    /// prune the trial. Fails if the trial is finished, or the storage fails.
     pub fn report(&self, trial: &Trial, step: u64, value: f64) -> Result<bool> {
         self.storage.report(trial.id, step, value)?;
         if self.pruner == Pruner::Never {
@@ -141,7 +141,7 @@ impl<'a> Study<'a> {
         self.storage.finish(trial.id, outcome)
     }
 
-    /// Returns all trials, ordered by number.
+    /// Returns all trials, ordered by number. Fails if the storage does.
     pub fn trials(&self) -> Result<Vec<Trial>> {
         self.storage.trials(self.id)
     }

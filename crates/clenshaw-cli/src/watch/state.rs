@@ -237,7 +237,8 @@ pub enum StopTarget {
 }
 
 impl StopTarget {
-    /// Requests the process or the workers to stop.
+    /// Requests the process or the workers to stop. Fails if there is no such process or study, or the request cannot
+    /// be written.
     pub fn request(self) -> Result<()> {
         match self {
             Self::Folder(path) => experiment::request_stop(&path),

@@ -133,22 +133,24 @@ impl RunFolder {
         files::read(&self.run_path(seed).join(file))
     }
 
-    /// The record of a run; `None` unless it is finished.
+    /// The record of a run; `None` unless it is finished. Fails if the file is invalid.
     pub fn record(&self, seed: u64) -> Result<Option<RunRecord>> {
         read_json(&self.run_path(seed).join("record.json"))
     }
 
-    /// The digests of the data and splits of this folder; `None` if they were not written.
+    /// The digests of the data and splits of this folder; `None` if they were not written. Fails if the file is
+    /// invalid.
     pub fn fingerprint(&self) -> Result<Option<DataFingerprint>> {
         read_json(&self.path.join("data.json"))
     }
 
-    /// The receipt; `None` unless all runs are finished.
+    /// The receipt; `None` unless all runs are finished. Fails if the file is invalid.
     pub fn receipt(&self) -> Result<Option<RunReceipt>> {
         read_json(&self.path.join("receipt.json"))
     }
 
-    /// Writes the files of a finished run and removes its checkpoint.
+    /// Writes the files of a finished run and removes its checkpoint. Fails if the folder was removed or cannot be
+    /// written.
     pub fn finish_run(&self, seed: u64, files: RunFiles) -> Result<()> {
         self.check_presence()?;
         let partial = self.runs_path().join(format!(".{seed}.partial"));
@@ -189,13 +191,13 @@ impl RunFolder {
         files::read(&path).ok().map(|bytes| (path.display().to_string(), bytes))
     }
 
-    /// Writes the checkpoint of a run in progress.
+    /// Writes the checkpoint of a run in progress. Fails if the folder was removed or cannot be written.
     pub fn save_checkpoint(&self, seed: u64, bytes: &[u8]) -> Result<()> {
         self.check_presence()?;
         self.check_written(write(&self.checkpoint_path(seed), bytes))
     }
 
-    /// Writes the summary and the receipt.
+    /// Writes the summary and the receipt. Fails if the folder was removed or cannot be written.
     pub fn finish(&self, summary: &Summary, receipt: &RunReceipt) -> Result<()> {
         self.check_presence()?;
         self.check_written(write(&self.path.join("summary.json"), &json(summary)))?;

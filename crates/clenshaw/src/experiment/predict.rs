@@ -130,7 +130,8 @@ pub fn predict_with(
     Ok(Predictions::new(&dataset, None, probabilities))
 }
 
-/// Reads the trained model of a finished run; `place` is the path of the folder.
+/// Reads the trained model of a finished run; `place` is the path of the folder. Fails if the file is missing or
+/// damaged.
 pub(super) fn trained_model(files: &RunFolder, place: &str, seed: u64) -> Result<TrainedModel> {
     let file = format!("{place}/runs/{seed}/model.safetensors");
     TrainedModel::from_bytes(&file, &files.read(seed, "model.safetensors")?)

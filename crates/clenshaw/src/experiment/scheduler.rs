@@ -131,7 +131,8 @@ pub fn run_all(jobs: &[TrainingJob], options: &RunOptions<'_>) -> Vec<Result<Sum
     results
 }
 
-/// The records of finished runs in a job's folder; empty if there is no folder with the same request.
+/// The records of finished runs in a job's folder; empty if there is no folder with the same request. Fails if a
+/// record is invalid.
 pub(super) fn finished_runs(job: &TrainingJob) -> Result<Vec<RunRecord>> {
     let Some(folder) = existing_folder(job)? else { return Ok(vec![]) };
     job.request.seeds().filter_map(|seed| folder.record(seed).transpose()).collect()

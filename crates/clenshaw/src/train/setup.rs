@@ -56,8 +56,11 @@ impl Setup {
 
     /// As [`Setup::new`], with a scaling that was fitted to another graph.
     ///
+    /// # Errors
+    /// As [`Setup::new`].
+    ///
     /// # Panics
-    /// Also if the scaling was fitted to another number of features.
+    /// As [`Setup::new`], and if the scaling was fitted to another number of features.
     pub fn with_scaler(
         dataset: Arc<Dataset>,
         info: &'static ModelInfo,
@@ -188,7 +191,7 @@ impl Setup {
         self.plan.values(&mut self.plan.workspace(ThreadTeam::new(1)), params)
     }
 
-    /// The filter, given the named values that it may read.
+    /// The filter, given the named values that it may read; `None` if the model defines none.
     pub(super) fn filter_from(
         &self,
         params: &[f32],

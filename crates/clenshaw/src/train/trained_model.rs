@@ -273,12 +273,12 @@ impl TrainedModel {
         write_weights(&self.weights, &to_json(&metadata))
     }
 
-    /// Writes a model file.
+    /// Writes a model file. Fails if the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<()> {
         write_atomically(path, [&self.to_bytes()[..]])
     }
 
-    /// Reads a model file, see [`TrainedModel::from_bytes`].
+    /// Reads a model file. Fails if it cannot be read, and as [`TrainedModel::from_bytes`].
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = files::read(path)?;
         Self::from_bytes(&path.display().to_string(), &bytes)

@@ -132,7 +132,7 @@ fn load<R: DeserializeOwned>(path: &Path, settings: &Value) -> Option<StoredReco
     (stored.settings == *settings).then_some(stored)
 }
 
-/// The record of a cell with any settings, for fuzzing.
+/// The record of a cell with any settings, for fuzzing; `None` if it cannot be read.
 #[cfg(any(test, fuzzing))]
 pub(in crate::experiment) fn read_cell_record(path: &Path) -> Option<Value> {
     let stored: StoredRecord<Value> = serde_json::from_slice(&files::read(path).ok()?).ok()?;

@@ -119,7 +119,8 @@ impl ResultTable {
     }
 
     /// The selected cells, column by column, each with its folder in `runs_folder` and at most `runs` runs.
-    /// A cell whose folder contains all of its runs has a receipt.
+    /// A cell whose folder contains all of its runs has a receipt. Fails if the selection contains an unknown name,
+    /// a request is invalid, or a run folder contains an invalid file.
     pub fn plan<'a>(
         &'a self,
         selection: &Selection,

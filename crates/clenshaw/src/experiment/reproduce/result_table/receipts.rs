@@ -153,7 +153,7 @@ impl FingerprintCache<'_> {
 }
 
 impl CellReceipt {
-    /// The receipt of a job; `None` unless all of its runs are finished.
+    /// The receipt of a job; `None` unless all of its runs are finished. Fails if its folder contains an invalid file.
     pub fn of_job(job: &TrainingJob) -> Result<Option<Self>> {
         let Some((receipt, records)) = finished_job(job)? else { return Ok(None) };
         let Request { graph, model, split, hyper, .. } = &job.request;

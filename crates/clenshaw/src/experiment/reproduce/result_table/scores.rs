@@ -50,7 +50,7 @@ impl ResultTable {
         })
     }
 
-    /// The receipts of all complete cells.
+    /// The receipts of all complete cells. Fails if a run folder contains an invalid file.
     pub fn receipts(&self, cells: &[PlannedCell]) -> Result<Receipts> {
         let receipt = |cell: &PlannedCell| match &cell.receipt {
             Some(receipt) => Ok(Some(receipt.clone())),

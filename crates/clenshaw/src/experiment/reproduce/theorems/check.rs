@@ -86,7 +86,7 @@ pub struct CheckSettings {
 }
 
 impl CheckSettings {
-    /// Checks one graph.
+    /// Checks the theorems on one graph. Fails if a network cannot be built with these settings.
     pub fn check(&self, dataset: &Dataset) -> Result<TheoremCheck> {
         let start = Instant::now();
         let stream = Stream::new(self.seed, "theorems");

@@ -104,7 +104,8 @@ impl Theorems {
     }
 
     /// Runs the checks and training runs on the selected graphs that are on this machine; the others are
-    /// listed as missing.
+    /// listed as missing. Fails if the selection contains an unknown graph, `runs` is set, a cell fails, or the
+    /// experiment is cancelled.
     pub fn measure(&self, options: &ExperimentOptions<'_>) -> Result<ResultPage> {
         self.check(options)?;
         let (mut datasets, mut missing): (Vec<(&str, Arc<Dataset>)>, Vec<String>) =
