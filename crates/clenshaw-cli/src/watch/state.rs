@@ -54,13 +54,16 @@ impl SharedState {
 #[derive(Serialize)]
 pub struct RunItem {
     pub id: usize,
+    /// The name of the run folder.
     folder: String,
     graph: String,
     model: &'static str,
     seed: u64,
     pub state: RunState,
+    /// The number of epochs so far.
     epoch: usize,
     max_epochs: usize,
+    /// That of the best epoch so far; `None` if it is unknown.
     val_accuracy: Option<f64>,
     /// The test accuracy of a finished run; `None` before it has finished or without test nodes.
     accuracy: Option<f64>,
@@ -86,14 +89,15 @@ pub struct WatchState {
     pub problem: Option<String>,
     /// The number of run folders, also of those that are not shown.
     pub n_folders: usize,
-    /// Newest first, each with its number.
+    /// The followed folders, newest first, each with its number.
     folders: Vec<(usize, FollowedFolder)>,
+    /// The number of the folder that was followed last.
     last_number: usize,
     /// Folders that cannot be read, and why.
     unreadable: BTreeMap<PathBuf, String>,
     pub study: Option<WatchedStudy>,
     pub graphs: HashMap<GraphKey, LoadState<Arc<FollowedGraph>>>,
-    /// By the id of the run, with the start of the process that trained it; the oldest first.
+    /// Reports, the oldest first, each with the id of the run and the start of the process that trained it.
     reports: Vec<(usize, Option<SystemTime>, LoadState<Arc<str>>)>,
     jobs: Sender<DetailJob>,
 }

@@ -23,7 +23,9 @@ type Event = (&'static str, Arc<str>);
 /// What a page has received.
 pub struct Subscription {
     read_only: bool,
+    /// The id of the run that the page shows.
     selected: Option<usize>,
+    /// The data of the last event `state`.
     state: String,
     /// The entries of the list, as JSON.
     items: BTreeMap<usize, String>,

@@ -54,7 +54,7 @@ impl RunFolder {
                 return Err(occupied("contains a run with different settings"));
             }
             Some(_) => {}
-            // The first file to be written: a folder with other files and without this one is not ours.
+            // Written before all other files: a folder with other files but without this one is not a run folder.
             None => write(&run_toml, text.as_bytes())?,
         }
         let (data_json, origin) = (path.join("data.json"), RunOrigin::new(fingerprint));

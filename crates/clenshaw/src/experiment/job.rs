@@ -191,7 +191,7 @@ impl<'a> ActiveJob<'a> {
     /// the folder was removed or a checkpoint cannot be written.
     fn train(&self, fit: &mut Fit, i: usize, seed: u64) -> Result<()> {
         let folder = self.folder.as_ref().map(|(folder, _)| folder);
-        // Nothing is written to a folder that has taken the place of this one.
+        // Nothing is written to a folder that has replaced this one.
         folder.map(RunFolder::check_presence).transpose()?;
         let mut progress = folder.map(|folder| {
             let max_epochs = self.request.hyper.int("max_epochs");

@@ -67,7 +67,7 @@ fn resumed_run_replaces_the_file() {
     let mut writer = ProgressWriter::start(path.clone(), 40, &first);
     train(&mut first, 10);
     let checkpoint = first.checkpoint();
-    // Killed after epoch 15: the file has more epochs than the checkpoint, and its last line is torn.
+    // Killed after epoch 15: the file has more epochs than the checkpoint, and its last line is incomplete.
     train(&mut first, 5);
     write_now(&mut writer, &first);
     let mut reader = ProgressReader::default();

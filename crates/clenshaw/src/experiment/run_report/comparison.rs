@@ -18,6 +18,7 @@ pub(super) struct ComparisonReport {
 /// The score of one of the compared requests, averaged over its runs.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ComparedRun {
+    /// The name of the row, see [`run_names`].
     pub(super) model: String,
     pub(super) mean: f64,
     std: Option<f64>,
@@ -30,9 +31,10 @@ pub(super) struct ComparedRun {
 /// The mean difference of two rows over the seeds and splits that both have.
 #[derive(Clone, Debug, Serialize)]
 struct PairedDifference {
+    /// The names of the two rows; the difference is `a - b`.
     a: String,
     b: String,
-    /// The number of seeds and splits.
+    /// The number of seeds and splits that both have.
     runs: usize,
     difference: f64,
     ci95: f64,

@@ -28,18 +28,21 @@ const PROJECTIONS: usize = 16;
 /// What the page shows about the filter of a run.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct FilterReport {
+    /// The frequencies at which responses are sampled.
     mu: Vec<f64>,
-    /// `None` for models without a filter.
+    /// The learned response; `None` for models without a filter.
     pub(super) response: Option<Vec<f64>>,
-    /// The response before training; in runs of versions before 0.2, after the first epoch.
+    /// The first recorded response: that before training or, in runs of early versions, after the first epoch.
     pub(super) initial: Option<Vec<f64>>,
+    /// `None` if the filter is not a single polynomial.
     pub(super) coefficients: Option<Vec<f64>>,
     pub(super) basis: Option<String>,
     /// The number of channels if each has its own filter; 1 otherwise.
     channels: usize,
     history: Option<FilterHistory>,
-    /// `None` if it is not known.
+    /// The spectral density of the graph; `None` if it is not known.
     density: Option<Density>,
+    /// `None` if it is not computed, or a signal is constant.
     pub(super) energy: Option<BandEnergy>,
     /// What limits the meaning of the charts.
     note: Option<String>,

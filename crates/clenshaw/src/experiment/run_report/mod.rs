@@ -60,6 +60,7 @@ pub struct Report {
 struct RunReport {
     /// The model, with the settings that distinguish it from other runs of the same model on the page.
     name: String,
+    /// The name and the seed.
     label: String,
     model: &'static str,
     title: &'static str,
@@ -70,13 +71,18 @@ struct RunReport {
     seed: u64,
     metric: Metric,
     state: &'static str,
+    /// `None` without test nodes.
     scores: Option<ScoreReport>,
+    /// The scores of all finished runs of the folder.
     all_seeds: Vec<SeedScore>,
+    /// The statistics of these scores.
     summary: ScoreSummary,
     seconds: f64,
     best_epoch: usize,
     epochs: EpochColumns,
+    /// See [`NodeList::confusion`]; `None` without test nodes.
     confusion: Option<Vec<Vec<usize>>>,
+    /// `None` without test nodes.
     per_class: Option<Vec<ClassScores>>,
     by_degree: Vec<GroupAccuracy>,
     by_homophily: Vec<GroupAccuracy>,
@@ -86,6 +92,7 @@ struct RunReport {
     drawing: Option<DrawingReport>,
     /// Contributions to the prediction of some nodes.
     explanations: Option<ExplanationReport>,
+    /// The command that trains all runs; `None` if they were not trained by the program.
     command: Option<String>,
     provenance: BTreeMap<&'static str, String>,
 }

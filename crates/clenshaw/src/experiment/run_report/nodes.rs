@@ -20,12 +20,14 @@ const HOMOPHILY_BINS: usize = 5;
 /// Facts about every node; every list has one entry per node.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct NodeList {
+    /// `None` if the nodes have no names.
     name: Option<Vec<String>>,
     /// The class, or -1 if it is unknown.
     label: Vec<i64>,
     predicted: Vec<u32>,
     /// The probability of the predicted class.
     confidence: Vec<f32>,
+    /// The part of the split that contains the node, or empty.
     part: Vec<&'static str>,
     degree: Vec<usize>,
     /// The share of labelled neighbours that have the node's class; `None` if the node or all of its
@@ -45,6 +47,7 @@ pub(super) struct ClassScores {
     precision: Option<f64>,
     recall: Option<f64>,
     f1: Option<f64>,
+    /// The number of nodes of the class.
     support: usize,
 }
 

@@ -40,9 +40,11 @@ pub(super) struct StudyReport {
     is_share: bool,
     /// Graph, model and split; empty if the study does not record them.
     facts: Vec<(&'static str, String)>,
+    /// The hyper-parameters that are not tuned, and their values.
     fixed: BTreeMap<String, String>,
     parameters: Vec<ParameterReport>,
     trials: Vec<TrialReport>,
+    /// Empty if there are too few complete trials.
     importances: Vec<Importance>,
     best: Option<BestTrial>,
     notes: Vec<String>,
@@ -52,7 +54,9 @@ pub(super) struct StudyReport {
 #[derive(Clone, Debug, Serialize)]
 struct ParameterReport {
     name: String,
+    /// `float`, `int` or `categorical`.
     kind: &'static str,
+    /// Whether the scale is logarithmic.
     log: bool,
 }
 

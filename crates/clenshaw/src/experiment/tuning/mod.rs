@@ -267,7 +267,7 @@ pub fn tune(
     }
     let study_id = study::open(request, storage)?;
     (options.on_event)(TuneEvent::Loaded { dataset: &dataset, trials: &storage.trials(study_id)? });
-    // Not retried, so that a thread that waits for a request can always end.
+    // Reads the storage without retries, so that the thread that checks for requests can always end.
     let stop = stop::StopListener::new(storage, study_id)?;
     let storage = &retrying_storage::RetryingStorage { storage, options };
     let (pruner, dataset, splits) = (request.build_pruner(), &dataset, &splits);

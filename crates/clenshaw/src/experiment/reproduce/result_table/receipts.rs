@@ -118,7 +118,7 @@ impl Receipts {
             cell.receipt = match fingerprints.fingerprint(request) {
                 Ok(fingerprint) => candidates.find(|receipt| receipt.matches_data(&fingerprint)),
                 Err(error) if error.is_not_found() => candidates.next(),
-                // Training the cell will report the error.
+                // The error is reported when the cell is trained.
                 Err(_) => None,
             };
         }
