@@ -220,7 +220,7 @@ fn table(summaries: &[Summary]) -> Table {
     table
 }
 
-/// Draws the filter that the linear model has learned on a graph in characters.
+/// Draws, in characters, the filter that the linear model has learned on a graph.
 fn terminal_plot(graph: &Dataset, summary: &Summary) -> String {
     let title = format!("h(mu) of the linear {} on {}", summary.model, graph.name);
     format!(

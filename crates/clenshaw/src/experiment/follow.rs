@@ -63,7 +63,7 @@ impl FollowedFolder {
     /// Reads the state of a folder.
     ///
     /// # Errors
-    /// If it has no valid `run.toml`, or the record of a run is invalid.
+    /// If it has no valid `run.toml`, or the record of a run is invalid or cannot be read.
     pub fn open(path: &Path) -> Result<Self> {
         let (_, request) = RunFolder::open_existing(path)?;
         let mut folder = Self {
@@ -111,12 +111,12 @@ impl FollowedFolder {
         &self.runs
     }
 
-    /// Whether a process is training in this folder.
+    /// Whether a process was training in this folder at the last update.
     pub fn is_active(&self) -> bool {
         self.is_active
     }
 
-    /// Whether the process has been requested to stop and has not yet read the request.
+    /// Whether, at the last update, the process had been requested to stop and had not yet read the request.
     pub fn stop_requested(&self) -> bool {
         self.stop_requested
     }
@@ -197,7 +197,7 @@ fn has_recent_file(folder: &Path) -> bool {
 /// per second.
 ///
 /// # Errors
-/// If no process is training in the folder, or the request cannot be written.
+/// If the lock of the folder shows that no process is training in it, or the request cannot be written.
 pub fn request_stop(folder: &Path) -> Result<()> {
     if is_locked(folder) == Some(false) {
         let problem = "no process is training in this folder".into();

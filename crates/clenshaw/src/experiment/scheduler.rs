@@ -80,8 +80,8 @@ pub enum RunEvent<'a> {
 /// Trains every run of a job and summarises them.
 ///
 /// # Errors
-/// If the request is invalid, the graph cannot be loaded, the folder cannot be used, training diverges, or
-/// `cancel` stops a run ([`Error::Interrupted`]).
+/// If the request is invalid, the graph cannot be loaded, the folder cannot be used, training diverges, or the job
+/// is cancelled ([`Error::Interrupted`]).
 ///
 /// ```
 /// use clenshaw::data::Store;

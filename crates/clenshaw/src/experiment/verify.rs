@@ -2,7 +2,7 @@
 //!
 //! Results of the same version and the same [`bit_class`] of instructions must be equal bit for bit:
 //! every epoch, the filter after every epoch, the model file, the predictions and the scores. Otherwise
-//! rounding differs, and only the test accuracy and the predicted classes are compared, within
+//! rounding may differ, and only the test accuracy and the predicted classes are compared, within
 //! [`ACCURACY_TOLERANCE`] and [`MIN_AGREEMENT`].
 
 use super::folder::{RunFolder, RunReceipt};
@@ -38,7 +38,7 @@ pub struct RunVerifier {
     records: Vec<RunRecord>,
     comparison: VerificationMode,
     scratch: PathBuf,
-    /// One job per finished run, to be trained before [`RunVerifier::compare`] is called.
+    /// One job per run to verify; all must be trained before [`RunVerifier::compare`] is called.
     pub jobs: Vec<TrainingJob>,
 }
 
@@ -46,9 +46,9 @@ pub struct RunVerifier {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum VerificationMode {
-    /// All bits.
+    /// Bit for bit.
     Exact,
-    /// Accuracies and predicted classes, within tolerances.
+    /// Only accuracies and predicted classes, within tolerances.
     Approximate {
         /// Why the bits cannot be compared.
         reason: String,

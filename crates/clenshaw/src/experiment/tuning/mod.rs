@@ -83,7 +83,7 @@ pub struct TuneRequest {
 pub struct TuneOptions<'a> {
     /// Maximum number of threads; it does not change the value of a configuration.
     pub threads: usize,
-    /// Number of trials run in parallel.
+    /// Maximum number of trials that run in parallel.
     pub jobs: usize,
     /// Time limit, after which the running trials are interrupted; `None` for no limit.
     pub timeout: Option<Duration>,

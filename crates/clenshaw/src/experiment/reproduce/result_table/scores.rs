@@ -62,7 +62,8 @@ impl ResultTable {
 }
 
 impl PlannedCell {
-    /// The scores of the cell's finished runs, and the reason if not all runs are finished.
+    /// The scores of the cell's runs: of the finished ones if it was interrupted, and of none if it failed. Also the
+    /// reason in both cases.
     fn trained_scores(&self, result: &Result<Summary>) -> Result<(CellScores, Option<String>)> {
         let (records, missing) = match result {
             Ok(summary) => (summary.runs.clone(), None),
