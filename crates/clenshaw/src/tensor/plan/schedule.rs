@@ -2,7 +2,7 @@
 //!
 //! Instructions that read only the same rows of each other's results form a stage. A stage runs all of its
 //! instructions on one block of 64 rows before the next block, so that the results of one instruction are
-//! in cache for the next. A buffer that is used within a single stage is one block tall.
+//! in cache for the next. A computed buffer that only one stage uses, block by block, is one block tall.
 //!
 //! Threads share the rows of a stage in chunks of whole blocks. There are two kinds of chunks:
 //!
