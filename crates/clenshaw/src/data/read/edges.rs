@@ -1,4 +1,4 @@
-//! Edge tables of any length, read in blocks and parsed by all threads.
+//! Edge tables of any length, read in blocks and parsed by several threads.
 //!
 //! While one block is parsed, the next one is read and decompressed; only eight bytes per edge are
 //! kept, or twelve with weights. Blocks end at line ends that do not depend on the number of threads.
@@ -41,8 +41,8 @@ const MIN_NODE_LIMIT: usize = 1 << 20;
 
 /// Reads a graph from an edge table whose ids are node numbers, starting at 0; weights are not used.
 ///
-/// Without `n_nodes` the number of nodes is the largest id plus one; an error if that is much larger than
-/// the number of edges.
+/// Without `n_nodes`, the number of nodes is the largest id plus one. An error if that is much larger than the
+/// number of edges, if an id is not below `n_nodes`, or if the table cannot be read or is malformed.
 ///
 /// ```
 /// use clenshaw::data::read::edges;
@@ -63,6 +63,7 @@ pub fn read_bytes(place: &str, bytes: &[u8], n_nodes: Option<usize>) -> Result<G
     read_numbered(place, text::decompress_bytes(place, bytes)?, n_nodes)
 }
 
+/// [`read_edges`] for decompressed text; `path` only names the file in errors.
 fn read_numbered(path: &Path, input: impl Read + Send, n_nodes: Option<usize>) -> Result<Graph> {
     let ids = IdLookup::Numbers(n_nodes.unwrap_or(usize::MAX));
     let table = parse(path, input, &ids, HeaderMode::Detect, WeightChoice::Unused)?;
@@ -129,6 +130,7 @@ impl EdgeTable {
         }
     }
 
+    /// The edges with their weights; empty if the table has no weight column.
     fn weighted_edges(&self) -> Vec<(u32, u32, f32)> {
         let ends = self.blocks.iter().flatten().zip(&self.weights);
         ends.map(|(&(u, v), &weight)| (u, v, weight)).collect()
@@ -224,6 +226,7 @@ fn chunks(mut block: &[u8]) -> Vec<&[u8]> {
     chunks
 }
 
+/// The edges of a chunk.
 struct ParsedChunk {
     edges: Vec<EdgeEnds>,
     /// Empty if the table has no weight column.
