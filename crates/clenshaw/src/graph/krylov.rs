@@ -50,8 +50,9 @@ impl Krylov {
     /// ```
     ///
     /// # Panics
-    /// If `x` is not zero and does not have one entry per node.
+    /// If `x` does not have one entry per node.
     pub fn new(p: &Operator, x: &[f64], m: usize) -> Self {
+        assert_eq!(x.len(), p.n_nodes(), "krylov: expected one entry of the signal per node");
         let norm_x = norm(x);
         let mut krylov = Self { q: vec![], a: vec![], b: vec![], norm_x, n_nodes: x.len() };
         let mut next = Some(x.to_vec()).filter(|_| norm_x > 0.0 && m > 0);

@@ -144,8 +144,8 @@ impl Graph {
     /// If all weights are 1, the result is that of [`Graph::from_edges`]: repeated edges count once.
     ///
     /// # Errors
-    /// If a weight is negative or not finite, or in the cases of [`Graph::from_edges`]; the nodes of dropped
-    /// edges are not checked.
+    /// If a weight, or the sum of those of a repeated edge, is negative or not finite, or in the cases of
+    /// [`Graph::from_edges`]; the nodes of dropped edges are not checked.
     ///
     /// ```
     /// use clenshaw::graph::Graph;
@@ -173,6 +173,11 @@ impl Graph {
             return Ok(graph);
         }
         let weights = weights::symmetrise(&graph.adjacency, kept().copied());
+        if weights.iter().any(|weight| !weight.is_finite()) {
+            let problem =
+                "the weights of a repeated edge add up to infinity; expected a finite sum";
+            return Err(Error::Data { place: place.into(), problem: problem.into() });
+        }
         Ok(graph.weighted(weights))
     }
 
@@ -281,6 +286,16 @@ mod tests {
             "cora/edges: node 3 in the edge list, but the graph has 3 nodes"
         );
         assert!(Graph::from_edges("x", 0, &[]).is_err());
+    }
+
+    #[test]
+    fn weights_that_add_up_to_infinity_are_rejected() {
+        let edges = [(0, 1, 3e38), (0, 1, 3e38), (1, 2, 1.0)];
+        let error = Graph::from_weighted_edges("x", 3, &edges).unwrap_err().to_string();
+        let problem = "the weights of a repeated edge add up to infinity; expected a finite sum";
+        assert_eq!(error, format!("x: {problem}"));
+        let once = Graph::from_weighted_edges("x", 3, &edges[1..]).unwrap();
+        assert_eq!(once.weights(), Some(&[3e38, 3e38, 1.0, 1.0][..]));
     }
 
     #[test]
