@@ -3,8 +3,8 @@
 //! While one block is parsed, the next one is read and decompressed; only eight bytes per edge are
 //! kept, or twelve with weights. Blocks end at line ends that do not depend on the number of threads.
 //!
-//! The format is that of `delimited.rs`; a field cannot span lines. The first line is a
-//! header if neither of its first two fields is a number or the name of a node.
+//! The format is that of `delimited.rs`; a field cannot span lines. The first line is a header if neither of
+//! its first two fields is a number or the name of a node; tables converted from Parquet always have one.
 //!
 //! The ids are in the columns `source` and `target` (or `src`, `dst`; `from`, `to`; `u`, `v`; `id1`,
 //! `id2`; `id_1`, `id_2`; `numeric_id_1`, `numeric_id_2`), otherwise in the first two. The
@@ -28,11 +28,11 @@ use std::collections::HashMap;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Bytes per block.
+/// Approximate number of bytes per block.
 const BLOCK_SIZE: usize = 4 << 20;
-/// Bytes that one task parses.
+/// Approximate number of bytes that a thread parses at a time.
 const CHUNK_SIZE: usize = 256 << 10;
-/// Maximum length of a line in bytes.
+/// Maximum length of a line in bytes; a line that is at most one block longer may be accepted.
 const MAX_LINE: usize = 64 << 20;
 
 /// Without a node table, ids must be below `NODES_PER_EDGE * edges + MIN_NODE_LIMIT`.
@@ -136,6 +136,7 @@ impl EdgeTable {
         ends.map(|(&(u, v), &weight)| (u, v, weight)).collect()
     }
 
+    /// The graph of the edges, without weights.
     fn graph(&self, place: &str, n_nodes: usize) -> Result<Graph> {
         let blocks: Vec<&[EdgeEnds]> = self.blocks.iter().map(Vec::as_slice).collect();
         Graph::from_blocks(place, n_nodes, &blocks)
@@ -190,7 +191,7 @@ struct LineBlocks<R> {
 
 impl<R: Read> LineBlocks<R> {
     /// Replaces `block` with the next lines, about [`BLOCK_SIZE`] bytes; it is empty at the end of the
-    /// file. An error if a line is longer than [`MAX_LINE`].
+    /// file. An error if a line is too long; see [`MAX_LINE`].
     fn fill(&mut self, block: &mut Vec<u8>) -> io::Result<()> {
         block.clear();
         block.append(&mut self.rest);
