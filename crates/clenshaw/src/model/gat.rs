@@ -46,8 +46,12 @@ pub static INFO: ModelInfo = ModelInfo {
 };
 
 /// The slope of leaky rectified scores.
-pub(super) const SLOPE: HyperParam =
-    HyperParam::real("slope", 0.2, (0.0, 1.0), "slope of the leaky ReLU for negative attention scores");
+pub(super) const SLOPE: HyperParam = HyperParam::real(
+    "slope",
+    0.2,
+    (0.0, 1.0),
+    "slope of the leaky ReLU for negative attention scores",
+);
 
 const LOOPS: HyperParam =
     HyperParam::flag("loops", true, "whether a node is one of its own neighbours");
